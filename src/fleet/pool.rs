@@ -1,0 +1,154 @@
+//! Node pools as declared: values with their place in the fleet file, gaps kept as gaps.
+
+use crate::cuda::ComputeCapability;
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::source::SourceId;
+use crate::source::Span;
+
+/// A value and the place in the fleet file where it is written; no place for the built-in fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared<T> {
+    /// The value.
+    pub value: T,
+    /// Where.
+    pub span: Span,
+}
+
+/// A fleet: the pools of one file.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    /// The text it came from.
+    pub source: SourceId,
+    /// Path of the file, or `built-in`.
+    pub name: String,
+    /// Whether it is the reference fleet that stands in where a user has none.
+    pub built_in: bool,
+    /// Pools in the order of the file.
+    pub pools: Vec<Pool>,
+}
+
+/// A way to start containers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Launch {
+    /// `docker run --gpus`.
+    DockerGpus,
+    /// `docker run --device nvidia.com/gpu=...`.
+    DockerCdi,
+    /// The nvidia runtime as default or by `--runtime=nvidia`, with nothing said of devices.
+    NvidiaRuntime,
+    /// A pod that asks the device plugin for GPUs.
+    Kubernetes,
+    /// Podman with a CDI device.
+    PodmanCdi,
+    /// enroot and pyxis.
+    Enroot,
+    /// Singularity or Apptainer with `--nv`.
+    Singularity,
+    /// GKE's device plugin, which mounts the driver itself.
+    Gke,
+    /// No container.
+    Native,
+}
+
+/// Mode of the container toolkit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// libnvidia-container behind a prestart hook.
+    Legacy,
+    /// CDI specifications made at container start.
+    JitCdi,
+    /// CDI specifications from files.
+    Cdi,
+    /// CSV mount lists (Tegra).
+    Csv,
+    /// No toolkit at work.
+    None,
+}
+
+/// How the Kubernetes device plugin tells the runtime which devices a pod got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DeviceListStrategy {
+    /// `NVIDIA_VISIBLE_DEVICES`.
+    Envvar,
+    /// Mounts under `/var/run/nvidia-container-devices`.
+    VolumeMounts,
+    /// CDI annotations.
+    CdiAnnotations,
+    /// CDI through the container runtime interface.
+    CdiCri,
+}
+
+/// A driver as a pool declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriverSpec {
+    /// `535.161.08`.
+    Exact(DriverVersion),
+    /// `535`: some release of the branch.
+    Branch(u32),
+    /// `>=535.161,<536`: lower bound inclusive, upper bound exclusive, each may be missing.
+    Range {
+        /// Inclusive.
+        from: Option<DriverVersion>,
+        /// Exclusive.
+        before: Option<DriverVersion>,
+    },
+}
+
+/// A GPU as a pool declares it, overrides included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuSpec {
+    /// As written.
+    pub name: String,
+    /// How many in a node.
+    pub count: Option<u32>,
+    /// Overrides the table.
+    pub compute_capability: Option<ComputeCapability>,
+    /// Overrides the table; lower case.
+    pub brand: Option<String>,
+    /// MIG profile or `true`.
+    pub mig: bool,
+}
+
+/// One pool.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    /// Unique name.
+    pub name: Declared<String>,
+    /// GPUs; several = a node has any one of them. Empty = not declared.
+    pub gpu: Vec<Declared<GpuSpec>>,
+    /// Drivers; several = any of them. Empty = not declared.
+    pub driver: Vec<Declared<DriverSpec>>,
+    /// `linux/amd64`.
+    pub platform: Option<Declared<String>>,
+    /// Launch.
+    pub launch: Option<Declared<Launch>>,
+    /// NVIDIA Container Toolkit version.
+    pub toolkit: Option<Declared<CudaVersion>>,
+    /// libnvidia-container version, where numbered apart.
+    pub libnvidia_container: Option<Declared<CudaVersion>>,
+    /// `docker 28.2`: name and version.
+    pub engine: Option<Declared<String>>,
+    /// Mode, where not to be derived.
+    pub mode: Option<Declared<Mode>>,
+    /// Strategy of the device plugin.
+    pub device_list_strategy: Option<Declared<DeviceListStrategy>>,
+    /// Run-time environment, in the order of the file.
+    pub env: Vec<(String, Declared<String>)>,
+    /// Number of nodes.
+    pub nodes: Option<Declared<u32>>,
+    /// Overrides the table for all GPUs of the pool.
+    pub compute_capability: Option<Declared<ComputeCapability>>,
+    /// Overrides the table for all GPUs of the pool; lower case.
+    pub brand: Option<Declared<String>>,
+    /// Overrides the CUDA version of the driver.
+    pub driver_cuda: Option<Declared<CudaVersion>>,
+    /// Windows Subsystem for Linux.
+    pub wsl: Option<Declared<bool>>,
+    /// Globs of the Dockerfiles that run here; empty = all.
+    pub dockerfiles: Vec<Declared<String>>,
+    /// Globs of the images that run here; empty = all.
+    pub images: Vec<Declared<String>>,
+    /// Options of the toolkit's `config.toml`, dotted names and values as text.
+    pub host: Vec<(String, Declared<String>)>,
+}

@@ -1,0 +1,264 @@
+//! The report as data: schema version 1, the only thing that renderers see, the same in JSON.
+
+use serde::{Deserialize, Serialize};
+
+/// One run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// 1.
+    pub schema_version: u32,
+    /// The program.
+    pub tool: Tool,
+    /// Day for which tables were asked, `YYYY-MM-DD`; none = the newest rows.
+    pub as_of: Option<String>,
+    /// The fleet judged against.
+    pub fleet: Fleet,
+    /// Everything judged, in the order of its name.
+    pub subjects: Vec<Subject>,
+    /// Inputs that could not be read.
+    pub errors: Vec<InputError>,
+}
+
+/// Program and knowledge versions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Tool {
+    /// Program version.
+    pub version: String,
+    /// Day of the newest knowledge row.
+    pub knowledge: String,
+}
+
+/// The fleet as judged.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fleet {
+    /// Path, or `built-in`.
+    pub source: String,
+    /// Whether it is the built-in reference fleet.
+    pub built_in: bool,
+    /// Pools in the order of the file.
+    pub pools: Vec<Pool>,
+}
+
+/// One pool in words.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pool {
+    /// Name.
+    pub name: String,
+    /// GPU names as written; empty = not declared.
+    pub gpu: Vec<String>,
+    /// Driver as written.
+    pub driver: Option<String>,
+    /// Nodes, where declared.
+    pub nodes: Option<u32>,
+    /// Place of the pool in the fleet file.
+    pub location: Option<Location>,
+}
+
+/// One Dockerfile stage, image or description.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Subject {
+    /// Path or reference as given.
+    pub name: String,
+    /// `dockerfile`, `image` or `description`.
+    pub kind: String,
+    /// Stage judged, for a Dockerfile with names.
+    pub stage: Option<String>,
+    /// Platform judged, where one alone.
+    pub platform: Option<String>,
+    /// Manifest digest of an image.
+    pub digest: Option<String>,
+    /// Whether anything in it concerns a GPU.
+    pub gpu_content: bool,
+    /// How deep it was looked into.
+    pub inspected: Inspected,
+    /// Verdicts: per pool the image's first, then its components'.
+    pub verdicts: Vec<Verdict>,
+    /// What the rules say of it.
+    pub findings: Vec<Finding>,
+    /// The facts behind, by id.
+    pub facts: Vec<Fact>,
+    /// The image description: what `describe` prints and `check report.json` judges again.
+    pub description: serde_json::Value,
+}
+
+/// How deep a subject was looked into.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Inspected {
+    /// `text` (Dockerfile), `description`, `config`, `layers`.
+    pub depth: String,
+    /// What was left out and why, one line each.
+    pub notes: Vec<String>,
+}
+
+/// The fate of a subject, or of one component, on a pool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Pool name.
+    pub pool: String,
+    /// Component name; none = the image.
+    pub component: Option<String>,
+    /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
+    pub fate: String,
+    /// Outcome name where it fails.
+    pub outcome: Option<String>,
+    /// `requirement`, `device`, ... for `refused`.
+    pub reason: Option<String>,
+    /// Error codes.
+    pub codes: Codes,
+    /// `native`, `minor-version`, `forward-compat`, `jit` where it starts.
+    pub route: Option<String>,
+    /// What a user would see, or a sentence why it cannot be told.
+    pub message: String,
+    /// `measured`, `declared`, `inferred`, `assumed`.
+    pub confidence: String,
+    /// What would settle a `depends` or `undetermined`: pool fields and image facts, each with how to supply it.
+    pub missing: Vec<Missing>,
+    /// GPU code that nothing is known of.
+    pub not_seen: Vec<String>,
+    /// Every host that the pool may be.
+    pub scenarios: Vec<Scenario>,
+}
+
+/// Something not known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Missing {
+    /// Key of the fact or pool field: `pool.launch`, `torch.version`.
+    pub key: String,
+    /// How to supply it.
+    pub supply: String,
+}
+
+/// Error codes of a failure.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Codes {
+    /// The code that a program gets.
+    pub certain: Option<u16>,
+    /// Codes that are possible.
+    pub possible: Vec<u16>,
+}
+
+/// One host that the pool may be, and what happens there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Scenario {
+    /// The host.
+    pub when: When,
+    /// `starts`, `fails`, `undetermined`.
+    pub fate: String,
+    /// Outcome where it fails.
+    pub outcome: Option<String>,
+    /// Every step of the replay, in order.
+    pub steps: Vec<Step>,
+}
+
+/// What tells this host from others of the pool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct When {
+    /// GPU.
+    pub gpu: Option<String>,
+    /// Kernel-mode driver.
+    pub driver: Option<String>,
+    /// Launch.
+    pub launch: Option<String>,
+    /// Mode of the container toolkit.
+    pub mode: Option<String>,
+    /// Container toolkit version.
+    pub toolkit: Option<String>,
+    /// Build of the image where several answer to its tag.
+    pub build: Option<String>,
+}
+
+/// One step of the replay.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// `requirement`, `loader`, ...
+    pub step: String,
+    /// `passes`, `stops`, `unknown`, `not-applicable`.
+    pub result: String,
+    /// A sentence: what was decided, with the values that decided it.
+    pub text: String,
+    /// Ids of the deciding facts: subject facts (`f12`), pool fields (`pool.driver`), table rows (`gpus/NVIDIA A100`).
+    pub facts: Vec<String>,
+    /// Document or upstream file and version that the step follows.
+    pub cite: String,
+}
+
+/// What a rule says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// Rule name.
+    pub rule: String,
+    /// `error`, `warning`, `note`.
+    pub severity: String,
+    /// One line.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+    /// Pools that it holds for; empty = independent of pools.
+    pub pools: Vec<String>,
+    /// Component, where it is about one.
+    pub component: Option<String>,
+    /// Places, the blamed one first.
+    pub locations: Vec<Location>,
+    /// Edits; empty so far.
+    pub fixes: Vec<serde_json::Value>,
+}
+
+/// A place that somebody can look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    /// `file`, `fleet`, `config`, `layer`, `option`, `description`.
+    pub kind: String,
+    /// File path, config field, layer digest, option name.
+    pub path: String,
+    /// What is there.
+    pub label: String,
+    /// Place in the text, for `file`, `fleet` and `description`.
+    pub region: Option<Region>,
+}
+
+/// Lines and columns from 1, columns in UTF-8 bytes, end exclusive; bytes from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// First line.
+    pub start_line: usize,
+    /// First column.
+    pub start_column: usize,
+    /// Line of the end.
+    pub end_line: usize,
+    /// Column after the end.
+    pub end_column: usize,
+    /// First byte.
+    pub start_byte: usize,
+    /// Byte after the end.
+    pub end_byte: usize,
+}
+
+/// A fact of a subject.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fact {
+    /// `f12`.
+    pub id: String,
+    /// `env.NVIDIA_REQUIRE_CUDA`, `torch.version`.
+    pub key: String,
+    /// `known`, `absent`, `unknown`.
+    pub state: String,
+    /// Value where known.
+    pub value: Option<serde_json::Value>,
+    /// Places where it was read.
+    pub origins: Vec<Location>,
+    /// Facts that it was concluded from, then table rows.
+    pub derived_from: Vec<String>,
+    /// What was searched, or why it is unknown and how to supply it.
+    pub why: Option<String>,
+}
+
+/// An input that could not be read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InputError {
+    /// Input as given.
+    pub input: String,
+    /// What is wrong and what to do.
+    pub message: String,
+    /// Place, where there is one.
+    pub location: Option<Location>,
+}

@@ -1,0 +1,129 @@
+//! Text that a person wrote, byte spans into it, and the lines and columns they print as.
+
+use std::fmt;
+
+/// A half-open range of bytes in one source text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// The span from `start` up to, not including, `end`.
+    pub const fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+
+    /// Length in bytes.
+    pub const fn len(self) -> usize {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether the span covers no byte.
+    pub const fn is_empty(self) -> bool {
+        self.end <= self.start
+    }
+
+    /// The smallest span that covers both.
+    pub fn to(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+/// Which of the texts of a run a span points into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceId(pub u32);
+
+/// A line and a column, both from 1; the column counts UTF-8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in bytes, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// One text with its name as the user would type it.
+#[derive(Clone, Debug)]
+pub struct SourceText {
+    name: String,
+    text: String,
+    line_starts: Vec<usize>,
+}
+
+impl SourceText {
+    /// Takes over a text.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let line_starts = std::iter::once(0)
+            .chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1))
+            .collect();
+        Self { name: name.into(), text, line_starts }
+    }
+
+    /// The name, usually a path.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text under a span; empty where the span does not fit.
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.start..span.end).unwrap_or("")
+    }
+
+    /// Line and column of a byte offset; an offset past the end is the end.
+    pub fn position(&self, offset: usize) -> Position {
+        let offset = offset.min(self.text.len());
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        Position { line, column: offset - self.line_starts[line - 1] + 1 }
+    }
+}
+
+/// All texts of one run.
+#[derive(Clone, Debug, Default)]
+pub struct Sources(Vec<SourceText>);
+
+impl Sources {
+    /// Adds a text and gives the name by which spans refer to it.
+    pub fn add(&mut self, text: SourceText) -> SourceId {
+        self.0.push(text);
+        SourceId(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// The text behind an id that [`Sources::add`] gave.
+    pub fn get(&self, id: SourceId) -> &SourceText {
+        &self.0[id.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_lines_and_bytes_from_one() {
+        let text = SourceText::new("f", "añb\r\nc");
+        for (offset, line, column) in [(0, 1, 1), (3, 1, 4), (5, 1, 6), (6, 2, 1), (99, 2, 2)] {
+            assert_eq!(text.position(offset), Position { line, column }, "offset {offset}");
+        }
+    }
+
+    #[test]
+    fn a_span_outside_the_text_is_empty() {
+        assert_eq!(SourceText::new("f", "añb").slice(Span::new(2, 9)), "");
+    }
+}
