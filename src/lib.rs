@@ -1,1 +1,8 @@
-//! x
+//! imagelint says on which node pools a GPU container will not start, and why.
+
+pub mod cuda;
+pub mod fleet;
+pub mod knowledge;
+pub mod outcome;
+pub mod report;
+pub mod source;

@@ -1,0 +1,3 @@
+//! Reports: how verdicts and findings are told.
+
+pub mod model;
