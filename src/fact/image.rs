@@ -1,0 +1,188 @@
+//! What is known of one image as built: the input of the replay.
+
+use std::collections::BTreeMap;
+
+use crate::cuda::CodeTarget;
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::fact::Fact;
+use crate::fact::FactId;
+use crate::fact::Facts;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::knowledge::RowInfo;
+
+/// NVIDIA's note inside a compat library: what it may be used on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ElfNote {
+    /// CUDA version of the library.
+    pub cuda: Option<CudaVersion>,
+    /// Kernel-mode branches.
+    pub driver: Vec<u32>,
+    /// NVML brand numbers.
+    pub device: Vec<u32>,
+}
+
+/// One `libcuda.so.<version>` under the compat directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompatLibrary {
+    /// Its version.
+    pub version: DriverVersion,
+    /// Its note, where the file was read and has one.
+    pub note: Option<ElfNote>,
+}
+
+/// The compat directory of an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compat {
+    /// Its libcuda files.
+    pub libraries: Vec<CompatLibrary>,
+    /// CUDA version of the package, where known.
+    pub cuda: Option<CudaVersion>,
+    /// Whether a PTX compiler comes with it; `None` where not known.
+    pub ptx_compiler: Option<bool>,
+}
+
+impl From<&Compat> for Value {
+    fn from(compat: &Compat) -> Self {
+        Self::List(compat.libraries.iter().map(|library| format!("libcuda.so.{}", library.version)).collect())
+    }
+}
+
+/// A driver library that the image brings itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverLibrary {
+    /// Path, or package that brings it.
+    pub path: String,
+    /// Version in its name, where it has one.
+    pub version: Option<DriverVersion>,
+    /// Whether it is, or brings, a libcuda; others are parts such as libnvidia-ml.
+    pub libcuda: bool,
+    /// Whether it is the toolkit's stub.
+    pub stub: bool,
+}
+
+impl From<&Vec<DriverLibrary>> for Value {
+    fn from(list: &Vec<DriverLibrary>) -> Self {
+        Self::List(list.iter().map(|library| library.path.clone()).collect())
+    }
+}
+
+/// GPU code that was built together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// Cubins.
+    pub sass: Vec<CodeTarget>,
+    /// PTX.
+    pub ptx: Vec<CodeTarget>,
+}
+
+/// The GPU code of a component. Coverage is asked per container, never of the union.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpuCode {
+    /// One entry per container or library.
+    pub containers: Vec<Signature>,
+}
+
+impl From<&GpuCode> for Value {
+    fn from(code: &GpuCode) -> Self {
+        let mut list: Vec<String> = Vec::new();
+        for container in &code.containers {
+            let sass = container.sass.iter().map(|target| format!("sm_{}", target.number()));
+            let ptx = container.ptx.iter().map(|target| format!("compute_{}", target.number()));
+            for target in sass.chain(ptx) {
+                if !list.contains(&target) {
+                    list.push(target);
+                }
+            }
+        }
+        Self::List(list)
+    }
+}
+
+/// Whether an image is of use without a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The image is there to run it.
+    Core,
+    /// It is there as well.
+    Extension,
+}
+
+/// Something that can start or fail on its own.
+#[derive(Clone, Debug)]
+pub struct Component {
+    /// `torch`, `tensorflow`, `cuda` for the image's own runtime.
+    pub name: String,
+    /// Role.
+    pub role: Role,
+    /// Its CUDA runtime; absent in a build without CUDA.
+    pub cuda: Fact<CudaVersion>,
+    /// Its GPU code; unknown where nothing was seen of it.
+    pub code: Fact<GpuCode>,
+    /// How the framework words the errors of the CUDA runtime.
+    pub codes: CodeWording,
+}
+
+/// Which numbers a framework prints for missing and for unusable code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeWording {
+    /// No code for the GPU.
+    pub no_code: u16,
+    /// PTX that the driver cannot compile.
+    pub bad_ptx: u16,
+}
+
+/// The environment of an image.
+#[derive(Clone, Debug)]
+pub struct EnvFacts {
+    /// Variables that are set.
+    pub set: BTreeMap<String, Fact<String>>,
+    /// What holds for all others: absent, or unknown because the base was not seen.
+    pub others: Fact<String>,
+}
+
+impl EnvFacts {
+    /// The fact about one variable.
+    pub fn get(&self, name: &str) -> &Fact<String> {
+        self.set.get(name).unwrap_or(&self.others)
+    }
+}
+
+/// Everything the replay asks of one image.
+#[derive(Clone, Debug)]
+pub struct ImageFacts {
+    /// The evidence.
+    pub facts: Facts,
+    /// Which build, where several answer to the same tag.
+    pub build: Option<String>,
+    /// Table rows that the choice of build rests on.
+    pub build_rows: Vec<&'static RowInfo>,
+    /// Platforms; absent = built for whatever is asked.
+    pub platforms: Fact<Vec<String>>,
+    /// Environment.
+    pub env: EnvFacts,
+    /// Compat directory.
+    pub compat: Fact<Compat>,
+    /// Driver libraries outside the compat directory.
+    pub driver_libraries: Fact<Vec<DriverLibrary>>,
+    /// Base reference, where there is one.
+    pub base: Option<FactId>,
+    /// CUDA of the base.
+    pub base_cuda: Fact<CudaVersion>,
+    /// Components, core ones first.
+    pub components: Vec<Component>,
+    /// Whether anything concerns a GPU.
+    pub gpu_content: bool,
+}
+
+impl ImageFacts {
+    /// The reason why a fact is unknown.
+    pub fn why(&self, id: FactId) -> Option<&Why> {
+        match &self.facts.get(id).state {
+            State::Unknown(why) => Some(why),
+            State::Known(_) | State::Absent { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The closed vocabulary of facts: name, type and meaning, from one table.
+
+macro_rules! keys {
+    ($($variant:ident = $name:literal, $kind:literal, $doc:literal;)*) => {
+        /// Which fact. `*` in a name stands for the variable, path or component that it speaks of.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum FactKey { $(#[doc = $doc] $variant,)* }
+
+        impl FactKey {
+            /// The name, with `*` where it speaks of something.
+            pub const fn pattern(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+
+        /// Every key: name, type, meaning.
+        pub const VOCABULARY: &[(&str, &str, &str)] = &[$(($name, $kind, $doc)),*];
+    };
+}
+
+keys! {
+    Base = "image.base", "text", "Reference that FROM names.";
+    Platforms = "image.platforms", "list", "Platforms that there are manifests for.";
+    Env = "env.*", "text", "Variable of the image configuration.";
+    Package = "package.*", "text", "Package as it was asked for.";
+    File = "file.*", "text", "File of the image.";
+    Code = "code.*", "list", "Targets of one library's GPU code.";
+    CudaRuntime = "image.cuda_runtime", "version", "CUDA runtime of code that is not one of the packages.";
+    BaseCuda = "image.base.cuda", "version", "CUDA toolkit of the base image.";
+    Compat = "image.compat", "list", "User-mode drivers for forward compatibility under /usr/local/cuda/compat.";
+    DriverLibraries = "image.driver_libraries", "list", "Driver libraries that the image brings outside compat.";
+    ComponentVersion = "*.version", "text", "Version of a component.";
+    ComponentVariant = "*.variant", "text", "Build variant of a component, such as cu124 or cpu.";
+    ComponentCuda = "*.cuda", "version", "CUDA runtime of a component.";
+    ComponentCode = "*.code", "list", "GPU code of a component.";
+}
+
+impl FactKey {
+    /// The name for one variable, path or component.
+    pub fn name_of(self, of: Option<&str>) -> String {
+        match of {
+            Some(of) => self.pattern().replacen('*', of, 1),
+            None => self.pattern().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Facts: values with the evidence behind them, or the reason why there is none.
+//!
+//! A fact never travels without its evidence. Evidence is a graph: a fact is read somewhere (a leaf
+//! with its origin) or concluded from other facts and a table row. Labels, confidence and, later,
+//! fixes all walk that graph down to a leaf that somebody can edit.
+
+mod image;
+mod key;
+mod observed;
+mod value;
+
+use std::fmt;
+
+pub use self::image::{Compat, CompatLibrary, Component, DriverLibrary, ElfNote, EnvFacts, GpuCode, ImageFacts, Role, Signature};
+pub use self::key::{FactKey, VOCABULARY};
+pub use self::observed::{BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, Observations, PackageSeen, PackageVersion};
+pub use self::value::Value;
+
+use crate::knowledge::How;
+use crate::knowledge::RowInfo;
+use crate::source::SourceId;
+use crate::source::Span;
+
+/// A fact's number within its arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FactId(pub u32);
+
+impl fmt::Display for FactId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "f{}", self.0)
+    }
+}
+
+/// Why something is unknown, and what would make it known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Why {
+    /// What stands in the way: `the base image was not read`.
+    pub reason: String,
+    /// What the user can do: `run imagelint scan on it`.
+    pub supply: String,
+}
+
+/// A value, its certain absence, or the reason why neither can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State<T> {
+    /// The value.
+    Known(T),
+    /// Certainly not there.
+    Absent {
+        /// What was searched to say so.
+        searched: &'static str,
+    },
+    /// Cannot be told.
+    Unknown(Why),
+}
+
+/// A typed state and the arena entry that holds its evidence.
+#[derive(Clone, Debug)]
+pub struct Fact<T> {
+    /// Where the evidence is.
+    pub id: FactId,
+    /// What is known.
+    pub state: State<T>,
+}
+
+impl<T> Fact<T> {
+    /// The value, where there is one.
+    pub fn known(&self) -> Option<&T> {
+        match &self.state {
+            State::Known(value) => Some(value),
+            State::Absent { .. } | State::Unknown(_) => None,
+        }
+    }
+
+    /// Whether it cannot be told.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self.state, State::Unknown(_))
+    }
+}
+
+/// A place where something was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A span of a file that the user wrote: Dockerfile, image description.
+    File {
+        /// The text.
+        source: SourceId,
+        /// The span.
+        span: Span,
+    },
+    /// A field of the image configuration.
+    Config {
+        /// Digest of the configuration.
+        digest: String,
+        /// `config.Env[NVIDIA_REQUIRE_CUDA]`.
+        field: String,
+    },
+    /// A command-line option.
+    Option(&'static str),
+    /// A saved report.
+    Report(String),
+}
+
+/// How a fact was concluded from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derivation {
+    /// Variables were put in.
+    Expansion,
+    /// A stage or image was built on another.
+    Inheritance,
+    /// A table was asked.
+    Row,
+    /// Several facts were weighed.
+    Resolution,
+}
+
+/// What a fact rests on.
+#[derive(Clone, Debug)]
+pub enum Evidence {
+    /// It was read here; several places where several spell it together.
+    Leaf(Vec<Origin>),
+    /// It was concluded.
+    Derived {
+        /// How.
+        by: Derivation,
+        /// From which facts.
+        from: Vec<FactId>,
+        /// With which table row.
+        row: Option<&'static RowInfo>,
+    },
+}
+
+/// How far a fact can be trusted, weakest first. Computed, never written by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// Rests on a table row from memory.
+    Assumed,
+    /// Rests on a table row.
+    Inferred,
+    /// Somebody wrote it down.
+    Declared,
+    /// Read off the image itself.
+    Measured,
+}
+
+impl Confidence {
+    /// The word in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Assumed => "assumed",
+            Self::Inferred => "inferred",
+            Self::Declared => "declared",
+            Self::Measured => "measured",
+        }
+    }
+}
+
+/// One entry of the arena.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Which fact.
+    pub key: FactKey,
+    /// Of what: the component, variable or path that the key speaks of.
+    pub of: Option<String>,
+    /// The value as it prints.
+    pub state: State<Value>,
+    /// What it rests on.
+    pub evidence: Evidence,
+}
+
+impl Entry {
+    /// The name in reports: `env.CUDA_VERSION`, `torch.version`, `image.base`.
+    pub fn name(&self) -> String {
+        self.key.name_of(self.of.as_deref())
+    }
+}
+
+/// All facts of one subject.
+#[derive(Clone, Debug, Default)]
+pub struct Facts(Vec<Entry>);
+
+impl Facts {
+    /// Adds a fact.
+    pub fn add(&mut self, key: FactKey, of: Option<&str>, state: State<Value>, evidence: Evidence) -> FactId {
+        self.0.push(Entry { key, of: of.map(str::to_owned), state, evidence });
+        FactId(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Adds a typed fact, with its printed form.
+    pub fn add_typed<T>(&mut self, key: FactKey, of: Option<&str>, state: State<T>, evidence: Evidence) -> Fact<T>
+    where
+        for<'a> Value: From<&'a T>,
+    {
+        let printed = match &state {
+            State::Known(value) => State::Known(Value::from(value)),
+            State::Absent { searched } => State::Absent { searched },
+            State::Unknown(why) => State::Unknown(why.clone()),
+        };
+        Fact { id: self.add(key, of, printed, evidence), state }
+    }
+
+    /// The entry behind an id of this arena.
+    pub fn get(&self, id: FactId) -> &Entry {
+        &self.0[id.0 as usize]
+    }
+
+    /// Every entry in the order of its id.
+    pub fn iter(&self) -> impl Iterator<Item = (FactId, &Entry)> {
+        self.0.iter().enumerate().map(|(at, entry)| (FactId(u32::try_from(at).unwrap_or(u32::MAX)), entry))
+    }
+
+    /// The strength of the weakest thing that a fact rests on.
+    pub fn confidence(&self, id: FactId) -> Confidence {
+        match &self.get(id).evidence {
+            Evidence::Leaf(origins) => origins.iter().map(origin_confidence).min().unwrap_or(Confidence::Declared),
+            Evidence::Derived { from, row, .. } => {
+                let own = row.map_or(Confidence::Measured, |row| row_confidence(row));
+                from.iter().map(|id| self.confidence(*id)).fold(own, Confidence::min)
+            }
+        }
+    }
+
+    /// The places at the bottom of a fact's evidence, in the order in which they were concluded from.
+    pub fn origins(&self, id: FactId) -> Vec<Origin> {
+        match &self.get(id).evidence {
+            Evidence::Leaf(origins) => origins.clone(),
+            Evidence::Derived { from, .. } => {
+                let mut found: Vec<Origin> = Vec::new();
+                for origin in from.iter().flat_map(|id| self.origins(*id)) {
+                    if !found.contains(&origin) {
+                        found.push(origin);
+                    }
+                }
+                found
+            }
+        }
+    }
+}
+
+fn origin_confidence(origin: &Origin) -> Confidence {
+    match origin {
+        Origin::Config { .. } => Confidence::Measured,
+        Origin::File { .. } | Origin::Option(_) | Origin::Report(_) => Confidence::Declared,
+    }
+}
+
+fn row_confidence(row: &RowInfo) -> Confidence {
+    if row.how == How::Memory { Confidence::Assumed } else { Confidence::Inferred }
+}

@@ -1,0 +1,194 @@
+//! What the readers saw in one input, before any table is asked: the common ground of Dockerfiles,
+//! image configurations, image descriptions and saved reports.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+
+use crate::cuda::CodeTarget;
+use crate::cuda::CudaVersion;
+use crate::fact::ElfNote;
+use crate::fact::FactId;
+use crate::fact::Facts;
+use crate::fact::Why;
+use crate::reference::ImageReference;
+
+/// How deep an input was looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// The text of a Dockerfile.
+    Text,
+    /// An image description.
+    Description,
+    /// Manifest and configuration of an image.
+    Config,
+}
+
+impl Depth {
+    /// The word in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Description => "description",
+            Self::Config => "config",
+        }
+    }
+}
+
+/// The base image.
+#[derive(Clone, Debug)]
+pub enum BaseSeen {
+    /// Nothing is said of it.
+    NotSaid,
+    /// `FROM scratch`.
+    Scratch(FactId),
+    /// A reference.
+    Image(ImageReference, FactId),
+    /// Behind a variable or template without value.
+    Unresolved(Why, FactId),
+}
+
+/// Who installed a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Manager {
+    /// pip and those that speak its language.
+    Pip,
+    /// conda and mamba.
+    Conda,
+    /// apt, dnf, yum.
+    Apt,
+}
+
+impl Manager {
+    /// The word in descriptions.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pip => "pip",
+            Self::Conda => "conda",
+            Self::Apt => "apt",
+        }
+    }
+}
+
+/// The version of a package as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PackageVersion {
+    /// This one, local part included.
+    Exact(String),
+    /// A range, or none at all: what a build gets depends on its day.
+    Open(String),
+    /// Behind a variable without value.
+    Unresolved(Why),
+}
+
+/// A package.
+#[derive(Clone, Debug)]
+pub struct PackageSeen {
+    /// Who installed it.
+    pub manager: Manager,
+    /// Normalised name.
+    pub name: String,
+    /// Version.
+    pub version: PackageVersion,
+    /// CUDA variant that the command chose by its index or URL: `cu121`, `cpu`.
+    pub variant: Option<String>,
+    /// Evidence.
+    pub fact: FactId,
+}
+
+/// What is known of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// It is there.
+    Present,
+    /// A library with NVIDIA's forward compatibility note.
+    Noted(ElfNote),
+    /// A symbolic link.
+    Link(String),
+    /// A text.
+    Text(String),
+}
+
+/// A file.
+#[derive(Clone, Debug)]
+pub struct FileSeen {
+    /// What is known of it.
+    pub kind: FileKind,
+    /// Evidence.
+    pub fact: FactId,
+}
+
+/// GPU code of one library.
+#[derive(Clone, Debug)]
+pub struct CodeSeen {
+    /// Path.
+    pub file: String,
+    /// Component that it belongs to.
+    pub component: Option<String>,
+    /// Cubins.
+    pub sass: Vec<CodeTarget>,
+    /// PTX.
+    pub ptx: Vec<CodeTarget>,
+    /// Evidence.
+    pub fact: FactId,
+}
+
+/// Families of which everything was seen, so that the rest is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent families")]
+pub struct Completeness {
+    /// Environment.
+    pub env: bool,
+    /// Packages.
+    pub packages: bool,
+    /// Files.
+    pub files: bool,
+    /// GPU code.
+    pub code: bool,
+}
+
+/// Everything that was seen in one input.
+#[derive(Clone, Debug)]
+pub struct Observations {
+    /// The evidence.
+    pub facts: Facts,
+    /// How deep the input was looked into.
+    pub depth: Depth,
+    /// Base image.
+    pub base: BaseSeen,
+    /// Day of the build, where said.
+    pub as_of: Option<Date>,
+    /// Platforms; none = built for whatever is asked.
+    pub platforms: Option<(Vec<String>, FactId)>,
+    /// Environment; an error where a variable has a value that cannot be told.
+    pub env: BTreeMap<String, (Result<String, Why>, FactId)>,
+    /// Packages in the order of the commands.
+    pub packages: Vec<PackageSeen>,
+    /// Files by path.
+    pub files: BTreeMap<String, FileSeen>,
+    /// GPU code.
+    pub code: Vec<CodeSeen>,
+    /// CUDA runtime of code that is not one of the packages.
+    pub cuda_runtime: Option<(CudaVersion, FactId)>,
+    /// What was seen whole.
+    pub complete: Completeness,
+}
+
+impl Observations {
+    /// Nothing seen so far.
+    pub fn new(depth: Depth) -> Self {
+        Self {
+            facts: Facts::default(),
+            depth,
+            base: BaseSeen::NotSaid,
+            as_of: None,
+            platforms: None,
+            env: BTreeMap::new(),
+            packages: Vec::new(),
+            files: BTreeMap::new(),
+            code: Vec::new(),
+            cuda_runtime: None,
+            complete: Completeness::default(),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Conclusions about the image alone: what was seen and the tables become the facts that the replay asks.
+//!
+//! No pool is in sight here. Where a tag was built several times with different contents, each build
+//! gives its own facts.
+
+mod base;
+mod component;
+mod driver;
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+
+use crate::fact::Derivation;
+use crate::fact::EnvFacts;
+use crate::fact::Evidence;
+use crate::fact::Fact;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::ImageFacts;
+use crate::fact::Observations;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::infer::base::BaseBuild;
+use crate::infer::base::Family;
+use crate::knowledge::Knowledge;
+
+/// The facts of every build that answers to what was seen, for one platform such as `linux/amd64`.
+pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
+    let arch = platform.split('/').nth(1).unwrap_or(platform);
+    let as_of = seen.as_of.or(as_of);
+    base::builds(seen, arch, as_of, knowledge).into_iter().map(|build| assemble(seen, build, arch, knowledge)).collect()
+}
+
+fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowledge) -> ImageFacts {
+    let mut facts = seen.facts.clone();
+    let base = build.fact;
+    let env = environment(&mut facts, seen, &build);
+    let compat = driver::compat(&mut facts, seen, &build, &env, knowledge);
+    let driver_libraries = driver::libraries(&mut facts, seen, &build, knowledge);
+    let base_cuda = base::cuda(&mut facts, &build, &env);
+    let components = component::components(&mut facts, seen, &build, &base_cuda, arch, knowledge);
+    let platforms = match &seen.platforms {
+        Some((list, fact)) => Fact { id: *fact, state: State::Known(list.clone()) },
+        None => facts.add_typed(
+            FactKey::Platforms,
+            None,
+            State::Absent { searched: "nothing fixes the platform: it is built for the one that is asked" },
+            Evidence::Leaf(Vec::new()),
+        ),
+    };
+    let gpu_content = matches!(build.family, Family::Cuda | Family::Framework)
+        || components.iter().any(|component| !matches!(component.cuda.state, State::Absent { .. }))
+        || env.set.keys().any(|name| name.starts_with("NVIDIA_"))
+        || driver_libraries.known().is_some()
+        || compat.known().is_some();
+    ImageFacts {
+        facts,
+        build: build.label,
+        build_rows: build.rows,
+        platforms,
+        env,
+        compat,
+        driver_libraries,
+        base,
+        base_cuda,
+        components,
+        gpu_content,
+    }
+}
+
+fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> EnvFacts {
+    let mut set: BTreeMap<String, Fact<String>> = BTreeMap::new();
+    for (name, value, row) in &build.env {
+        let evidence = Evidence::Derived { by: Derivation::Row, from: build.fact.into_iter().collect(), row: Some(row) };
+        let fact = facts.add_typed(FactKey::Env, Some(name), State::Known(value.clone()), evidence);
+        set.insert((*name).to_owned(), fact);
+    }
+    for (name, why) in &build.env_unknown {
+        let evidence = Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: None };
+        let fact = facts.add_typed(FactKey::Env, Some(name), State::Unknown(why.clone()), evidence);
+        set.insert((*name).to_owned(), fact);
+    }
+    for (name, (value, id)) in &seen.env {
+        let state = match value {
+            Ok(value) => State::Known(value.clone()),
+            Err(why) => State::Unknown(why.clone()),
+        };
+        set.insert(name.clone(), Fact { id: *id, state });
+    }
+    let state = if seen.complete.env {
+        State::Absent { searched: "the whole environment of the image" }
+    } else if build.env_known {
+        State::Absent { searched: "the environment of the base image family and every ENV" }
+    } else {
+        State::Unknown(build.unseen("the environment of the image"))
+    };
+    let evidence = Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: build.family_row };
+    EnvFacts { set, others: facts.add_typed(FactKey::Env, Some("*"), state, evidence) }
+}
+
+/// Adds a fact that could not be told.
+fn unknown<T>(facts: &mut Facts, key: FactKey, of: Option<&str>, why: Why, evidence: Evidence) -> Fact<T>
+where
+    for<'a> Value: From<&'a T>,
+{
+    facts.add_typed(key, of, State::Unknown(why), evidence)
+}

@@ -1,0 +1,65 @@
+//! The replay of the start-up: the one judge.
+//!
+//! For one component of an image on one host, the steps that the container runtime, the loader, libcuda
+//! and the CUDA runtime take are gone through on paper, in their order. Each step is a pure function
+//! that passes, stops, cannot tell, or does not apply, and names the facts that decided it. The first
+//! certain stop is the fate, also behind steps that could not be told.
+//!
+//! Invariant: only this module makes a [`Wall`].
+
+mod code;
+mod device;
+mod fate;
+mod loader;
+mod mount;
+mod platform;
+mod record;
+mod requirement;
+mod runtime;
+mod user_mode;
+pub mod words;
+
+pub use self::fate::{Fate, HostFate, Verdict, verdicts};
+pub use self::loader::{Loaded, Source};
+pub use self::record::{Basis, BasisList, Cite, Codes, NoRecord, Reason, Record, Route, Step, StepRecord, StepResult, Steps, Wall};
+
+use crate::fact::Component;
+use crate::fact::ImageFacts;
+use crate::fleet::Host;
+use crate::knowledge::Knowledge;
+
+/// What every step may look at.
+#[derive(Clone, Copy)]
+pub struct Replay<'a> {
+    /// The image.
+    pub image: &'a ImageFacts,
+    /// The component.
+    pub component: &'a Component,
+    /// The host.
+    pub host: &'a Host,
+    /// The tables.
+    pub knowledge: Knowledge,
+}
+
+/// Goes through the start-up of one component on one host.
+pub fn replay(replay: Replay<'_>, record: &mut impl Record) -> Fate {
+    let mut fate = Fate::unsettled();
+    let mut note = |step: StepRecord| {
+        fate.meet(&step);
+        record.record(step);
+    };
+    note(platform::step(replay));
+    note(platform::mode(replay));
+    note(device::devices(replay));
+    note(device::capabilities(replay));
+    note(requirement::step(replay));
+    note(mount::step(replay));
+    let (loaded, step) = loader::step(replay);
+    note(step);
+    note(user_mode::admitted(replay, &loaded));
+    note(user_mode::gpu_known(replay, &loaded));
+    note(runtime::build(replay));
+    note(runtime::step(replay, &loaded));
+    note(code::step(replay, &loaded));
+    fate.settle()
+}

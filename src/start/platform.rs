@@ -1,0 +1,70 @@
+//! Platform and mode: which manifest is pulled, and which code starts the container.
+
+use crate::fact::State;
+use crate::fleet::PoolField;
+use crate::outcome::Outcome;
+use crate::start::Basis;
+use crate::start::Cite;
+use crate::start::Codes;
+use crate::start::Replay;
+use crate::start::Route;
+use crate::start::Step;
+use crate::start::StepRecord;
+use crate::start::StepResult;
+use crate::start::Wall;
+
+const INDEX: Cite = Cite("OCI image specification 1.1, image-index.md");
+const MODES: Cite = Cite("nvidia-container-toolkit v1.20.0, internal/info/auto.go; CHANGELOG 1.18.0");
+
+/// Is there a manifest for the host's platform?
+pub(super) fn step(replay: Replay<'_>) -> StepRecord {
+    let platforms = &replay.image.platforms;
+    let facts = [Basis::Image(platforms.id), Basis::Pool(PoolField::Platform)];
+    let result = match &platforms.state {
+        State::Known(list) if list.iter().any(|platform| same(platform, &replay.host.platform)) => {
+            StepResult::Passes(Route::Native)
+        }
+        State::Known(_) => StepResult::Stops(Wall::new(Outcome::WrongPlatform, Codes::NONE)),
+        // Nothing fixes the platform: it is built for the one that is asked.
+        State::Absent { .. } => StepResult::Passes(Route::Native),
+        State::Unknown(_) => StepResult::Unknown,
+    };
+    StepRecord::new(Step::Platform, result, facts, INDEX)
+}
+
+/// Operating system and architecture decide; a variant is only compared where both name one.
+fn same(image: &str, host: &str) -> bool {
+    let mut image = image.split('/');
+    let mut host = host.split('/');
+    image.next() == host.next()
+        && image.next() == host.next()
+        && match (image.next(), host.next()) {
+            (Some(image), Some(host)) => image == host,
+            _ => true,
+        }
+}
+
+/// Which code starts the container?
+pub(super) fn mode(replay: Replay<'_>) -> StepRecord {
+    let row = replay.host.toolkit.map(|row| Basis::Row(&row.info));
+    let pool = [PoolField::Launch, PoolField::Toolkit, PoolField::Mode].map(Basis::Pool);
+    StepRecord::new(Step::Mode, StepResult::Passes(Route::Native), pool.into_iter().chain(row), MODES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same;
+
+    #[test]
+    fn a_variant_counts_only_where_both_name_one() {
+        for (image, host, expected) in [
+            ("linux/amd64", "linux/amd64", true),
+            ("linux/arm64/v8", "linux/arm64", true),
+            ("linux/arm64/v7", "linux/arm64/v8", false),
+            ("linux/amd64", "linux/arm64", false),
+            ("windows/amd64", "linux/amd64", false),
+        ] {
+            assert_eq!(same(image, host), expected, "{image} on {host}");
+        }
+    }
+}

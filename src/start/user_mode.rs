@@ -1,0 +1,148 @@
+//! User-mode against kernel-mode driver, and whether both know the GPU.
+
+use crate::cuda::DriverVersion;
+use crate::fact::CompatLibrary;
+use crate::fleet::PoolField;
+use crate::knowledge::GpuClass;
+use crate::knowledge::RowInfo;
+use crate::outcome::Outcome;
+use crate::start::Basis;
+use crate::start::Cite;
+use crate::start::Codes;
+use crate::start::Loaded;
+use crate::start::Replay;
+use crate::start::Route;
+use crate::start::Source;
+use crate::start::Step;
+use crate::start::StepRecord;
+use crate::start::StepResult;
+use crate::start::Wall;
+
+const FORWARD: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615, Forward Compatibility");
+const SAME: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615: the user-mode driver is that of the kernel-mode driver");
+const ARCHITECTURES: Cite = Cite("NVIDIA data center driver documentation, CUDA toolkit, driver and architecture matrix");
+
+/// Does the loaded libcuda go with the kernel-mode driver?
+pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
+    let pool = [Basis::Pool(PoolField::Driver), Basis::Pool(PoolField::Gpu)];
+    let record = |result, facts: Vec<Basis>, cite| StepRecord::new(Step::UserMode, result, facts, cite);
+    match &loaded.source {
+        None => record(StepResult::Unknown, Vec::new(), SAME),
+        // Whatever the version, it is the kernel-mode driver's own.
+        Some(Source::Host) => record(StepResult::Passes(Route::Native), pool[..1].to_vec(), SAME),
+        Some(Source::Nowhere) => record(StepResult::NotApplicable, Vec::new(), SAME),
+        Some(Source::Image(_)) => {
+            let facts = vec![Basis::Image(replay.image.driver_libraries.id), pool[0]];
+            let result = match (loaded.version, replay.host.driver) {
+                (Some(library), Some(host)) => baked(library, host),
+                _ => StepResult::Unknown,
+            };
+            record(result, facts, SAME)
+        }
+        Some(Source::Compat(library)) => {
+            let (result, row) = forward(replay, library);
+            let gpu_row = replay.host.gpu.as_ref().and_then(|gpu| gpu.row);
+            let rows = row.into_iter().chain(gpu_row).map(Basis::Row);
+            let facts = [Basis::Image(replay.image.compat.id)].into_iter().chain(pool).chain(rows).collect();
+            record(result, facts, FORWARD)
+        }
+    }
+}
+
+/// A driver library that was not packaged for forward compatibility.
+fn baked(library: DriverVersion, host: DriverVersion) -> StepResult {
+    if library == host {
+        StepResult::Passes(Route::Native)
+    } else if library.branch() > host.branch() {
+        StepResult::Stops(Wall::new(Outcome::DriverMismatch, Codes::possible(&[803, 804])))
+    } else {
+        StepResult::Stops(Wall::new(Outcome::DriverMismatch, Codes::certain(803)))
+    }
+}
+
+/// A compat library: admitted on some GPU classes and kernel-mode branches only.
+fn forward(replay: Replay<'_>, library: &CompatLibrary) -> (StepResult, Option<&'static RowInfo>) {
+    let Some(host) = replay.host.driver else { return (StepResult::Unknown, None) };
+    if library.version == host {
+        return (StepResult::Passes(Route::Native), None);
+    }
+    if library.version < host {
+        return (StepResult::Stops(Wall::new(Outcome::DriverMismatch, Codes::certain(803))), None);
+    }
+    match class_admitted(replay, library) {
+        Some(true) => {}
+        Some(false) => {
+            return (StepResult::Stops(Wall::new(Outcome::CompatNotSupported, Codes::certain(804))), None);
+        }
+        None => return (StepResult::Unknown, None),
+    }
+    let (listed, row) = branch_listed(replay, library, host);
+    let result = match listed {
+        Some(true) => StepResult::Passes(Route::ForwardCompat),
+        Some(false) => StepResult::Stops(Wall::new(Outcome::CompatUnusable, Codes::possible(&[803, 999, 100]))),
+        None => StepResult::Unknown,
+    };
+    (result, row)
+}
+
+/// Whether forward compatibility is for this GPU: by its class, else by the brands in the library's note.
+fn class_admitted(replay: Replay<'_>, library: &CompatLibrary) -> Option<bool> {
+    let gpu = replay.host.gpu.as_ref()?;
+    if let Some(admitted) = gpu.forward_compat {
+        return Some(admitted);
+    }
+    if gpu.class == Some(GpuClass::Jetson) {
+        return None;
+    }
+    let number = replay.knowledge.brand_number(gpu.brand.as_deref()?)?;
+    if let Some(note) = library.note.as_ref().filter(|note| !note.device.is_empty()) {
+        return Some(note.device.contains(&number));
+    }
+    // GPUs without a row are told by their brand alone.
+    (gpu.class.is_none()).then(|| replay.knowledge.compat_brand(number))
+}
+
+/// Whether the library may run on this kernel-mode branch: its own note, else NVIDIA's matrix, else
+/// what the requirement strings of its images name.
+fn branch_listed(
+    replay: Replay<'_>,
+    library: &CompatLibrary,
+    host: DriverVersion,
+) -> (Option<bool>, Option<&'static RowInfo>) {
+    if let Some(note) = library.note.as_ref().filter(|note| !note.driver.is_empty()) {
+        return (Some(note.driver.contains(&host.branch())), None);
+    }
+    let package = replay.knowledge.compat_package_of_version(library.version);
+    let cuda = package.map(|row| row.cuda).or_else(|| replay.image.compat.known().and_then(|compat| compat.cuda));
+    if let Some(row) = cuda.and_then(|cuda| replay.knowledge.forward(cuda, host.branch())) {
+        return (Some(row.supported), Some(&row.info));
+    }
+    match package {
+        Some(row) => (Some(row.base_branches.contains(&host.branch())), Some(&row.info)),
+        None => (None, None),
+    }
+}
+
+/// Do the drivers know the GPU?
+pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
+    let pool = [Basis::Pool(PoolField::Gpu), Basis::Pool(PoolField::Driver)];
+    let record = |result, row: Option<&'static RowInfo>| {
+        StepRecord::new(Step::GpuKnown, result, pool.into_iter().chain(row.map(Basis::Row)), ARCHITECTURES)
+    };
+    let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
+    let (Some(capability), Some(kernel)) = (capability, replay.host.branch()) else {
+        return record(StepResult::Unknown, None);
+    };
+    let user = loaded.version.map_or(kernel, DriverVersion::branch);
+    let mut deciding = None;
+    for branch in [kernel, user] {
+        match replay.knowledge.branch_knows(branch, capability) {
+            (Some(true), row) => deciding = row,
+            (Some(false), row) => {
+                return record(StepResult::Stops(Wall::new(Outcome::GpuUnsupported, Codes::possible(&[100]))), row);
+            }
+            (None, row) => return record(StepResult::Unknown, row),
+        }
+    }
+    record(StepResult::Passes(Route::Native), deciding)
+}

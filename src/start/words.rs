@@ -1,0 +1,300 @@
+//! Words for the records: what a step found, and what a user would see, made only when somebody reads it.
+
+use crate::fact::FactId;
+use crate::fact::State;
+use crate::fleet::Host;
+use crate::fleet::PoolField;
+use crate::outcome::Outcome;
+use crate::start::Basis;
+use crate::start::Loaded;
+use crate::start::Reason;
+use crate::start::Replay;
+use crate::start::Route;
+use crate::start::Source;
+use crate::start::Step;
+use crate::start::StepRecord;
+use crate::start::StepResult;
+use crate::start::Wall;
+use crate::start::loader;
+use crate::start::requirement;
+use crate::start::requirement::Check;
+
+/// What a step found, in one sentence.
+pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
+    if record.result == StepResult::Unknown {
+        let missing: Vec<String> = missing(replay, record).into_iter().map(|missing| missing.reason).collect();
+        return if missing.is_empty() { "cannot tell: an earlier step could not be told".to_owned() } else { format!("cannot tell: {}", missing.join("; ")) };
+    }
+    match record.step {
+        Step::Platform => platform(replay, record),
+        Step::Mode => mode(replay.host),
+        Step::Devices => devices(replay, record),
+        Step::Capabilities => capabilities(record),
+        Step::Requirement => requirement_text(replay, record),
+        Step::Mounts => match record.result {
+            StepResult::NotApplicable => "nothing is in the way of the mounts that this model knows of".to_owned(),
+            StepResult::Stops(wall) => message(replay, wall),
+            _ => "no file of the image is in the way".to_owned(),
+        },
+        Step::Loader => loader_text(replay, record),
+        Step::UserMode => user_mode(replay, record),
+        Step::GpuKnown => gpu_known(replay, record),
+        Step::Build => match record.result {
+            StepResult::Stops(_) => format!("{} is a build without CUDA", replay.component.name),
+            _ => format!("{} is a CUDA build", replay.component.name),
+        },
+        Step::Runtime => runtime(replay, record),
+        Step::Code => code(replay, record),
+    }
+}
+
+fn platform(replay: Replay<'_>, record: &StepRecord) -> String {
+    let host = &replay.host.platform;
+    match (&replay.image.platforms.state, record.result) {
+        (State::Known(list), StepResult::Stops(_)) => format!("there is no manifest for {host}, only for {}", list.join(", ")),
+        (State::Known(_), _) => format!("there is a manifest for {host}"),
+        _ => format!("built for {host}"),
+    }
+}
+
+fn mode(host: &Host) -> String {
+    let toolkit = host.toolkit_version.map_or_else(String::new, |version| format!(" with container toolkit {version}"));
+    format!("launch {}{toolkit} means mode {}", host.launch.as_str(), host.mode.as_str())
+}
+
+fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
+    match record.result {
+        StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
+            match crate::start::device::environment(replay).get("NVIDIA_VISIBLE_DEVICES") {
+                Some(value) => format!("NVIDIA_VISIBLE_DEVICES is `{value}`: no GPU is put into the container"),
+                None => "NVIDIA_VISIBLE_DEVICES is not set: no GPU is put into the container".to_owned(),
+            }
+        }
+        StepResult::Stops(wall) => message(replay, wall),
+        _ => match replay.host.launch {
+            crate::fleet::Launch::NvidiaRuntime | crate::fleet::Launch::Enroot => {
+                "the environment asks for GPUs".to_owned()
+            }
+            launch => format!("launch {} puts the GPUs into the container, whatever the image says", launch.as_str()),
+        },
+    }
+}
+
+fn capabilities(record: &StepRecord) -> String {
+    match record.result {
+        StepResult::NotApplicable => "this mode does not ask NVIDIA_DRIVER_CAPABILITIES".to_owned(),
+        StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
+            "NVIDIA_DRIVER_CAPABILITIES lacks compute: libcuda is not put into the container".to_owned()
+        }
+        StepResult::Stops(_) => "NVIDIA_DRIVER_CAPABILITIES has a word that the container toolkit does not know".to_owned(),
+        _ => "NVIDIA_DRIVER_CAPABILITIES includes compute".to_owned(),
+    }
+}
+
+fn requirement_text(replay: Replay<'_>, record: &StepRecord) -> String {
+    if record.result == StepResult::NotApplicable {
+        let host = replay.host;
+        return if host.disable_require || host.env.contains_key("NVIDIA_DISABLE_REQUIRE") {
+            "the requirement check is switched off".to_owned()
+        } else {
+            format!("nothing looks at NVIDIA_REQUIRE_* in mode {}", host.mode.as_str())
+        };
+    }
+    match requirement::check(replay) {
+        Check::Refused(message) | Check::Malformed(message) => message,
+        Check::Off => "NVIDIA_DISABLE_REQUIRE switches the check off".to_owned(),
+        Check::Holds | Check::Undetermined => "the host meets every NVIDIA_REQUIRE_* that is set".to_owned(),
+    }
+}
+
+fn loaded(replay: Replay<'_>) -> Loaded {
+    loader::step(replay).0
+}
+
+fn loader_text(replay: Replay<'_>, record: &StepRecord) -> String {
+    let found = loaded(replay);
+    let driver = replay.host.driver.map_or_else(|| "of the host".to_owned(), |driver| format!("{driver} of the host"));
+    match (record.result, found.source) {
+        (StepResult::Stops(wall), _) => message(replay, wall),
+        (_, Some(Source::Host)) => format!("programs get libcuda {driver}"),
+        (_, Some(Source::Compat(library))) => {
+            format!("programs get libcuda {} of the image's compat directory instead of {driver}", library.version)
+        }
+        (_, Some(Source::Image(path))) => format!("programs get {path} of the image instead of libcuda {driver}"),
+        (_, Some(Source::Nowhere) | None) => "programs find no libcuda".to_owned(),
+    }
+}
+
+fn user_mode(replay: Replay<'_>, record: &StepRecord) -> String {
+    let found = loaded(replay);
+    let version = found.version.map_or_else(|| "of unknown version".to_owned(), |version| version.to_string());
+    let kernel = replay.host.driver.map_or_else(|| "an undeclared version".to_owned(), |driver| driver.to_string());
+    match record.result {
+        StepResult::Passes(Route::ForwardCompat) => {
+            format!("libcuda {version} may run on kernel-mode driver {kernel} of this GPU by forward compatibility")
+        }
+        StepResult::Stops(wall) => message(replay, wall),
+        StepResult::NotApplicable => "there is no libcuda".to_owned(),
+        _ => "the user-mode driver is the kernel-mode driver's own".to_owned(),
+    }
+}
+
+fn gpu_known(replay: Replay<'_>, record: &StepRecord) -> String {
+    match record.result {
+        StepResult::Stops(wall) => message(replay, wall),
+        _ => format!("the driver knows {}", gpu(replay)),
+    }
+}
+
+fn runtime(replay: Replay<'_>, record: &StepRecord) -> String {
+    let name = &replay.component.name;
+    let Some(runtime) = replay.component.cuda.known() else { return format!("{name} has no CUDA runtime") };
+    let supported = loaded(replay).cuda.map_or_else(|| "an unknown CUDA".to_owned(), |cuda| format!("CUDA {cuda}"));
+    match record.result {
+        StepResult::Passes(Route::MinorVersion) => {
+            format!("the CUDA {runtime} runtime of {name} starts on a driver for {supported} by minor version compatibility")
+        }
+        StepResult::Stops(_) => format!("the CUDA {runtime} runtime of {name} needs a newer driver than one for {supported}"),
+        StepResult::NotApplicable => format!("the CUDA {runtime} runtime of {name} finds no driver"),
+        _ => format!("the driver supports {supported}, the runtime of {name} is CUDA {runtime}"),
+    }
+}
+
+fn code(replay: Replay<'_>, record: &StepRecord) -> String {
+    let name = &replay.component.name;
+    let list = match &replay.image.facts.get(replay.component.code.id).state {
+        State::Known(value) => value.to_string(),
+        State::Absent { .. } | State::Unknown(_) => String::new(),
+    };
+    match record.result {
+        StepResult::NotSeen => format!("the GPU code of {name} was not seen"),
+        StepResult::NotApplicable => format!("{name} has no GPU code to look at"),
+        StepResult::Stops(wall) => format!("{name} has {list}: {}", message(replay, wall)),
+        StepResult::Passes(Route::Jit) => format!("{name} has {list}: PTX is compiled at start-up for {}", gpu(replay)),
+        _ => format!("{name} has {list}: machine code for {}", gpu(replay)),
+    }
+}
+
+fn gpu(replay: Replay<'_>) -> String {
+    match &replay.host.gpu {
+        Some(gpu) => match gpu.capability {
+            Some(capability) => format!("{} (compute capability {capability})", gpu.name),
+            None => gpu.name.clone(),
+        },
+        None => "the GPU".to_owned(),
+    }
+}
+
+/// What a user would see at a wall.
+pub fn message(replay: Replay<'_>, wall: Wall) -> String {
+    let name = &replay.component.name;
+    let code_text = |code: u16| {
+        let row = replay.knowledge.error(code);
+        row.map_or_else(|| format!("error {code}"), |row| format!("error {code}: {}", row.text))
+    };
+    let certain = wall.codes().certain.map(code_text);
+    let said = certain.unwrap_or_else(|| {
+        let possible: Vec<String> = wall.codes().possible.iter().map(u16::to_string).collect();
+        if possible.is_empty() { String::new() } else { format!("error {}", possible.join(" or ")) }
+    });
+    let found = loaded(replay);
+    let library = found.version.map_or_else(|| "libcuda".to_owned(), |version| format!("libcuda {version}"));
+    let kernel = replay.host.driver.map_or_else(|| "of the host".to_owned(), |driver| driver.to_string());
+    match wall.outcome() {
+        Outcome::Refused => refusal(replay, wall.reason()),
+        Outcome::WrongPlatform => format!("no manifest for {}: exec format error, or nothing to pull", replay.host.platform),
+        Outcome::NoGpu => format!("{said}: the container has no GPU"),
+        Outcome::LibraryMissing => "cannot open shared object file".to_owned(),
+        Outcome::StubLibrary => said,
+        Outcome::DriverMismatch => format!("{said}: {library} of the image on kernel-mode driver {kernel}"),
+        Outcome::CompatNotSupported => format!("{said}: {library} of the image on {} with kernel-mode driver {kernel}", gpu(replay)),
+        Outcome::CompatUnusable => {
+            format!("{said}: {library} of the image is not for kernel-mode driver {kernel}")
+        }
+        Outcome::GpuUnsupported => format!("{said}: driver {kernel} does not know {}", gpu(replay)),
+        Outcome::InsufficientDriver => {
+            let runtime = replay.component.cuda.known().map_or_else(String::new, |cuda| format!(" {cuda}"));
+            format!("{said}: CUDA{runtime} of {name} on driver {}", found.version.map_or(kernel, |version| version.to_string()))
+        }
+        Outcome::CpuOnly => format!("{name} is a build without CUDA: no error, and no GPU is used"),
+        Outcome::NoKernelImage | Outcome::UnsupportedPtx | Outcome::JitFailed => format!("{said} ({name} on {})", gpu(replay)),
+    }
+}
+
+fn refusal(replay: Replay<'_>, reason: Option<Reason>) -> String {
+    match reason {
+        Some(Reason::Requirement | Reason::MalformedRequirement) => match requirement::check(replay) {
+            Check::Refused(message) | Check::Malformed(message) => with_prefix(replay, message),
+            Check::Off | Check::Holds | Check::Undetermined => "requirement error".to_owned(),
+        },
+        Some(Reason::Capability) => "unsupported capabilities found in NVIDIA_DRIVER_CAPABILITIES".to_owned(),
+        Some(Reason::Device) => "nvidia-container-cli: device error: unknown device".to_owned(),
+        Some(Reason::Mount) => "nvidia-container-cli: mount error: file creation failed: file exists".to_owned(),
+        Some(Reason::Hook) => "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported".to_owned(),
+        None => "the container is not created".to_owned(),
+    }
+}
+
+fn with_prefix(replay: Replay<'_>, message: String) -> String {
+    if message.contains("requirement error") || message.starts_with("failed to get requirements") {
+        return message;
+    }
+    match replay.host.mode {
+        crate::fleet::Mode::Csv => format!("requirements not met: {message}"),
+        _ => format!("nvidia-container-cli: requirement error: {message}"),
+    }
+}
+
+/// Something that would have to be known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MissingFact {
+    /// `pool.driver`, `image.compat`.
+    pub key: String,
+    /// What stands in the way.
+    pub reason: String,
+    /// How to supply it.
+    pub supply: String,
+}
+
+/// What a step that cannot be told lacks.
+pub fn missing(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact> {
+    let of_image = |id: FactId| {
+        let why = replay.image.why(id)?;
+        let key = replay.image.facts.get(id).name();
+        Some(MissingFact { key, reason: why.reason.clone(), supply: why.supply.clone() })
+    };
+    let mut found: Vec<MissingFact> = record
+        .facts
+        .iter()
+        .filter_map(|basis| match basis {
+            Basis::Image(id) => of_image(id),
+            Basis::Pool(field) => of_pool(replay, field),
+            Basis::Row(_) => None,
+        })
+        .collect();
+    found.dedup();
+    found
+}
+
+fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
+    let host = replay.host;
+    let gpu = host.gpu.as_ref();
+    let newer = || format!("newer than the knowledge of {}", replay.knowledge.newest_date());
+    let (reason, supply) = match field {
+        PoolField::Driver if host.driver.is_none() => {
+            ("the pool does not say its driver".to_owned(), "set `driver` of the pool".to_owned())
+        }
+        PoolField::Driver if host.driver_cuda.is_none() => {
+            ("the pool's driver is not in the tables, ".to_owned() + &newer(), "set `driver_cuda` of the pool".to_owned())
+        }
+        PoolField::Gpu if gpu.is_none() => ("the pool does not say its GPU".to_owned(), "set `gpu` of the pool".to_owned()),
+        PoolField::Gpu if gpu.is_some_and(|gpu| gpu.capability.is_none()) => {
+            ("the GPU is not in the tables".to_owned(), "set `compute_capability` of the pool".to_owned())
+        }
+        PoolField::Gpu if gpu.is_some_and(|gpu| gpu.brand.is_none()) => {
+            ("the brand of the GPU under this driver is not known".to_owned(), "set `brand` of the pool".to_owned())
+        }
+        _ => return None,
+    };
+    Some(MissingFact { key: field.name().to_owned(), reason, supply })
+}
