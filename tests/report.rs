@@ -8,147 +8,13 @@ use imagelint::report::json::json;
 use imagelint::report::json::read;
 use imagelint::report::model::Report;
 use imagelint::report::why::why;
-use serde_json::Value;
-use serde_json::json as value;
 
-const DOCKERFILE: &str =
-    "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";
-const FLEET: &str = "[[pool]]\nname   = \"desk-3090\"\ngpu    = \"RTX 3090\"\ndriver = \"470.182.03\"\n";
+use crate::sample::DOCKERFILE;
+use crate::sample::FLEET;
+use crate::sample::sample;
 
-fn region(text: &str, part: &str) -> Value {
-    let start = text.find(part).expect("the part is in the text");
-    let line = text[..start].matches('\n').count() + 1;
-    let column = start - text[..start].rfind('\n').map_or(0, |at| at + 1) + 1;
-    value!({
-        "start_line": line, "start_column": column, "end_line": line, "end_column": column + part.len(),
-        "start_byte": start, "end_byte": start + part.len(),
-    })
-}
-
-fn verdict(pool: &str, fate: &str, scenarios: Value) -> Value {
-    value!({
-        "pool": pool, "component": null, "fate": fate, "outcome": null, "reason": null,
-        "codes": {"certain": null, "possible": []}, "route": null, "message": "", "confidence": "declared",
-        "missing": [], "not_seen": [], "scenarios": scenarios,
-    })
-}
-
-fn with(mut object: Value, changes: Value) -> Value {
-    for (key, change) in changes.as_object().expect("an object") {
-        object[key] = change.clone();
-    }
-    object
-}
-
-fn scenario(gpu: &str, launch: &str, fate: &str, steps: Value) -> Value {
-    value!({
-        "when": {"gpu": gpu, "driver": "470.182.03", "launch": launch, "mode": null, "toolkit": null, "build": null},
-        "fate": fate, "outcome": null, "steps": steps,
-    })
-}
-
-fn steps(result: &str) -> Value {
-    value!([
-        {"step": "requirement", "result": "passes", "text": "the image requires nothing",
-         "facts": ["f1"], "cite": ""},
-        {"step": "driver", "result": result, "text": "driver 470.182.03 is older than 525.60.13",
-         "facts": ["f2", "pool.driver", "pool.launch", "toolkits/12.4.1"], "cite": "CUDA 12.4 release notes, table 3"},
-    ])
-}
-
-fn facts() -> Value {
-    let origin = value!({"kind": "file", "path": "Dockerfile", "label": "", "region": region(DOCKERFILE, "12.4.1")});
-    let env = value!({"kind": "config", "path": "Env", "label": "", "region": null});
-    value!([
-        {"id": "f1", "key": "env.NVIDIA_REQUIRE_CUDA", "state": "absent", "value": null, "origins": [],
-         "derived_from": [], "why": "no ENV sets it"},
-        {"id": "f2", "key": "cuda.runtime", "state": "known", "value": "12.4.1", "origins": [env],
-         "derived_from": ["f3"], "why": null},
-        {"id": "f3", "key": "arg.CUDA", "state": "known", "value": "12.4.1", "origins": [origin],
-         "derived_from": ["f2"], "why": null},
-    ])
-}
-
-fn finding() -> Value {
-    let place = |kind: &str, path: &str, label: &str, region: Value| {
-        value!({"kind": kind, "path": path, "label": label, "region": region})
-    };
-    value!({
-        "rule": "driver-older-than-runtime", "severity": "error",
-        "message": "CUDA 12.4 will not start on pool `desk-3090`: driver 470.182.03 is older than 525.60.13",
-        "help": "move the pool to driver 525.60.13 or newer",
-        "pools": ["desk-3090"], "component": null, "fixes": [],
-        "locations": [
-            place("file", "Dockerfile", "CUDA 12.4.1 comes from this tag",
-                  region(DOCKERFILE, "nvidia/cuda:${CUDA}-runtime-ubuntu22.04")),
-            place("file", "Dockerfile", "set here", region(DOCKERFILE, "12.4.1")),
-            place("fleet", "fleet.toml", "the pool's driver is declared here", region(FLEET, "\"470.182.03\"")),
-            place("config", "Env", "CUDA_VERSION is 12.4.1", Value::Null),
-        ],
-    })
-}
-
-fn subject(name: &str, kind: &str, verdicts: Value) -> Value {
-    value!({
-        "name": name, "kind": kind, "stage": null, "platform": null, "digest": null, "gpu_content": true,
-        "inspected": {"depth": "text", "notes": []}, "verdicts": verdicts, "findings": [], "facts": [],
-        "description": {"any": ["thing"]},
-    })
-}
-
-fn sample() -> Report {
-    let pool = |name: &str, gpu: &str, driver: Value| {
-        value!({"name": name, "gpu": [gpu], "driver": driver, "nodes": null, "location":
-            {"kind": "fleet", "path": "fleet.toml", "label": "", "region": region(FLEET, "[[pool]]")}})
-    };
-    let missing = value!([{"key": "pool.driver", "supply": "set `driver` in fleet.toml"}]);
-    let failing = with(
-        verdict(
-            "desk-3090",
-            "fails",
-            value!([
-                scenario("RTX 3090", "docker", "fails", steps("stops")),
-                scenario("RTX 3090", "cdi", "fails", steps("stops")),
-                scenario("RTX 3090", "slurm", "undetermined", steps("unknown")),
-            ]),
-        ),
-        value!({"outcome": "insufficient-driver", "codes": {"certain": 35, "possible": [803, 999]},
-            "message": "CUDA driver version is insufficient for CUDA runtime version"}),
-    );
-    let torch = with(
-        verdict("desk-3090", "depends", value!([])),
-        value!({"component": "torch", "missing": missing, "not_seen": ["flash-attn"]}),
-    );
-    let jit = with(verdict("train-a100", "starts", value!([])), value!({"route": "jit"}));
-    let open = with(verdict("edge", "undetermined", value!([])), value!({"missing": missing}));
-    let app = with(
-        subject("Dockerfile", "dockerfile", value!([failing, torch, jit, open])),
-        value!({"stage": "serve", "findings": [finding()], "facts": facts()}),
-    );
-    let image = with(
-        subject(
-            "nvcr.io/app:1",
-            "image",
-            value!([
-                with(verdict("desk-3090", "starts", value!([])), value!({"route": "minor-version"})),
-                verdict("train-a100", "starts", value!([])),
-                verdict("edge", "not-applicable", value!([])),
-            ]),
-        ),
-        value!({"inspected": {"depth": "config", "notes": ["quick"]}}),
-    );
-    serde_json::from_value(value!({
-        "schema_version": 1, "tool": {"version": "0.1.0", "knowledge": "2026-11-01"}, "as_of": null,
-        "fleet": {"source": "fleet.toml", "built_in": false, "pools": [
-            pool("desk-3090", "RTX 3090", value!("470.182.03")),
-            pool("train-a100", "A100", value!("550.54.15")),
-            pool("edge", "Orin", Value::Null),
-        ]},
-        "subjects": [app, image],
-        "errors": [{"input": "other.Dockerfile", "message": "no such file", "location": null}],
-    }))
-    .expect("the sample has the shape of the model")
-}
+#[path = "report/sample.rs"]
+mod sample;
 
 fn texts() -> BTreeMap<String, String> {
     [("Dockerfile", DOCKERFILE), ("fleet.toml", FLEET)].map(|(path, text)| (path.to_owned(), text.to_owned())).into()
@@ -170,11 +36,274 @@ fn reasons(report: &Report, pool: Option<&str>) -> String {
     String::from_utf8(out).expect("UTF-8")
 }
 
+const WIDE: &str = r#"error: driver-older-than-runtime
+
+  × CUDA 12.4 will not start on pool `desk-3090`: driver 470.182.03 is older than 525.60.13
+   ╭─[Dockerfile:2:6]
+ 1 │ ARG CUDA=12.4.1
+   ·          ───┬──
+   ·             ╰── set here
+ 2 │ FROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04
+   ·      ───────────────────┬───────────────────
+   ·                         ╰── CUDA 12.4.1 comes from this tag
+ 3 │ RUN pip install torch==2.4.0+cu124
+   ╰────
+  help: move the pool to driver 525.60.13 or newer
+
+Advice:
+  ☞ the pool's driver is declared here
+   ╭─[fleet.toml:4:10]
+ 3 │ gpu    = "RTX 3090"
+ 4 │ driver = "470.182.03"
+   ·          ──────┬─────
+   ·                ╰── the pool's driver is declared here
+   ╰────
+  note: config field Env: CUDA_VERSION is 12.4.1
+
+error: cannot read
+
+  × other.Dockerfile: no such file
+
+nvcr.io/app:1: config only: layers were not read
+                    desk-3090                  train-a100    edge
+Dockerfile (serve)  FAILS insufficient-driver  starts (jit)  cannot tell
+nvcr.io/app:1       starts (minor)             starts        -
+
+missing:
+  pool.driver (desk-3090, edge): set `driver` in fleet.toml
+
+2 images on 3 pools: 3 start, 1 fails, 1 cannot be told, 1 does not apply; 1 error; 1 input cannot be read
+"#;
+
+const NARROW: &str = r#"error: driver-older-than-runtime
+
+  x CUDA 12.4 will not start on pool `desk-3090`: driver
+  | 470.182.03 is older than 525.60.13
+   ,-[Dockerfile:2:6]
+ 1 | ARG CUDA=12.4.1
+   :          ^^^|^^
+   :             `-- set here
+ 2 | FROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04
+   :      ^^^^^^^^^^^^^^^^^^^|^^^^^^^^^^^^^^^^^^^
+   :                         `-- CUDA 12.4.1 comes from this tag
+ 3 | RUN pip install torch==2.4.0+cu124
+   `----
+  help: move the pool to driver 525.60.13 or newer
+
+Advice:
+  > the pool's driver is declared here
+   ,-[fleet.toml:4:10]
+ 3 | gpu    = "RTX 3090"
+ 4 | driver = "470.182.03"
+   :          ^^^^^^|^^^^^
+   :                `-- the pool's driver is declared here
+   `----
+  note: config field Env: CUDA_VERSION is 12.4.1
+
+error: cannot read
+
+  x other.Dockerfile: no such file
+
+nvcr.io/app:1: config only: layers were not read
+Dockerfile (serve)
+  desk-3090   FAILS insufficient-driver
+  train-a100  starts (jit)
+  edge        cannot tell
+nvcr.io/app:1
+  desk-3090   starts (minor)
+  train-a100  starts
+  edge        -
+
+missing:
+  pool.driver (desk-3090, edge): set `driver` in fleet.toml
+
+2 images on 3 pools: 3 start, 1 fails, 1 cannot be told, 1 does not apply; 1 error; 1 input cannot be read
+"#;
+
+const WHY: &str = r#"Dockerfile (serve)
+
+  on desk-3090: FAILS insufficient-driver (declared; code 35; possible codes 803, 999)
+    CUDA driver version is insufficient for CUDA runtime version
+    host: gpu RTX 3090, driver 470.182.03
+    with launch docker or cdi: fails
+      ✓ requirement: the image requires nothing
+          f1  env.NVIDIA_REQUIRE_CUDA: absent, no ENV sets it
+      ✗ driver: driver 470.182.03 is older than 525.60.13
+          f2  cuda.runtime = "12.4.1"  config field Env
+            f3  arg.CUDA = "12.4.1"  Dockerfile:1:10
+          pool.driver = 470.182.03  fleet.toml:1:1
+          pool.launch  fleet.toml:1:1
+          table toolkits, row 12.4.1
+          cite: CUDA 12.4 release notes, table 3
+    with launch slurm: undetermined
+      ✓ requirement: the image requires nothing
+          f1  env.NVIDIA_REQUIRE_CUDA: absent, no ENV sets it
+      ? driver: driver 470.182.03 is older than 525.60.13
+          f2  cuda.runtime = "12.4.1"  config field Env
+            f3  arg.CUDA = "12.4.1"  Dockerfile:1:10
+          pool.driver = 470.182.03  fleet.toml:1:1
+          pool.launch  fleet.toml:1:1
+          table toolkits, row 12.4.1
+          cite: CUDA 12.4 release notes, table 3
+
+  on desk-3090, component torch: depends (declared)
+    missing pool.driver: set `driver` in fleet.toml
+    not seen: flash-attn
+
+nvcr.io/app:1
+
+  on desk-3090: starts (minor) (declared)
+
+"#;
+
 #[test]
-fn show() {
-    println!("{}", told(&sample(), &options(100)));
-    println!("{}", told(&sample(), &HumanOptions { ascii: true, ..options(60) }));
-    println!("{}", reasons(&sample(), None));
+fn a_person_reads_snippets_then_the_matrix() {
+    assert_eq!(told(&sample(), &options(100)), WIDE);
+}
+
+#[test]
+fn a_narrow_terminal_gets_ascii_and_one_block_per_image() {
+    assert_eq!(told(&sample(), &HumanOptions { ascii: true, ..options(60) }), NARROW);
+}
+
+#[test]
+fn why_tells_hosts_steps_and_facts() {
+    assert_eq!(reasons(&sample(), Some("desk-3090")), WHY);
+}
+
+#[test]
+fn colours_come_only_where_asked() {
+    assert!(!told(&sample(), &options(100)).contains('\u{1b}'));
+    let painted = told(&sample(), &HumanOptions { color: true, ..options(100) });
+    assert!(painted.contains("\u{1b}[31mFAILS insufficient-driver\u{1b}[0m  \u{1b}[32mstarts (jit)"), "{painted}");
+}
+
+#[test]
+fn images_without_gpu_content_are_not_mentioned() {
+    let mut report = sample();
+    report.errors.clear();
+    for subject in &mut report.subjects {
+        subject.gpu_content = false;
+    }
+    assert_eq!(told(&report, &options(100)), "");
+    let verbose = HumanOptions { verbose: true, ..options(100) };
+    assert_eq!(told(&report, &verbose), "no GPU content in 2 images: nothing to judge\n");
+    report.subjects[1].gpu_content = true;
+    assert_eq!(
+        told(&report, &options(100)),
+        "nvcr.io/app:1: config only: layers were not read\n               desk-3090       train-a100  edge\n\
+         nvcr.io/app:1  starts (minor)  starts      -\n\n\
+         1 image on 3 pools: 2 start, 1 does not apply; no findings\n"
+    );
+}
+
+#[test]
+fn the_built_in_fleet_is_named_as_such() {
+    let mut report = sample();
+    report.fleet.built_in = true;
+    let line = "\nno fleet file: judged against the built-in reference fleet, findings are capped at warning\n";
+    assert!(told(&report, &options(100)).contains(line));
+    assert!(!told(&sample(), &options(100)).contains("built-in"));
+}
+
+#[test]
+fn nothing_from_outside_reaches_the_terminal_as_it_is() {
+    let evil = "a\u{1b}]8;;http://x\u{7}b\nc\u{202e}d";
+    let shown = "a\\u{1b}]8;;http://x\\u{7}b\\nc\\u{202e}d";
+    let text = serde_json::to_string(&sample()).expect("JSON");
+    let hostile = serde_json::to_string(evil).expect("JSON");
+    let mut text = text;
+    // Every string of the report that is not a word of the schema.
+    for word in ["desk-3090", "Dockerfile", "nvcr.io/app:1", "serve", "set here", "Env", "RTX 3090", "docker",
+        "insufficient-driver", "torch", "flash-attn", "470.182.03", "12.4.1", "driver", "pool.launch", "no such file",
+        "other.Dockerfile", "no ENV sets it", "move the pool to driver 525.60.13 or newer", "f3", "toolkits/12.4.1",
+        "the image requires nothing", "CUDA 12.4 release notes, table 3", "declared", "driver-older-than-runtime",
+        "set `driver` in fleet.toml", "pool.driver", "CUDA_VERSION is 12.4.1", "cuda.runtime"] {
+        // Keys are followed by a colon, values are not.
+        for end in [",", "]", "}"] {
+            text = text.replace(&format!("\"{word}\"{end}"), &format!("{hostile}{end}"));
+        }
+    }
+    let report = read(&text).expect("still a report");
+    let source = format!("FROM {evil}\n");
+    let texts = BTreeMap::from([(evil.to_owned(), source), ("fleet.toml".to_owned(), format!("# {evil}\n{FLEET}"))]);
+    let mut out = Vec::new();
+    human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
+    human(&report, &texts, &options(1), &mut out).expect("a vector takes everything");
+    why(&report, None, &mut out, false).expect("a vector takes everything");
+    let out = String::from_utf8(out).expect("UTF-8");
+    assert!(40 < out.matches(shown).count(), "{out}");
+    for c in ['\u{1b}', '\u{7}', '\u{202e}'] {
+        assert!(!out.contains(c), "{out:?}");
+    }
+    assert!(!out.lines().any(|line| line.starts_with('c')), "{out}");
+}
+
+#[test]
+fn regions_need_not_fit() {
+    let mut report = sample();
+    report.errors.clear();
+    report.subjects.truncate(1);
+    let places = &mut report.subjects[0].findings[0].locations;
+    places.truncate(1);
+    let region = places[0].region.as_mut().expect("a region");
+    (region.start_byte, region.end_byte) = (DOCKERFILE.len(), DOCKERFILE.len());
+    let text = told(&report, &options(100));
+    let drawn = " 2 │ FROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\n 3 │ RUN pip install torch==2.4.0+cu124\n   \
+                 ·                                  ┬\n   ·                                  ╰── CUDA 12.4.1";
+    assert!(text.contains(drawn), "{text}");
+    for (start, end) in [(0, 0), (9_999, 3), (usize::MAX, usize::MAX), (0, usize::MAX), (15, 16), (16, 16)] {
+        let region = report.subjects[0].findings[0].locations[0].region.as_mut().expect("a region");
+        (region.start_byte, region.end_byte) = (start, end);
+        let text = told(&report, &options(100));
+        assert!(text.contains("── CUDA 12.4.1 comes from this tag"), "{start}..{end}: {text}");
+    }
+}
+
+#[test]
+fn a_long_line_is_cut_and_keeps_its_line_and_column() {
+    let mut report = sample();
+    report.errors.clear();
+    let text = format!("# one\nRUN {} pip install {}\n", "x".repeat(50_000), "y".repeat(50_000));
+    let start = text.find("pip").expect("pip");
+    let places = &mut report.subjects[0].findings[0].locations;
+    places.truncate(1);
+    let region = places[0].region.as_mut().expect("a region");
+    (region.start_byte, region.end_byte) = (start, start + 3);
+    let mut out = Vec::new();
+    let texts = BTreeMap::from([("Dockerfile".to_owned(), text)]);
+    human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
+    let out = String::from_utf8(out).expect("UTF-8");
+    assert!(out.contains("[Dockerfile:2:50006]") && out.contains(" 2 │ …xxx") && out.contains("yyy…\n"), "{out}");
+    assert!(out.len() < 3_000, "{}", out.len());
+}
+
+#[test]
+fn a_text_that_is_not_at_hand_is_named_in_a_note() {
+    let mut out = Vec::new();
+    human(&sample(), &BTreeMap::new(), &options(100), &mut out).expect("a vector takes everything");
+    let out = String::from_utf8(out).expect("UTF-8");
+    assert!(out.contains(
+        "  note: in Dockerfile (serve)\n  note: Dockerfile:2:6: CUDA 12.4.1 comes from this tag\n  \
+         note: Dockerfile:1:10: set here\n  note: fleet.toml:4:10: the pool's driver is declared here\n"
+    ), "{out}");
+}
+
+#[test]
+fn a_broken_pipe_is_handed_back() {
+    struct Closed;
+    impl std::io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let broken = Some(std::io::ErrorKind::BrokenPipe);
+    assert_eq!(human(&sample(), &texts(), &options(80), &mut Closed).err().map(|error| error.kind()), broken);
+    assert_eq!(why(&sample(), None, &mut Closed, false).err().map(|error| error.kind()), broken);
+    assert_eq!(json(&sample(), &mut Closed).err().map(|error| error.kind()), broken);
 }
 
 #[test]

@@ -81,7 +81,9 @@ fn write_telling(telling: &Telling, options: &HumanOptions, out: &mut impl io::W
     if handler.render_report(&mut text, telling).is_err() {
         text = format!("{}\n\n  {telling}\n", telling.head);
     }
-    out.write_all(text.as_bytes())?;
+    for line in text.lines() {
+        writeln!(out, "{}", line.trim_end())?;
+    }
     for note in &telling.notes {
         writeln!(out, "  note: {note}")?;
     }
