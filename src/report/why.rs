@@ -21,7 +21,12 @@ use crate::report::words::place;
 use crate::report::words::title;
 
 /// Writes the reasons of every verdict, or of those on one pool.
-pub fn why(report: &Report, pool: Option<&str>, out: &mut impl io::Write, color: bool) -> io::Result<()> {
+pub fn why(
+    report: &Report,
+    pool: Option<&str>,
+    out: &mut impl io::Write,
+    color: bool,
+) -> io::Result<()> {
     for subject in &report.subjects {
         let heading = title(subject);
         if !subject.gpu_content {
@@ -31,8 +36,17 @@ pub fn why(report: &Report, pool: Option<&str>, out: &mut impl io::Write, color:
         writeln!(out, "{}\n", paint(&heading, Tone::Strong, color))?;
         for verdict in &subject.verdicts {
             if pool.is_none_or(|pool| pool == verdict.pool) {
-                let pool = report.fleet.pools.iter().find(|pool| pool.name == verdict.pool);
-                let chain = Chain { report, subject, pool, color };
+                let pool = report
+                    .fleet
+                    .pools
+                    .iter()
+                    .find(|pool| pool.name == verdict.pool);
+                let chain = Chain {
+                    report,
+                    subject,
+                    pool,
+                    color,
+                };
                 chain.verdict(verdict, out)?;
             }
         }
@@ -59,7 +73,11 @@ impl Chain<'_> {
             write!(out, ", component {}", clean(component))?;
         }
         // A dash says little where it stands alone.
-        let word = if verdict.fate == "not-applicable" { "not applicable".to_owned() } else { cell(verdict) };
+        let word = if verdict.fate == "not-applicable" {
+            "not applicable".to_owned()
+        } else {
+            cell(verdict)
+        };
         let word = paint(&word, tone_of(&verdict.fate), self.color);
         write!(out, ": {word} ({}", clean(&verdict.confidence))?;
         if let Some(code) = verdict.codes.certain {
@@ -77,7 +95,12 @@ impl Chain<'_> {
             writeln!(out, "    {}", clean(&verdict.message))?;
         }
         for gap in &verdict.missing {
-            writeln!(out, "    missing {}: {}", clean(&gap.key), clean(&gap.supply))?;
+            writeln!(
+                out,
+                "    missing {}: {}",
+                clean(&gap.key),
+                clean(&gap.supply)
+            )?;
         }
         for unseen in &verdict.not_seen {
             writeln!(out, "    not seen: {}", clean(unseen))?;
@@ -93,7 +116,11 @@ impl Chain<'_> {
                     continue;
                 }
                 let fate = clean(&group.first.fate);
-                writeln!(out, "    with {host}: {}", paint(&fate, tone_of(&group.first.fate), self.color))?;
+                writeln!(
+                    out,
+                    "    with {host}: {}",
+                    paint(&fate, tone_of(&group.first.fate), self.color)
+                )?;
             }
             for step in &group.first.steps {
                 self.step(step, out)?;
@@ -110,7 +137,12 @@ impl Chain<'_> {
             _ => ("?", Tone::Open),
         };
         let sign = paint(sign, tone, self.color);
-        writeln!(out, "      {sign} {}: {}", clean(&step.step), clean(&step.text))?;
+        writeln!(
+            out,
+            "      {sign} {}: {}",
+            clean(&step.step),
+            clean(&step.text)
+        )?;
         let mut told = Vec::new();
         for id in &step.facts {
             self.fact(id, 0, &mut told, out)?;
@@ -154,22 +186,25 @@ impl Chain<'_> {
 
 /// `f3  env.X = "value"  Dockerfile:2:6`.
 fn of_fact(fact: &Fact) -> String {
-    let mut text = format!("{}  {}", clean(&fact.id), clean(&fact.key));
-    match (&fact.value, fact.state.as_str()) {
+    let value = match (&fact.value, fact.state.as_str()) {
         (Some(value), "known") => {
             let value = value.to_string();
-            text.push_str(&format!(" = {}", shorten(&clean(&value), LONGEST)));
+            format!(" = {}", shorten(&clean(&value), LONGEST))
         }
-        (_, state) => text.push_str(&format!(": {}", clean(state))),
-    }
-    if let Some(why) = &fact.why {
-        text.push_str(&format!(", {}", clean(why)));
-    }
+        (_, state) => format!(": {}", clean(state)),
+    };
+    let why = match &fact.why {
+        Some(why) => format!(", {}", clean(why)),
+        None => String::new(),
+    };
     let origins: Vec<String> = fact.origins.iter().map(place).collect();
-    if !origins.is_empty() {
-        text.push_str(&format!("  {}", origins.join(", ")));
-    }
-    text
+    let gap = if origins.is_empty() { "" } else { "  " };
+    format!(
+        "{}  {}{value}{why}{gap}{}",
+        clean(&fact.id),
+        clean(&fact.key),
+        origins.join(", ")
+    )
 }
 
 /// A field of the pool as far as the report has it, with the place of the pool.
@@ -177,7 +212,10 @@ fn of_pool(id: &str, field: &str, pool: &Pool, fleet: &Fleet) -> String {
     let value = match field {
         "name" => Some(clean(&pool.name).into_owned()),
         "gpu" => (!pool.gpu.is_empty()).then(|| clean(&pool.gpu.join(", ")).into_owned()),
-        "driver" => pool.driver.as_deref().map(|driver| clean(driver).into_owned()),
+        "driver" => pool
+            .driver
+            .as_deref()
+            .map(|driver| clean(driver).into_owned()),
         "nodes" => pool.nodes.map(|nodes| nodes.to_string()),
         // The report does not carry the field: the step's text has its value.
         _ => return format!("{}  {}", clean(id), from(pool, fleet)),

@@ -7,11 +7,12 @@ use crate::report::model::Verdict;
 
 /// Name of a subject with its stage or platform, on one line.
 pub fn title(subject: &Subject) -> String {
-    let mut title = clean(&subject.name).into_owned();
-    for part in [&subject.stage, &subject.platform].into_iter().flatten() {
-        title.push_str(&format!(" ({})", clean(part)));
-    }
-    title
+    let parts = [&subject.stage, &subject.platform].into_iter().flatten();
+    let parts = parts.map(|part| format!("({})", clean(part)));
+    let words: Vec<String> = std::iter::once(clean(&subject.name).into_owned())
+        .chain(parts)
+        .collect();
+    words.join(" ")
 }
 
 /// A verdict in a word or two.

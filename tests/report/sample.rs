@@ -4,9 +4,9 @@ use imagelint::report::model::Report;
 use serde_json::Value;
 use serde_json::json as value;
 
-pub const DOCKERFILE: &str =
-    "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";
-pub const FLEET: &str = "[[pool]]\nname   = \"desk-3090\"\ngpu    = \"RTX 3090\"\ndriver = \"470.182.03\"\n";
+pub const DOCKERFILE: &str = "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";
+pub const FLEET: &str =
+    "[[pool]]\nname   = \"desk-3090\"\ngpu    = \"RTX 3090\"\ndriver = \"470.182.03\"\n";
 
 fn region(text: &str, part: &str) -> Value {
     let start = text.find(part).expect("the part is in the text");
@@ -63,9 +63,7 @@ fn facts() -> Value {
 }
 
 fn finding() -> Value {
-    let place = |kind: &str, path: &str, label: &str, region: Value| {
-        value!({"kind": kind, "path": path, "label": label, "region": region})
-    };
+    let place = |kind: &str, path: &str, label: &str, region: Value| value!({"kind": kind, "path": path, "label": label, "region": region});
     value!({
         "rule": "driver-older-than-runtime", "severity": "error",
         "message": "CUDA 12.4 will not start on pool `desk-3090`: driver 470.182.03 is older than 525.60.13",
@@ -112,10 +110,20 @@ pub fn sample() -> Report {
         verdict("desk-3090", "depends", value!([])),
         value!({"component": "torch", "missing": missing, "not_seen": ["flash-attn"]}),
     );
-    let jit = with(verdict("train-a100", "starts", value!([])), value!({"route": "jit"}));
-    let open = with(verdict("edge", "undetermined", value!([])), value!({"missing": missing}));
+    let jit = with(
+        verdict("train-a100", "starts", value!([])),
+        value!({"route": "jit"}),
+    );
+    let open = with(
+        verdict("edge", "undetermined", value!([])),
+        value!({"missing": missing}),
+    );
     let app = with(
-        subject("Dockerfile", "dockerfile", value!([failing, torch, jit, open])),
+        subject(
+            "Dockerfile",
+            "dockerfile",
+            value!([failing, torch, jit, open]),
+        ),
         value!({"stage": "serve", "findings": [finding()], "facts": facts()}),
     );
     let image = with(
@@ -123,7 +131,10 @@ pub fn sample() -> Report {
             "nvcr.io/app:1",
             "image",
             value!([
-                with(verdict("desk-3090", "starts", value!([])), value!({"route": "minor-version"})),
+                with(
+                    verdict("desk-3090", "starts", value!([])),
+                    value!({"route": "minor-version"})
+                ),
                 verdict("train-a100", "starts", value!([])),
                 verdict("edge", "not-applicable", value!([])),
             ]),
