@@ -43,125 +43,11 @@ fn reasons(report: &Report, pool: Option<&str>) -> String {
     String::from_utf8(out).expect("UTF-8")
 }
 
-const WIDE: &str = r#"error: driver-older-than-runtime
+const WIDE: &str = include_str!("report/wide.txt");
 
-  × CUDA 12.4 will not start on pool `desk-3090`: driver 470.182.03 is older than 525.60.13
-   ╭─[Dockerfile:2:6]
- 1 │ ARG CUDA=12.4.1
-   ·          ───┬──
-   ·             ╰── set here
- 2 │ FROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04
-   ·      ───────────────────┬───────────────────
-   ·                         ╰── CUDA 12.4.1 comes from this tag
- 3 │ RUN pip install torch==2.4.0+cu124
-   ╰────
-  help: move the pool to driver 525.60.13 or newer
+const NARROW: &str = include_str!("report/narrow.txt");
 
-Advice:
-  ☞ the pool's driver is declared here
-   ╭─[fleet.toml:4:10]
- 3 │ gpu    = "RTX 3090"
- 4 │ driver = "470.182.03"
-   ·          ──────┬─────
-   ·                ╰── the pool's driver is declared here
-   ╰────
-  note: config field Env: CUDA_VERSION is 12.4.1
-
-error: cannot read
-
-  × other.Dockerfile: no such file
-
-nvcr.io/app:1: config only: layers were not read
-                    desk-3090                  train-a100    edge
-Dockerfile (serve)  FAILS insufficient-driver  starts (jit)  cannot tell
-nvcr.io/app:1       starts (minor)             starts        -
-
-missing:
-  pool.driver (desk-3090, edge): set `driver` in fleet.toml
-
-2 images on 3 pools: 3 start, 1 fails, 1 cannot be told, 1 does not apply; 1 error; 1 input cannot be read
-"#;
-
-const NARROW: &str = r#"error: driver-older-than-runtime
-
-  x CUDA 12.4 will not start on pool `desk-3090`: driver
-  | 470.182.03 is older than 525.60.13
-   ,-[Dockerfile:2:6]
- 1 | ARG CUDA=12.4.1
-   :          ^^^|^^
-   :             `-- set here
- 2 | FROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04
-   :      ^^^^^^^^^^^^^^^^^^^|^^^^^^^^^^^^^^^^^^^
-   :                         `-- CUDA 12.4.1 comes from this tag
- 3 | RUN pip install torch==2.4.0+cu124
-   `----
-  help: move the pool to driver 525.60.13 or newer
-
-Advice:
-  > the pool's driver is declared here
-   ,-[fleet.toml:4:10]
- 3 | gpu    = "RTX 3090"
- 4 | driver = "470.182.03"
-   :          ^^^^^^|^^^^^
-   :                `-- the pool's driver is declared here
-   `----
-  note: config field Env: CUDA_VERSION is 12.4.1
-
-error: cannot read
-
-  x other.Dockerfile: no such file
-
-nvcr.io/app:1: config only: layers were not read
-Dockerfile (serve)
-  desk-3090   FAILS insufficient-driver
-  train-a100  starts (jit)
-  edge        cannot tell
-nvcr.io/app:1
-  desk-3090   starts (minor)
-  train-a100  starts
-  edge        -
-
-missing:
-  pool.driver (desk-3090, edge): set `driver` in fleet.toml
-
-2 images on 3 pools: 3 start, 1 fails, 1 cannot be told, 1 does not apply; 1 error; 1 input cannot be read
-"#;
-
-const WHY: &str = r#"Dockerfile (serve)
-
-  on desk-3090: FAILS insufficient-driver (declared; code 35; possible codes 803, 999)
-    CUDA driver version is insufficient for CUDA runtime version
-    host: gpu RTX 3090, driver 470.182.03
-    with launch docker or cdi: fails
-      ✓ requirement: the image requires nothing
-          f1  env.NVIDIA_REQUIRE_CUDA: absent, no ENV sets it
-      ✗ driver: driver 470.182.03 is older than 525.60.13
-          f2  cuda.runtime = "12.4.1"  config field Env
-            f3  arg.CUDA = "12.4.1"  Dockerfile:1:10
-          pool.driver = 470.182.03  fleet.toml:1:1
-          pool.launch  fleet.toml:1:1
-          table toolkits, row 12.4.1
-          cite: CUDA 12.4 release notes, table 3
-    with launch slurm: undetermined
-      ✓ requirement: the image requires nothing
-          f1  env.NVIDIA_REQUIRE_CUDA: absent, no ENV sets it
-      ? driver: driver 470.182.03 is older than 525.60.13
-          f2  cuda.runtime = "12.4.1"  config field Env
-            f3  arg.CUDA = "12.4.1"  Dockerfile:1:10
-          pool.driver = 470.182.03  fleet.toml:1:1
-          pool.launch  fleet.toml:1:1
-          table toolkits, row 12.4.1
-          cite: CUDA 12.4 release notes, table 3
-
-  on desk-3090, component torch: depends (declared)
-    missing pool.driver: set `driver` in fleet.toml
-    not seen: flash-attn
-
-nvcr.io/app:1
-
-  on desk-3090: starts (minor) (declared)
-
-"#;
+const WHY: &str = include_str!("report/why.txt");
 
 #[test]
 fn a_person_reads_snippets_then_the_matrix() {
@@ -330,6 +216,32 @@ fn regions_need_not_fit() {
             text.contains("── CUDA 12.4.1 comes from this tag"),
             "{start}..{end}: {text}"
         );
+    }
+}
+
+#[test]
+fn no_pair_of_regions_panics() {
+    let text = "é \u{1b}x\r\n\n\tRUN a \\\n 漢\u{202e}b\n\r\nlast";
+    let mut report = sample();
+    report.errors.clear();
+    report.subjects.truncate(1);
+    report.subjects[0].findings[0].locations.truncate(2);
+    let texts = BTreeMap::from([("Dockerfile".to_owned(), text.to_owned())]);
+    let ends = text.len() + 2;
+    for number in 0..ends * ends {
+        let (start, end) = (number / ends, number % ends);
+        for (at, (start, end)) in [(start, end), (end / 2, start)].into_iter().enumerate() {
+            let region = report.subjects[0].findings[0].locations[at].region.as_mut();
+            let region = region.expect("a region");
+            (region.start_byte, region.end_byte) = (start, end);
+        }
+        let mut out = Vec::new();
+        human(&report, &texts, &options(80), &mut out).expect("a vector takes everything");
+        let out = String::from_utf8(out).expect("UTF-8");
+        assert!(out.contains("[Dockerfile:"), "{start}..{end}: {out}");
+        for label in ["CUDA 12.4.1 comes from this tag", "set here"] {
+            assert!(out.contains(label), "{start}..{end}: {out}");
+        }
     }
 }
 

@@ -1,11 +1,16 @@
 //! A hand-made report: two images on three pools, one finding with a label in the fleet file.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "values are made where they are passed"
+)]
+
 use imagelint::report::model::Report;
 use serde_json::Value;
 use serde_json::json as value;
 
-pub const DOCKERFILE: &str = "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";
-pub const FLEET: &str =
+pub(crate) const DOCKERFILE: &str = "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";
+pub(crate) const FLEET: &str =
     "[[pool]]\nname   = \"desk-3090\"\ngpu    = \"RTX 3090\"\ndriver = \"470.182.03\"\n";
 
 fn region(text: &str, part: &str) -> Value {
@@ -87,7 +92,7 @@ fn subject(name: &str, kind: &str, verdicts: Value) -> Value {
     })
 }
 
-pub fn sample() -> Report {
+pub(crate) fn sample() -> Report {
     let pool = |name: &str, gpu: &str, driver: Value| {
         value!({"name": name, "gpu": [gpu], "driver": driver, "nodes": null, "location":
             {"kind": "fleet", "path": "fleet.toml", "label": "", "region": region(FLEET, "[[pool]]")}})
