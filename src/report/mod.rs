@@ -1,3 +1,13 @@
 //! Reports: how verdicts and findings are told.
 
+pub mod escape;
+pub mod hosts;
+pub mod human;
+pub mod json;
+pub mod matrix;
 pub mod model;
+pub mod paint;
+pub mod snippet;
+pub mod summary;
+pub mod why;
+pub mod words;

@@ -1,0 +1,213 @@
+//! Scenarios of a pool put together where the same happens, and named by what tells them apart.
+
+use crate::report::escape::clean;
+use crate::report::model::Scenario;
+use crate::report::model::Step;
+use crate::report::model::When;
+
+/// Hosts on which the same steps are taken.
+#[derive(Clone, Debug)]
+pub struct Group<'a> {
+    /// The scenario that stands for all.
+    pub first: &'a Scenario,
+    /// The hosts in words, one line each; empty where nothing tells them apart.
+    pub hosts: Vec<String>,
+}
+
+/// What all scenarios have in common, in words; empty where nothing is known.
+pub fn common(scenarios: &[Scenario]) -> String {
+    let differing = differing(scenarios);
+    let Some(first) = scenarios.first() else {
+        return String::new();
+    };
+    let known: Vec<String> = fields(&first.when)
+        .iter()
+        .zip(differing)
+        .filter(|(_, differs)| !differs)
+        .filter_map(|((name, value), _)| value.map(|value| format!("{name} {}", clean(value))))
+        .collect();
+    known.join(", ")
+}
+
+/// Groups of scenarios with the same fate and steps, in the order of their first.
+pub fn groups(scenarios: &[Scenario]) -> Vec<Group<'_>> {
+    let differing = differing(scenarios);
+    let mut groups: Vec<(&Scenario, Vec<&When>)> = Vec::new();
+    for scenario in scenarios {
+        match groups.iter_mut().find(|(first, _)| same(first, scenario)) {
+            Some((_, whens)) => whens.push(&scenario.when),
+            None => groups.push((scenario, vec![&scenario.when])),
+        }
+    }
+    let alone = groups.len() == 1;
+    groups
+        .into_iter()
+        .map(|(first, whens)| Group {
+            first,
+            hosts: if alone {
+                Vec::new()
+            } else {
+                hosts(&whens, differing)
+            },
+        })
+        .collect()
+}
+
+type Fields<'a> = [(&'static str, Option<&'a str>); 6];
+
+fn fields(when: &When) -> Fields<'_> {
+    [
+        ("gpu", when.gpu.as_deref()),
+        ("driver", when.driver.as_deref()),
+        ("launch", when.launch.as_deref()),
+        ("mode", when.mode.as_deref()),
+        ("toolkit", when.toolkit.as_deref()),
+        ("build", when.build.as_deref()),
+    ]
+}
+
+fn differing(scenarios: &[Scenario]) -> [bool; 6] {
+    let mut differing = [false; 6];
+    if let Some(first) = scenarios.first() {
+        for scenario in scenarios {
+            for (at, (a, b)) in fields(&first.when)
+                .iter()
+                .zip(fields(&scenario.when))
+                .enumerate()
+            {
+                differing[at] |= a.1 != b.1;
+            }
+        }
+    }
+    differing
+}
+
+fn same(a: &Scenario, b: &Scenario) -> bool {
+    let step = |a: &Step, b: &Step| {
+        a.step == b.step
+            && a.result == b.result
+            && a.text == b.text
+            && a.facts == b.facts
+            && a.cite == b.cite
+    };
+    a.fate == b.fate
+        && a.outcome == b.outcome
+        && a.steps.len() == b.steps.len()
+        && a.steps.iter().zip(&b.steps).all(|(a, b)| step(a, b))
+}
+
+/// One line where the hosts are every combination of their values, one per host otherwise.
+fn hosts(whens: &[&When], differing: [bool; 6]) -> Vec<String> {
+    let rows: Vec<Vec<(&str, Option<&str>)>> = whens
+        .iter()
+        .map(|when| {
+            fields(when)
+                .into_iter()
+                .zip(differing)
+                .filter(|(_, differs)| *differs)
+                .map(|(f, _)| f)
+                .collect()
+        })
+        .collect();
+    let mut distinct: Vec<&Vec<_>> = Vec::new();
+    for row in &rows {
+        if !distinct.contains(&row) {
+            distinct.push(row);
+        }
+    }
+    let mut columns: Vec<(&str, Vec<Option<&str>>)> = Vec::new();
+    for (at, (name, _)) in rows.first().into_iter().flatten().enumerate() {
+        let mut values = Vec::new();
+        for row in &distinct {
+            if !values.contains(&row[at].1) {
+                values.push(row[at].1);
+            }
+        }
+        columns.push((name, values));
+    }
+    let combinations = columns.iter().fold(1_usize, |product, (_, values)| {
+        product.saturating_mul(values.len())
+    });
+    if combinations == distinct.len() {
+        return vec![words(
+            columns
+                .iter()
+                .map(|(name, values)| (*name, values.as_slice())),
+        )];
+    }
+    distinct
+        .iter()
+        .map(|row| {
+            words(
+                row.iter()
+                    .map(|(name, value)| (*name, std::slice::from_ref(value))),
+            )
+        })
+        .collect()
+}
+
+fn words<'a>(columns: impl Iterator<Item = (&'a str, &'a [Option<&'a str>])>) -> String {
+    let columns: Vec<String> = columns
+        .map(|(name, values)| {
+            let values: Vec<_> = values
+                .iter()
+                .map(|value| value.map_or("not declared".into(), clean))
+                .collect();
+            format!("{name} {}", values.join(" or "))
+        })
+        .collect();
+    columns.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(gpu: &str, driver: Option<&str>, fate: &str) -> Scenario {
+        let when = When {
+            gpu: Some(gpu.to_owned()),
+            driver: driver.map(str::to_owned),
+            launch: Some("docker --gpus".to_owned()),
+            mode: None,
+            toolkit: None,
+            build: None,
+        };
+        Scenario {
+            when,
+            fate: fate.to_owned(),
+            outcome: None,
+            steps: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn names_only_what_differs_and_never_a_host_that_is_not_there() {
+        let all = [
+            scenario("A100", Some("550"), "starts"),
+            scenario("T4", Some("550"), "starts"),
+            scenario("A100", None, "fails"),
+            scenario("T4", Some("535"), "fails"),
+        ];
+        assert_eq!(common(&all), "launch docker --gpus");
+        let told: Vec<_> = groups(&all).into_iter().map(|group| group.hosts).collect();
+        assert_eq!(
+            told,
+            [
+                vec!["gpu A100 or T4, driver 550"],
+                vec!["gpu A100, driver not declared", "gpu T4, driver 535"]
+            ]
+        );
+    }
+
+    #[test]
+    fn one_group_needs_no_names() {
+        let all = [
+            scenario("A100", None, "starts"),
+            scenario("T4", None, "starts"),
+        ];
+        assert_eq!(groups(&all).len(), 1);
+        assert!(groups(&all)[0].hosts.is_empty());
+        assert!(groups(&[]).is_empty());
+        assert_eq!(common(&[]), "");
+    }
+}

@@ -1,0 +1,258 @@
+//! The part of a source text that a label needs: cleaned, long lines cut, line numbers kept.
+
+use crate::report::escape::push;
+use crate::report::model::Region;
+
+/// A text to print and the marks in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// As many lines as the source has, up to the last that matters; those far from every mark are empty.
+    pub text: String,
+    /// One mark per region, in their order.
+    pub marks: Vec<Mark>,
+}
+
+/// A range of bytes in [`Snippet::text`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// First byte.
+    pub start: usize,
+    /// Byte after the end.
+    pub end: usize,
+    /// Column in the source, from 1: cutting and cleaning move it in the text.
+    pub column: usize,
+}
+
+/// Longest line printed whole, in bytes.
+const LONGEST: usize = 400;
+/// Bytes kept before a mark on a line that is cut.
+const BEFORE: usize = 100;
+/// Lines kept around a mark.
+const AROUND: usize = 2;
+/// Most lines that a mark may cover; a longer one marks its first line.
+const COVERED: usize = 6;
+
+/// Prepares a text for regions, none of which must fit into it; none where there is nothing to point at.
+pub fn snippet(source: &str, regions: &[Region], ellipsis: &str) -> Option<Snippet> {
+    if source.trim_end_matches(['\n', '\r']).is_empty() || regions.is_empty() {
+        return None;
+    }
+    let spans: Vec<(usize, usize)> = regions.iter().map(|region| fit(source, *region)).collect();
+    let mut marks = vec![
+        Mark {
+            start: 0,
+            end: 0,
+            column: 1
+        };
+        spans.len()
+    ];
+    let line_of = |at: usize| source[..at].matches('\n').count();
+    let near: Vec<(usize, usize)> = spans
+        .iter()
+        .map(|(start, end)| {
+            (
+                line_of(*start).saturating_sub(AROUND),
+                line_of(*end) + AROUND,
+            )
+        })
+        .collect();
+    let last = near.iter().map(|(_, last)| *last).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut start = 0;
+    for (number, line) in source
+        .split('\n')
+        .enumerate()
+        .take_while(|(number, _)| *number <= last)
+    {
+        if 0 < number {
+            text.push('\n');
+        }
+        if near
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&number))
+        {
+            copy(line, start, &spans, &mut marks, ellipsis, &mut text);
+        }
+        start += line.len() + 1;
+    }
+    Some(Snippet { text, marks })
+}
+
+/// The region as bytes of the source: on character boundaries, not empty at the end of a line, not too tall.
+fn fit(source: &str, region: Region) -> (usize, usize) {
+    let mut start = floor(source, region.start_byte);
+    let mut end = floor(source, region.end_byte).max(start);
+    let bytes = source.as_bytes();
+    let is_break = |at: usize| matches!(bytes.get(at), None | Some(b'\n' | b'\r'));
+    while start + 1 < end && is_break(end - 1) {
+        end -= 1;
+    }
+    if start == end {
+        if !is_break(start) {
+            end = ceil(source, start + 1);
+        } else if let Some(at) = (0..start).rev().find(|at| !is_break(*at)) {
+            start = floor(source, at);
+            end = at + 1;
+        }
+    }
+    if COVERED
+        <= source[start..end]
+            .bytes()
+            .filter(|byte| *byte == b'\n')
+            .count()
+    {
+        end = (start..end)
+            .find(|at| *at != start && is_break(*at))
+            .unwrap_or(end);
+    }
+    (start, end)
+}
+
+/// Copies one line and sets those ends of marks that lie on it.
+fn copy(
+    line: &str,
+    at: usize,
+    spans: &[(usize, usize)],
+    marks: &mut [Mark],
+    ellipsis: &str,
+    text: &mut String,
+) {
+    let shown = line.strip_suffix('\r').unwrap_or(line);
+    let marked = spans
+        .iter()
+        .map(|(start, _)| *start)
+        .find(|start| (at..=at + line.len()).contains(start));
+    let (from, to) = window(shown, marked.map_or(0, |start| start - at));
+    let begin = text.len();
+    if 0 < from {
+        text.push_str(ellipsis);
+    }
+    // Where each byte of the line went, as far as a mark asks for it.
+    let mut places: Vec<(usize, usize)> = Vec::new();
+    for (offset, c) in shown[from..to].char_indices() {
+        places.push((from + offset, text.len()));
+        match c {
+            '\t' => text.push('\t'),
+            c => push(text, c),
+        }
+    }
+    places.push((to, text.len()));
+    if to < shown.len() {
+        text.push_str(ellipsis);
+    }
+    let finish = text.len();
+    let moved = |offset: usize| {
+        if offset < from {
+            return begin;
+        }
+        places
+            .iter()
+            .find(|(old, _)| offset <= *old)
+            .map_or(finish, |(_, new)| *new)
+    };
+    for ((start, end), mark) in spans.iter().zip(marks) {
+        if (at..=at + line.len()).contains(start) {
+            mark.start = moved(start - at);
+            mark.column = start - at + 1;
+        }
+        if (at..=at + line.len()).contains(end) {
+            mark.end = moved(end - at);
+        }
+    }
+}
+
+/// The bytes of a line to show, with the mark among them.
+fn window(line: &str, mark: usize) -> (usize, usize) {
+    if line.len() <= LONGEST {
+        return (0, line.len());
+    }
+    let from = floor(line, mark.saturating_sub(BEFORE).min(line.len() - LONGEST));
+    (from, floor(line, from + LONGEST))
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
+}
+
+fn ceil(text: &str, at: usize) -> usize {
+    (at..=text.len())
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn region(start_byte: usize, end_byte: usize) -> Region {
+        Region {
+            start_line: 1,
+            start_column: 1,
+            end_line: 1,
+            end_column: 1,
+            start_byte,
+            end_byte,
+        }
+    }
+
+    fn marked(source: &str, start: usize, end: usize) -> Option<String> {
+        let snippet = snippet(source, &[region(start, end)], "...")?;
+        let mark = snippet.marks[0];
+        Some(snippet.text[mark.start..mark.end].to_owned())
+    }
+
+    #[test]
+    fn marks_fit_into_any_text() {
+        for (source, start, end, expected) in [
+            ("FROM x\nRUN y\n", 7, 10, Some("RUN")),
+            ("FROM x\r\nRUN y\r\n", 0, 8, Some("FROM x")),
+            ("FROM x\n", 7, 7, Some("x")),
+            ("FROM ñ", 99, 200, Some("ñ")),
+            ("FROM ñ", 6, 7, Some("ñ")),
+            ("FROM x", 3, 1, Some("M")),
+            ("a\u{1b}b", 1, 2, Some("\\u{1b}")),
+            ("a\u{1b}b", 2, 3, Some("b")),
+            ("\nx", 0, 0, Some("")),
+            ("", 0, 1, None),
+            ("\r\n", 0, 1, None),
+        ] {
+            assert_eq!(
+                marked(source, start, end).as_deref(),
+                expected,
+                "{source:?} {start}..{end}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_mark_and_keeps_its_number() {
+        let source = format!(
+            "one\n{}MARK{}\nthree\n",
+            "é".repeat(25_000),
+            "y".repeat(50_000)
+        );
+        let at = source.find("MARK").expect("the mark");
+        let snippet =
+            snippet(&source, &[region(at, at + 4), region(4, 6)], "...").expect("a snippet");
+        let mark = snippet.marks[0];
+        assert_eq!(&snippet.text[mark.start..mark.end], "MARK");
+        assert_eq!(mark.column, 50_001);
+        assert!(snippet.text.len() < 500, "{}", snippet.text.len());
+        assert_eq!(snippet.text[..mark.start].matches('\n').count(), 1);
+        assert!(snippet.text.starts_with("one\n...é"));
+        assert!(snippet.text.contains("y...\nthree"));
+    }
+
+    #[test]
+    fn lines_far_away_are_empty_and_tall_marks_are_their_first_line() {
+        let source = "l1\nl2\nl3\nl4\nl5\nl6\nl7\nl8\nl9\n";
+        let snippet = snippet(source, &[region(15, 28)], "...").expect("a snippet");
+        assert_eq!(snippet.text, "\n\n\nl4\nl5\nl6\nl7\nl8\nl9\n");
+        let tall = "0\n1\n2\n3\n4\n5\n6\n7\n";
+        assert_eq!(marked(tall, 0, 14).as_deref(), Some("0"));
+    }
+}

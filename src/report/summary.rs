@@ -1,0 +1,183 @@
+//! What a run ends with: the matrix, what is missing, the count.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::report::escape::clean;
+use crate::report::human::HumanOptions;
+use crate::report::matrix::image_verdict;
+use crate::report::matrix::matrix;
+use crate::report::model::Missing;
+use crate::report::model::Report;
+use crate::report::model::Subject;
+use crate::report::words::count;
+use crate::report::words::title;
+
+/// Writes the summary of a run; nothing where nothing in it concerns a GPU.
+pub fn summary(
+    report: &Report,
+    options: &HumanOptions,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let subjects: Vec<&Subject> = report
+        .subjects
+        .iter()
+        .filter(|subject| subject.gpu_content)
+        .collect();
+    if subjects.is_empty() {
+        if options.verbose {
+            writeln!(
+                out,
+                "no GPU content in {}: nothing to judge",
+                count(report.subjects.len(), "image")
+            )?;
+        }
+        if !report.errors.is_empty() {
+            writeln!(
+                out,
+                "{} cannot be read",
+                count(report.errors.len(), "input")
+            )?;
+        }
+        return Ok(());
+    }
+    if report.fleet.built_in {
+        writeln!(
+            out,
+            "no fleet file: judged against the built-in reference fleet, findings are capped at warning"
+        )?;
+    }
+    for subject in &subjects {
+        depth(subject, options, out)?;
+    }
+    matrix(report, options.width, options.color, out)?;
+    missing(report, &subjects, out)?;
+    writeln!(out)?;
+    closing(report, &subjects, out)
+}
+
+fn depth(subject: &Subject, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
+    let image = subject.kind == "image";
+    let depth = subject.inspected.depth.as_str();
+    if image && depth == "config" {
+        writeln!(out, "{}: config only: layers were not read", title(subject))?;
+    }
+    // What was left out of layers that were read changes what can be told; the rest is as expected.
+    if options.verbose || (image && depth == "layers") {
+        for note in &subject.inspected.notes {
+            writeln!(out, "{}: {}", title(subject), clean(note))?;
+        }
+    }
+    Ok(())
+}
+
+fn missing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
+    let mut gaps: BTreeMap<&Missing, Vec<&str>> = BTreeMap::new();
+    let mut reasons: Vec<String> = Vec::new();
+    for subject in subjects {
+        for verdict in &subject.verdicts {
+            if !matches!(verdict.fate.as_str(), "depends" | "undetermined") {
+                continue;
+            }
+            for gap in &verdict.missing {
+                let pools = gaps.entry(gap).or_default();
+                if !pools.contains(&verdict.pool.as_str()) {
+                    pools.push(&verdict.pool);
+                }
+            }
+            if verdict.missing.is_empty() {
+                let reason = format!(
+                    "  {} on {}: {}",
+                    title(subject),
+                    clean(&verdict.pool),
+                    clean(&verdict.message)
+                );
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+        }
+    }
+    if gaps.is_empty() && reasons.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nmissing:")?;
+    for (gap, pools) in gaps {
+        let named: Vec<_> = report
+            .fleet
+            .pools
+            .iter()
+            .filter(|pool| pools.contains(&pool.name.as_str()))
+            .map(|pool| clean(&pool.name))
+            .collect();
+        let named = if named.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", named.join(", "))
+        };
+        writeln!(out, "  {}{named}: {}", clean(&gap.key), clean(&gap.supply))?;
+    }
+    for reason in reasons {
+        writeln!(out, "{reason}")?;
+    }
+    Ok(())
+}
+
+fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
+    let pools = &report.fleet.pools;
+    write!(
+        out,
+        "{} on {}:",
+        count(subjects.len(), "image"),
+        count(pools.len(), "pool")
+    )?;
+    let fates: Vec<&str> = subjects
+        .iter()
+        .flat_map(|subject| {
+            pools
+                .iter()
+                .filter_map(|pool| image_verdict(subject, &pool.name))
+        })
+        .map(|verdict| verdict.fate.as_str())
+        .collect();
+    let mut told = Vec::new();
+    for (fate, one, many) in [
+        ("starts", "starts", "start"),
+        ("fails", "fails", "fail"),
+        ("depends", "depends", "depend"),
+        ("undetermined", "cannot be told", "cannot be told"),
+        ("not-applicable", "does not apply", "do not apply"),
+    ] {
+        match fates.iter().filter(|other| **other == fate).count() {
+            0 => {}
+            1 => told.push(format!("1 {one}")),
+            number => told.push(format!("{number} {many}")),
+        }
+    }
+    if told.is_empty() {
+        told.push("no verdict".to_owned());
+    }
+    write!(out, " {}; ", told.join(", "))?;
+    let mut severities = Vec::new();
+    for severity in ["error", "warning", "note"] {
+        let findings = subjects.iter().flat_map(|subject| &subject.findings);
+        let number = findings
+            .filter(|finding| finding.severity == severity)
+            .count();
+        if 0 < number {
+            severities.push(count(number, severity));
+        }
+    }
+    if severities.is_empty() {
+        severities.push("no findings".to_owned());
+    }
+    write!(out, "{}", severities.join(", "))?;
+    if !report.errors.is_empty() {
+        write!(
+            out,
+            "; {} cannot be read",
+            count(report.errors.len(), "input")
+        )?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,234 @@
+//! The chain behind every verdict: hosts, steps, the facts that decided them and where they were read.
+
+use std::io;
+
+use crate::report::escape::clean;
+use crate::report::escape::shorten;
+use crate::report::hosts::common;
+use crate::report::hosts::groups;
+use crate::report::model::Fact;
+use crate::report::model::Fleet;
+use crate::report::model::Pool;
+use crate::report::model::Report;
+use crate::report::model::Step;
+use crate::report::model::Subject;
+use crate::report::model::Verdict;
+use crate::report::paint::Tone;
+use crate::report::paint::paint;
+use crate::report::paint::tone_of;
+use crate::report::words::cell;
+use crate::report::words::place;
+use crate::report::words::title;
+
+/// Writes the reasons of every verdict, or of those on one pool.
+pub fn why(
+    report: &Report,
+    pool: Option<&str>,
+    out: &mut impl io::Write,
+    color: bool,
+) -> io::Result<()> {
+    for subject in &report.subjects {
+        let heading = title(subject);
+        if !subject.gpu_content {
+            writeln!(out, "{heading}: no GPU content, nothing to judge\n")?;
+            continue;
+        }
+        writeln!(out, "{}\n", paint(&heading, Tone::Strong, color))?;
+        for verdict in &subject.verdicts {
+            if pool.is_none_or(|pool| pool == verdict.pool) {
+                let pool = report
+                    .fleet
+                    .pools
+                    .iter()
+                    .find(|pool| pool.name == verdict.pool);
+                let chain = Chain {
+                    report,
+                    subject,
+                    pool,
+                    color,
+                };
+                chain.verdict(verdict, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Longest value printed whole, in characters.
+const LONGEST: usize = 200;
+/// How far the derivation of a fact is followed.
+const DEEPEST: usize = 4;
+
+struct Chain<'a> {
+    report: &'a Report,
+    subject: &'a Subject,
+    pool: Option<&'a Pool>,
+    color: bool,
+}
+
+impl Chain<'_> {
+    fn verdict(&self, verdict: &Verdict, out: &mut impl io::Write) -> io::Result<()> {
+        write!(out, "  on {}", clean(&verdict.pool))?;
+        if let Some(component) = &verdict.component {
+            write!(out, ", component {}", clean(component))?;
+        }
+        // A dash says little where it stands alone.
+        let word = if verdict.fate == "not-applicable" {
+            "not applicable".to_owned()
+        } else {
+            cell(verdict)
+        };
+        let word = paint(&word, tone_of(&verdict.fate), self.color);
+        write!(out, ": {word} ({}", clean(&verdict.confidence))?;
+        if let Some(code) = verdict.codes.certain {
+            write!(out, "; code {code}")?;
+        }
+        if !verdict.codes.possible.is_empty() {
+            let codes: Vec<_> = verdict.codes.possible.iter().map(u16::to_string).collect();
+            write!(out, "; possible codes {}", codes.join(", "))?;
+        }
+        if let Some(reason) = &verdict.reason {
+            write!(out, "; {}", clean(reason))?;
+        }
+        writeln!(out, ")")?;
+        if !verdict.message.is_empty() {
+            writeln!(out, "    {}", clean(&verdict.message))?;
+        }
+        for gap in &verdict.missing {
+            writeln!(
+                out,
+                "    missing {}: {}",
+                clean(&gap.key),
+                clean(&gap.supply)
+            )?;
+        }
+        for unseen in &verdict.not_seen {
+            writeln!(out, "    not seen: {}", clean(unseen))?;
+        }
+        let host = common(&verdict.scenarios);
+        if !host.is_empty() {
+            writeln!(out, "    host: {host}")?;
+        }
+        for group in groups(&verdict.scenarios) {
+            for (at, host) in group.hosts.iter().enumerate() {
+                if at + 1 < group.hosts.len() {
+                    writeln!(out, "    with {host}, or")?;
+                    continue;
+                }
+                let fate = clean(&group.first.fate);
+                writeln!(
+                    out,
+                    "    with {host}: {}",
+                    paint(&fate, tone_of(&group.first.fate), self.color)
+                )?;
+            }
+            for step in &group.first.steps {
+                self.step(step, out)?;
+            }
+        }
+        writeln!(out)
+    }
+
+    fn step(&self, step: &Step, out: &mut impl io::Write) -> io::Result<()> {
+        let (sign, tone) = match step.result.as_str() {
+            "passes" => ("✓", Tone::Good),
+            "stops" => ("✗", Tone::Bad),
+            "not-applicable" => ("·", Tone::Faint),
+            _ => ("?", Tone::Open),
+        };
+        let sign = paint(sign, tone, self.color);
+        writeln!(
+            out,
+            "      {sign} {}: {}",
+            clean(&step.step),
+            clean(&step.text)
+        )?;
+        let mut told = Vec::new();
+        for id in &step.facts {
+            self.fact(id, 0, &mut told, out)?;
+        }
+        if !step.cite.is_empty() {
+            let cite = format!("cite: {}", clean(&step.cite));
+            writeln!(out, "          {}", paint(&cite, Tone::Faint, self.color))?;
+        }
+        Ok(())
+    }
+
+    /// One fact, then those that it was concluded from, each told once per step.
+    fn fact<'b>(
+        &'b self,
+        id: &'b str,
+        depth: usize,
+        told: &mut Vec<&'b str>,
+        out: &mut impl io::Write,
+    ) -> io::Result<()> {
+        if told.contains(&id) || DEEPEST < depth {
+            return Ok(());
+        }
+        told.push(id);
+        write!(out, "{:indent$}", "", indent = 10 + 2 * depth)?;
+        if let Some(fact) = self.subject.facts.iter().find(|fact| fact.id == id) {
+            writeln!(out, "{}", of_fact(fact))?;
+            for source in &fact.derived_from {
+                self.fact(source, depth + 1, told, out)?;
+            }
+            return Ok(());
+        }
+        if let (Some(field), Some(pool)) = (id.strip_prefix("pool."), self.pool) {
+            return writeln!(out, "{}", of_pool(id, field, pool, &self.report.fleet));
+        }
+        match id.split_once('/') {
+            Some((table, row)) => writeln!(out, "table {}, row {}", clean(table), clean(row)),
+            None => writeln!(out, "{}", clean(id)),
+        }
+    }
+}
+
+/// `f3  env.X = "value"  Dockerfile:2:6`.
+fn of_fact(fact: &Fact) -> String {
+    let value = match (&fact.value, fact.state.as_str()) {
+        (Some(value), "known") => {
+            let value = value.to_string();
+            format!(" = {}", shorten(&clean(&value), LONGEST))
+        }
+        (_, state) => format!(": {}", clean(state)),
+    };
+    let why = match &fact.why {
+        Some(why) => format!(", {}", clean(why)),
+        None => String::new(),
+    };
+    let origins: Vec<String> = fact.origins.iter().map(place).collect();
+    let gap = if origins.is_empty() { "" } else { "  " };
+    format!(
+        "{}  {}{value}{why}{gap}{}",
+        clean(&fact.id),
+        clean(&fact.key),
+        origins.join(", ")
+    )
+}
+
+/// A field of the pool as far as the report has it, with the place of the pool.
+fn of_pool(id: &str, field: &str, pool: &Pool, fleet: &Fleet) -> String {
+    let value = match field {
+        "name" => Some(clean(&pool.name).into_owned()),
+        "gpu" => (!pool.gpu.is_empty()).then(|| clean(&pool.gpu.join(", ")).into_owned()),
+        "driver" => pool
+            .driver
+            .as_deref()
+            .map(|driver| clean(driver).into_owned()),
+        "nodes" => pool.nodes.map(|nodes| nodes.to_string()),
+        // The report does not carry the field: the step's text has its value.
+        _ => return format!("{}  {}", clean(id), from(pool, fleet)),
+    };
+    match value {
+        Some(value) => format!("{} = {value}  {}", clean(id), from(pool, fleet)),
+        None => format!("{}: not declared  {}", clean(id), from(pool, fleet)),
+    }
+}
+
+fn from(pool: &Pool, fleet: &Fleet) -> String {
+    match &pool.location {
+        Some(location) => place(location),
+        None => clean(&fleet.source).into_owned(),
+    }
+}

@@ -1,0 +1,52 @@
+//! The words of a report: titles of subjects, cells of verdicts, places, counts.
+
+use crate::report::escape::clean;
+use crate::report::model::Location;
+use crate::report::model::Subject;
+use crate::report::model::Verdict;
+
+/// Name of a subject with its stage or platform, on one line.
+pub fn title(subject: &Subject) -> String {
+    let parts = [&subject.stage, &subject.platform].into_iter().flatten();
+    let parts = parts.map(|part| format!("({})", clean(part)));
+    let words: Vec<String> = std::iter::once(clean(&subject.name).into_owned())
+        .chain(parts)
+        .collect();
+    words.join(" ")
+}
+
+/// A verdict in a word or two.
+pub fn cell(verdict: &Verdict) -> String {
+    match verdict.fate.as_str() {
+        "starts" => match verdict.route.as_deref() {
+            None | Some("native") => "starts".to_owned(),
+            Some("minor-version") => "starts (minor)".to_owned(),
+            Some("forward-compat") => "starts (compat)".to_owned(),
+            Some(route) => format!("starts ({})", clean(route)),
+        },
+        "fails" => match &verdict.outcome {
+            Some(outcome) => format!("FAILS {}", clean(outcome)),
+            None => "FAILS".to_owned(),
+        },
+        "undetermined" => "cannot tell".to_owned(),
+        "not-applicable" => "-".to_owned(),
+        other => clean(other).into_owned(),
+    }
+}
+
+/// A place on one line: `Dockerfile:2:6`, `config field Env`, `layer sha256:...`.
+pub fn place(location: &Location) -> String {
+    let path = clean(&location.path);
+    match (location.kind.as_str(), location.region) {
+        (_, Some(region)) => format!("{path}:{}:{}", region.start_line, region.start_column),
+        ("config", None) => format!("config field {path}"),
+        ("layer", None) => format!("layer {path}"),
+        ("option", None) => format!("option {path}"),
+        _ => path.into_owned(),
+    }
+}
+
+/// A number with its noun: `1 pool`, `2 pools`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,327 @@
+//! Reports as a reader sees them: one hand-made run in every rendering.
+
+use std::collections::BTreeMap;
+
+use imagelint::report::human::HumanOptions;
+use imagelint::report::human::human;
+use imagelint::report::json::json;
+use imagelint::report::json::read;
+use imagelint::report::model::Report;
+use imagelint::report::why::why;
+
+use crate::sample::DOCKERFILE;
+use crate::sample::FLEET;
+use crate::sample::sample;
+
+#[path = "report/sample.rs"]
+mod sample;
+
+fn texts() -> BTreeMap<String, String> {
+    [("Dockerfile", DOCKERFILE), ("fleet.toml", FLEET)]
+        .map(|(path, text)| (path.to_owned(), text.to_owned()))
+        .into()
+}
+
+fn options(width: usize) -> HumanOptions {
+    HumanOptions {
+        color: false,
+        ascii: false,
+        width,
+        verbose: false,
+    }
+}
+
+fn told(report: &Report, options: &HumanOptions) -> String {
+    let mut out = Vec::new();
+    human(report, &texts(), options, &mut out).expect("a vector takes everything");
+    String::from_utf8(out).expect("UTF-8")
+}
+
+fn reasons(report: &Report, pool: Option<&str>) -> String {
+    let mut out = Vec::new();
+    why(report, pool, &mut out, false).expect("a vector takes everything");
+    String::from_utf8(out).expect("UTF-8")
+}
+
+const WIDE: &str = include_str!("report/wide.txt");
+
+const NARROW: &str = include_str!("report/narrow.txt");
+
+const WHY: &str = include_str!("report/why.txt");
+
+#[test]
+fn a_person_reads_snippets_then_the_matrix() {
+    assert_eq!(told(&sample(), &options(100)), WIDE);
+}
+
+#[test]
+fn a_narrow_terminal_gets_ascii_and_one_block_per_image() {
+    assert_eq!(
+        told(
+            &sample(),
+            &HumanOptions {
+                ascii: true,
+                ..options(60)
+            }
+        ),
+        NARROW
+    );
+}
+
+#[test]
+fn why_tells_hosts_steps_and_facts() {
+    assert_eq!(reasons(&sample(), Some("desk-3090")), WHY);
+}
+
+#[test]
+fn colours_come_only_where_asked() {
+    assert!(!told(&sample(), &options(100)).contains('\u{1b}'));
+    let painted = told(
+        &sample(),
+        &HumanOptions {
+            color: true,
+            ..options(100)
+        },
+    );
+    assert!(
+        painted.contains("\u{1b}[31mFAILS insufficient-driver\u{1b}[0m  \u{1b}[32mstarts (jit)"),
+        "{painted}"
+    );
+}
+
+#[test]
+fn images_without_gpu_content_are_not_mentioned() {
+    let mut report = sample();
+    report.errors.clear();
+    for subject in &mut report.subjects {
+        subject.gpu_content = false;
+    }
+    assert_eq!(told(&report, &options(100)), "");
+    let verbose = HumanOptions {
+        verbose: true,
+        ..options(100)
+    };
+    assert_eq!(
+        told(&report, &verbose),
+        "no GPU content in 2 images: nothing to judge\n"
+    );
+    report.subjects[1].gpu_content = true;
+    assert_eq!(
+        told(&report, &options(100)),
+        "nvcr.io/app:1: config only: layers were not read\n               desk-3090       train-a100  edge\n\
+         nvcr.io/app:1  starts (minor)  starts      -\n\n\
+         1 image on 3 pools: 2 start, 1 does not apply; no findings\n"
+    );
+}
+
+#[test]
+fn the_built_in_fleet_is_named_as_such() {
+    let mut report = sample();
+    report.fleet.built_in = true;
+    let line = "\nno fleet file: judged against the built-in reference fleet, findings are capped at warning\n";
+    assert!(told(&report, &options(100)).contains(line));
+    assert!(!told(&sample(), &options(100)).contains("built-in"));
+}
+
+#[test]
+fn nothing_from_outside_reaches_the_terminal_as_it_is() {
+    let evil = "a\u{1b}]8;;http://x\u{7}b\nc\u{202e}d";
+    let shown = "a\\u{1b}]8;;http://x\\u{7}b\\nc\\u{202e}d";
+    let text = serde_json::to_string(&sample()).expect("JSON");
+    let hostile = serde_json::to_string(evil).expect("JSON");
+    let mut text = text;
+    // Every string of the report that is not a word of the schema.
+    for word in [
+        "desk-3090",
+        "Dockerfile",
+        "nvcr.io/app:1",
+        "serve",
+        "set here",
+        "Env",
+        "RTX 3090",
+        "docker",
+        "insufficient-driver",
+        "torch",
+        "flash-attn",
+        "470.182.03",
+        "12.4.1",
+        "driver",
+        "pool.launch",
+        "no such file",
+        "other.Dockerfile",
+        "no ENV sets it",
+        "move the pool to driver 525.60.13 or newer",
+        "f3",
+        "toolkits/12.4.1",
+        "the image requires nothing",
+        "CUDA 12.4 release notes, table 3",
+        "declared",
+        "driver-older-than-runtime",
+        "set `driver` in fleet.toml",
+        "pool.driver",
+        "CUDA_VERSION is 12.4.1",
+        "cuda.runtime",
+    ] {
+        // Keys are followed by a colon, values are not.
+        for end in [",", "]", "}"] {
+            text = text.replace(&format!("\"{word}\"{end}"), &format!("{hostile}{end}"));
+        }
+    }
+    let report = read(&text).expect("still a report");
+    let source = format!("FROM {evil}\n");
+    let texts = BTreeMap::from([
+        (evil.to_owned(), source),
+        ("fleet.toml".to_owned(), format!("# {evil}\n{FLEET}")),
+    ]);
+    let mut out = Vec::new();
+    human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
+    human(&report, &texts, &options(1), &mut out).expect("a vector takes everything");
+    why(&report, None, &mut out, false).expect("a vector takes everything");
+    let out = String::from_utf8(out).expect("UTF-8");
+    assert!(40 < out.matches(shown).count(), "{out}");
+    for c in ['\u{1b}', '\u{7}', '\u{202e}'] {
+        assert!(!out.contains(c), "{out:?}");
+    }
+    assert!(!out.lines().any(|line| line.starts_with('c')), "{out}");
+}
+
+#[test]
+fn regions_need_not_fit() {
+    let mut report = sample();
+    report.errors.clear();
+    report.subjects.truncate(1);
+    let places = &mut report.subjects[0].findings[0].locations;
+    places.truncate(1);
+    let region = places[0].region.as_mut().expect("a region");
+    (region.start_byte, region.end_byte) = (DOCKERFILE.len(), DOCKERFILE.len());
+    let text = told(&report, &options(100));
+    let drawn = " 2 │ FROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\n 3 │ RUN pip install torch==2.4.0+cu124\n   \
+                 ·                                  ┬\n   ·                                  ╰── CUDA 12.4.1";
+    assert!(text.contains(drawn), "{text}");
+    for (start, end) in [
+        (0, 0),
+        (9_999, 3),
+        (usize::MAX, usize::MAX),
+        (0, usize::MAX),
+        (15, 16),
+        (16, 16),
+    ] {
+        let region = report.subjects[0].findings[0].locations[0]
+            .region
+            .as_mut()
+            .expect("a region");
+        (region.start_byte, region.end_byte) = (start, end);
+        let text = told(&report, &options(100));
+        assert!(
+            text.contains("── CUDA 12.4.1 comes from this tag"),
+            "{start}..{end}: {text}"
+        );
+    }
+}
+
+#[test]
+fn no_pair_of_regions_panics() {
+    let text = "é \u{1b}x\r\n\n\tRUN a \\\n 漢\u{202e}b\n\r\nlast";
+    let mut report = sample();
+    report.errors.clear();
+    report.subjects.truncate(1);
+    report.subjects[0].findings[0].locations.truncate(2);
+    let texts = BTreeMap::from([("Dockerfile".to_owned(), text.to_owned())]);
+    let ends = text.len() + 2;
+    for number in 0..ends * ends {
+        let (start, end) = (number / ends, number % ends);
+        for (at, (start, end)) in [(start, end), (end / 2, start)].into_iter().enumerate() {
+            let region = report.subjects[0].findings[0].locations[at].region.as_mut();
+            let region = region.expect("a region");
+            (region.start_byte, region.end_byte) = (start, end);
+        }
+        let mut out = Vec::new();
+        human(&report, &texts, &options(80), &mut out).expect("a vector takes everything");
+        let out = String::from_utf8(out).expect("UTF-8");
+        assert!(out.contains("[Dockerfile:"), "{start}..{end}: {out}");
+        for label in ["CUDA 12.4.1 comes from this tag", "set here"] {
+            assert!(out.contains(label), "{start}..{end}: {out}");
+        }
+    }
+}
+
+#[test]
+fn a_long_line_is_cut_and_keeps_its_line_and_column() {
+    let mut report = sample();
+    report.errors.clear();
+    let text = format!(
+        "# one\nRUN {} pip install {}\n",
+        "x".repeat(50_000),
+        "y".repeat(50_000)
+    );
+    let start = text.find("pip").expect("pip");
+    let places = &mut report.subjects[0].findings[0].locations;
+    places.truncate(1);
+    let region = places[0].region.as_mut().expect("a region");
+    (region.start_byte, region.end_byte) = (start, start + 3);
+    let mut out = Vec::new();
+    let texts = BTreeMap::from([("Dockerfile".to_owned(), text)]);
+    human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
+    let out = String::from_utf8(out).expect("UTF-8");
+    assert!(
+        out.contains("[Dockerfile:2:50006]") && out.contains(" 2 │ …xxx") && out.contains("yyy…\n"),
+        "{out}"
+    );
+    assert!(out.len() < 3_000, "{}", out.len());
+}
+
+#[test]
+fn a_text_that_is_not_at_hand_is_named_in_a_note() {
+    let mut out = Vec::new();
+    human(&sample(), &BTreeMap::new(), &options(100), &mut out).expect("a vector takes everything");
+    let out = String::from_utf8(out).expect("UTF-8");
+    assert!(out.contains(
+        "  note: in Dockerfile (serve)\n  note: Dockerfile:2:6: CUDA 12.4.1 comes from this tag\n  \
+         note: Dockerfile:1:10: set here\n  note: fleet.toml:4:10: the pool's driver is declared here\n"
+    ), "{out}");
+}
+
+#[test]
+fn a_broken_pipe_is_handed_back() {
+    struct Closed;
+    impl std::io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let broken = Some(std::io::ErrorKind::BrokenPipe);
+    assert_eq!(
+        human(&sample(), &texts(), &options(80), &mut Closed)
+            .err()
+            .map(|error| error.kind()),
+        broken
+    );
+    assert_eq!(
+        why(&sample(), None, &mut Closed, false)
+            .err()
+            .map(|error| error.kind()),
+        broken
+    );
+    assert_eq!(
+        json(&sample(), &mut Closed).err().map(|error| error.kind()),
+        broken
+    );
+}
+
+#[test]
+fn json_is_read_back_as_it_was_written() {
+    let report = sample();
+    let mut out = Vec::new();
+    json(&report, &mut out).expect("a vector takes everything");
+    let text = String::from_utf8(out).expect("UTF-8");
+    assert!(text.starts_with("{\n  \"schema_version\": 1,\n  \"tool\": {\n"));
+    assert!(text.ends_with("\n}\n"));
+    let again = read(&text).expect("our own report");
+    assert_eq!(
+        serde_json::to_value(&again).expect("JSON"),
+        serde_json::to_value(&report).expect("JSON")
+    );
+}
