@@ -40,7 +40,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
         by_table.entry(info.table).or_default().push(info.row);
     }
     assert_eq!(by_table.len(), 18);
-    for (table, keys) in by_table.iter().filter(|(table, _)| **table != "architectures") {
+    for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
         }
@@ -52,7 +52,7 @@ fn every_row_says_where_it_comes_from() {
     for info in KNOWLEDGE.infos() {
         assert!(!info.source.trim().is_empty(), "{info:?}");
         assert!(!info.source.contains("memory") || info.how <= How::Documented, "{info:?}");
-        assert_eq!(info.source.starts_with("from memory"), info.source.starts_with("from memory") && info.how == How::Memory);
+        assert!(!info.source.starts_with("from memory") || info.how == How::Memory, "{info:?}");
     }
     assert!(KNOWLEDGE.newest_date().is_some());
 }

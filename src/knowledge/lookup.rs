@@ -3,7 +3,11 @@
 use jiff::civil::Date;
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
-use crate::knowledge::rows::*;
+use crate::knowledge::rows::{
+    ArchitectureRow, BranchRow, CompatRow, ContainerToolkitRow, CudaImageRow, ErrorRow, ForwardRow, FrameworkBuildRow,
+    FrameworkImageRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, ToolkitRow,
+    TorchBuildRow, TorchRow, WithdrawnRow,
+};
 use crate::knowledge::{gpu_names, tables};
 
 /// The knowledge that imagelint was built with.

@@ -40,7 +40,7 @@ pub struct RowInfo {
 pub enum GpuClass {
     /// Tesla and its successors.
     DataCenter,
-    /// GeForce and TITAN.
+    /// `GeForce` and `TITAN`.
     Consumer,
     /// Quadro and RTX professional boards.
     Workstation,

@@ -11,7 +11,10 @@ use crate::schema::{File, HOW, Kind, TABLES, Table};
 pub(crate) const HEAD: &str = "// Generated from rules/knowledge by src/knowledge/build.\n\
     use jiff::civil::date;\n\n\
     use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};\n\
-    use crate::knowledge::rows::*;\n";
+    use crate::knowledge::rows::{\n    \
+    ArchitectureRow, BranchRow, BrandRow, ByArch, CompatRow, CompatSelection, ContainerToolkitRow, CudaImageRow,\n    \
+    ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, GpuClass, GpuRow, How, MinorCompatRow, PlainImageRow,\n    \
+    RequireRow, RowInfo, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, WithdrawnRow,\n};\n";
 
 /// The fields that every row may have beside its own.
 const PROVENANCE: &[&str] = &["source", "checked", "how"];
