@@ -40,7 +40,7 @@ pub struct RowInfo {
 pub enum GpuClass {
     /// Tesla and its successors.
     DataCenter,
-    /// GeForce and TITAN.
+    /// `GeForce` and `TITAN`.
     Consumer,
     /// Quadro and RTX professional boards.
     Workstation,
@@ -82,6 +82,8 @@ pub struct GpuRow {
     pub forward_compat: Option<bool>,
     /// NVML brand by driver branch; empty where not known.
     pub brands: &'static [BrandRow],
+    /// How the brands are known: few have been seen in public dumps.
+    pub brand_how: How,
     /// Oldest branch that names it; good for warnings, not for errors.
     pub first_branch: Option<u32>,
     /// Newest branch that drives it, where support has ended.

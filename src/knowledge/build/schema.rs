@@ -1,0 +1,130 @@
+//! Which tables there are, and what fields their rows have.
+
+use serde::Deserialize;
+use toml::value::Datetime;
+
+/// One file of `rules/knowledge/`: a head that holds for its rows, and the rows.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File {
+    pub(crate) source: String,
+    pub(crate) checked: Datetime,
+    pub(crate) how: String,
+    #[serde(rename = "row")]
+    pub(crate) rows: Vec<toml::Table>,
+}
+
+/// How a field is written in TOML and in Rust.
+///
+/// `Opt…` may be left out and is `None` then; a list that is left out is empty.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Str,
+    OptStr,
+    Strs,
+    U16,
+    U32,
+    OptU32,
+    U32s,
+    Bool,
+    OptBool,
+    /// A flag that is false where it is left out.
+    Flag,
+    Cuda,
+    OptCuda,
+    Driver,
+    OptDriver,
+    Drivers,
+    Capability,
+    Capabilities,
+    Targets,
+    Day,
+    OptDay,
+    StrByArch,
+    BoolByArch,
+    Brands,
+    /// A variant of the named Rust enum, one of those listed, in kebab case.
+    Variant(&'static str, &'static [&'static str]),
+    /// A [`Kind::Variant`] that may be left out and is the first one listed then.
+    VariantOrFirst(&'static str, &'static [&'static str]),
+}
+
+/// One table.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) row: &'static str,
+    /// Fields that tell rows apart.
+    pub(crate) key: &'static [&'static str],
+    pub(crate) fields: &'static [(&'static str, Kind)],
+}
+
+impl Table {
+    pub(crate) fn file_name(&self) -> String {
+        format!("{}.toml", self.name)
+    }
+}
+
+pub(crate) const HOW: &[&str] = &["memory", "inferred", "documented", "measured"];
+const HOW_ELSE_INFERRED: &[&str] = &["inferred", "memory", "documented", "measured"];
+const CLASS: &[&str] = &["data-center", "consumer", "workstation", "jetson", "vgpu", "other"];
+const COMPAT: Kind =
+    Kind::Variant("CompatSelection", &["off", "mount", "ldconfig", "hook-majors", "hook-note", "hook-cuda"]);
+
+macro_rules! tables {
+    ($($name:ident: $row:ident by [$($key:ident),*] { $($field:ident: $kind:expr),* $(,)? })*) => {
+        /// Every table, one file each.
+        pub(crate) const TABLES: &[Table] = {
+            use Kind::*;
+            &[$(Table {
+                name: stringify!($name),
+                row: stringify!($row),
+                key: &[$(stringify!($key)),*],
+                fields: &[$((stringify!($field), $kind)),*],
+            }),*]
+        };
+    };
+}
+
+tables! {
+    gpus: GpuRow by [name] {
+        name: Str, aliases: Strs, capability: Capability, architecture: Str, class: Variant("GpuClass", CLASS),
+        forward_compat: OptBool, brands: Brands, brand_how: VariantOrFirst("How", HOW_ELSE_INFERRED),
+        first_branch: OptU32, last_branch: OptU32, arm64_host: Flag,
+    }
+    driver_branches: BranchRow by [branch] { branch: U32, cuda: Cuda, releases: Drivers, released: OptDay }
+    architectures: ArchitectureRow by [name, capabilities] {
+        name: Str, capabilities: Capabilities, first_toolkit: Cuda, last_toolkit: OptCuda, last_branch: OptU32,
+    }
+    toolkits: ToolkitRow by [version] {
+        version: Cuda, min_driver_full: OptDriver, bundled_driver: OptDriver, released: OptDay,
+    }
+    target_sets: TargetSetRow by [cuda] { cuda: Cuda, ptx_isa: Cuda, targets: Targets }
+    minor_compat: MinorCompatRow by [cuda_major] { cuda_major: U32, min_driver: Driver }
+    compat_packages: CompatRow by [cuda] { cuda: Cuda, branch: U32, versions: Drivers, base_branches: U32s }
+    forward_matrix: ForwardRow by [cuda, base_branch] { cuda: Cuda, base_branch: U32, supported: Bool }
+    requirements: RequireRow by [id] {
+        id: Str, value: Str, tag_versions: Strs, first_seen: Day, last_seen: Day,
+    }
+    cuda_images: CudaImageRow by [version] {
+        version: Str, cuda_version: OptStr, flavours: Strs, os: Strs, require: StrByArch, require_history: Strs,
+        compat_package: OptStr, bundles_compat: BoolByArch, ld_library_path: Str, visible_devices: Str,
+        driver_capabilities: Str,
+    }
+    framework_images: FrameworkImageRow by [repository, tag] { repository: Str, tag: Str, cuda: Cuda, torch: OptStr }
+    plain_images: PlainImageRow by [repository] { repository: Str }
+    torch_releases: TorchRow by [version] {
+        version: Str, default_variant: StrByArch, variants: Strs, released: OptDay,
+    }
+    torch_builds: TorchBuildRow by [version, variant, arch] {
+        version: Str, variant: Str, arch: Str, sass: Targets, ptx: Targets,
+    }
+    framework_builds: FrameworkBuildRow by [distribution, version] {
+        distribution: Str, version: Str, cuda: OptCuda, sass: Targets, ptx: Targets, code_known: Bool,
+    }
+    container_toolkits: ContainerToolkitRow by [from] {
+        from: Cuda, before: OptCuda, legacy_hook: COMPAT, legacy_runtime: COMPAT, cdi: COMPAT, csv: COMPAT,
+        auto_mode: Str, sample: Cuda, released: OptDay,
+    }
+    errors: ErrorRow by [code] { code: U16, name: Str, text: Str }
+    withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
+}

@@ -1,0 +1,113 @@
+//! Finding a GPU by what people, drivers and node labels call it.
+
+use crate::knowledge::rows::GpuRow;
+
+/// Makers and product lines that people leave out.
+const OPTIONAL_PREFIXES: [&str; 3] = ["nvidia", "tesla", "geforce"];
+
+/// A name in lower-case words: blanks, dashes, underscores and other signs separate.
+fn words(name: &str) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let mut words: Vec<String> =
+        lower.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    if let Some(at) = words.iter().position(|word| word == "mig").filter(|at| *at > 0) {
+        words.truncate(at);
+    }
+    if words.len() > 1 && words.last().is_some_and(|word| word == "shared") {
+        words.pop();
+    }
+    words
+}
+
+/// The words without maker and product line.
+fn core(mut words: Vec<String>) -> Vec<String> {
+    for prefix in OPTIONAL_PREFIXES {
+        if words.len() > 1 && words[0] == prefix {
+            words.remove(0);
+        }
+    }
+    words
+}
+
+fn has_digit(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Whether `short` leaves out words of `full`, but not the one that tells the model.
+fn abbreviates(short: &[String], full: &[String]) -> bool {
+    let model = full.iter().find(|word| has_digit(word));
+    let mut rest = full.iter();
+    model.is_some_and(|model| short.contains(model)) && short.iter().all(|word| rest.any(|other| other == word))
+}
+
+/// Whether it makes no difference to any check which of the two is meant.
+fn interchangeable(one: &GpuRow, other: &GpuRow) -> bool {
+    let brands = |row: &GpuRow| -> Vec<_> {
+        row.brands.iter().map(|brand| (brand.from_branch, brand.up_to_branch, brand.brand)).collect()
+    };
+    one.capability == other.capability
+        && one.class == other.class
+        && one.forward_compat == other.forward_compat
+        && brands(one) == brands(other)
+}
+
+/// The first row of `found` if all agree with it.
+fn agreed(found: &[&'static GpuRow]) -> Option<&'static GpuRow> {
+    let first = *found.first()?;
+    found.iter().all(|row| interchangeable(first, row)).then_some(first)
+}
+
+fn spellings(row: &'static GpuRow) -> impl Iterator<Item = &'static str> {
+    std::iter::once(row.name).chain(row.aliases.iter().copied())
+}
+
+/// The row that `name` means, if that is beyond doubt.
+pub(super) fn find(rows: &'static [GpuRow], name: &str) -> Option<&'static GpuRow> {
+    let asked = words(name);
+    if asked.is_empty() {
+        return None;
+    }
+    let asked_core = core(asked.clone());
+    let joined = asked_core.concat();
+    let matching = |test: &dyn Fn(&str) -> bool| -> Vec<&'static GpuRow> {
+        rows.iter().filter(|row| spellings(row).any(test)).collect()
+    };
+    let stages: [&dyn Fn(&str) -> bool; 4] = [
+        &|spelling| words(spelling) == asked,
+        &|spelling| core(words(spelling)) == asked_core,
+        &|spelling| core(words(spelling)).concat() == joined,
+        &|spelling| abbreviates(&asked_core, &core(words(spelling))),
+    ];
+    let found = stages.into_iter().map(matching).find(|found| !found.is_empty())?;
+    agreed(&found)
+}
+
+/// Up to three names that are nearest to `name`.
+pub(super) fn suggestions(rows: &'static [GpuRow], name: &str) -> Vec<&'static str> {
+    let asked = core(words(name)).join(" ");
+    let mut near: Vec<(usize, &'static str)> = rows
+        .iter()
+        .filter_map(|row| {
+            let distance = spellings(row).map(|spelling| distance(&asked, &core(words(spelling)).join(" "))).min()?;
+            (distance <= (asked.len() / 3).max(2)).then_some((distance, row.name))
+        })
+        .collect();
+    near.sort_unstable();
+    near.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// How many letters must be put in, taken out or replaced (Levenshtein).
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut above: Vec<usize> = (0..=to.len()).collect();
+    for (row, sign) in from.chars().enumerate() {
+        let mut diagonal = above[0];
+        above[0] = row + 1;
+        for (column, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(sign != *other);
+            diagonal = above[column + 1];
+            above[column + 1] = replaced.min(above[column] + 1).min(diagonal + 1);
+        }
+    }
+    above[to.len()]
+}

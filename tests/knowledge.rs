@@ -1,0 +1,209 @@
+//! The tables hold together, and questions to them get the right answers.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use imagelint::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
+use imagelint::knowledge::{CompatSelection, GpuClass, How, Knowledge};
+
+const KNOWLEDGE: Knowledge = Knowledge::built_in();
+
+fn cuda(text: &str) -> CudaVersion {
+    text.parse().expect(text)
+}
+
+fn targets(text: &str) -> Vec<CodeTarget> {
+    text.split_whitespace().map(|number| number.parse().expect(number)).collect()
+}
+
+/// Digits compare as numbers, everything else as text.
+fn by_number(one: &str, other: &str) -> Ordering {
+    let parts = |text: &str| -> Vec<(u8, u64, String)> {
+        let mut parts: Vec<(u8, u64, String)> = Vec::new();
+        for sign in text.chars() {
+            match (parts.last_mut(), sign.to_digit(10)) {
+                (Some((0, number, _)), Some(digit)) => *number = *number * 10 + u64::from(digit),
+                (_, Some(digit)) => parts.push((0, digit.into(), String::new())),
+                (Some((1, _, word)), None) => word.push(sign),
+                (_, None) => parts.push((1, 0, sign.to_string())),
+            }
+        }
+        parts
+    };
+    parts(one).cmp(&parts(other))
+}
+
+#[test]
+fn tables_are_sorted_by_key_and_keys_are_unique() {
+    let mut by_table: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for info in KNOWLEDGE.infos() {
+        by_table.entry(info.table).or_default().push(info.row);
+    }
+    assert_eq!(by_table.len(), 18);
+    for (table, keys) in &by_table {
+        for pair in keys.windows(2) {
+            assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
+        }
+    }
+}
+
+#[test]
+fn every_row_says_where_it_comes_from() {
+    for info in KNOWLEDGE.infos() {
+        assert!(!info.source.trim().is_empty(), "{info:?}");
+        assert!(!info.source.contains("memory") || info.how <= How::Documented, "{info:?}");
+        assert!(!info.source.starts_with("from memory") || info.how == How::Memory, "{info:?}");
+    }
+    assert!(KNOWLEDGE.newest_date().is_some());
+}
+
+#[test]
+fn references_between_tables_resolve() {
+    for image in KNOWLEDGE.cuda_images() {
+        let ids = image.require.iter().map(|by_arch| by_arch.value).chain(image.require_history.iter().copied());
+        for id in ids {
+            assert!(KNOWLEDGE.requirement(id).is_some(), "{}: {id}", image.version);
+        }
+        if let Some(package) = image.compat_package {
+            let minor = package.trim_start_matches("cuda-compat-").replace('-', ".");
+            assert!(KNOWLEDGE.compat_package(cuda(&minor)).is_some(), "{}: {package}", image.version);
+        }
+    }
+    for package in KNOWLEDGE.compat_packages() {
+        assert!(KNOWLEDGE.branch(package.branch).is_some(), "{package:?}");
+        assert!(package.versions.iter().all(|version| version.branch() == package.branch), "{package:?}");
+        assert!(package.base_branches.iter().all(|branch| KNOWLEDGE.branch(*branch).is_some()), "{package:?}");
+    }
+    for build in KNOWLEDGE.torch_builds() {
+        let release = KNOWLEDGE.torch(build.version).expect(build.version);
+        assert!(release.variants.contains(&build.variant), "{build:?}");
+    }
+    for gpu in KNOWLEDGE.gpus() {
+        assert!(KNOWLEDGE.architecture(gpu.capability).is_some(), "{}", gpu.name);
+    }
+}
+
+#[test]
+fn newer_toolkits_and_branches_ask_for_no_less() {
+    for pair in KNOWLEDGE.toolkits().windows(2) {
+        if let (Some(older), Some(newer)) = (pair[0].min_driver_full, pair[1].min_driver_full) {
+            assert!(older <= newer, "{} and {}", pair[0].version, pair[1].version);
+        }
+    }
+    for pair in KNOWLEDGE.branches().windows(2) {
+        assert!(pair[0].cuda <= pair[1].cuda, "{} and {}", pair[0].branch, pair[1].branch);
+    }
+    for pair in KNOWLEDGE.container_toolkits().windows(2) {
+        assert_eq!(pair[0].before, Some(pair[1].from));
+    }
+    for range in KNOWLEDGE.container_toolkits() {
+        let found = KNOWLEDGE.container_toolkit(range.sample).expect("a range");
+        assert_eq!(found.from, range.from, "{}", range.sample);
+    }
+}
+
+#[test]
+fn gpus_are_found_by_what_people_write() {
+    for (name, capability, class) in [
+        ("A100", (8, 0), GpuClass::DataCenter),
+        ("a100-40gb", (8, 0), GpuClass::DataCenter),
+        ("NVIDIA A100-PCIE-40GB", (8, 0), GpuClass::DataCenter),
+        ("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb", (8, 0), GpuClass::DataCenter),
+        ("NVIDIA-A100-SXM4-40GB-SHARED", (8, 0), GpuClass::DataCenter),
+        ("H100", (9, 0), GpuClass::DataCenter),
+        ("T4", (7, 5), GpuClass::DataCenter),
+        ("Tesla-T4", (7, 5), GpuClass::DataCenter),
+        ("V100", (7, 0), GpuClass::DataCenter),
+        ("P100", (6, 0), GpuClass::DataCenter),
+        ("K80", (3, 7), GpuClass::DataCenter),
+        ("L4", (8, 9), GpuClass::DataCenter),
+        ("A10G", (8, 6), GpuClass::DataCenter),
+        ("B200", (10, 0), GpuClass::DataCenter),
+        ("GH200", (9, 0), GpuClass::DataCenter),
+        ("RTX 4090", (8, 9), GpuClass::Consumer),
+        ("rtx4090", (8, 9), GpuClass::Consumer),
+        ("RTX 2080 Ti", (7, 5), GpuClass::Consumer),
+        ("GeForce RTX 2080 Ti", (7, 5), GpuClass::Consumer),
+        ("RTX A6000", (8, 6), GpuClass::Workstation),
+    ] {
+        let gpu = KNOWLEDGE.gpu(name).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!((gpu.capability, gpu.class), (ComputeCapability::new(capability.0, capability.1), class), "{name}");
+    }
+}
+
+#[test]
+fn every_name_and_alias_of_the_table_is_found() {
+    for gpu in KNOWLEDGE.gpus() {
+        for spelling in std::iter::once(&gpu.name).chain(gpu.aliases) {
+            let found = KNOWLEDGE.gpu(spelling).unwrap_or_else(|| panic!("{spelling}"));
+            assert_eq!(found.capability, gpu.capability, "{spelling}");
+        }
+    }
+}
+
+#[test]
+fn near_misses_are_not_found_but_suggested() {
+    for name in ["A1000000", "RTX 2080 Tie", "80GB", "RTX 6000", "", "NVIDIA", "MIG", "gpu"] {
+        assert!(KNOWLEDGE.gpu(name).is_none(), "{name}: {:?}", KNOWLEDGE.gpu(name));
+    }
+    assert_eq!(KNOWLEDGE.gpu_suggestions("RTX 2080 Tie")[0], "NVIDIA GeForce RTX 2080 Ti");
+    assert!(KNOWLEDGE.gpu_suggestions("RTX 4091").len() <= 3);
+    assert!(KNOWLEDGE.gpu_suggestions("somebody's toaster oven").is_empty());
+}
+
+#[test]
+fn branches_drive_what_they_are_made_for() {
+    for (branch, (major, minor), expected) in [
+        (460, (8, 0), Some(true)),
+        (440, (8, 0), Some(false)),
+        (590, (7, 0), Some(false)),
+        (580, (7, 0), Some(true)),
+        (550, (10, 0), Some(false)),
+        (570, (12, 0), Some(true)),
+        (470, (3, 5), Some(true)),
+        (510, (3, 5), Some(false)),
+        (515, (8, 9), Some(false)),
+        (535, (9, 0), Some(true)),
+        (9999, (9, 0), None),
+        (535, (4, 2), None),
+        (1, (7, 5), None),
+    ] {
+        let found = KNOWLEDGE.branch_knows(branch, ComputeCapability::new(major, minor));
+        assert_eq!(found.map(|(knows, _)| knows), expected, "{branch} x {major}.{minor}");
+    }
+}
+
+#[test]
+fn torch_builds_hold_the_code_that_they_were_built_with() {
+    for (version, variant, sass) in [
+        ("1.8.1", "cu111", "50 70 80 86"),
+        ("1.12.1", "cu102", "37 50 60 70"),
+        ("1.12.1", "cu113", "37 50 60 70 75 80 86"),
+        ("1.13.1", "cu117", "37 50 60 70 75 80 86"),
+        ("2.6.0", "cu124", "50 60 70 75 80 86 90"),
+    ] {
+        let build = KNOWLEDGE.torch_build(version, variant, "amd64").expect(version);
+        assert_eq!((build.sass, build.ptx), (targets(sass).as_slice(), [].as_slice()), "{version} {variant}");
+    }
+    let default = KNOWLEDGE.torch("1.12.1").expect("a release").default_variant;
+    assert!(default.iter().any(|by_arch| (by_arch.arch, by_arch.value) == ("amd64", "cu102")));
+}
+
+#[test]
+fn lookups_fall_back_only_as_promised() {
+    let toolkit = |text| KNOWLEDGE.toolkit(cuda(text)).map(|row| row.version.to_string());
+    assert_eq!(toolkit("12.4"), Some("12.4.1".to_owned()));
+    assert_eq!(toolkit("12.4.0"), Some("12.4.0".to_owned()));
+    assert_eq!(toolkit("12.8.0.038"), Some("12.8.0".to_owned()));
+    assert_eq!(toolkit("99.0"), None);
+    assert_eq!(KNOWLEDGE.oldest_toolkit(12, 4).map(|row| row.version), Some(cuda("12.4.0")));
+    let driver: DriverVersion = "535.161.08".parse().expect("a driver");
+    assert_eq!(KNOWLEDGE.driver_cuda(driver).map(|(version, _)| version), Some(cuda("12.2")));
+    assert_eq!(KNOWLEDGE.compat_package_of_version(driver).map(|row| row.cuda), Some(cuda("12.2")));
+    assert!(KNOWLEDGE.framework_build("cupy-cuda12x", "13.1.0").is_some());
+    assert!(KNOWLEDGE.framework_build("tensorflow", "99.0").is_none());
+    let toolkit = |text| KNOWLEDGE.container_toolkit(cuda(text)).map(|row| row.legacy_hook);
+    assert_eq!(toolkit("1.3.0"), Some(CompatSelection::Off));
+    assert_eq!(toolkit("1.17.3"), Some(CompatSelection::Mount));
+    assert_eq!(toolkit("1.99.0"), Some(CompatSelection::Ldconfig));
+}
