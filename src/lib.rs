@@ -1,8 +1,10 @@
 //! imagelint says on which node pools a GPU container will not start, and why.
 
 pub mod cuda;
+pub mod dockerfile;
 pub mod fleet;
 pub mod knowledge;
 pub mod outcome;
+pub mod reference;
 pub mod report;
 pub mod source;
