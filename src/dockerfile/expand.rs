@@ -83,10 +83,13 @@ pub fn expand(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> Lookup) -> 
     };
     let shell = dialect == Dialect::Shell;
     let mut run =
-        Run { chars: text.chars().collect(), at: 0, escape, shell, lookup, missing: None, origins: Vec::new(), depth: 0 };
+        Run { chars: text.chars().collect(), at: 0, escape, shell, lookup, missing: None, origins: Vec::new(), depth: 0, broken: false };
     let value = run.until(None, false);
     if value.len() > LONGEST {
         run.miss(Vec::new(), "the value is too long");
+    }
+    if run.broken {
+        run.miss(Vec::new(), "a substitution is not closed, or nested too deep");
     }
     match run.missing {
         Some((names, reason)) => Resolved::Unresolved { names, reason },
@@ -114,6 +117,8 @@ struct Run<'a> {
     missing: Option<(Vec<String>, String)>,
     origins: Vec<Span>,
     depth: usize,
+    /// Set once the text cannot be read; no alternative takes that back.
+    broken: bool,
 }
 
 impl Run<'_> {
@@ -141,7 +146,7 @@ impl Run<'_> {
         self.depth += 1;
         if self.depth > DEEPEST {
             self.at = self.chars.len();
-            self.miss(Vec::new(), "substitutions are nested too deep");
+            self.broken = true;
         }
         loop {
             if out.len() > LONGEST {
@@ -149,7 +154,7 @@ impl Run<'_> {
             }
             let Some(c) = self.next() else {
                 if stop.is_some() {
-                    self.miss(Vec::new(), "a substitution is not closed");
+                    self.broken = true;
                 }
                 break;
             };
@@ -333,11 +338,11 @@ impl Run<'_> {
         let all = self.peek() == Some('/');
         self.at += usize::from(all);
         let start = self.at;
-        let before = self.missing.clone();
+        let before = (self.missing.clone(), self.broken);
         let pattern = self.until(Some('/'), true);
         let (pattern, with) = if self.shell && self.at >= self.chars.len() && self.depth <= 2 {
             self.at = start;
-            self.missing = before;
+            (self.missing, self.broken) = before;
             (self.until(Some('}'), true), String::new())
         } else {
             (pattern, self.until(Some('}'), false))

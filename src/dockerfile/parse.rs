@@ -152,8 +152,11 @@ fn complaint(instruction: &Instruction, escape: char) -> Option<String> {
     let name = instruction.kind.name();
     match &instruction.kind {
         Kind::Unknown(word) => Some(format!("unknown instruction `{}`", word.chars().take(40).collect::<String>())),
-        Kind::From if ![1, 3].contains(&split_whitespace(arguments.text()).len()) => {
-            Some("FROM takes one name, or a name, AS and a stage name".to_owned())
+        Kind::From => {
+            let words = split_whitespace(arguments.text());
+            let named = words.get(1).is_some_and(|word| arguments.get(word.clone()).eq_ignore_ascii_case("as"));
+            let good = words.len() == 1 || (words.len() == 3 && named);
+            (!good).then(|| "FROM takes one name, or a name, AS and a stage name".to_owned())
         }
         Kind::Env | Kind::Label => {
             let pairs = pairs(arguments, escape, true);
