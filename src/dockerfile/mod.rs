@@ -10,6 +10,8 @@ mod mapped;
 mod parse;
 mod pattern;
 mod scope;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use ast::Dockerfile;
