@@ -1,0 +1,218 @@
+//! Reading a Dockerfile; what cannot be read becomes a problem and the rest is still read.
+
+use std::ops::Range;
+
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::Flag;
+use crate::dockerfile::Instruction;
+use crate::dockerfile::Kind;
+use crate::dockerfile::Mapped;
+use crate::dockerfile::Problem;
+use crate::dockerfile::Stage;
+use crate::dockerfile::heredoc;
+use crate::dockerfile::json::json_array;
+use crate::dockerfile::lines;
+use crate::dockerfile::lines::Lines;
+use crate::dockerfile::words::pairs;
+use crate::dockerfile::words::split_whitespace;
+use crate::source::Span;
+
+impl Dockerfile {
+    /// Reads a text; never fails, whatever the text is.
+    pub fn parse(text: &str) -> Self {
+        let mut problems = Vec::new();
+        let mut instructions = Vec::new();
+        let mut lines = Lines::new(text);
+        let escape = lines::directives(&mut lines, &mut problems);
+        while let Some(logical) = lines::logical(&mut lines, escape, &mut problems) {
+            let mut instruction = instruction(&logical.text, escape, true, &mut problems);
+            instruction.span.end = logical.end.max(instruction.span.end);
+            let takes = |kind: &Kind| kind.takes_heredocs();
+            let child_takes = instruction.child.as_ref().is_some_and(|child| takes(&child.kind));
+            if takes(&instruction.kind) || child_takes {
+                let (found, end) = heredoc::bodies(&logical.text, escape, &mut lines, &mut problems);
+                instruction.span = heredoc::extend(instruction.span, end, text);
+                match &mut instruction.child {
+                    Some(child) => child.heredocs = found,
+                    None => instruction.heredocs = found,
+                }
+            }
+            instructions.push(instruction);
+        }
+        if instructions.is_empty() {
+            problems.push(Problem { span: Span::new(0, 0), message: "the file has no instructions".to_owned() });
+        }
+        let stages = stages(&instructions, &mut problems);
+        problems.sort_by_key(|problem| problem.span);
+        Self { escape, instructions, stages, problems }
+    }
+}
+
+fn instruction(line: &Mapped, escape: char, top: bool, problems: &mut Vec<Problem>) -> Instruction {
+    let text = line.text();
+    let start = text.len() - text.trim_start().len();
+    let end = start + text[start..].trim_end().len();
+    let body = &text[start..end];
+    let keyword_len = body.find([' ', '\t', '\u{b}', '\u{c}', '\r']).unwrap_or(body.len());
+    let keyword = line.span(start..start + keyword_len);
+    let kind = Kind::of(&body[..keyword_len]);
+    let mut rest = start + keyword_len..end;
+    skip_blanks(text, &mut rest);
+    let mut flags = Vec::new();
+    if !matches!(kind, Kind::Unknown(_)) {
+        flags = read_flags(line, &mut rest, escape);
+    }
+    let arguments = line.slice(rest);
+    let json = if kind.takes_json() { json_array(&arguments) } else { None };
+    let mut child = None;
+    if kind == Kind::Onbuild && top && !arguments.text().is_empty() {
+        child = Some(Box::new(instruction(&arguments, escape, false, problems)));
+    }
+    let span = line.span(start..end);
+    let found = Instruction { kind, span, keyword, flags, arguments, json, heredocs: Vec::new(), child };
+    if let Some(message) = complaint(&found, escape) {
+        problems.push(Problem { span: if found.arguments.text().is_empty() { keyword } else { found.span }, message });
+    }
+    found
+}
+
+fn skip_blanks(text: &str, rest: &mut Range<usize>) {
+    let part = text.get(rest.clone()).unwrap_or("");
+    rest.start += part.len() - part.trim_start().len();
+}
+
+fn read_flags(line: &Mapped, rest: &mut Range<usize>, escape: char) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    loop {
+        let part = line.get(rest.clone());
+        if !part.starts_with("--") {
+            return flags;
+        }
+        let len = flag_length(part, escape);
+        let range = rest.start..rest.start + len;
+        rest.start = range.end;
+        skip_blanks(line.text(), rest);
+        let word = &part[2..len];
+        if word.is_empty() {
+            return flags;
+        }
+        let (name, value) = match word.split_once('=') {
+            Some((name, _)) => (name, Some(unquote(line, range.start + 2 + name.len() + 1..range.end, escape))),
+            None => (word, None),
+        };
+        flags.push(Flag { name: name.to_owned(), value, span: line.span(range.clone()) });
+    }
+}
+
+fn flag_length(part: &str, escape: char) -> usize {
+    let mut quote = None;
+    let mut chars = part.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match quote {
+            Some(mark) if c == mark => quote = None,
+            _ if c == escape => {
+                chars.next();
+            }
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if c.is_whitespace() => return at,
+            _ => {}
+        }
+    }
+    part.len()
+}
+
+fn unquote(line: &Mapped, range: Range<usize>, escape: char) -> Mapped {
+    let mut value = Mapped::default();
+    value.push("", line.offset(range.start));
+    let mut quote = None;
+    let mut chars = line.get(range.clone()).char_indices();
+    while let Some((at, c)) = chars.next() {
+        let (at, c) = match quote {
+            Some(mark) if c == mark => {
+                quote = None;
+                continue;
+            }
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                continue;
+            }
+            _ if c == escape => match chars.next() {
+                Some(next) => next,
+                None => continue,
+            },
+            _ => (at, c),
+        };
+        value.push(c.encode_utf8(&mut [0; 4]), line.offset(range.start + at));
+    }
+    value
+}
+
+fn complaint(instruction: &Instruction, escape: char) -> Option<String> {
+    let arguments = &instruction.arguments;
+    let name = instruction.kind.name();
+    match &instruction.kind {
+        Kind::Unknown(word) => Some(format!("unknown instruction `{}`", word.chars().take(40).collect::<String>())),
+        Kind::From => {
+            let words = split_whitespace(arguments.text());
+            let named = words.get(1).is_some_and(|word| arguments.get(word.clone()).eq_ignore_ascii_case("as"));
+            let good = words.len() == 1 || (words.len() == 3 && named);
+            (!good).then(|| "FROM takes one name, or a name, AS and a stage name".to_owned())
+        }
+        Kind::Env | Kind::Label => {
+            let pairs = pairs(arguments, escape, true);
+            match pairs.iter().find(|pair| pair.value.is_none()) {
+                Some(_) if pairs.len() == 1 => Some(format!("{name} must have two arguments")),
+                Some(pair) => Some(format!("{name}: `{}` has no `=`", pair.name)),
+                None if pairs.is_empty() => Some(format!("{name} has no arguments")),
+                None => pairs.iter().any(|pair| pair.name.is_empty()).then(|| format!("{name}: a name is empty")),
+            }
+        }
+        Kind::Copy | Kind::Add => {
+            let count = instruction.json.as_ref().map_or_else(|| split_whitespace(arguments.text()).len(), Vec::len);
+            (count < 2).then(|| format!("{name} takes at least two arguments"))
+        }
+        Kind::Cmd | Kind::Entrypoint | Kind::Run => None,
+        _ => arguments.text().is_empty().then(|| format!("{name} has no arguments")),
+    }
+}
+
+fn stages(instructions: &[Instruction], problems: &mut Vec<Problem>) -> Vec<Stage> {
+    let mut stages: Vec<Stage> = Vec::new();
+    let mut outside = false;
+    for (at, instruction) in instructions.iter().enumerate() {
+        match (&instruction.kind, stages.last_mut()) {
+            (Kind::From, _) => {
+                let stage = stage(instruction, stages.len(), at);
+                stages.push(stage);
+            }
+            (_, Some(stage)) => stage.instructions.push(at),
+            (Kind::Arg | Kind::Unknown(_), None) => {}
+            (kind, None) => {
+                if !outside {
+                    let message = format!("{} before the first FROM", kind.name());
+                    problems.push(Problem { span: instruction.keyword, message });
+                }
+                outside = true;
+            }
+        }
+    }
+    stages
+}
+
+fn stage(from: &Instruction, index: usize, at: usize) -> Stage {
+    let text = from.arguments.text();
+    let words = split_whitespace(text);
+    let mut base = words.first().cloned().unwrap_or(0..0);
+    let mut after = 1;
+    if from.arguments.get(base.clone()).contains("{{") {
+        let closes = |word: &Range<usize>| text.get(word.clone()).is_some_and(|word| word.contains("}}"));
+        if let Some(last) = words.iter().position(closes) {
+            base.end = words.get(last).map_or(base.end, |word| word.end);
+            after = last + 1;
+        }
+    }
+    let is_as = words.get(after).is_some_and(|word| from.arguments.get(word.clone()).eq_ignore_ascii_case("as"));
+    let name = words.get(after + 1).filter(|_| is_as).map(|word| from.arguments.get(word.clone()).to_ascii_lowercase());
+    let base_span = if base.is_empty() { from.keyword } else { from.arguments.span(base.clone()) };
+    Stage { name, index, from: at, base: from.arguments.slice(base), base_span, instructions: Vec::new() }
+}

@@ -1,0 +1,97 @@
+//! Tables for expansion and evaluation.
+
+use crate::dockerfile::BaseKind;
+use crate::dockerfile::Dialect;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::Evaluated;
+use crate::dockerfile::Lookup;
+use crate::dockerfile::Resolved;
+use crate::dockerfile::expand;
+use crate::source::Span;
+
+fn evaluate(text: &str, target: Option<&str>) -> Evaluated {
+    let options = EvaluateOptions { target: target.map(str::to_owned), ..EvaluateOptions::default() };
+    Dockerfile::parse(text).evaluate(&options).expect("a stage")
+}
+
+#[test]
+fn bases_follow_arguments_and_stages() {
+    let text = "ARG V=12.4.1\nARG N\nFROM nvidia/cuda:${V}-base AS one\nFROM --platform=$TARGETPLATFORM One\nFROM x:$N AS n\nFROM scratch\n";
+    let second = evaluate(text, Some("1"));
+    assert_eq!((second.chain.as_slice(), second.base.text.known()), ([0, 1].as_slice(), Some("nvidia/cuda:12.4.1-base")));
+    assert_eq!(second.base.sources, [Span::new(6, 12)]);
+    assert!(matches!(&second.base.kind, BaseKind::Image(image) if image.familiar() == "nvidia/cuda"));
+    assert_eq!(evaluate(text, Some("n")).base.kind, BaseKind::Unresolved);
+    assert_eq!(evaluate(text, None).base.kind, BaseKind::Scratch);
+    assert_eq!(evaluate("FROM {{ base }}", None).base.kind, BaseKind::Unresolved);
+    assert_eq!(evaluate("FROM <image>", None).base.kind, BaseKind::Unresolved);
+    assert!(Dockerfile::parse(text).evaluate(&EvaluateOptions { target: Some("z".into()), ..EvaluateOptions::default() }).is_err());
+}
+
+#[test]
+fn the_environment_is_the_one_before_the_instruction() {
+    let text = "ARG G=g\nFROM a\nARG G\nARG TARGETARCH\nENV A=1 B=$G$TARGETARCH\nENV A=2 C=$A P=$PATH:x\nRUN x\nENV D e f\n";
+    let all = evaluate(text, None);
+    let value = |name: &str| all.env(name).and_then(|set| set.value.known());
+    assert_eq!((value("A"), value("C"), value("P"), value("D")), (Some("2"), Some("1"), None, Some("e f")));
+    assert_eq!(value("B"), Some("gamd64"));
+    assert!(all.runs[0].scope.env("D").is_none());
+    let set = all.env("C").expect("C");
+    assert_eq!((&text[set.span.start..set.span.end], &text[set.value_span.start..set.value_span.end]), ("C=$A", "$A"));
+    assert_eq!(set.origins.iter().map(|span| &text[span.start..span.end]).collect::<Vec<_>>(), ["1"]);
+}
+
+fn with(text: &str, dialect: Dialect) -> Result<String, Vec<String>> {
+    let lookup = |name: &str| match name {
+        "v" => Lookup::Known("v12.4.1".into(), vec![Span::new(1, 2)]),
+        "e" => Lookup::Known(String::new(), vec![]),
+        "n" => Lookup::NoValue,
+        "u" => Lookup::Unset,
+        other => Lookup::Unknown(vec![other.into()], "base".into()),
+    };
+    match expand(text, dialect, &lookup) {
+        Resolved::Known { value, .. } => Ok(value),
+        Resolved::Unresolved { names, .. } => Err(names),
+    }
+}
+
+#[test]
+fn substitutions_give_what_buildkit_gives() {
+    for (text, value) in [
+        ("$v-x", "v12.4.1-x"),
+        ("${v}x", "v12.4.1x"),
+        ("${e:-d}${e-d}", "d"),
+        ("${n:-$v}${u-d}", "v12.4.1d"),
+        ("${v:+:$v}${u:+x}${e+y}", ":v12.4.1y"),
+        ("${v#v}", "12.4.1"),
+        ("${v##*.}|${v%.*}|${v%%.*}", "1|v12.4|v12"),
+        ("${v/./-}|${v//./-}", "v12-4.1|v12-4-1"),
+        ("\"a b\"'$v'\\$v", "a b$v$v"),
+        ("\"\\$v \\x\"", "$v \\x"),
+        ("${v:-${x}}", "v12.4.1"),
+        ("a$", "a$"),
+    ] {
+        assert_eq!(with(text, Dialect::Dockerfile('\\')), Ok(value.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_known_names_its_variables() {
+    for (text, names) in [
+        ("$x$y$x", vec!["x", "y"]),
+        ("${x:+:$x}", vec!["x"]),
+        ("$n", vec!["n"]),
+        ("${n:?set it}", vec!["n"]),
+        ("{{ v }}", vec![]),
+        ("${", vec![]),
+        ("${v:", vec!["v"]),
+        ("'x", vec![]),
+    ] {
+        assert_eq!(with(text, Dialect::Dockerfile('\\')), Err(names.into_iter().map(String::from).collect()), "{text}");
+    }
+    assert_eq!(with("$(ls)", Dialect::Dockerfile('\\')), Ok("$(ls)".into()));
+    assert_eq!(with("$(ls $(a))", Dialect::Shell), Err(vec![]));
+    assert_eq!(with("${v/.4}", Dialect::Shell), Ok("v12.1".into()));
+    assert!(with(&"${v:-".repeat(100_000), Dialect::Shell).is_err());
+}

@@ -1,0 +1,87 @@
+//! Arguments of `conda install` and `conda create`, and of the programs that take its place.
+
+use crate::install::Install;
+use crate::install::Installs;
+use crate::install::Manager;
+use crate::install::RequirementFile;
+use crate::install::Variant;
+use crate::install::VariantSource;
+use crate::install::VersionSpec;
+use crate::install::variant::is_tag;
+use crate::shell::Command;
+use crate::shell::Word;
+use crate::source::Span;
+
+const WITH_VALUE: &[&str] = &["-c", "--channel", "-n", "--name", "-p", "--prefix", "--solver", "--experimental-solver", "-r", "--root-prefix"];
+
+pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
+    let mut rest = words.iter().skip_while(|word| word.known().is_some_and(|text| text.starts_with('-')));
+    let Some(mut verb) = rest.next().and_then(Word::known) else { return };
+    let mut rest = rest.peekable();
+    if verb == "env" {
+        verb = rest.next().and_then(Word::known).unwrap_or("");
+    }
+    let removes = matches!(verb, "remove" | "uninstall");
+    if !removes && !matches!(verb, "install" | "create" | "update" | "upgrade") {
+        return;
+    }
+    while let Some(word) = rest.next() {
+        let Some(text) = word.known() else {
+            found.unresolved.push((word.value.clone(), word.span));
+            continue;
+        };
+        match text {
+            "-f" | "--file" => {
+                let Some(next) = rest.next() else { break };
+                found.files.push(RequirementFile { path: next.value.clone(), constraint: false, span: next.span });
+            }
+            _ if WITH_VALUE.contains(&text) => drop(rest.next()),
+            _ if text.starts_with('-') => {}
+            _ => {
+                if let Some(mut package) = spec(text, word.span) {
+                    package.conditional = command.conditional;
+                    if removes {
+                        found.removed.push((Manager::Conda, package.name, package.span));
+                    } else {
+                        found.packages.push(package);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn spec(text: &str, span: Span) -> Option<Install> {
+    let text = text.rsplit("::").next().unwrap_or(text).trim();
+    let end = text.find(['=', '<', '>', '!', '~', ' ', '[']).unwrap_or(text.len());
+    let name = text[..end].to_ascii_lowercase();
+    let good = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    if !good {
+        return None;
+    }
+    let rest = text[end..].trim();
+    let (version, build) = if rest.starts_with(['<', '>', '!', '~']) {
+        (VersionSpec::Range(rest.to_owned()), None)
+    } else {
+        let mut parts = rest.trim_start_matches('=').split(['=', ' ']).filter(|part| !part.is_empty());
+        let version = match parts.next() {
+            None | Some("*") => VersionSpec::None,
+            Some(version) if version.contains(['*', '<', '>', ',', '|', '[']) => VersionSpec::Range(version.to_owned()),
+            Some(version) => VersionSpec::Exact(version.to_owned()),
+        };
+        (version, parts.next().map(str::to_owned))
+    };
+    let tag = build.as_deref().and_then(tag_of_build);
+    let variant = tag.map(|tag| Variant { tag, from: VariantSource::LocalVersion, span });
+    let (manager, extras) = (Manager::Conda, Vec::new());
+    Some(Install { manager, name, extras, version, variant, extra_index: None, build, span, conditional: false })
+}
+
+/// `cu121` from `py3.10_cuda12.1_cudnn8.9.2_0`, `cu126` from `cuda126_generic`, `cpu` from `cpu_generic`.
+fn tag_of_build(build: &str) -> Option<String> {
+    build.split('_').find_map(|part| {
+        let digits = part.strip_prefix("cuda").map(|rest| rest.replace('.', ""));
+        let tag = digits.map_or_else(|| part.to_owned(), |digits| format!("cu{digits}"));
+        is_tag(&tag).then_some(tag)
+    })
+}

@@ -1,0 +1,115 @@
+//! One requirement of pip: a name, extras and versions, or the address of a wheel.
+
+use std::str::FromStr;
+
+use pep440_rs::Operator;
+use pep440_rs::Version;
+use pep440_rs::VersionSpecifiers;
+
+use crate::install::Install;
+use crate::install::Manager;
+use crate::install::Variant;
+use crate::install::VariantSource;
+use crate::install::VersionSpec;
+use crate::install::variant::tag_of_url;
+use crate::install::variant::tag_of_version;
+use crate::source::Span;
+
+/// A distribution's name in PEP 503's form: lower case, one `-` for every run of `-`, `_` and `.`.
+pub fn normalised(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '-' | '_' | '.' if out.ends_with('-') => {}
+            '-' | '_' | '.' => out.push('-'),
+            other => out.push(other.to_ascii_lowercase()),
+        }
+    }
+    out
+}
+
+/// Reads `name[extra]==1.0; marker`, `name @ URL`, or the address of a wheel; `None` where it is neither.
+pub fn requirement(text: &str, span: Span) -> Option<Install> {
+    let text = text.trim();
+    if let Some((name, url)) = text.split_once('@')
+        && !text.starts_with("git+")
+        && is_name(name.trim().split('[').next().unwrap_or(""))
+    {
+        let mut found = wheel(url.trim(), span).unwrap_or_else(|| empty(name, span));
+        (found.name, found.extras) = name_and_extras(name.trim())?;
+        return Some(found);
+    }
+    if text.contains('/') || text.to_ascii_lowercase().ends_with(".whl") {
+        return wheel(text, span);
+    }
+    let text = text.split(';').next().unwrap_or(text).trim();
+    let end = text.find(['=', '<', '>', '!', '~', ' ']).unwrap_or(text.len());
+    let (name, extras) = name_and_extras(text[..end].trim())?;
+    let version = specifier(text[end..].trim());
+    let mut found = Install { name, extras, version, ..empty("", span) };
+    found.variant = local_variant(&found.version, span);
+    Some(found)
+}
+
+fn empty(name: &str, span: Span) -> Install {
+    Install {
+        manager: Manager::Pip,
+        name: normalised(name),
+        extras: Vec::new(),
+        version: VersionSpec::None,
+        variant: None,
+        extra_index: None,
+        build: None,
+        span,
+        conditional: false,
+    }
+}
+
+fn local_variant(version: &VersionSpec, span: Span) -> Option<Variant> {
+    let VersionSpec::Exact(version) = version else { return None };
+    tag_of_version(version).map(|tag| Variant { tag, from: VariantSource::LocalVersion, span })
+}
+
+fn is_name(name: &str) -> bool {
+    let edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    edge(name.bytes().next())
+        && edge(name.bytes().last())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+fn name_and_extras(text: &str) -> Option<(String, Vec<String>)> {
+    let (name, extras) = match text.split_once('[') {
+        Some((name, rest)) => (name.trim(), rest.trim_end().strip_suffix(']')?),
+        None => (text, ""),
+    };
+    let extras = extras.split(',').map(str::trim).filter(|extra| !extra.is_empty()).map(normalised).collect();
+    is_name(name).then(|| (normalised(name), extras))
+}
+
+fn specifier(text: &str) -> VersionSpec {
+    if text.is_empty() {
+        return VersionSpec::None;
+    }
+    if let Some(version) = text.strip_prefix("===") {
+        return VersionSpec::Exact(version.trim().to_owned());
+    }
+    let Ok(all) = VersionSpecifiers::from_str(text) else { return VersionSpec::Range(text.to_owned()) };
+    match all.iter().find(|one| *one.operator() == Operator::Equal) {
+        Some(one) => VersionSpec::Exact(one.version().to_string()),
+        None => VersionSpec::Range(text.to_owned()),
+    }
+}
+
+fn wheel(address: &str, span: Span) -> Option<Install> {
+    let path = address.split(['#', '?']).next().unwrap_or(address);
+    let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = file.strip_suffix(".whl")?;
+    let decoded = stem.replace("%2B", "+").replace("%2b", "+");
+    let mut parts = decoded.split('-');
+    let name = parts.next().filter(|name| is_name(name))?;
+    let written = parts.next()?;
+    let version = Version::from_str(written).map_or_else(|_| written.to_owned(), |version| version.to_string());
+    let tag = tag_of_version(&version).or_else(|| tag_of_url(&format!("{folder}/")));
+    let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span });
+    Some(Install { version: VersionSpec::Exact(version), variant, ..empty(name, span) })
+}

@@ -1,0 +1,79 @@
+//! Tables of commands and what they install.
+
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateOptions;
+use crate::install::Installs;
+use crate::install::VersionSpec;
+use crate::install::installs;
+use crate::shell::commands;
+
+fn all(file: &str) -> Vec<Installs> {
+    let read = Dockerfile::parse(file).evaluate(&EvaluateOptions::default()).expect("a stage");
+    read.runs.iter().flat_map(|run| commands(run).into_iter().map(|one| installs(&one, run)).collect::<Vec<_>>()).collect()
+}
+
+/// `name version variant` of every package.
+fn read(run: &str) -> Vec<String> {
+    let file = format!("FROM a\nARG CU=121\nENV TORCH=2.1.0\nRUN {run}");
+    let line = |one: &crate::install::Install| {
+        let version = match &one.version {
+            VersionSpec::Exact(version) => format!("=={version}"),
+            VersionSpec::Range(range) => range.clone(),
+            VersionSpec::None => "-".to_owned(),
+            VersionSpec::Unresolved => "?".to_owned(),
+        };
+        let variant = one.variant.as_ref().map_or_else(String::new, |one| format!(" {} {:?}", one.tag, one.from));
+        let extra = one.extra_index.as_ref().map_or_else(String::new, |tag| format!(" ({tag})"));
+        format!("{} {version}{variant}{extra}", one.name)
+    };
+    all(&file).iter().flat_map(|one| one.packages.iter().map(line).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn pip_commands() {
+    let whl = "https://wheels.example.com/whl";
+    for (run, expected) in [
+        ("pip install torch==1.8.1+cu111 -f https://download.pytorch.org/whl/torch_stable.html".to_owned(), vec!["torch ==1.8.1+cu111 cu111 LocalVersion"]),
+        (format!("pip3 install torch==2.1.0 --index-url {whl}/cu121"), vec!["torch ==2.1.0 cu121 IndexUrl"]),
+        (format!("pip3.11 install -i {whl}/nightly/cu128 --pre torch"), vec!["torch - cu128 IndexUrl"]),
+        (format!("pip install torch==2.1.0 --extra-index-url={whl}/cu118"), vec!["torch ==2.1.0 cu118 ExtraIndex"]),
+        (format!("pip install torch numpy --extra-index-url {whl}/cu118"), vec!["torch - (cu118)", "numpy -"]),
+        (format!("python3 -m pip install \"torch==${{TORCH}}\" --index-url {whl}/cu${{CU}}"), vec!["torch ==2.1.0 cu121 IndexUrl"]),
+        (format!("/opt/venv/bin/pip install {whl}/cu121/torch-2.1.0%2Bcu121-cp310-cp310-linux_x86_64.whl"), vec!["torch ==2.1.0+cu121 cu121 WheelUrl"]),
+        (format!("pip install {whl}/cu101/torch-1.4.0-cp37-cp37m-linux_x86_64.whl"), vec!["torch ==1.4.0 cu101 WheelUrl"]),
+        (format!("pip install 'torch @ {whl}/cu121/torch-2.1.0%2Bcu121-cp310-cp310-linux_x86_64.whl#sha256=00'"), vec!["torch ==2.1.0+cu121 cu121 WheelUrl"]),
+        ("uv pip install torch==2.7.1 --torch-backend=cu128".to_owned(), vec!["torch ==2.7.1 cu128 TorchBackend"]),
+        ("UV_TORCH_BACKEND=cpu uv pip install --system torch".to_owned(), vec!["torch - cpu TorchBackend"]),
+        (format!("export PIP_INDEX_URL={whl}/cpu && sudo -H pip install torch"), vec!["torch - cpu IndexUrl"]),
+        ("conda run -n x pip install 'Torch_Vision[a,b]>=0.1,<2; python_version>\"3\"'".to_owned(), vec!["torch-vision >=0.1,<2"]),
+        ("pip install torch==$NOPE $ALSO".to_owned(), vec!["torch ?"]),
+        ("pip install --no-cache-dir -U -t /x flash-attn --no-build-isolation".to_owned(), vec!["flash-attn -"]),
+        (format!("pip install -f {whl}/torch-2.1.0+cu121.html torch-scatter"), vec!["torch-scatter -"]),
+        ("bash -c 'pip install a && pip install b'".to_owned(), vec!["a -", "b -"]),
+        ("<<E\npip install a==1\nE".to_owned(), vec!["a ==1"]),
+        ("[\"pip\", \"install\", \"a==1.0\"]".to_owned(), vec!["a ==1.0"]),
+        ("echo pip install a; sed -i 's/pip install b//' x; pip download c; pip wheel d; pip uninstall -y e; pip install .".to_owned(), vec![]),
+    ] {
+        assert_eq!(read(&run), expected, "{run}");
+    }
+}
+
+#[test]
+fn conda_and_system_commands() {
+    for (run, expected) in [
+        ("conda install -y pytorch==2.1.2 torchvision pytorch-cuda=12.1 -c pytorch -c nvidia", vec!["pytorch ==2.1.2", "torchvision -", "pytorch-cuda ==12.1"]),
+        ("mamba create -n x python=3.10 cudatoolkit=11.3 cpuonly", vec!["python ==3.10", "cudatoolkit ==11.3", "cpuonly -"]),
+        ("conda install pytorch=2.5.1=cuda126_generic_py310_h0", vec!["pytorch ==2.5.1 cu126 LocalVersion"]),
+        ("apt-get update && apt-get install -y --no-install-recommends libcudnn8=8.9.0.131-1+cuda11.8 cuda-compat-12-4", vec!["libcudnn8 ==8.9.0.131-1+cuda11.8", "cuda-compat-12-4 -"]),
+        ("yum -y install cuda-toolkit-12-4 libnccl-$V", vec!["cuda-toolkit-12-4 -"]),
+        ("apt-get install -y libnccl2=${V}", vec!["libnccl2 ?"]),
+        ("apt-get purge -y cuda-compat-12-4", vec![]),
+    ] {
+        assert_eq!(read(run), expected, "{run}");
+    }
+    let purge = all("FROM a\nRUN apt-get purge -y cuda-compat-12-4 && pip uninstall -y torch && pip install -r req.txt -c c.txt");
+    assert_eq!(purge[0].removed[0].1, "cuda-compat-12-4");
+    assert_eq!(purge[1].removed[0].1, "torch");
+    let files: Vec<_> = purge[2].files.iter().map(|file| (file.path.known(), file.constraint)).collect();
+    assert_eq!(files, [(Some("req.txt"), false), (Some("c.txt"), true)]);
+}

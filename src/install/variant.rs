@@ -1,0 +1,27 @@
+//! Variant tags such as `cu118`, in versions and in the paths of indexes and wheels.
+
+/// Whether a word is a variant tag.
+pub(super) fn is_tag(word: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match word {
+        "cpu" | "xpu" => true,
+        _ => {
+            word.strip_prefix("cu").is_some_and(|rest| digits(rest) && (2..=3).contains(&rest.len()))
+                || word.strip_prefix("rocm").is_some_and(|rest| !rest.is_empty() && rest.split('.').all(digits))
+        }
+    }
+}
+
+/// The tag in a local version: `cu118` in `2.1.0+cu118`; a suffix after a dot is dropped.
+pub(super) fn tag_of_version(version: &str) -> Option<String> {
+    let local = version.split_once('+')?.1;
+    let first = local.split(['.', '-', '_']).next().unwrap_or(local);
+    [local, first].into_iter().find(|part| is_tag(part)).map(str::to_owned)
+}
+
+/// The tag in the path of an index: the part after `/whl/`, whatever the host is.
+pub fn tag_of_url(url: &str) -> Option<String> {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let mut parts = path.split('/').skip_while(|part| *part != "whl").skip(1);
+    parts.find(|part| is_tag(part)).map(str::to_owned)
+}

@@ -1,0 +1,63 @@
+//! Shell text of RUN instructions, split into the simple commands that it runs.
+
+mod lexer;
+mod walk;
+
+use crate::dockerfile::Mapped;
+use crate::dockerfile::Resolved;
+use crate::dockerfile::RunInstruction;
+use crate::source::Span;
+
+/// A word of a command after expansion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// The text without quotes, or why it is not known.
+    pub value: Resolved,
+    /// The word as written, with its quotes.
+    pub raw: String,
+    /// Where it is written.
+    pub span: Span,
+}
+
+impl Word {
+    /// The text, where it is known.
+    pub fn known(&self) -> Option<&str> {
+        self.value.known()
+    }
+}
+
+/// A simple command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The words; the first one names the program. Assignments in front and redirections are left out.
+    pub words: Vec<Word>,
+    /// From the first assignment or word to the last.
+    pub span: Span,
+    /// `NAME=value` in front of the program, and what was exported or assigned before in the same RUN.
+    pub variables: Vec<(String, Resolved)>,
+    /// Whether it may not run: below `if`, `case`, `for`, `while`, or after `||`.
+    pub conditional: bool,
+}
+
+impl Command {
+    /// The last part of the program's path, where it is known.
+    pub fn program(&self) -> Option<&str> {
+        let word = self.words.first()?.known()?;
+        Some(word.rsplit('/').next().unwrap_or(word))
+    }
+
+    /// The value of a variable that was set in the RUN itself.
+    pub fn variable(&self, name: &str) -> Option<&Resolved> {
+        self.variables.iter().rfind(|(own, _)| own == name).map(|(_, value)| value)
+    }
+}
+
+/// The commands that a RUN instruction runs, in order.
+pub fn commands(run: &RunInstruction) -> Vec<Command> {
+    walk::commands(run)
+}
+
+/// The commands of a text for the shell that stands on its own, such as a script.
+pub fn script_commands(text: &Mapped) -> Vec<Command> {
+    walk::script(text)
+}
