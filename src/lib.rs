@@ -5,4 +5,5 @@ pub mod fleet;
 pub mod knowledge;
 pub mod outcome;
 pub mod report;
+pub mod rules;
 pub mod source;
