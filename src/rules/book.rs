@@ -1,0 +1,103 @@
+//! All pages together: the built-in ones and those of a user's folder.
+
+use std::sync::LazyLock;
+
+use crate::outcome::Outcome;
+use crate::rules::builtin::PAGES;
+use crate::rules::header::Kind;
+use crate::rules::page::Page;
+use crate::rules::problem::Fault;
+use crate::rules::problem::PageError;
+use crate::rules::vocabulary::Vocabulary;
+use crate::source::Span;
+
+/// Pages by name: one for every outcome, and those that speak of practice.
+#[derive(Clone, Debug)]
+pub struct RuleBook {
+    /// In the order of [`Outcome::ALL`].
+    startup: Vec<Page>,
+    /// Sorted by name.
+    practice: Vec<Page>,
+}
+
+static BUILT_IN: LazyLock<RuleBook> = LazyLock::new(|| {
+    let read = |(path, text): &(&str, &str)| Page::read(path, text, &Vocabulary::built_in()).ok();
+    let (mut startup, mut practice) = (Vec::new(), Vec::new());
+    for page in PAGES.iter().filter_map(read) {
+        match page.kind {
+            Kind::Startup(_) => startup.push(page),
+            Kind::Practice(_) => practice.push(page),
+        }
+    }
+    startup.sort_by_key(outcome);
+    practice.sort_by(|left, right| left.name.cmp(&right.name));
+    RuleBook { startup, practice }
+});
+
+fn outcome(page: &Page) -> Option<Outcome> {
+    match page.kind {
+        Kind::Startup(outcome) => Some(outcome),
+        Kind::Practice(_) => None,
+    }
+}
+
+impl RuleBook {
+    /// The pages that come with the program, read at the first call.
+    pub fn built_in() -> &'static Self {
+        &BUILT_IN
+    }
+
+    /// The built-in pages and those of a folder, given as path and text; other files than `.md` are passed over.
+    pub fn with_folder(files: Vec<(String, String)>) -> Result<Self, Vec<PageError>> {
+        let mut book = Self::built_in().clone();
+        let mut errors = Vec::new();
+        for (path, text) in files {
+            let is_page = path.rsplit_once('.').is_some_and(|(_, extension)| extension == "md");
+            if !is_page || path.rsplit(['/', '\\']).next().is_some_and(|file| file.eq_ignore_ascii_case("README.md")) {
+                continue;
+            }
+            let added = Page::read(&path, &text, &Vocabulary::built_in()).and_then(|page| book.add(page, &path, &text));
+            errors.extend(added.err());
+        }
+        book.practice.sort_by(|left, right| left.name.cmp(&right.name));
+        if errors.is_empty() { Ok(book) } else { Err(errors) }
+    }
+
+    fn add(&mut self, page: Page, path: &str, text: &str) -> Result<(), PageError> {
+        let title = Span::new(0, page.name.len() + 2);
+        if let Some(other) = self.get(&page.name) {
+            let fault = Fault::new(title, format!("there is a rule of this name already, in `{}`", other.path));
+            return Err(fault.help("give yours another name".to_owned()).of(path, text));
+        }
+        if let Some(outcome) = outcome(&page) {
+            let fault = Fault::new(title, format!("the outcome `{outcome}` has its page already"));
+            return Err(fault.help("say `when` your page speaks, such as: verdict.outcome == \"no-gpu\"".to_owned()).of(path, text));
+        }
+        self.practice.push(page);
+        Ok(())
+    }
+
+    /// The page that narrates an outcome.
+    ///
+    /// # Panics
+    /// Where the program was built without that page, which a test rules out.
+    pub fn startup(&self, wanted: Outcome) -> &Page {
+        let found = self.startup.iter().find(|page| outcome(page) == Some(wanted));
+        found.expect("every outcome has a built-in page")
+    }
+
+    /// Pages with a condition, by name.
+    pub fn practice(&self) -> &[Page] {
+        &self.practice
+    }
+
+    /// All pages: start-up in the order of the start-up, then practice by name.
+    pub fn pages(&self) -> impl Iterator<Item = &Page> {
+        self.startup.iter().chain(&self.practice)
+    }
+
+    /// The page of that name.
+    pub fn get(&self, name: &str) -> Option<&Page> {
+        self.pages().find(|page| page.name == name)
+    }
+}

@@ -1,0 +1,249 @@
+//! Checks the tree of a condition against the vocabulary: names, types, arguments.
+
+use std::collections::BTreeSet;
+
+use regex::Regex;
+use regex::RegexBuilder;
+
+use crate::cuda::CudaVersion;
+use crate::cuda::DottedVersion;
+use crate::rules::expr::Fact;
+use crate::rules::expr::Term;
+use crate::rules::expr::Test;
+use crate::rules::nearest::did_you_mean;
+use crate::rules::parser::Kind;
+use crate::rules::parser::Node;
+use crate::rules::parser::Operator;
+use crate::rules::problem::Fault;
+use crate::rules::value::Type;
+use crate::rules::value::Value;
+use crate::rules::vocabulary::Vocabulary;
+use crate::source::Span;
+
+/// Memory that one compiled pattern may take.
+const PATTERN_BYTES: usize = 1 << 18;
+
+/// Functions, how many arguments they take, and how they are written.
+const FUNCTIONS: &[(&str, usize, &str)] = &[
+    ("version", 1, "version(\"12.4\")"),
+    ("major", 1, "major(image.base.cuda)"),
+    ("known", 1, "known(torch.version)"),
+    ("present", 1, "present(torch.version)"),
+    ("matches", 2, "matches(image.base.tag, r\"^12\\.\")"),
+    ("contains", 2, "contains(image.driver_libraries, \"cuda-drivers\")"),
+    ("components.exists", 2, "components.exists(c, c.name == \"torch\")"),
+    ("components.all", 2, "components.all(c, c.name == \"torch\")"),
+];
+
+/// The checked condition and the names that it asks for.
+pub(super) fn check(node: &Node, vocabulary: &Vocabulary) -> Result<(Test, Vec<String>), Fault> {
+    let mut checker = Checker { vocabulary, facts: BTreeSet::new(), binder: None };
+    let test = checker.test(node)?;
+    Ok((test, checker.facts.into_iter().collect()))
+}
+
+struct Checker<'a> {
+    vocabulary: &'a Vocabulary,
+    facts: BTreeSet<String>,
+    /// The name that stands for the component in hand.
+    binder: Option<String>,
+}
+
+impl Checker<'_> {
+    fn test(&mut self, node: &Node) -> Result<Test, Fault> {
+        match &node.kind {
+            Kind::Not(inner) => Ok(Test::Not(Box::new(self.test(inner)?))),
+            Kind::And(parts) => Ok(Test::And(self.tests(parts)?)),
+            Kind::Or(parts) => Ok(Test::Or(self.tests(parts)?)),
+            Kind::Compare(operator, left, right) => self.compare(node.span, *operator, left, right),
+            Kind::Call { name, name_span, arguments } if !is_term(name) => self.call(name, *name_span, arguments, node.span),
+            _ => match self.term(node)? {
+                (term, Type::Bool) => Ok(Test::Value(term)),
+                (_, other) => Err(mismatch(node.span, Type::Bool, other).help("compare it with something".to_owned())),
+            },
+        }
+    }
+
+    fn tests(&mut self, nodes: &[Node]) -> Result<Vec<Test>, Fault> {
+        nodes.iter().map(|node| self.test(node)).collect()
+    }
+
+    fn compare(&mut self, span: Span, operator: Operator, left: &Node, right: &Node) -> Result<Test, Fault> {
+        if is_test(left) || is_test(right) {
+            let (left, right) = (self.test(left)?, self.test(right)?);
+            let same = Test::Same(Box::new(left), Box::new(right));
+            return match operator {
+                Operator::Equal => Ok(same),
+                Operator::NotEqual => Ok(Test::Not(Box::new(same))),
+                _ => Err(Fault::new(span, "truth values have no order")),
+            };
+        }
+        let ((left_term, left_type), (right_term, right_type)) = (self.term(left)?, self.term(right)?);
+        if left_type != right_type {
+            let help = match (&left.kind, &right.kind) {
+                (Kind::Text(text), _) if right_type == Type::Version => Some(format!("write `version(\"{text}\")`")),
+                (_, Kind::Text(text)) if left_type == Type::Version => Some(format!("write `version(\"{text}\")`")),
+                _ => None,
+            };
+            return Err(Fault::new(span, format!("compares a {left_type} with a {right_type}")).help(help));
+        }
+        match (left_type, operator) {
+            (Type::List, _) => Err(Fault::new(span, "lists are not compared").help("use `contains(list, text)`".to_owned())),
+            (Type::Version | Type::Number, _) | (_, Operator::Equal | Operator::NotEqual) => {
+                Ok(Test::Compare(operator, left_term, right_term))
+            }
+            (other, _) => Err(Fault::new(span, format!("a {other} has no order"))),
+        }
+    }
+
+    fn term(&mut self, node: &Node) -> Result<(Term, Type), Fault> {
+        let constant = |value: Value| Ok((Term::Constant(value.clone()), value.kind()));
+        match &node.kind {
+            Kind::Bool(value) => constant(Value::Bool(*value)),
+            Kind::Text(value) => constant(Value::Text(value.clone())),
+            Kind::Number(value) => constant(Value::Number(*value)),
+            Kind::Name(name) => {
+                let (fact, kind) = self.fact(name, node.span)?;
+                Ok((Term::Fact(fact), kind))
+            }
+            Kind::Call { name, arguments, .. } if is_term(name) => {
+                let argument = one(name, arguments, node.span)?;
+                if name == "version" {
+                    return constant(Value::Version(version(argument)?));
+                }
+                match self.term(argument)? {
+                    (term, Type::Version) => Ok((Term::Major(Box::new(term)), Type::Number)),
+                    (_, other) => Err(mismatch(argument.span, Type::Version, other)),
+                }
+            }
+            Kind::Call { name, name_span, .. } if arity(name).is_none() => Err(no_function(name, *name_span)),
+            _ => Err(Fault::new(node.span, "expected a value, found a condition")),
+        }
+    }
+
+    fn fact(&mut self, name: &str, span: Span) -> Result<(Fact, Type), Fault> {
+        let bound = self.binder.as_deref().and_then(|binder| name.strip_prefix(binder)?.strip_prefix('.'));
+        let full = bound.map_or_else(|| name.to_owned(), |rest| format!("component.{rest}"));
+        if bound.is_none() && name.starts_with("component.") {
+            return Err(Fault::new(span, "a component has no name here")
+                .help("write `components.exists(c, …)` and `c.name` inside it".to_owned()));
+        }
+        let Some(entry) = self.vocabulary.find(&full) else {
+            let help = self.vocabulary.nearest(&full).map(|near| match (&self.binder, near.strip_prefix("component.")) {
+                (Some(binder), Some(rest)) if bound.is_some() => format!("did you mean `{binder}.{rest}`?"),
+                _ => format!("did you mean `{near}`?"),
+            });
+            return Err(Fault::new(span, format!("there is no fact `{name}`")).help(help));
+        };
+        self.facts.insert(full.clone());
+        Ok((Fact { name: full, of_component: bound.is_some() }, entry.kind))
+    }
+
+    fn call(&mut self, name: &str, name_span: Span, arguments: &[Node], span: Span) -> Result<Test, Fault> {
+        let Some((wanted, form)) = arity(name) else { return Err(no_function(name, name_span)) };
+        if arguments.len() != wanted {
+            return Err(wrong_arity(name, wanted, arguments.len(), form, span));
+        }
+        match (name, arguments) {
+            ("known" | "present", [argument]) => {
+                let Kind::Name(fact) = &argument.kind else {
+                    return Err(Fault::new(argument.span, format!("`{name}` takes the name of a fact")));
+                };
+                let (fact, _) = self.fact(fact, argument.span)?;
+                Ok(if name == "known" { Test::Settled(fact) } else { Test::Present(fact) })
+            }
+            ("matches", [text, pattern]) => Ok(Test::Matches(self.typed(text, Type::Text)?, regex(pattern)?)),
+            ("contains", [list, item]) => Ok(Test::Contains(self.typed(list, Type::List)?, self.typed(item, Type::Text)?)),
+            (_, [binder, body]) => self.quantified(name == "components.all", binder, body, span),
+            _ => Err(no_function(name, name_span)),
+        }
+    }
+
+    fn quantified(&mut self, every: bool, binder: &Node, body: &Node, span: Span) -> Result<Test, Fault> {
+        let name = match &binder.kind {
+            Kind::Name(name) if !name.contains('.') => name.clone(),
+            _ => return Err(Fault::new(binder.span, "expected a name for the component, such as `c`")),
+        };
+        if self.binder.is_some() {
+            return Err(Fault::new(span, "components are not gone through inside each other"));
+        }
+        self.binder = Some(name);
+        let body = self.test(body);
+        self.binder = None;
+        Ok(Test::Components { every, body: Box::new(body?) })
+    }
+
+    fn typed(&mut self, node: &Node, wanted: Type) -> Result<Term, Fault> {
+        match self.term(node)? {
+            (term, found) if found == wanted => Ok(term),
+            (_, found) => Err(mismatch(node.span, wanted, found)),
+        }
+    }
+}
+
+/// Whether the function gives a value that is no truth value.
+fn is_term(function: &str) -> bool {
+    matches!(function, "version" | "major")
+}
+
+/// Whether a part can only be a condition.
+fn is_test(node: &Node) -> bool {
+    match &node.kind {
+        Kind::Not(_) | Kind::And(_) | Kind::Or(_) | Kind::Compare(..) => true,
+        Kind::Call { name, .. } => arity(name).is_some() && !is_term(name),
+        _ => false,
+    }
+}
+
+fn arity(function: &str) -> Option<(usize, &'static str)> {
+    FUNCTIONS.iter().find(|(name, ..)| *name == function).map(|(_, wanted, form)| (*wanted, *form))
+}
+
+fn one<'a>(name: &str, arguments: &'a [Node], span: Span) -> Result<&'a Node, Fault> {
+    match arguments {
+        [argument] => Ok(argument),
+        _ => Err(wrong_arity(name, 1, arguments.len(), arity(name).map_or("", |(_, form)| form), span)),
+    }
+}
+
+fn wrong_arity(name: &str, wanted: usize, given: usize, form: &str, span: Span) -> Fault {
+    let s = if wanted == 1 { "" } else { "s" };
+    Fault::new(span, format!("`{name}` takes {wanted} argument{s}, not {given}")).help(format!("for example `{form}`"))
+}
+
+fn no_function(name: &str, span: Span) -> Fault {
+    let help = match name {
+        "not" => Some("write `!`".to_owned()),
+        _ => did_you_mean(name, FUNCTIONS.iter().map(|(name, ..)| *name)),
+    };
+    Fault::new(span, format!("there is no function `{name}`")).help(help)
+}
+
+fn mismatch(span: Span, wanted: Type, found: Type) -> Fault {
+    Fault::new(span, format!("expected a {wanted}, found a {found}"))
+}
+
+fn version(node: &Node) -> Result<DottedVersion, Fault> {
+    let Kind::Text(text) = &node.kind else {
+        return Err(Fault::new(node.span, "`version` takes a text").help("for example `version(\"12.4\")`".to_owned()));
+    };
+    text.parse::<CudaVersion>().map(|version| version.0).map_err(|_| {
+        Fault::new(node.span, format!("`{text}` is no version: expected one to four numbers with dots"))
+    })
+}
+
+fn regex(node: &Node) -> Result<Regex, Fault> {
+    let Kind::Text(pattern) = &node.kind else {
+        return Err(Fault::new(node.span, "the pattern is written out as a text"));
+    };
+    let compiled = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES).nest_limit(64).build();
+    compiled.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => Fault::new(node.span, "the pattern is too big"),
+        // The library draws its own picture of the pattern; its last line is the reason.
+        other => {
+            let text = other.to_string();
+            let reason = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
+            Fault::new(node.span, format!("the pattern cannot be read: {reason}"))
+        }
+    })
+}

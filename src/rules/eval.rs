@@ -1,0 +1,109 @@
+//! Evaluates a checked condition; total, and three-valued.
+
+use std::cmp::Ordering;
+
+use crate::rules::expr::Fact;
+use crate::rules::expr::Term;
+use crate::rules::expr::Test;
+use crate::rules::parser::Operator;
+use crate::rules::value::Lookup;
+use crate::rules::value::Scope;
+use crate::rules::value::Truth;
+use crate::rules::value::Value;
+
+impl Test {
+    /// Whether the part holds; `component` answers for the component in hand.
+    pub(super) fn truth(&self, scope: &dyn Scope, component: Option<&dyn Scope>) -> Truth {
+        let value = |term: &Term| term.value(scope, component);
+        match self {
+            Self::Value(term) => match value(term) {
+                Lookup::Known(Value::Bool(holds)) => holds.into(),
+                Lookup::Absent => Truth::False,
+                _ => Truth::Unknown,
+            },
+            Self::Not(inner) => inner.truth(scope, component).negate(),
+            Self::And(parts) => {
+                parts.iter().fold(Truth::True, |truth, part| truth.and(part.truth(scope, component)))
+            }
+            Self::Or(parts) => parts.iter().fold(Truth::False, |truth, part| truth.or(part.truth(scope, component))),
+            Self::Compare(operator, left, right) => both(value(left), value(right), |left, right| compare(*operator, left, right)),
+            Self::Same(left, right) => match (left.truth(scope, component), right.truth(scope, component)) {
+                (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
+                (left, right) => (left == right).into(),
+            },
+            Self::Settled(fact) => (fact.lookup(scope, component) != Lookup::Unknown).into(),
+            Self::Present(fact) => match fact.lookup(scope, component) {
+                Lookup::Known(_) => Truth::True,
+                Lookup::Absent => Truth::False,
+                Lookup::Unknown => Truth::Unknown,
+            },
+            Self::Matches(text, pattern) => match value(text) {
+                Lookup::Known(Value::Text(text)) => pattern.is_match(&text).into(),
+                Lookup::Absent => Truth::False,
+                _ => Truth::Unknown,
+            },
+            Self::Contains(list, item) => both(value(list), value(item), |list, item| match (list, item) {
+                (Value::List(list), Value::Text(item)) => Some(list.contains(item)),
+                _ => None,
+            }),
+            Self::Components { every, body } => {
+                let components = scope.components();
+                let rest = if components.complete { Truth::from(*every) } else { Truth::Unknown };
+                components.list.iter().fold(rest, |truth, component| {
+                    let one = body.truth(scope, Some(component.as_ref()));
+                    if *every { truth.and(one) } else { truth.or(one) }
+                })
+            }
+        }
+    }
+}
+
+impl Term {
+    fn value(&self, scope: &dyn Scope, component: Option<&dyn Scope>) -> Lookup {
+        match self {
+            Self::Constant(value) => Lookup::Known(value.clone()),
+            Self::Fact(fact) => fact.lookup(scope, component),
+            Self::Major(inner) => match inner.value(scope, component) {
+                Lookup::Known(Value::Version(version)) => Lookup::Known(Value::Number(version.part(0).into())),
+                Lookup::Absent => Lookup::Absent,
+                _ => Lookup::Unknown,
+            },
+        }
+    }
+}
+
+impl Fact {
+    fn lookup(&self, scope: &dyn Scope, component: Option<&dyn Scope>) -> Lookup {
+        match component {
+            Some(component) if self.of_component => component.value(&self.name),
+            _ => scope.value(&self.name),
+        }
+    }
+}
+
+/// False where one is absent, unknown where one is unknown or of a type that the vocabulary does not promise.
+fn both(left: Lookup, right: Lookup, holds: impl Fn(&Value, &Value) -> Option<bool>) -> Truth {
+    match (left, right) {
+        (Lookup::Absent, _) | (_, Lookup::Absent) => Truth::False,
+        (Lookup::Known(left), Lookup::Known(right)) => holds(&left, &right).map_or(Truth::Unknown, Truth::from),
+        _ => Truth::Unknown,
+    }
+}
+
+fn compare(operator: Operator, left: &Value, right: &Value) -> Option<bool> {
+    let order = match (left, right) {
+        (Value::Version(left), Value::Version(right)) => left.cmp(right),
+        (Value::Number(left), Value::Number(right)) => left.cmp(right),
+        (Value::Text(left), Value::Text(right)) => left.cmp(right),
+        (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
+        _ => return None,
+    };
+    Some(match operator {
+        Operator::Equal => order == Ordering::Equal,
+        Operator::NotEqual => order != Ordering::Equal,
+        Operator::Less => order == Ordering::Less,
+        Operator::AtMost => order != Ordering::Greater,
+        Operator::Greater => order == Ordering::Greater,
+        Operator::AtLeast => order != Ordering::Less,
+    })
+}

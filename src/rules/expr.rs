@@ -1,0 +1,85 @@
+//! Conditions of pages: parsed and checked once, then asked of one scope after the other.
+
+use regex::Regex;
+
+use crate::rules::check::check;
+use crate::rules::parser::Operator;
+use crate::rules::parser::parse;
+use crate::rules::problem::Fault;
+use crate::rules::value::Scope;
+use crate::rules::value::Truth;
+use crate::rules::value::Value;
+use crate::rules::vocabulary::Vocabulary;
+
+/// A condition over facts, in a subset of CEL's syntax.
+///
+/// It has `&& || !`, comparisons, round brackets, texts, integers, `true`, `false`, dotted names of the vocabulary and
+/// these functions: `version("12.4")`, `major(version)`, `known(name)`, `present(name)`, `matches(text, r"pattern")`,
+/// `contains(list, text)`, `components.exists(c, …)` and `components.all(c, …)`, inside which `c.name` is `component.name`.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    text: String,
+    root: Test,
+    facts: Vec<String>,
+}
+
+impl Condition {
+    /// Reads a condition; the place in a fault counts from the start of `text`.
+    pub fn parse(text: &str, vocabulary: &Vocabulary) -> Result<Self, Fault> {
+        let (root, facts) = check(&parse(text)?, vocabulary)?;
+        Ok(Self { text: text.to_owned(), root, facts })
+    }
+
+    /// The condition as written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Names of all facts that it asks for, sorted, `component.*` names among them.
+    pub fn facts(&self) -> &[String] {
+        &self.facts
+    }
+
+    /// Whether it holds.
+    ///
+    /// A comparison with an absent fact does not hold; one with an unknown fact is unknown.
+    pub fn truth(&self, scope: &dyn Scope) -> Truth {
+        self.root.truth(scope, None)
+    }
+}
+
+/// A checked part that is true, false or unknown.
+#[derive(Clone, Debug)]
+pub(super) enum Test {
+    /// A truth value.
+    Value(Term),
+    Not(Box<Test>),
+    And(Vec<Test>),
+    Or(Vec<Test>),
+    Compare(Operator, Term, Term),
+    /// Equality of two truth values that are conditions themselves.
+    Same(Box<Test>, Box<Test>),
+    /// Whether a fact has been found out, be it that it is absent.
+    Settled(Fact),
+    /// Whether a fact has a value.
+    Present(Fact),
+    Matches(Term, Regex),
+    Contains(Term, Term),
+    /// Over components: any of them, or every one.
+    Components { every: bool, body: Box<Test> },
+}
+
+/// A checked part that is a value.
+#[derive(Clone, Debug)]
+pub(super) enum Term {
+    Constant(Value),
+    Fact(Fact),
+    Major(Box<Term>),
+}
+
+/// A fact by name, and whose.
+#[derive(Clone, Debug)]
+pub(super) struct Fact {
+    pub(super) name: String,
+    pub(super) of_component: bool,
+}

@@ -1,0 +1,189 @@
+//! The header of a page: the typed keys of its `toml rule` block.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::outcome::Outcome;
+use crate::rules::expr::Condition;
+use crate::rules::nearest::did_you_mean;
+use crate::rules::problem::Fault;
+use crate::rules::template::Template;
+use crate::rules::vocabulary::Vocabulary;
+use crate::source::Span;
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+
+        impl $name {
+            /// All words, in order.
+            pub const WORDS: &[&str] = &[$($word),*];
+
+            /// The word in pages and reports.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ();
+
+            fn from_str(text: &str) -> Result<Self, ()> {
+                match text { $($word => Ok(Self::$variant),)* _ => Err(()) }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.word())
+            }
+        }
+    };
+}
+pub(super) use words;
+
+words! {
+    /// How bad a finding is.
+    Severity {
+        /// Worth knowing.
+        Note = "note",
+        /// Starts, and is fragile or wasteful.
+        Warning = "warning",
+        /// Does not start, or not with its GPU.
+        Error = "error",
+    }
+}
+
+words! {
+    /// Who asked for a rule; each sees the rules of those before.
+    Persona {
+        /// Everybody.
+        Regular = "regular",
+        /// Who wants good habits kept.
+        Pedantic = "pedantic",
+        /// Who reviews by hand.
+        Auditor = "auditor",
+    }
+}
+
+/// What a page is about.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Narrates one way to fail.
+    Startup(Outcome),
+    /// Speaks where its condition holds.
+    Practice(Condition),
+}
+
+/// The header, checked.
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    pub(super) severity: Severity,
+    pub(super) persona: Persona,
+    pub(super) since: String,
+    pub(super) blame: String,
+    pub(super) message: Template,
+    pub(super) help: Template,
+}
+
+const KEYS: &[&str] = &["severity", "since", "persona", "outcome", "when", "blame", "message", "help"];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    severity: Option<Spanned<String>>,
+    since: Spanned<String>,
+    persona: Option<Spanned<String>>,
+    outcome: Option<Spanned<String>>,
+    when: Option<Spanned<String>>,
+    blame: Spanned<String>,
+    message: Spanned<String>,
+    help: Spanned<String>,
+}
+
+/// Reads a header; places in faults count from the start of `text`.
+pub(super) fn header(text: &str, vocabulary: &Vocabulary) -> Result<Header, Fault> {
+    let written: Written = toml::from_str(text).map_err(|error| unreadable(text, &error))?;
+    let kind = match (&written.outcome, &written.when) {
+        (Some(outcome), None) => {
+            let names = Outcome::ALL.iter().map(|outcome| outcome.name());
+            let found = outcome.get_ref().parse();
+            Kind::Startup(found.map_err(|_| wrong_word("outcome", outcome, names))?)
+        }
+        (None, Some(when)) => {
+            let condition = Condition::parse(when.get_ref(), vocabulary);
+            Kind::Practice(condition.map_err(|fault| inside(fault, text, when))?)
+        }
+        (Some(_), Some(when)) => return Err(Fault::new(place(when), "a page has `outcome` or `when`, not both")),
+        (None, None) => {
+            return Err(Fault::new(Span::new(0, text.trim_end().len()), "a page has either `outcome` or `when`")
+                .help("a practice page says `when` it speaks".to_owned()));
+        }
+    };
+    let severity = match (&written.severity, &kind) {
+        (Some(word), _) => word_of("severity", word, Severity::WORDS)?,
+        (None, Kind::Startup(_)) => Severity::Error,
+        (None, Kind::Practice(_)) => {
+            return Err(Fault::new(Span::new(0, text.trim_end().len()), "a practice page says its `severity`"));
+        }
+    };
+    let persona = match &written.persona {
+        Some(word) => word_of("persona", word, Persona::WORDS)?,
+        None => Persona::Regular,
+    };
+    let blame = written.blame.get_ref();
+    if blame.starts_with("component.") || vocabulary.find(blame).is_none() {
+        let help = vocabulary.nearest(blame).map(|near| format!("did you mean `{near}`?"));
+        return Err(Fault::new(place(&written.blame), format!("there is no fact `{blame}`")).help(help));
+    }
+    let since = written.since.get_ref();
+    if since.split('.').count() != 3 || !since.split('.').all(|part| part.parse::<u16>().is_ok()) {
+        return Err(Fault::new(place(&written.since), "`since` is a version of imagelint, such as 0.1.0"));
+    }
+    let template = |written: &Spanned<String>| {
+        if written.get_ref().trim().is_empty() {
+            return Err(Fault::new(place(written), "this text is empty"));
+        }
+        Template::parse(written.get_ref(), vocabulary).map_err(|fault| inside(fault, text, written))
+    };
+    let (message, help) = (template(&written.message)?, template(&written.help)?);
+    Ok(Header { kind, severity, persona, since: since.clone(), blame: blame.clone(), message, help })
+}
+
+fn place(written: &Spanned<String>) -> Span {
+    Span::new(written.span().start, written.span().end)
+}
+
+/// Moves a fault from the value of a TOML string to the text that it is written in.
+fn inside(fault: Fault, text: &str, written: &Spanned<String>) -> Fault {
+    let whole = place(written);
+    let raw = text.get(whole.start..whole.end).unwrap_or_default();
+    match raw.find(written.get_ref().as_str()) {
+        Some(offset) => fault.shifted(whole.start + offset),
+        // With escapes in the string no offset can be trusted, so all of it is underlined.
+        None => Fault { span: whole, ..fault },
+    }
+}
+
+fn word_of<T: FromStr>(key: &str, written: &Spanned<String>, words: &'static [&'static str]) -> Result<T, Fault> {
+    written.get_ref().parse().map_err(|_| wrong_word(key, written, words.iter().copied()))
+}
+
+fn wrong_word(key: &str, written: &Spanned<String>, words: impl Iterator<Item = &'static str>) -> Fault {
+    let words: Vec<_> = words.collect();
+    let help = did_you_mean(written.get_ref(), words.iter().copied());
+    let help = help.unwrap_or_else(|| format!("one of: {}", words.join(", ")));
+    Fault::new(place(written), format!("`{}` is no {key}", written.get_ref())).help(help)
+}
+
+fn unreadable(text: &str, error: &toml::de::Error) -> Fault {
+    let span = error.span().map_or(Span::new(0, text.trim_end().len()), |span| Span::new(span.start, span.end));
+    let word = text.get(span.start..span.end).unwrap_or_default();
+    let help = error.message().starts_with("unknown field").then(|| did_you_mean(word, KEYS.iter().copied())).flatten();
+    Fault::new(span, error.message().lines().next().unwrap_or("no TOML")).help(help)
+}

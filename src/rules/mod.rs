@@ -1,0 +1,42 @@
+//! Rule pages: what they say, when they speak, and the book that they make up.
+
+mod blocks;
+mod book;
+mod builtin;
+mod check;
+mod eval;
+mod example;
+mod expr;
+mod header;
+mod lexer;
+mod nearest;
+mod page;
+mod parser;
+mod problem;
+mod template;
+mod value;
+mod vocabulary;
+
+pub use self::book::RuleBook;
+pub use self::example::Example;
+pub use self::example::ExampleInput;
+pub use self::example::Expectation;
+pub use self::example::Level;
+pub use self::expr::Condition;
+pub use self::header::Kind;
+pub use self::header::Persona;
+pub use self::header::Severity;
+pub use self::nearest::nearest;
+pub use self::page::Page;
+pub use self::page::Sections;
+pub use self::problem::Fault;
+pub use self::problem::PageError;
+pub use self::template::Template;
+pub use self::value::Components;
+pub use self::value::Lookup;
+pub use self::value::Scope;
+pub use self::value::Truth;
+pub use self::value::Type;
+pub use self::value::Value;
+pub use self::vocabulary::Entry;
+pub use self::vocabulary::Vocabulary;

@@ -1,0 +1,200 @@
+//! One rule as one Markdown page: header, prose, examples.
+
+use crate::rules::blocks::Block;
+use crate::rules::blocks::blocks;
+use crate::rules::example::Example;
+use crate::rules::example::Level;
+use crate::rules::example::examples;
+use crate::rules::example::is_name;
+use crate::rules::header::Kind;
+use crate::rules::header::Persona;
+use crate::rules::header::Severity;
+use crate::rules::header::header;
+use crate::rules::nearest::did_you_mean;
+use crate::rules::problem::Fault;
+use crate::rules::problem::PageError;
+use crate::rules::template::Template;
+use crate::rules::vocabulary::Vocabulary;
+use crate::source::Span;
+
+/// A rule page, read and checked.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Name of the rule: heading and file stem.
+    pub name: String,
+    /// What it is about.
+    pub kind: Kind,
+    /// How bad its findings are.
+    pub severity: Severity,
+    /// Who asked for it.
+    pub persona: Persona,
+    /// First version of imagelint that has it.
+    pub since: String,
+    /// The fact or pool field whose place is shown first.
+    pub blame: String,
+    /// What is wrong, in one line.
+    pub message: Template,
+    /// What to do, in one line.
+    pub help: Template,
+    /// The prose.
+    pub sections: Sections,
+    /// What it says of given inputs.
+    pub examples: Vec<Example>,
+    /// Path as given.
+    pub path: String,
+    /// The whole page.
+    pub text: String,
+}
+
+/// The prose of a page, as Markdown; empty where the page has no such section.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sections {
+    /// `## What goes wrong`.
+    pub wrong: String,
+    /// `## Why`.
+    pub why: String,
+    /// `## What to do`.
+    pub remedy: String,
+    /// `## When to ignore it`.
+    pub ignore: String,
+    /// `## References`.
+    pub references: String,
+}
+
+/// Headings in their order, and whether a page must have them.
+const HEADINGS: &[(&str, bool)] = &[
+    ("What goes wrong", true),
+    ("Why", false),
+    ("What to do", true),
+    ("When to ignore it", false),
+    ("Examples", true),
+    ("References", false),
+];
+const EXAMPLES: usize = 4;
+const LARGEST: usize = 1 << 18;
+
+impl Page {
+    /// Reads a page; `path` ends in the name of the rule and `.md`.
+    pub fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Self, PageError> {
+        read(path, text, vocabulary).map_err(|fault| fault.of(path, text))
+    }
+}
+
+fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Page, Fault> {
+    if text.len() > LARGEST {
+        return Err(Fault::new(Span::new(0, 1), "a page has at most 256 KiB"));
+    }
+    let parts = blocks(text)?;
+    let Some(Block::Heading { level: 1, text: name, span: title }) = parts.first() else {
+        return Err(Fault::new(parts.first().map(Block::span).unwrap_or_default(), "a page begins with `# name-of-the-rule`"));
+    };
+    check_name(name, path, *title)?;
+    let body = match parts.get(1) {
+        Some(Block::Fence { info, body, .. }) if info == "toml rule" => body,
+        other => {
+            let span = other.map_or(*title, Block::span);
+            return Err(Fault::new(span, "a block with the info string `toml rule` follows the name"));
+        }
+    };
+    let header = header(&text[body.start..body.end], vocabulary).map_err(|fault| fault.shifted(body.start))?;
+    let sections = split(&parts[2..])?;
+    let prose = |index: usize| sections[index].map_or_else(String::new, |blocks| prose(blocks, text));
+    let listed = sections[EXAMPLES].unwrap_or_default();
+    let heading = listed.first().map_or(*title, Block::span);
+    let examples = examples(listed.get(1..).unwrap_or_default(), text, heading)?;
+    check_examples(name, header.severity, &examples, heading)?;
+    Ok(Page {
+        name: name.clone(),
+        kind: header.kind,
+        severity: header.severity,
+        persona: header.persona,
+        since: header.since,
+        blame: header.blame,
+        message: header.message,
+        help: header.help,
+        sections: Sections { wrong: prose(0), why: prose(1), remedy: prose(2), ignore: prose(3), references: prose(5) },
+        examples,
+        path: path.to_owned(),
+        text: text.to_owned(),
+    })
+}
+
+fn check_name(name: &str, path: &str, title: Span) -> Result<(), Fault> {
+    let span = Span::new(title.start + 2, title.end);
+    if !is_name(name) {
+        return Err(Fault::new(span, "a rule is named in lower-case words joined by hyphens"));
+    }
+    let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    match file.strip_suffix(".md") {
+        Some(stem) if stem == name => Ok(()),
+        _ => Err(Fault::new(span, format!("the page is named `{name}`, its file `{file}`")).help(format!("name the file `{name}.md`"))),
+    }
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    HEADINGS.iter().map(|(name, _)| *name)
+}
+
+type Split<'a> = [Option<&'a [Block]>; HEADINGS.len()];
+
+/// The blocks of every section, its heading first.
+fn split(parts: &[Block]) -> Result<Split<'_>, Fault> {
+    let mut sections: Split<'_> = [None; HEADINGS.len()];
+    let mut last = None;
+    let is_heading = |part: &Block| matches!(part, Block::Heading { level: 1 | 2, .. });
+    let mut rest = parts;
+    while let Some(part) = rest.first() {
+        let Block::Heading { level: 2, text, span } = part else {
+            return Err(Fault::new(part.span(), "text before the first `##` section"));
+        };
+        let Some(index) = HEADINGS.iter().position(|(name, _)| name == text) else {
+            let help = did_you_mean(text, names()).unwrap_or_else(|| format!("one of: {}", names().collect::<Vec<_>>().join(", ")));
+            return Err(Fault::new(*span, format!("a page has no section `{text}`")).help(help));
+        };
+        if last.is_some_and(|last| index <= last) {
+            return Err(Fault::new(*span, "this section comes twice or too late")
+                .help(format!("the order is: {}", names().collect::<Vec<_>>().join(", "))));
+        }
+        last = Some(index);
+        let end = rest[1..].iter().position(is_heading).map_or(rest.len(), |at| at + 1);
+        if end == 1 {
+            return Err(Fault::new(*span, "this section is empty"));
+        }
+        sections[index] = Some(&rest[..end]);
+        rest = &rest[end..];
+    }
+    match HEADINGS.iter().zip(&sections).find(|((_, needed), section)| *needed && section.is_none()) {
+        Some(((name, _), _)) => {
+            let span = parts.last().map(Block::span).unwrap_or_default();
+            Err(Fault::new(span, format!("the page has no section `## {name}`")))
+        }
+        None => Ok(sections),
+    }
+}
+
+/// The Markdown of a section without its heading.
+fn prose(blocks: &[Block], text: &str) -> String {
+    let (Some(heading), Some(last)) = (blocks.first(), blocks.last()) else { return String::new() };
+    text.get(heading.span().end..last.span().end).unwrap_or_default().trim().to_owned()
+}
+
+/// A page shows itself speaking and silent, with the severity that it has.
+fn check_examples(name: &str, severity: Severity, examples: &[Example], heading: Span) -> Result<(), Fault> {
+    let own = |example: &Example| example.expect.iter().find(|expected| expected.rule == name).map(|expected| expected.level);
+    for example in examples {
+        if let Some(level) = own(example)
+            && level != Level::Undetermined
+            && level.word() != severity.word()
+        {
+            return Err(Fault::new(example.at, format!("the page has severity {severity}, this example expects {level}")));
+        }
+    }
+    if !examples.iter().any(|example| own(example).is_some_and(|level| level != Level::Undetermined)) {
+        return Err(Fault::new(heading, "missing: an example of which the page speaks")
+            .help(format!("write `# {severity}: {name}` above the input")));
+    }
+    if !examples.iter().any(|example| example.expect.is_empty()) {
+        return Err(Fault::new(heading, "missing: an example of which nothing is said"));
+    }
+    Ok(())
+}

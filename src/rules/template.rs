@@ -1,0 +1,115 @@
+//! Messages with facts in curly brackets.
+
+use crate::rules::problem::Fault;
+use crate::rules::value::Lookup;
+use crate::rules::value::Scope;
+use crate::rules::vocabulary::Vocabulary;
+use crate::source::Span;
+
+/// A text in which `{name}` stands for a fact, `{{` and `}}` for brackets.
+#[derive(Clone, Debug)]
+pub struct Template(Vec<Part>);
+
+#[derive(Clone, Debug)]
+enum Part {
+    Text(String),
+    Fact(String),
+}
+
+impl Template {
+    /// Reads a template; the place in a fault counts from the start of `text`.
+    pub fn parse(text: &str, vocabulary: &Vocabulary) -> Result<Self, Fault> {
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut at = 0;
+        while let Some(step) = text[at..].find(['{', '}']) {
+            let open = at + step;
+            plain.push_str(&text[at..open]);
+            let rest = &text[open..];
+            if rest.starts_with("{{") || rest.starts_with("}}") {
+                plain.push_str(&rest[..1]);
+                at = open + 2;
+                continue;
+            }
+            let Some(length) = rest.find('}').filter(|_| rest.starts_with('{')) else {
+                return Err(Fault::new(Span::new(open, open + 1), "a curly bracket without its other half")
+                    .help("a bracket that is meant is written twice: `{{`".to_owned()));
+            };
+            let name = &rest[1..length];
+            if name.starts_with("component.") || vocabulary.find(name).is_none() {
+                let help = vocabulary.nearest(name).map(|near| format!("did you mean `{near}`?"));
+                let span = Span::new(open + 1, open + length);
+                return Err(Fault::new(span, format!("there is no fact `{name}`")).help(help));
+            }
+            parts.push(Part::Text(std::mem::take(&mut plain)));
+            parts.push(Part::Fact(name.to_owned()));
+            at = open + length + 1;
+        }
+        plain.push_str(&text[at..]);
+        parts.push(Part::Text(plain));
+        Ok(Self(parts))
+    }
+
+    /// Names of the facts in it, in order of appearance.
+    pub fn facts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Fact(name) => Some(name.as_str()),
+            Part::Text(_) => None,
+        })
+    }
+
+    /// The text with every fact in its place; absent and unknown facts print as those words.
+    pub fn render(&self, scope: &dyn Scope) -> String {
+        let mut text = String::new();
+        for part in &self.0 {
+            match part {
+                Part::Text(plain) => text.push_str(plain),
+                Part::Fact(name) => match scope.value(name) {
+                    Lookup::Known(value) => text.push_str(&value.to_string()),
+                    Lookup::Absent => text.push_str("(none)"),
+                    Lookup::Unknown => text.push_str("(unknown)"),
+                },
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::value::Value;
+
+    struct Named;
+
+    impl Scope for Named {
+        fn value(&self, name: &str) -> Lookup {
+            match name {
+                "pool.name" => Lookup::Known(Value::Text("desk".to_owned())),
+                "torch.version" => Lookup::Absent,
+                _ => Lookup::Unknown,
+            }
+        }
+    }
+
+    #[test]
+    fn puts_facts_in_their_places() {
+        for (text, expected) in [
+            ("", ""),
+            ("on {pool.name}.", "on desk."),
+            ("{torch.version}{pool.gpu}", "(none)(unknown)"),
+            ("{{{pool.name}}}", "{desk}"),
+        ] {
+            let template = Template::parse(text, &Vocabulary::built_in()).unwrap();
+            assert_eq!(template.render(&Named), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_names_that_are_no_facts() {
+        for (text, under) in [("on {pool.nam}", "pool.nam"), ("a {b", "{"), ("a } b", "}"), ("{}", ""), ("{component.name}", "component.name")] {
+            let fault = Template::parse(text, &Vocabulary::built_in()).unwrap_err();
+            assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.reason);
+        }
+    }
+}
