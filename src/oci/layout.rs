@@ -99,6 +99,8 @@ fn read_file(path: &Path, cap: u64) -> Result<Vec<u8>, Problem> {
     }
     let file = fs::File::open(path).map_err(|error| fail(error.to_string()))?;
     let mut bytes = Vec::new();
-    file.take(cap + 1).read_to_end(&mut bytes).map_err(|error| fail(error.to_string()))?;
+    file.take(cap.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|error| fail(error.to_string()))?;
     if bytes.len() as u64 > cap { Err(Problem::TooLarge { limit: cap }) } else { Ok(bytes) }
 }
