@@ -3,6 +3,7 @@
 pub mod cuda;
 pub mod fleet;
 pub mod knowledge;
+pub mod oci;
 pub mod outcome;
 pub mod report;
 pub mod rules;

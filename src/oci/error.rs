@@ -1,0 +1,282 @@
+//! What can go wrong between a reference and the config behind it, in words a person can act on.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::oci::platform::Platform;
+
+/// A failed pull: where, what was asked, and what came back.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct PullError {
+    /// Host, reference and request.
+    pub place: Box<Place>,
+    /// What came back instead of an answer.
+    pub problem: Box<Problem>,
+}
+
+impl PullError {
+    /// Joins a problem to the place it happened at.
+    pub(crate) fn new(host: &str, reference: &str, asked: &str, problem: Problem) -> Self {
+        let place = Place { host: host.into(), reference: reference.into(), asked: asked.into() };
+        Self { place: Box::new(place), problem: Box::new(problem) }
+    }
+}
+
+/// Where a pull failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The registry's host and port, or the folder of a layout; empty where none was reached.
+    pub host: String,
+    /// The reference as a person would write it.
+    pub reference: String,
+    /// What was asked for, such as `manifest latest`; empty where nothing was asked yet.
+    pub asked: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.reference)?;
+        if !self.asked.is_empty() {
+            write!(f, ": asked {} for {}", self.host, self.asked)?;
+        }
+        Ok(())
+    }
+}
+
+/// What came back, or why nothing did.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The text is no reference.
+    #[error("not an image reference: {reason}")]
+    Reference {
+        /// Which part is wrong.
+        reason: String,
+    },
+    /// A source of another tool that this client does not read.
+    #[error("the source `{scheme}:` is not read here; use a registry reference or oci:DIR[:TAG]")]
+    Scheme {
+        /// The word before the colon.
+        scheme: String,
+    },
+    /// The HTTP client could not be set up.
+    #[error("cannot set up HTTPS: {cause}")]
+    Setup {
+        /// The chain of causes.
+        cause: String,
+    },
+    /// No connection, or one that broke.
+    #[error("no answer: {cause}; check the host name, the network and the proxy settings")]
+    Transport {
+        /// The chain of causes.
+        cause: String,
+        /// Whether the peer cut the connection, which another try may mend.
+        reset: bool,
+    },
+    /// An HTTP status that is no success.
+    #[error("status {status}{}{}", quoted(.said), retried(*.tries))]
+    Status {
+        /// The HTTP status.
+        status: u16,
+        /// The words of the answer, shortened.
+        said: String,
+        /// How many requests were made.
+        tries: u32,
+    },
+    /// The registry or its token service refuses.
+    #[error(
+        "access refused by {by} with status {status}{}; {credentials}; \
+         a repository that does not exist is often refused in the same way", quoted(.said)
+    )]
+    Unauthorized {
+        /// Who refused: the registry or the host of its token service.
+        by: String,
+        /// The HTTP status.
+        status: u16,
+        /// The words of the answer, shortened.
+        said: String,
+        /// Whether credentials were found, and where.
+        credentials: String,
+    },
+    /// The way of logging in is not one that is understood, or not a safe one.
+    #[error("cannot log in: {reason}")]
+    Challenge {
+        /// What was wrong with the challenge or the token.
+        reason: String,
+    },
+    /// Nothing under this tag or digest.
+    #[error("not found{}{}", quoted(.said), suggestion(.nearest))]
+    NotFound {
+        /// The words of the answer, shortened.
+        said: String,
+        /// The tags of the repository that look most like the one asked for.
+        nearest: Vec<String>,
+    },
+    /// None of the wanted platforms is there.
+    #[error("no image for {}; there is {}", list(.wanted), list(.available))]
+    MissingPlatform {
+        /// What was wanted.
+        wanted: Vec<Platform>,
+        /// What there is.
+        available: Vec<Platform>,
+    },
+    /// The bytes are not those that the digest names.
+    #[error(
+        "wrong digest: expected {expected}, the bytes received have {actual}; \
+         they were changed on the way or in the store"
+    )]
+    WrongDigest {
+        /// The digest that was asked for or announced.
+        expected: String,
+        /// The digest of what came.
+        actual: String,
+    },
+    /// The bytes are not as many as the descriptor says.
+    #[error("wrong size: the descriptor says {expected} bytes, {actual} came")]
+    WrongSize {
+        /// The size in the descriptor.
+        expected: u64,
+        /// The size of what came.
+        actual: u64,
+    },
+    /// A digest that cannot be checked.
+    #[error("the digest `{digest}` cannot be checked: {reason}")]
+    UnsupportedDigest {
+        /// The digest as written.
+        digest: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// More bytes than this kind of document may have.
+    #[error("larger than the limit of {limit} bytes; reading stopped there")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A web page instead of the document.
+    #[error(
+        "an HTML page came back with status {status}{}; \
+         a proxy, a login page or a web server stands where the registry should be", quoted(.title)
+    )]
+    Html {
+        /// The HTTP status.
+        status: u16,
+        /// The title of the page, shortened.
+        title: String,
+    },
+    /// The document cannot be read as what it should be.
+    #[error("the answer is not a valid {what}: {cause}")]
+    Malformed {
+        /// What it should have been.
+        what: &'static str,
+        /// Why it is not.
+        cause: String,
+    },
+    /// A manifest of the format given up in 2017.
+    #[error(
+        "a Docker schema 1 manifest, which carries no config; \
+         push the image again with a current tool"
+    )]
+    Schema1,
+    /// A manifest of something that is no container image.
+    #[error("not a container image but an artifact of type `{media_type}`")]
+    NotAnImage {
+        /// The media type found.
+        media_type: String,
+    },
+    /// Indexes inside indexes inside an index.
+    #[error("indexes nested deeper than {limit} levels or wider than is read")]
+    IndexTooDeep {
+        /// The depth that is read.
+        limit: u32,
+    },
+    /// A redirect that is not followed.
+    #[error("not going to {to}: {reason}")]
+    Refused {
+        /// The address without its query.
+        to: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A file of a layout cannot be read.
+    #[error("cannot read {path}: {cause}")]
+    File {
+        /// The file.
+        path: String,
+        /// The cause.
+        cause: String,
+    },
+    /// A layout with several images, or none of the name asked for.
+    #[error("{}; name one as oci:DIR:NAME{}", ambiguous(.asked.as_deref()), choice(.names))]
+    Layout {
+        /// The name asked for.
+        asked: Option<String>,
+        /// The names (`org.opencontainers.image.ref.name`) that the layout has.
+        names: Vec<String>,
+    },
+}
+
+fn quoted(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
+}
+
+fn retried(tries: u32) -> String {
+    if tries > 1 { format!(" after {tries} tries") } else { String::new() }
+}
+
+fn suggestion(tags: &[String]) -> String {
+    match tags {
+        [] => "; check the repository and the tag".into(),
+        [one] => format!("; the nearest tag is {one}"),
+        many => format!("; the nearest tags are {}", many.join(", ")),
+    }
+}
+
+fn ambiguous(asked: Option<&str>) -> String {
+    asked.map_or_else(
+        || "the layout has not exactly one image".into(),
+        |name| format!("the layout has no single image named `{name}`"),
+    )
+}
+
+fn choice(names: &[String]) -> String {
+    if names.is_empty() {
+        " (its images have no names)".into()
+    } else {
+        format!(", one of: {}", names.join(", "))
+    }
+}
+
+fn list(platforms: &[Platform]) -> String {
+    if platforms.is_empty() {
+        return "no platform at all".into();
+    }
+    platforms.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// An error and its causes in one line, without a cause that its effect already quotes.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut line = one_line(&error.to_string(), 400);
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = one_line(&error.to_string(), 400);
+        if !line.contains(&text) {
+            line.push_str(": ");
+            line.push_str(&text);
+        }
+        cause = error.source();
+    }
+    line
+}
+
+/// Text from outside on one line, without control characters, of at most `most` characters.
+pub(crate) fn one_line(text: &str, most: usize) -> String {
+    let clean: String =
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.chars().count() <= most {
+        return words;
+    }
+    words.chars().take(most).chain(['…']).collect()
+}

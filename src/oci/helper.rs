@@ -1,0 +1,98 @@
+//! Programs that keep credentials: `docker-credential-NAME get`.
+
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Child;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+use serde::Deserialize;
+
+use crate::oci::credentials::Credentials;
+use crate::oci::error::one_line;
+
+/// The most that is read of what a helper says.
+const MOST: u64 = 64 * 1024;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Found {
+    username: String,
+    secret: String,
+}
+
+/// Asks a helper for a registry; no credentials is no error.
+pub(crate) fn ask(
+    name: &str,
+    server: &str,
+    path: Option<&OsStr>,
+    patience: Duration,
+) -> Result<Option<Credentials>, String> {
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) {
+        return Err("a credential helper with a name that is no program".into());
+    }
+    let program = format!("docker-credential-{name}");
+    let file = find(&program, path).ok_or_else(|| format!("{program} is not in PATH"))?;
+    let mut command = Command::new(file);
+    command.arg("get").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    if let Some(path) = path {
+        command.env("PATH", path);
+    }
+    let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
+    let outcome = talk(&mut child, server, patience);
+    let _ = child.kill();
+    let _ = child.wait();
+    let (success, said) = outcome.map_err(|error| format!("{program}: {error}"))?;
+    let text = String::from_utf8_lossy(&said);
+    if !success {
+        if text.contains("credentials not found") {
+            return Ok(None);
+        }
+        return Err(format!("{program} failed: {}", one_line(&text, 120)));
+    }
+    let found: Found = serde_json::from_slice(&said)
+        .map_err(|_| format!("{program}: the answer cannot be read"))?;
+    Ok(Credentials::from_pair(&found.username, &found.secret))
+}
+
+/// Hands over the server's name and waits for the answer and the end.
+fn talk(child: &mut Child, server: &str, patience: Duration) -> Result<(bool, Vec<u8>), String> {
+    let deadline = Instant::now() + patience;
+    let late = || format!("no answer within {} s", patience.as_secs());
+    if let Some(mut stdin) = child.stdin.take() {
+        // A helper that does not read its input fails by what it says, not here.
+        let _ = stdin.write_all(server.as_bytes());
+    }
+    let stdout = child.stdout.take().ok_or("no output")?;
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut said = Vec::new();
+        let outcome = stdout.take(MOST).read_to_end(&mut said).map(|_| said);
+        let _ = sender.send(outcome);
+    });
+    let said =
+        receiver.recv_timeout(patience).map_err(|_| late())?.map_err(|error| error.to_string())?;
+    loop {
+        if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
+            return Ok((status.success(), said));
+        }
+        if Instant::now() >= deadline {
+            return Err(late());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn find(program: &str, path: Option<&OsStr>) -> Option<PathBuf> {
+    let file = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    std::env::split_paths(path?)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(&file))
+        .find(|file| file.is_file())
+}

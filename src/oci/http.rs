@@ -1,0 +1,237 @@
+//! HTTP with limits: guarded redirects, bounded bodies, time-outs and patient retries.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use reqwest::Client;
+use reqwest::Response;
+use reqwest::StatusCode;
+use reqwest::Url;
+use reqwest::header::ACCEPT;
+use reqwest::header::AUTHORIZATION;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::header::HeaderMap;
+use reqwest::header::HeaderValue;
+use reqwest::header::LOCATION;
+use reqwest::header::RETRY_AFTER;
+use reqwest::redirect::Policy;
+
+use crate::oci::address::GuardedResolver;
+use crate::oci::address::Zone;
+use crate::oci::address::zones_of;
+use crate::oci::error::Problem;
+use crate::oci::error::chain;
+use crate::oci::options::Limits;
+use crate::oci::page::html;
+use crate::oci::reference::is_loopback_host;
+
+/// How many redirects are followed.
+const MOST_REDIRECTS: usize = 5;
+/// How much of an answer that is no success is read.
+const FAILURE_CAP: u64 = 16 * 1024;
+
+/// One request.
+pub(crate) struct Ask {
+    pub(crate) url: Url,
+    pub(crate) accept: &'static str,
+    pub(crate) authorization: Option<HeaderValue>,
+    /// A form to post; none for a plain GET.
+    pub(crate) form: Option<String>,
+    /// The largest body that is read.
+    pub(crate) cap: u64,
+}
+
+/// One answer, read within its cap.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+    /// How many requests it took.
+    pub(crate) tries: u32,
+    /// Where the answer came from in the end.
+    pub(crate) url: Url,
+}
+
+impl Answer {
+    /// The text of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The problem of a web page that came instead of an answer.
+    pub(crate) fn page(&self) -> Option<Problem> {
+        let title = html(self.header(CONTENT_TYPE.as_str()), &self.body)?;
+        Some(Problem::Html { status: self.status.as_u16(), title })
+    }
+}
+
+/// A client for one registry.
+pub(crate) struct Http {
+    registry: Url,
+    direct: Client,
+    /// For every other host: knows the zones the registry may send us to.
+    guarded: OnceLock<Client>,
+    limits: Limits,
+}
+
+impl Http {
+    /// A client for the registry at this address.
+    pub(crate) fn new(registry: Url, limits: &Limits) -> Result<Self, Problem> {
+        let direct = build(&registry, limits, None)?;
+        Ok(Self { registry, direct, guarded: OnceLock::new(), limits: limits.clone() })
+    }
+
+    /// Asks, and asks again where the answer says that this may help.
+    pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Problem> {
+        let mut tries = 1;
+        loop {
+            let outcome = self.follow(ask).await;
+            let back_off = self.limits.back_off.saturating_mul(1 << (tries - 1).min(6));
+            let wait = match &outcome {
+                Ok(answer) if matches!(answer.status.as_u16(), 429 | 502 | 503 | 504) => {
+                    retry_after(answer).unwrap_or(back_off)
+                }
+                Err(Problem::Transport { reset: true, .. }) => back_off,
+                _ => return outcome.map(|answer| Answer { tries, ..answer }),
+            };
+            if tries > self.limits.retries || wait > self.limits.longest_wait {
+                return outcome.map(|answer| Answer { tries, ..answer });
+            }
+            tokio::time::sleep(wait).await;
+            tries += 1;
+        }
+    }
+
+    async fn follow(&self, ask: &Ask) -> Result<Answer, Problem> {
+        let mut url = ask.url.clone();
+        let mut authorization = ask.authorization.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let client = self.client_for(&url).await?;
+            let mut request = match &ask.form {
+                None => client.get(url.clone()),
+                Some(form) => client
+                    .post(url.clone())
+                    .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                    .body(form.clone()),
+            };
+            request = request.header(ACCEPT, ask.accept);
+            if let Some(value) = &authorization {
+                request = request.header(AUTHORIZATION, value.clone());
+            }
+            let response = request.send().await.map_err(transport)?;
+            let Some(next) = redirect(&response, &url).filter(|_| ask.form.is_none()) else {
+                return read(response, ask.cap).await;
+            };
+            if next.origin() != url.origin() {
+                authorization = None;
+            }
+            url = next;
+        }
+        Err(refused(&url, "more than 5 redirects in a row"))
+    }
+
+    /// The client for an address, after the check that we may go there at all.
+    async fn client_for(&self, url: &Url) -> Result<&Client, Problem> {
+        let host = url.host_str().unwrap_or_default();
+        let plain =
+            url.scheme() == "http" && self.registry.scheme() == "http" && is_loopback_host(host);
+        if url.scheme() != "https" && !plain {
+            return Err(refused(url, "only https is spoken outside this machine"));
+        }
+        if Some(host) == self.registry.host_str() {
+            return Ok(&self.direct);
+        }
+        let allowed = zones_of(&self.registry).await;
+        if Zone::of_text(host).is_some_and(|zone| !allowed.contains(&zone)) {
+            return Err(refused(url, "an internal address, where the registry may not send us"));
+        }
+        if let Some(client) = self.guarded.get() {
+            return Ok(client);
+        }
+        let client = build(&self.registry, &self.limits, Some(GuardedResolver { allowed }))?;
+        Ok(self.guarded.get_or_init(|| client))
+    }
+}
+
+fn build(
+    registry: &Url,
+    limits: &Limits,
+    guard: Option<GuardedResolver>,
+) -> Result<Client, Problem> {
+    let mut builder = Client::builder()
+        .user_agent(concat!("imagelint/", env!("CARGO_PKG_VERSION")))
+        .redirect(Policy::none())
+        .referer(false)
+        .connect_timeout(limits.connect)
+        .read_timeout(limits.stall)
+        .timeout(limits.whole);
+    if registry.host_str().is_some_and(is_loopback_host) {
+        builder = builder.no_proxy();
+    }
+    if let Some(guard) = guard {
+        builder = builder.dns_resolver(Arc::new(guard));
+    }
+    builder.build().map_err(|error| Problem::Setup { cause: chain(&error) })
+}
+
+fn redirect(response: &Response, from: &Url) -> Option<Url> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    from.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()
+}
+
+fn refused(url: &Url, reason: &'static str) -> Problem {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    Problem::Refused { to: format!("{}://{host}{port}{}", url.scheme(), url.path()), reason }
+}
+
+fn transport(error: reqwest::Error) -> Problem {
+    let error = error.without_url();
+    let mut cause: Option<&dyn Error> = Some(&error);
+    let mut reset = false;
+    while let Some(error) = cause {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        reset |=
+            matches!(kind, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted));
+        cause = error.source();
+    }
+    Problem::Transport { cause: chain(&error), reset }
+}
+
+/// Reads a body, never holding more than its cap; of a failure only the beginning.
+async fn read(mut response: Response, cap: u64) -> Result<Answer, Problem> {
+    let status = response.status();
+    let success = status.is_success();
+    let limit = if success { cap } else { FAILURE_CAP };
+    if success && response.content_length().is_some_and(|length| length > cap) {
+        return Err(Problem::TooLarge { limit });
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(transport)? {
+        let room = usize::try_from(limit).unwrap_or(usize::MAX) - body.len();
+        if chunk.len() > room {
+            if success {
+                return Err(Problem::TooLarge { limit });
+            }
+            body.extend_from_slice(&chunk[..room]);
+            break;
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Answer {
+        status,
+        headers: response.headers().clone(),
+        url: response.url().clone(),
+        body,
+        tries: 1,
+    })
+}
+
+fn retry_after(answer: &Answer) -> Option<Duration> {
+    answer.header(RETRY_AFTER.as_str())?.trim().parse().ok().map(Duration::from_secs)
+}

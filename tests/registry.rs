@@ -1,0 +1,323 @@
+//! The registry client against a real registry, and against a server for faults.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+use std::time::Instant;
+
+use imagelint::oci::Options;
+use imagelint::oci::Platform;
+use imagelint::oci::Problem;
+use imagelint::oci::PullError;
+use imagelint::oci::PulledImage;
+use imagelint::oci::Source;
+use imagelint::oci::read_configs;
+use serde_json::Value;
+use support::fake::Fake;
+use support::fake::Reply;
+use support::layout;
+use support::registry::Registry;
+use support::registry::free_port;
+use tempfile::TempDir;
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.limits.back_off = Duration::from_millis(5);
+    options
+}
+
+fn read_with(
+    text: &str,
+    wanted: &[&str],
+    options: &Options,
+) -> Result<Vec<PulledImage>, PullError> {
+    let wanted: Vec<Platform> = wanted.iter().map(|text| text.parse().expect("platform")).collect();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
+    runtime.block_on(read_configs(&Source::parse(text)?, &wanted, options))
+}
+
+fn read(text: &str, wanted: &[&str]) -> Result<Vec<PulledImage>, PullError> {
+    read_with(text, wanted, &options())
+}
+
+fn fails(text: &str) -> PullError {
+    let error = read(text, &["linux/amd64"]).expect_err(text);
+    assert!(!error.to_string().contains('\n'), "{error}");
+    error
+}
+
+/// A layout with an image `one` and an index `many`, and their digests.
+fn sample() -> (TempDir, String, String) {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let one = layout::image(folder.path(), "amd64");
+    let many = layout::index(folder.path());
+    layout::finish(folder.path(), &[("one", one.clone()), ("many", many.clone())]);
+    let digest = |descriptor: &Value| descriptor["digest"].as_str().expect("digest").to_owned();
+    let (one, many) = (digest(&one), digest(&many));
+    (folder, one, many)
+}
+
+fn docker_config(folder: &Path, host: &str, auth: &str) -> Options {
+    let text = format!(r#"{{"auths":{{"{host}":{{"auth":"{auth}"}}}}}}"#);
+    fs::write(folder.join("config.json"), text).expect("config.json");
+    let mut options = options();
+    options.environment.docker_config = Some(folder.into());
+    options
+}
+
+#[test]
+fn a_real_registry_gives_configs_by_tag_and_by_digest() {
+    let (folder, one, many) = sample();
+    let registry = Registry::open();
+    registry.push(folder.path(), "one", "team/app:12.4.1-base", None);
+    registry.push(folder.path(), "one", "team/app:11.8", None);
+    registry.push(folder.path(), "many", "team/multi:latest", None);
+    let host = registry.host();
+
+    let images = read(&format!("{host}/team/app:12.4.1-base"), &["linux/amd64"]).expect("by tag");
+    let image = &images[0];
+    assert_eq!((&image.manifest_digest, &image.index_digest), (&one, &None));
+    assert_eq!(image.config.variable("CUDA_VERSION"), Some("12.4.1"));
+    assert_eq!(image.config.variable("BARE"), Some(""));
+    assert_eq!(image.config.labels["maintainer"], "nobody");
+    assert_eq!(image.config.entrypoint, ["/start"]);
+    assert_eq!(image.config.history.len(), 2);
+    assert_eq!(image.config.layers.len(), 1);
+
+    let by_digest = read(&format!("docker://{host}/team/app@{one}"), &[]).expect("by digest");
+    assert_eq!(by_digest[0].config, image.config);
+
+    let wanted = ["linux/arm64/v8", "linux/amd64", "linux/s390x"];
+    let images = read(&format!("{host}/team/multi"), &wanted).expect("index");
+    let found: Vec<&str> =
+        images.iter().map(|image| image.config.platform.architecture.as_str()).collect();
+    assert_eq!(found, ["arm64", "amd64"]);
+    assert_eq!(images[0].index_digest.as_ref(), Some(&many));
+    assert_eq!(images[0].platforms.len(), 2, "the attestation is no platform");
+
+    let missing = read(&format!("{host}/team/multi"), &["linux/s390x"]).expect_err("platform");
+    assert!(missing.to_string().contains("there is linux/amd64, linux/arm64"), "{missing}");
+
+    let error = fails(&format!("{host}/team/app:12.4-base"));
+    assert!(
+        matches!(&*error.problem, Problem::NotFound { nearest, .. } if nearest[0] == "12.4.1-base")
+    );
+    assert!(error.to_string().contains("the nearest tags are 12.4.1-base, 11.8"), "{error}");
+    assert!(error.to_string().contains(&format!("asked {host} for manifest 12.4-base")), "{error}");
+
+    let wrong = format!("sha256:{}", "0".repeat(64));
+    let error = fails(&format!("{host}/team/app@{wrong}"));
+    assert!(matches!(*error.problem, Problem::NotFound { .. }), "{error}");
+    let error = fails(&format!("{host}/team/none:1"));
+    assert!(
+        error.to_string().contains("MANIFEST_UNKNOWN")
+            || error.to_string().contains("NAME_UNKNOWN")
+    );
+}
+
+#[test]
+fn a_closed_port_is_told_with_its_cause() {
+    let error = fails(&format!("127.0.0.1:{}/a/b:c", free_port()));
+    assert!(matches!(*error.problem, Problem::Transport { .. }));
+    assert!(error.to_string().contains("refused"), "{error}");
+}
+
+#[test]
+fn a_locked_registry_opens_with_the_right_credentials_only() {
+    let (folder, ..) = sample();
+    let registry = Registry::locked("ann", "s3cret");
+    registry.push(folder.path(), "one", "team/app:1", Some("ann:s3cret"));
+    let host = registry.host();
+    let reference = format!("{host}/team/app:1");
+    let docker = tempfile::tempdir().expect("temporary folder");
+
+    // ann:s3cret
+    let right = docker_config(docker.path(), &host, "YW5uOnMzY3JldA==");
+    assert_eq!(read_with(&reference, &["linux/amd64"], &right).expect("login").len(), 1);
+
+    // ann:wrong
+    let wrong = docker_config(docker.path(), &host, "YW5uOndyb25n");
+    let error = read_with(&reference, &[], &wrong).expect_err("wrong password");
+    let text = error.to_string();
+    assert!(matches!(*error.problem, Problem::Unauthorized { status: 401, .. }), "{text}");
+    let path = docker.path().join("config.json").display().to_string();
+    assert!(text.contains(&path) && text.contains("were used"), "{text}");
+    assert!(!text.contains("wrong") && !format!("{error:?}").contains("YW5u"), "{text}");
+
+    let other = docker_config(docker.path(), "registry.example.com", "YW5uOnMzY3JldA==");
+    let text = read_with(&reference, &[], &other).expect_err("another host's").to_string();
+    assert!(text.contains("no credentials for") && text.contains(&path), "{text}");
+    let text = fails(&reference).to_string();
+    assert!(text.contains("there is no credentials file"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_credential_helper_is_asked_for_its_host() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let (folder, ..) = sample();
+    let registry = Registry::locked("ann", "s3cret");
+    registry.push(folder.path(), "one", "team/app:1", Some("ann:s3cret"));
+    let host = registry.host();
+    let tools = tempfile::tempdir().expect("temporary folder");
+    let script = format!(
+        "#!/bin/sh\nread -r server\n[ \"$server\" = {host} ] || {{ echo 'credentials not found in native keychain'; exit 1; }}\n\
+         echo '{{\"ServerURL\":\"\",\"Username\":\"ann\",\"Secret\":\"s3cret\"}}'\n"
+    );
+    let program = tools.path().join("docker-credential-test");
+    fs::write(&program, script).expect("helper");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
+    let with = |text: &str| {
+        fs::write(tools.path().join("config.json"), text).expect("config.json");
+        let mut options = options();
+        options.environment.docker_config = Some(tools.path().into());
+        let path = format!("{}:/usr/bin:/bin", tools.path().display());
+        options.environment.path = Some(path.into());
+        read_with(&format!("{host}/team/app:1"), &[], &options)
+    };
+    assert!(with(&format!(r#"{{"credHelpers":{{"{host}":"test"}}}}"#)).is_ok());
+    assert!(with(r#"{"credsStore":"test"}"#).is_ok());
+    let text = with(r#"{"credsStore":"absent"}"#).expect_err("no helper").to_string();
+    assert!(text.contains("docker-credential-absent is not in PATH"), "{text}");
+}
+
+#[test]
+fn a_layout_is_read_by_name() {
+    let (folder, one, many) = sample();
+    let path = folder.path().display();
+    let image = read(&format!("oci:{path}:one"), &[]).expect("image").remove(0);
+    assert_eq!((image.manifest_digest, image.config.variable("PATH")), (one.clone(), Some("/bin")));
+    let images = read(&format!("oci-dir:{path}:many"), &[]).expect("index");
+    assert_eq!((images.len(), images[0].index_digest.as_ref()), (2, Some(&many)));
+    for name in ["", ":none"] {
+        let error = fails(&format!("oci:{path}{name}"));
+        assert!(error.to_string().contains("one of: one, many"), "{error}");
+    }
+    let blob = folder.path().join("blobs/sha256").join(one.trim_start_matches("sha256:"));
+    let text = fs::read_to_string(&blob).expect("blob").replace("layers", "Layers");
+    fs::write(blob, text).expect("blob");
+    assert!(matches!(*fails(&format!("oci:{path}:one")).problem, Problem::WrongDigest { .. }));
+    assert!(matches!(*fails("oci:/nowhere/at/all").problem, Problem::File { .. }));
+}
+
+fn ok(body: &[u8]) -> Reply {
+    Reply::Whole("200 OK", vec![], body.to_vec())
+}
+
+#[test]
+fn a_web_page_is_called_a_web_page() {
+    let fake = Fake::start(|_, _| {
+        let html = vec!["Content-Type: text/html; charset=utf-8".into()];
+        Reply::Whole("200 OK", html, b"<!doctype html><title>Wi-Fi log in</title>".to_vec())
+    });
+    let error = fails(&format!("{}/a/b:c", fake.host()));
+    assert!(error.to_string().contains("HTML page") && error.to_string().contains("Wi-Fi log in"));
+}
+
+#[test]
+fn false_bytes_are_refused() {
+    let digest = layout::sha256(b"{}");
+    let fake = Fake::start(|_, _| ok(br#"{"schemaVersion":2,"manifests":[]}"#));
+    let error = fails(&format!("{}/a/b@{digest}", fake.host()));
+    assert!(matches!(*error.problem, Problem::WrongDigest { .. }), "{error}");
+
+    let fake = Fake::start(|_, request| {
+        if request.line.contains("/blobs/") {
+            return ok(br#"{"os":"linux","architecture":"arm64"}"#);
+        }
+        let digest = layout::sha256(br#"{"os":"linux","architecture":"amd64"}"#);
+        ok(format!(r#"{{"config":{{"digest":"{digest}","size":37}},"layers":[]}}"#).as_bytes())
+    });
+    let error = fails(&format!("{}/a/b:c", fake.host()));
+    assert!(matches!(*error.problem, Problem::WrongDigest { .. }), "{error}");
+    assert!(error.place.asked.starts_with("config sha256:"));
+}
+
+#[test]
+fn an_endless_manifest_is_cut_at_the_limit() {
+    let fake = Fake::start(|_, _| Reply::Endless);
+    let error = fails(&format!("{}/a/b:c", fake.host()));
+    assert!(matches!(*error.problem, Problem::TooLarge { limit } if limit == 4 << 20), "{error}");
+}
+
+#[test]
+fn passing_faults_are_waited_out() {
+    let config = br#"{"os":"linux","architecture":"amd64"}"#;
+    let digest = layout::sha256(config);
+    let fake = Fake::start(move |number, request| match number {
+        0 => Reply::Whole("503 Service Unavailable", vec![], vec![]),
+        1 => Reply::Whole("429 Too Many Requests", vec!["Retry-After: 1".into()], vec![]),
+        _ if request.line.contains("/blobs/") => ok(config),
+        _ => ok(format!(r#"{{"config":{{"digest":"{digest}","size":37}}}}"#).as_bytes()),
+    });
+    let start = Instant::now();
+    assert!(read(&format!("{}/a/b:c", fake.host()), &["linux/amd64"]).is_ok());
+    assert!(start.elapsed() >= Duration::from_secs(1), "Retry-After was not honoured");
+
+    let fake = Fake::start(|_, _| Reply::Whole("502 Bad Gateway", vec![], vec![]));
+    let error = fails(&format!("{}/a/b:c", fake.host()));
+    assert!(error.to_string().contains("502 after 4 tries"), "{error}");
+    let patience = vec!["Retry-After: 3600".into()];
+    let fake = Fake::start(move |_, _| Reply::Whole("429 Slow Down", patience.clone(), vec![]));
+    fails(&format!("{}/a/b:c", fake.host()));
+    assert_eq!(fake.seen().len(), 1);
+    let fake = Fake::start(|_, _| Reply::Cut);
+    assert!(matches!(*fails(&format!("{}/a/b:c", fake.host())).problem, Problem::Transport { .. }));
+}
+
+#[test]
+fn redirects_do_not_lead_inside() {
+    for target in
+        ["http://169.254.169.254/latest", "https://169.254.169.254/", "https://10.0.0.1/x"]
+    {
+        let location = vec![format!("Location: {target}")];
+        let fake = Fake::start(move |_, _| Reply::Whole("307 Temporary", location.clone(), vec![]));
+        let error = fails(&format!("{}/a/b:c", fake.host()));
+        assert!(matches!(*error.problem, Problem::Refused { .. }), "{error}");
+        assert_eq!(fake.seen().len(), 1);
+    }
+    let fake =
+        Fake::start(|_, _| Reply::Whole("302 Found", vec!["Location: ?again".into()], vec![]));
+    assert!(matches!(*fails(&format!("{}/a/b:c", fake.host())).problem, Problem::Refused { .. }));
+    assert_eq!(fake.seen().len(), 6);
+}
+
+#[test]
+fn a_token_is_fetched_shown_and_not_carried_to_another_host() {
+    let config = br#"{"os":"linux","architecture":"amd64"}"#;
+    let store = Fake::start(|_, _| ok(br#"{"os":"linux","architecture":"amd64"}"#));
+    let blob = vec![format!("Location: http://{}/blob", store.host())];
+    let digest = layout::sha256(config);
+    let port = free_port();
+    let fake = Fake::start_on(port, move |_, request| {
+        if request.line.contains("/token?") {
+            let scope = "service=s&scope=repository%3Aa%2Fb%3Apull";
+            assert!(request.line.contains(scope), "{}", request.line);
+            return ok(br#"{"access_token":"abc"}"#);
+        }
+        if request.authorization.as_deref() != Some("Bearer abc") {
+            let realm = format!("http://127.0.0.1:{port}/token");
+            let challenge = format!(r#"WWW-Authenticate: Bearer realm="{realm}",service="s""#);
+            return Reply::Whole("401 Unauthorized", vec![challenge], vec![]);
+        }
+        if request.line.contains("/blobs/") {
+            return Reply::Whole("307 Temporary", blob.clone(), vec![]);
+        }
+        ok(format!(r#"{{"config":{{"digest":"{digest}","size":37}}}}"#).as_bytes())
+    });
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let options = docker_config(folder.path(), &fake.host(), "YW5uOnMzY3JldA==");
+    let images = read_with(&format!("{}/a/b:c", fake.host()), &[], &options).expect("token");
+    assert_eq!(images[0].config.platform, Platform::new("linux", "amd64"));
+    let token = fake.seen().into_iter().find(|request| request.line.contains("/token?"));
+    assert_eq!(
+        token.expect("token request").authorization.as_deref(),
+        Some("Basic YW5uOnMzY3JldA==")
+    );
+    assert!(store.seen().iter().all(|request| request.authorization.is_none()));
+    assert_eq!(store.seen().len(), 1);
+}

@@ -1,0 +1,129 @@
+//! A server for the faults that a real registry does not produce on demand.
+
+use std::io::BufRead;
+use std::io::BufReader;
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::net::TcpListener;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// One request: its first line and its `Authorization` header.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) line: String,
+    pub(crate) authorization: Option<String>,
+}
+
+/// What the server does with a request.
+pub(crate) enum Reply {
+    /// A whole answer: status line, further header lines, body.
+    Whole(&'static str, Vec<String>, Vec<u8>),
+    /// A body without an end.
+    Endless,
+    /// The connection is cut.
+    Cut,
+}
+
+type Script = dyn Fn(usize, &Request) -> Reply + Send + Sync;
+
+/// A server on a free port of this machine, ended with the test.
+pub(crate) struct Fake {
+    pub(crate) port: u16,
+    seen: Arc<Mutex<Vec<Request>>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Fake {
+    /// Starts a server; the script gets the number of the request, from 0, and the request.
+    pub(crate) fn start(script: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static) -> Self {
+        Self::start_on(0, script)
+    }
+
+    /// The same on a given port; 0 is any free one.
+    pub(crate) fn start_on(
+        port: u16,
+        script: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("free port");
+        let port = listener.local_addr().expect("address").port();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (log, ended) = (seen.clone(), stop.clone());
+        let script: Box<Script> = Box::new(script);
+        let thread = thread::spawn(move || {
+            for stream in listener.incoming() {
+                if ended.load(Ordering::SeqCst) {
+                    return;
+                }
+                if let Ok(stream) = stream {
+                    serve(stream, &script, &log);
+                }
+            }
+        });
+        Self { port, seen, stop, thread: Some(thread) }
+    }
+
+    /// `127.0.0.1:PORT`.
+    pub(crate) fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The requests so far.
+    pub(crate) fn seen(&self) -> Vec<Request> {
+        self.seen.lock().expect("requests").clone()
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn serve(mut stream: TcpStream, script: &Script, log: &Mutex<Vec<Request>>) {
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+    let _ = stream.set_write_timeout(Some(Duration::from_secs(5)));
+    let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+    let Some(line) = lines.next() else { return };
+    let mut authorization = None;
+    for header in lines.take_while(|line| !line.is_empty()) {
+        if let Some((name, value)) = header.split_once(": ")
+            && name.eq_ignore_ascii_case("authorization")
+        {
+            authorization = Some(value.to_owned());
+        }
+    }
+    let request = Request { line, authorization };
+    let number = {
+        let mut seen = log.lock().expect("requests");
+        seen.push(request.clone());
+        seen.len() - 1
+    };
+    match script(number, &request) {
+        Reply::Whole(status, headers, body) => {
+            let mut lines = vec![format!("HTTP/1.1 {status}"), "Connection: close".into()];
+            lines.extend(headers);
+            lines.push(format!("Content-Length: {}\r\n\r\n", body.len()));
+            let head = lines.join("\r\n");
+            let _ = stream.write_all(head.as_bytes());
+            let _ = stream.write_all(&body);
+        }
+        Reply::Endless => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+            while stream.write_all(&[b' '; 8192]).is_ok() {}
+        }
+        Reply::Cut => {}
+    }
+}
