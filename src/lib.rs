@@ -3,6 +3,8 @@
 pub mod cuda;
 pub mod fleet;
 pub mod knowledge;
+pub mod nearest;
 pub mod outcome;
 pub mod report;
 pub mod source;
+pub mod toml_reader;
