@@ -30,19 +30,19 @@ pub struct Problem {
 pub struct Problems {
     what: &'static str,
     source: NamedSource<String>,
-    problems: Vec<Problem>,
+    all: Vec<Problem>,
 }
 
 impl Problems {
     /// The errors in the order of the file; at least one.
     pub fn all(&self) -> &[Problem] {
-        &self.problems
+        &self.all
     }
 }
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.problems.len();
+        let count = self.all.len();
         let errors = if count == 1 { "error" } else { "errors" };
         write!(f, "{count} {errors} in the {} `{}`", self.what, self.source.name())
     }
@@ -56,13 +56,13 @@ impl Diagnostic for Problems {
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        Some(Box::new(self.problems.iter().map(|problem| {
+        Some(Box::new(self.all.iter().map(|problem| {
             LabeledSpan::new(Some(problem.message.clone()), problem.span.start, problem.span.len())
         })))
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let mut lines: Vec<&str> = self.problems.iter().filter_map(|problem| problem.help.as_deref()).collect();
+        let mut lines: Vec<&str> = self.all.iter().filter_map(|problem| problem.help.as_deref()).collect();
         lines.dedup();
         if lines.is_empty() { None } else { Some(Box::new(lines.join("\n"))) }
     }
@@ -135,7 +135,7 @@ impl Reader {
         }
         self.problems.sort_by_key(|problem| problem.span);
         let source = NamedSource::new(text.name(), text.text().to_owned());
-        Err(Box::new(Problems { what, source, problems: self.problems }))
+        Err(Box::new(Problems { what, source, all: self.problems }))
     }
 
     /// Reports a key that is none of `known`.

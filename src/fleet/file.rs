@@ -1,6 +1,6 @@
 //! Reads a fleet file; reports all its errors at once.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use toml::de::DeTable;
 use toml::de::DeValue;
@@ -89,12 +89,12 @@ fn read_pools(reader: &mut Reader, value: &Value<'_>, gpu_exists: &dyn Fn(&str) 
     if list.is_empty() {
         reader.report(span_of(value), "the fleet has no pool", Some(EXAMPLE.to_owned()));
     }
-    let mut names: BTreeMap<String, ()> = BTreeMap::new();
+    let mut names: BTreeSet<String> = BTreeSet::new();
     let mut pools = Vec::new();
     for value in list {
         let Some(table) = reader.table("pool", value) else { continue };
         let Some(pool) = read_pool(reader, span_of(value), table) else { continue };
-        if names.insert(pool.name.value.clone(), ()).is_some() {
+        if !names.insert(pool.name.value.clone()) {
             reader.report(
                 pool.name.span,
                 format!("a second pool named `{}`", pool.name.value),
