@@ -3,8 +3,8 @@
 pub mod cuda;
 pub mod fleet;
 pub mod knowledge;
-pub mod oci;
+pub mod nearest;
 pub mod outcome;
 pub mod report;
-pub mod rules;
 pub mod source;
+pub mod toml_reader;

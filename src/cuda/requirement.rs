@@ -1,0 +1,346 @@
+//! `NVIDIA_REQUIRE_*` as the legacy start-up check evaluates it.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// What a requirement may ask of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Property {
+    /// CUDA version of the driver.
+    Cuda,
+    /// Driver version.
+    Driver,
+    /// Compute capability.
+    Arch,
+    /// NVML brand.
+    Brand,
+}
+
+impl Property {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Cuda, Self::Driver, Self::Arch, Self::Brand];
+
+    /// As written in a requirement.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cuda => "cuda",
+            Self::Driver => "driver",
+            Self::Arch => "arch",
+            Self::Brand => "brand",
+        }
+    }
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A property of the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HostValue {
+    /// The check sees this value.
+    Known(String),
+    /// The check sees none: no device is visible, or a version is missing.
+    NotVisible,
+    /// We do not know what the check will see.
+    #[default]
+    Unknown,
+}
+
+impl HostValue {
+    /// A known value, or one that the check does not see.
+    pub fn visible(value: Option<&str>) -> Self {
+        value.map_or(Self::NotVisible, |value| Self::Known(value.to_owned()))
+    }
+}
+
+/// All that a requirement can ask of one host and one GPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequirementHost {
+    /// CUDA version of the driver, such as `12.4`.
+    pub cuda: HostValue,
+    /// Driver version, such as `535.161.08`.
+    pub driver: HostValue,
+    /// Compute capability, such as `8.0`.
+    pub arch: HostValue,
+    /// NVML brand, such as `Tesla`.
+    pub brand: HostValue,
+}
+
+impl RequirementHost {
+    /// The value of a property.
+    pub const fn get(&self, property: Property) -> &HostValue {
+        match property {
+            Property::Cuda => &self.cuda,
+            Property::Driver => &self.driver,
+            Property::Arch => &self.arch,
+            Property::Brand => &self.brand,
+        }
+    }
+}
+
+/// Outcome of one requirement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The container may start.
+    Holds,
+    /// The container is refused.
+    Unsatisfied {
+        /// Legacy: the first alternative, whichever failed last. csv: the whole complaint.
+        first_term: String,
+        /// What the user reads.
+        message: String,
+    },
+    /// The container is refused since the requirement is not understood.
+    Malformed {
+        /// What the user reads.
+        message: String,
+    },
+    /// The outcome depends on what we do not know of the host.
+    Undetermined {
+        /// What would decide it.
+        needs: Vec<Property>,
+    },
+}
+
+/// Outcomes that a factor may have.
+#[derive(Clone, Copy, Debug, Default)]
+struct Possible {
+    yes: bool,
+    no: bool,
+    error: bool,
+}
+
+impl Possible {
+    const YES: Self = Self { yes: true, no: false, error: false };
+    const NO: Self = Self { yes: false, no: true, error: false };
+    const ERROR: Self = Self { yes: false, no: false, error: true };
+    const EITHER: Self = Self { yes: true, no: true, error: false };
+
+    const fn of(holds: bool) -> Self {
+        if holds { Self::YES } else { Self::NO }
+    }
+}
+
+/// A factor of which the text of the failing form reaches this length is an error instead.
+const LONGEST_FACTOR: usize = 128;
+
+const HINT: &str = ", please update your driver to a newer version, or use an earlier cuda container";
+
+/// Evaluates one variable as `nvidia-container-cli` does.
+pub fn evaluate_c(requirement: &str, host: &RequirementHost) -> Verdict {
+    let mut needs = BTreeSet::new();
+    // The results so far with which a term may be entered, and those that the whole may have.
+    let mut live = BTreeSet::from([true]);
+    let mut ends = BTreeSet::new();
+    let mut error = false;
+    for term in requirement.split(' ').filter(|term| !term.is_empty()) {
+        if live.is_empty() {
+            break;
+        }
+        let mut failed = false;
+        let mut passing = live.clone();
+        for factor in term.split(',').filter(|factor| !factor.is_empty()) {
+            let outcome = factor_outcome(factor, host, &mut needs);
+            error |= outcome.error;
+            failed |= outcome.no;
+            passing = if outcome.yes { BTreeSet::from([true]) } else { BTreeSet::new() };
+            if !outcome.yes {
+                break;
+            }
+        }
+        // A term read to its end closes the evaluation, even one without a factor.
+        ends.append(&mut passing);
+        live = if failed { BTreeSet::from([false]) } else { BTreeSet::new() };
+    }
+    ends.append(&mut live);
+    match (ends.contains(&true), ends.contains(&false), error) {
+        (_, false, false) => Verdict::Holds,
+        (false, true, false) => {
+            let first_term = requirement.split(' ').next().unwrap_or_default().to_owned();
+            let hint = if first_term.starts_with("cuda>=") { HINT } else { "" };
+            let message = format!("unsatisfied condition: {first_term}{hint}");
+            Verdict::Unsatisfied { first_term, message }
+        }
+        (false, false, true) => Verdict::Malformed { message: "invalid expression".to_owned() },
+        _ => Verdict::Undetermined { needs: needs.into_iter().collect() },
+    }
+}
+
+/// Evaluates all variables together: the first that refuses the container decides.
+pub fn evaluate_all_c<'a>(requirements: impl IntoIterator<Item = &'a str>, host: &RequirementHost) -> Verdict {
+    let mut needs = BTreeSet::new();
+    for requirement in requirements {
+        match evaluate_c(requirement, host) {
+            Verdict::Holds => {}
+            Verdict::Undetermined { needs: more } => needs.extend(more),
+            refused => return refused,
+        }
+    }
+    if needs.is_empty() { Verdict::Holds } else { Verdict::Undetermined { needs: needs.into_iter().collect() } }
+}
+
+/// The six operators; both evaluators share them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+impl Operator {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterEqual => ">=",
+        }
+    }
+
+    pub(crate) const fn holds(self, ordering: Ordering) -> bool {
+        match self {
+            Self::Equal => ordering.is_eq(),
+            Self::NotEqual => ordering.is_ne(),
+            Self::Less => ordering.is_lt(),
+            Self::LessEqual => ordering.is_le(),
+            Self::Greater => ordering.is_gt(),
+            Self::GreaterEqual => ordering.is_ge(),
+        }
+    }
+
+    /// The whole run of operator characters; a lone `!` passes for `!=`.
+    fn of_run(run: &str) -> Option<Self> {
+        Some(match run {
+            "=" => Self::Equal,
+            "!" | "!=" => Self::NotEqual,
+            "<" => Self::Less,
+            "<=" => Self::LessEqual,
+            ">" => Self::Greater,
+            ">=" => Self::GreaterEqual,
+            _ => return None,
+        })
+    }
+}
+
+/// Where the operator characters of a factor are.
+pub(crate) fn is_operator(character: char) -> bool {
+    matches!(character, '<' | '>' | '=' | '!')
+}
+
+fn factor_outcome(factor: &str, host: &RequirementHost, needs: &mut BTreeSet<Property>) -> Possible {
+    let Some(start) = factor.find(is_operator) else { return Possible::ERROR };
+    let (name, rest) = factor.split_at(start);
+    let value = rest.trim_start_matches(is_operator);
+    let run = &rest[..rest.len() - value.len()];
+    let property = Property::ALL.into_iter().find(|property| property.as_str().eq_ignore_ascii_case(name));
+    let (Some(operator), Some(property), false) = (Operator::of_run(run), property, value.is_empty()) else {
+        return Possible::ERROR;
+    };
+    let outcome = match host.get(property) {
+        HostValue::NotVisible => Possible::YES,
+        HostValue::Known(known) => {
+            compare(property, known, operator, value).map_or(Possible::ERROR, Possible::of)
+        }
+        HostValue::Unknown => {
+            needs.insert(property);
+            unknown_outcome(property, operator, value)
+        }
+    };
+    let length = name.len() + operator.as_str().len() + value.len() + 2;
+    if outcome.no && length >= LONGEST_FACTOR { Possible { no: false, error: true, ..outcome } } else { outcome }
+}
+
+/// What a factor may come to where the value of the host is not known.
+fn unknown_outcome(property: Property, operator: Operator, value: &str) -> Possible {
+    let ordering = !matches!(operator, Operator::Equal | Operator::NotEqual);
+    // The check skips even a malformed value where it sees none of the host.
+    let malformed = match property {
+        Property::Brand => ordering,
+        _ => compare_versions("1", operator, value).is_none(),
+    };
+    if malformed { Possible { yes: true, no: false, error: true } } else { Possible::EITHER }
+}
+
+fn compare(property: Property, known: &str, operator: Operator, value: &str) -> Option<bool> {
+    match (property, operator) {
+        (Property::Brand, Operator::Equal) => Some(known.eq_ignore_ascii_case(value)),
+        (Property::Brand, Operator::NotEqual) => Some(!known.eq_ignore_ascii_case(value)),
+        (Property::Brand, _) => None,
+        _ => compare_versions(known, operator, value),
+    }
+}
+
+/// Compares number by number; none where a text is no version or a number is too big.
+fn compare_versions(left: &str, operator: Operator, right: &str) -> Option<bool> {
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if !plain(left) || !plain(right) {
+        return None;
+    }
+    let (mut left, mut right) = (left, right);
+    while !left.is_empty() && !right.is_empty() {
+        let (a, after_a) = leading_number(left)?;
+        let (b, after_b) = leading_number(right)?;
+        if a != b {
+            return Some(operator.holds(a.cmp(&b)));
+        }
+        (left, right) = (after_a.trim_start_matches('.'), after_b.trim_start_matches('.'));
+    }
+    let more = |text: &str| !text.trim_start_matches(['.', '0']).is_empty();
+    Some(operator.holds(more(left).cmp(&more(right))))
+}
+
+/// The number that a text starts with, and what follows; the biggest 64-bit number counts as too big.
+fn leading_number(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    let number = digits.parse().ok().filter(|number| *number != u64::MAX)?;
+    Some((number, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(cuda: HostValue, driver: HostValue, brand: HostValue) -> RequirementHost {
+        RequirementHost { cuda, driver, arch: HostValue::Unknown, brand }
+    }
+
+    #[test]
+    fn what_we_do_not_know_matters_only_where_it_changes_the_outcome() {
+        let known = |text: &str| HostValue::Known(text.to_owned());
+        let requirement = "cuda>=12.4 brand=tesla,driver>=535,driver<536";
+        for (host, expected) in [
+            (host(known("12.8"), HostValue::Unknown, HostValue::Unknown), "holds"),
+            (host(known("12.2"), known("545.1"), HostValue::Unknown), "refused"),
+            (host(known("12.2"), known("535.1"), HostValue::Unknown), "needs brand"),
+            (host(HostValue::Unknown, known("535.1"), known("Tesla")), "holds"),
+            (host(HostValue::Unknown, known("535.1"), known("GeForce")), "needs cuda"),
+            (host(known("12.2"), known("535.1"), HostValue::NotVisible), "holds"),
+        ] {
+            let found = match evaluate_c(requirement, &host) {
+                Verdict::Holds => "holds".to_owned(),
+                Verdict::Unsatisfied { .. } => "refused".to_owned(),
+                Verdict::Malformed { message } => message,
+                Verdict::Undetermined { needs } => {
+                    format!("needs {}", needs.iter().map(|need| need.as_str()).collect::<Vec<_>>().join(","))
+                }
+            };
+            assert_eq!(found, expected, "{host:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_beyond_64_bits_is_malformed() {
+        let host = host(HostValue::visible(Some("12.4")), HostValue::NotVisible, HostValue::NotVisible);
+        assert!(matches!(evaluate_c("cuda>=99999999999999999999", &host), Verdict::Malformed { .. }));
+    }
+}

@@ -1,0 +1,263 @@
+//! Reads a fleet file; reports all its errors at once.
+
+use std::collections::BTreeSet;
+
+use toml::de::DeTable;
+use toml::de::DeValue;
+
+use crate::fleet::Declared;
+use crate::fleet::DeviceListStrategy;
+use crate::fleet::Fleet;
+use crate::fleet::Launch;
+use crate::fleet::Mode;
+use crate::fleet::Pool;
+use crate::fleet::values::driver;
+use crate::fleet::values::image_glob;
+use crate::fleet::values::path_glob;
+use crate::source::SourceId;
+use crate::source::SourceText;
+use crate::source::Span;
+use crate::toml_reader::Problems;
+use crate::toml_reader::Reader;
+use crate::toml_reader::Value;
+use crate::toml_reader::entries;
+use crate::toml_reader::span_of;
+
+/// All errors of a fleet file.
+pub type FleetErrors = Box<Problems>;
+
+/// Whether the table of GPUs has a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GpuName {
+    /// It has.
+    Known,
+    /// It has not.
+    Unknown {
+        /// Names that may have been meant, best first.
+        suggestions: Vec<String>,
+    },
+}
+
+const KEYS: &[&str] = &[
+    "name", "gpu", "driver", "platform", "launch", "toolkit", "libnvidia_container", "engine", "mode",
+    "device_list_strategy", "env", "nodes", "compute_capability", "brand", "driver_cuda", "wsl", "dockerfiles",
+    "images", "host",
+];
+
+const PLATFORMS: &[&str] = &["linux/amd64", "linux/arm64", "linux/arm64/v8", "linux/ppc64le"];
+
+const EXAMPLE: &str = "add one:\n[[pool]]\nname = \"a100\"\ngpu = \"NVIDIA A100-SXM4-40GB\"\ndriver = \"550.163.01\"";
+
+const DRIVER_HELP: &str = "a version (\"535.161.08\"), a branch (\"535\") or a range (\">=535.161,<536\")";
+
+/// Reads a fleet from TOML.
+///
+/// `gpu_exists` looks a name up in the table of GPUs; an unknown one is fine where the pool or the GPU itself declares
+/// `compute_capability`.
+pub fn read(
+    source: SourceId,
+    text: &SourceText,
+    gpu_exists: &dyn Fn(&str) -> GpuName,
+) -> Result<Fleet, FleetErrors> {
+    let mut reader = Reader::default();
+    let mut pools = Vec::new();
+    let table = reader.parse(text);
+    if reader.is_clean() {
+        let mut seen = false;
+        for (key, span, value) in entries(table.get_ref()) {
+            if key == "pool" {
+                seen = true;
+                pools = read_pools(&mut reader, value, gpu_exists);
+            } else {
+                reader.unknown_key(key, span, &["pool"]);
+            }
+        }
+        if !seen {
+            reader.report(Span::new(0, 0), "the fleet has no pool", Some(EXAMPLE.to_owned()));
+        }
+    }
+    let fleet = Fleet { source, name: text.name().to_owned(), built_in: false, pools };
+    reader.finish("fleet file", text, fleet)
+}
+
+fn read_pools(reader: &mut Reader, value: &Value<'_>, gpu_exists: &dyn Fn(&str) -> GpuName) -> Vec<Pool> {
+    let Some(list) = value.get_ref().as_array() else {
+        let help = value.get_ref().is_table().then(|| "write `[[pool]]`, with two brackets".to_owned());
+        reader.report(span_of(value), "`pool` is not a list of tables", help);
+        return Vec::new();
+    };
+    if list.is_empty() {
+        reader.report(span_of(value), "the fleet has no pool", Some(EXAMPLE.to_owned()));
+    }
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    let mut pools = Vec::new();
+    for value in list {
+        let Some(table) = reader.table("pool", value) else { continue };
+        let Some(pool) = read_pool(reader, span_of(value), table) else { continue };
+        if !names.insert(pool.name.value.clone()) {
+            reader.report(
+                pool.name.span,
+                format!("a second pool named `{}`", pool.name.value),
+                Some("give every pool a name of its own".to_owned()),
+            );
+        }
+        check_gpus(reader, &pool, table.contains_key("compute_capability"), gpu_exists);
+        pools.push(pool);
+    }
+    pools
+}
+
+fn check_gpus(reader: &mut Reader, pool: &Pool, overridden: bool, gpu_exists: &dyn Fn(&str) -> GpuName) {
+    for gpu in &pool.gpu {
+        if overridden || gpu.value.compute_capability.is_some() {
+            continue;
+        }
+        if let GpuName::Unknown { suggestions } = gpu_exists(&gpu.value.name) {
+            let quoted: Vec<String> = suggestions.iter().map(|name| format!("`{name}`")).collect();
+            let own = "for a GPU of your own add `compute_capability = \"X.Y\"`";
+            let help = if quoted.is_empty() {
+                own.to_owned()
+            } else {
+                format!("did you mean {}? {own}", quoted.join(" or "))
+            };
+            reader.report(gpu.span, format!("unknown GPU `{}`", gpu.value.name), Some(help));
+        }
+    }
+}
+
+fn empty_pool(name: Declared<String>) -> Pool {
+    Pool {
+        name,
+        gpu: Vec::new(),
+        driver: Vec::new(),
+        platform: None,
+        launch: None,
+        toolkit: None,
+        libnvidia_container: None,
+        engine: None,
+        mode: None,
+        device_list_strategy: None,
+        env: Vec::new(),
+        nodes: None,
+        compute_capability: None,
+        brand: None,
+        driver_cuda: None,
+        wsl: None,
+        dockerfiles: Vec::new(),
+        images: Vec::new(),
+        host: Vec::new(),
+    }
+}
+
+/// The pool; nothing where it has no name.
+fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Pool> {
+    let mut pool = empty_pool(Declared { value: String::new(), span });
+    let mut named = false;
+    for (key, key_span, value) in entries(table) {
+        let declared = span_of(value);
+        match key {
+            "name" => {
+                named = true;
+                if let Some(name) = reader.declared(key, value) {
+                    if name.value.trim().is_empty() {
+                        reader.report(declared, "an empty name", None);
+                    }
+                    pool.name = name;
+                }
+            }
+            "gpu" => pool.gpu = Reader::one_or_more(value).into_iter().filter_map(|gpu| reader.gpu(gpu)).collect(),
+            "driver" => {
+                let found = Reader::one_or_more(value).into_iter();
+                pool.driver = found.filter_map(|one| reader.parsed(key, one, driver, Some(DRIVER_HELP))).collect();
+            }
+            "platform" => {
+                pool.platform = reader.declared(key, value);
+                if let Some(platform) = pool.platform.as_ref().filter(|one| !PLATFORMS.contains(&one.value.as_str())) {
+                    reader.unknown_word(key, &platform.value, declared, PLATFORMS);
+                }
+            }
+            "launch" => pool.launch = reader.word(key, value, Launch::WORDS),
+            "mode" => pool.mode = reader.word(key, value, Mode::WORDS),
+            "device_list_strategy" => pool.device_list_strategy = reader.word(key, value, DeviceListStrategy::WORDS),
+            "toolkit" => pool.toolkit = reader.version(key, value),
+            "libnvidia_container" => pool.libnvidia_container = reader.version(key, value),
+            "driver_cuda" => pool.driver_cuda = reader.version(key, value),
+            "engine" => pool.engine = reader.parsed(key, value, engine, Some("such as \"docker 28.2\"")),
+            "env" => pool.env = read_env(reader, value),
+            "nodes" => {
+                pool.nodes = reader.number(key, value).map(|nodes| Declared { value: nodes, span: declared });
+            }
+            "compute_capability" => pool.compute_capability = reader.capability(value),
+            "brand" => pool.brand = reader.brand(value),
+            "wsl" => pool.wsl = reader.boolean(key, value).map(|wsl| Declared { value: wsl, span: declared }),
+            "dockerfiles" => pool.dockerfiles = reader.globs(key, value, path_glob),
+            "images" => pool.images = reader.globs(key, value, image_glob),
+            "host" => {
+                if let Some(table) = reader.table(key, value) {
+                    read_host(reader, "", table, &mut pool.host);
+                }
+            }
+            _ => reader.unknown_key(key, key_span, KEYS),
+        }
+    }
+    if !named {
+        reader.report(span, "a pool without `name`", Some("add `name = \"...\"`".to_owned()));
+    }
+    named.then_some(pool)
+}
+
+fn engine(text: &str) -> Result<String, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let good = match words.as_slice() {
+        [_] => true,
+        [_, version] => version.starts_with(|first: char| first.is_ascii_digit()),
+        _ => false,
+    };
+    if good { Ok(words.join(" ")) } else { Err(format!("`{text}` is no engine: expected a name and a version")) }
+}
+
+fn read_env(reader: &mut Reader, value: &Value<'_>) -> Vec<(String, Declared<String>)> {
+    let Some(table) = reader.table("env", value) else { return Vec::new() };
+    entries(table)
+        .into_iter()
+        .filter_map(|(key, _, value)| reader.declared(key, value).map(|text| (key.to_owned(), text)))
+        .collect()
+}
+
+/// Options as text by dotted names.
+fn read_host(reader: &mut Reader, prefix: &str, table: &DeTable<'_>, options: &mut Vec<(String, Declared<String>)>) {
+    for (key, _, value) in entries(table) {
+        let name = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
+        let text = match value.get_ref() {
+            DeValue::Table(inner) => {
+                read_host(reader, &name, inner, options);
+                continue;
+            }
+            DeValue::Array(list) => {
+                let parts: Vec<String> = list.iter().filter_map(|one| reader.string(&name, one)).collect();
+                parts.join(",")
+            }
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => number.to_string(),
+            DeValue::Float(number) => number.to_string(),
+            DeValue::Boolean(boolean) => boolean.to_string(),
+            DeValue::Datetime(date) => date.to_string(),
+        };
+        options.push((name, Declared { value: text, span: span_of(value) }));
+    }
+}
+
+/// The text of the reference fleet that stands in where a user has none.
+pub fn built_in_text() -> SourceText {
+    SourceText::new("built-in", include_str!("../../rules/reference-fleet.toml"))
+}
+
+/// The reference fleet; `source` is where [`built_in_text`] was put.
+pub fn built_in(source: SourceId) -> Fleet {
+    let pools = read(source, &built_in_text(), &|_| GpuName::Known).map(|fleet| fleet.pools).unwrap_or_default();
+    Fleet { source, name: "built-in".to_owned(), built_in: true, pools }
+}
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

@@ -1,0 +1,163 @@
+//! Good fleets read back as written; bad ones say what and where.
+
+use super::*;
+use crate::cuda::DriverVersion;
+use crate::fleet::DriverSpec;
+
+const FULL: &str = r#"
+[[pool]]
+name = "train-a100"
+gpu = ["NVIDIA A100-PCIE-40GB", { name = "Own", count = 4, compute_capability = "9.0", brand = "Tesla", mig = "1g.5gb" }]
+driver = ["460.32.03", "535", ">=535.161,<536"]
+platform = "linux/amd64"
+launch = "docker-gpus"
+toolkit = "1.14.3"
+libnvidia_container = "1.14.3"
+engine = "docker 28.2"
+mode = "legacy"
+device_list_strategy = "envvar"
+env = { NVIDIA_DISABLE_REQUIRE = "1" }
+nodes = 32
+compute_capability = "8.0"
+brand = "tesla"
+driver_cuda = "11.2"
+wsl = false
+dockerfiles = ["train/**"]
+images = ["registry.example.com/train/*"]
+[pool.host]
+disable-require = false
+nvidia-container-cli.environment = ["A=1", "B=2"]
+"#;
+
+fn lookup(name: &str) -> GpuName {
+    if name.starts_with("NVIDIA") {
+        GpuName::Known
+    } else {
+        GpuName::Unknown { suggestions: vec!["NVIDIA T4".to_owned()] }
+    }
+}
+
+fn fleet(text: &str) -> Result<Fleet, FleetErrors> {
+    read(SourceId(7), &SourceText::new("fleet.toml", text), &lookup)
+}
+
+#[test]
+fn every_key_reads_back_with_its_place() {
+    let fleet = fleet(FULL).expect("good fleet");
+    let pool = &fleet.pools[0];
+    let version = |text: &str| text.parse::<DriverVersion>().expect("version");
+    assert_eq!((fleet.source, fleet.built_in, fleet.name.as_str()), (SourceId(7), false, "fleet.toml"));
+    assert_eq!(&FULL[pool.name.span.start..pool.name.span.end], "\"train-a100\"");
+    assert_eq!(pool.gpu.len(), 2);
+    assert_eq!(pool.gpu[1].value.brand.as_deref(), Some("tesla"));
+    assert!(pool.gpu[1].value.mig && pool.gpu[1].value.count == Some(4));
+    let drivers: Vec<_> = pool.driver.iter().map(|driver| driver.value.clone()).collect();
+    let range = DriverSpec::Range { from: Some(version("535.161")), before: Some(version("536")) };
+    assert_eq!(drivers, [DriverSpec::Exact(version("460.32.03")), DriverSpec::Branch(535), range]);
+    assert_eq!(pool.launch.as_ref().map(|launch| launch.value), Some(Launch::DockerGpus));
+    assert_eq!(pool.mode.as_ref().map(|mode| mode.value), Some(Mode::Legacy));
+    assert_eq!(pool.nodes.as_ref().map(|nodes| nodes.value), Some(32));
+    assert_eq!(pool.env[0].1.value, "1");
+    let host: Vec<_> = pool.host.iter().map(|(name, value)| (name.as_str(), value.value.as_str())).collect();
+    assert_eq!(host, [("disable-require", "false"), ("nvidia-container-cli.environment", "A=1,B=2")]);
+    assert!(pool.runs_dockerfile("train/a/Dockerfile") && !pool.runs_dockerfile("serve/Dockerfile"));
+    assert!(pool.runs_image("registry.example.com/train/a:1") && !pool.runs_image("ubuntu"));
+}
+
+#[test]
+fn a_name_is_enough() {
+    let fleet = fleet("[[pool]]\nname = \"a\"").expect("good fleet");
+    assert!(fleet.pools[0].runs_dockerfile("x") && fleet.pools[0].gpu.is_empty());
+}
+
+#[test]
+fn the_reference_fleet_reads() {
+    let fleet = built_in(SourceId(0));
+    let names: Vec<_> = fleet.pools.iter().map(|pool| pool.name.value.as_str()).collect();
+    assert_eq!(names, ["t4", "a10g", "l4", "a100", "h100", "b200", "workstation"]);
+    assert!(fleet.built_in);
+}
+
+#[test]
+fn bad_files_say_what_and_where() {
+    for (text, expected) in [
+        ("", "1:1 the fleet has no pool"),
+        ("pool = []", "1:8 the fleet has no pool"),
+        ("[pool]\nname = \"a\"", "1:1 `pool` is not a list of tables | write `[[pool]]`, with two brackets"),
+        ("[[pool]]\nnodes = 1", "1:1 a pool without `name` | add `name = \"...\"`"),
+        ("[[pool]]\nname = 1", "2:8 `name` is an integer, expected a string | put it in quotes: \"1\""),
+        ("[[pools]]\nname = \"a\"", "1:1 the fleet has no pool; 1:3 unknown key `pools` | did you mean `pool`?"),
+        ("[[pool]]\nname = \"a\"\ndrivr = \"535\"", "3:1 unknown key `drivr` | did you mean `driver`?"),
+        (
+            "[[pool]]\nname = \"a\"\n[[pool]]\nname = \"a\"",
+            "4:8 a second pool named `a` | give every pool a name of its own",
+        ),
+        ("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"", "3:10 unknown launch `kubernets` | did you mean `kubernetes`?"),
+        (
+            "[[pool]]\nname = \"a\"\nmode = \"zzz\"",
+            "3:8 unknown mode `zzz` | one of legacy, jit-cdi, cdi, csv, none",
+        ),
+        (
+            "[[pool]]\nname = \"a\"\ngpu = \"T4\"",
+            "3:7 unknown GPU `T4` | did you mean `NVIDIA T4`? for a GPU of your own add `compute_capability = \"X.Y\"`",
+        ),
+        ("[[pool]]\nname = \"a\"\ndriver = 535", "3:10 `driver` is an integer, expected a string | put it in quotes: \"535\""),
+        (
+            "[[pool]]\nname = \"a\"\ndriver = \">=536,<535\"",
+            "3:10 `>=536,<535` contains no driver | a version (\"535.161.08\"), a branch (\"535\") or a range (\">=535.161,<536\")",
+        ),
+        (
+            "[[pool]]\nname = \"a\"\ntoolkit = \"v1.2\"",
+            "3:11 `v1.2` is no version | numbers with dots, such as 1.17.8",
+        ),
+        (
+            "[[pool]]\nname = \"a\"\ncompute_capability = 8.0",
+            "3:22 `compute_capability` is a float, expected a string | put it in quotes: \"8.0\"",
+        ),
+        ("[[pool]]\nname = \"a\"\nplatform = \"linux/amd46\"", "3:12 unknown platform `linux/amd46` | did you mean `linux/amd64`?"),
+        ("[[pool]]\nname = \"a\"\nbrand = \"gforce\"", "3:9 unknown brand `gforce` | did you mean `geforce`?"),
+        ("[[pool]]\nname = \"a\"\nnodes = -1", "3:9 `nodes` is an integer, expected a whole number from 0"),
+        ("[[pool]]\nname = \"a\"\nwsl = 1", "3:7 `wsl` is an integer, expected true or false"),
+        (
+            "[[pool]]\nname = \"a\"\nimages = [\"ok\", \"a[\"]",
+            "3:17 `a[` is no pattern: unclosed character class; missing ']'",
+        ),
+        (
+            "[[pool]]\nname = \"a\"\nlunch = 1\ntoolkit = \"x\"",
+            "3:1 unknown key `lunch` | did you mean `launch`?; 4:11 `x` is no version | numbers with dots, such as 1.17.8",
+        ),
+    ] {
+        let source = SourceText::new("fleet.toml", text);
+        let errors = read(SourceId(0), &source, &lookup).expect_err(text);
+        let found: Vec<String> = errors
+            .all()
+            .iter()
+            .map(|problem| {
+                let help = problem.help.as_deref().filter(|help| *help != EXAMPLE);
+                let help = help.map(|help| format!(" | {help}")).unwrap_or_default();
+                format!("{} {}{help}", source.position(problem.span.start), problem.message)
+            })
+            .collect();
+        assert_eq!(found.join("; "), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_syntax_error_is_one_error_and_nothing_panics() {
+    let errors = fleet("[[pool]\nname").expect_err("syntax");
+    assert_eq!(errors.all().len(), 1);
+    for end in 0..FULL.len() {
+        let _ = fleet(&FULL[..end]);
+    }
+}
+
+#[test]
+fn errors_show_in_the_file() {
+    let errors = fleet("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"").expect_err("bad word");
+    let mut shown = String::new();
+    let theme = miette::GraphicalTheme::none();
+    miette::GraphicalReportHandler::new_themed(theme).render_report(&mut shown, errors.as_ref()).expect("renders");
+    assert!(shown.contains("1 error in the fleet file `fleet.toml`"), "{shown}");
+    assert!(shown.contains("[fleet.toml:3:10]") && shown.contains("unknown launch `kubernets`"), "{shown}");
+    assert!(shown.contains("did you mean `kubernetes`?"), "{shown}");
+}

@@ -1,0 +1,201 @@
+//! The single values of a pool: drivers, GPUs, globs, versions.
+
+use globset::Glob;
+use globset::GlobBuilder;
+use toml::de::DeValue;
+
+use crate::cuda::ComputeCapability;
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::fleet::Declared;
+use crate::fleet::DriverSpec;
+use crate::fleet::GpuSpec;
+use crate::fleet::Pool;
+use crate::toml_reader::Reader;
+use crate::toml_reader::Value;
+use crate::toml_reader::entries;
+use crate::toml_reader::span_of;
+
+/// Names of brands as NVML reports them, lower case.
+const BRANDS: &[&str] = &[
+    "quadro", "tesla", "nvs", "grid", "geforce", "titan", "vapps", "vpc", "vcs", "vws", "cloudgaming", "quadrortx",
+    "nvidiartx", "nvidia", "geforcertx", "titanrtx", "unknown",
+];
+
+const GPU_KEYS: &[&str] = &["name", "count", "compute_capability", "brand", "mig"];
+
+/// A driver: a version, a branch or a range; the text of the error where it is none.
+pub(crate) fn driver(text: &str) -> Result<DriverSpec, String> {
+    let text = text.trim();
+    if text.starts_with(['<', '>', '=']) {
+        return range(text);
+    }
+    if text.len() <= 9 && !text.contains('.') && let Ok(branch) = text.parse::<DriverVersion>() {
+        return Ok(DriverSpec::Branch(branch.branch()));
+    }
+    text.parse().map(DriverSpec::Exact).map_err(|error| error.to_string())
+}
+
+fn range(text: &str) -> Result<DriverSpec, String> {
+    let (mut from, mut before) = (None, None);
+    for bound in text.split(',').map(str::trim) {
+        let (side, version) = if let Some(version) = bound.strip_prefix(">=") {
+            (&mut from, version)
+        } else if let Some(version) = bound.strip_prefix('<').filter(|version| !version.starts_with('=')) {
+            (&mut before, version)
+        } else {
+            return Err(format!("`{bound}` is no bound of a driver range"));
+        };
+        let version: DriverVersion = version.trim().parse().map_err(|error: crate::cuda::BadVersion| error.to_string())?;
+        if side.replace(version).is_some() {
+            return Err(format!("`{text}` has two bounds on the same side"));
+        }
+    }
+    if let (Some(from), Some(before)) = (from, before)
+        && from >= before
+    {
+        return Err(format!("`{text}` contains no driver"));
+    }
+    Ok(DriverSpec::Range { from, before })
+}
+
+/// A path pattern, in which `*` stops at a slash.
+pub(crate) fn path_glob(text: &str) -> Result<Glob, globset::Error> {
+    GlobBuilder::new(text).literal_separator(true).build()
+}
+
+/// An image pattern, in which `*` matches slashes, tags and digests too.
+pub(crate) fn image_glob(text: &str) -> Result<Glob, globset::Error> {
+    GlobBuilder::new(text).literal_separator(false).build()
+}
+
+impl Pool {
+    /// Whether the images of a Dockerfile run here; `path` is relative to the fleet file, with slashes.
+    pub fn runs_dockerfile(&self, path: &str) -> bool {
+        let path = path.strip_prefix("./").unwrap_or(path);
+        matches(&self.dockerfiles, path, path_glob)
+    }
+
+    /// Whether an image runs here, by its reference as written.
+    pub fn runs_image(&self, reference: &str) -> bool {
+        matches(&self.images, reference, image_glob)
+    }
+}
+
+fn matches(globs: &[Declared<String>], text: &str, compile: fn(&str) -> Result<Glob, globset::Error>) -> bool {
+    globs.is_empty()
+        || globs.iter().filter_map(|glob| compile(&glob.value).ok()).any(|glob| glob.compile_matcher().is_match(text))
+}
+
+impl Reader {
+    /// A string with its place.
+    pub(crate) fn declared(&mut self, key: &str, value: &Value<'_>) -> Option<Declared<String>> {
+        self.string(key, value).map(|text| Declared { value: text, span: span_of(value) })
+    }
+
+    /// A string that a function turns into a value, or into the text of an error.
+    pub(crate) fn parsed<T>(
+        &mut self,
+        key: &str,
+        value: &Value<'_>,
+        parse: impl Fn(&str) -> Result<T, String>,
+        help: Option<&str>,
+    ) -> Option<Declared<T>> {
+        let text = self.string(key, value)?;
+        match parse(&text) {
+            Ok(parsed) => Some(Declared { value: parsed, span: span_of(value) }),
+            Err(message) => {
+                self.report(span_of(value), message, help.map(str::to_owned));
+                None
+            }
+        }
+    }
+
+    /// A version with dots.
+    pub(crate) fn version(&mut self, key: &str, value: &Value<'_>) -> Option<Declared<CudaVersion>> {
+        let parse = |text: &str| text.parse().map_err(|_| format!("`{text}` is no version"));
+        self.parsed(key, value, parse, Some("numbers with dots, such as 1.17.8"))
+    }
+
+    /// A compute capability.
+    pub(crate) fn capability(&mut self, value: &Value<'_>) -> Option<Declared<ComputeCapability>> {
+        let parse = |text: &str| text.parse().map_err(|error: crate::cuda::BadVersion| error.to_string());
+        self.parsed("compute_capability", value, parse, None)
+    }
+
+    /// A word of a closed set.
+    pub(crate) fn word<T: std::str::FromStr>(
+        &mut self,
+        key: &str,
+        value: &Value<'_>,
+        words: &[&str],
+    ) -> Option<Declared<T>> {
+        let text = self.string(key, value)?;
+        let parsed = text.parse().ok().map(|word| Declared { value: word, span: span_of(value) });
+        if parsed.is_none() {
+            self.unknown_word(key, &text, span_of(value), words);
+        }
+        parsed
+    }
+
+    /// A brand, in lower case.
+    pub(crate) fn brand(&mut self, value: &Value<'_>) -> Option<Declared<String>> {
+        let text = self.string("brand", value)?;
+        let brand = text.to_lowercase();
+        if BRANDS.contains(&brand.as_str()) {
+            return Some(Declared { value: brand, span: span_of(value) });
+        }
+        self.unknown_word("brand", &text, span_of(value), BRANDS);
+        None
+    }
+
+    /// Globs that compile.
+    pub(crate) fn globs(
+        &mut self,
+        key: &str,
+        value: &Value<'_>,
+        compile: fn(&str) -> Result<Glob, globset::Error>,
+    ) -> Vec<Declared<String>> {
+        let parse = |text: &str| {
+            compile(text).map_err(|error| format!("`{text}` is no pattern: {}", error.kind())).map(|_| text.to_owned())
+        };
+        Self::one_or_more(value).into_iter().filter_map(|glob| self.parsed(key, glob, parse, None)).collect()
+    }
+
+    /// A GPU: its name, or a table of its properties.
+    pub(crate) fn gpu(&mut self, value: &Value<'_>) -> Option<Declared<GpuSpec>> {
+        let named =
+            |name| GpuSpec { name, count: None, compute_capability: None, brand: None, mig: false };
+        let span = span_of(value);
+        let Some(table) = value.get_ref().as_table() else {
+            if value.get_ref().is_str() {
+                return self.string("gpu", value).map(|name| Declared { value: named(name), span });
+            }
+            self.wrong_type("gpu", value, "a string, a table or a list of them");
+            return None;
+        };
+        let mut gpu = named(String::new());
+        let mut name_span = None;
+        for (key, key_span, value) in entries(table) {
+            match key {
+                "name" => {
+                    name_span = Some(span_of(value));
+                    gpu.name = self.string(key, value).unwrap_or_default();
+                }
+                "count" => gpu.count = self.number(key, value),
+                "compute_capability" => gpu.compute_capability = self.capability(value).map(|found| found.value),
+                "brand" => gpu.brand = self.brand(value).map(|found| found.value),
+                "mig" => match value.get_ref() {
+                    DeValue::Boolean(mig) => gpu.mig = *mig,
+                    DeValue::String(_) => gpu.mig = true,
+                    _ => self.wrong_type(key, value, "true, false or a profile as a string"),
+                },
+                _ => self.unknown_key(key, key_span, GPU_KEYS),
+            }
+        }
+        if name_span.is_none() {
+            self.report(span, "a GPU without `name`", None);
+        }
+        name_span.map(|span| Declared { value: gpu, span })
+    }
+}

@@ -1,0 +1,212 @@
+//! A walk over TOML that keeps places and reports all errors of a file at once.
+
+use std::fmt;
+
+use miette::Diagnostic;
+use miette::LabeledSpan;
+use miette::NamedSource;
+use miette::SourceCode;
+use toml::Spanned;
+use toml::de::DeTable;
+use toml::de::DeValue;
+
+use crate::nearest::nearest;
+use crate::source::SourceText;
+use crate::source::Span;
+
+/// One error in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub span: Span,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+/// All errors of one file; shows each in the file's text.
+#[derive(Debug)]
+pub struct Problems {
+    what: &'static str,
+    source: NamedSource<String>,
+    all: Vec<Problem>,
+}
+
+impl Problems {
+    /// The errors in the order of the file; at least one.
+    pub fn all(&self) -> &[Problem] {
+        &self.all
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.all.len();
+        let errors = if count == 1 { "error" } else { "errors" };
+        write!(f, "{count} {errors} in the {} `{}`", self.what, self.source.name())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+impl Diagnostic for Problems {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        Some(Box::new(self.all.iter().map(|problem| {
+            LabeledSpan::new(Some(problem.message.clone()), problem.span.start, problem.span.len())
+        })))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let mut lines: Vec<&str> = self.all.iter().filter_map(|problem| problem.help.as_deref()).collect();
+        lines.dedup();
+        if lines.is_empty() { None } else { Some(Box::new(lines.join("\n"))) }
+    }
+}
+
+/// A value of the file.
+pub(crate) type Value<'i> = Spanned<DeValue<'i>>;
+
+/// A key with its value, in the order of the file.
+pub(crate) type Entry<'t, 'i> = (&'t str, Span, &'t Value<'i>);
+
+/// The span of a node.
+pub(crate) fn span_of<T>(node: &Spanned<T>) -> Span {
+    let range = node.span();
+    Span::new(range.start, range.end)
+}
+
+/// The entries of a table in the order of the file.
+pub(crate) fn entries<'t, 'i>(table: &'t DeTable<'i>) -> Vec<Entry<'t, 'i>> {
+    let mut entries: Vec<Entry<'t, 'i>> =
+        table.iter().map(|(key, value)| (key.get_ref().as_ref(), span_of(key), value)).collect();
+    entries.sort_by_key(|(_, span, value)| (*span, span_of(value)));
+    entries
+}
+
+/// `a string`, `an integer`, ... as a sentence needs it.
+pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// Collects the errors of one file.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    /// Parses the text; a syntax error is reported alone, since what follows it is guesswork.
+    pub(crate) fn parse<'i>(&mut self, text: &'i SourceText) -> Spanned<DeTable<'i>> {
+        let (table, errors) = DeTable::parse_recoverable(text.text());
+        if let Some(error) = errors.first() {
+            let range = error.span().unwrap_or(0..0);
+            self.report(Span::new(range.start, range.end), error.message(), None);
+        }
+        table
+    }
+
+    /// Whether nothing was reported so far.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// Adds an error.
+    pub(crate) fn report(&mut self, span: Span, message: impl Into<String>, help: Option<String>) {
+        self.problems.push(Problem { span, message: message.into(), help });
+    }
+
+    /// The value, or all errors where there are any.
+    pub(crate) fn finish<T>(mut self, what: &'static str, text: &SourceText, value: T) -> Result<T, Box<Problems>> {
+        if self.is_clean() {
+            return Ok(value);
+        }
+        self.problems.sort_by_key(|problem| problem.span);
+        let source = NamedSource::new(text.name(), text.text().to_owned());
+        Err(Box::new(Problems { what, source, all: self.problems }))
+    }
+
+    /// Reports a key that is none of `known`.
+    pub(crate) fn unknown_key(&mut self, key: &str, span: Span, known: &[&str]) {
+        let help = nearest(key, known.iter().copied())
+            .map_or_else(|| format!("known here: {}", known.join(", ")), |word| format!("did you mean `{word}`?"));
+        self.report(span, format!("unknown key `{key}`"), Some(help));
+    }
+
+    /// Reports a word that is none of `known`.
+    pub(crate) fn unknown_word(&mut self, what: &str, word: &str, span: Span, known: &[&str]) {
+        let help = nearest(word, known.iter().copied())
+            .map_or_else(|| format!("one of {}", known.join(", ")), |word| format!("did you mean `{word}`?"));
+        self.report(span, format!("unknown {what} `{word}`"), Some(help));
+    }
+
+    /// Reports a value of the wrong type.
+    pub(crate) fn wrong_type(&mut self, key: &str, value: &Value<'_>, expected: &str) {
+        let written = match value.get_ref() {
+            DeValue::Integer(number) => Some(number.to_string()),
+            DeValue::Float(number) => Some(number.to_string()),
+            DeValue::Boolean(boolean) => Some(boolean.to_string()),
+            _ => None,
+        };
+        let help = written
+            .filter(|_| expected.contains("string"))
+            .map(|written| format!("put it in quotes: \"{written}\""));
+        self.report(span_of(value), format!("`{key}` is {}, expected {expected}", kind(value.get_ref())), help);
+    }
+
+    /// A string.
+    pub(crate) fn string(&mut self, key: &str, value: &Value<'_>) -> Option<String> {
+        let text = value.get_ref().as_str().map(str::to_owned);
+        if text.is_none() {
+            self.wrong_type(key, value, "a string");
+        }
+        text
+    }
+
+    /// A boolean.
+    pub(crate) fn boolean(&mut self, key: &str, value: &Value<'_>) -> Option<bool> {
+        let boolean = value.get_ref().as_bool();
+        if boolean.is_none() {
+            self.wrong_type(key, value, "true or false");
+        }
+        boolean
+    }
+
+    /// A whole number that is not negative.
+    pub(crate) fn number(&mut self, key: &str, value: &Value<'_>) -> Option<u32> {
+        let number = value
+            .get_ref()
+            .as_integer()
+            .and_then(|integer| u32::from_str_radix(integer.as_str(), integer.radix()).ok());
+        if number.is_none() {
+            self.wrong_type(key, value, "a whole number from 0");
+        }
+        number
+    }
+
+    /// The elements of a list; a value that is no list counts as its only element.
+    pub(crate) fn one_or_more<'t, 'i>(value: &'t Value<'i>) -> Vec<&'t Value<'i>> {
+        value.get_ref().as_array().map_or_else(|| vec![value], |list| list.iter().collect())
+    }
+
+    /// A table.
+    pub(crate) fn table<'t, 'i>(&mut self, key: &str, value: &'t Value<'i>) -> Option<&'t DeTable<'i>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.wrong_type(key, value, "a table");
+        }
+        table
+    }
+}
