@@ -1,10 +1,48 @@
-//! imagelint says on which node pools a GPU container will not start, and why.
+//! imagelint says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
+//!
+//! # The map
+//!
+//! Data flows one way: inputs become observations, observations become facts, facts and hosts are
+//! replayed, fates become verdicts and findings, and those are printed. A module imports modules listed
+//! before it, never one after it (`tests/architecture.rs`).
+//!
+//! | floor | module | what it does | what it never does |
+//! |---|---|---|---|
+//! | cellar | [`nearest`], [`source`], [`cuda`], [`reference`], [`outcome`] | plain values | know a table or a file |
+//! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
+//! | first | [`toml_reader`], [`dockerfile`], [`shell`], [`install`], [`describe`], [`fleet`], [`oci`] | read what people and registries wrote | judge |
+//! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
+//! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
+//! | fourth | [`rules`], [`report`], [`judge`] | pages that tell, conditions that notice, the report as data and in print | decide a fate |
+//! | door | [`cli`] | flags, files, exit codes | hold logic worth a unit test |
+//!
+//! # Invariants
+//!
+//! - **One judge.** [`start::replay`] is a pure function of facts, host and knowledge. Rules narrate.
+//! - **No fact without evidence**, down to a place that somebody can edit.
+//! - **Absent is not unknown**, and unknown is never a pass.
+//! - **Reading never fails as a whole**: one broken input never hides the verdicts of the others.
+//! - **Offline**, but for `scan`.
+//! - **Output is sorted**; no clock and no environment below [`cli`].
 
+pub mod cli;
 pub mod cuda;
+pub mod describe;
+pub mod dockerfile;
+pub mod extract;
+pub mod fact;
 pub mod fleet;
+pub mod infer;
+pub mod install;
+pub mod judge;
 pub mod knowledge;
 pub mod nearest;
+pub mod oci;
 pub mod outcome;
+pub mod reference;
 pub mod report;
+pub mod rules;
+pub mod shell;
 pub mod source;
+pub mod start;
 pub mod toml_reader;

@@ -4,9 +4,9 @@ use jiff::civil::Date;
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::rows::{
-    ArchitectureRow, BranchRow, CompatRow, ContainerToolkitRow, CudaImageRow, ErrorRow, ForwardRow, FrameworkBuildRow,
-    FrameworkImageRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, ToolkitRow,
-    TorchBuildRow, TorchRow, WithdrawnRow,
+    ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, CodeFamilyRow, CompatRow, ContainerToolkitRow, CudaImageRow, DriverPackageRow, EngineRow, ErrorRow,
+    ForwardRow, FrameworkBuildRow, FrameworkImageRow, FrameworkRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, ToolkitRow,
+    TegraRow, TorchBuildRow, TorchRow, WithdrawnRow,
 };
 use crate::knowledge::{gpu_names, tables};
 
@@ -64,6 +64,20 @@ impl Knowledge {
         container_toolkits: ContainerToolkitRow = CONTAINER_TOOLKITS;
         /// Every error code.
         errors: ErrorRow = ERRORS;
+        /// What the images of a repository have in common.
+        base_families: BaseFamilyRow = BASE_FAMILIES;
+        /// Every distribution with GPU code.
+        frameworks: FrameworkRow = FRAMEWORKS;
+        /// Every package with driver libraries.
+        driver_packages: DriverPackageRow = DRIVER_PACKAGES;
+        /// Every engine that prefers CDI.
+        engines: EngineRow = ENGINES;
+        /// Every family of family-specific targets.
+        code_families: CodeFamilyRow = CODE_FAMILIES;
+        /// Every brand number.
+        brands: BrandNumberRow = BRANDS;
+        /// Every Tegra capability.
+        tegra_capabilities: TegraRow = TEGRA_CAPABILITIES;
         /// Every withdrawn tag.
         withdrawn_tags: WithdrawnRow = WITHDRAWN_TAGS;
     }
@@ -91,8 +105,8 @@ impl Knowledge {
     }
 
     /// The newest CUDA version that a known driver supports.
-    pub fn newest_cuda(self) -> Option<CudaVersion> {
-        self.branches().iter().map(|row| row.cuda).max()
+    pub fn newest_cuda(self) -> CudaVersion {
+        self.branches().iter().map(|row| row.cuda).max().unwrap_or_default()
     }
 
     /// The CUDA version that a driver supports, by its branch.
@@ -220,7 +234,58 @@ impl Knowledge {
     }
 
     /// When a source was last read.
-    pub fn newest_date(self) -> Option<Date> {
-        self.infos().iter().map(|info| info.checked).max()
+    pub fn newest_date(self) -> Date {
+        self.infos().iter().map(|info| info.checked).max().unwrap_or_default()
+    }
+
+    /// What the images of a repository have in common.
+    pub fn base_family(self, repository: &str) -> Option<&'static BaseFamilyRow> {
+        self.base_families().iter().find(|row| row.repository == repository)
+    }
+
+    /// Whether a repository holds CUDA base images.
+    pub fn is_cuda_repository(self, repository: &str) -> bool {
+        self.base_family(repository).is_some_and(|row| row.cuda_base)
+    }
+
+    /// A distribution with GPU code, by its normalised name.
+    pub fn framework(self, distribution: &str) -> Option<&'static FrameworkRow> {
+        self.frameworks().iter().find(|row| row.distribution == distribution)
+    }
+
+    /// A package with driver libraries: by its name, or by its beginning before a driver branch.
+    pub fn driver_package(self, name: &str) -> Option<&'static DriverPackageRow> {
+        self.driver_packages().iter().find(|row| match name.strip_prefix(row.name) {
+            Some("") => !row.prefix,
+            Some(rest) => row.prefix && rest.starts_with(|first: char| first.is_ascii_digit()),
+            None => false,
+        })
+    }
+
+    /// Whether an engine such as `docker 29.2` takes CDI for `--gpus` where the host has specifications.
+    pub fn engine_prefers_cdi(self, engine: &str) -> bool {
+        let Some((name, version)) = engine.split_once(' ') else { return false };
+        let Ok(version) = version.trim().parse::<CudaVersion>() else { return false };
+        self.engines().iter().any(|row| row.name == name && row.cdi_from <= version)
+    }
+
+    /// The capabilities that run a family-specific target.
+    pub fn family(self, named: ComputeCapability) -> &'static [ComputeCapability] {
+        self.code_families().iter().find(|row| row.capability == named).map_or(&[], |row| row.members)
+    }
+
+    /// The NVML number of a brand, given in lower case.
+    pub fn brand_number(self, brand: &str) -> Option<u32> {
+        self.brands().iter().find(|row| row.name.eq_ignore_ascii_case(brand)).map(|row| row.number)
+    }
+
+    /// Whether the notes of compat libraries admit a brand.
+    pub fn compat_brand(self, number: u32) -> bool {
+        self.brands().iter().any(|row| row.number == number && row.compat)
+    }
+
+    /// Whether a capability is a Tegra module's.
+    pub fn tegra_capability(self, capability: ComputeCapability) -> bool {
+        self.tegra_capabilities().iter().any(|row| row.capability == capability)
     }
 }

@@ -388,3 +388,92 @@ pub struct WithdrawnRow {
     /// What to use instead, where one minor has a living last patch.
     pub instead: Option<&'static str>,
 }
+
+/// What the images of a repository have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct BaseFamilyRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Repository, shortened: `nvcr.io/nvidia/pytorch`.
+    pub repository: &'static str,
+    /// Whether its tags are CUDA base images with a version first.
+    pub cuda_base: bool,
+    /// Whether a compat package lies under `/usr/local/cuda/compat`.
+    pub compat: Option<bool>,
+    /// Variables that every image of it sets.
+    pub env: &'static [(&'static str, &'static str)],
+}
+
+/// A distribution that brings GPU code of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameworkRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name of the distribution.
+    pub distribution: &'static str,
+    /// The component that it is.
+    pub component: &'static str,
+    /// Code that it prints where there is no code for the GPU.
+    pub no_code: u16,
+    /// Code that it prints where PTX cannot be compiled.
+    pub bad_ptx: u16,
+    /// Whether one version has builds for several CUDA versions.
+    pub variants: bool,
+}
+
+/// A package that puts driver libraries into an image.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverPackageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Name, or its beginning.
+    pub name: &'static str,
+    /// Whether `name` is only the beginning, followed by a driver branch.
+    pub prefix: bool,
+    /// Whether libcuda is among the libraries.
+    pub libcuda: bool,
+}
+
+/// An engine that starts GPUs through CDI by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `docker`.
+    pub name: &'static str,
+    /// First version that takes CDI specifications, where the host has them, for `--gpus`.
+    pub cdi_from: CudaVersion,
+}
+
+/// The members of a family-specific target.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeFamilyRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// The capability that the target names: 10.0 for `sm_100f`.
+    pub capability: ComputeCapability,
+    /// Capabilities that run it.
+    pub members: &'static [ComputeCapability],
+}
+
+/// The number of a brand in NVML and in the notes of compat libraries.
+#[derive(Clone, Copy, Debug)]
+pub struct BrandNumberRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Lower-case name.
+    pub name: &'static str,
+    /// Number.
+    pub number: u32,
+    /// Whether the notes of compat libraries admit it.
+    pub compat: bool,
+}
+
+/// A capability of Tegra modules: binary compatibility ends at it.
+#[derive(Clone, Copy, Debug)]
+pub struct TegraRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// The capability.
+    pub capability: ComputeCapability,
+}

@@ -12,9 +12,9 @@ pub(crate) const HEAD: &str = "// Generated from rules/knowledge by src/knowledg
     use jiff::civil::date;\n\n\
     use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};\n\
     use crate::knowledge::rows::{\n    \
-    ArchitectureRow, BranchRow, BrandRow, ByArch, CompatRow, CompatSelection, ContainerToolkitRow, CudaImageRow,\n    \
+    ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, BrandRow, ByArch, CodeFamilyRow, CompatRow, CompatSelection, ContainerToolkitRow, CudaImageRow,\n    \
     ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, GpuClass, GpuRow, How, MinorCompatRow, PlainImageRow,\n    \
-    RequireRow, RowInfo, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, WithdrawnRow,\n};\n";
+    DriverPackageRow, EngineRow, FrameworkRow, RequireRow, RowInfo, TegraRow, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, WithdrawnRow,\n};\n";
 
 /// The fields that every row may have beside its own.
 const PROVENANCE: &[&str] = &["source", "checked", "how"];
@@ -116,6 +116,7 @@ fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
         K::StrByArch => by_arch(value, quoted),
         K::BoolByArch => by_arch(value, flag),
         K::Brands => list(value, brand),
+        K::Pairs => pairs(value),
         K::Variant(name, variants) => variant(name, variants, text(needed()?)?),
         K::VariantOrFirst(name, variants) => {
             let written = value.map(text).transpose()?.or(variants.first().copied());
@@ -141,6 +142,16 @@ fn by_arch(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>
     let items: Vec<String> = items
         .iter()
         .map(|(arch, value)| Ok(format!("ByArch {{ arch: {arch:?}, value: {} }}", one(value)?)))
+        .collect::<Result<_, String>>()?;
+    Ok(format!("&[{}]", items.join(", ")))
+}
+
+fn pairs(value: Option<&Value>) -> Result<String, String> {
+    let Some(value) = value else { return Ok("&[]".to_owned()) };
+    let items = value.as_table().ok_or("a table of names and values is expected")?;
+    let items: Vec<String> = items
+        .iter()
+        .map(|(name, value)| Ok(format!("({name:?}, {})", quoted(value)?)))
         .collect::<Result<_, String>>()?;
     Ok(format!("&[{}]", items.join(", ")))
 }

@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     StrByArch,
     BoolByArch,
     Brands,
+    /// A table of names and values.
+    Pairs,
     /// A variant of the named Rust enum, one of those listed, in kebab case.
     Variant(&'static str, &'static [&'static str]),
     /// A [`Kind::Variant`] that may be left out and is the first one listed then.
@@ -126,5 +128,16 @@ tables! {
         auto_mode: Str, sample: Cuda, released: OptDay,
     }
     errors: ErrorRow by [code] { code: U16, name: Str, text: Str }
+    base_families: BaseFamilyRow by [repository] {
+        repository: Str, cuda_base: Flag, compat: OptBool, env: Pairs,
+    }
+    frameworks: FrameworkRow by [distribution] {
+        distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag,
+    }
+    driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool }
+    engines: EngineRow by [name] { name: Str, cdi_from: Cuda }
+    code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
+    brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool }
+    tegra_capabilities: TegraRow by [capability] { capability: Capability }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
 }
