@@ -1,6 +1,7 @@
 //! imagelint says on which node pools a GPU container will not start, and why.
 
 pub mod cuda;
+pub mod describe;
 pub mod fleet;
 pub mod knowledge;
 pub mod nearest;
