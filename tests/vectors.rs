@@ -42,6 +42,7 @@ impl Score {
         }
     }
 
+    #[expect(clippy::print_stdout, reason = "the score, shown with --nocapture")]
     fn finish(self, skipped: usize) {
         println!("{} checks, skipped {:?}", self.checks, self.skipped);
         assert!(self.mismatches.is_empty(), "{} mismatches:\n{}", self.mismatches.len(), self.mismatches.join("\n"));

@@ -54,7 +54,7 @@ impl Description {
         Value::Object(all)
     }
 
-    /// Reads a description from JSON; places are those of its TOML form, which nobody sees, so they are empty of meaning.
+    /// Reads a description from JSON; the places in it point into a text that nobody sees.
     pub fn from_json(value: Value) -> Result<Self, BadDescription> {
         let table: toml::Table =
             serde_json::from_value(value).map_err(|error| BadDescription::NotToml(error.to_string()))?;
