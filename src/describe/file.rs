@@ -1,0 +1,191 @@
+//! Reads a description; reports all its errors at once.
+
+use std::str::FromStr;
+
+use toml::de::DeTable;
+
+use crate::cuda::BadVersion;
+use crate::describe::Description;
+use crate::describe::ElfNote;
+use crate::describe::Family;
+use crate::describe::FileFacts;
+use crate::describe::GpuCode;
+use crate::describe::Named;
+use crate::describe::Spanned;
+use crate::source::SourceText;
+use crate::toml_reader::Problems;
+use crate::toml_reader::Reader;
+use crate::toml_reader::Value;
+use crate::toml_reader::entries;
+use crate::toml_reader::span_of;
+
+/// All errors of a description.
+pub type DescriptionErrors = Box<Problems>;
+
+const KEYS: &[&str] =
+    &["base", "as_of", "platform", "cuda_runtime", "complete", "env", "packages", "files", "gpu_code"];
+
+impl Description {
+    /// Reads a description from TOML.
+    pub fn read(text: &SourceText) -> Result<Self, DescriptionErrors> {
+        let mut reader = Reader::default();
+        let mut description = Self::default();
+        let table = reader.parse(text);
+        if reader.is_clean() {
+            for (key, key_span, value) in entries(table.get_ref()) {
+                match key {
+                    "base" => description.base = text_of(&mut reader, key, value),
+                    "as_of" => description.as_of = date(&mut reader, key, value),
+                    "platform" => description.platform = text_of(&mut reader, key, value),
+                    "cuda_runtime" => description.cuda_runtime = parsed(&mut reader, key, value),
+                    "complete" => description.complete = families(&mut reader, value),
+                    "env" => description.env = texts(&mut reader, key, value),
+                    "packages" => packages(&mut reader, value, &mut description),
+                    "files" => description.files = files(&mut reader, value),
+                    "gpu_code" => description.gpu_code = gpu_code(&mut reader, value),
+                    _ => reader.unknown_key(key, key_span, KEYS),
+                }
+            }
+        }
+        reader.finish("image description", text, description)
+    }
+}
+
+fn text_of(reader: &mut Reader, key: &str, value: &Value<'_>) -> Option<Spanned<String>> {
+    reader.string(key, value).map(|text| Spanned { value: text, span: span_of(value) })
+}
+
+fn parsed<T: FromStr<Err = BadVersion>>(reader: &mut Reader, key: &str, value: &Value<'_>) -> Option<Spanned<T>> {
+    match reader.string(key, value)?.parse() {
+        Ok(parsed) => Some(Spanned { value: parsed, span: span_of(value) }),
+        Err(error) => {
+            reader.report(span_of(value), error.to_string(), None);
+            None
+        }
+    }
+}
+
+fn date(reader: &mut Reader, key: &str, value: &Value<'_>) -> Option<Spanned<jiff::civil::Date>> {
+    let text = value.get_ref().as_datetime().map(ToString::to_string).or_else(|| value.get_ref().as_str().map(str::to_owned));
+    let Some(text) = text else {
+        reader.wrong_type(key, value, "a date");
+        return None;
+    };
+    let date = text.parse().ok().filter(|_| text.len() == "2021-06-29".len());
+    if date.is_none() {
+        reader.report(span_of(value), format!("`{text}` is no date"), Some("such as 2021-06-29".to_owned()));
+    }
+    date.map(|date| Spanned { value: date, span: span_of(value) })
+}
+
+/// The elements of a list; nothing and an error where it is none.
+fn list<'t, 'i>(reader: &mut Reader, key: &str, value: &'t Value<'i>) -> Vec<&'t Value<'i>> {
+    if !value.get_ref().is_array() {
+        reader.wrong_type(key, value, "a list");
+        return Vec::new();
+    }
+    Reader::one_or_more(value)
+}
+
+fn families(reader: &mut Reader, value: &Value<'_>) -> Vec<Spanned<Family>> {
+    let mut found = Vec::new();
+    for one in list(reader, "complete", value) {
+        let Some(word) = reader.string("complete", one) else { continue };
+        match Family::ALL.iter().find(|family| family.as_str() == word) {
+            Some(family) => found.push(Spanned { value: *family, span: span_of(one) }),
+            None => reader.unknown_word("family", &word, span_of(one), Family::WORDS),
+        }
+    }
+    found
+}
+
+fn texts(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Named<Spanned<String>>> {
+    let Some(table) = reader.table(key, value) else { return Vec::new() };
+    let read = |(key, span, value): (&str, _, &Value<'_>)| {
+        text_of(reader, key, value).map(|text| (Spanned { value: key.to_owned(), span }, text))
+    };
+    entries(table).into_iter().filter_map(read).collect()
+}
+
+fn packages(reader: &mut Reader, value: &Value<'_>, description: &mut Description) {
+    let Some(table) = reader.table("packages", value) else { return };
+    for (key, key_span, value) in entries(table) {
+        match key {
+            "pip" => description.packages.pip = texts(reader, key, value),
+            "conda" => description.packages.conda = texts(reader, key, value),
+            "apt" => description.packages.apt = texts(reader, key, value),
+            _ => reader.unknown_key(key, key_span, &["pip", "conda", "apt"]),
+        }
+    }
+}
+
+fn files(reader: &mut Reader, value: &Value<'_>) -> Vec<Named<FileFacts>> {
+    let mut found = Vec::new();
+    let Some(table) = reader.table("files", value) else { return found };
+    for (path, path_span, value) in entries(table) {
+        let Some(table) = reader.table(path, value) else { continue };
+        let mut facts = FileFacts::default();
+        for (key, key_span, value) in entries(table) {
+            match key {
+                "link" => facts.link = text_of(reader, key, value),
+                "text" => facts.text = text_of(reader, key, value),
+                "elf_note" => facts.elf_note = reader.table(key, value).map(|table| elf_note(reader, table)),
+                _ => reader.unknown_key(key, key_span, &["link", "text", "elf_note"]),
+            }
+        }
+        found.push((Spanned { value: path.to_owned(), span: path_span }, facts));
+    }
+    found
+}
+
+fn elf_note(reader: &mut Reader, table: &DeTable<'_>) -> ElfNote {
+    let mut note = ElfNote::default();
+    for (key, key_span, value) in entries(table) {
+        match key {
+            "cuda" => note.cuda = parsed(reader, key, value),
+            "driver" => note.driver = numbers(reader, key, value),
+            "device" => note.device = numbers(reader, key, value),
+            _ => reader.unknown_key(key, key_span, &["cuda", "driver", "device"]),
+        }
+    }
+    note
+}
+
+fn numbers(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Spanned<u32>> {
+    let mut found = Vec::new();
+    for one in list(reader, key, value) {
+        found.extend(reader.number(key, one).map(|number| Spanned { value: number, span: span_of(one) }));
+    }
+    found
+}
+
+fn gpu_code(reader: &mut Reader, value: &Value<'_>) -> Vec<GpuCode> {
+    let mut found = Vec::new();
+    for one in list(reader, "gpu_code", value) {
+        let Some(table) = reader.table("gpu_code", one) else { continue };
+        let mut code = GpuCode::default();
+        for (key, key_span, value) in entries(table) {
+            match key {
+                "file" => code.file = text_of(reader, key, value),
+                "component" => code.component = text_of(reader, key, value),
+                "sass" => code.sass = Some(targets(reader, key, value)),
+                "ptx" => code.ptx = Some(targets(reader, key, value)),
+                _ => reader.unknown_key(key, key_span, &["file", "component", "sass", "ptx"]),
+            }
+        }
+        found.push(code);
+    }
+    found
+}
+
+fn targets<T: FromStr<Err = BadVersion>>(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Spanned<T>> {
+    let mut found = Vec::new();
+    for one in list(reader, key, value) {
+        found.extend(parsed(reader, key, one));
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

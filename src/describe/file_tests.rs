@@ -1,0 +1,105 @@
+//! Descriptions read, write and read back; bad ones say what and where.
+
+use super::*;
+
+const FULL: &str = r#"base = "nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04"
+as_of = 2021-06-29
+platform = "linux/amd64"
+cuda_runtime = "11.2.2"
+complete = ["env", "packages", "files", "code"]
+
+[env]
+NVIDIA_VISIBLE_DEVICES = "all"
+"odd name" = "a\"\\\n\t\u0001\u007Fé"
+
+[packages.pip]
+torch = "1.9.0+cu102"
+
+[packages.apt]
+"libstdc++6" = "10"
+
+[files]
+"/usr/local/cuda-12.9/compat/libcuda.so.575.57.08" = { elf_note = { cuda = "12.9", driver = [535, 575], device = [1, 2] } }
+"/usr/local/cuda" = { link = "cuda-12.9" }
+"/etc/ld.so.conf.d/cuda-compat.conf" = { text = "/usr/local/cuda/compat" }
+"/bare" = {}
+
+[[gpu_code]]
+file = "torch/lib/libtorch_cuda.so"
+component = "torch"
+sass = ["sm_37", "sm_50"]
+ptx = []
+
+[[gpu_code]]
+ptx = ["compute_90a"]
+"#;
+
+fn read(text: &str) -> Result<Description, DescriptionErrors> {
+    Description::read(&SourceText::new("a.image.toml", text))
+}
+
+#[test]
+fn reads_and_writes_back_to_the_letter() {
+    let description = read(FULL).expect("good description");
+    assert_eq!(description.to_toml(), FULL);
+    let base = description.base.expect("base");
+    assert_eq!(&FULL[base.span.start..base.span.end], format!("\"{}\"", base.value));
+    assert_eq!(description.gpu_code[0].ptx, Some(Vec::new()));
+    assert_eq!(description.gpu_code[1].sass, None);
+}
+
+#[test]
+fn json_loses_nothing() {
+    let description = read(FULL).expect("good description");
+    let json = description.to_json();
+    let again = Description::from_json(json.clone()).expect("good json");
+    assert_eq!(again.to_json(), json);
+    assert_eq!(again.gpu_code, description.gpu_code);
+    assert_eq!(again.files.len(), 4);
+    assert!(Description::from_json(serde_json::json!({ "base": null })).is_err());
+    let error = Description::from_json(serde_json::json!({ "bas": "x" })).expect_err("unknown key");
+    assert_eq!(error.to_string(), "unknown key `bas`");
+}
+
+#[test]
+fn nothing_is_needed() {
+    let description = read("").expect("empty description");
+    assert_eq!(description, Description::default());
+    assert_eq!(description.to_toml(), "");
+}
+
+#[test]
+fn bad_files_say_what_and_where() {
+    for (text, expected) in [
+        ("bse = 1", "1:1 unknown key `bse` | did you mean `base`?"),
+        ("as_of = 2021-06-29T10:00:00", "1:9 `2021-06-29T10:00:00` is no date | such as 2021-06-29"),
+        ("cuda_runtime = 11.2", "1:16 `cuda_runtime` is a float, expected a string | put it in quotes: \"11.2\""),
+        ("complete = [\"package\"]", "1:13 unknown family `package` | did you mean `packages`?"),
+        ("complete = true", "1:12 `complete` is a boolean, expected a list"),
+        ("[packages.pypi]\na = \"1\"", "1:11 unknown key `pypi` | known here: pip, conda, apt"),
+        ("[files]\n\"/a\" = { lnk = \"b\" }", "2:10 unknown key `lnk` | did you mean `link`?"),
+        (
+            "[[gpu_code]]\nsass = [\"sm_x\"]",
+            "2:9 `sm_x` is no code target: expected sm_XY or compute_XY, such as sm_90a",
+        ),
+    ] {
+        let source = SourceText::new("a.image.toml", text);
+        let errors = Description::read(&source).expect_err(text);
+        let found: Vec<String> = errors
+            .all()
+            .iter()
+            .map(|problem| {
+                let help = problem.help.as_ref().map(|help| format!(" | {help}")).unwrap_or_default();
+                format!("{} {}{help}", source.position(problem.span.start), problem.message)
+            })
+            .collect();
+        assert_eq!(found.join("; "), expected, "{text}");
+    }
+}
+
+#[test]
+fn no_input_panics() {
+    for end in (0..FULL.len()).filter(|end| FULL.is_char_boundary(*end)) {
+        let _ = read(&FULL[..end]);
+    }
+}

@@ -1,0 +1,106 @@
+//! Descriptions as JSON, with the keys of the TOML form.
+
+use serde_json::Value;
+use serde_json::json;
+use thiserror::Error;
+
+use crate::describe::Description;
+use crate::describe::FileFacts;
+use crate::describe::GpuCode;
+use crate::describe::Named;
+use crate::describe::Spanned;
+use crate::describe::write::code_words;
+use crate::source::SourceText;
+
+/// JSON that is no description.
+#[derive(Debug, Error)]
+pub enum BadDescription {
+    /// It has a null or a number beyond 64 bits, which TOML lacks.
+    #[error("not a description: {0}")]
+    NotToml(String),
+    /// Its keys or values are wrong.
+    #[error("{}", .0.all().iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; "))]
+    Errors(super::DescriptionErrors),
+}
+
+impl Description {
+    /// The description as JSON; order of keys aside, [`Self::from_json`] gives it back.
+    pub fn to_json(&self) -> Value {
+        let mut all = serde_json::Map::new();
+        let mut put = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                all.insert(key.to_owned(), value);
+            }
+        };
+        put("base", self.base.as_ref().map(|base| json!(base.value)));
+        put("as_of", self.as_of.as_ref().map(|date| json!(date.value.to_string())));
+        put("platform", self.platform.as_ref().map(|platform| json!(platform.value)));
+        put("cuda_runtime", self.cuda_runtime.as_ref().map(|version| json!(version.value.to_string())));
+        let complete: Vec<&str> = self.complete.iter().map(|family| family.value.as_str()).collect();
+        put("complete", (!complete.is_empty()).then(|| json!(complete)));
+        put("env", texts(&self.env));
+        let managers =
+            [("pip", &self.packages.pip), ("conda", &self.packages.conda), ("apt", &self.packages.apt)];
+        let packages: serde_json::Map<String, Value> = managers
+            .into_iter()
+            .filter_map(|(manager, packages)| texts(packages).map(|texts| (manager.to_owned(), texts)))
+            .collect();
+        put("packages", (!packages.is_empty()).then_some(Value::Object(packages)));
+        let files: serde_json::Map<String, Value> =
+            self.files.iter().map(|(path, facts)| (path.value.clone(), file(facts))).collect();
+        put("files", (!files.is_empty()).then_some(Value::Object(files)));
+        let codes: Vec<Value> = self.gpu_code.iter().map(code).collect();
+        put("gpu_code", (!codes.is_empty()).then(|| json!(codes)));
+        Value::Object(all)
+    }
+
+    /// Reads a description from JSON; the places in it point into a text that nobody sees.
+    pub fn from_json(value: Value) -> Result<Self, BadDescription> {
+        let table: toml::Table =
+            serde_json::from_value(value).map_err(|error| BadDescription::NotToml(error.to_string()))?;
+        let text = toml::to_string(&table).map_err(|error| BadDescription::NotToml(error.to_string()))?;
+        Self::read(&SourceText::new("description", text)).map_err(BadDescription::Errors)
+    }
+}
+
+fn texts(list: &[Named<Spanned<String>>]) -> Option<Value> {
+    let map: serde_json::Map<String, Value> =
+        list.iter().map(|(name, text)| (name.value.clone(), json!(text.value))).collect();
+    (!map.is_empty()).then_some(Value::Object(map))
+}
+
+fn file(facts: &FileFacts) -> Value {
+    let mut map = serde_json::Map::new();
+    if let Some(link) = &facts.link {
+        map.insert("link".to_owned(), json!(link.value));
+    }
+    if let Some(text) = &facts.text {
+        map.insert("text".to_owned(), json!(text.value));
+    }
+    if let Some(note) = &facts.elf_note {
+        let numbers = |list: &[Spanned<u32>]| list.iter().map(|number| number.value).collect::<Vec<_>>();
+        let mut inner = serde_json::Map::new();
+        if let Some(cuda) = &note.cuda {
+            inner.insert("cuda".to_owned(), json!(cuda.value.to_string()));
+        }
+        inner.insert("driver".to_owned(), json!(numbers(&note.driver)));
+        inner.insert("device".to_owned(), json!(numbers(&note.device)));
+        map.insert("elf_note".to_owned(), Value::Object(inner));
+    }
+    Value::Object(map)
+}
+
+fn code(code: &GpuCode) -> Value {
+    let mut map = serde_json::Map::new();
+    for (key, text) in [("file", &code.file), ("component", &code.component)] {
+        if let Some(text) = text {
+            map.insert(key.to_owned(), json!(text.value));
+        }
+    }
+    for (key, targets) in [("sass", &code.sass), ("ptx", &code.ptx)] {
+        if let Some(targets) = targets {
+            map.insert(key.to_owned(), json!(code_words(key, targets)));
+        }
+    }
+    Value::Object(map)
+}

@@ -1,0 +1,140 @@
+//! Image descriptions: what a person or a script says about an image that nobody can look into.
+
+mod file;
+mod json;
+mod write;
+
+use crate::cuda::CodeTarget;
+use crate::cuda::CudaVersion;
+use crate::source::Span;
+
+pub use self::file::DescriptionErrors;
+pub use self::json::BadDescription;
+
+/// A value and the place where it is written; an empty place where it comes from no text.
+#[derive(Clone, Debug)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// Where.
+    pub span: Span,
+}
+
+impl<T> Spanned<T> {
+    /// A value that comes from no text.
+    pub const fn nowhere(value: T) -> Self {
+        Self { value, span: Span::new(0, 0) }
+    }
+}
+
+/// Values are equal wherever they are written.
+impl<T: PartialEq> PartialEq for Spanned<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T: Eq> Eq for Spanned<T> {}
+
+/// A part of a description that may be said to list everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Environment variables.
+    Env,
+    /// Packages of all managers.
+    Packages,
+    /// Files.
+    Files,
+    /// GPU code.
+    Code,
+}
+
+impl Family {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Env, Self::Packages, Self::Files, Self::Code];
+
+    /// All their words, in the order of [`Self::ALL`].
+    pub const WORDS: &[&str] = &["env", "packages", "files", "code"];
+
+    /// The word of the file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Env => "env",
+            Self::Packages => "packages",
+            Self::Files => "files",
+            Self::Code => "code",
+        }
+    }
+}
+
+/// A name with its value.
+pub type Named<T> = (Spanned<String>, T);
+
+/// The packages of one manager.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Packages {
+    /// Python distributions by pip.
+    pub pip: Vec<Named<Spanned<String>>>,
+    /// conda packages.
+    pub conda: Vec<Named<Spanned<String>>>,
+    /// Debian packages.
+    pub apt: Vec<Named<Spanned<String>>>,
+}
+
+/// What the ELF note of a compat library admits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ElfNote {
+    /// CUDA version of the library.
+    pub cuda: Option<Spanned<CudaVersion>>,
+    /// Driver branches.
+    pub driver: Vec<Spanned<u32>>,
+    /// Device classes.
+    pub device: Vec<Spanned<u32>>,
+}
+
+/// What is known of one file; nothing beyond its being there where all is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileFacts {
+    /// Target of a symbolic link.
+    pub link: Option<Spanned<String>>,
+    /// Whole text.
+    pub text: Option<Spanned<String>>,
+    /// ELF note.
+    pub elf_note: Option<ElfNote>,
+}
+
+/// GPU code of one library.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GpuCode {
+    /// The library.
+    pub file: Option<Spanned<String>>,
+    /// The package it belongs to.
+    pub component: Option<Spanned<String>>,
+    /// Targets of machine code; none = not declared.
+    pub sass: Option<Vec<Spanned<CodeTarget>>>,
+    /// Targets of PTX; none = not declared.
+    pub ptx: Option<Vec<Spanned<CodeTarget>>>,
+}
+
+/// A description; what is missing is not declared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// Image it is built on.
+    pub base: Option<Spanned<String>>,
+    /// Day as of which it holds.
+    pub as_of: Option<Spanned<jiff::civil::Date>>,
+    /// `linux/amd64`.
+    pub platform: Option<Spanned<String>>,
+    /// CUDA runtime of the image.
+    pub cuda_runtime: Option<Spanned<CudaVersion>>,
+    /// Families of which everything is listed.
+    pub complete: Vec<Spanned<Family>>,
+    /// Environment variables.
+    pub env: Vec<Named<Spanned<String>>>,
+    /// Packages.
+    pub packages: Packages,
+    /// Files by path.
+    pub files: Vec<Named<FileFacts>>,
+    /// GPU code.
+    pub gpu_code: Vec<GpuCode>,
+}

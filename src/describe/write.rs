@@ -1,0 +1,122 @@
+//! Writes a description as TOML, in a fixed order.
+
+use std::fmt::Write;
+
+use crate::cuda::CodeTarget;
+use crate::describe::Description;
+use crate::describe::FileFacts;
+use crate::describe::GpuCode;
+use crate::describe::Named;
+use crate::describe::Spanned;
+
+/// Targets as the list `sass` or `ptx` writes them.
+pub(crate) fn code_words(list: &str, targets: &[Spanned<CodeTarget>]) -> Vec<String> {
+    let prefix = if list == "ptx" { "compute_" } else { "sm_" };
+    targets.iter().map(|target| format!("{prefix}{}", target.value.number())).collect()
+}
+
+impl Description {
+    /// The description as a TOML file that [`Self::read`] gives back.
+    pub fn to_toml(&self) -> String {
+        let mut out = String::new();
+        let version = self.cuda_runtime.as_ref().map(|version| version.value.to_string());
+        line(&mut out, "base", self.base.as_ref().map(|base| quoted(&base.value)));
+        line(&mut out, "as_of", self.as_of.as_ref().map(|date| date.value.to_string()));
+        line(&mut out, "platform", self.platform.as_ref().map(|platform| quoted(&platform.value)));
+        line(&mut out, "cuda_runtime", version.as_deref().map(quoted));
+        let complete = self.complete.iter().map(|family| quoted(family.value.as_str()));
+        line(&mut out, "complete", (!self.complete.is_empty()).then(|| listed(complete)));
+        section(&mut out, "env", &self.env);
+        section(&mut out, "packages.pip", &self.packages.pip);
+        section(&mut out, "packages.conda", &self.packages.conda);
+        section(&mut out, "packages.apt", &self.packages.apt);
+        if !self.files.is_empty() {
+            header(&mut out, "[files]");
+            for (path, facts) in &self.files {
+                line(&mut out, &quoted(&path.value), Some(file(facts)));
+            }
+        }
+        for code in &self.gpu_code {
+            header(&mut out, "[[gpu_code]]");
+            gpu_code(&mut out, code);
+        }
+        out
+    }
+}
+
+fn header(out: &mut String, header: &str) {
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(header);
+    out.push('\n');
+}
+
+fn line(out: &mut String, key: &str, value: Option<String>) {
+    if let Some(value) = value {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{key} = {value}");
+    }
+}
+
+fn section(out: &mut String, name: &str, list: &[Named<Spanned<String>>]) {
+    if list.is_empty() {
+        return;
+    }
+    header(out, &format!("[{name}]"));
+    for (key, text) in list {
+        line(out, &key_text(&key.value), Some(quoted(&text.value)));
+    }
+}
+
+fn key_text(key: &str) -> String {
+    let bare = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    if !key.is_empty() && key.bytes().all(bare) { key.to_owned() } else { quoted(key) }
+}
+
+fn listed(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            _ if character.is_ascii_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(character));
+            }
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn file(facts: &FileFacts) -> String {
+    let mut parts = Vec::new();
+    if let Some(link) = &facts.link {
+        parts.push(format!("link = {}", quoted(&link.value)));
+    }
+    if let Some(text) = &facts.text {
+        parts.push(format!("text = {}", quoted(&text.value)));
+    }
+    if let Some(note) = &facts.elf_note {
+        let numbers = |list: &[Spanned<u32>]| listed(list.iter().map(|number| number.value.to_string()));
+        let cuda = note.cuda.as_ref().map(|cuda| format!("cuda = {}, ", quoted(&cuda.value.to_string())));
+        let (driver, device) = (numbers(&note.driver), numbers(&note.device));
+        parts.push(format!("elf_note = {{ {}driver = {driver}, device = {device} }}", cuda.unwrap_or_default()));
+    }
+    if parts.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", parts.join(", ")) }
+}
+
+fn gpu_code(out: &mut String, code: &GpuCode) {
+    line(out, "file", code.file.as_ref().map(|file| quoted(&file.value)));
+    line(out, "component", code.component.as_ref().map(|component| quoted(&component.value)));
+    for (key, targets) in [("sass", &code.sass), ("ptx", &code.ptx)] {
+        let words = targets.as_ref().map(|targets| code_words(key, targets).into_iter().map(|word| quoted(&word)));
+        line(out, key, words.map(listed));
+    }
+}
