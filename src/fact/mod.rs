@@ -11,7 +11,7 @@ mod value;
 
 use std::fmt;
 
-pub use self::image::{Compat, CompatLibrary, Component, DriverLibrary, ElfNote, EnvFacts, GpuCode, ImageFacts, Role, Signature};
+pub use self::image::{Compat, CodeWording, CompatLibrary, Component, DriverLibrary, ElfNote, EnvFacts, GpuCode, ImageFacts, Role, Signature};
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, Observations, PackageSeen, PackageVersion};
 pub use self::value::Value;

@@ -66,7 +66,7 @@ impl PoolField {
 }
 
 /// The GPU of a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct HostGpu {
     /// As the pool writes it.
     pub name: String,

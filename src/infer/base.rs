@@ -197,17 +197,22 @@ fn requirements(
         row.require_history
             .iter()
             .filter_map(|id| knowledge.requirement(id))
-            .filter(|require| require.tag_versions.contains(&row.version) && require.of_arch(arch))
+            .filter(|require| require.tag_versions.contains(&row.version))
     };
-    match as_of {
-        Some(day) => {
-            let of_the_day: Vec<_> =
-                history().filter(|require| require.first_seen <= day && day <= require.last_seen).collect();
-            if of_the_day.is_empty() { newest.into_iter().collect() } else { of_the_day }
-        }
+    let candidates: Vec<_> = match as_of {
+        Some(day) => history().filter(|require| require.first_seen <= day && day <= require.last_seen).collect(),
         // A digest names one build, and the tag beside it does not say which.
         None if pinned => history().collect(),
-        None => newest.into_iter().collect(),
+        None => Vec::new(),
+    };
+    // The tables keep no architecture with a string. Stages of other architectures carried the bare
+    // version alone, beside those with alternatives.
+    let of_arch = |require: &&RequireRow| arch == "amd64" && require.value.contains(' ');
+    let with_alternatives: Vec<_> = candidates.iter().copied().filter(of_arch).collect();
+    match (with_alternatives.is_empty(), candidates.is_empty() || arch != "amd64") {
+        (false, _) => with_alternatives,
+        (true, false) => candidates,
+        (true, true) => newest.into_iter().collect(),
     }
 }
 
@@ -216,7 +221,7 @@ fn framework_build(row: &'static FrameworkImageRow, fact: FactId, name: String, 
     let mut build = BaseBuild::new(Family::Framework, Some(fact), Some(info), name);
     build.cuda = Some((row.cuda, info));
     build.torch = row.torch.map(|version| (version, info));
-    if let Some(family) = knowledge.framework_family(row.repository) {
+    if let Some(family) = knowledge.base_family(row.repository) {
         build.env_known = true;
         build.compat = family.compat.map(|bundled| (bundled, &family.info));
         for (variable, value) in family.env {

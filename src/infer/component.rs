@@ -143,10 +143,11 @@ fn shipped(
     let name = framework.component;
     let evidence = |row| Evidence::Derived { by: Derivation::Row, from: from.clone(), row: Some(row) };
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), evidence(row));
-    let cuda = build.cuda.map_or_else(
-        || unknown(facts, FactKey::ComponentCuda, Some(name), build.unseen("its CUDA runtime"), evidence(row)),
-        |(cuda, row)| facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(cuda), evidence(row)),
-    );
+    let (state, cuda_row) = match build.cuda {
+        Some((cuda, row)) => (State::Known(cuda), row),
+        None => (State::Unknown(build.unseen("its CUDA runtime")), row),
+    };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence(cuda_row));
     let code = match build.cuda {
         Some((cuda, _)) => torch_code(facts, name, version, &variant_of(cuda), arch, version_id, knowledge),
         None => no_code_row(facts, name, version, version_id),
@@ -179,7 +180,7 @@ fn installed(
     };
     let (version, local) = text.split_once('+').map_or((text.as_str(), None), |(version, local)| (version, Some(local)));
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read.clone());
-    if knowledge.torch(version).is_none() && !knowledge.has_variants(framework.component) {
+    if !framework.variants {
         return from_build_row(facts, framework, package, version, version_id, knowledge);
     }
     let chosen = local.map(str::to_owned).or_else(|| package.variant.clone());

@@ -137,11 +137,12 @@ pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let mut deciding = None;
     for branch in [kernel, user] {
         match replay.knowledge.branch_knows(branch, capability) {
-            (Some(true), row) => deciding = row,
-            (Some(false), row) => {
-                return record(StepResult::Stops(Wall::new(Outcome::GpuUnsupported, Codes::possible(&[100]))), row);
+            Some((true, row)) => deciding = Some(row),
+            Some((false, row)) => {
+                let wall = Wall::new(Outcome::GpuUnsupported, Codes::possible(&[100]));
+                return record(StepResult::Stops(wall), Some(row));
             }
-            (None, row) => return record(StepResult::Unknown, row),
+            None => return record(StepResult::Unknown, None),
         }
     }
     record(StepResult::Passes(Route::Native), deciding)

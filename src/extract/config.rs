@@ -1,0 +1,29 @@
+//! What the configuration of an image says, read from a registry or a layout.
+
+use crate::fact::Depth;
+use crate::fact::Evidence;
+use crate::fact::FactKey;
+use crate::fact::Observations;
+use crate::fact::Origin;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::oci::PulledImage;
+
+/// Reads one image's configuration.
+pub fn of_config(image: &PulledImage) -> Observations {
+    let mut seen = Observations::new(Depth::Config);
+    let origin = |field: String| Evidence::Leaf(vec![Origin::Config { digest: image.config_digest.clone(), field }]);
+    for (name, value) in &image.config.env {
+        let state = State::Known(Value::Text(value.clone()));
+        let fact = seen.facts.add(FactKey::Env, Some(name), state, origin(format!("config.Env[{name}]")));
+        seen.env.insert(name.clone(), (Ok(value.clone()), fact));
+    }
+    seen.complete.env = true;
+    let mut platforms: Vec<String> = image.platforms.iter().map(ToString::to_string).collect();
+    if platforms.is_empty() {
+        platforms.push(image.config.platform.to_string());
+    }
+    let fact = seen.facts.add(FactKey::Platforms, None, State::Known(Value::from(&platforms)), origin("architecture".to_owned()));
+    seen.platforms = Some((platforms, fact));
+    seen
+}

@@ -1,0 +1,244 @@
+//! Image descriptions into observations, and observations back into a description.
+
+use crate::describe::Description;
+use crate::describe::ElfNote as WrittenNote;
+use crate::describe::Family;
+use crate::describe::FileFacts;
+use crate::describe::GpuCode;
+use crate::describe::Named;
+use crate::describe::Spanned;
+use crate::fact::BaseSeen;
+use crate::fact::CodeSeen;
+use crate::fact::Depth;
+use crate::fact::ElfNote;
+use crate::fact::Evidence;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::FileKind;
+use crate::fact::FileSeen;
+use crate::fact::Manager;
+use crate::fact::Observations;
+use crate::fact::Origin;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::install::normalised;
+use crate::reference::ImageReference;
+use crate::source::SourceId;
+use crate::source::Span;
+
+/// Reads a description. `origin` makes the evidence of a place in it.
+pub fn of_description(description: &Description, source: Option<SourceId>, report: Option<&str>) -> Observations {
+    let mut reader = Reader { seen: Observations::new(Depth::Description), source, report: report.map(str::to_owned) };
+    reader.head(description);
+    reader.packages(description);
+    reader.files(description);
+    reader.code(description);
+    reader.seen
+}
+
+struct Reader {
+    seen: Observations,
+    source: Option<SourceId>,
+    report: Option<String>,
+}
+
+impl Reader {
+    fn fact(&mut self, key: FactKey, of: Option<&str>, state: State<Value>, span: Span) -> FactId {
+        let origin = match (self.source, &self.report) {
+            (Some(source), _) => Origin::File { source, span },
+            (None, report) => Origin::Report(report.clone().unwrap_or_default()),
+        };
+        self.seen.facts.add(key, of, state, Evidence::Leaf(vec![origin]))
+    }
+
+    fn text(&mut self, key: FactKey, of: Option<&str>, value: &str, span: Span) -> FactId {
+        self.fact(key, of, State::Known(Value::Text(value.to_owned())), span)
+    }
+
+    fn head(&mut self, description: &Description) {
+        if let Some(base) = &description.base {
+            self.seen.base = if base.value == "scratch" {
+                BaseSeen::Scratch(self.text(FactKey::Base, None, &base.value, base.span))
+            } else {
+                match ImageReference::parse(&base.value) {
+                    Ok(reference) => {
+                        BaseSeen::Image(reference, self.text(FactKey::Base, None, &base.value, base.span))
+                    }
+                    Err(error) => {
+                        let why = Why { reason: error.to_string(), supply: "correct `base`".to_owned() };
+                        let fact = self.fact(FactKey::Base, None, State::Unknown(why.clone()), base.span);
+                        BaseSeen::Unresolved(why, fact)
+                    }
+                }
+            };
+        }
+        self.seen.as_of = description.as_of.as_ref().map(|day| day.value);
+        if let Some(platform) = &description.platform {
+            let list = vec![platform.value.clone()];
+            let fact = self.fact(FactKey::Platforms, None, State::Known(Value::from(&list)), platform.span);
+            self.seen.platforms = Some((list, fact));
+        }
+        if let Some(cuda) = &description.cuda_runtime {
+            let fact = self.text(FactKey::CudaRuntime, None, &cuda.value.to_string(), cuda.span);
+            self.seen.cuda_runtime = Some((cuda.value, fact));
+        }
+        for family in &description.complete {
+            match family.value {
+                Family::Env => self.seen.complete.env = true,
+                Family::Packages => self.seen.complete.packages = true,
+                Family::Files => self.seen.complete.files = true,
+                Family::Code => self.seen.complete.code = true,
+            }
+        }
+        for (name, value) in &description.env {
+            let fact = self.text(FactKey::Env, Some(&name.value), &value.value, value.span);
+            self.seen.env.insert(name.value.clone(), (Ok(value.value.clone()), fact));
+        }
+    }
+
+    fn packages(&mut self, description: &Description) {
+        for (manager, list) in [
+            (Manager::Pip, &description.packages.pip),
+            (Manager::Conda, &description.packages.conda),
+            (Manager::Apt, &description.packages.apt),
+        ] {
+            for (name, version) in list {
+                let plain = if manager == Manager::Apt { name.value.clone() } else { normalised(&name.value) };
+                let fact = self.text(FactKey::Package, Some(&plain), &version.value, version.span);
+                let exact = version.value.starts_with(|first: char| first.is_ascii_digit());
+                let version = if exact {
+                    PackageVersion::Exact(version.value.clone())
+                } else {
+                    PackageVersion::Open(version.value.clone())
+                };
+                self.seen.packages.push(PackageSeen { manager, name: plain, version, variant: None, fact });
+            }
+        }
+    }
+
+    fn files(&mut self, description: &Description) {
+        for (path, facts) in &description.files {
+            let kind = match (&facts.link, &facts.text, &facts.elf_note) {
+                (Some(link), _, _) => FileKind::Link(link.value.clone()),
+                (None, Some(text), _) => FileKind::Text(text.value.clone()),
+                (None, None, Some(note)) => FileKind::Noted(ElfNote {
+                    cuda: note.cuda.as_ref().map(|cuda| cuda.value),
+                    driver: note.driver.iter().map(|branch| branch.value).collect(),
+                    device: note.device.iter().map(|brand| brand.value).collect(),
+                }),
+                (None, None, None) => FileKind::Present,
+            };
+            let fact = self.text(FactKey::File, Some(&path.value), file_text(&kind), path.span);
+            self.seen.files.insert(path.value.clone(), FileSeen { kind, fact });
+        }
+    }
+
+    fn code(&mut self, description: &Description) {
+        for entry in &description.gpu_code {
+            let file = entry.file.as_ref().map_or_else(|| "GPU code".to_owned(), |file| file.value.clone());
+            let places = entry.sass.iter().chain(&entry.ptx).flatten().map(|target| target.span);
+            let span = places.chain(entry.file.iter().map(|file| file.span)).reduce(Span::to).unwrap_or_default();
+            // A kind of code that is not said at all is not known to be absent.
+            let (Some(sass), ptx) = (&entry.sass, entry.ptx.as_deref().unwrap_or_default()) else { continue };
+            let targets = |list: &[Spanned<_>]| list.iter().map(|target| target.value).collect::<Vec<_>>();
+            let (sass, ptx) = (targets(sass), targets(ptx));
+            let printed: Vec<String> = sass
+                .iter()
+                .map(|target: &crate::cuda::CodeTarget| format!("sm_{}", target.number()))
+                .chain(ptx.iter().map(|target: &crate::cuda::CodeTarget| format!("compute_{}", target.number())))
+                .collect();
+            let fact = self.fact(FactKey::Code, Some(&file), State::Known(Value::List(printed)), span);
+            let component = entry.component.as_ref().map(|name| normalised(&name.value));
+            self.seen.code.push(CodeSeen { file, component, sass, ptx, fact });
+        }
+    }
+}
+
+fn file_text(kind: &FileKind) -> &str {
+    match kind {
+        FileKind::Present => "present",
+        FileKind::Noted(_) => "a library with a forward compatibility note",
+        FileKind::Link(target) | FileKind::Text(target) => target,
+    }
+}
+
+/// The description that says what was observed: what `describe` prints and reports carry.
+pub fn to_description(seen: &Observations) -> Description {
+    let text = |text: &str| Spanned::nowhere(text.to_owned());
+    let mut description = Description {
+        base: match &seen.base {
+            BaseSeen::Image(reference, _) => Some(text(&reference.to_string())),
+            BaseSeen::Scratch(_) => Some(text("scratch")),
+            BaseSeen::NotSaid | BaseSeen::Unresolved(..) => None,
+        },
+        as_of: seen.as_of.map(Spanned::nowhere),
+        platform: seen.platforms.as_ref().and_then(|(list, _)| list.first()).map(|platform| text(platform)),
+        cuda_runtime: seen.cuda_runtime.map(|(cuda, _)| Spanned::nowhere(cuda)),
+        ..Description::default()
+    };
+    for (whole, family) in [
+        (seen.complete.env, Family::Env),
+        (seen.complete.packages, Family::Packages),
+        (seen.complete.files, Family::Files),
+        (seen.complete.code, Family::Code),
+    ] {
+        if whole {
+            description.complete.push(Spanned::nowhere(family));
+        }
+    }
+    for (name, (value, _)) in &seen.env {
+        if let Ok(value) = value {
+            description.env.push((text(name), text(value)));
+        }
+    }
+    for package in &seen.packages {
+        let list = match package.manager {
+            Manager::Pip => &mut description.packages.pip,
+            Manager::Conda => &mut description.packages.conda,
+            Manager::Apt => &mut description.packages.apt,
+        };
+        let entry: Named<Spanned<String>> = (text(&package.name), text(&written_version(package)));
+        // A later install replaces an earlier one.
+        list.retain(|(name, _)| name.value != package.name);
+        list.push(entry);
+    }
+    for (path, file) in &seen.files {
+        let mut facts = FileFacts::default();
+        match &file.kind {
+            FileKind::Present => {}
+            FileKind::Link(target) => facts.link = Some(text(target)),
+            FileKind::Text(content) => facts.text = Some(text(content)),
+            FileKind::Noted(note) => {
+                facts.elf_note = Some(WrittenNote {
+                    cuda: note.cuda.map(Spanned::nowhere),
+                    driver: note.driver.iter().copied().map(Spanned::nowhere).collect(),
+                    device: note.device.iter().copied().map(Spanned::nowhere).collect(),
+                });
+            }
+        }
+        description.files.push((text(path), facts));
+    }
+    for code in &seen.code {
+        description.gpu_code.push(GpuCode {
+            file: Some(text(&code.file)),
+            component: code.component.as_deref().map(text),
+            sass: Some(code.sass.iter().copied().map(Spanned::nowhere).collect()),
+            ptx: Some(code.ptx.iter().copied().map(Spanned::nowhere).collect()),
+        });
+    }
+    description
+}
+
+/// The version with the variant that a command chose by its index, as a local version says it.
+fn written_version(package: &PackageSeen) -> String {
+    match (&package.version, &package.variant) {
+        (PackageVersion::Exact(version), Some(variant)) if !version.contains('+') => format!("{version}+{variant}"),
+        (PackageVersion::Exact(version), _) => version.clone(),
+        (PackageVersion::Open(range), _) if range.is_empty() => "*".to_owned(),
+        (PackageVersion::Open(range), _) => range.clone(),
+        (PackageVersion::Unresolved(_), _) => "*".to_owned(),
+    }
+}

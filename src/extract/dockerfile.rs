@@ -1,0 +1,190 @@
+//! What the shipped stage of a Dockerfile says.
+
+use crate::dockerfile::BaseKind;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateError;
+use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::Evaluated;
+use crate::dockerfile::Resolved;
+use crate::fact::BaseSeen;
+use crate::fact::Depth;
+use crate::fact::Evidence;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Manager;
+use crate::fact::Observations;
+use crate::fact::Origin;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::install;
+use crate::install::Install;
+use crate::install::VersionSpec;
+use crate::shell;
+use crate::source::SourceId;
+use crate::source::Span;
+
+/// What was seen of a Dockerfile, with what a report says beside the facts.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The observations.
+    pub seen: Observations,
+    /// Name of the stage that ships, where it has one.
+    pub stage: Option<String>,
+    /// What was left out.
+    pub notes: Vec<String>,
+}
+
+/// Reads one target for one platform.
+pub fn of_dockerfile(
+    source: SourceId,
+    dockerfile: &Dockerfile,
+    options: &EvaluateOptions,
+) -> Result<Target, EvaluateError> {
+    let evaluated = dockerfile.evaluate(options)?;
+    let mut reader = Reader { source, seen: Observations::new(Depth::Text), notes: Vec::new() };
+    reader.base(&evaluated);
+    reader.environment(&evaluated);
+    reader.installs(&evaluated);
+    let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
+    let stage = shipped.and_then(|stage| stage.name.clone());
+    Ok(Target { seen: reader.seen, stage, notes: reader.notes })
+}
+
+struct Reader {
+    source: SourceId,
+    seen: Observations,
+    notes: Vec<String>,
+}
+
+impl Reader {
+    fn leaf(&self, spans: impl IntoIterator<Item = Span>) -> Evidence {
+        let mut origins: Vec<Origin> = Vec::new();
+        for span in spans {
+            let origin = Origin::File { source: self.source, span };
+            if !origins.contains(&origin) {
+                origins.push(origin);
+            }
+        }
+        Evidence::Leaf(origins)
+    }
+
+    fn base(&mut self, evaluated: &Evaluated) {
+        let base = &evaluated.base;
+        let evidence = self.leaf(std::iter::once(base.span).chain(base.sources.iter().copied()));
+        let text = base.text.known().unwrap_or_default().to_owned();
+        let facts = &mut self.seen.facts;
+        self.seen.base = match &base.kind {
+            BaseKind::Scratch => BaseSeen::Scratch(facts.add(FactKey::Base, None, known("scratch"), evidence)),
+            BaseKind::Image(reference) => {
+                BaseSeen::Image(reference.clone(), facts.add(FactKey::Base, None, known(&text), evidence))
+            }
+            BaseKind::Invalid(reason) => {
+                let why = Why {
+                    reason: format!("`{text}` is no image reference: {reason}"),
+                    supply: "correct the FROM line".to_owned(),
+                };
+                BaseSeen::Unresolved(why.clone(), facts.add(FactKey::Base, None, State::Unknown(why), evidence))
+            }
+            BaseKind::Unresolved => {
+                let why = unresolved(&base.text);
+                BaseSeen::Unresolved(why.clone(), facts.add(FactKey::Base, None, State::Unknown(why), evidence))
+            }
+        };
+        if let Some((Resolved::Known { value, .. }, span)) = &evaluated.platform {
+            let evidence = self.leaf([*span]);
+            let list = vec![value.clone()];
+            let fact = self.seen.facts.add(FactKey::Platforms, None, State::Known(Value::from(&list)), evidence);
+            self.seen.platforms = Some((list, fact));
+        }
+    }
+
+    fn environment(&mut self, evaluated: &Evaluated) {
+        for set in &evaluated.env {
+            let evidence = self.leaf(std::iter::once(set.value_span).chain(set.origins.iter().copied()));
+            let (value, state) = match &set.value {
+                Resolved::Known { value, .. } => (Ok(value.clone()), known(value)),
+                unresolved_value @ Resolved::Unresolved { .. } => {
+                    let why = unresolved(unresolved_value);
+                    (Err(why.clone()), State::Unknown(why))
+                }
+            };
+            let fact = self.seen.facts.add(FactKey::Env, Some(&set.name), state, evidence);
+            self.seen.env.insert(set.name.clone(), (value, fact));
+        }
+    }
+
+    fn installs(&mut self, evaluated: &Evaluated) {
+        for run in &evaluated.runs {
+            for command in shell::commands(run) {
+                let found = install::installs(&command, run);
+                for install in &found.packages {
+                    self.package(install);
+                }
+                for (manager, name, _) in &found.removed {
+                    let manager = manager_of(*manager);
+                    self.seen.packages.retain(|package| package.manager != manager || package.name != *name);
+                }
+                for file in &found.files {
+                    let path = file.path.known().unwrap_or("a requirements file").to_owned();
+                    self.notes.push(format!("{path} was not read"));
+                }
+            }
+        }
+        self.notes.dedup();
+    }
+
+    fn package(&mut self, install: &Install) {
+        let variant = install.variant.as_ref();
+        let evidence = self.leaf(std::iter::once(install.span).chain(variant.map(|variant| variant.span)));
+        let version = match &install.version {
+            VersionSpec::Exact(text) => PackageVersion::Exact(text.clone()),
+            VersionSpec::Range(text) => PackageVersion::Open(text.clone()),
+            VersionSpec::None => PackageVersion::Open(String::new()),
+            VersionSpec::Unresolved => PackageVersion::Unresolved(Why {
+                reason: format!("the version of {} stands behind a variable without value", install.name),
+                supply: "give it by --build-arg NAME=VALUE".to_owned(),
+            }),
+        };
+        let asked = match &version {
+            PackageVersion::Exact(text) => format!("{}=={text}", install.name),
+            PackageVersion::Open(range) => format!("{}{range}", install.name),
+            PackageVersion::Unresolved(_) => install.name.clone(),
+        };
+        let fact: FactId = self.seen.facts.add(FactKey::Package, Some(&install.name), known(&asked), evidence);
+        let manager = manager_of(install.manager);
+        self.seen.packages.push(PackageSeen {
+            manager,
+            name: install.name.clone(),
+            version,
+            variant: variant.map(|variant| variant.tag.clone()),
+            fact,
+        });
+    }
+}
+
+fn manager_of(manager: install::Manager) -> Manager {
+    match manager {
+        install::Manager::Pip => Manager::Pip,
+        install::Manager::Conda => Manager::Conda,
+        install::Manager::Apt => Manager::Apt,
+    }
+}
+
+fn known(text: &str) -> State<Value> {
+    State::Known(Value::Text(text.to_owned()))
+}
+
+fn unresolved(value: &Resolved) -> Why {
+    let (names, reason) = match value {
+        Resolved::Unresolved { names, reason } => (names.clone(), reason.clone()),
+        Resolved::Known { value, .. } => (Vec::new(), format!("`{value}` cannot be used")),
+    };
+    let supply = match names.first() {
+        Some(name) => format!("give it by --build-arg {name}=VALUE"),
+        None => "check the file that the template makes".to_owned(),
+    };
+    Why { reason, supply }
+}

@@ -1,0 +1,9 @@
+//! Evidence into observations: one reader per kind of input, nothing concluded yet.
+
+mod config;
+mod description;
+mod dockerfile;
+
+pub use self::config::of_config;
+pub use self::description::{of_description, to_description};
+pub use self::dockerfile::{Target, of_dockerfile};
