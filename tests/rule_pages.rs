@@ -27,12 +27,16 @@ fn on_disk() -> BTreeMap<String, String> {
 
 #[test]
 fn every_page_on_disk_can_be_used_and_is_built_in() {
-    let listed: BTreeMap<_, _> = RuleBook::built_in().pages().map(|page| (page.path.clone(), page.text.clone())).collect();
+    let listed: BTreeMap<_, _> =
+        RuleBook::built_in().pages().map(|page| (page.path.clone(), page.text.clone())).collect();
     for (path, text) in on_disk() {
         if let Err(error) = Page::read(&path, &text, &Vocabulary::built_in()) {
             panic!("{error}\n{:?}", miette::Report::new(error.clone()));
         }
-        assert!(listed.contains_key(&path), "src/rules/builtin.rs lacks: (\"{path}\", include_str!(\"../../{path}\")),");
+        assert!(
+            listed.contains_key(&path),
+            "src/rules/builtin.rs lacks: (\"{path}\", include_str!(\"../../{path}\")),"
+        );
     }
     assert_eq!(listed, on_disk());
 }

@@ -71,7 +71,9 @@ impl RuleBook {
         }
         if let Some(outcome) = outcome(&page) {
             let fault = Fault::new(title, format!("the outcome `{outcome}` has its page already"));
-            return Err(fault.help("say `when` your page speaks, such as: verdict.outcome == \"no-gpu\"".to_owned()).of(path, text));
+            return Err(fault
+                .help("say `when` your page speaks, such as: verdict.outcome == \"no-gpu\"".to_owned())
+                .of(path, text));
         }
         self.practice.push(page);
         Ok(())

@@ -84,8 +84,11 @@ fn quoted(rest: &str, skip: usize, at: usize) -> Result<(Token, usize), Fault> {
                 Some((_, escaped @ ('\\' | '"' | '\''))) => text.push(escaped),
                 _ => {
                     let start = at + index;
-                    return Err(Fault::new(Span::new(start, start + 1), "a backslash stands before a quote or another backslash only")
-                        .help("put an `r` before the text to keep its backslashes: r\"\\d+\"".to_owned()));
+                    return Err(Fault::new(
+                        Span::new(start, start + 1),
+                        "a backslash stands before a quote or another backslash only",
+                    )
+                    .help("put an `r` before the text to keep its backslashes: r\"\\d+\"".to_owned()));
                 }
             },
             _ => text.push(character),

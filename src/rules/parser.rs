@@ -154,7 +154,9 @@ impl Parser {
             Token::Name(name) if name == "true" || name == "false" => Kind::Bool(name == "true"),
             Token::Name(name) => match self.sign("(") {
                 Some(_) => return self.call(name, span, depth),
-                None if name == "not" => return Err(Fault::new(span, "`not` is no operator").help("write `!`".to_owned())),
+                None if name == "not" => {
+                    return Err(Fault::new(span, "`not` is no operator").help("write `!`".to_owned()));
+                }
                 None => Kind::Name(name),
             },
             Token::Sign(sign) => return Err(Fault::new(span, format!("expected a value, found `{sign}`"))),

@@ -107,7 +107,13 @@ mod tests {
 
     #[test]
     fn refuses_names_that_are_no_facts() {
-        for (text, under) in [("on {pool.nam}", "pool.nam"), ("a {b", "{"), ("a } b", "}"), ("{}", ""), ("{component.name}", "component.name")] {
+        for (text, under) in [
+            ("on {pool.nam}", "pool.nam"),
+            ("a {b", "{"),
+            ("a } b", "}"),
+            ("{}", ""),
+            ("{component.name}", "component.name"),
+        ] {
             let fault = Template::parse(text, &Vocabulary::built_in()).unwrap_err();
             assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.reason);
         }
