@@ -31,7 +31,7 @@ fn every_page_on_disk_can_be_used_and_is_built_in() {
         RuleBook::built_in().pages().map(|page| (page.path.clone(), page.text.clone())).collect();
     for (path, text) in on_disk() {
         if let Err(error) = Page::read(&path, &text, &Vocabulary::built_in()) {
-            panic!("{error}\n{:?}", miette::Report::new(error.clone()));
+            panic!("{error}\n{:?}", miette::Report::new(*error.clone()));
         }
         assert!(
             listed.contains_key(&path),

@@ -136,15 +136,12 @@ fn expectations(text: &str) -> Result<Vec<Expectation>, Fault> {
         if !is_name(rule) {
             continue;
         }
-        match level.parse() {
-            Ok(level) => found.push(Expectation { level, rule: rule.to_owned() }),
-            Err(()) => {
-                let Some(meant) = nearest(level, Level::WORDS.iter().copied()) else { continue };
-                let span = Span::new(start + 2, start + 2 + level.len());
-                return Err(
-                    Fault::new(span, format!("`{level}` is no expectation")).help(format!("did you mean `{meant}`?"))
-                );
-            }
+        if let Ok(level) = level.parse() {
+            found.push(Expectation { level, rule: rule.to_owned() });
+        } else if let Some(meant) = nearest(level, Level::WORDS.iter().copied()) {
+            let span = Span::new(start + 2, start + 2 + level.len());
+            let fault = Fault::new(span, format!("`{level}` is no expectation"));
+            return Err(fault.help(format!("did you mean `{meant}`?")));
         }
     }
     Ok(found)

@@ -75,8 +75,8 @@ const LARGEST: usize = 1 << 18;
 
 impl Page {
     /// Reads a page; `path` ends in the name of the rule and `.md`.
-    pub fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Self, PageError> {
-        read(path, text, vocabulary).map_err(|fault| fault.of(path, text))
+    pub fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Self, Box<PageError>> {
+        read(path, text, vocabulary).map_err(|fault| Box::new(fault.of(path, text)))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::rules::book::RuleBook;
 use crate::rules::example::Level;
 use crate::rules::page::Page;
+use crate::rules::problem::PageError;
 use crate::rules::vocabulary::Vocabulary;
 
 const PAGE: &str = r#"# our-rule
@@ -46,13 +47,13 @@ FROM b
 ```
 "#;
 
-fn read(text: &str) -> Result<Page, crate::rules::problem::PageError> {
+fn read(text: &str) -> Result<Page, Box<PageError>> {
     Page::read("ours/our-rule.md", text, &Vocabulary::built_in())
 }
 
 #[test]
 fn a_page_is_read_into_its_parts() {
-    let page = read(PAGE).unwrap();
+    let page = read(PAGE).expect("well formed");
     assert_eq!((page.sections.wrong.as_str(), page.sections.why.as_str()), ("It breaks.", ""));
     assert_eq!(page.examples[0].expect[0].level, Level::Warning);
     assert_eq!(page.examples[1].fleet.as_deref(), Some("[[pool]]\n"));
@@ -94,7 +95,7 @@ fn no_cut_makes_it_fall_over() {
     for (at, _) in PAGE.char_indices() {
         for text in [PAGE[..at].to_owned(), format!("{}é`{}", &PAGE[..at], &PAGE[at..]), PAGE[at..].to_owned()] {
             if let Err(error) = read(&text) {
-                drop(format!("{:?}", miette::Report::new(error)));
+                drop(format!("{:?}", miette::Report::new(*error)));
             }
         }
     }
@@ -103,12 +104,13 @@ fn no_cut_makes_it_fall_over() {
 #[test]
 fn a_folder_adds_practice_pages_and_repeats_none() {
     let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
-    let book =
-        RuleBook::with_folder(vec![file("our-rule.md", PAGE), file("notes.txt", ""), file("README.md", "x")]).unwrap();
+    let book = RuleBook::with_folder(vec![file("our-rule.md", PAGE), file("notes.txt", ""), file("README.md", "x")])
+        .expect("well formed");
     assert!(book.get("our-rule").is_some());
     assert_eq!(book.practice().len(), RuleBook::built_in().practice().len() + 1);
-    let twice = RuleBook::with_folder(vec![file("a/our-rule.md", PAGE), file("b/our-rule.md", PAGE)]).unwrap_err();
+    let twice =
+        RuleBook::with_folder(vec![file("a/our-rule.md", PAGE), file("b/our-rule.md", PAGE)]).expect_err("ill formed");
     assert!(twice[0].reason().contains("a/our-rule.md"), "{twice:?}");
     let outcome = PAGE.replace("when = 'image.base.cuda < version(\"12.4\")'", "outcome = \"no-gpu\"");
-    assert_eq!(RuleBook::with_folder(vec![file("our-rule.md", &outcome)]).unwrap_err().len(), 1);
+    assert_eq!(RuleBook::with_folder(vec![file("our-rule.md", &outcome)]).expect_err("ill formed").len(), 1);
 }

@@ -55,11 +55,11 @@ pub(super) fn parse(source: &str) -> Result<Node, Fault> {
     }
 }
 
-fn and_for(token: &Token) -> Option<String> {
+fn and_for(token: &Token) -> String {
     match token {
-        Token::Name(name) if name == "and" => Some("write `&&`".to_owned()),
-        Token::Name(name) if name == "or" => Some("write `||`".to_owned()),
-        _ => Some("join two conditions with `&&` or `||`".to_owned()),
+        Token::Name(name) if name == "and" => "write `&&`".to_owned(),
+        Token::Name(name) if name == "or" => "write `||`".to_owned(),
+        _ => "join two conditions with `&&` or `||`".to_owned(),
     }
 }
 

@@ -100,7 +100,7 @@ mod tests {
             ("{torch.version}{pool.gpu}", "(none)(unknown)"),
             ("{{{pool.name}}}", "{desk}"),
         ] {
-            let template = Template::parse(text, &Vocabulary::built_in()).unwrap();
+            let template = Template::parse(text, &Vocabulary::built_in()).expect("well formed");
             assert_eq!(template.render(&Named), expected, "{text}");
         }
     }
@@ -114,7 +114,7 @@ mod tests {
             ("{}", ""),
             ("{component.name}", "component.name"),
         ] {
-            let fault = Template::parse(text, &Vocabulary::built_in()).unwrap_err();
+            let fault = Template::parse(text, &Vocabulary::built_in()).expect_err("ill formed");
             assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.reason);
         }
     }
