@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_longer_fence_holds_a_shorter_one() {
         let text = "# a\r\n````md x\n```\n# no heading\n```\n````\n\nline\n";
-        let found = blocks(text).unwrap();
+        let found = blocks(text).expect("well formed");
         let Block::Fence { info, body, .. } = &found[1] else { panic!("{found:?}") };
         assert_eq!((info.as_str(), &text[body.start..body.end]), ("md x", "```\n# no heading\n```\n"));
         assert_eq!(found.len(), 3);
@@ -81,6 +81,6 @@ mod tests {
 
     #[test]
     fn an_open_fence_is_refused_where_it_opens() {
-        assert_eq!(blocks("a\n```x\nb").unwrap_err().span, Span::new(2, 6));
+        assert_eq!(blocks("a\n```x\nb").expect_err("ill formed").span, Span::new(2, 6));
     }
 }

@@ -57,21 +57,25 @@ impl RuleBook {
                 continue;
             }
             let added = Page::read(&path, &text, &Vocabulary::built_in()).and_then(|page| book.add(page, &path, &text));
-            errors.extend(added.err());
+            errors.extend(added.err().map(|error| *error));
         }
         book.practice.sort_by(|left, right| left.name.cmp(&right.name));
         if errors.is_empty() { Ok(book) } else { Err(errors) }
     }
 
-    fn add(&mut self, page: Page, path: &str, text: &str) -> Result<(), PageError> {
+    fn add(&mut self, page: Page, path: &str, text: &str) -> Result<(), Box<PageError>> {
         let title = Span::new(0, page.name.len() + 2);
         if let Some(other) = self.get(&page.name) {
             let fault = Fault::new(title, format!("there is a rule of this name already, in `{}`", other.path));
-            return Err(fault.help("give yours another name".to_owned()).of(path, text));
+            return Err(Box::new(fault.help("give yours another name".to_owned()).of(path, text)));
         }
         if let Some(outcome) = outcome(&page) {
             let fault = Fault::new(title, format!("the outcome `{outcome}` has its page already"));
-            return Err(fault.help("say `when` your page speaks, such as: verdict.outcome == \"no-gpu\"".to_owned()).of(path, text));
+            return Err(Box::new(
+                fault
+                    .help("say `when` your page speaks, such as: verdict.outcome == \"no-gpu\"".to_owned())
+                    .of(path, text),
+            ));
         }
         self.practice.push(page);
         Ok(())

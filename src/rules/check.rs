@@ -56,7 +56,9 @@ impl Checker<'_> {
             Kind::And(parts) => Ok(Test::And(self.tests(parts)?)),
             Kind::Or(parts) => Ok(Test::Or(self.tests(parts)?)),
             Kind::Compare(operator, left, right) => self.compare(node.span, *operator, left, right),
-            Kind::Call { name, name_span, arguments } if !is_term(name) => self.call(name, *name_span, arguments, node.span),
+            Kind::Call { name, name_span, arguments } if !is_term(name) => {
+                self.call(name, *name_span, arguments, node.span)
+            }
             _ => match self.term(node)? {
                 (term, Type::Bool) => Ok(Test::Value(term)),
                 (_, other) => Err(mismatch(node.span, Type::Bool, other).help("compare it with something".to_owned())),
@@ -88,7 +90,9 @@ impl Checker<'_> {
             return Err(Fault::new(span, format!("compares a {left_type} with a {right_type}")).help(help));
         }
         match (left_type, operator) {
-            (Type::List, _) => Err(Fault::new(span, "lists are not compared").help("use `contains(list, text)`".to_owned())),
+            (Type::List, _) => {
+                Err(Fault::new(span, "lists are not compared").help("use `contains(list, text)`".to_owned()))
+            }
             (Type::Version | Type::Number, _) | (_, Operator::Equal | Operator::NotEqual) => {
                 Ok(Test::Compare(operator, left_term, right_term))
             }
@@ -129,10 +133,11 @@ impl Checker<'_> {
                 .help("write `components.exists(c, …)` and `c.name` inside it".to_owned()));
         }
         let Some(entry) = self.vocabulary.find(&full) else {
-            let help = self.vocabulary.nearest(&full).map(|near| match (&self.binder, near.strip_prefix("component.")) {
-                (Some(binder), Some(rest)) if bound.is_some() => format!("did you mean `{binder}.{rest}`?"),
-                _ => format!("did you mean `{near}`?"),
-            });
+            let help =
+                self.vocabulary.nearest(&full).map(|near| match (&self.binder, near.strip_prefix("component.")) {
+                    (Some(binder), Some(rest)) if bound.is_some() => format!("did you mean `{binder}.{rest}`?"),
+                    _ => format!("did you mean `{near}`?"),
+                });
             return Err(Fault::new(span, format!("there is no fact `{name}`")).help(help));
         };
         self.facts.insert(full.clone());
@@ -153,7 +158,9 @@ impl Checker<'_> {
                 Ok(if name == "known" { Test::Settled(fact) } else { Test::Present(fact) })
             }
             ("matches", [text, pattern]) => Ok(Test::Matches(self.typed(text, Type::Text)?, regex(pattern)?)),
-            ("contains", [list, item]) => Ok(Test::Contains(self.typed(list, Type::List)?, self.typed(item, Type::Text)?)),
+            ("contains", [list, item]) => {
+                Ok(Test::Contains(self.typed(list, Type::List)?, self.typed(item, Type::Text)?))
+            }
             (_, [binder, body]) => self.quantified(name == "components.all", binder, body, span),
             _ => Err(no_function(name, name_span)),
         }
@@ -227,16 +234,17 @@ fn version(node: &Node) -> Result<DottedVersion, Fault> {
     let Kind::Text(text) = &node.kind else {
         return Err(Fault::new(node.span, "`version` takes a text").help("for example `version(\"12.4\")`".to_owned()));
     };
-    text.parse::<CudaVersion>().map(|version| version.0).map_err(|_| {
-        Fault::new(node.span, format!("`{text}` is no version: expected one to four numbers with dots"))
-    })
+    text.parse::<CudaVersion>()
+        .map(|version| version.0)
+        .map_err(|_| Fault::new(node.span, format!("`{text}` is no version: expected one to four numbers with dots")))
 }
 
 fn regex(node: &Node) -> Result<Regex, Fault> {
     let Kind::Text(pattern) = &node.kind else {
         return Err(Fault::new(node.span, "the pattern is written out as a text"));
     };
-    let compiled = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES).nest_limit(64).build();
+    let compiled =
+        RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES).nest_limit(64).build();
     compiled.map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => Fault::new(node.span, "the pattern is too big"),
         // The library draws its own picture of the pattern; its last line is the reason.

@@ -22,11 +22,11 @@ impl Test {
                 _ => Truth::Unknown,
             },
             Self::Not(inner) => inner.truth(scope, component).negate(),
-            Self::And(parts) => {
-                parts.iter().fold(Truth::True, |truth, part| truth.and(part.truth(scope, component)))
-            }
+            Self::And(parts) => parts.iter().fold(Truth::True, |truth, part| truth.and(part.truth(scope, component))),
             Self::Or(parts) => parts.iter().fold(Truth::False, |truth, part| truth.or(part.truth(scope, component))),
-            Self::Compare(operator, left, right) => both(value(left), value(right), |left, right| compare(*operator, left, right)),
+            Self::Compare(operator, left, right) => {
+                both(value(left), value(right), |left, right| compare(*operator, left, right))
+            }
             Self::Same(left, right) => match (left.truth(scope, component), right.truth(scope, component)) {
                 (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
                 (left, right) => (left == right).into(),

@@ -72,7 +72,8 @@ const INFOS: &[&str] = &["toml fleet", "dockerfile", "toml image"];
 pub(super) fn examples(blocks: &[Block], text: &str, heading: Span) -> Result<Vec<Example>, Fault> {
     let mut found = Vec::new();
     let mut first_fleet = None;
-    let starts = blocks.iter().enumerate().filter_map(|(at, block)| matches!(block, Block::Heading { .. }).then_some(at));
+    let starts =
+        blocks.iter().enumerate().filter_map(|(at, block)| matches!(block, Block::Heading { .. }).then_some(at));
     let starts: Vec<usize> = starts.collect();
     let lead = &blocks[..starts.first().copied().unwrap_or(blocks.len())];
     if let Some(fence) = lead.iter().find(|block| matches!(block, Block::Fence { .. })) {
@@ -116,7 +117,8 @@ fn example(blocks: &[Block], text: &str) -> Result<Example, Fault> {
         }
     }
     let Some((input, at)) = input else {
-        return Err(Fault::new(*span, "this example has nothing to judge").help("add a `dockerfile` or `toml image` block".to_owned()));
+        return Err(Fault::new(*span, "this example has nothing to judge")
+            .help("add a `dockerfile` or `toml image` block".to_owned()));
     };
     let expect = expectations(input.text()).map_err(|fault| fault.shifted(at.start))?;
     Ok(Example { title: title.clone(), fleet, input, expect, at })
@@ -134,13 +136,12 @@ fn expectations(text: &str) -> Result<Vec<Expectation>, Fault> {
         if !is_name(rule) {
             continue;
         }
-        match level.parse() {
-            Ok(level) => found.push(Expectation { level, rule: rule.to_owned() }),
-            Err(()) => {
-                let Some(meant) = nearest(level, Level::WORDS.iter().copied()) else { continue };
-                let span = Span::new(start + 2, start + 2 + level.len());
-                return Err(Fault::new(span, format!("`{level}` is no expectation")).help(format!("did you mean `{meant}`?")));
-            }
+        if let Ok(level) = level.parse() {
+            found.push(Expectation { level, rule: rule.to_owned() });
+        } else if let Some(meant) = nearest(level, Level::WORDS.iter().copied()) {
+            let span = Span::new(start + 2, start + 2 + level.len());
+            let fault = Fault::new(span, format!("`{level}` is no expectation"));
+            return Err(fault.help(format!("did you mean `{meant}`?")));
         }
     }
     Ok(found)
@@ -148,6 +149,7 @@ fn expectations(text: &str) -> Result<Vec<Expectation>, Fault> {
 
 /// Whether a text could name a rule: lower-case words joined by hyphens.
 pub(super) fn is_name(text: &str) -> bool {
-    let word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let word =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     text.len() <= 64 && text.split('-').all(word)
 }

@@ -66,7 +66,10 @@ pub(super) enum Test {
     Matches(Term, Regex),
     Contains(Term, Term),
     /// Over components: any of them, or every one.
-    Components { every: bool, body: Box<Test> },
+    Components {
+        every: bool,
+        body: Box<Test>,
+    },
 }
 
 /// A checked part that is a value.

@@ -80,14 +80,14 @@ fn quoted(rest: &str, skip: usize, at: usize) -> Result<(Token, usize), Fault> {
     while let Some((index, character)) = characters.next() {
         match character {
             _ if character == quote => return Ok((Token::Text(text), skip + index + 1)),
-            '\\' if skip == 0 => match characters.next() {
-                Some((_, escaped @ ('\\' | '"' | '\''))) => text.push(escaped),
-                _ => {
-                    let start = at + index;
-                    return Err(Fault::new(Span::new(start, start + 1), "a backslash stands before a quote or another backslash only")
-                        .help("put an `r` before the text to keep its backslashes: r\"\\d+\"".to_owned()));
-                }
-            },
+            '\\' if skip == 0 => {
+                let Some((_, escaped @ ('\\' | '"' | '\''))) = characters.next() else {
+                    let span = Span::new(at + index, at + index + 1);
+                    let fault = Fault::new(span, "a backslash stands before a quote or another backslash only");
+                    return Err(fault.help("put an `r` before the text to keep its backslashes: r\"\\d+\"".to_owned()));
+                };
+                text.push(escaped);
+            }
             _ => text.push(character),
         }
     }

@@ -7,10 +7,14 @@ mod check;
 mod eval;
 mod example;
 mod expr;
+#[cfg(test)]
+mod expr_tests;
 mod header;
 mod lexer;
 mod nearest;
 mod page;
+#[cfg(test)]
+mod page_tests;
 mod parser;
 mod problem;
 mod template;

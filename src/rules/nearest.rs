@@ -2,11 +2,11 @@
 
 /// The candidate that `word` most likely meant; none where nothing is near.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed = (word.chars().count() / 3).clamp(1, 4);
+    let allowed = |candidate: &str| (word.len().max(candidate.len()) / 3).clamp(1, 4);
     candidates
         .into_iter()
         .map(|candidate| (distance(word, candidate), candidate))
-        .filter(|(distance, _)| *distance <= allowed)
+        .filter(|(distance, candidate)| *distance <= allowed(candidate))
         .min()
         .map(|(_, candidate)| candidate)
 }

@@ -75,8 +75,8 @@ const LARGEST: usize = 1 << 18;
 
 impl Page {
     /// Reads a page; `path` ends in the name of the rule and `.md`.
-    pub fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Self, PageError> {
-        read(path, text, vocabulary).map_err(|fault| fault.of(path, text))
+    pub fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Self, Box<PageError>> {
+        read(path, text, vocabulary).map_err(|fault| Box::new(fault.of(path, text)))
     }
 }
 
@@ -86,7 +86,10 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Page, Fault> 
     }
     let parts = blocks(text)?;
     let Some(Block::Heading { level: 1, text: name, span: title }) = parts.first() else {
-        return Err(Fault::new(parts.first().map(Block::span).unwrap_or_default(), "a page begins with `# name-of-the-rule`"));
+        return Err(Fault::new(
+            parts.first().map(Block::span).unwrap_or_default(),
+            "a page begins with `# name-of-the-rule`",
+        ));
     };
     check_name(name, path, *title)?;
     let body = match parts.get(1) {
@@ -127,7 +130,8 @@ fn check_name(name: &str, path: &str, title: Span) -> Result<(), Fault> {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     match file.strip_suffix(".md") {
         Some(stem) if stem == name => Ok(()),
-        _ => Err(Fault::new(span, format!("the page is named `{name}`, its file `{file}`")).help(format!("name the file `{name}.md`"))),
+        _ => Err(Fault::new(span, format!("the page is named `{name}`, its file `{file}`"))
+            .help(format!("name the file `{name}.md`"))),
     }
 }
 
@@ -148,7 +152,8 @@ fn split(parts: &[Block]) -> Result<Split<'_>, Fault> {
             return Err(Fault::new(part.span(), "text before the first `##` section"));
         };
         let Some(index) = HEADINGS.iter().position(|(name, _)| name == text) else {
-            let help = did_you_mean(text, names()).unwrap_or_else(|| format!("one of: {}", names().collect::<Vec<_>>().join(", ")));
+            let help = did_you_mean(text, names())
+                .unwrap_or_else(|| format!("one of: {}", names().collect::<Vec<_>>().join(", ")));
             return Err(Fault::new(*span, format!("a page has no section `{text}`")).help(help));
         };
         if last.is_some_and(|last| index <= last) {
@@ -180,13 +185,17 @@ fn prose(blocks: &[Block], text: &str) -> String {
 
 /// A page shows itself speaking and silent, with the severity that it has.
 fn check_examples(name: &str, severity: Severity, examples: &[Example], heading: Span) -> Result<(), Fault> {
-    let own = |example: &Example| example.expect.iter().find(|expected| expected.rule == name).map(|expected| expected.level);
+    let own =
+        |example: &Example| example.expect.iter().find(|expected| expected.rule == name).map(|expected| expected.level);
     for example in examples {
         if let Some(level) = own(example)
             && level != Level::Undetermined
             && level.word() != severity.word()
         {
-            return Err(Fault::new(example.at, format!("the page has severity {severity}, this example expects {level}")));
+            return Err(Fault::new(
+                example.at,
+                format!("the page has severity {severity}, this example expects {level}"),
+            ));
         }
     }
     if !examples.iter().any(|example| own(example).is_some_and(|level| level != Level::Undetermined)) {

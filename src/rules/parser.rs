@@ -55,11 +55,11 @@ pub(super) fn parse(source: &str) -> Result<Node, Fault> {
     }
 }
 
-fn and_for(token: &Token) -> Option<String> {
+fn and_for(token: &Token) -> String {
     match token {
-        Token::Name(name) if name == "and" => Some("write `&&`".to_owned()),
-        Token::Name(name) if name == "or" => Some("write `||`".to_owned()),
-        _ => Some("join two conditions with `&&` or `||`".to_owned()),
+        Token::Name(name) if name == "and" => "write `&&`".to_owned(),
+        Token::Name(name) if name == "or" => "write `||`".to_owned(),
+        _ => "join two conditions with `&&` or `||`".to_owned(),
     }
 }
 
@@ -154,7 +154,9 @@ impl Parser {
             Token::Name(name) if name == "true" || name == "false" => Kind::Bool(name == "true"),
             Token::Name(name) => match self.sign("(") {
                 Some(_) => return self.call(name, span, depth),
-                None if name == "not" => return Err(Fault::new(span, "`not` is no operator").help("write `!`".to_owned())),
+                None if name == "not" => {
+                    return Err(Fault::new(span, "`not` is no operator").help("write `!`".to_owned()));
+                }
                 None => Kind::Name(name),
             },
             Token::Sign(sign) => return Err(Fault::new(span, format!("expected a value, found `{sign}`"))),

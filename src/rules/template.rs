@@ -100,15 +100,21 @@ mod tests {
             ("{torch.version}{pool.gpu}", "(none)(unknown)"),
             ("{{{pool.name}}}", "{desk}"),
         ] {
-            let template = Template::parse(text, &Vocabulary::built_in()).unwrap();
+            let template = Template::parse(text, &Vocabulary::built_in()).expect("well formed");
             assert_eq!(template.render(&Named), expected, "{text}");
         }
     }
 
     #[test]
     fn refuses_names_that_are_no_facts() {
-        for (text, under) in [("on {pool.nam}", "pool.nam"), ("a {b", "{"), ("a } b", "}"), ("{}", ""), ("{component.name}", "component.name")] {
-            let fault = Template::parse(text, &Vocabulary::built_in()).unwrap_err();
+        for (text, under) in [
+            ("on {pool.nam}", "pool.nam"),
+            ("a {b", "{"),
+            ("a } b", "}"),
+            ("{}", ""),
+            ("{component.name}", "component.name"),
+        ] {
+            let fault = Template::parse(text, &Vocabulary::built_in()).expect_err("ill formed");
             assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.reason);
         }
     }

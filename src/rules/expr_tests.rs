@@ -1,0 +1,206 @@
+//! Conditions: what they mean, what is refused and where, and that nothing makes them fall over.
+
+use crate::cuda::DottedVersion;
+use crate::rules::expr::Condition;
+use crate::rules::value::Components;
+use crate::rules::value::Lookup;
+use crate::rules::value::Scope;
+use crate::rules::value::Truth;
+use crate::rules::value::Value;
+use crate::rules::vocabulary::Vocabulary;
+
+struct Image {
+    complete: bool,
+}
+
+struct Component(&'static str, Option<&'static str>);
+
+impl Scope for Component {
+    fn value(&self, name: &str) -> Lookup {
+        match (name, self.1) {
+            ("component.name", _) => Lookup::Known(Value::Text(self.0.to_owned())),
+            ("component.cuda", Some(cuda)) => Lookup::Known(Value::Version(DottedVersion::constant(cuda))),
+            ("component.cuda", None) => Lookup::Unknown,
+            _ => Lookup::Absent,
+        }
+    }
+}
+
+impl Scope for Image {
+    fn value(&self, name: &str) -> Lookup {
+        let text = |text: &str| Lookup::Known(Value::Text(text.to_owned()));
+        match name {
+            "image.base.cuda" => Lookup::Known(Value::Version(DottedVersion::constant("12.10"))),
+            "image.base.tag" => text("12.4.1-devel"),
+            "image.driver_libraries" => Lookup::Known(Value::List(vec!["cuda-drivers".to_owned()])),
+            "image.gpu_content" => Lookup::Known(Value::Bool(true)),
+            "image.env.A" => text("x"),
+            "pool.name" => Lookup::Known(Value::Number(1)),
+            "torch.version" | "torch.cuda" | "torch.present" => Lookup::Absent,
+            _ => Lookup::Unknown,
+        }
+    }
+
+    fn components(&self) -> Components<'_> {
+        let list: Vec<Box<dyn Scope>> =
+            vec![Box::new(Component("torch", Some("12.4"))), Box::new(Component("x", None))];
+        Components { list, complete: self.complete }
+    }
+}
+
+fn read(text: &str) -> Condition {
+    Condition::parse(text, &Vocabulary::built_in()).unwrap_or_else(|fault| panic!("{text}: {fault:?}"))
+}
+
+#[test]
+fn conditions_are_true_false_or_unknown() {
+    let rows: &[(Truth, &[&str])] = &[
+        (
+            Truth::True,
+            &[
+                r#"image.base.cuda > version("12.9")"#,
+                r#"image.base.cuda == version("12.10.0") && major(image.base.cuda) == 12"#,
+                r#"matches(image.base.tag, r"^12\.4\.\d-") || pool.gpu == "T4""#,
+                "contains(image.driver_libraries, 'cuda-drivers')",
+                "!(torch.version == \"2.1\") && !torch.present",
+                "known(torch.version) && !present(torch.version) && !known(pool.gpu)",
+                "components.exists(c, c.name == \"torch\" && c.cuda < image.base.cuda)",
+                "components.all(c, c.name != \"jax\")",
+                "(image.gpu_content && true) == !false",
+                "image.env.A == 'x'",
+            ],
+        ),
+        (
+            Truth::False,
+            &[
+                "torch.version != \"2.1\"",
+                "torch.version == pool.gpu",
+                "major(torch.cuda) != major(image.base.cuda)",
+                "pool.gpu == \"T4\" && false",
+                "present(torch.version)",
+                "components.all(c, c.name == \"torch\")",
+                "components.exists(c, c.name == \"jax\")",
+                "matches(torch.version, \"\")",
+            ],
+        ),
+        (
+            Truth::Unknown,
+            &[
+                "pool.gpu == \"T4\"",
+                "!(pool.gpu == \"T4\") && image.gpu_content",
+                "present(pool.gpu)",
+                "components.exists(c, c.cuda < version(\"12\"))",
+                "pool.name == \"a fact of another type than promised\"",
+                "(pool.gpu == \"T4\") == true",
+            ],
+        ),
+    ];
+    for (expected, conditions) in rows {
+        for text in *conditions {
+            assert_eq!(read(text).truth(&Image { complete: true }), *expected, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_component_that_was_not_seen_may_be_any() {
+    let partly = Image { complete: false };
+    for (text, expected) in [
+        ("components.exists(c, c.name == \"jax\")", Truth::Unknown),
+        ("components.exists(c, c.name == \"torch\")", Truth::True),
+        ("components.all(c, c.name != \"jax\")", Truth::Unknown),
+        ("components.all(c, c.name == \"torch\")", Truth::False),
+    ] {
+        assert_eq!(read(text).truth(&partly), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_underlined() {
+    let deep = format!("{}true{}", "(".repeat(100), ")".repeat(100));
+    let nots = format!("{}true", "!".repeat(4000));
+    let long = "true || ".repeat(600);
+    for (text, under, help) in [
+        ("image.base.cude > version(\"12\")", "image.base.cude", "image.base.cuda"),
+        ("image.base.cuda > \"12.4\"", "image.base.cuda > \"12.4\"", "version(\"12.4\")"),
+        ("image.base.cuda > 12.4", "12.4", "version(\"12.4\")"),
+        ("image.base.tag < \"b\"", "image.base.tag < \"b\"", ""),
+        ("image.base.tag", "image.base.tag", "compare"),
+        ("torch.present and torch.pinned", "and", "&&"),
+        ("torch.present & torch.pinned", "&", "&&"),
+        ("not torch.present", "not", "!"),
+        ("match(image.base.tag, \"a\")", "match", "matches"),
+        ("matches(image.base.tag)", "matches(image.base.tag)", "matches("),
+        ("matches(image.base.tag, \"(\")", "\"(\"", ""),
+        ("matches(image.base.tag, r\"\\w{2000}\")", "r\"\\w{2000}\"", ""),
+        ("matches(image.base.tag, image.base.tag)", "image.base.tag", ""),
+        ("matches(image.base.tag, \"\\d\")", "\\", "r\""),
+        ("version(\"12.x\") < image.base.cuda", "\"12.x\"", ""),
+        ("major(image.base.tag) == 1", "image.base.tag", ""),
+        ("major(torch.present && true) == 1", "torch.present && true", ""),
+        ("known(\"x\")", "\"x\"", ""),
+        ("component.name == \"x\"", "component.name", "components.exists"),
+        ("components.exists(c, c.nam == \"x\")", "c.nam", "c.name"),
+        ("components.exists(c, components.all(d, d.name == \"x\"))", "components.all(d, d.name == \"x\")", ""),
+        ("components.exists(c.d, true)", "c.d", ""),
+        ("1 < 2 < 3", "<", "&&"),
+        ("true true", "true", ""),
+        ("image..base == \"\"", "image..base", ""),
+        ("\"open", "\"open", ""),
+        ("true &&", "", ""),
+        ("", "", ""),
+        ("99999999999999999999 == 1", "99999999999999999999", ""),
+        ("é == 1", "é", ""),
+        (&deep, "(", ""),
+        (&nots, "!", ""),
+        (&long, &long, ""),
+    ] {
+        let fault = Condition::parse(text, &Vocabulary::built_in()).expect_err(text);
+        assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.reason);
+        let given = fault.help.unwrap_or_default();
+        assert!(given.contains(help), "{text}: {given}");
+    }
+}
+
+#[test]
+fn a_long_flat_condition_is_no_deep_one() {
+    let text = vec!["true"; 500].join(" && ");
+    assert_eq!(read(&text).truth(&Image { complete: true }), Truth::True);
+}
+
+#[test]
+fn facts_are_listed_under_their_full_names() {
+    let condition = read("components.exists(c, c.name == image.base) && present(pool.gpu)");
+    assert_eq!(condition.facts(), ["component.name", "image.base", "pool.gpu"]);
+}
+
+#[test]
+fn no_mutation_makes_it_fall_over() {
+    let seeds = [
+        r#"components.exists(c, c.name == "torch" && c.cuda < version("12.4")) || !known(torch.version)"#,
+        r#"matches(image.base.tag, r"^(12|13)\.[0-9]+") && (major(torch.cuda) != 12) == true"#,
+    ];
+    let inserts = ["(", ")", "!", "\"", "'", "\\", "r\"", "é", ".", ",", "&&", "|", "<", "0", "c.", "\u{0}", " "];
+    // A fixed linear congruential sequence, so that a failure comes back.
+    let mut state = 7_u64;
+    let mut next = |bound: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap_or(0) % bound.max(1)
+    };
+    for round in 0..20_000 {
+        let mut text: Vec<char> = seeds[round % seeds.len()].chars().collect();
+        for _ in 0..=next(4) {
+            let at = next(text.len());
+            match next(3) {
+                0 if !text.is_empty() => drop(text.remove(at)),
+                1 => text.truncate(text.len() - next(4).min(text.len())),
+                _ => drop(text.splice(at..at, inserts[next(inserts.len())].chars())),
+            }
+        }
+        let text: String = text.into_iter().collect();
+        match Condition::parse(&text, &Vocabulary::built_in()) {
+            Ok(condition) => drop(format!("{:?}", condition.truth(&Image { complete: false }))),
+            Err(fault) => assert!(text.get(fault.span.start..fault.span.end).is_some(), "{text}: {fault:?}"),
+        }
+    }
+}

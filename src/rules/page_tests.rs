@@ -1,0 +1,116 @@
+//! Pages that are refused, where, and with which way out.
+
+use crate::rules::book::RuleBook;
+use crate::rules::example::Level;
+use crate::rules::page::Page;
+use crate::rules::problem::PageError;
+use crate::rules::vocabulary::Vocabulary;
+
+const PAGE: &str = r#"# our-rule
+
+```toml rule
+severity = "warning"
+since = "0.1.0"
+when = 'image.base.cuda < version("12.4")'
+blame = "image.base"
+message = "CUDA {image.base.cuda}"
+help = "take another"
+```
+
+## What goes wrong
+
+It breaks.
+
+## What to do
+
+Repair it.
+
+## Examples
+
+### Breaks
+
+```toml fleet
+[[pool]]
+```
+
+```dockerfile
+# warning: our-rule
+FROM a
+```
+
+### Works
+
+```dockerfile
+# escape=`
+# note: a comment with blanks
+FROM b
+```
+"#;
+
+fn read(text: &str) -> Result<Page, Box<PageError>> {
+    Page::read("ours/our-rule.md", text, &Vocabulary::built_in())
+}
+
+#[test]
+fn a_page_is_read_into_its_parts() {
+    let page = read(PAGE).expect("well formed");
+    assert_eq!((page.sections.wrong.as_str(), page.sections.why.as_str()), ("It breaks.", ""));
+    assert_eq!(page.examples[0].expect[0].level, Level::Warning);
+    assert_eq!(page.examples[1].fleet.as_deref(), Some("[[pool]]\n"));
+    assert!(page.examples[1].expect.is_empty());
+}
+
+#[test]
+fn what_is_wrong_is_underlined_in_the_page() {
+    for (old, new, under, help) in [
+        ("severity", "severty", "severty", "severity"),
+        ("\"warning\"", "\"waning\"", "\"waning\"", "warning"),
+        ("base.cuda <", "base.cud <", "image.base.cud", "image.base.cuda"),
+        ("{image.base.cuda}", "{image.base.cudd}", "image.base.cudd", "image.base.cuda"),
+        ("\"image.base\"", "\"image.bas\"", "\"image.bas\"", "image.base"),
+        ("\"0.1.0\"", "\"1\"", "\"1\"", ""),
+        ("help = ", "outcome = \"no-gpu\"\nhelp = ", "'image.base.cuda < version(\"12.4\")'", ""),
+        ("when = 'image.base.cuda < version(\"12.4\")'", "outcome = \"no-gpus\"", "\"no-gpus\"", "no-gpu"),
+        ("# our-rule\n", "# Our rule\n", "Our rule", ""),
+        ("# our-rule\n", "# your-rule\n", "your-rule", "your-rule.md"),
+        ("## What to do", "## What to dp", "## What to dp", "What to do"),
+        ("## What goes wrong", "## What to do", "## What to do", "order"),
+        ("toml fleet", "toml flet", "toml flet", "toml fleet"),
+        ("# warning: our", "# waring: our", "waring", "warning"),
+        ("# note: a comment with blanks", "# warning: our-rule", "## Examples", ""),
+        ("# warning: our-rule\n", "", "## Examples", "# warning: our-rule"),
+        ("# warning: our", "# error: our", "", ""),
+        ("toml rule", "toml", "```toml", ""),
+    ] {
+        let text = PAGE.replacen(old, new, 1);
+        let error = read(&text).expect_err(new);
+        let found = &text[error.span().start..error.span().end];
+        assert!(found.starts_with(under), "{new}: {found}: {}", error.reason());
+        assert!(error.advice().unwrap_or_default().contains(help), "{new}: {:?}", error.advice());
+    }
+}
+
+#[test]
+fn no_cut_makes_it_fall_over() {
+    for (at, _) in PAGE.char_indices() {
+        for text in [PAGE[..at].to_owned(), format!("{}é`{}", &PAGE[..at], &PAGE[at..]), PAGE[at..].to_owned()] {
+            if let Err(error) = read(&text) {
+                drop(format!("{:?}", miette::Report::new(*error)));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_folder_adds_practice_pages_and_repeats_none() {
+    let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+    let book = RuleBook::with_folder(vec![file("our-rule.md", PAGE), file("notes.txt", ""), file("README.md", "x")])
+        .expect("well formed");
+    assert!(book.get("our-rule").is_some());
+    assert_eq!(book.practice().len(), RuleBook::built_in().practice().len() + 1);
+    let twice =
+        RuleBook::with_folder(vec![file("a/our-rule.md", PAGE), file("b/our-rule.md", PAGE)]).expect_err("ill formed");
+    assert!(twice[0].reason().contains("a/our-rule.md"), "{twice:?}");
+    let outcome = PAGE.replace("when = 'image.base.cuda < version(\"12.4\")'", "outcome = \"no-gpu\"");
+    assert_eq!(RuleBook::with_folder(vec![file("our-rule.md", &outcome)]).expect_err("ill formed").len(), 1);
+}

@@ -1,0 +1,82 @@
+//! The built-in pages against the folder, the outcomes and each other.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use imagelint::outcome::Outcome;
+use imagelint::rules::Kind;
+use imagelint::rules::Page;
+use imagelint::rules::RuleBook;
+use imagelint::rules::Vocabulary;
+
+/// Path, relative to the repository, and text of every page on disk.
+fn on_disk() -> BTreeMap<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = BTreeMap::new();
+    for folder in ["rules/practice", "rules/start-up"] {
+        for entry in fs::read_dir(root.join(folder)).expect(folder) {
+            let path = entry.expect(folder).path();
+            let name = path.file_name().and_then(|name| name.to_str()).expect("a UTF-8 name").to_owned();
+            found.insert(format!("{folder}/{name}"), fs::read_to_string(&path).expect("a readable page"));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_page_on_disk_can_be_used_and_is_built_in() {
+    let listed: BTreeMap<_, _> =
+        RuleBook::built_in().pages().map(|page| (page.path.clone(), page.text.clone())).collect();
+    for (path, text) in on_disk() {
+        if let Err(error) = Page::read(&path, &text, &Vocabulary::built_in()) {
+            panic!("{error}\n{:?}", miette::Report::new(*error.clone()));
+        }
+        assert!(
+            listed.contains_key(&path),
+            "src/rules/builtin.rs lacks: (\"{path}\", include_str!(\"../../{path}\")),"
+        );
+    }
+    assert_eq!(listed, on_disk());
+}
+
+#[test]
+fn every_outcome_has_exactly_one_page_of_its_name() {
+    let book = RuleBook::built_in();
+    for outcome in Outcome::ALL {
+        assert_eq!(book.startup(*outcome).name, outcome.name());
+    }
+    let named: Vec<_> = book.pages().filter(|page| matches!(page.kind, Kind::Startup(_))).collect();
+    assert_eq!(named.len(), Outcome::ALL.len());
+}
+
+#[test]
+fn examples_expect_rules_that_exist_and_silence_more_often_than_not() {
+    let book = RuleBook::built_in();
+    for page in book.pages() {
+        let mut titles = BTreeSet::new();
+        for example in &page.examples {
+            assert!(titles.insert(&example.title), "{}: `{}` twice", page.name, example.title);
+            for expected in &example.expect {
+                assert!(book.get(&expected.rule).is_some(), "{}: there is no rule `{}`", page.name, expected.rule);
+            }
+        }
+        let silent = page.examples.iter().filter(|example| example.expect.is_empty()).count();
+        assert!(2 * silent > page.examples.len(), "{}: {silent} silent of {}", page.name, page.examples.len());
+    }
+}
+
+#[test]
+fn fleets_and_image_descriptions_are_toml() {
+    for page in RuleBook::built_in().pages() {
+        for example in &page.examples {
+            let image = example.input.text();
+            let is_image = matches!(example.input, imagelint::rules::ExampleInput::Image(_));
+            for text in example.fleet.as_deref().into_iter().chain(is_image.then_some(image)) {
+                let parsed = text.parse::<toml::Table>();
+                assert!(parsed.is_ok(), "{}: {}: {parsed:?}\n{text}", page.name, example.title);
+            }
+        }
+    }
+}
