@@ -28,6 +28,7 @@ impl Span {
     }
 
     /// The smallest span that covers both.
+    #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
@@ -107,6 +108,11 @@ impl Sources {
     /// The text behind an id that [`Sources::add`] gave.
     pub fn get(&self, id: SourceId) -> &SourceText {
         &self.0[id.0 as usize]
+    }
+
+    /// All of them, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = &SourceText> {
+        self.0.iter()
     }
 }
 

@@ -1,1 +1,72 @@
-//! x
+//! The door: flags, files, the registry's runtime, the choice of a report, the exit code.
+
+mod args;
+mod check;
+mod describe;
+mod exit;
+mod fleet;
+mod inputs;
+mod output;
+mod scan;
+
+use std::io;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::args::Args;
+use crate::cli::args::Command;
+use crate::cli::exit::Exit;
+
+/// Runs the program on the process's own arguments.
+pub fn run() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let usage = error.use_stderr();
+            // A closed pipe is nobody's fault.
+            let _ = error.print();
+            return if usage { Exit::Broken } else { Exit::Clean }.into();
+        }
+    };
+    let done = match &args.command {
+        Command::Check(options) => check::run(options),
+        Command::Scan(options) => scan::run(options),
+        Command::Describe(options) => describe::run(options),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(Failure::Pipe) => Exit::Clean.into(),
+        Err(Failure::Said(text)) => {
+            let _ = writeln!(io::stderr(), "{}", text.trim_end());
+            Exit::Broken.into()
+        }
+    }
+}
+
+/// Why a command ends before its report.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The reader of the output went away.
+    Pipe,
+    /// Told in these words.
+    Said(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe { Self::Pipe } else { Self::Said(format!("error: {error}")) }
+    }
+}
+
+/// A diagnostic in a user's file, rendered for the terminal.
+pub(crate) fn render(diagnostic: &dyn miette::Diagnostic) -> String {
+    let theme = miette::GraphicalTheme::unicode_nocolor();
+    let mut text = String::new();
+    let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(100);
+    if handler.render_report(&mut text, diagnostic).is_err() {
+        text = diagnostic.to_string();
+    }
+    text
+}

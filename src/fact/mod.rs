@@ -204,6 +204,16 @@ impl Facts {
         &self.0[id.0 as usize]
     }
 
+    /// How many there are.
+    pub fn len(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Every entry in the order of its id.
     pub fn iter(&self) -> impl Iterator<Item = (FactId, &Entry)> {
         self.0.iter().enumerate().map(|(at, entry)| (FactId(u32::try_from(at).unwrap_or(u32::MAX)), entry))

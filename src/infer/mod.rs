@@ -22,6 +22,8 @@ use crate::fact::Observations;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
+pub(crate) use crate::infer::base::tag_version;
+
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::knowledge::Knowledge;

@@ -1,1 +1,199 @@
-//! x
+//! Judge: subjects, pools and pages become the report. Nothing is decided here; fates come from the replay.
+
+mod facts;
+mod findings;
+mod place;
+mod scope;
+mod verdict;
+
+use jiff::civil::Date;
+
+use crate::describe::Description;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateOptions;
+use crate::extract;
+use crate::fact::ImageFacts;
+use crate::fact::Observations;
+use crate::fleet::Fleet;
+use crate::fleet::Host;
+use crate::fleet::Pool;
+use crate::infer::infer;
+use crate::judge::place::Places;
+use crate::knowledge::Knowledge;
+use crate::report::model;
+use crate::rules::Persona;
+use crate::rules::RuleBook;
+use crate::source::SourceId;
+use crate::source::Sources;
+use crate::start::verdicts;
+
+/// What a subject consists of.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// A Dockerfile, evaluated for each platform that is asked.
+    Dockerfile {
+        /// Its text.
+        source: SourceId,
+        /// Its stages.
+        dockerfile: Dockerfile,
+        /// Build arguments and target; the platform is the pool's.
+        options: EvaluateOptions,
+    },
+    /// The same for every platform.
+    Fixed(Observations),
+    /// One for each platform of an index; a pool whose platform is not there gets the first.
+    ByPlatform(Vec<(String, Observations)>),
+}
+
+/// Something to judge.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Path or reference as given.
+    pub name: String,
+    /// `dockerfile`, `image` or `description`.
+    pub kind: &'static str,
+    /// Manifest digest.
+    pub digest: Option<String>,
+    /// What it consists of.
+    pub content: Content,
+}
+
+/// What to judge against, and how.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// The fleet.
+    pub fleet: &'a Fleet,
+    /// Pools by name; empty = all.
+    pub pools: &'a [String],
+    /// Day for which tables are asked.
+    pub as_of: Option<Date>,
+    /// Whose rules speak.
+    pub persona: Persona,
+    /// Tables.
+    pub knowledge: Knowledge,
+    /// Pages.
+    pub book: &'a RuleBook,
+    /// All texts.
+    pub sources: &'a Sources,
+}
+
+/// One build for one platform, with its place in the subject's list of facts.
+pub(crate) struct Build {
+    platform: String,
+    image: ImageFacts,
+    first_fact: u32,
+}
+
+/// Judges one subject.
+pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
+    let knowledge = settings.knowledge;
+    let pools: Vec<&Pool> = settings.fleet.pools.iter().filter(|pool| runs(subject, pool, settings.pools)).collect();
+    let hosts: Vec<Vec<Host>> = pools.iter().map(|pool| pool.hosts(knowledge, settings.as_of)).collect();
+    let mut platforms: Vec<String> = Vec::new();
+    for host in hosts.iter().flatten() {
+        if !platforms.contains(&host.platform) {
+            platforms.push(host.platform.clone());
+        }
+    }
+    if platforms.is_empty() {
+        platforms.push("linux/amd64".to_owned());
+    }
+    let (mut builds, mut stage, mut notes) = (Vec::<Build>::new(), None, Vec::new());
+    let mut description = Description::default();
+    for (at, platform) in platforms.iter().enumerate() {
+        let Some(seen) = observe(&subject.content, platform, &mut stage, &mut notes) else { continue };
+        if at == 0 {
+            description = extract::to_description(&seen);
+        }
+        for image in infer(&seen, platform, settings.as_of, knowledge) {
+            let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());
+            builds.push(Build { platform: platform.clone(), image, first_fact: before });
+        }
+    }
+    let places = Places { sources: settings.sources, fleet: settings.fleet };
+    let gpu_content = builds.iter().any(|build| build.image.gpu_content);
+    let mut report = model::Subject {
+        name: subject.name.clone(),
+        kind: subject.kind.to_owned(),
+        stage,
+        platform: None,
+        digest: subject.digest.clone(),
+        gpu_content,
+        inspected: model::Inspected { depth: depth(&subject.content).to_owned(), notes },
+        verdicts: Vec::new(),
+        findings: Vec::new(),
+        facts: facts::report(&builds, places),
+        description: description.to_json(),
+    };
+    if !gpu_content {
+        report.verdicts = pools.iter().map(|pool| verdict::not_applicable(&pool.name.value)).collect();
+        return report;
+    }
+    let mut judged = Vec::new();
+    for (pool, hosts) in pools.iter().zip(&hosts) {
+        let of_platform = |host: &&Host| builds.iter().filter(|build| build.platform == host.platform).count() > 0;
+        let pairs: Vec<(&ImageFacts, &Host)> = hosts
+            .iter()
+            .filter(of_platform)
+            .flat_map(|host| {
+                builds.iter().filter(|build| build.platform == host.platform).map(move |build| (&build.image, host))
+            })
+            .collect();
+        let list = verdicts(&pairs, knowledge);
+        report.verdicts.extend(list.iter().map(|one| verdict::report(one, pool, &builds, knowledge)));
+        judged.push(findings::Judged { pool, verdicts: list });
+    }
+    report.findings = findings::report(&judged, &builds, places, settings);
+    report
+}
+
+/// Where a pool is declared; nowhere for the built-in fleet.
+pub fn pool_place(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Option<model::Location> {
+    Places { sources, fleet }.pool(pool, None, format!("pool `{}`", pool.name.value))
+}
+
+/// Whether a subject runs on a pool, and the pool was asked for.
+fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
+    let wanted = asked.is_empty() || asked.contains(&pool.name.value);
+    let here = match &subject.content {
+        Content::Dockerfile { .. } => pool.runs_dockerfile(&subject.name),
+        Content::ByPlatform(_) => pool.runs_image(&subject.name),
+        Content::Fixed(_) => true,
+    };
+    wanted && here
+}
+
+fn observe(
+    content: &Content,
+    platform: &str,
+    stage: &mut Option<String>,
+    notes: &mut Vec<String>,
+) -> Option<Observations> {
+    match content {
+        Content::Dockerfile { source, dockerfile, options } => {
+            let options = EvaluateOptions { platform: platform.to_owned(), ..options.clone() };
+            let target = extract::of_dockerfile(*source, dockerfile, &options).ok()?;
+            *stage = target.stage;
+            *notes = target.notes;
+            Some(target.seen)
+        }
+        Content::Fixed(seen) => Some(seen.clone()),
+        Content::ByPlatform(list) => {
+            let own = list.iter().find(|(name, _)| platform.starts_with(name.as_str()) || name.starts_with(platform));
+            own.or(list.first()).map(|(_, seen)| seen.clone())
+        }
+    }
+}
+
+/// What was observed of a subject, for one platform.
+pub fn observations(content: &Content, platform: &str) -> Option<Observations> {
+    observe(content, platform, &mut None, &mut Vec::new())
+}
+
+fn depth(content: &Content) -> &'static str {
+    match content {
+        Content::Dockerfile { .. } => crate::fact::Depth::Text.name(),
+        Content::Fixed(seen) => seen.depth.name(),
+        Content::ByPlatform(_) => crate::fact::Depth::Config.name(),
+    }
+}

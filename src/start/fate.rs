@@ -115,32 +115,32 @@ pub struct Verdict<'a> {
 }
 
 /// The verdicts of one pool: the image's first, then its components'. Empty where there is nothing to judge.
-pub fn verdicts<'a>(images: &'a [ImageFacts], hosts: &'a [Host], knowledge: Knowledge) -> Vec<Verdict<'a>> {
+///
+/// Each pair is a build of the image, inferred for the host's platform, and a host of the pool.
+pub fn verdicts<'a>(pairs: &[(&'a ImageFacts, &'a Host)], knowledge: Knowledge) -> Vec<Verdict<'a>> {
     let mut names: Vec<(Role, &str)> = Vec::new();
-    for component in images.iter().flat_map(|image| &image.components) {
+    for component in pairs.iter().flat_map(|(image, _)| &image.components) {
         if !names.iter().any(|(_, name)| *name == component.name) {
             names.push((component.role, &component.name));
         }
     }
-    let mut components: Vec<(Role, Verdict<'a>)> =
-        names.into_iter().map(|(role, name)| (role, of_component(images, hosts, name, knowledge))).collect();
+    let components: Vec<(Role, Verdict<'a>)> =
+        names.into_iter().map(|(role, name)| (role, of_component(pairs, name, knowledge))).collect();
     let worst = components
         .iter()
         .filter(|(role, _)| *role == Role::Core)
         .max_by_key(|(_, verdict)| verdict.badness())
         .map(|(_, verdict)| Verdict { component: None, ..verdict.clone() });
-    worst.into_iter().chain(components.drain(..).map(|(_, verdict)| verdict)).collect()
+    worst.into_iter().chain(components.into_iter().map(|(_, verdict)| verdict)).collect()
 }
 
-fn of_component<'a>(images: &'a [ImageFacts], hosts: &'a [Host], name: &'a str, knowledge: Knowledge) -> Verdict<'a> {
+fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowledge: Knowledge) -> Verdict<'a> {
     let mut fates = Vec::new();
-    for image in images {
-        for host in hosts {
-            for component in image.components.iter().filter(|component| component.name == name) {
-                let mut steps = Steps::default();
-                let fate = replay(Replay { image, component, host, knowledge }, &mut steps);
-                fates.push(HostFate { host, image, component, fate, steps: steps.0 });
-            }
+    for (image, host) in pairs.iter().copied() {
+        for component in image.components.iter().filter(|component| component.name == name) {
+            let mut steps = Steps::default();
+            let fate = replay(Replay { image, component, host, knowledge }, &mut steps);
+            fates.push(HostFate { host, image, component, fate, steps: steps.0 });
         }
     }
     let common = fates.first().map(|first| first.fate).filter(|first| fates.iter().all(|one| one.fate.same(*first)));

@@ -1,0 +1,169 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use clap::Subcommand;
+use clap::ValueEnum;
+use jiff::civil::Date;
+
+use crate::rules::Persona;
+
+/// Says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
+#[derive(Debug, Parser)]
+#[command(name = "imagelint", version = version(), arg_required_else_help = true)]
+pub(crate) struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+fn version() -> &'static str {
+    let knowledge = crate::knowledge::Knowledge::built_in().newest_date();
+    // One leak of a few bytes in a process that ends: clap keeps static texts alone.
+    String::leak(format!("{} (knowledge of {knowledge})", env!("CARGO_PKG_VERSION")))
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Judge Dockerfiles, image descriptions and saved reports, offline.
+    ///
+    /// Example: imagelint check --fleet fleet.toml Dockerfile
+    Check(CheckArgs),
+    /// Judge images in a registry or an OCI layout by their manifest and configuration.
+    ///
+    /// Example: imagelint scan --fleet fleet.toml nvcr.io/nvidia/cuda:12.4.1-base-ubuntu22.04
+    Scan(ScanArgs),
+    /// Print the image description of an input: what imagelint sees in it.
+    ///
+    /// Example: imagelint describe Dockerfile > Dockerfile.image.toml
+    Describe(DescribeArgs),
+}
+
+/// What `check` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// Dockerfiles, image descriptions (*.image.toml), saved JSON reports, folders, or - for a Dockerfile on standard input.
+    #[arg(value_name = "PATH", default_value = ".")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
+}
+
+/// How a Dockerfile is built.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BuildArgs {
+    /// Value of a build argument, as given to the build.
+    #[arg(long = "build-arg", value_name = "NAME=VALUE", value_parser = build_arg)]
+    pub(crate) build_args: Vec<(String, String)>,
+    /// Stage that ships; the last one where not given.
+    #[arg(long, value_name = "STAGE")]
+    pub(crate) target: Option<String>,
+}
+
+/// What `scan` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ScanArgs {
+    /// References such as registry/repo:tag, or OCI layouts such as oci:folder:tag.
+    #[arg(value_name = "IMAGE", required = true)]
+    pub(crate) images: Vec<String>,
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
+}
+
+/// What `describe` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DescribeArgs {
+    /// A Dockerfile, an image description, or an image as `scan` takes it.
+    #[arg(value_name = "INPUT")]
+    pub(crate) input: String,
+    /// Platform to describe it for.
+    #[arg(long, default_value = "linux/amd64")]
+    pub(crate) platform: String,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+}
+
+/// What to judge against, and how to tell it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct JudgingArgs {
+    /// Fleet file; else fleet.toml in the input's folder or above it, up to the repository root.
+    #[arg(long, value_name = "FILE", env = "IMAGELINT_FLEET")]
+    pub(crate) fleet: Option<PathBuf>,
+    /// Judge for these pools only.
+    #[arg(long = "pool", value_name = "NAME")]
+    pub(crate) pools: Vec<String>,
+    /// Folder with rule pages of your own.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) rules: Vec<PathBuf>,
+    /// Whose rules speak: regular, pedantic, auditor.
+    #[arg(long, value_name = "WHO", default_value = "regular", value_parser = persona)]
+    pub(crate) persona: Persona,
+    /// Take images as they were built on this day (YYYY-MM-DD).
+    #[arg(long, value_name = "DATE")]
+    pub(crate) as_of: Option<Date>,
+    /// How to tell it.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+    /// Print the chain of steps behind each verdict, for one pool or all.
+    #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) why: Option<String>,
+    /// Exit with 1 at findings of this severity and above; `undetermined` also where something cannot be told.
+    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "LEVEL")]
+    pub(crate) fail_on: FailOn,
+    /// Colour in the output.
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+    /// Tell also what was found to have no GPU content.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+/// Formats of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For a terminal.
+    Human,
+    /// Schema version 1.
+    Json,
+}
+
+/// What makes the exit code 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Errors.
+    Error,
+    /// Errors and warnings; a verdict that depends or cannot be told is a warning.
+    Warning,
+    /// Errors, warnings and notes.
+    Note,
+    /// Errors, and verdicts that depend or cannot be told.
+    Undetermined,
+    /// Nothing.
+    Never,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless the environment says otherwise.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+fn build_arg(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+fn persona(text: &str) -> Result<Persona, String> {
+    text.parse().map_err(|()| format!("expected one of {}", Persona::WORDS.join(", ")))
+}

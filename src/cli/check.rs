@@ -1,0 +1,25 @@
+//! `imagelint check`: files, offline.
+
+use std::io;
+use std::io::Write as _;
+
+use crate::cli::Failure;
+use crate::cli::args::CheckArgs;
+use crate::cli::exit::Exit;
+use crate::cli::fleet;
+use crate::cli::inputs::Inputs;
+use crate::cli::output;
+use crate::knowledge::Knowledge;
+use crate::source::Sources;
+
+/// Runs it.
+pub(crate) fn run(options: &CheckArgs) -> Result<Exit, Failure> {
+    let mut sources = Sources::default();
+    let first = options.paths.first().map(std::path::PathBuf::as_path);
+    let fleet = fleet::load(&options.judging, first, Knowledge::built_in(), &mut sources)?;
+    let inputs = Inputs::read(&options.paths, &options.build, &mut sources);
+    if inputs.subjects.is_empty() && inputs.errors.is_empty() {
+        writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
+    }
+    output::judge_and_print(&inputs.subjects, inputs.errors, &fleet, &options.judging, &sources)
+}

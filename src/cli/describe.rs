@@ -1,0 +1,47 @@
+//! `imagelint describe`: what imagelint sees in an input, as an image description.
+
+use std::io;
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::cli::Failure;
+use crate::cli::args::DescribeArgs;
+use crate::cli::exit::Exit;
+use crate::cli::inputs::Inputs;
+use crate::cli::scan;
+use crate::extract;
+use crate::judge;
+use crate::judge::Subject;
+use crate::oci::Platform;
+use crate::source::Sources;
+
+/// Runs it.
+pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
+    let subjects = read(options)?;
+    let mut out = io::stdout().lock();
+    for (at, subject) in subjects.iter().enumerate() {
+        let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
+        if at > 0 {
+            writeln!(out)?;
+        }
+        write!(out, "{}", extract::to_description(&seen).to_toml())?;
+    }
+    Ok(if subjects.is_empty() { Exit::Nothing } else { Exit::Clean })
+}
+
+fn read(options: &DescribeArgs) -> Result<Vec<Subject>, Failure> {
+    let path = Path::new(&options.input);
+    if path.exists() || options.input == "-" {
+        let inputs = Inputs::read(&[path], &options.build, &mut Sources::default());
+        return match inputs.errors.first() {
+            Some(error) => Err(Failure::Said(format!("error: cannot read {}: {}", error.input, error.message))),
+            None => Ok(inputs.subjects),
+        };
+    }
+    let platform: Platform = options
+        .platform
+        .parse()
+        .map_err(|_| Failure::Said(format!("error: `{}` is no platform: expected os/architecture", options.platform)))?;
+    let images = scan::pull(&options.input, &[platform]).map_err(|error| Failure::Said(format!("error: {error}")))?;
+    Ok(vec![scan::subject(&options.input, &images)])
+}

@@ -1,0 +1,83 @@
+//! Finds and reads the fleet.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::cli::Failure;
+use crate::cli::args::JudgingArgs;
+use crate::cli::render;
+use crate::fleet;
+use crate::fleet::Fleet;
+use crate::fleet::GpuName;
+use crate::knowledge::Knowledge;
+use crate::nearest::nearest;
+use crate::source::SourceText;
+use crate::source::Sources;
+
+/// The name by which a fleet is found without being told.
+const FILE: &str = "fleet.toml";
+
+/// The fleet that the options or the place of the first input name, else the built-in one.
+pub(crate) fn load(
+    options: &JudgingArgs,
+    first_input: Option<&Path>,
+    knowledge: Knowledge,
+    sources: &mut Sources,
+) -> Result<Fleet, Failure> {
+    let path = options.fleet.clone().or_else(|| upwards(first_input.unwrap_or(Path::new("."))));
+    let fleet = match path {
+        None => {
+            let source = sources.add(fleet::built_in_text());
+            fleet::built_in(source)
+        }
+        Some(path) => {
+            let text = fs::read_to_string(&path)
+                .map_err(|error| Failure::Said(format!("error: cannot read the fleet file {}: {error}", path.display())))?;
+            let text = SourceText::new(path.display().to_string(), text);
+            let source = sources.add(text.clone());
+            fleet::read(source, &text, &|name| gpu_name(knowledge, name))
+                .map_err(|errors| Failure::Said(render(errors.as_ref())))?
+        }
+    };
+    for asked in &options.pools {
+        let mut names = fleet.pools.iter().map(|pool| pool.name.value.as_str());
+        if !names.clone().any(|name| name == asked) {
+            let hint = nearest(asked, names.by_ref()).map_or_else(
+                || format!("the pools are {}", pool_names(&fleet)),
+                |name| format!("did you mean `{name}`?"),
+            );
+            return Err(Failure::Said(format!("error: the fleet {} has no pool `{asked}`; {hint}", fleet.name)));
+        }
+    }
+    Ok(fleet)
+}
+
+fn pool_names(fleet: &Fleet) -> String {
+    fleet.pools.iter().map(|pool| pool.name.value.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn gpu_name(knowledge: Knowledge, name: &str) -> GpuName {
+    if knowledge.gpu(name).is_some() {
+        return GpuName::Known;
+    }
+    GpuName::Unknown { suggestions: knowledge.gpu_suggestions(name).into_iter().map(str::to_owned).collect() }
+}
+
+/// The fleet file in the folder of `start` or above, no further than the repository root.
+fn upwards(start: &Path) -> Option<PathBuf> {
+    let start = start.canonicalize().ok()?;
+    let mut folder = if start.is_dir() { Some(start.as_path()) } else { start.parent() };
+    let here = std::env::current_dir().ok()?;
+    while let Some(current) = folder {
+        let file = current.join(FILE);
+        if file.is_file() {
+            return Some(file.strip_prefix(&here).map(Path::to_path_buf).unwrap_or(file));
+        }
+        if current.join(".git").exists() {
+            return None;
+        }
+        folder = current.parent();
+    }
+    None
+}

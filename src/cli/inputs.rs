@@ -1,0 +1,205 @@
+//! Files and folders into subjects.
+
+use std::fs;
+use std::io;
+use std::io::Read as _;
+use std::path::Path;
+
+use ignore::WalkBuilder;
+
+use crate::cli::args::BuildArgs;
+use crate::cli::render;
+use crate::describe::Description;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateOptions;
+use crate::extract;
+use crate::judge::Content;
+use crate::judge::Subject;
+use crate::report::json;
+use crate::report::model::InputError;
+use crate::source::SourceText;
+use crate::source::Sources;
+
+/// No text that a person wrote is longer.
+const MAX_TEXT: u64 = 4 << 20;
+/// Saved reports of large audits may be.
+const MAX_REPORT: u64 = 256 << 20;
+
+/// What was found at the paths.
+#[derive(Debug, Default)]
+pub(crate) struct Inputs {
+    /// To judge, in the order of the paths, folders sorted.
+    pub(crate) subjects: Vec<Subject>,
+    /// What could not be read.
+    pub(crate) errors: Vec<InputError>,
+}
+
+impl Inputs {
+    /// Reads everything at the paths.
+    pub(crate) fn read(paths: &[impl AsRef<Path>], build: &BuildArgs, sources: &mut Sources) -> Self {
+        let mut inputs = Self::default();
+        for path in paths {
+            inputs.path(path.as_ref(), build, sources);
+        }
+        inputs
+    }
+
+    fn path(&mut self, path: &Path, build: &BuildArgs, sources: &mut Sources) {
+        if path == Path::new("-") {
+            let mut text = String::new();
+            match io::stdin().take(MAX_TEXT).read_to_string(&mut text) {
+                Ok(_) => self.dockerfile("-", text, build, sources),
+                Err(error) => self.error("-", format!("cannot read standard input: {error}")),
+            }
+        } else if path.is_dir() {
+            self.folder(path, build, sources);
+        } else {
+            self.file(path, build, sources);
+        }
+    }
+
+    fn folder(&mut self, folder: &Path, build: &BuildArgs, sources: &mut Sources) {
+        let walk = WalkBuilder::new(folder)
+            .hidden(false)
+            .filter_entry(|entry| entry.file_name() != ".git")
+            .sort_by_file_name(Ord::cmp)
+            .build();
+        for entry in walk {
+            match entry {
+                Ok(entry) => {
+                    let name = entry.file_name().to_string_lossy();
+                    let file = entry.file_type().is_some_and(|kind| kind.is_file());
+                    if file && (is_dockerfile(&name) || is_description(&name)) {
+                        let path = entry.path();
+                        self.file(path.strip_prefix("./").unwrap_or(path), build, sources);
+                    }
+                }
+                Err(error) => self.error(&folder.display().to_string(), error.to_string()),
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path, build: &BuildArgs, sources: &mut Sources) {
+        let name = path.display().to_string();
+        let report = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        let text = match read_text(path, if report { MAX_REPORT } else { MAX_TEXT }) {
+            Ok(text) => text,
+            Err(error) => return self.error(&name, error),
+        };
+        if is_description(&name) {
+            self.description(&name, text, sources);
+        } else if report {
+            self.report(&name, &text);
+        } else {
+            self.dockerfile(&name, text, build, sources);
+        }
+    }
+
+    fn dockerfile(&mut self, name: &str, text: String, build: &BuildArgs, sources: &mut Sources) {
+        let dockerfile = Dockerfile::parse(&text);
+        let source = sources.add(SourceText::new(name, text));
+        let options = EvaluateOptions {
+            platform: "linux/amd64".to_owned(),
+            build_args: build.build_args.iter().cloned().collect(),
+            target: build.target.clone(),
+        };
+        if let Err(error) = dockerfile.evaluate(&options) {
+            return self.error(name, error.to_string());
+        }
+        let content = Content::Dockerfile { source, dockerfile, options };
+        self.subjects.push(Subject { name: name.to_owned(), kind: "dockerfile", digest: None, content });
+    }
+
+    fn description(&mut self, name: &str, text: String, sources: &mut Sources) {
+        let text = SourceText::new(name, text);
+        match Description::read(&text) {
+            Ok(description) => {
+                let source = sources.add(text);
+                let seen = extract::of_description(&description, Some(source), None);
+                let content = Content::Fixed(seen);
+                self.subjects.push(Subject { name: name.to_owned(), kind: "description", digest: None, content });
+            }
+            Err(errors) => self.error(name, render(errors.as_ref())),
+        }
+    }
+
+    /// Every subject of a saved report, to be judged again.
+    fn report(&mut self, name: &str, text: &str) {
+        let report = match json::read(text) {
+            Ok(report) => report,
+            Err(error) => return self.error(name, error.to_string()),
+        };
+        for subject in report.subjects {
+            match Description::from_json(subject.description) {
+                Ok(description) => {
+                    let seen = extract::of_description(&description, None, Some(name));
+                    let kind = match subject.kind.as_str() {
+                        "dockerfile" => "dockerfile",
+                        "image" => "image",
+                        _ => "description",
+                    };
+                    let content = Content::Fixed(seen);
+                    self.subjects.push(Subject { name: subject.name, kind, digest: subject.digest, content });
+                }
+                Err(error) => self.error(name, format!("{}: {error}", subject.name)),
+            }
+        }
+    }
+
+    fn error(&mut self, input: &str, message: String) {
+        self.errors.push(InputError { input: input.to_owned(), message, location: None });
+    }
+}
+
+fn read_text(path: &Path, limit: u64) -> Result<String, String> {
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if u64::try_from(bytes.len()).is_ok_and(|len| len > limit) {
+        return Err(format!("longer than {limit} bytes"));
+    }
+    String::from_utf8(bytes).or_else(|error| Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// `Dockerfile`, `Containerfile`, `Dockerfile.gpu`, `gpu.dockerfile`, in any case.
+fn is_dockerfile(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    if name.ends_with(".dockerignore") || name.ends_with(".md") {
+        return false;
+    }
+    let separated = |rest: &str| rest.is_empty() || rest.starts_with(['.', '_', '-']);
+    ["dockerfile", "containerfile"].into_iter().any(|word| {
+        name.strip_prefix(word).is_some_and(separated)
+            || name.strip_suffix(word).is_some_and(|rest| rest.ends_with(['.', '_', '-']))
+    })
+}
+
+fn is_description(name: &str) -> bool {
+    name.ends_with(".image.toml")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_dockerfile;
+
+    #[test]
+    fn the_usual_names_are_found_and_no_others() {
+        for (name, expected) in [
+            ("Dockerfile", true),
+            ("dockerfile", true),
+            ("Dockerfile.gpu", true),
+            ("Dockerfile-gpu", true),
+            ("Dockerfile_gpu", true),
+            ("gpu.Dockerfile", true),
+            ("x.containerfile", true),
+            ("Containerfile", true),
+            ("Dockerfiles", false),
+            ("mydockerfile", false),
+            ("Dockerfile.md", false),
+            (".dockerignore", false),
+            ("Dockerfile.dockerignore", false),
+        ] {
+            assert_eq!(is_dockerfile(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! `imagelint scan`: images by manifest and configuration, from a registry or an OCI layout.
+
+use std::env;
+
+use crate::cli::Failure;
+use crate::cli::args::ScanArgs;
+use crate::cli::exit::Exit;
+use crate::cli::fleet;
+use crate::cli::output;
+use crate::extract;
+use crate::fleet::Fleet;
+use crate::judge::Content;
+use crate::judge::Subject;
+use crate::knowledge::Knowledge;
+use crate::oci;
+use crate::oci::Environment;
+use crate::oci::Options;
+use crate::oci::Platform;
+use crate::oci::Problem;
+use crate::oci::PulledImage;
+use crate::oci::PullError;
+use crate::oci::Source;
+use crate::report::model::InputError;
+use crate::source::Sources;
+
+/// Runs it.
+pub(crate) fn run(options: &ScanArgs) -> Result<Exit, Failure> {
+    let mut sources = Sources::default();
+    let fleet = fleet::load(&options.judging, None, Knowledge::built_in(), &mut sources)?;
+    let platforms = platforms(&fleet);
+    let mut subjects = Vec::new();
+    let mut errors = Vec::new();
+    for name in &options.images {
+        match pull(name, &platforms) {
+            Ok(images) => subjects.push(subject(name, &images)),
+            Err(error) => {
+                errors.push(InputError { input: name.clone(), message: error, location: None });
+            }
+        }
+    }
+    output::judge_and_print(&subjects, errors, &fleet, &options.judging, &sources)
+}
+
+/// Every platform that a host of the fleet has.
+fn platforms(fleet: &Fleet) -> Vec<Platform> {
+    let mut found: Vec<Platform> = Vec::new();
+    let hosts = fleet.pools.iter().flat_map(|pool| pool.hosts(Knowledge::built_in(), None));
+    for platform in hosts.filter_map(|host| host.platform.parse().ok()) {
+        if !found.contains(&platform) {
+            found.push(platform);
+        }
+    }
+    found
+}
+
+/// Reads the images of a reference; where a wanted platform is not there, all that are.
+pub(crate) fn pull(name: &str, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+    let source = Source::parse(name).map_err(|error| error.to_string())?;
+    let options = Options { environment: environment(), ..Options::default() };
+    let read = |wanted: &[Platform]| -> Result<Vec<PulledImage>, PullError> {
+        runtime.block_on(oci::read_configs(&source, wanted, &options))
+    };
+    match read(platforms) {
+        Err(error) if matches!(*error.problem, Problem::MissingPlatform { .. }) => read(&[]),
+        other => other,
+    }
+    .map_err(|error| error.to_string())
+}
+
+/// The images of one reference as one subject.
+pub(crate) fn subject(name: &str, images: &[PulledImage]) -> Subject {
+    let list =
+        images.iter().map(|image| (image.config.platform.to_string(), extract::of_config(image))).collect();
+    let digest = images.first().map(|image| image.index_digest.clone().unwrap_or_else(|| image.manifest_digest.clone()));
+    Subject { name: name.to_owned(), kind: "image", digest, content: Content::ByPlatform(list) }
+}
+
+fn environment() -> Environment {
+    let folder = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(Into::into);
+    Environment {
+        docker_config: folder("DOCKER_CONFIG"),
+        registry_auth_file: folder("REGISTRY_AUTH_FILE"),
+        xdg_runtime_dir: folder("XDG_RUNTIME_DIR"),
+        xdg_config_home: folder("XDG_CONFIG_HOME"),
+        home: folder("HOME"),
+        path: env::var_os("PATH"),
+    }
+}

@@ -1,0 +1,191 @@
+//! Findings: start-up pages tell the walls that were met, practice pages speak where their conditions hold.
+
+use crate::fact::ImageFacts;
+use crate::fleet::DriverSpec;
+use crate::fleet::Pool;
+use crate::judge::Build;
+use crate::judge::Settings;
+use crate::judge::place::Places;
+use crate::judge::place::field_span;
+use crate::judge::scope::PoolWords;
+use crate::judge::scope::Subject;
+use crate::judge::scope::blamed;
+use crate::judge::verdict::message;
+use crate::knowledge::Knowledge;
+use crate::report::model::Finding;
+use crate::report::model::Location;
+use crate::rules::Kind;
+use crate::rules::Page;
+use crate::rules::Severity;
+use crate::rules::Truth;
+use crate::start::Basis;
+use crate::start::Fate;
+use crate::start::Verdict;
+
+/// A pool with its verdicts.
+pub(super) struct Judged<'a> {
+    pub(super) pool: &'a Pool,
+    pub(super) verdicts: Vec<Verdict<'a>>,
+}
+
+/// All findings of a subject, sorted by place, rule and pool.
+pub(super) fn report(judged: &[Judged<'_>], builds: &[Build], places: Places<'_>, settings: Settings<'_>) -> Vec<Finding> {
+    let mut findings = startup(judged, places, settings);
+    for page in settings.book.practice().iter().filter(|page| page.persona <= settings.persona) {
+        findings.extend(practice(page, judged, builds, places, settings));
+    }
+    findings.sort_by_key(|finding| (first_byte(finding), finding.rule.clone(), finding.pools.clone()));
+    findings
+}
+
+fn first_byte(finding: &Finding) -> usize {
+    finding.locations.first().and_then(|location| location.region).map_or(usize::MAX, |region| region.start_byte)
+}
+
+/// One finding for each way to fail, with all the pools on which it is met in the same words.
+fn startup(judged: &[Judged<'_>], places: Places<'_>, settings: Settings<'_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for one in judged {
+        let image_verdict = one.verdicts.iter().find(|verdict| verdict.component.is_none());
+        let Some((verdict, Fate::Fails(wall))) = image_verdict.and_then(|verdict| Some((verdict, verdict.fate?))) else {
+            continue;
+        };
+        let Some(host) = verdict.hosts.first() else { continue };
+        let page = settings.book.startup(wall.outcome());
+        let words = PoolWords { outcome: Some(wall.outcome().to_string()), ..pool_words(one, settings.knowledge) };
+        let scope = Subject { image: host.image, knowledge: settings.knowledge, pool: Some(words) };
+        let component = Some(host.component.name.clone());
+        let finding = Finding {
+            rule: page.name.clone(),
+            severity: severity(page, settings),
+            message: page.message.render(&scope),
+            help: Some(page.help.render(&scope)),
+            pools: vec![one.pool.name.value.clone()],
+            component,
+            locations: locations(host.image, &host.deciding().map(|step| step.facts.iter().collect()).unwrap_or_default(), one.pool, places),
+            fixes: Vec::new(),
+        };
+        findings.push(finding);
+    }
+    findings
+}
+
+fn severity(page: &Page, settings: Settings<'_>) -> String {
+    // Nobody has said that these pools exist.
+    let cap = if settings.fleet.built_in { Severity::Warning } else { Severity::Error };
+    page.severity.min(cap).to_string()
+}
+
+/// The places of the facts that decided, each labelled with its value, then those of the pool's fields.
+fn locations(image: &ImageFacts, basis: &Vec<Basis>, pool: &Pool, places: Places<'_>) -> Vec<Location> {
+    let mut found: Vec<Location> = Vec::new();
+    for one in basis {
+        match one {
+            Basis::Image(id) => {
+                let label = label(image, *id);
+                for origin in image.facts.origins(*id) {
+                    push(&mut found, places.origin(&origin, label.clone()));
+                }
+            }
+            Basis::Pool(field) if field_span(pool, *field).is_some() => {
+                let label = format!("the {} of pool `{}`", field.name().trim_start_matches("pool."), pool.name.value);
+                found.extend(places.pool(pool, Some(*field), label));
+            }
+            Basis::Pool(_) | Basis::Row(_) => {}
+        }
+    }
+    if !found.iter().any(|location| location.kind == "fleet") {
+        found.extend(places.pool(pool, None, format!("pool `{}` is declared here", pool.name.value)));
+    }
+    found
+}
+
+fn push(found: &mut Vec<Location>, location: Location) {
+    if !found.iter().any(|other| other.kind == location.kind && other.path == location.path && other.region == location.region) {
+        found.push(location);
+    }
+}
+
+/// A fact in a label: its name and value.
+fn label(image: &ImageFacts, id: crate::fact::FactId) -> String {
+    let entry = image.facts.get(id);
+    match &entry.state {
+        crate::fact::State::Known(value) => {
+            let value = value.to_string();
+            let short: String = value.chars().take(60).collect();
+            let dots = if short.len() < value.len() { " ..." } else { "" };
+            format!("{}: {short}{dots}", entry.name())
+        }
+        crate::fact::State::Absent { .. } => format!("{} is not there", entry.name()),
+        crate::fact::State::Unknown(_) => format!("{} is not known", entry.name()),
+    }
+}
+
+fn pool_words(one: &Judged<'_>, knowledge: Knowledge) -> PoolWords {
+    let pool = one.pool;
+    let verdict = one.verdicts.first();
+    let fate = verdict.map(|verdict| match verdict.fate {
+        Some(Fate::Starts(_)) => "starts",
+        Some(Fate::Fails(_)) => "fails",
+        Some(Fate::Undetermined) => "undetermined",
+        None => "depends",
+    });
+    PoolWords {
+        name: pool.name.value.clone(),
+        gpu: pool.gpu.first().map(|gpu| gpu.value.name.clone()),
+        driver: pool.driver.first().and_then(|driver| match driver.value {
+            DriverSpec::Exact(version) => Some(version),
+            DriverSpec::Branch(_) | DriverSpec::Range { .. } => None,
+        }),
+        launch: pool.launch.as_ref().map(|launch| launch.value.to_string()),
+        outcome: None,
+        fate: fate.unwrap_or("not-applicable").to_owned(),
+        message: verdict.map(|verdict| message(verdict, knowledge)).unwrap_or_default(),
+    }
+}
+
+/// What a practice page says: once for an image, or for each pool where it asks about pools.
+fn practice(
+    page: &Page,
+    judged: &[Judged<'_>],
+    builds: &[Build],
+    places: Places<'_>,
+    settings: Settings<'_>,
+) -> Vec<Finding> {
+    let Kind::Practice(condition) = &page.kind else { return Vec::new() };
+    let Some(build) = builds.first() else { return Vec::new() };
+    let about_pools = condition.facts().iter().any(|name| name.starts_with("pool.") || name.starts_with("verdict."));
+    let finding = |scope: &Subject<'_>, pools: Vec<String>| Finding {
+        rule: page.name.clone(),
+        severity: severity(page, settings),
+        message: page.message.render(scope),
+        help: Some(page.help.render(scope)),
+        pools,
+        component: None,
+        locations: blame(&build.image, page, places),
+        fixes: Vec::new(),
+    };
+    if !about_pools {
+        let scope = Subject { image: &build.image, knowledge: settings.knowledge, pool: None };
+        return (condition.truth(&scope) == Truth::True).then(|| finding(&scope, Vec::new())).into_iter().collect();
+    }
+    let mut found = Vec::new();
+    for one in judged {
+        let pool = Some(pool_words(one, settings.knowledge));
+        let scope = Subject { image: &build.image, knowledge: settings.knowledge, pool };
+        if condition.truth(&scope) == Truth::True {
+            found.push(finding(&scope, vec![one.pool.name.value.clone()]));
+        }
+    }
+    found
+}
+
+fn blame(image: &ImageFacts, page: &Page, places: Places<'_>) -> Vec<Location> {
+    let mut found = Vec::new();
+    if let Some(id) = blamed(image, &page.blame) {
+        for origin in image.facts.origins(id) {
+            push(&mut found, places.origin(&origin, label(image, id)));
+        }
+    }
+    found
+}

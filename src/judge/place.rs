@@ -1,0 +1,74 @@
+//! Places for reports: origins and pool fields as locations that somebody can look at.
+
+use crate::fact::Origin;
+use crate::fleet::Fleet;
+use crate::fleet::Pool;
+use crate::fleet::PoolField;
+use crate::report::model::Location;
+use crate::report::model::Region;
+use crate::source::SourceId;
+use crate::source::Sources;
+use crate::source::Span;
+
+/// Where places are looked up.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'a> {
+    pub(super) sources: &'a Sources,
+    pub(super) fleet: &'a Fleet,
+}
+
+impl Places<'_> {
+    /// The place of an origin.
+    pub(super) fn origin(self, origin: &Origin, label: String) -> Location {
+        match origin {
+            Origin::File { source, span } => self.text("file", *source, *span, label),
+            Origin::Config { field, .. } => plain("config", field, label),
+            Origin::Option(name) => plain("option", name, label),
+            Origin::Report(path) => plain("description", path, label),
+        }
+    }
+
+    /// The place of a pool's field, else of its name; none for the built-in fleet.
+    pub(super) fn pool(self, pool: &Pool, field: Option<PoolField>, label: String) -> Option<Location> {
+        if self.fleet.built_in {
+            return None;
+        }
+        let span = field.and_then(|field| field_span(pool, field)).unwrap_or(pool.name.span);
+        Some(self.text("fleet", self.fleet.source, span, label))
+    }
+
+    fn text(self, kind: &str, source: SourceId, span: Span, label: String) -> Location {
+        let text = self.sources.get(source);
+        let (start, end) = (text.position(span.start), text.position(span.end));
+        let region = Region {
+            start_line: start.line,
+            start_column: start.column,
+            end_line: end.line,
+            end_column: end.column,
+            start_byte: span.start,
+            end_byte: span.end,
+        };
+        Location { kind: kind.to_owned(), path: text.name().to_owned(), label, region: Some(region) }
+    }
+}
+
+fn plain(kind: &str, path: &str, label: String) -> Location {
+    Location { kind: kind.to_owned(), path: path.to_owned(), label, region: None }
+}
+
+/// Where a field of a pool is written.
+pub(super) fn field_span(pool: &Pool, field: PoolField) -> Option<Span> {
+    match field {
+        PoolField::Gpu => pool.gpu.first().map(|gpu| gpu.span),
+        PoolField::Driver => pool.driver.first().map(|driver| driver.span),
+        PoolField::Platform => pool.platform.as_ref().map(|platform| platform.span),
+        PoolField::Launch => pool.launch.as_ref().map(|launch| launch.span),
+        PoolField::Toolkit => {
+            pool.libnvidia_container.as_ref().or(pool.toolkit.as_ref()).map(|toolkit| toolkit.span)
+        }
+        PoolField::Mode => pool.mode.as_ref().map(|mode| mode.span),
+        PoolField::Env => pool.env.first().map(|(_, value)| value.span),
+        PoolField::Wsl => pool.wsl.as_ref().map(|wsl| wsl.span),
+        PoolField::Host => pool.host.first().map(|(_, value)| value.span),
+    }
+}

@@ -1,0 +1,216 @@
+//! Verdicts as the report carries them.
+
+use crate::fleet::Pool;
+use crate::fleet::PoolField;
+use crate::judge::Build;
+use crate::judge::facts::fact_id;
+use crate::judge::facts::row_id;
+use crate::knowledge::Knowledge;
+use crate::report::model;
+use crate::start::Basis;
+use crate::start::Fate;
+use crate::start::HostFate;
+use crate::start::Replay;
+use crate::start::StepRecord;
+use crate::start::StepResult;
+use crate::start::Verdict;
+use crate::start::words;
+
+/// A subject without GPU content: nothing to judge.
+pub(super) fn not_applicable(pool: &str) -> model::Verdict {
+    model::Verdict {
+        pool: pool.to_owned(),
+        component: None,
+        fate: "not-applicable".to_owned(),
+        outcome: None,
+        reason: None,
+        codes: model::Codes::default(),
+        route: None,
+        message: "nothing in it concerns a GPU".to_owned(),
+        confidence: "declared".to_owned(),
+        missing: Vec::new(),
+        not_seen: Vec::new(),
+        scenarios: Vec::new(),
+    }
+}
+
+/// One verdict.
+pub(super) fn report(verdict: &Verdict<'_>, pool: &Pool, builds: &[Build], knowledge: Knowledge) -> model::Verdict {
+    let wall = match verdict.fate {
+        Some(Fate::Fails(wall)) => Some(wall),
+        _ => None,
+    };
+    let codes = wall.map_or_else(model::Codes::default, |wall| model::Codes {
+        certain: wall.codes().certain,
+        possible: wall.codes().possible.to_vec(),
+    });
+    model::Verdict {
+        pool: pool.name.value.clone(),
+        component: verdict.component.map(str::to_owned),
+        fate: fate_name(verdict.fate).to_owned(),
+        outcome: wall.map(|wall| wall.outcome().name().to_owned()),
+        reason: wall.and_then(|wall| wall.reason()).map(|reason| reason.name().to_owned()),
+        codes,
+        route: match verdict.fate {
+            Some(Fate::Starts(route)) => Some(route.name().to_owned()),
+            _ => None,
+        },
+        message: message(verdict, knowledge),
+        confidence: verdict.confidence.name().to_owned(),
+        missing: missing(verdict, knowledge),
+        not_seen: not_seen(verdict),
+        scenarios: verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect(),
+    }
+}
+
+fn fate_name(fate: Option<Fate>) -> &'static str {
+    match fate {
+        Some(Fate::Starts(_)) => "starts",
+        Some(Fate::Fails(_)) => "fails",
+        Some(Fate::Undetermined) => "undetermined",
+        None => "depends",
+    }
+}
+
+fn replay_of<'a>(host: &HostFate<'a>, knowledge: Knowledge) -> Replay<'a> {
+    Replay { image: host.image, component: host.component, host: host.host, knowledge }
+}
+
+/// What a user would see, or why it cannot be told.
+pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
+    match verdict.fate {
+        Some(Fate::Fails(wall)) => match verdict.hosts.first() {
+            Some(host) => words::message(replay_of(host, knowledge), wall),
+            None => wall.outcome().to_string(),
+        },
+        Some(Fate::Starts(route)) => format!("starts ({})", route.name()),
+        Some(Fate::Undetermined) => {
+            let reasons: Vec<String> = reasons(verdict, knowledge);
+            format!("cannot tell: {}", reasons.join("; "))
+        }
+        None => {
+            let fields: Vec<&str> = verdict.open_fields.iter().map(|field| field.name()).collect();
+            let on = if verdict.open_build { "the build behind the tag".to_owned() } else { fields.join(", ") };
+            let mut fates: Vec<String> = verdict.hosts.iter().map(|host| outcome_name(host.fate)).collect();
+            fates.sort();
+            fates.dedup();
+            format!("depends on {on}: {}", fates.join(" or "))
+        }
+    }
+}
+
+fn outcome_name(fate: Fate) -> String {
+    match fate {
+        Fate::Starts(_) => "starts".to_owned(),
+        Fate::Fails(wall) => wall.outcome().to_string(),
+        Fate::Undetermined => "cannot tell".to_owned(),
+    }
+}
+
+fn reasons(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
+    let mut reasons: Vec<String> = all_missing(verdict, knowledge).into_iter().map(|missing| missing.reason).collect();
+    reasons.dedup();
+    reasons
+}
+
+fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<words::MissingFact> {
+    let mut found: Vec<words::MissingFact> = Vec::new();
+    for host in &verdict.hosts {
+        for step in host.steps.iter().filter(|step| step.result == StepResult::Unknown) {
+            for missing in words::missing(replay_of(host, knowledge), step) {
+                if !found.contains(&missing) {
+                    found.push(missing);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What would settle a verdict that cannot be told or depends.
+fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model::Missing> {
+    let mut list: Vec<model::Missing> = Vec::new();
+    if verdict.fate.is_none() {
+        list.extend(verdict.open_fields.iter().map(|field| model::Missing {
+            key: field.name().to_owned(),
+            supply: supply(*field).to_owned(),
+        }));
+        if verdict.open_build {
+            let supply = "pin the digest, or say the day of the build by --as-of".to_owned();
+            list.push(model::Missing { key: "image.base.digest".to_owned(), supply });
+        }
+    }
+    let undetermined = verdict.hosts.iter().any(|host| host.fate == Fate::Undetermined);
+    if undetermined && verdict.fate.is_none_or(|fate| fate == Fate::Undetermined) {
+        for missing in all_missing(verdict, knowledge) {
+            let missing = model::Missing { key: missing.key, supply: missing.supply };
+            if !list.contains(&missing) {
+                list.push(missing);
+            }
+        }
+    }
+    list
+}
+
+fn supply(field: PoolField) -> &'static str {
+    match field {
+        PoolField::Gpu => "split the pool by `gpu`",
+        PoolField::Driver => "set `driver` of the pool to one version",
+        PoolField::Launch => "set `launch` of the pool",
+        PoolField::Toolkit => "set `toolkit` of the pool",
+        PoolField::Mode => "set `mode` of the pool",
+        PoolField::Platform => "set `platform` of the pool",
+        PoolField::Env => "set `env` of the pool",
+        PoolField::Wsl => "set `wsl` of the pool",
+        PoolField::Host => "set `[pool.host]`",
+    }
+}
+
+/// GPU code that nothing is known of.
+fn not_seen(verdict: &Verdict<'_>) -> Vec<String> {
+    let unseen = verdict.hosts.iter().any(|host| host.steps.iter().any(|step| step.result == StepResult::NotSeen));
+    let name = verdict.hosts.first().map(|host| host.component.name.clone());
+    name.filter(|_| unseen).map(|name| format!("GPU code of {name}")).into_iter().collect()
+}
+
+fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> model::Scenario {
+    let machine = host.host;
+    model::Scenario {
+        when: model::When {
+            gpu: machine.gpu.as_ref().map(|gpu| gpu.name.clone()),
+            driver: machine.driver.map(|driver| driver.to_string()),
+            launch: Some(machine.launch.as_str().to_owned()),
+            mode: Some(machine.mode.as_str().to_owned()),
+            toolkit: machine.toolkit_version.map(|version| version.to_string()),
+            build: host.image.build.clone(),
+        },
+        fate: fate_name(Some(host.fate)).to_owned(),
+        outcome: match host.fate {
+            Fate::Fails(wall) => Some(wall.outcome().name().to_owned()),
+            _ => None,
+        },
+        steps: host.steps.iter().map(|record| step(host, record, builds, knowledge)).collect(),
+    }
+}
+
+fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: Knowledge) -> model::Step {
+    let build = builds.iter().find(|build| std::ptr::eq(&raw const build.image, host.image));
+    let facts = record.facts.iter().filter_map(|basis| match basis {
+        Basis::Image(id) => build.map(|build| fact_id(build, id)),
+        Basis::Pool(field) => Some(field.name().to_owned()),
+        Basis::Row(row) => Some(row_id(row)),
+    });
+    model::Step {
+        step: record.step.name().to_owned(),
+        result: match record.result {
+            StepResult::Passes(_) | StepResult::NotSeen => "passes",
+            StepResult::Stops(_) => "stops",
+            StepResult::Unknown => "unknown",
+            StepResult::NotApplicable => "not-applicable",
+        }
+        .to_owned(),
+        text: words::step(replay_of(host, knowledge), record),
+        facts: facts.collect(),
+        cite: record.cite.0.to_owned(),
+    }
+}
