@@ -102,7 +102,11 @@ impl ImageReference {
     /// Registry and repository as Docker prints them: without `docker.io/` and `library/`.
     pub fn familiar(&self) -> String {
         if self.registry == DEFAULT_REGISTRY {
-            self.repository.strip_prefix("library/").filter(|rest| !rest.contains('/')).unwrap_or(&self.repository).to_owned()
+            self.repository
+                .strip_prefix("library/")
+                .filter(|rest| !rest.contains('/'))
+                .unwrap_or(&self.repository)
+                .to_owned()
         } else {
             format!("{}/{}", self.registry, self.repository)
         }
@@ -198,10 +202,22 @@ mod tests {
         let zeros = "0".repeat(64);
         for (text, registry, repository, tag, familiar) in [
             ("python", "docker.io", "library/python", None, "python"),
-            ("nvidia/cuda:12.4.1-base-ubuntu22.04", "docker.io", "nvidia/cuda", Some("12.4.1-base-ubuntu22.04"), "nvidia/cuda"),
+            (
+                "nvidia/cuda:12.4.1-base-ubuntu22.04",
+                "docker.io",
+                "nvidia/cuda",
+                Some("12.4.1-base-ubuntu22.04"),
+                "nvidia/cuda",
+            ),
             ("docker.io/library/python:3", "docker.io", "library/python", Some("3"), "python"),
             ("index.docker.io/nvidia/cuda", "docker.io", "nvidia/cuda", None, "nvidia/cuda"),
-            ("nvcr.io/nvidia/pytorch:24.01-py3", "nvcr.io", "nvidia/pytorch", Some("24.01-py3"), "nvcr.io/nvidia/pytorch"),
+            (
+                "nvcr.io/nvidia/pytorch:24.01-py3",
+                "nvcr.io",
+                "nvidia/pytorch",
+                Some("24.01-py3"),
+                "nvcr.io/nvidia/pytorch",
+            ),
             ("nvcr.io/nvidia/cuda", "nvcr.io", "nvidia/cuda", None, "nvcr.io/nvidia/cuda"),
             ("localhost:5000/a/b:tag", "localhost:5000", "a/b", Some("tag"), "localhost:5000/a/b"),
             ("localhost/a", "localhost", "a", None, "localhost/a"),
@@ -220,7 +236,27 @@ mod tests {
 
     #[test]
     fn what_is_no_name_is_refused() {
-        for text in ["", "/", "a/", "/a", "A", "a b", "a:", "a:b:c", "a@", "a@sha256:00", "a@sha256", "é", "a..b", "x.y/", "[::1/a", "h:p/a", "a:-x", "{{ b }}", "$X"] {
+        for text in [
+            "",
+            "/",
+            "a/",
+            "/a",
+            "A",
+            "a b",
+            "a:",
+            "a:b:c",
+            "a@",
+            "a@sha256:00",
+            "a@sha256",
+            "é",
+            "a..b",
+            "x.y/",
+            "[::1/a",
+            "h:p/a",
+            "a:-x",
+            "{{ b }}",
+            "$X",
+        ] {
             assert!(ImageReference::parse(text).is_err(), "{text}");
         }
     }

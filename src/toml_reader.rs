@@ -56,9 +56,11 @@ impl Diagnostic for Problems {
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        Some(Box::new(self.all.iter().map(|problem| {
-            LabeledSpan::new(Some(problem.message.clone()), problem.span.start, problem.span.len())
-        })))
+        Some(Box::new(
+            self.all
+                .iter()
+                .map(|problem| LabeledSpan::new(Some(problem.message.clone()), problem.span.start, problem.span.len())),
+        ))
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
@@ -160,9 +162,8 @@ impl Reader {
             DeValue::Boolean(boolean) => Some(boolean.to_string()),
             _ => None,
         };
-        let help = written
-            .filter(|_| expected.contains("string"))
-            .map(|written| format!("put it in quotes: \"{written}\""));
+        let help =
+            written.filter(|_| expected.contains("string")).map(|written| format!("put it in quotes: \"{written}\""));
         self.report(span_of(value), format!("`{key}` is {}, expected {expected}", kind(value.get_ref())), help);
     }
 

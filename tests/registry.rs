@@ -28,14 +28,9 @@ fn options() -> Options {
     options
 }
 
-fn read_with(
-    text: &str,
-    wanted: &[&str],
-    options: &Options,
-) -> Result<Vec<PulledImage>, PullError> {
+fn read_with(text: &str, wanted: &[&str], options: &Options) -> Result<Vec<PulledImage>, PullError> {
     let wanted: Vec<Platform> = wanted.iter().map(|text| text.parse().expect("platform")).collect();
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
     runtime.block_on(read_configs(&Source::parse(text)?, &wanted, options))
 }
 
@@ -92,8 +87,7 @@ fn a_real_registry_gives_configs_by_tag_and_by_digest() {
 
     let wanted = ["linux/arm64/v8", "linux/amd64", "linux/s390x"];
     let images = read(&format!("{host}/team/multi"), &wanted).expect("index");
-    let found: Vec<&str> =
-        images.iter().map(|image| image.config.platform.architecture.as_str()).collect();
+    let found: Vec<&str> = images.iter().map(|image| image.config.platform.architecture.as_str()).collect();
     assert_eq!(found, ["arm64", "amd64"]);
     assert_eq!(images[0].index_digest.as_ref(), Some(&many));
     assert_eq!(images[0].platforms.len(), 2, "the attestation is no platform");
@@ -102,9 +96,7 @@ fn a_real_registry_gives_configs_by_tag_and_by_digest() {
     assert!(missing.to_string().contains("there is linux/amd64, linux/arm64"), "{missing}");
 
     let error = fails(&format!("{host}/team/app:12.4-base"));
-    assert!(
-        matches!(&*error.problem, Problem::NotFound { nearest, .. } if nearest[0] == "12.4.1-base")
-    );
+    assert!(matches!(&*error.problem, Problem::NotFound { nearest, .. } if nearest[0] == "12.4.1-base"));
     assert!(error.to_string().contains("the nearest tags are 12.4.1-base, 11.8"), "{error}");
     assert!(error.to_string().contains(&format!("asked {host} for manifest 12.4-base")), "{error}");
 
@@ -112,10 +104,7 @@ fn a_real_registry_gives_configs_by_tag_and_by_digest() {
     let error = fails(&format!("{host}/team/app@{wrong}"));
     assert!(matches!(*error.problem, Problem::NotFound { .. }), "{error}");
     let error = fails(&format!("{host}/team/none:1"));
-    assert!(
-        error.to_string().contains("MANIFEST_UNKNOWN")
-            || error.to_string().contains("NAME_UNKNOWN")
-    );
+    assert!(error.to_string().contains("MANIFEST_UNKNOWN") || error.to_string().contains("NAME_UNKNOWN"));
 }
 
 #[test]
@@ -271,17 +260,14 @@ fn passing_faults_are_waited_out() {
 
 #[test]
 fn redirects_do_not_lead_inside() {
-    for target in
-        ["http://169.254.169.254/latest", "https://169.254.169.254/", "https://10.0.0.1/x"]
-    {
+    for target in ["http://169.254.169.254/latest", "https://169.254.169.254/", "https://10.0.0.1/x"] {
         let location = vec![format!("Location: {target}")];
         let fake = Fake::start(move |_, _| Reply::Whole("307 Temporary", location.clone(), vec![]));
         let error = fails(&format!("{}/a/b:c", fake.host()));
         assert!(matches!(*error.problem, Problem::Refused { .. }), "{error}");
         assert_eq!(fake.seen().len(), 1);
     }
-    let fake =
-        Fake::start(|_, _| Reply::Whole("302 Found", vec!["Location: ?again".into()], vec![]));
+    let fake = Fake::start(|_, _| Reply::Whole("302 Found", vec!["Location: ?again".into()], vec![]));
     assert!(matches!(*fails(&format!("{}/a/b:c", fake.host())).problem, Problem::Refused { .. }));
     assert_eq!(fake.seen().len(), 6);
 }
@@ -314,10 +300,7 @@ fn a_token_is_fetched_shown_and_not_carried_to_another_host() {
     let images = read_with(&format!("{}/a/b:c", fake.host()), &[], &options).expect("token");
     assert_eq!(images[0].config.platform, Platform::new("linux", "amd64"));
     let token = fake.seen().into_iter().find(|request| request.line.contains("/token?"));
-    assert_eq!(
-        token.expect("token request").authorization.as_deref(),
-        Some("Basic YW5uOnMzY3JldA==")
-    );
+    assert_eq!(token.expect("token request").authorization.as_deref(), Some("Basic YW5uOnMzY3JldA=="));
     assert!(store.seen().iter().all(|request| request.authorization.is_none()));
     assert_eq!(store.seen().len(), 1);
 }

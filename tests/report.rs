@@ -17,18 +17,11 @@ use crate::sample::sample;
 mod sample;
 
 fn texts() -> BTreeMap<String, String> {
-    [("Dockerfile", DOCKERFILE), ("fleet.toml", FLEET)]
-        .map(|(path, text)| (path.to_owned(), text.to_owned()))
-        .into()
+    [("Dockerfile", DOCKERFILE), ("fleet.toml", FLEET)].map(|(path, text)| (path.to_owned(), text.to_owned())).into()
 }
 
 fn options(width: usize) -> HumanOptions {
-    HumanOptions {
-        color: false,
-        ascii: false,
-        width,
-        verbose: false,
-    }
+    HumanOptions { color: false, ascii: false, width, verbose: false }
 }
 
 fn told(report: &Report, options: &HumanOptions) -> String {
@@ -56,16 +49,7 @@ fn a_person_reads_snippets_then_the_matrix() {
 
 #[test]
 fn a_narrow_terminal_gets_ascii_and_one_block_per_image() {
-    assert_eq!(
-        told(
-            &sample(),
-            &HumanOptions {
-                ascii: true,
-                ..options(60)
-            }
-        ),
-        NARROW
-    );
+    assert_eq!(told(&sample(), &HumanOptions { ascii: true, ..options(60) }), NARROW);
 }
 
 #[test]
@@ -76,17 +60,8 @@ fn why_tells_hosts_steps_and_facts() {
 #[test]
 fn colours_come_only_where_asked() {
     assert!(!told(&sample(), &options(100)).contains('\u{1b}'));
-    let painted = told(
-        &sample(),
-        &HumanOptions {
-            color: true,
-            ..options(100)
-        },
-    );
-    assert!(
-        painted.contains("\u{1b}[31mFAILS insufficient-driver\u{1b}[0m  \u{1b}[32mstarts (jit)"),
-        "{painted}"
-    );
+    let painted = told(&sample(), &HumanOptions { color: true, ..options(100) });
+    assert!(painted.contains("\u{1b}[31mFAILS insufficient-driver\u{1b}[0m  \u{1b}[32mstarts (jit)"), "{painted}");
 }
 
 #[test]
@@ -97,14 +72,8 @@ fn images_without_gpu_content_are_not_mentioned() {
         subject.gpu_content = false;
     }
     assert_eq!(told(&report, &options(100)), "");
-    let verbose = HumanOptions {
-        verbose: true,
-        ..options(100)
-    };
-    assert_eq!(
-        told(&report, &verbose),
-        "no GPU content in 2 images: nothing to judge\n"
-    );
+    let verbose = HumanOptions { verbose: true, ..options(100) };
+    assert_eq!(told(&report, &verbose), "no GPU content in 2 images: nothing to judge\n");
     report.subjects[1].gpu_content = true;
     assert_eq!(
         told(&report, &options(100)),
@@ -169,10 +138,7 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
     }
     let report = read(&text).expect("still a report");
     let source = format!("FROM {evil}\n");
-    let texts = BTreeMap::from([
-        (evil.to_owned(), source),
-        ("fleet.toml".to_owned(), format!("# {evil}\n{FLEET}")),
-    ]);
+    let texts = BTreeMap::from([(evil.to_owned(), source), ("fleet.toml".to_owned(), format!("# {evil}\n{FLEET}"))]);
     let mut out = Vec::new();
     human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
     human(&report, &texts, &options(1), &mut out).expect("a vector takes everything");
@@ -198,24 +164,11 @@ fn regions_need_not_fit() {
     let drawn = " 2 │ FROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\n 3 │ RUN pip install torch==2.4.0+cu124\n   \
                  ·                                  ┬\n   ·                                  ╰── CUDA 12.4.1";
     assert!(text.contains(drawn), "{text}");
-    for (start, end) in [
-        (0, 0),
-        (9_999, 3),
-        (usize::MAX, usize::MAX),
-        (0, usize::MAX),
-        (15, 16),
-        (16, 16),
-    ] {
-        let region = report.subjects[0].findings[0].locations[0]
-            .region
-            .as_mut()
-            .expect("a region");
+    for (start, end) in [(0, 0), (9_999, 3), (usize::MAX, usize::MAX), (0, usize::MAX), (15, 16), (16, 16)] {
+        let region = report.subjects[0].findings[0].locations[0].region.as_mut().expect("a region");
         (region.start_byte, region.end_byte) = (start, end);
         let text = told(&report, &options(100));
-        assert!(
-            text.contains("── CUDA 12.4.1 comes from this tag"),
-            "{start}..{end}: {text}"
-        );
+        assert!(text.contains("── CUDA 12.4.1 comes from this tag"), "{start}..{end}: {text}");
     }
 }
 
@@ -249,11 +202,7 @@ fn no_pair_of_regions_panics() {
 fn a_long_line_is_cut_and_keeps_its_line_and_column() {
     let mut report = sample();
     report.errors.clear();
-    let text = format!(
-        "# one\nRUN {} pip install {}\n",
-        "x".repeat(50_000),
-        "y".repeat(50_000)
-    );
+    let text = format!("# one\nRUN {} pip install {}\n", "x".repeat(50_000), "y".repeat(50_000));
     let start = text.find("pip").expect("pip");
     let places = &mut report.subjects[0].findings[0].locations;
     places.truncate(1);
@@ -263,10 +212,7 @@ fn a_long_line_is_cut_and_keeps_its_line_and_column() {
     let texts = BTreeMap::from([("Dockerfile".to_owned(), text)]);
     human(&report, &texts, &options(100), &mut out).expect("a vector takes everything");
     let out = String::from_utf8(out).expect("UTF-8");
-    assert!(
-        out.contains("[Dockerfile:2:50006]") && out.contains(" 2 │ …xxx") && out.contains("yyy…\n"),
-        "{out}"
-    );
+    assert!(out.contains("[Dockerfile:2:50006]") && out.contains(" 2 │ …xxx") && out.contains("yyy…\n"), "{out}");
     assert!(out.len() < 3_000, "{}", out.len());
 }
 
@@ -275,10 +221,13 @@ fn a_text_that_is_not_at_hand_is_named_in_a_note() {
     let mut out = Vec::new();
     human(&sample(), &BTreeMap::new(), &options(100), &mut out).expect("a vector takes everything");
     let out = String::from_utf8(out).expect("UTF-8");
-    assert!(out.contains(
-        "  note: in Dockerfile (serve)\n  note: Dockerfile:2:6: CUDA 12.4.1 comes from this tag\n  \
+    assert!(
+        out.contains(
+            "  note: in Dockerfile (serve)\n  note: Dockerfile:2:6: CUDA 12.4.1 comes from this tag\n  \
          note: Dockerfile:1:10: set here\n  note: fleet.toml:4:10: the pool's driver is declared here\n"
-    ), "{out}");
+        ),
+        "{out}"
+    );
 }
 
 #[test]
@@ -293,22 +242,9 @@ fn a_broken_pipe_is_handed_back() {
         }
     }
     let broken = Some(std::io::ErrorKind::BrokenPipe);
-    assert_eq!(
-        human(&sample(), &texts(), &options(80), &mut Closed)
-            .err()
-            .map(|error| error.kind()),
-        broken
-    );
-    assert_eq!(
-        why(&sample(), None, &mut Closed, false)
-            .err()
-            .map(|error| error.kind()),
-        broken
-    );
-    assert_eq!(
-        json(&sample(), &mut Closed).err().map(|error| error.kind()),
-        broken
-    );
+    assert_eq!(human(&sample(), &texts(), &options(80), &mut Closed).err().map(|error| error.kind()), broken);
+    assert_eq!(why(&sample(), None, &mut Closed, false).err().map(|error| error.kind()), broken);
+    assert_eq!(json(&sample(), &mut Closed).err().map(|error| error.kind()), broken);
 }
 
 #[test]
@@ -320,8 +256,5 @@ fn json_is_read_back_as_it_was_written() {
     assert!(text.starts_with("{\n  \"schema_version\": 1,\n  \"tool\": {\n"));
     assert!(text.ends_with("\n}\n"));
     let again = read(&text).expect("our own report");
-    assert_eq!(
-        serde_json::to_value(&again).expect("JSON"),
-        serde_json::to_value(&report).expect("JSON")
-    );
+    assert_eq!(serde_json::to_value(&again).expect("JSON"), serde_json::to_value(&report).expect("JSON"));
 }

@@ -87,9 +87,8 @@ fn evaluate(score: &mut Score, vector: &Value) {
     if vector["kind"] == "message" {
         return;
     }
-    let first = |keys: &[&str]| {
-        keys.iter().map(|key| vector[*key].clone()).find(|value| !value.is_null()).unwrap_or_default()
-    };
+    let first =
+        |keys: &[&str]| keys.iter().map(|key| vector[*key].clone()).find(|value| !value.is_null()).unwrap_or_default();
     let go = |host: &RequirementHost, version| evaluate_all_go(requires.iter().copied(), host, version);
     let old = first(&["expect_go_v1_20_0"]);
     check_verdict(score, vector, "Go", go(&full, OLD), &old, &vector["message_go_v1_20_0"]);
@@ -99,11 +98,8 @@ fn evaluate(score: &mut Score, vector: &Value) {
     let old = first(&["expect_go_csv_v1_20_0", "expect_go_v1_20_0"]);
     check_verdict(score, vector, "csv", go(&csv, OLD), &old, &Value::Null);
     // Rows whose host lacks driver and brand anyway have no csv verdict of their own.
-    let head = if csv == full {
-        head
-    } else {
-        first(&["expect_go_csv_head", "expect_go_csv_v1_20_0", "expect_go_v1_20_0"])
-    };
+    let head =
+        if csv == full { head } else { first(&["expect_go_csv_head", "expect_go_csv_v1_20_0", "expect_go_v1_20_0"]) };
     check_verdict(score, vector, "csv head", go(&csv, HEAD), &head, &Value::Null);
 }
 
@@ -112,7 +108,8 @@ fn parse_go(score: &mut Score, vector: &Value) {
         let found = go_condition(condition, OLD);
         score.check(vector, "error", &json!(found.is_err()), &vector["expect_error"]);
         if let Ok(found) = found {
-            let tree = found.map_or(Value::Null, |(property, operator, value)| json!([property.as_str(), operator, value]));
+            let tree =
+                found.map_or(Value::Null, |(property, operator, value)| json!([property.as_str(), operator, value]));
             score.check(vector, "tree", &tree, &vector["expect_tree"]);
         }
     } else if vector["expect_error"] == true {
@@ -257,7 +254,9 @@ fn container_environment() {
             }
             "hook_config" => hook_config(&mut score, vector),
             // Without accepted mounts the environment decides.
-            "visible_devices_env" | "visible_devices" if vector["accept_volume_mounts"] != true || vector["mounts"] == json!([]) => {
+            "visible_devices_env" | "visible_devices"
+                if vector["accept_volume_mounts"] != true || vector["mounts"] == json!([]) =>
+            {
                 let found = visible_devices_of(&env, &texts(&vector["preferred_envvars"]));
                 score.check(vector, "devices", &devices(&found), &expected["devices"]);
             }

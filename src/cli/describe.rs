@@ -38,10 +38,9 @@ fn read(options: &DescribeArgs) -> Result<Vec<Subject>, Failure> {
             None => Ok(inputs.subjects),
         };
     }
-    let platform: Platform = options
-        .platform
-        .parse()
-        .map_err(|_| Failure::Said(format!("error: `{}` is no platform: expected os/architecture", options.platform)))?;
+    let platform: Platform = options.platform.parse().map_err(|_| {
+        Failure::Said(format!("error: `{}` is no platform: expected os/architecture", options.platform))
+    })?;
     let images = scan::pull(&options.input, &[platform]).map_err(|error| Failure::Said(format!("error: {error}")))?;
     Ok(vec![scan::subject(&options.input, &images)])
 }

@@ -46,9 +46,10 @@ pub(crate) fn of(report: &Report, fail_on: FailOn) -> Exit {
     let untold = matches!(fail_on, FailOn::Warning | FailOn::Note | FailOn::Undetermined);
     let found = report.subjects.iter().any(|subject| {
         let said = subject.findings.iter().any(|finding| severities.contains(&finding.severity.as_str()));
-        let open = subject.verdicts.iter().any(|verdict| {
-            verdict.component.is_none() && matches!(verdict.fate.as_str(), "depends" | "undetermined")
-        });
+        let open = subject
+            .verdicts
+            .iter()
+            .any(|verdict| verdict.component.is_none() && matches!(verdict.fate.as_str(), "depends" | "undetermined"));
         said || (untold && open)
     });
     if found { Exit::Found } else { Exit::Clean }

@@ -32,8 +32,9 @@ pub(crate) fn load(
             fleet::built_in(source)
         }
         Some(path) => {
-            let text = fs::read_to_string(&path)
-                .map_err(|error| Failure::Said(format!("error: cannot read the fleet file {}: {error}", path.display())))?;
+            let text = fs::read_to_string(&path).map_err(|error| {
+                Failure::Said(format!("error: cannot read the fleet file {}: {error}", path.display()))
+            })?;
             let text = SourceText::new(path.display().to_string(), text);
             let source = sources.add(text.clone());
             fleet::read(source, &text, &|name| gpu_name(knowledge, name))

@@ -164,7 +164,7 @@ fn read_text(path: &Path, limit: u64) -> Result<String, String> {
 /// `Dockerfile`, `Containerfile`, `Dockerfile.gpu`, `gpu.dockerfile`, in any case.
 fn is_dockerfile(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    if name.ends_with(".dockerignore") || name.ends_with(".md") {
+    if [".dockerignore", ".md"].into_iter().any(|ending| name.ends_with(ending)) {
         return false;
     }
     let separated = |rest: &str| rest.is_empty() || rest.starts_with(['.', '_', '-']);

@@ -74,18 +74,21 @@ fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failure> {
     let mut files = Vec::new();
     for folder in folders {
         let folder = folder.as_ref();
-        let fail = |error: io::Error| Failure::Said(format!("error: cannot read rules in {}: {error}", folder.display()));
-        let mut paths: Vec<_> =
-            fs::read_dir(folder).map_err(fail)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(fail)?;
+        let fail =
+            |error: io::Error| Failure::Said(format!("error: cannot read rules in {}: {error}", folder.display()));
+        let mut paths: Vec<_> = fs::read_dir(folder)
+            .map_err(fail)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<_, _>>()
+            .map_err(fail)?;
         paths.sort();
         for path in paths.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
             let text = fs::read_to_string(&path).map_err(fail)?;
             files.push((path.display().to_string(), text));
         }
     }
-    RuleBook::with_folder(files).map_err(|errors| {
-        Failure::Said(errors.iter().map(|error| render(error)).collect::<Vec<_>>().join("\n"))
-    })
+    RuleBook::with_folder(files)
+        .map_err(|errors| Failure::Said(errors.iter().map(|error| render(error)).collect::<Vec<_>>().join("\n")))
 }
 
 fn of_fleet(fleet: &Fleet, options: &JudgingArgs, sources: &Sources) -> model::Fleet {

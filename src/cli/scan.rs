@@ -17,8 +17,8 @@ use crate::oci::Environment;
 use crate::oci::Options;
 use crate::oci::Platform;
 use crate::oci::Problem;
-use crate::oci::PulledImage;
 use crate::oci::PullError;
+use crate::oci::PulledImage;
 use crate::oci::Source;
 use crate::report::model::InputError;
 use crate::source::Sources;
@@ -55,7 +55,8 @@ fn platforms(fleet: &Fleet) -> Vec<Platform> {
 
 /// Reads the images of a reference; where a wanted platform is not there, all that are.
 pub(crate) fn pull(name: &str, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
     let source = Source::parse(name).map_err(|error| error.to_string())?;
     let options = Options { environment: environment(), ..Options::default() };
     let read = |wanted: &[Platform]| -> Result<Vec<PulledImage>, PullError> {
@@ -70,9 +71,9 @@ pub(crate) fn pull(name: &str, platforms: &[Platform]) -> Result<Vec<PulledImage
 
 /// The images of one reference as one subject.
 pub(crate) fn subject(name: &str, images: &[PulledImage]) -> Subject {
-    let list =
-        images.iter().map(|image| (image.config.platform.to_string(), extract::of_config(image))).collect();
-    let digest = images.first().map(|image| image.index_digest.clone().unwrap_or_else(|| image.manifest_digest.clone()));
+    let list = images.iter().map(|image| (image.config.platform.to_string(), extract::of_config(image))).collect();
+    let digest =
+        images.first().map(|image| image.index_digest.clone().unwrap_or_else(|| image.manifest_digest.clone()));
     Subject { name: name.to_owned(), kind: "image", digest, content: Content::ByPlatform(list) }
 }
 

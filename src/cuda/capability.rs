@@ -37,7 +37,10 @@ impl FromStr for ComputeCapability {
             let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
             part.parse().ok().filter(|_| digits)
         };
-        Ok(Self { major: number(major).ok_or_else(bad)?, minor: number(minor).filter(|minor| *minor < 10).ok_or_else(bad)? })
+        Ok(Self {
+            major: number(major).ok_or_else(bad)?,
+            minor: number(minor).filter(|minor| *minor < 10).ok_or_else(bad)?,
+        })
     }
 }
 
@@ -90,7 +93,11 @@ impl FromStr for CodeTarget {
 
     /// Reads `sm_90a`, `compute_90a`, `90a` and the dotted `9.0a`.
     fn from_str(text: &str) -> Result<Self, BadVersion> {
-        let bad = || BadVersion { text: text.to_owned(), what: "code target", expected: "sm_XY or compute_XY, such as sm_90a" };
+        let bad = || BadVersion {
+            text: text.to_owned(),
+            what: "code target",
+            expected: "sm_XY or compute_XY, such as sm_90a",
+        };
         let number = text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_")).unwrap_or(text);
         let (number, suffix) = match number.as_bytes().last() {
             Some(b'a') => (&number[..number.len() - 1], Suffix::ArchitectureSpecific),

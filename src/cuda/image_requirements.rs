@@ -122,9 +122,8 @@ impl<'a> Semver<'a> {
         if strict && count < 3 && (prerelease.is_some() || build.is_some()) {
             return None;
         }
-        let word = |word: &str| {
-            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        };
+        let word =
+            |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let zero_led = |word: &str| word.len() > 1 && word.starts_with('0') && is_number(word);
         let good = prerelease.is_none_or(|pre| pre.split('.').all(|part| word(part) && !zero_led(part)))
             && build.is_none_or(|build| build.split('.').all(word));

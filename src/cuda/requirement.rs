@@ -247,9 +247,7 @@ fn factor_outcome(factor: &str, host: &RequirementHost, needs: &mut BTreeSet<Pro
     };
     let outcome = match host.get(property) {
         HostValue::NotVisible => Possible::YES,
-        HostValue::Known(known) => {
-            compare(property, known, operator, value).map_or(Possible::ERROR, Possible::of)
-        }
+        HostValue::Known(known) => compare(property, known, operator, value).map_or(Possible::ERROR, Possible::of),
         HostValue::Unknown => {
             needs.insert(property);
             unknown_outcome(property, operator, value)

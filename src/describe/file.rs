@@ -66,7 +66,8 @@ fn parsed<T: FromStr<Err = BadVersion>>(reader: &mut Reader, key: &str, value: &
 }
 
 fn date(reader: &mut Reader, key: &str, value: &Value<'_>) -> Option<Spanned<jiff::civil::Date>> {
-    let text = value.get_ref().as_datetime().map(ToString::to_string).or_else(|| value.get_ref().as_str().map(str::to_owned));
+    let text =
+        value.get_ref().as_datetime().map(ToString::to_string).or_else(|| value.get_ref().as_str().map(str::to_owned));
     let Some(text) = text else {
         reader.wrong_type(key, value, "a date");
         return None;

@@ -39,8 +39,7 @@ impl Description {
         let complete: Vec<&str> = self.complete.iter().map(|family| family.value.as_str()).collect();
         put("complete", (!complete.is_empty()).then(|| json!(complete)));
         put("env", texts(&self.env));
-        let managers =
-            [("pip", &self.packages.pip), ("conda", &self.packages.conda), ("apt", &self.packages.apt)];
+        let managers = [("pip", &self.packages.pip), ("conda", &self.packages.conda), ("apt", &self.packages.apt)];
         let packages: serde_json::Map<String, Value> = managers
             .into_iter()
             .filter_map(|(manager, packages)| texts(packages).map(|texts| (manager.to_owned(), texts)))

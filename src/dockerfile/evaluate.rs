@@ -208,9 +208,8 @@ impl Dockerfile {
     }
 
     fn earlier_stage(&self, name: &str, before: usize) -> Option<usize> {
-        let named = |stage: &&crate::dockerfile::Stage| {
-            stage.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name))
-        };
+        let named =
+            |stage: &&crate::dockerfile::Stage| stage.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name));
         self.stages.get(..before)?.iter().rfind(named).map(|stage| stage.index)
     }
 

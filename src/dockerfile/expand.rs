@@ -82,8 +82,17 @@ pub fn expand(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> Lookup) -> 
         Dialect::Shell => '\\',
     };
     let shell = dialect == Dialect::Shell;
-    let mut run =
-        Run { chars: text.chars().collect(), at: 0, escape, shell, lookup, missing: None, origins: Vec::new(), depth: 0, broken: false };
+    let mut run = Run {
+        chars: text.chars().collect(),
+        at: 0,
+        escape,
+        shell,
+        lookup,
+        missing: None,
+        origins: Vec::new(),
+        depth: 0,
+        broken: false,
+    };
     let value = run.until(None, false);
     if value.len() > LONGEST {
         run.miss(Vec::new(), "the value is too long");
@@ -221,13 +230,17 @@ impl Run<'_> {
     fn name(&mut self) -> String {
         let start = self.at;
         match self.peek() {
-            Some('0'..='9') => while self.peek().is_some_and(|c| c.is_ascii_digit()) {
-                self.at += 1;
-            },
+            Some('0'..='9') => {
+                while self.peek().is_some_and(|c| c.is_ascii_digit()) {
+                    self.at += 1;
+                }
+            }
             Some('@' | '*' | '#' | '?' | '-' | '$' | '!') => self.at += 1,
-            _ => while self.peek().is_some_and(|c| c.is_alphanumeric() || c == '_') {
-                self.at += 1;
-            },
+            _ => {
+                while self.peek().is_some_and(|c| c.is_alphanumeric() || c == '_') {
+                    self.at += 1;
+                }
+            }
         }
         self.chars[start..self.at].iter().collect()
     }
@@ -374,7 +387,9 @@ impl Run<'_> {
                         self.note(origins);
                         out.push_str(&value);
                     }
-                    None if other == '?' => self.miss(vec![name.to_owned()], "the file demands a value from the command line"),
+                    None if other == '?' => {
+                        self.miss(vec![name.to_owned()], "the file demands a value from the command line");
+                    }
                     None => {}
                 }
             }

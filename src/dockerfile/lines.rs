@@ -71,7 +71,9 @@ pub(super) fn directives(lines: &mut Lines<'_>, problems: &mut Vec<Problem>) -> 
             match value {
                 "\\" => {}
                 "`" => escape = '`',
-                _ => problems.push(Problem { span, message: format!("the escape character is ` or \\, not `{value}`") }),
+                _ => {
+                    problems.push(Problem { span, message: format!("the escape character is ` or \\, not `{value}`") });
+                }
             }
         }
         seen.push(name);

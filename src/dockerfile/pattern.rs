@@ -125,7 +125,8 @@ mod tests {
         assert_eq!(trim("a/b/c", "*/", false, true), "c");
         assert_eq!(trim("12.4.1", ".*", true, false), "12.4");
         assert_eq!(trim("12.4.1", ".*", true, true), "12");
-        let replace = |pattern: &str, all| Pattern::new(pattern).and_then(|p| p.replace("12.4.1", "-", all)).expect("short");
+        let replace =
+            |pattern: &str, all| Pattern::new(pattern).and_then(|p| p.replace("12.4.1", "-", all)).expect("short");
         assert_eq!(replace(".", false), "12-4.1");
         assert_eq!(replace(".", true), "12-4-1");
         assert_eq!(replace(".*", true), "12-");

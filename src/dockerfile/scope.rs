@@ -31,9 +31,7 @@ impl Scope {
                 Lookup::Unknown(names, reason.clone())
             }
             None if self.global || self.args.contains_key(name) => Lookup::NoValue,
-            None if self.open => {
-                Lookup::Unknown(vec![name.to_owned()], "only the base image could set it".to_owned())
-            }
+            None if self.open => Lookup::Unknown(vec![name.to_owned()], "only the base image could set it".to_owned()),
             None => Lookup::Unset,
         }
     }

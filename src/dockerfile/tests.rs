@@ -19,19 +19,27 @@ fn evaluate(text: &str, target: Option<&str>) -> Evaluated {
 fn bases_follow_arguments_and_stages() {
     let text = "ARG V=12.4.1\nARG N\nFROM nvidia/cuda:${V}-base AS one\nFROM --platform=$TARGETPLATFORM One\nFROM x:$N AS n\nFROM scratch\n";
     let second = evaluate(text, Some("1"));
-    assert_eq!((second.chain.as_slice(), second.base.text.known()), ([0, 1].as_slice(), Some("nvidia/cuda:12.4.1-base")));
+    assert_eq!(
+        (second.chain.as_slice(), second.base.text.known()),
+        ([0, 1].as_slice(), Some("nvidia/cuda:12.4.1-base"))
+    );
     assert_eq!(second.base.sources, [Span::new(6, 12)]);
     assert!(matches!(&second.base.kind, BaseKind::Image(image) if image.familiar() == "nvidia/cuda"));
     assert_eq!(evaluate(text, Some("n")).base.kind, BaseKind::Unresolved);
     assert_eq!(evaluate(text, None).base.kind, BaseKind::Scratch);
     assert_eq!(evaluate("FROM {{ base }}", None).base.kind, BaseKind::Unresolved);
     assert_eq!(evaluate("FROM <image>", None).base.kind, BaseKind::Unresolved);
-    assert!(Dockerfile::parse(text).evaluate(&EvaluateOptions { target: Some("z".into()), ..EvaluateOptions::default() }).is_err());
+    assert!(
+        Dockerfile::parse(text)
+            .evaluate(&EvaluateOptions { target: Some("z".into()), ..EvaluateOptions::default() })
+            .is_err()
+    );
 }
 
 #[test]
 fn the_environment_is_the_one_before_the_instruction() {
-    let text = "ARG G=g\nFROM a\nARG G\nARG TARGETARCH\nENV A=1 B=$G$TARGETARCH\nENV A=2 C=$A P=$PATH:x\nRUN x\nENV D e f\n";
+    let text =
+        "ARG G=g\nFROM a\nARG G\nARG TARGETARCH\nENV A=1 B=$G$TARGETARCH\nENV A=2 C=$A P=$PATH:x\nRUN x\nENV D e f\n";
     let all = evaluate(text, None);
     let value = |name: &str| all.env(name).and_then(|set| set.value.known());
     assert_eq!((value("A"), value("C"), value("P"), value("D")), (Some("2"), Some("1"), None, Some("e f")));

@@ -73,7 +73,11 @@ pub fn pairs(arguments: &Mapped, escape: char, legacy: bool) -> Vec<Pair> {
         }
         let value_start = name_end + (text[name_end..].len() - text[name_end..].trim_start().len());
         let value = value_start..value_start + rest.len();
-        return vec![Pair { name, value: Some(arguments.slice(value.clone())), span: arguments.span(first.start..value.end) }];
+        return vec![Pair {
+            name,
+            value: Some(arguments.slice(value.clone())),
+            span: arguments.span(first.start..value.end),
+        }];
     }
     let pair = |word: Range<usize>| {
         let raw = arguments.get(word.clone());

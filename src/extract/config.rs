@@ -23,7 +23,12 @@ pub fn of_config(image: &PulledImage) -> Observations {
     if platforms.is_empty() {
         platforms.push(image.config.platform.to_string());
     }
-    let fact = seen.facts.add(FactKey::Platforms, None, State::Known(Value::from(&platforms)), origin("architecture".to_owned()));
+    let fact = seen.facts.add(
+        FactKey::Platforms,
+        None,
+        State::Known(Value::from(&platforms)),
+        origin("architecture".to_owned()),
+    );
     seen.platforms = Some((platforms, fact));
     seen
 }

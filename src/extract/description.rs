@@ -64,9 +64,7 @@ impl Reader {
                 BaseSeen::Scratch(self.text(FactKey::Base, None, &base.value, base.span))
             } else {
                 match ImageReference::parse(&base.value) {
-                    Ok(reference) => {
-                        BaseSeen::Image(reference, self.text(FactKey::Base, None, &base.value, base.span))
-                    }
+                    Ok(reference) => BaseSeen::Image(reference, self.text(FactKey::Base, None, &base.value, base.span)),
                     Err(error) => {
                         let why = Why { reason: error.to_string(), supply: "correct `base`".to_owned() };
                         let fact = self.fact(FactKey::Base, None, State::Unknown(why.clone()), base.span);

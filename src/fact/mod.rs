@@ -11,9 +11,14 @@ mod value;
 
 use std::fmt;
 
-pub use self::image::{Compat, CodeWording, CompatLibrary, Component, DriverLibrary, ElfNote, EnvFacts, GpuCode, ImageFacts, Role, Signature};
+pub use self::image::{
+    CodeWording, Compat, CompatLibrary, Component, DriverLibrary, ElfNote, EnvFacts, GpuCode, ImageFacts, Role,
+    Signature,
+};
 pub use self::key::{FactKey, VOCABULARY};
-pub use self::observed::{BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, Observations, PackageSeen, PackageVersion};
+pub use self::observed::{
+    BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, Observations, PackageSeen, PackageVersion,
+};
 pub use self::value::Value;
 
 use crate::knowledge::How;
@@ -224,7 +229,7 @@ impl Facts {
         match &self.get(id).evidence {
             Evidence::Leaf(origins) => origins.iter().map(origin_confidence).min().unwrap_or(Confidence::Declared),
             Evidence::Derived { from, row, .. } => {
-                let own = row.map_or(Confidence::Measured, |row| row_confidence(row));
+                let own = row.map_or(Confidence::Measured, row_confidence);
                 from.iter().map(|id| self.confidence(*id)).fold(own, Confidence::min)
             }
         }

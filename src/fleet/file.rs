@@ -39,9 +39,25 @@ pub enum GpuName {
 }
 
 const KEYS: &[&str] = &[
-    "name", "gpu", "driver", "platform", "launch", "toolkit", "libnvidia_container", "engine", "mode",
-    "device_list_strategy", "env", "nodes", "compute_capability", "brand", "driver_cuda", "wsl", "dockerfiles",
-    "images", "host",
+    "name",
+    "gpu",
+    "driver",
+    "platform",
+    "launch",
+    "toolkit",
+    "libnvidia_container",
+    "engine",
+    "mode",
+    "device_list_strategy",
+    "env",
+    "nodes",
+    "compute_capability",
+    "brand",
+    "driver_cuda",
+    "wsl",
+    "dockerfiles",
+    "images",
+    "host",
 ];
 
 const PLATFORMS: &[&str] = &["linux/amd64", "linux/arm64", "linux/arm64/v8", "linux/ppc64le"];
@@ -54,11 +70,7 @@ const DRIVER_HELP: &str = "a version (\"535.161.08\"), a branch (\"535\") or a r
 ///
 /// `gpu_exists` looks a name up in the table of GPUs; an unknown one is fine where the pool or the GPU itself declares
 /// `compute_capability`.
-pub fn read(
-    source: SourceId,
-    text: &SourceText,
-    gpu_exists: &dyn Fn(&str) -> GpuName,
-) -> Result<Fleet, FleetErrors> {
+pub fn read(source: SourceId, text: &SourceText, gpu_exists: &dyn Fn(&str) -> GpuName) -> Result<Fleet, FleetErrors> {
     let mut reader = Reader::default();
     let mut pools = Vec::new();
     let table = reader.parse(text);
@@ -115,11 +127,8 @@ fn check_gpus(reader: &mut Reader, pool: &Pool, overridden: bool, gpu_exists: &d
         if let GpuName::Unknown { suggestions } = gpu_exists(&gpu.value.name) {
             let quoted: Vec<String> = suggestions.iter().map(|name| format!("`{name}`")).collect();
             let own = "for a GPU of your own add `compute_capability = \"X.Y\"`";
-            let help = if quoted.is_empty() {
-                own.to_owned()
-            } else {
-                format!("did you mean {}? {own}", quoted.join(" or "))
-            };
+            let help =
+                if quoted.is_empty() { own.to_owned() } else { format!("did you mean {}? {own}", quoted.join(" or ")) };
             reader.report(gpu.span, format!("unknown GPU `{}`", gpu.value.name), Some(help));
         }
     }

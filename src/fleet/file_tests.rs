@@ -92,29 +92,32 @@ fn bad_files_say_what_and_where() {
             "[[pool]]\nname = \"a\"\n[[pool]]\nname = \"a\"",
             "4:8 a second pool named `a` | give every pool a name of its own",
         ),
-        ("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"", "3:10 unknown launch `kubernets` | did you mean `kubernetes`?"),
         (
-            "[[pool]]\nname = \"a\"\nmode = \"zzz\"",
-            "3:8 unknown mode `zzz` | one of legacy, jit-cdi, cdi, csv, none",
+            "[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"",
+            "3:10 unknown launch `kubernets` | did you mean `kubernetes`?",
         ),
+        ("[[pool]]\nname = \"a\"\nmode = \"zzz\"", "3:8 unknown mode `zzz` | one of legacy, jit-cdi, cdi, csv, none"),
         (
             "[[pool]]\nname = \"a\"\ngpu = \"T4\"",
             "3:7 unknown GPU `T4` | did you mean `NVIDIA T4`? for a GPU of your own add `compute_capability = \"X.Y\"`",
         ),
-        ("[[pool]]\nname = \"a\"\ndriver = 535", "3:10 `driver` is an integer, expected a string | put it in quotes: \"535\""),
+        (
+            "[[pool]]\nname = \"a\"\ndriver = 535",
+            "3:10 `driver` is an integer, expected a string | put it in quotes: \"535\"",
+        ),
         (
             "[[pool]]\nname = \"a\"\ndriver = \">=536,<535\"",
             "3:10 `>=536,<535` contains no driver | a version (\"535.161.08\"), a branch (\"535\") or a range (\">=535.161,<536\")",
         ),
-        (
-            "[[pool]]\nname = \"a\"\ntoolkit = \"v1.2\"",
-            "3:11 `v1.2` is no version | numbers with dots, such as 1.17.8",
-        ),
+        ("[[pool]]\nname = \"a\"\ntoolkit = \"v1.2\"", "3:11 `v1.2` is no version | numbers with dots, such as 1.17.8"),
         (
             "[[pool]]\nname = \"a\"\ncompute_capability = 8.0",
             "3:22 `compute_capability` is a float, expected a string | put it in quotes: \"8.0\"",
         ),
-        ("[[pool]]\nname = \"a\"\nplatform = \"linux/amd46\"", "3:12 unknown platform `linux/amd46` | did you mean `linux/amd64`?"),
+        (
+            "[[pool]]\nname = \"a\"\nplatform = \"linux/amd46\"",
+            "3:12 unknown platform `linux/amd46` | did you mean `linux/amd64`?",
+        ),
         ("[[pool]]\nname = \"a\"\nbrand = \"gforce\"", "3:9 unknown brand `gforce` | did you mean `geforce`?"),
         ("[[pool]]\nname = \"a\"\nnodes = -1", "3:9 `nodes` is an integer, expected a whole number from 0"),
         ("[[pool]]\nname = \"a\"\nwsl = 1", "3:7 `wsl` is an integer, expected true or false"),

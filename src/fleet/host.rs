@@ -181,7 +181,13 @@ impl Pool {
     fn ways(&self, gpu: Option<&GpuSpec>, launch: Launch, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Way> {
         if matches!(launch, Launch::Native | Launch::Singularity | Launch::Gke) {
             let mode = self.mode.as_ref().map_or(Mode::None, |mode| mode.value);
-            return vec![Way { mode, toolkit: None, version: None, selection: CompatSelection::Off, assumed: Vec::new() }];
+            return vec![Way {
+                mode,
+                toolkit: None,
+                version: None,
+                selection: CompatSelection::Off,
+                assumed: Vec::new(),
+            }];
         }
         let tegra = gpu.and_then(|gpu| knowledge.gpu(&gpu.name)).is_some_and(|row| row.class == GpuClass::Jetson);
         let declared = self.libnvidia_container.as_ref().or(self.toolkit.as_ref()).map(|toolkit| toolkit.value);

@@ -18,8 +18,23 @@ use crate::toml_reader::span_of;
 
 /// Names of brands as NVML reports them, lower case.
 const BRANDS: &[&str] = &[
-    "quadro", "tesla", "nvs", "grid", "geforce", "titan", "vapps", "vpc", "vcs", "vws", "cloudgaming", "quadrortx",
-    "nvidiartx", "nvidia", "geforcertx", "titanrtx", "unknown",
+    "quadro",
+    "tesla",
+    "nvs",
+    "grid",
+    "geforce",
+    "titan",
+    "vapps",
+    "vpc",
+    "vcs",
+    "vws",
+    "cloudgaming",
+    "quadrortx",
+    "nvidiartx",
+    "nvidia",
+    "geforcertx",
+    "titanrtx",
+    "unknown",
 ];
 
 const GPU_KEYS: &[&str] = &["name", "count", "compute_capability", "brand", "mig"];
@@ -30,7 +45,10 @@ pub(crate) fn driver(text: &str) -> Result<DriverSpec, String> {
     if text.starts_with(['<', '>', '=']) {
         return range(text);
     }
-    if text.len() <= 9 && !text.contains('.') && let Ok(branch) = text.parse::<DriverVersion>() {
+    if text.len() <= 9
+        && !text.contains('.')
+        && let Ok(branch) = text.parse::<DriverVersion>()
+    {
         return Ok(DriverSpec::Branch(branch.branch()));
     }
     text.parse().map(DriverSpec::Exact).map_err(|error| error.to_string())
@@ -46,7 +64,8 @@ fn range(text: &str) -> Result<DriverSpec, String> {
         } else {
             return Err(format!("`{bound}` is no bound of a driver range"));
         };
-        let version: DriverVersion = version.trim().parse().map_err(|error: crate::cuda::BadVersion| error.to_string())?;
+        let version: DriverVersion =
+            version.trim().parse().map_err(|error: crate::cuda::BadVersion| error.to_string())?;
         if side.replace(version).is_some() {
             return Err(format!("`{text}` has two bounds on the same side"));
         }
@@ -164,8 +183,7 @@ impl Reader {
 
     /// A GPU: its name, or a table of its properties.
     pub(crate) fn gpu(&mut self, value: &Value<'_>) -> Option<Declared<GpuSpec>> {
-        let named =
-            |name| GpuSpec { name, count: None, compute_capability: None, brand: None, mig: false };
+        let named = |name| GpuSpec { name, count: None, compute_capability: None, brand: None, mig: false };
         let span = span_of(value);
         let Some(table) = value.get_ref().as_table() else {
             if value.get_ref().is_str() {

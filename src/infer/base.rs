@@ -52,6 +52,8 @@ pub(super) struct BaseBuild {
     pub(super) compat: Option<(bool, &'static RowInfo)>,
     /// torch inside, with its CUDA variant.
     pub(super) torch: Option<(&'static str, &'static RowInfo)>,
+    /// Why the reference itself cannot be told.
+    unresolved: Option<Why>,
     name: String,
 }
 
@@ -69,12 +71,16 @@ impl BaseBuild {
             cuda: None,
             compat: None,
             torch: None,
+            unresolved: None,
             name,
         }
     }
 
     /// Why something of the base cannot be told.
     pub(super) fn unseen(&self, what: &str) -> Why {
+        if let Some(why) = &self.unresolved {
+            return Why { reason: format!("{what} is not known: {}", why.reason), supply: why.supply.clone() };
+        }
         let base = if self.name.is_empty() { "the image".to_owned() } else { format!("`{}`", self.name) };
         Why {
             reason: format!("{what} is not known: {base} is not in the tables and was not read"),
@@ -97,8 +103,8 @@ pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowl
         BaseSeen::NotSaid => vec![BaseBuild::new(Family::Unknown, None, None, String::new())],
         BaseSeen::Scratch(fact) => vec![BaseBuild::new(Family::Plain, Some(*fact), None, "scratch".to_owned())],
         BaseSeen::Unresolved(why, fact) => {
-            let mut build = BaseBuild::new(Family::Unknown, Some(*fact), None, why.reason.clone());
-            build.name = "the base image".to_owned();
+            let mut build = BaseBuild::new(Family::Unknown, Some(*fact), None, String::new());
+            build.unresolved = Some(why.clone());
             vec![build]
         }
         BaseSeen::Image(reference, fact) => of_reference(reference, *fact, arch, as_of, knowledge),

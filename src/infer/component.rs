@@ -50,7 +50,7 @@ pub(super) fn components(
         && let Some(framework) = knowledge.framework("torch")
     {
         let from: Vec<FactId> = build.fact.into_iter().collect();
-        let component = shipped(facts, framework, version, row, build, from, arch, knowledge);
+        let component = shipped(facts, framework, version, row, build, &from, arch, knowledge);
         found.insert(framework.component, component);
     }
     for package in &seen.packages {
@@ -136,12 +136,12 @@ fn shipped(
     version: &'static str,
     row: &'static RowInfo,
     build: &BaseBuild,
-    from: Vec<FactId>,
+    from: &[FactId],
     arch: &str,
     knowledge: Knowledge,
 ) -> Component {
     let name = framework.component;
-    let evidence = |row| Evidence::Derived { by: Derivation::Row, from: from.clone(), row: Some(row) };
+    let evidence = |row| Evidence::Derived { by: Derivation::Row, from: from.to_vec(), row: Some(row) };
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), evidence(row));
     let (state, cuda_row) = match build.cuda {
         Some((cuda, row)) => (State::Known(cuda), row),
@@ -165,7 +165,8 @@ fn installed(
 ) -> Component {
     let name = framework.component;
     let read = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
-    let component = |cuda, code| Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) };
+    let component =
+        |cuda, code| Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) };
     let text = match &package.version {
         PackageVersion::Exact(text) => text.clone(),
         PackageVersion::Open(range) => {
@@ -178,7 +179,8 @@ fn installed(
         }
         PackageVersion::Unresolved(why) => return component_unknown(facts, framework, package, why, &component),
     };
-    let (version, local) = text.split_once('+').map_or((text.as_str(), None), |(version, local)| (version, Some(local)));
+    let (version, local) =
+        text.split_once('+').map_or((text.as_str(), None), |(version, local)| (version, Some(local)));
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read.clone());
     if !framework.variants {
         return from_build_row(facts, framework, package, version, version_id, knowledge);
@@ -203,7 +205,8 @@ fn installed(
     let from_variant = Evidence::Derived { by: Derivation::Resolution, from: vec![variant_id], row: None };
     let Some(cuda) = variant_cuda(&variant) else {
         let searched = "the build variant, which is none of CUDA";
-        let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, from_variant.clone());
+        let cuda =
+            facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, from_variant.clone());
         let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, from_variant);
         return component(cuda, code);
     };

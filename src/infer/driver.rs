@@ -17,6 +17,7 @@ use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State;
+use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::unknown;
@@ -39,7 +40,8 @@ pub(super) fn compat(
     if let Some(fact) = compat_from_files(facts, seen, knowledge) {
         return fact;
     }
-    if let Some((package, cuda)) = seen.packages.iter().find_map(|package| Some((package, compat_cuda(&package.name)?))) {
+    if let Some((package, cuda)) = seen.packages.iter().find_map(|package| Some((package, compat_cuda(&package.name)?)))
+    {
         let version = match &package.version {
             PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
             PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
@@ -93,7 +95,8 @@ fn compat_from_files(facts: &mut Facts, seen: &Observations, knowledge: Knowledg
                 // A link is no library of its own.
                 FileKind::Link(_) | FileKind::Text(_) => continue,
             };
-            cuda = note.as_ref().and_then(|note| note.cuda).or_else(|| root.strip_prefix("cuda-")?.parse().ok()).or(cuda);
+            cuda =
+                note.as_ref().and_then(|note| note.cuda).or_else(|| root.strip_prefix("cuda-")?.parse().ok()).or(cuda);
             libraries.push(CompatLibrary { version, note });
             from.push(file.fact);
         }
@@ -138,20 +141,16 @@ fn compat_from_package(
     let row = knowledge.compat_package(cuda);
     let info: Option<&'static RowInfo> = row.map(|row| &row.info);
     let evidence = Evidence::Derived { by: Derivation::Row, from, row: info };
-    match version.or_else(|| row.and_then(|row| row.versions.last().copied())) {
-        Some(version) => {
-            let libraries = vec![CompatLibrary { version, note: None }];
-            let compat = Compat { libraries, cuda: Some(cuda), ptx_compiler: Some(true) };
-            facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence)
-        }
-        None => {
-            let why = crate::fact::Why {
-                reason: format!("the driver version inside the compat package of CUDA {cuda} is not in the tables"),
-                supply: "run `imagelint scan` on the built image".to_owned(),
-            };
-            unknown(facts, FactKey::Compat, None, why, evidence)
-        }
-    }
+    let Some(version) = version.or_else(|| row.and_then(|row| row.versions.last().copied())) else {
+        let why = Why {
+            reason: format!("the driver version inside the compat package of CUDA {cuda} is not in the tables"),
+            supply: "run `imagelint scan` on the built image".to_owned(),
+        };
+        return unknown(facts, FactKey::Compat, None, why, evidence);
+    };
+    let libraries = vec![CompatLibrary { version, note: None }];
+    let compat = Compat { libraries, cuda: Some(cuda), ptx_compiler: Some(true) };
+    facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence)
 }
 
 /// Driver libraries outside the compat directory.
@@ -176,7 +175,12 @@ pub(super) fn libraries(
         let stub = path.contains("/stubs/") || target.is_some_and(|target| target.contains("stubs/"));
         let version = library_version(target.and_then(|target| target.rsplit('/').next()).unwrap_or(name));
         let libcuda = name.starts_with("libcuda.so");
-        found.push(DriverLibrary { path: path.clone(), version: version.or_else(|| library_version(name)), libcuda, stub });
+        found.push(DriverLibrary {
+            path: path.clone(),
+            version: version.or_else(|| library_version(name)),
+            libcuda,
+            stub,
+        });
         from.push(file.fact);
     }
     let mut row = None;

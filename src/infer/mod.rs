@@ -75,12 +75,14 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
 fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> EnvFacts {
     let mut set: BTreeMap<String, Fact<String>> = BTreeMap::new();
     for (name, value, row) in &build.env {
-        let evidence = Evidence::Derived { by: Derivation::Row, from: build.fact.into_iter().collect(), row: Some(row) };
+        let evidence =
+            Evidence::Derived { by: Derivation::Row, from: build.fact.into_iter().collect(), row: Some(row) };
         let fact = facts.add_typed(FactKey::Env, Some(name), State::Known(value.clone()), evidence);
         set.insert((*name).to_owned(), fact);
     }
     for (name, why) in &build.env_unknown {
-        let evidence = Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: None };
+        let evidence =
+            Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: None };
         let fact = facts.add_typed(FactKey::Env, Some(name), State::Unknown(why.clone()), evidence);
         set.insert((*name).to_owned(), fact);
     }
@@ -98,7 +100,11 @@ fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> Env
     } else {
         State::Unknown(build.unseen("the environment of the image"))
     };
-    let evidence = Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: build.family_row };
+    let evidence = Evidence::Derived {
+        by: Derivation::Inheritance,
+        from: build.fact.into_iter().collect(),
+        row: build.family_row,
+    };
     EnvFacts { set, others: facts.add_typed(FactKey::Env, Some("*"), state, evidence) }
 }
 

@@ -12,7 +12,8 @@ use crate::shell::Command;
 use crate::shell::Word;
 use crate::source::Span;
 
-const WITH_VALUE: &[&str] = &["-c", "--channel", "-n", "--name", "-p", "--prefix", "--solver", "--experimental-solver", "-r", "--root-prefix"];
+const WITH_VALUE: &[&str] =
+    &["-c", "--channel", "-n", "--name", "-p", "--prefix", "--solver", "--experimental-solver", "-r", "--root-prefix"];
 
 pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
     let mut rest = words.iter().skip_while(|word| word.known().is_some_and(|text| text.starts_with('-')));

@@ -15,19 +15,87 @@ use crate::shell::Word;
 use crate::source::Span;
 
 const WITH_VALUE: &[&str] = &[
-    "-t", "--target", "--prefix", "--root", "--src", "-b", "--build", "--python", "-p", "--python-version", "--platform",
-    "--implementation", "--abi", "--trusted-host", "--allow-insecure-host", "--proxy", "--retries", "--timeout", "--default-timeout",
-    "--cache-dir", "--log", "--progress-bar", "--upgrade-strategy", "--no-binary", "--only-binary", "--config-settings", "-C",
-    "--global-option", "--install-option", "--exists-action", "--cert", "--client-cert", "--use-feature", "--use-deprecated", "--hash",
-    "--index-strategy", "--prerelease", "--resolution", "--link-mode", "--keyring-provider", "--exclude-newer", "-P", "--upgrade-package",
-    "--reinstall-package", "--report", "--group", "--no-build-isolation-package", "--refresh-package", "--extra", "--root-user-action",
+    "-t",
+    "--target",
+    "--prefix",
+    "--root",
+    "--src",
+    "-b",
+    "--build",
+    "--python",
+    "-p",
+    "--python-version",
+    "--platform",
+    "--implementation",
+    "--abi",
+    "--trusted-host",
+    "--allow-insecure-host",
+    "--proxy",
+    "--retries",
+    "--timeout",
+    "--default-timeout",
+    "--cache-dir",
+    "--log",
+    "--progress-bar",
+    "--upgrade-strategy",
+    "--no-binary",
+    "--only-binary",
+    "--config-settings",
+    "-C",
+    "--global-option",
+    "--install-option",
+    "--exists-action",
+    "--cert",
+    "--client-cert",
+    "--use-feature",
+    "--use-deprecated",
+    "--hash",
+    "--index-strategy",
+    "--prerelease",
+    "--resolution",
+    "--link-mode",
+    "--keyring-provider",
+    "--exclude-newer",
+    "-P",
+    "--upgrade-package",
+    "--reinstall-package",
+    "--report",
+    "--group",
+    "--no-build-isolation-package",
+    "--refresh-package",
+    "--extra",
+    "--root-user-action",
 ];
 
 /// The families whose builds an index of their own decides.
 const TORCH_FAMILY: &[&str] = &[
-    "torch", "torchvision", "torchaudio", "torchtext", "torchao", "torchcodec", "torchrec", "torchtune", "torchserve", "torchdata",
-    "torch-tensorrt", "triton", "pytorch-triton", "pytorch-triton-rocm", "pytorch-triton-xpu", "xformers", "fbgemm-gpu", "fbgemm-gpu-genai",
-    "vllm", "flash-attn", "deepspeed", "pyg-lib", "torch-scatter", "torch-sparse", "torch-cluster", "torch-spline-conv", "natten",
+    "torch",
+    "torchvision",
+    "torchaudio",
+    "torchtext",
+    "torchao",
+    "torchcodec",
+    "torchrec",
+    "torchtune",
+    "torchserve",
+    "torchdata",
+    "torch-tensorrt",
+    "triton",
+    "pytorch-triton",
+    "pytorch-triton-rocm",
+    "pytorch-triton-xpu",
+    "xformers",
+    "fbgemm-gpu",
+    "fbgemm-gpu-genai",
+    "vllm",
+    "flash-attn",
+    "deepspeed",
+    "pyg-lib",
+    "torch-scatter",
+    "torch-sparse",
+    "torch-cluster",
+    "torch-spline-conv",
+    "natten",
     "megablocks",
 ];
 
@@ -66,12 +134,12 @@ pub(super) fn read(
     for package in &mut found.packages[from..] {
         package.conditional = command.conditional;
         if package.variant.is_none() && TORCH_FAMILY.contains(&package.name.as_str()) {
-            let variant =
-                |(tag, span): &(String, Span), from| Variant { tag: tag.clone(), from, span: *span };
+            let variant = |(tag, span): &(String, Span), from| Variant { tag: tag.clone(), from, span: *span };
             let exact = matches!(package.version, VersionSpec::Exact(_));
             package.variant = options.backend.as_ref().map(|one| variant(one, VariantSource::TorchBackend));
             let index = || options.index.as_ref().map(|one| variant(one, VariantSource::IndexUrl));
-            let extra = || options.extra.as_ref().filter(|_| exact || uv).map(|one| variant(one, VariantSource::ExtraIndex));
+            let extra =
+                || options.extra.as_ref().filter(|_| exact || uv).map(|one| variant(one, VariantSource::ExtraIndex));
             let links = || options.links.as_ref().filter(|_| exact).map(|one| variant(one, VariantSource::FindLinks));
             package.variant = package.variant.take().or_else(extra).or_else(index).or_else(links);
             if package.variant.is_none() {
@@ -175,8 +243,7 @@ fn defaults(mut options: Options, uv: bool, command: &Command, variable: &dyn Fn
     options.extra = options.extra.or_else(|| tag(extra));
     options.links = options.links.or_else(|| tag(links));
     if uv && options.backend.is_none() {
-        options.backend =
-            variable("UV_TORCH_BACKEND").filter(|tag| is_tag(tag)).map(|tag| (tag, command.span));
+        options.backend = variable("UV_TORCH_BACKEND").filter(|tag| is_tag(tag)).map(|tag| (tag, command.span));
     }
     options
 }

@@ -7,7 +7,8 @@ use crate::install::VersionSpec;
 use crate::shell::Command;
 use crate::shell::Word;
 
-const WITH_VALUE: &[&str] = &["-o", "--option", "-t", "--target-release", "-c", "--config-file", "--setopt", "--repo", "--releasever"];
+const WITH_VALUE: &[&str] =
+    &["-o", "--option", "-t", "--target-release", "-c", "--config-file", "--setopt", "--repo", "--releasever"];
 
 pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
     let mut verb = None;

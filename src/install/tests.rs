@@ -9,7 +9,10 @@ use crate::shell::commands;
 
 fn all(file: &str) -> Vec<Installs> {
     let read = Dockerfile::parse(file).evaluate(&EvaluateOptions::default()).expect("a stage");
-    read.runs.iter().flat_map(|run| commands(run).into_iter().map(|one| installs(&one, run)).collect::<Vec<_>>()).collect()
+    read.runs
+        .iter()
+        .flat_map(|run| commands(run).into_iter().map(|one| installs(&one, run)).collect::<Vec<_>>())
+        .collect()
 }
 
 /// `name version variant` of every package.
@@ -61,17 +64,28 @@ fn pip_commands() {
 #[test]
 fn conda_and_system_commands() {
     for (run, expected) in [
-        ("conda install -y pytorch==2.1.2 torchvision pytorch-cuda=12.1 -c pytorch -c nvidia", vec!["pytorch ==2.1.2", "torchvision -", "pytorch-cuda ==12.1"]),
-        ("mamba create -n x python=3.10 cudatoolkit=11.3 cpuonly", vec!["python ==3.10", "cudatoolkit ==11.3", "cpuonly -"]),
+        (
+            "conda install -y pytorch==2.1.2 torchvision pytorch-cuda=12.1 -c pytorch -c nvidia",
+            vec!["pytorch ==2.1.2", "torchvision -", "pytorch-cuda ==12.1"],
+        ),
+        (
+            "mamba create -n x python=3.10 cudatoolkit=11.3 cpuonly",
+            vec!["python ==3.10", "cudatoolkit ==11.3", "cpuonly -"],
+        ),
         ("conda install pytorch=2.5.1=cuda126_generic_py310_h0", vec!["pytorch ==2.5.1 cu126 LocalVersion"]),
-        ("apt-get update && apt-get install -y --no-install-recommends libcudnn8=8.9.0.131-1+cuda11.8 cuda-compat-12-4", vec!["libcudnn8 ==8.9.0.131-1+cuda11.8", "cuda-compat-12-4 -"]),
+        (
+            "apt-get update && apt-get install -y --no-install-recommends libcudnn8=8.9.0.131-1+cuda11.8 cuda-compat-12-4",
+            vec!["libcudnn8 ==8.9.0.131-1+cuda11.8", "cuda-compat-12-4 -"],
+        ),
         ("yum -y install cuda-toolkit-12-4 libnccl-$V", vec!["cuda-toolkit-12-4 -"]),
         ("apt-get install -y libnccl2=${V}", vec!["libnccl2 ?"]),
         ("apt-get purge -y cuda-compat-12-4", vec![]),
     ] {
         assert_eq!(read(run), expected, "{run}");
     }
-    let purge = all("FROM a\nRUN apt-get purge -y cuda-compat-12-4 && pip uninstall -y torch && pip install -r req.txt -c c.txt");
+    let purge = all(
+        "FROM a\nRUN apt-get purge -y cuda-compat-12-4 && pip uninstall -y torch && pip install -r req.txt -c c.txt",
+    );
     assert_eq!(purge[0].removed[0].1, "cuda-compat-12-4");
     assert_eq!(purge[1].removed[0].1, "torch");
     let files: Vec<_> = purge[2].files.iter().map(|file| (file.path.known(), file.constraint)).collect();

@@ -20,7 +20,9 @@ use crate::rules::Severity;
 use crate::rules::Truth;
 use crate::start::Basis;
 use crate::start::Fate;
+use crate::start::HostFate;
 use crate::start::Verdict;
+use crate::start::Wall;
 
 /// A pool with its verdicts.
 pub(super) struct Judged<'a> {
@@ -29,7 +31,12 @@ pub(super) struct Judged<'a> {
 }
 
 /// All findings of a subject, sorted by place, rule and pool.
-pub(super) fn report(judged: &[Judged<'_>], builds: &[Build], places: Places<'_>, settings: Settings<'_>) -> Vec<Finding> {
+pub(super) fn report(
+    judged: &[Judged<'_>],
+    builds: &[Build],
+    places: Places<'_>,
+    settings: Settings<'_>,
+) -> Vec<Finding> {
     let mut findings = startup(judged, places, settings);
     for page in settings.book.practice().iter().filter(|page| page.persona <= settings.persona) {
         findings.extend(practice(page, judged, builds, places, settings));
@@ -44,30 +51,60 @@ fn first_byte(finding: &Finding) -> usize {
 
 /// One finding for each way to fail, with all the pools on which it is met in the same words.
 fn startup(judged: &[Judged<'_>], places: Places<'_>, settings: Settings<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut walls: Vec<Met<'_>> = Vec::new();
     for one in judged {
-        let image_verdict = one.verdicts.iter().find(|verdict| verdict.component.is_none());
-        let Some((verdict, Fate::Fails(wall))) = image_verdict.and_then(|verdict| Some((verdict, verdict.fate?))) else {
-            continue;
+        let Some(verdict) = one.verdicts.iter().find(|verdict| verdict.component.is_none()) else { continue };
+        let (Some(Fate::Fails(wall)), Some(host)) = (verdict.fate, verdict.hosts.first()) else { continue };
+        let message = message(verdict, settings.knowledge);
+        let component = host.component.name.as_str();
+        let alike =
+            walls.iter_mut().find(|met| met.wall == wall && met.message == message && met.component == component);
+        match alike {
+            Some(met) => met.pools.push(one),
+            None => walls.push(Met { wall, message, component, host, pools: vec![one] }),
+        }
+    }
+    walls.iter().map(|met| met.finding(places, settings)).collect()
+}
+
+/// A wall, and the pools on which it is met in the same words.
+struct Met<'a> {
+    wall: Wall,
+    message: String,
+    component: &'a str,
+    host: &'a HostFate<'a>,
+    pools: Vec<&'a Judged<'a>>,
+}
+
+impl Met<'_> {
+    fn finding(&self, places: Places<'_>, settings: Settings<'_>) -> Finding {
+        let page = settings.book.startup(self.wall.outcome());
+        let pools: Vec<String> = self.pools.iter().map(|one| one.pool.name.value.clone()).collect();
+        let words = PoolWords {
+            name: pools.join("`, `"),
+            outcome: Some(self.wall.outcome().to_string()),
+            message: self.message.clone(),
+            ..self.pools.first().map(|one| pool_words(one, settings.knowledge)).unwrap_or_default()
         };
-        let Some(host) = verdict.hosts.first() else { continue };
-        let page = settings.book.startup(wall.outcome());
-        let words = PoolWords { outcome: Some(wall.outcome().to_string()), ..pool_words(one, settings.knowledge) };
-        let scope = Subject { image: host.image, knowledge: settings.knowledge, pool: Some(words) };
-        let component = Some(host.component.name.clone());
-        let finding = Finding {
+        let scope = Subject { image: self.host.image, knowledge: settings.knowledge, pool: Some(words) };
+        let basis: Vec<Basis> = self.host.deciding().map(|step| step.facts.iter().collect()).unwrap_or_default();
+        let mut found: Vec<Location> = Vec::new();
+        for one in &self.pools {
+            for location in locations(self.host.image, &basis, one.pool, places) {
+                push(&mut found, location);
+            }
+        }
+        Finding {
             rule: page.name.clone(),
             severity: severity(page, settings),
             message: page.message.render(&scope),
             help: Some(page.help.render(&scope)),
-            pools: vec![one.pool.name.value.clone()],
-            component,
-            locations: locations(host.image, &host.deciding().map(|step| step.facts.iter().collect()).unwrap_or_default(), one.pool, places),
+            pools,
+            component: Some(self.component.to_owned()),
+            locations: found,
             fixes: Vec::new(),
-        };
-        findings.push(finding);
+        }
     }
-    findings
 }
 
 fn severity(page: &Page, settings: Settings<'_>) -> String {
@@ -77,7 +114,7 @@ fn severity(page: &Page, settings: Settings<'_>) -> String {
 }
 
 /// The places of the facts that decided, each labelled with its value, then those of the pool's fields.
-fn locations(image: &ImageFacts, basis: &Vec<Basis>, pool: &Pool, places: Places<'_>) -> Vec<Location> {
+fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places: Places<'_>) -> Vec<Location> {
     let mut found: Vec<Location> = Vec::new();
     for one in basis {
         match one {
@@ -101,7 +138,10 @@ fn locations(image: &ImageFacts, basis: &Vec<Basis>, pool: &Pool, places: Places
 }
 
 fn push(found: &mut Vec<Location>, location: Location) {
-    if !found.iter().any(|other| other.kind == location.kind && other.path == location.path && other.region == location.region) {
+    if !found
+        .iter()
+        .any(|other| other.kind == location.kind && other.path == location.path && other.region == location.region)
+    {
         found.push(location);
     }
 }

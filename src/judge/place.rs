@@ -63,9 +63,7 @@ pub(super) fn field_span(pool: &Pool, field: PoolField) -> Option<Span> {
         PoolField::Driver => pool.driver.first().map(|driver| driver.span),
         PoolField::Platform => pool.platform.as_ref().map(|platform| platform.span),
         PoolField::Launch => pool.launch.as_ref().map(|launch| launch.span),
-        PoolField::Toolkit => {
-            pool.libnvidia_container.as_ref().or(pool.toolkit.as_ref()).map(|toolkit| toolkit.span)
-        }
+        PoolField::Toolkit => pool.libnvidia_container.as_ref().or(pool.toolkit.as_ref()).map(|toolkit| toolkit.span),
         PoolField::Mode => pool.mode.as_ref().map(|mode| mode.span),
         PoolField::Env => pool.env.first().map(|(_, value)| value.span),
         PoolField::Wsl => pool.wsl.as_ref().map(|wsl| wsl.span),

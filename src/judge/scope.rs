@@ -61,9 +61,11 @@ impl Scope for Subject<'_> {
     }
 
     fn components(&self) -> Components<'_> {
-        let list = self.image.components.iter().map(|component| {
-            Box::new(OneComponent { image: self.image, component }) as Box<dyn Scope + '_>
-        });
+        let list = self
+            .image
+            .components
+            .iter()
+            .map(|component| Box::new(OneComponent { image: self.image, component }) as Box<dyn Scope + '_>);
         Components { list: list.collect(), complete: !self.image.base_cuda.is_unknown() }
     }
 }

@@ -14,6 +14,7 @@ use crate::start::Replay;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Verdict;
+use crate::start::Wall;
 use crate::start::words;
 
 /// A subject without GPU content: nothing to judge.
@@ -49,7 +50,7 @@ pub(super) fn report(verdict: &Verdict<'_>, pool: &Pool, builds: &[Build], knowl
         component: verdict.component.map(str::to_owned),
         fate: fate_name(verdict.fate).to_owned(),
         outcome: wall.map(|wall| wall.outcome().name().to_owned()),
-        reason: wall.and_then(|wall| wall.reason()).map(|reason| reason.name().to_owned()),
+        reason: wall.and_then(Wall::reason).map(|reason| reason.name().to_owned()),
         codes,
         route: match verdict.fate {
             Some(Fate::Starts(route)) => Some(route.name().to_owned()),
@@ -131,10 +132,12 @@ fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<words::Missin
 fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model::Missing> {
     let mut list: Vec<model::Missing> = Vec::new();
     if verdict.fate.is_none() {
-        list.extend(verdict.open_fields.iter().map(|field| model::Missing {
-            key: field.name().to_owned(),
-            supply: supply(*field).to_owned(),
-        }));
+        list.extend(
+            verdict
+                .open_fields
+                .iter()
+                .map(|field| model::Missing { key: field.name().to_owned(), supply: supply(*field).to_owned() }),
+        );
         if verdict.open_build {
             let supply = "pin the digest, or say the day of the build by --as-of".to_owned();
             list.push(model::Missing { key: "image.base.digest".to_owned(), supply });

@@ -4,9 +4,10 @@ use jiff::civil::Date;
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::rows::{
-    ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, CodeFamilyRow, CompatRow, ContainerToolkitRow, CudaImageRow, DriverPackageRow, EngineRow, ErrorRow,
-    ForwardRow, FrameworkBuildRow, FrameworkImageRow, FrameworkRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, ToolkitRow,
-    TegraRow, TorchBuildRow, TorchRow, WithdrawnRow,
+    ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, CodeFamilyRow, CompatRow, ContainerToolkitRow,
+    CudaImageRow, DriverPackageRow, EngineRow, ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow,
+    FrameworkRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, TegraRow, ToolkitRow,
+    TorchBuildRow, TorchRow, WithdrawnRow,
 };
 use crate::knowledge::{gpu_names, tables};
 

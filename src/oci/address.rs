@@ -107,13 +107,10 @@ impl Resolve for GuardedResolver {
         let allowed = self.allowed.clone();
         Box::pin(async move {
             let found = look_up(name.as_str().to_owned(), 0).await?;
-            let kept: Vec<SocketAddr> = found
-                .into_iter()
-                .filter(|address| allowed.contains(&Zone::of(address.ip())))
-                .collect();
+            let kept: Vec<SocketAddr> =
+                found.into_iter().filter(|address| allowed.contains(&Zone::of(address.ip()))).collect();
             if kept.is_empty() {
-                let text =
-                    "the name leads to an internal address, where the registry may not send us";
+                let text = "the name leads to an internal address, where the registry may not send us";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, text).into());
             }
             Ok(Box::new(kept.into_iter()) as Addrs)

@@ -32,9 +32,7 @@ pub(crate) async fn answer(
     lookup: &Lookup,
 ) -> Result<Option<HeaderValue>, Problem> {
     match (challenge, &lookup.credentials) {
-        (Challenge::Basic, Some(Credentials::Basic { user, password })) => {
-            Ok(Some(basic(user, password)?))
-        }
+        (Challenge::Basic, Some(Credentials::Basic { user, password })) => Ok(Some(basic(user, password)?)),
         (Challenge::Basic, _) => Ok(None),
         (Challenge::Bearer { realm, service, scope }, credentials) => {
             let realm = Url::parse(realm).map_err(|_| Problem::Challenge {
@@ -55,13 +53,7 @@ fn token_request(
     scope: &str,
     credentials: Option<&Credentials>,
 ) -> Result<Ask, Problem> {
-    let mut ask = Ask {
-        url: realm,
-        accept: "application/json",
-        authorization: None,
-        form: None,
-        cap: TOKEN_CAP,
-    };
+    let mut ask = Ask { url: realm, accept: "application/json", authorization: None, form: None, cap: TOKEN_CAP };
     let service = service.map(|service| ("service", service));
     match credentials {
         Some(Credentials::IdentityToken(token)) => {
@@ -98,12 +90,7 @@ async fn fetch(http: &Http, ask: &Ask, lookup: &Lookup) -> Result<String, Proble
     match status {
         200 => {}
         400 | 401 | 403 => {
-            return Err(Problem::Unauthorized {
-                by,
-                status,
-                said,
-                credentials: lookup.told.clone(),
-            });
+            return Err(Problem::Unauthorized { by, status, said, credentials: lookup.told.clone() });
         }
         _ => {
             let said = format!("from {by}: {said}");
@@ -122,9 +109,8 @@ fn basic(user: &str, password: &str) -> Result<HeaderValue, Problem> {
 
 /// A header value that no log shows.
 fn secret(text: &str) -> Result<HeaderValue, Problem> {
-    let mut value = HeaderValue::from_str(text).map_err(|_| Problem::Challenge {
-        reason: "the token has characters no header can carry".into(),
-    })?;
+    let mut value = HeaderValue::from_str(text)
+        .map_err(|_| Problem::Challenge { reason: "the token has characters no header can carry".into() })?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -18,11 +18,7 @@ pub(crate) fn choose<'a>(headers: impl Iterator<Item = &'a str>) -> Option<Chall
             };
             if scheme.eq_ignore_ascii_case("bearer") {
                 if let Some(realm) = value("realm") {
-                    return Some(Challenge::Bearer {
-                        realm,
-                        service: value("service"),
-                        scope: value("scope"),
-                    });
+                    return Some(Challenge::Bearer { realm, service: value("service"), scope: value("scope") });
                 }
             } else if scheme.eq_ignore_ascii_case("basic") {
                 basic = Some(Challenge::Basic);
@@ -85,7 +81,8 @@ mod tests {
 
     #[test]
     fn bearer_is_found_among_others_with_commas_in_its_scope() {
-        let header = r#"Basic realm="x, y", Bearer realm="https://a/token",service="s", scope="repository:a/b:pull,push""#;
+        let header =
+            r#"Basic realm="x, y", Bearer realm="https://a/token",service="s", scope="repository:a/b:pull,push""#;
         let expected = Challenge::Bearer {
             realm: "https://a/token".into(),
             service: Some("s".into()),
@@ -93,9 +90,7 @@ mod tests {
         };
         assert_eq!(choose([header].into_iter()), Some(expected));
         assert_eq!(choose(["basic"].into_iter()), Some(Challenge::Basic));
-        for odd in
-            ["", "=,=", "Bearer", "Negotiate", "Bearer realm", r#"Bearer x="unclosed"#, "é=ü"]
-        {
+        for odd in ["", "=,=", "Bearer", "Negotiate", "Bearer realm", r#"Bearer x="unclosed"#, "é=ü"] {
             assert_eq!(choose([odd].into_iter()), None, "{odd}");
         }
     }

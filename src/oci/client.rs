@@ -171,12 +171,7 @@ impl Client {
             let by = answer.url.host_str().unwrap_or_default().to_owned();
             let told = self.lookup.get().map(|lookup| lookup.told.clone());
             let credentials = told.unwrap_or_else(|| "no way of logging in was offered".into());
-            return Err(Problem::Unauthorized {
-                by,
-                status,
-                said: words(&answer.body),
-                credentials,
-            });
+            return Err(Problem::Unauthorized { by, status, said: words(&answer.body), credentials });
         }
         Ok(answer)
     }
@@ -187,13 +182,11 @@ impl Client {
             return Ok(false);
         }
         let headers = answer.headers.get_all(WWW_AUTHENTICATE).into_iter();
-        let Some(challenge) = challenge::choose(headers.filter_map(|value| value.to_str().ok()))
-        else {
+        let Some(challenge) = challenge::choose(headers.filter_map(|value| value.to_str().ok())) else {
             return Ok(false);
         };
         let lookup = self.lookup().await?;
-        let value =
-            auth::answer(&self.http, &challenge, &self.reference.repository, &lookup).await?;
+        let value = auth::answer(&self.http, &challenge, &self.reference.repository, &lookup).await?;
         let found = value.is_some();
         *self.authorization.lock().unwrap_or_else(PoisonError::into_inner) = value;
         Ok(found)

@@ -16,10 +16,7 @@ pub(crate) struct Digest<'a> {
 impl<'a> Digest<'a> {
     /// Reads `sha256:…` or `sha512:…`.
     pub(crate) fn parse(text: &'a str) -> Result<Self, Problem> {
-        let bad = |reason| Problem::UnsupportedDigest {
-            digest: crate::oci::error::one_line(text, 200),
-            reason,
-        };
+        let bad = |reason| Problem::UnsupportedDigest { digest: crate::oci::error::one_line(text, 200), reason };
         let (algorithm, hex) = text.split_once(':').ok_or_else(|| bad("it has no colon"))?;
         let length = match algorithm {
             "sha256" => 64,
@@ -49,20 +46,12 @@ pub(crate) fn verify(bytes: &[u8], expected: &str, size: Option<u64>) -> Result<
         "sha512" => format!("sha512:{}", hex(&Sha512::digest(bytes))),
         _ => sha256(bytes),
     };
-    if actual == expected {
-        Ok(())
-    } else {
-        Err(Problem::WrongDigest { expected: expected.into(), actual })
-    }
+    if actual == expected { Ok(()) } else { Err(Problem::WrongDigest { expected: expected.into(), actual }) }
 }
 
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes
-        .iter()
-        .flat_map(|b| [b >> 4, b & 15])
-        .map(|n| char::from(DIGITS[usize::from(n)]))
-        .collect()
+    bytes.iter().flat_map(|b| [b >> 4, b & 15]).map(|n| char::from(DIGITS[usize::from(n)])).collect()
 }
 
 #[cfg(test)]
@@ -78,10 +67,7 @@ mod tests {
         let long = format!("sha512:{}", hex(&Sha512::digest(b"x")));
         assert!(verify(b"x", &long, None).is_ok());
         for bad in ["sha256", "sha256:12", "md5:00", "sha256:../../etc/passwd"] {
-            assert!(
-                matches!(verify(b"", bad, None), Err(Problem::UnsupportedDigest { .. })),
-                "{bad}"
-            );
+            assert!(matches!(verify(b"", bad, None), Err(Problem::UnsupportedDigest { .. })), "{bad}");
         }
     }
 }

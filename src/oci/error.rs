@@ -241,11 +241,7 @@ fn ambiguous(asked: Option<&str>) -> String {
 }
 
 fn choice(names: &[String]) -> String {
-    if names.is_empty() {
-        " (its images have no names)".into()
-    } else {
-        format!(", one of: {}", names.join(", "))
-    }
+    if names.is_empty() { " (its images have no names)".into() } else { format!(", one of: {}", names.join(", ")) }
 }
 
 fn list(platforms: &[Platform]) -> String {
@@ -272,8 +268,7 @@ pub(crate) fn chain(error: &dyn Error) -> String {
 
 /// Text from outside on one line, without control characters, of at most `most` characters.
 pub(crate) fn one_line(text: &str, most: usize) -> String {
-    let clean: String =
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
     let words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     if words.chars().count() <= most {
         return words;

@@ -56,8 +56,7 @@ pub(crate) fn ask(
         }
         return Err(format!("{program} failed: {}", one_line(&text, 120)));
     }
-    let found: Found = serde_json::from_slice(&said)
-        .map_err(|_| format!("{program}: the answer cannot be read"))?;
+    let found: Found = serde_json::from_slice(&said).map_err(|_| format!("{program}: the answer cannot be read"))?;
     Ok(Credentials::from_pair(&found.username, &found.secret))
 }
 
@@ -76,8 +75,7 @@ fn talk(child: &mut Child, server: &str, patience: Duration) -> Result<(bool, Ve
         let outcome = stdout.take(MOST).read_to_end(&mut said).map(|_| said);
         let _ = sender.send(outcome);
     });
-    let said =
-        receiver.recv_timeout(patience).map_err(|_| late())?.map_err(|error| error.to_string())?;
+    let said = receiver.recv_timeout(patience).map_err(|_| late())?.map_err(|error| error.to_string())?;
     loop {
         if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
             return Ok((status.success(), said));

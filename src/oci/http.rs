@@ -136,8 +136,7 @@ impl Http {
     /// The client for an address, after the check that we may go there at all.
     async fn client_for(&self, url: &Url) -> Result<&Client, Problem> {
         let host = url.host_str().unwrap_or_default();
-        let plain =
-            url.scheme() == "http" && self.registry.scheme() == "http" && is_loopback_host(host);
+        let plain = url.scheme() == "http" && self.registry.scheme() == "http" && is_loopback_host(host);
         if url.scheme() != "https" && !plain {
             return Err(refused(url, "only https is spoken outside this machine"));
         }
@@ -156,11 +155,7 @@ impl Http {
     }
 }
 
-fn build(
-    registry: &Url,
-    limits: &Limits,
-    guard: Option<GuardedResolver>,
-) -> Result<Client, Problem> {
+fn build(registry: &Url, limits: &Limits, guard: Option<GuardedResolver>) -> Result<Client, Problem> {
     let mut builder = Client::builder()
         .user_agent(concat!("imagelint/", env!("CARGO_PKG_VERSION")))
         .redirect(Policy::none())
@@ -196,8 +191,7 @@ fn transport(error: reqwest::Error) -> Problem {
     let mut reset = false;
     while let Some(error) = cause {
         let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        reset |=
-            matches!(kind, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted));
+        reset |= matches!(kind, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted));
         cause = error.source();
     }
     Problem::Transport { cause: chain(&error), reset }
@@ -223,13 +217,7 @@ async fn read(mut response: Response, cap: u64) -> Result<Answer, Problem> {
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(Answer {
-        status,
-        headers: response.headers().clone(),
-        url: response.url().clone(),
-        body,
-        tries: 1,
-    })
+    Ok(Answer { status, headers: response.headers().clone(), url: response.url().clone(), body, tries: 1 })
 }
 
 fn retry_after(answer: &Answer) -> Option<Duration> {

@@ -54,8 +54,7 @@ impl ImageConfig {
 
     /// Reads the config blob and joins it with the layers of the manifest.
     pub(crate) fn parse(bytes: &[u8], layers: &[Descriptor]) -> Result<Self, Problem> {
-        let raw: RawConfig =
-            serde_json::from_slice(bytes).map_err(|error| malformed("image config", &error))?;
+        let raw: RawConfig = serde_json::from_slice(bytes).map_err(|error| malformed("image config", &error))?;
         let run = raw.config.unwrap_or_default();
         let diff_ids = raw.rootfs.and_then(|rootfs| rootfs.diff_ids).unwrap_or_default();
         let mut diff_ids = diff_ids.into_iter();

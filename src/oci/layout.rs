@@ -28,8 +28,7 @@ pub(crate) async fn read(
     wanted: &[Platform],
     options: &Options,
 ) -> Result<Vec<PulledImage>, PullError> {
-    let layout =
-        Layout { path: path.into(), name: name.map(Into::into), limits: options.limits.clone() };
+    let layout = Layout { path: path.into(), name: name.map(Into::into), limits: options.limits.clone() };
     let root = layout.root().map_err(|problem| layout.fail("index.json", problem))?;
     resolve(&Store::Layout(layout), root, wanted).await
 }
@@ -99,8 +98,6 @@ fn read_file(path: &Path, cap: u64) -> Result<Vec<u8>, Problem> {
     }
     let file = fs::File::open(path).map_err(|error| fail(error.to_string()))?;
     let mut bytes = Vec::new();
-    file.take(cap.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(|error| fail(error.to_string()))?;
+    file.take(cap.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| fail(error.to_string()))?;
     if bytes.len() as u64 > cap { Err(Problem::TooLarge { limit: cap }) } else { Ok(bytes) }
 }

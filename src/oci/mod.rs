@@ -108,16 +108,10 @@ mod tests {
 
     #[test]
     fn sources_are_told_apart_by_their_prefix() {
-        let layout = |path: &str, name: Option<&str>| Source::Layout {
-            path: path.into(),
-            name: name.map(Into::into),
-        };
+        let layout = |path: &str, name: Option<&str>| Source::Layout { path: path.into(), name: name.map(Into::into) };
         assert_eq!(Source::parse("oci:a/b:c").expect("layout"), layout("a/b", Some("c")));
         assert_eq!(Source::parse("oci-dir:a:b/c").expect("layout"), layout("a:b/c", None));
-        assert_eq!(
-            Source::parse("docker://debian").expect("hub"),
-            Source::parse("debian").expect("hub")
-        );
+        assert_eq!(Source::parse("docker://debian").expect("hub"), Source::parse("debian").expect("hub"));
         assert!(matches!(Source::parse("docker:24"), Ok(Source::Registry(_))));
         let error = Source::parse("docker-archive:x.tar").expect_err("foreign");
         assert!(matches!(*error.problem, Problem::Scheme { .. }));

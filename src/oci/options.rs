@@ -34,10 +34,7 @@ impl Environment {
     /// The files that may hold credentials, first one first.
     pub fn files(&self) -> Vec<PathBuf> {
         let containers = |base: &PathBuf| base.join("containers").join("auth.json");
-        let config_home = self
-            .xdg_config_home
-            .clone()
-            .or_else(|| self.home.as_ref().map(|home| home.join(".config")));
+        let config_home = self.xdg_config_home.clone().or_else(|| self.home.as_ref().map(|home| home.join(".config")));
         let candidates = [
             self.docker_config.as_ref().map(|folder| folder.join("config.json")),
             self.registry_auth_file.clone(),

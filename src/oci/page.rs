@@ -39,8 +39,7 @@ struct Entry {
 
 /// The words of an error answer: `CODE: message` of a registry, else the text itself.
 pub(crate) fn words(body: &[u8]) -> String {
-    let first =
-        serde_json::from_slice::<Errors>(body).ok().and_then(|all| all.errors.into_iter().next());
+    let first = serde_json::from_slice::<Errors>(body).ok().and_then(|all| all.errors.into_iter().next());
     let text = match first {
         Some(Entry { code: Some(code), message: Some(message) }) => format!("{code}: {message}"),
         Some(Entry { code, message }) => code.or(message).unwrap_or_default(),

@@ -67,9 +67,7 @@ impl FromStr for Platform {
         }
         match parts[..] {
             [os, architecture] => Ok(Self::new(os, architecture)),
-            [os, architecture, variant] => {
-                Ok(Self { variant: Some(variant.into()), ..Self::new(os, architecture) })
-            }
+            [os, architecture, variant] => Ok(Self { variant: Some(variant.into()), ..Self::new(os, architecture) }),
             _ => Err(NotAPlatform(text.into())),
         }
     }

@@ -34,17 +34,11 @@ impl Reference {
         };
         let official = is_docker_hub(registry) && !path.contains('/');
         let repository = if official { format!("library/{path}") } else { path.into() };
-        let reference = Self {
-            registry: registry.into(),
-            repository,
-            tag: tag.map(Into::into),
-            digest: digest.map(Into::into),
-        };
+        let reference =
+            Self { registry: registry.into(), repository, tag: tag.map(Into::into), digest: digest.map(Into::into) };
         match reference.check() {
             Ok(()) => Ok(reference),
-            Err(problem) => {
-                Err(PullError::new("", &crate::oci::error::one_line(text, 300), "", problem))
-            }
+            Err(problem) => Err(PullError::new("", &crate::oci::error::one_line(text, 300), "", problem)),
         }
     }
 
@@ -62,9 +56,7 @@ impl Reference {
                 && part.ends_with(|c: char| c.is_ascii_alphanumeric())
         };
         if self.repository.len() > 255 || !self.repository.split('/').all(part_is_good) {
-            return wrong(
-                "the repository may have lower-case letters, digits, `.`, `_`, `-` and `/`",
-            );
+            return wrong("the repository may have lower-case letters, digits, `.`, `_`, `-` and `/`");
         }
         if let Some(tag) = &self.tag {
             let inner = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
@@ -88,9 +80,10 @@ impl Reference {
 
     /// Whether the registry is on this machine, where plain HTTP is used.
     pub(crate) fn is_loopback(&self) -> bool {
-        let host = self.registry.rsplit_once(':').map_or(self.registry.as_str(), |(host, port)| {
-            if port.ends_with(']') { &self.registry } else { host }
-        });
+        let host = self
+            .registry
+            .rsplit_once(':')
+            .map_or(self.registry.as_str(), |(host, port)| if port.ends_with(']') { &self.registry } else { host });
         is_loopback_host(host)
     }
 }
@@ -136,9 +129,7 @@ mod tests {
             let reference = Reference::parse(text).expect(text);
             assert_eq!((reference.host(), reference.to_string().as_str()), (host, shown));
         }
-        for bad in
-            ["", "a b", "x.y/../z", "x.y/a:b c", "x.y/A", "x.y/a@sha256:12", "x.y/a?b=c", "x.y/"]
-        {
+        for bad in ["", "a b", "x.y/../z", "x.y/a:b c", "x.y/A", "x.y/a@sha256:12", "x.y/a?b=c", "x.y/"] {
             assert!(Reference::parse(bad).is_err(), "{bad}");
         }
     }

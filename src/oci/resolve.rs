@@ -75,11 +75,7 @@ struct Leaf {
 }
 
 /// Pulls the config of every wanted platform that exists; of all where none is named.
-pub(crate) async fn resolve(
-    store: &Store,
-    root: Root,
-    wanted: &[Platform],
-) -> Result<Vec<PulledImage>, PullError> {
+pub(crate) async fn resolve(store: &Store, root: Root, wanted: &[Platform]) -> Result<Vec<PulledImage>, PullError> {
     let asked = format!("manifest {}", root.digest);
     let parsed = Manifest::parse(&root.bytes).map_err(|problem| store.fail(&asked, problem))?;
     let entries = match parsed {
@@ -156,8 +152,7 @@ async fn pull(store: &Store, manifest: Manifest) -> Result<(String, ImageConfig)
 
 /// The images of an index and of the indexes in it, without attestations.
 async fn leaves(store: &Store, entries: Vec<Descriptor>) -> Result<Vec<Leaf>, PullError> {
-    let mut queue: VecDeque<(Descriptor, u32)> =
-        entries.into_iter().map(|entry| (entry, 1)).collect();
+    let mut queue: VecDeque<(Descriptor, u32)> = entries.into_iter().map(|entry| (entry, 1)).collect();
     let mut leaves = Vec::new();
     let mut indexes = 0;
     while let Some((descriptor, depth)) = queue.pop_front() {

@@ -49,16 +49,10 @@ mod tests {
 
     #[test]
     fn the_nearest_tags_come_first() {
-        assert_eq!(
-            (distance("kitten", "sitting"), distance("", "ab"), distance("a", "")),
-            (3, 2, 1)
-        );
+        assert_eq!((distance("kitten", "sitting"), distance("", "ab"), distance("a", "")), (3, 2, 1));
         let tags = ["latest", "12.4.0-base", "12.4.1-base", "11.8"].map(Into::into).to_vec();
         assert_eq!(nearest("12.4-base", tags)[..2], ["12.4.1-base", "12.4.0-base"]);
-        assert_eq!(
-            next_page("</v2/a/tags/list?last=b&n=2>; rel=\"next\""),
-            Some("/v2/a/tags/list?last=b&n=2")
-        );
+        assert_eq!(next_page("</v2/a/tags/list?last=b&n=2>; rel=\"next\""), Some("/v2/a/tags/list?last=b&n=2"));
         assert_eq!(next_page("nothing"), None);
     }
 }

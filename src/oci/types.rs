@@ -33,10 +33,8 @@ pub(crate) struct Descriptor {
 impl Descriptor {
     /// Whether this points at an attestation about an image, not at an image.
     pub(crate) fn is_attestation(&self) -> bool {
-        let annotated =
-            self.annotation("vnd.docker.reference.type") == Some("attestation-manifest");
-        let typed = self.artifact_type.as_deref()
-            == Some("application/vnd.docker.attestation.manifest.v1+json");
+        let annotated = self.annotation("vnd.docker.reference.type") == Some("attestation-manifest");
+        let typed = self.artifact_type.as_deref() == Some("application/vnd.docker.attestation.manifest.v1+json");
         annotated || typed || self.platform.as_ref().is_some_and(Platform::is_unknown)
     }
 
@@ -44,8 +42,7 @@ impl Descriptor {
     pub(crate) fn is_index(&self) -> bool {
         matches!(
             self.media_type.as_str(),
-            "application/vnd.oci.image.index.v1+json"
-                | "application/vnd.docker.distribution.manifest.list.v2+json"
+            "application/vnd.oci.image.index.v1+json" | "application/vnd.docker.distribution.manifest.list.v2+json"
         )
     }
 
@@ -78,10 +75,8 @@ struct RawManifest {
 impl Manifest {
     /// Reads an index or manifest; what it is shows in its members, not in a header.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Problem> {
-        let raw: RawManifest =
-            serde_json::from_slice(bytes).map_err(|error| malformed("manifest", &error))?;
-        if raw.schema_version == Some(1)
-            || raw.media_type.contains("manifest.v1+") && raw.media_type.contains("docker")
+        let raw: RawManifest = serde_json::from_slice(bytes).map_err(|error| malformed("manifest", &error))?;
+        if raw.schema_version == Some(1) || raw.media_type.contains("manifest.v1+") && raw.media_type.contains("docker")
         {
             return Err(Problem::Schema1);
         }
@@ -90,8 +85,7 @@ impl Manifest {
             (None, Some(config)) => {
                 let image = matches!(
                     config.media_type.as_str(),
-                    "" | "application/vnd.oci.image.config.v1+json"
-                        | "application/vnd.docker.container.image.v1+json"
+                    "" | "application/vnd.oci.image.config.v1+json" | "application/vnd.docker.container.image.v1+json"
                 );
                 if image {
                     Ok(Self::Image { config, layers: raw.layers.unwrap_or_default() })
@@ -166,10 +160,7 @@ mod tests {
             "digest":"sha256:0","size":2},"layers":[]}"#;
         assert!(matches!(Manifest::parse(chart), Err(Problem::NotAnImage { .. })));
         for odd in [r#"{"schemaVersion":2,"manifests":[],"layers":[]}"#, "{}", "[]", ""] {
-            assert!(
-                matches!(Manifest::parse(odd.as_bytes()), Err(Problem::Malformed { .. })),
-                "{odd}"
-            );
+            assert!(matches!(Manifest::parse(odd.as_bytes()), Err(Problem::Malformed { .. })), "{odd}");
         }
     }
 }

@@ -56,17 +56,11 @@ mod tests {
         for (text, expected) in [
             ("plain añ 漢 `x`", "plain añ 漢 `x`"),
             ("\u{1b}[31mred", "\\u{1b}[31mred"),
-            (
-                "\u{1b}]8;;http://evil\u{7}click\u{1b}]8;;\u{7}",
-                "\\u{1b}]8;;http://evil\\u{7}click\\u{1b}]8;;\\u{7}",
-            ),
+            ("\u{1b}]8;;http://evil\u{7}click\u{1b}]8;;\u{7}", "\\u{1b}]8;;http://evil\\u{7}click\\u{1b}]8;;\\u{7}"),
             ("a\nb\tc\rd", "a\\nb\\tc\\rd"),
             ("\u{9b}2J", "\\u{9b}2J"),
             ("a\u{202e}b\u{2066}c", "a\\u{202e}b\\u{2066}c"),
-            (
-                "\u{200b}\u{feff}\u{7f}\0",
-                "\\u{200b}\\u{feff}\\u{7f}\\u{0}",
-            ),
+            ("\u{200b}\u{feff}\u{7f}\0", "\\u{200b}\\u{feff}\\u{7f}\\u{0}"),
             ("\u{2028}\u{e0041}", "\\u{2028}\\u{e0041}"),
         ] {
             assert_eq!(clean(text), expected, "{text:?}");

@@ -42,14 +42,7 @@ pub fn groups(scenarios: &[Scenario]) -> Vec<Group<'_>> {
     let alone = groups.len() == 1;
     groups
         .into_iter()
-        .map(|(first, whens)| Group {
-            first,
-            hosts: if alone {
-                Vec::new()
-            } else {
-                hosts(&whens, differing)
-            },
-        })
+        .map(|(first, whens)| Group { first, hosts: if alone { Vec::new() } else { hosts(&whens, differing) } })
         .collect()
 }
 
@@ -70,11 +63,7 @@ fn differing(scenarios: &[Scenario]) -> [bool; 6] {
     let mut differing = [false; 6];
     if let Some(first) = scenarios.first() {
         for scenario in scenarios {
-            for (at, (a, b)) in fields(&first.when)
-                .iter()
-                .zip(fields(&scenario.when))
-                .enumerate()
-            {
+            for (at, (a, b)) in fields(&first.when).iter().zip(fields(&scenario.when)).enumerate() {
                 differing[at] |= a.1 != b.1;
             }
         }
@@ -84,11 +73,7 @@ fn differing(scenarios: &[Scenario]) -> [bool; 6] {
 
 fn same(a: &Scenario, b: &Scenario) -> bool {
     let step = |a: &Step, b: &Step| {
-        a.step == b.step
-            && a.result == b.result
-            && a.text == b.text
-            && a.facts == b.facts
-            && a.cite == b.cite
+        a.step == b.step && a.result == b.result && a.text == b.text && a.facts == b.facts && a.cite == b.cite
     };
     a.fate == b.fate
         && a.outcome == b.outcome
@@ -100,14 +85,7 @@ fn same(a: &Scenario, b: &Scenario) -> bool {
 fn hosts(whens: &[&When], differing: [bool; 6]) -> Vec<String> {
     let rows: Vec<Vec<(&str, Option<&str>)>> = whens
         .iter()
-        .map(|when| {
-            fields(when)
-                .into_iter()
-                .zip(differing)
-                .filter(|(_, differs)| *differs)
-                .map(|(f, _)| f)
-                .collect()
-        })
+        .map(|when| fields(when).into_iter().zip(differing).filter(|(_, differs)| *differs).map(|(f, _)| f).collect())
         .collect();
     let mut distinct: Vec<&Vec<_>> = Vec::new();
     for row in &rows {
@@ -125,34 +103,17 @@ fn hosts(whens: &[&When], differing: [bool; 6]) -> Vec<String> {
         }
         columns.push((name, values));
     }
-    let combinations = columns.iter().fold(1_usize, |product, (_, values)| {
-        product.saturating_mul(values.len())
-    });
+    let combinations = columns.iter().fold(1_usize, |product, (_, values)| product.saturating_mul(values.len()));
     if combinations == distinct.len() {
-        return vec![words(
-            columns
-                .iter()
-                .map(|(name, values)| (*name, values.as_slice())),
-        )];
+        return vec![words(columns.iter().map(|(name, values)| (*name, values.as_slice())))];
     }
-    distinct
-        .iter()
-        .map(|row| {
-            words(
-                row.iter()
-                    .map(|(name, value)| (*name, std::slice::from_ref(value))),
-            )
-        })
-        .collect()
+    distinct.iter().map(|row| words(row.iter().map(|(name, value)| (*name, std::slice::from_ref(value))))).collect()
 }
 
 fn words<'a>(columns: impl Iterator<Item = (&'a str, &'a [Option<&'a str>])>) -> String {
     let columns: Vec<String> = columns
         .map(|(name, values)| {
-            let values: Vec<_> = values
-                .iter()
-                .map(|value| value.map_or("not declared".into(), clean))
-                .collect();
+            let values: Vec<_> = values.iter().map(|value| value.map_or("not declared".into(), clean)).collect();
             format!("{name} {}", values.join(" or "))
         })
         .collect();
@@ -172,12 +133,7 @@ mod tests {
             toolkit: None,
             build: None,
         };
-        Scenario {
-            when,
-            fate: fate.to_owned(),
-            outcome: None,
-            steps: Vec::new(),
-        }
+        Scenario { when, fate: fate.to_owned(), outcome: None, steps: Vec::new() }
     }
 
     #[test]
@@ -192,19 +148,13 @@ mod tests {
         let told: Vec<_> = groups(&all).into_iter().map(|group| group.hosts).collect();
         assert_eq!(
             told,
-            [
-                vec!["gpu A100 or T4, driver 550"],
-                vec!["gpu A100, driver not declared", "gpu T4, driver 535"]
-            ]
+            [vec!["gpu A100 or T4, driver 550"], vec!["gpu A100, driver not declared", "gpu T4, driver 535"]]
         );
     }
 
     #[test]
     fn one_group_needs_no_names() {
-        let all = [
-            scenario("A100", None, "starts"),
-            scenario("T4", None, "starts"),
-        ];
+        let all = [scenario("A100", None, "starts"), scenario("T4", None, "starts")];
         assert_eq!(groups(&all).len(), 1);
         assert!(groups(&all)[0].hosts.is_empty());
         assert!(groups(&[]).is_empty());

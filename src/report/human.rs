@@ -65,11 +65,7 @@ pub fn human(
 /// Narrower than this, miette has no room for words beside its lines.
 const NARROWEST: usize = 40;
 
-fn write_telling(
-    telling: &Telling,
-    options: &HumanOptions,
-    out: &mut impl io::Write,
-) -> io::Result<()> {
+fn write_telling(telling: &Telling, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
     let theme = match (options.ascii, options.color) {
         (false, true) => GraphicalTheme::unicode(),
         (false, false) => GraphicalTheme::unicode_nocolor(),
@@ -106,9 +102,7 @@ fn of_finding(
     }
     if 1 < finding.pools.len() {
         let pools: Vec<_> = finding.pools.iter().map(|pool| clean(pool)).collect();
-        telling
-            .notes
-            .push(format!("holds for pools {}", pools.join(", ")));
+        telling.notes.push(format!("holds for pools {}", pools.join(", ")));
     }
     telling.head = format!("{}: {}", clean(&finding.severity), clean(&finding.rule));
     telling.severity = match finding.severity.as_str() {
@@ -121,11 +115,7 @@ fn of_finding(
     telling
 }
 
-fn of_error(
-    error: &InputError,
-    texts: &BTreeMap<String, String>,
-    options: &HumanOptions,
-) -> Telling {
+fn of_error(error: &InputError, texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {
     let mut telling = located(error.location.as_slice(), texts, options);
     telling.head = String::from("error: cannot read");
     telling.severity = Severity::Error;
@@ -134,24 +124,14 @@ fn of_error(
 }
 
 /// Snippets for those places whose text is at hand, notes for the others.
-fn located(
-    locations: &[Location],
-    texts: &BTreeMap<String, String>,
-    options: &HumanOptions,
-) -> Telling {
+fn located(locations: &[Location], texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {
     let mut files: Vec<(&Location, Vec<Region>, Vec<String>)> = Vec::new();
     let mut notes = Vec::new();
     for location in locations {
         let label = clean(&location.label).into_owned();
-        match location
-            .region
-            .filter(|_| texts.contains_key(&location.path))
-        {
+        match location.region.filter(|_| texts.contains_key(&location.path)) {
             None => notes.push(format!("{}: {label}", place(location))),
-            Some(region) => match files
-                .iter_mut()
-                .find(|(first, ..)| first.path == location.path)
-            {
+            Some(region) => match files.iter_mut().find(|(first, ..)| first.path == location.path) {
                 Some((_, regions, labels)) => {
                     regions.push(region);
                     labels.push(label);
@@ -160,34 +140,20 @@ fn located(
             },
         }
     }
-    let mut telling = Telling {
-        notes,
-        ..Telling::default()
-    };
+    let mut telling = Telling { notes, ..Telling::default() };
     for (first, regions, labels) in files {
         let text = texts.get(&first.path).map_or("", String::as_str);
         let Some(shown) = snippet(text, &regions, if options.ascii { "..." } else { "…" }) else {
-            telling
-                .notes
-                .push(format!("{}: {}", place(first), clean(&first.label)));
+            telling.notes.push(format!("{}: {}", place(first), clean(&first.label)));
             continue;
         };
-        let source = Shown {
-            name: clean(&first.path).into_owned(),
-            text: shown.text,
-            marks: shown.marks,
-        };
+        let source = Shown { name: clean(&first.path).into_owned(), text: shown.text, marks: shown.marks };
         if telling.source.is_none() {
             telling.source = Some(source);
             telling.labels = labels;
         } else {
             let message = labels.first().cloned().unwrap_or_default();
-            telling.related.push(Telling {
-                message,
-                source: Some(source),
-                labels,
-                ..Telling::default()
-            });
+            telling.related.push(Telling { message, source: Some(source), labels, ..Telling::default() });
         }
     }
     telling
@@ -239,9 +205,7 @@ impl Diagnostic for Telling {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help
-            .as_ref()
-            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -250,25 +214,20 @@ impl Diagnostic for Telling {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let marks = &self.source.as_ref()?.marks;
-        Some(Box::new(self.labels.iter().zip(marks).enumerate().map(
-            |(at, (label, mark))| {
-                let span = SourceSpan::from((mark.start, mark.end.saturating_sub(mark.start)));
-                let label = Some(label.clone()).filter(|label| !label.is_empty());
-                match at {
-                    0 => LabeledSpan::new_primary_with_span(label, span),
-                    _ => LabeledSpan::new_with_span(label, span),
-                }
-            },
-        )))
+        Some(Box::new(self.labels.iter().zip(marks).enumerate().map(|(at, (label, mark))| {
+            let span = SourceSpan::from((mark.start, mark.end.saturating_sub(mark.start)));
+            let label = Some(label.clone()).filter(|label| !label.is_empty());
+            match at {
+                0 => LabeledSpan::new_primary_with_span(label, span),
+                _ => LabeledSpan::new_with_span(label, span),
+            }
+        })))
     }
 
     fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
         (!self.related.is_empty()).then(|| {
-            Box::new(
-                self.related
-                    .iter()
-                    .map(|telling| telling as &dyn Diagnostic),
-            ) as Box<dyn Iterator<Item = &'a dyn Diagnostic>>
+            Box::new(self.related.iter().map(|telling| telling as &dyn Diagnostic))
+                as Box<dyn Iterator<Item = &'a dyn Diagnostic>>
         })
     }
 }

@@ -38,39 +38,18 @@ pub fn snippet(source: &str, regions: &[Region], ellipsis: &str) -> Option<Snipp
         return None;
     }
     let spans: Vec<(usize, usize)> = regions.iter().map(|region| fit(source, *region)).collect();
-    let mut marks = vec![
-        Mark {
-            start: 0,
-            end: 0,
-            column: 1
-        };
-        spans.len()
-    ];
+    let mut marks = vec![Mark { start: 0, end: 0, column: 1 }; spans.len()];
     let line_of = |at: usize| source[..at].matches('\n').count();
-    let near: Vec<(usize, usize)> = spans
-        .iter()
-        .map(|(start, end)| {
-            (
-                line_of(*start).saturating_sub(AROUND),
-                line_of(*end) + AROUND,
-            )
-        })
-        .collect();
+    let near: Vec<(usize, usize)> =
+        spans.iter().map(|(start, end)| (line_of(*start).saturating_sub(AROUND), line_of(*end) + AROUND)).collect();
     let last = near.iter().map(|(_, last)| *last).max().unwrap_or(0);
     let mut text = String::new();
     let mut start = 0;
-    for (number, line) in source
-        .split('\n')
-        .enumerate()
-        .take_while(|(number, _)| *number <= last)
-    {
+    for (number, line) in source.split('\n').enumerate().take_while(|(number, _)| *number <= last) {
         if 0 < number {
             text.push('\n');
         }
-        if near
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&number))
-        {
+        if near.iter().any(|(first, last)| (*first..=*last).contains(&number)) {
             copy(line, start, &spans, &mut marks, ellipsis, &mut text);
         }
         start += line.len() + 1;
@@ -95,33 +74,16 @@ fn fit(source: &str, region: Region) -> (usize, usize) {
             end = at + 1;
         }
     }
-    if COVERED
-        <= source[start..end]
-            .bytes()
-            .filter(|byte| *byte == b'\n')
-            .count()
-    {
-        end = (start..end)
-            .find(|at| *at != start && is_break(*at))
-            .unwrap_or(end);
+    if COVERED <= source[start..end].bytes().filter(|byte| *byte == b'\n').count() {
+        end = (start..end).find(|at| *at != start && is_break(*at)).unwrap_or(end);
     }
     (start, end)
 }
 
 /// Copies one line and sets those ends of marks that lie on it.
-fn copy(
-    line: &str,
-    at: usize,
-    spans: &[(usize, usize)],
-    marks: &mut [Mark],
-    ellipsis: &str,
-    text: &mut String,
-) {
+fn copy(line: &str, at: usize, spans: &[(usize, usize)], marks: &mut [Mark], ellipsis: &str, text: &mut String) {
     let shown = line.strip_suffix('\r').unwrap_or(line);
-    let marked = spans
-        .iter()
-        .map(|(start, _)| *start)
-        .find(|start| (at..=at + line.len()).contains(start));
+    let marked = spans.iter().map(|(start, _)| *start).find(|start| (at..=at + line.len()).contains(start));
     let (from, to) = window(shown, marked.map_or(0, |start| start - at));
     let begin = text.len();
     if 0 < from {
@@ -145,10 +107,7 @@ fn copy(
         if offset < from {
             return begin;
         }
-        places
-            .iter()
-            .find(|(old, _)| offset <= *old)
-            .map_or(finish, |(_, new)| *new)
+        places.iter().find(|(old, _)| offset <= *old).map_or(finish, |(_, new)| *new)
     };
     for ((start, end), mark) in spans.iter().zip(marks) {
         if (at..=at + line.len()).contains(start) {
@@ -172,16 +131,11 @@ fn window(line: &str, mark: usize) -> (usize, usize) {
 
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
-    (0..=at)
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0)
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn ceil(text: &str, at: usize) -> usize {
-    (at..=text.len())
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(text.len())
+    (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
 #[cfg(test)]
@@ -189,14 +143,7 @@ mod tests {
     use super::*;
 
     fn region(start_byte: usize, end_byte: usize) -> Region {
-        Region {
-            start_line: 1,
-            start_column: 1,
-            end_line: 1,
-            end_column: 1,
-            start_byte,
-            end_byte,
-        }
+        Region { start_line: 1, start_column: 1, end_line: 1, end_column: 1, start_byte, end_byte }
     }
 
     fn marked(source: &str, start: usize, end: usize) -> Option<String> {
@@ -220,24 +167,15 @@ mod tests {
             ("", 0, 1, None),
             ("\r\n", 0, 1, None),
         ] {
-            assert_eq!(
-                marked(source, start, end).as_deref(),
-                expected,
-                "{source:?} {start}..{end}"
-            );
+            assert_eq!(marked(source, start, end).as_deref(), expected, "{source:?} {start}..{end}");
         }
     }
 
     #[test]
     fn a_long_line_is_cut_around_the_mark_and_keeps_its_number() {
-        let source = format!(
-            "one\n{}MARK{}\nthree\n",
-            "é".repeat(25_000),
-            "y".repeat(50_000)
-        );
+        let source = format!("one\n{}MARK{}\nthree\n", "é".repeat(25_000), "y".repeat(50_000));
         let at = source.find("MARK").expect("the mark");
-        let snippet =
-            snippet(&source, &[region(at, at + 4), region(4, 6)], "...").expect("a snippet");
+        let snippet = snippet(&source, &[region(at, at + 4), region(4, 6)], "...").expect("a snippet");
         let mark = snippet.marks[0];
         assert_eq!(&snippet.text[mark.start..mark.end], "MARK");
         assert_eq!(mark.column, 50_001);

@@ -14,38 +14,19 @@ use crate::report::words::count;
 use crate::report::words::title;
 
 /// Writes the summary of a run; nothing where nothing in it concerns a GPU.
-pub fn summary(
-    report: &Report,
-    options: &HumanOptions,
-    out: &mut impl io::Write,
-) -> io::Result<()> {
-    let subjects: Vec<&Subject> = report
-        .subjects
-        .iter()
-        .filter(|subject| subject.gpu_content)
-        .collect();
+pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
+    let subjects: Vec<&Subject> = report.subjects.iter().filter(|subject| subject.gpu_content).collect();
     if subjects.is_empty() {
         if options.verbose {
-            writeln!(
-                out,
-                "no GPU content in {}: nothing to judge",
-                count(report.subjects.len(), "image")
-            )?;
+            writeln!(out, "no GPU content in {}: nothing to judge", count(report.subjects.len(), "image"))?;
         }
         if !report.errors.is_empty() {
-            writeln!(
-                out,
-                "{} cannot be read",
-                count(report.errors.len(), "input")
-            )?;
+            writeln!(out, "{} cannot be read", count(report.errors.len(), "input"))?;
         }
         return Ok(());
     }
     if report.fleet.built_in {
-        writeln!(
-            out,
-            "no fleet file: judged against the built-in reference fleet, findings are capped at warning"
-        )?;
+        writeln!(out, "no fleet file: judged against the built-in reference fleet, findings are capped at warning")?;
     }
     for subject in &subjects {
         depth(subject, options, out)?;
@@ -86,12 +67,7 @@ fn missing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> 
                 }
             }
             if verdict.missing.is_empty() {
-                let reason = format!(
-                    "  {} on {}: {}",
-                    title(subject),
-                    clean(&verdict.pool),
-                    clean(&verdict.message)
-                );
+                let reason = format!("  {} on {}: {}", title(subject), clean(&verdict.pool), clean(&verdict.message));
                 if !reasons.contains(&reason) {
                     reasons.push(reason);
                 }
@@ -110,11 +86,7 @@ fn missing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> 
             .filter(|pool| pools.contains(&pool.name.as_str()))
             .map(|pool| clean(&pool.name))
             .collect();
-        let named = if named.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", named.join(", "))
-        };
+        let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
         writeln!(out, "  {}{named}: {}", clean(&gap.key), clean(&gap.supply))?;
     }
     for reason in reasons {
@@ -125,19 +97,10 @@ fn missing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> 
 
 fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let pools = &report.fleet.pools;
-    write!(
-        out,
-        "{} on {}:",
-        count(subjects.len(), "image"),
-        count(pools.len(), "pool")
-    )?;
+    write!(out, "{} on {}:", count(subjects.len(), "image"), count(pools.len(), "pool"))?;
     let fates: Vec<&str> = subjects
         .iter()
-        .flat_map(|subject| {
-            pools
-                .iter()
-                .filter_map(|pool| image_verdict(subject, &pool.name))
-        })
+        .flat_map(|subject| pools.iter().filter_map(|pool| image_verdict(subject, &pool.name)))
         .map(|verdict| verdict.fate.as_str())
         .collect();
     let mut told = Vec::new();
@@ -161,9 +124,7 @@ fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> 
     let mut severities = Vec::new();
     for severity in ["error", "warning", "note"] {
         let findings = subjects.iter().flat_map(|subject| &subject.findings);
-        let number = findings
-            .filter(|finding| finding.severity == severity)
-            .count();
+        let number = findings.filter(|finding| finding.severity == severity).count();
         if 0 < number {
             severities.push(count(number, severity));
         }
@@ -173,11 +134,7 @@ fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> 
     }
     write!(out, "{}", severities.join(", "))?;
     if !report.errors.is_empty() {
-        write!(
-            out,
-            "; {} cannot be read",
-            count(report.errors.len(), "input")
-        )?;
+        write!(out, "; {} cannot be read", count(report.errors.len(), "input"))?;
     }
     writeln!(out)
 }

@@ -21,12 +21,7 @@ use crate::report::words::place;
 use crate::report::words::title;
 
 /// Writes the reasons of every verdict, or of those on one pool.
-pub fn why(
-    report: &Report,
-    pool: Option<&str>,
-    out: &mut impl io::Write,
-    color: bool,
-) -> io::Result<()> {
+pub fn why(report: &Report, pool: Option<&str>, out: &mut impl io::Write, color: bool) -> io::Result<()> {
     for subject in &report.subjects {
         let heading = title(subject);
         if !subject.gpu_content {
@@ -35,23 +30,23 @@ pub fn why(
         }
         writeln!(out, "{}\n", paint(&heading, Tone::Strong, color))?;
         for verdict in &subject.verdicts {
-            if pool.is_none_or(|pool| pool == verdict.pool) {
-                let pool = report
-                    .fleet
-                    .pools
-                    .iter()
-                    .find(|pool| pool.name == verdict.pool);
-                let chain = Chain {
-                    report,
-                    subject,
-                    pool,
-                    color,
-                };
+            if pool.is_none_or(|pool| pool == verdict.pool) && !told_already(subject, verdict) {
+                let pool = report.fleet.pools.iter().find(|pool| pool.name == verdict.pool);
+                let chain = Chain { report, subject, pool, color };
                 chain.verdict(verdict, out)?;
             }
         }
     }
     Ok(())
+}
+
+/// Whether a component's verdict is the image's own, step by step: its chain was printed with that.
+fn told_already(subject: &Subject, verdict: &Verdict) -> bool {
+    let whole = subject.verdicts.iter().find(|one| one.pool == verdict.pool && one.component.is_none());
+    let texts = |verdict: &Verdict| -> Vec<String> {
+        verdict.scenarios.iter().flat_map(|scenario| &scenario.steps).map(|step| step.text.clone()).collect()
+    };
+    verdict.component.is_some() && whole.is_some_and(|whole| texts(whole) == texts(verdict))
 }
 
 /// Longest value printed whole, in characters.
@@ -73,11 +68,7 @@ impl Chain<'_> {
             write!(out, ", component {}", clean(component))?;
         }
         // A dash says little where it stands alone.
-        let word = if verdict.fate == "not-applicable" {
-            "not applicable".to_owned()
-        } else {
-            cell(verdict)
-        };
+        let word = if verdict.fate == "not-applicable" { "not applicable".to_owned() } else { cell(verdict) };
         let word = paint(&word, tone_of(&verdict.fate), self.color);
         write!(out, ": {word} ({}", clean(&verdict.confidence))?;
         if let Some(code) = verdict.codes.certain {
@@ -95,12 +86,7 @@ impl Chain<'_> {
             writeln!(out, "    {}", clean(&verdict.message))?;
         }
         for gap in &verdict.missing {
-            writeln!(
-                out,
-                "    missing {}: {}",
-                clean(&gap.key),
-                clean(&gap.supply)
-            )?;
+            writeln!(out, "    missing {}: {}", clean(&gap.key), clean(&gap.supply))?;
         }
         for unseen in &verdict.not_seen {
             writeln!(out, "    not seen: {}", clean(unseen))?;
@@ -116,11 +102,7 @@ impl Chain<'_> {
                     continue;
                 }
                 let fate = clean(&group.first.fate);
-                writeln!(
-                    out,
-                    "    with {host}: {}",
-                    paint(&fate, tone_of(&group.first.fate), self.color)
-                )?;
+                writeln!(out, "    with {host}: {}", paint(&fate, tone_of(&group.first.fate), self.color))?;
             }
             for step in &group.first.steps {
                 self.step(step, out)?;
@@ -137,12 +119,7 @@ impl Chain<'_> {
             _ => ("?", Tone::Open),
         };
         let sign = paint(sign, tone, self.color);
-        writeln!(
-            out,
-            "      {sign} {}: {}",
-            clean(&step.step),
-            clean(&step.text)
-        )?;
+        writeln!(out, "      {sign} {}: {}", clean(&step.step), clean(&step.text))?;
         let mut told = Vec::new();
         for id in &step.facts {
             self.fact(id, 0, &mut told, out)?;
@@ -199,12 +176,7 @@ fn of_fact(fact: &Fact) -> String {
     };
     let origins: Vec<String> = fact.origins.iter().map(place).collect();
     let gap = if origins.is_empty() { "" } else { "  " };
-    format!(
-        "{}  {}{value}{why}{gap}{}",
-        clean(&fact.id),
-        clean(&fact.key),
-        origins.join(", ")
-    )
+    format!("{}  {}{value}{why}{gap}{}", clean(&fact.id), clean(&fact.key), origins.join(", "))
 }
 
 /// A field of the pool as far as the report has it, with the place of the pool.
@@ -212,10 +184,7 @@ fn of_pool(id: &str, field: &str, pool: &Pool, fleet: &Fleet) -> String {
     let value = match field {
         "name" => Some(clean(&pool.name).into_owned()),
         "gpu" => (!pool.gpu.is_empty()).then(|| clean(&pool.gpu.join(", ")).into_owned()),
-        "driver" => pool
-            .driver
-            .as_deref()
-            .map(|driver| clean(driver).into_owned()),
+        "driver" => pool.driver.as_deref().map(|driver| clean(driver).into_owned()),
         "nodes" => pool.nodes.map(|nodes| nodes.to_string()),
         // The report does not carry the field: the step's text has its value.
         _ => return format!("{}  {}", clean(id), from(pool, fleet)),

@@ -9,9 +9,7 @@ use crate::report::model::Verdict;
 pub fn title(subject: &Subject) -> String {
     let parts = [&subject.stage, &subject.platform].into_iter().flatten();
     let parts = parts.map(|part| format!("({})", clean(part)));
-    let words: Vec<String> = std::iter::once(clean(&subject.name).into_owned())
-        .chain(parts)
-        .collect();
+    let words: Vec<String> = std::iter::once(clean(&subject.name).into_owned()).chain(parts).collect();
     words.join(" ")
 }
 

@@ -107,7 +107,9 @@ impl<'a> Walk<'a> {
                 }
                 Token::Redirect(range) => {
                     let span = text.span(range);
-                    heredocs.extend(self.heredocs.iter().filter(|one| one.span.start >= span.start && one.span.end <= span.end));
+                    heredocs.extend(
+                        self.heredocs.iter().filter(|one| one.span.start >= span.start && one.span.end <= span.end),
+                    );
                     continue;
                 }
                 Token::Close if self.branches.last().is_some_and(|branch| branch.case) => words.clear(),
@@ -239,7 +241,9 @@ impl<'a> Walk<'a> {
         let values: Vec<Word> = words.iter().skip(2).flat_map(|range| self.word(text, range.clone())).collect();
         let value = match values.as_slice() {
             [only] => only.value.clone(),
-            _ => Resolved::Unresolved { names: vec![name.clone()], reason: "a loop gives it several values".to_owned() },
+            _ => {
+                Resolved::Unresolved { names: vec![name.clone()], reason: "a loop gives it several values".to_owned() }
+            }
         };
         self.assign(&name, value);
     }

@@ -22,7 +22,8 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 
-const CODE: Cite = Cite("CUDA C++ Programming Guide 13.4, Binary and PTX Compatibility; NVIDIA CUDA Compatibility guide, edition 615");
+const CODE: Cite =
+    Cite("CUDA C++ Programming Guide 13.4, Binary and PTX Compatibility; NVIDIA CUDA Compatibility guide, edition 615");
 
 /// Of libraries built from parts, so many of a hundred containers must have code; the rest are parts for
 /// one generation alone.

@@ -22,7 +22,8 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 
-const DEVICES: Cite = Cite("nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go; moby daemon/nvidia_linux.go");
+const DEVICES: Cite =
+    Cite("nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go; moby daemon/nvidia_linux.go");
 const CAPABILITIES: Cite = Cite("nvidia-container-toolkit v1.20.0, internal/config/image/capabilities.go");
 
 const VISIBLE: &str = "NVIDIA_VISIBLE_DEVICES";
@@ -76,15 +77,16 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         facts.push(Basis::Pool(PoolField::Env));
     }
     let result = match visible_devices(value, legacy) {
-        VisibleDevices::All => StepResult::Passes(Route::Native),
         // No driver library is put in either.
         VisibleDevices::Nothing => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35))),
         VisibleDevices::DriverOnly => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100))),
         // Indexes and CDI names exist on any GPU node; a UUID names one GPU in the world.
-        VisibleDevices::Listed(names) if names.iter().any(|name| name.starts_with("GPU-") || name.starts_with("MIG-")) => {
+        VisibleDevices::Listed(names)
+            if names.iter().any(|name| name.starts_with("GPU-") || name.starts_with("MIG-")) =>
+        {
             StepResult::Unknown
         }
-        VisibleDevices::Listed(_) => StepResult::Passes(Route::Native),
+        VisibleDevices::All | VisibleDevices::Listed(_) => StepResult::Passes(Route::Native),
     };
     record(result, facts)
 }

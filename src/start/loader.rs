@@ -23,7 +23,8 @@ use crate::start::Wall;
 const SELECT: Cite = Cite(
     "libnvidia-container src/nvc_container.c and compat_mode.c; nvidia-container-toolkit v1.20.0, cmd/nvidia-cdi-hook/cudacompat",
 );
-const LDCONFIG: Cite = Cite("ld.so(8), ldconfig(8): LD_LIBRARY_PATH first, then the cache; of one directory the highest version");
+const LDCONFIG: Cite =
+    Cite("ld.so(8), ldconfig(8): LD_LIBRARY_PATH first, then the cache; of one directory the highest version");
 const GKE: Cite = Cite("GKE device plugin: the driver is mounted under /usr/local/nvidia and nowhere else");
 
 /// Where a program's libcuda comes from.
@@ -109,7 +110,10 @@ pub(super) fn step(replay: Replay<'_>) -> (Loaded, StepRecord) {
                 .into_iter()
                 .filter(|id| replay.image.why(**id).is_some())
                 .map(|id| Basis::Image(*id))
-                .chain((replay.host.driver.is_none() && !nothing_to_find(replay)).then_some(Basis::Pool(PoolField::Driver)))
+                .chain(
+                    (replay.host.driver.is_none() && !nothing_to_find(replay))
+                        .then_some(Basis::Pool(PoolField::Driver)),
+                )
                 .chain(unseen.then_some(basis));
             (loaded.clone(), StepRecord::new(Step::Loader, StepResult::Unknown, missing, SELECT))
         }
@@ -151,12 +155,15 @@ fn gke(replay: Replay<'_>, path: &Fact<String>, run_path: Option<&String>) -> (L
     (loaded, StepRecord::new(Step::Loader, result, facts, GKE))
 }
 
-/// A directory of LD_LIBRARY_PATH that holds a libcuda comes before everything else.
+/// A directory of `LD_LIBRARY_PATH` that holds a libcuda comes before everything else.
 fn on_search_path(replay: Replay<'_>, search: &str, basis: Basis) -> Option<(Loaded, StepRecord)> {
     let libraries = replay.image.driver_libraries.known();
     for directory in search.split(':').map(|directory| directory.trim_end_matches('/')) {
         let baked = libraries.into_iter().flatten().find(|library| {
-            library.path.strip_prefix(directory).is_some_and(|name| name.starts_with("/libcuda.so.") && !directory.is_empty())
+            library
+                .path
+                .strip_prefix(directory)
+                .is_some_and(|name| name.starts_with("/libcuda.so.") && !directory.is_empty())
         });
         if let Some(library) = baked {
             let facts = [Basis::Image(replay.image.driver_libraries.id), basis];
@@ -228,7 +235,9 @@ fn select(replay: Replay<'_>) -> Option<Loaded> {
             .iter()
             .filter(|library| textually_below(host, library.version))
             .max_by_key(|library| library.version),
-        CompatSelection::HookMajors => only(&compat.libraries).filter(|library| host.branch() < library.version.branch()),
+        CompatSelection::HookMajors => {
+            only(&compat.libraries).filter(|library| host.branch() < library.version.branch())
+        }
         CompatSelection::HookNote => only(&compat.libraries).filter(|library| match &library.note {
             Some(note) => note.driver.contains(&host.branch()) && library.version > host,
             None => host.branch() < library.version.branch(),
@@ -271,7 +280,8 @@ fn baked_over(replay: Replay<'_>, selected: Loaded) -> Loaded {
         State::Unknown(_) if system_first => return Loaded::unknown(),
         _ => return selected,
     };
-    let rivals = libraries.iter().filter(|library| library.libcuda && !library.stub && in_system_directory(&library.path));
+    let rivals =
+        libraries.iter().filter(|library| library.libcuda && !library.stub && in_system_directory(&library.path));
     let Some(baked) = rivals.max_by_key(|library| library.version) else { return selected };
     match (baked.version, selected.version) {
         (Some(baked_version), Some(version)) if baked_version > version => {
@@ -286,9 +296,18 @@ fn baked_over(replay: Replay<'_>, selected: Loaded) -> Loaded {
 
 /// Whether a path is a libcuda where the host's goes, or a package that puts one there.
 fn in_system_directory(path: &str) -> bool {
-    const DIRECTORIES: &[&str] = &["/usr/lib/x86_64-linux-gnu/", "/usr/lib/aarch64-linux-gnu/", "/usr/lib64/", "/lib/x86_64-linux-gnu/", "/lib/aarch64-linux-gnu/", "/lib64/"];
+    const DIRECTORIES: &[&str] = &[
+        "/usr/lib/x86_64-linux-gnu/",
+        "/usr/lib/aarch64-linux-gnu/",
+        "/usr/lib64/",
+        "/lib/x86_64-linux-gnu/",
+        "/lib/aarch64-linux-gnu/",
+        "/lib64/",
+    ];
     !path.contains('/')
-        || DIRECTORIES.iter().any(|directory| path.strip_prefix(directory).is_some_and(|name| name.starts_with("libcuda.so.") && name != "libcuda.so.1"))
+        || DIRECTORIES.iter().any(|directory| {
+            path.strip_prefix(directory).is_some_and(|name| name.starts_with("libcuda.so.") && name != "libcuda.so.1")
+        })
 }
 
 #[cfg(test)]

@@ -21,7 +21,9 @@ pub mod words;
 
 pub use self::fate::{Fate, HostFate, Verdict, verdicts};
 pub use self::loader::{Loaded, Source};
-pub use self::record::{Basis, BasisList, Cite, Codes, NoRecord, Reason, Record, Route, Step, StepRecord, StepResult, Steps, Wall};
+pub use self::record::{
+    Basis, BasisList, Cite, Codes, NoRecord, Reason, Record, Route, Step, StepRecord, StepResult, Steps, Wall,
+};
 
 use crate::fact::Component;
 use crate::fact::ImageFacts;

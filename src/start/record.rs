@@ -228,12 +228,7 @@ pub struct StepRecord {
 }
 
 impl StepRecord {
-    pub(super) fn new(
-        step: Step,
-        result: StepResult,
-        facts: impl IntoIterator<Item = Basis>,
-        cite: Cite,
-    ) -> Self {
+    pub(super) fn new(step: Step, result: StepResult, facts: impl IntoIterator<Item = Basis>, cite: Cite) -> Self {
         Self { step, result, facts: BasisList::of(facts), cite }
     }
 }

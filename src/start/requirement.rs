@@ -2,8 +2,8 @@
 
 use crate::cuda::HostValue;
 use crate::cuda::RequirementHost;
-use crate::cuda::Verdict as RequirementVerdict;
 use crate::cuda::ToolkitVersion;
+use crate::cuda::Verdict as RequirementVerdict;
 use crate::cuda::evaluate_all_go;
 use crate::cuda::evaluate_c;
 use crate::cuda::image_requirements;
@@ -21,9 +21,12 @@ use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::device;
 
-const LEGACY: Cite = Cite("libnvidia-container src/cli/dsl.c; nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go");
+const LEGACY: Cite =
+    Cite("libnvidia-container src/cli/dsl.c; nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go");
 const CSV: Cite = Cite("nvidia-container-toolkit v1.20.0, internal/requirements and internal/modifier/csv.go");
-const IGNORED: Cite = Cite("nvidia-container-toolkit v1.20.0: checkRequirements is called from internal/modifier/csv.go alone (issue 1470)");
+const IGNORED: Cite = Cite(
+    "nvidia-container-toolkit v1.20.0: checkRequirements is called from internal/modifier/csv.go alone (issue 1470)",
+);
 
 /// What the check of one environment on one host comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]

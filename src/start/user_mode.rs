@@ -19,8 +19,10 @@ use crate::start::StepResult;
 use crate::start::Wall;
 
 const FORWARD: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615, Forward Compatibility");
-const SAME: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615: the user-mode driver is that of the kernel-mode driver");
-const ARCHITECTURES: Cite = Cite("NVIDIA data center driver documentation, CUDA toolkit, driver and architecture matrix");
+const SAME: Cite =
+    Cite("NVIDIA CUDA Compatibility guide, edition 615: the user-mode driver is that of the kernel-mode driver");
+const ARCHITECTURES: Cite =
+    Cite("NVIDIA data center driver documentation, CUDA toolkit, driver and architecture matrix");
 
 /// Does the loaded libcuda go with the kernel-mode driver?
 pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {

@@ -23,7 +23,11 @@ use crate::start::requirement::Check;
 pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
     if record.result == StepResult::Unknown {
         let missing: Vec<String> = missing(replay, record).into_iter().map(|missing| missing.reason).collect();
-        return if missing.is_empty() { "cannot tell: an earlier step could not be told".to_owned() } else { format!("cannot tell: {}", missing.join("; ")) };
+        return if missing.is_empty() {
+            "cannot tell: an earlier step could not be told".to_owned()
+        } else {
+            format!("cannot tell: {}", missing.join("; "))
+        };
     }
     match record.step {
         Step::Platform => platform(replay, record),
@@ -51,7 +55,9 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
 fn platform(replay: Replay<'_>, record: &StepRecord) -> String {
     let host = &replay.host.platform;
     match (&replay.image.platforms.state, record.result) {
-        (State::Known(list), StepResult::Stops(_)) => format!("there is no manifest for {host}, only for {}", list.join(", ")),
+        (State::Known(list), StepResult::Stops(_)) => {
+            format!("there is no manifest for {host}, only for {}", list.join(", "))
+        }
         (State::Known(_), _) => format!("there is a manifest for {host}"),
         _ => format!("built for {host}"),
     }
@@ -86,7 +92,9 @@ fn capabilities(record: &StepRecord) -> String {
         StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
             "NVIDIA_DRIVER_CAPABILITIES lacks compute: libcuda is not put into the container".to_owned()
         }
-        StepResult::Stops(_) => "NVIDIA_DRIVER_CAPABILITIES has a word that the container toolkit does not know".to_owned(),
+        StepResult::Stops(_) => {
+            "NVIDIA_DRIVER_CAPABILITIES has a word that the container toolkit does not know".to_owned()
+        }
         _ => "NVIDIA_DRIVER_CAPABILITIES includes compute".to_owned(),
     }
 }
@@ -152,9 +160,13 @@ fn runtime(replay: Replay<'_>, record: &StepRecord) -> String {
     let supported = loaded(replay).cuda.map_or_else(|| "an unknown CUDA".to_owned(), |cuda| format!("CUDA {cuda}"));
     match record.result {
         StepResult::Passes(Route::MinorVersion) => {
-            format!("the CUDA {runtime} runtime of {name} starts on a driver for {supported} by minor version compatibility")
+            format!(
+                "the CUDA {runtime} runtime of {name} starts on a driver for {supported} by minor version compatibility"
+            )
         }
-        StepResult::Stops(_) => format!("the CUDA {runtime} runtime of {name} needs a newer driver than one for {supported}"),
+        StepResult::Stops(_) => {
+            format!("the CUDA {runtime} runtime of {name} needs a newer driver than one for {supported}")
+        }
         StepResult::NotApplicable => format!("the CUDA {runtime} runtime of {name} finds no driver"),
         _ => format!("the driver supports {supported}, the runtime of {name} is CUDA {runtime}"),
     }
@@ -202,22 +214,31 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
     let kernel = replay.host.driver.map_or_else(|| "of the host".to_owned(), |driver| driver.to_string());
     match wall.outcome() {
         Outcome::Refused => refusal(replay, wall.reason()),
-        Outcome::WrongPlatform => format!("no manifest for {}: exec format error, or nothing to pull", replay.host.platform),
+        Outcome::WrongPlatform => {
+            format!("no manifest for {}: exec format error, or nothing to pull", replay.host.platform)
+        }
         Outcome::NoGpu => format!("{said}: the container has no GPU"),
         Outcome::LibraryMissing => "cannot open shared object file".to_owned(),
         Outcome::StubLibrary => said,
         Outcome::DriverMismatch => format!("{said}: {library} of the image on kernel-mode driver {kernel}"),
-        Outcome::CompatNotSupported => format!("{said}: {library} of the image on {} with kernel-mode driver {kernel}", gpu(replay)),
+        Outcome::CompatNotSupported => {
+            format!("{said}: {library} of the image on {} with kernel-mode driver {kernel}", gpu(replay))
+        }
         Outcome::CompatUnusable => {
             format!("{said}: {library} of the image is not for kernel-mode driver {kernel}")
         }
         Outcome::GpuUnsupported => format!("{said}: driver {kernel} does not know {}", gpu(replay)),
         Outcome::InsufficientDriver => {
             let runtime = replay.component.cuda.known().map_or_else(String::new, |cuda| format!(" {cuda}"));
-            format!("{said}: CUDA{runtime} of {name} on driver {}", found.version.map_or(kernel, |version| version.to_string()))
+            format!(
+                "{said}: CUDA{runtime} of {name} on driver {}",
+                found.version.map_or(kernel, |version| version.to_string())
+            )
         }
         Outcome::CpuOnly => format!("{name} is a build without CUDA: no error, and no GPU is used"),
-        Outcome::NoKernelImage | Outcome::UnsupportedPtx | Outcome::JitFailed => format!("{said} ({name} on {})", gpu(replay)),
+        Outcome::NoKernelImage | Outcome::UnsupportedPtx | Outcome::JitFailed => {
+            format!("{said} ({name} on {})", gpu(replay))
+        }
     }
 }
 
@@ -284,10 +305,13 @@ fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
         PoolField::Driver if host.driver.is_none() => {
             ("the pool does not say its driver".to_owned(), "set `driver` of the pool".to_owned())
         }
-        PoolField::Driver if host.driver_cuda.is_none() => {
-            ("the pool's driver is not in the tables, ".to_owned() + &newer(), "set `driver_cuda` of the pool".to_owned())
+        PoolField::Driver if host.driver_cuda.is_none() => (
+            "the pool's driver is not in the tables, ".to_owned() + &newer(),
+            "set `driver_cuda` of the pool".to_owned(),
+        ),
+        PoolField::Gpu if gpu.is_none() => {
+            ("the pool does not say its GPU".to_owned(), "set `gpu` of the pool".to_owned())
         }
-        PoolField::Gpu if gpu.is_none() => ("the pool does not say its GPU".to_owned(), "set `gpu` of the pool".to_owned()),
         PoolField::Gpu if gpu.is_some_and(|gpu| gpu.capability.is_none()) => {
             ("the GPU is not in the tables".to_owned(), "set `compute_capability` of the pool".to_owned())
         }

@@ -1,17 +1,14 @@
 //! A hand-made report: two images on three pools, one finding with a label in the fleet file.
 
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "values are made where they are passed"
-)]
+#![expect(clippy::needless_pass_by_value, reason = "values are made where they are passed")]
 
 use imagelint::report::model::Report;
 use serde_json::Value;
 use serde_json::json as value;
 
-pub(crate) const DOCKERFILE: &str = "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";
-pub(crate) const FLEET: &str =
-    "[[pool]]\nname   = \"desk-3090\"\ngpu    = \"RTX 3090\"\ndriver = \"470.182.03\"\n";
+pub(crate) const DOCKERFILE: &str =
+    "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-runtime-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";
+pub(crate) const FLEET: &str = "[[pool]]\nname   = \"desk-3090\"\ngpu    = \"RTX 3090\"\ndriver = \"470.182.03\"\n";
 
 fn region(text: &str, part: &str) -> Value {
     let start = text.find(part).expect("the part is in the text");
@@ -115,20 +112,10 @@ pub(crate) fn sample() -> Report {
         verdict("desk-3090", "depends", value!([])),
         value!({"component": "torch", "missing": missing, "not_seen": ["flash-attn"]}),
     );
-    let jit = with(
-        verdict("train-a100", "starts", value!([])),
-        value!({"route": "jit"}),
-    );
-    let open = with(
-        verdict("edge", "undetermined", value!([])),
-        value!({"missing": missing}),
-    );
+    let jit = with(verdict("train-a100", "starts", value!([])), value!({"route": "jit"}));
+    let open = with(verdict("edge", "undetermined", value!([])), value!({"missing": missing}));
     let app = with(
-        subject(
-            "Dockerfile",
-            "dockerfile",
-            value!([failing, torch, jit, open]),
-        ),
+        subject("Dockerfile", "dockerfile", value!([failing, torch, jit, open])),
         value!({"stage": "serve", "findings": [finding()], "facts": facts()}),
     );
     let image = with(
@@ -136,10 +123,7 @@ pub(crate) fn sample() -> Report {
             "nvcr.io/app:1",
             "image",
             value!([
-                with(
-                    verdict("desk-3090", "starts", value!([])),
-                    value!({"route": "minor-version"})
-                ),
+                with(verdict("desk-3090", "starts", value!([])), value!({"route": "minor-version"})),
                 verdict("train-a100", "starts", value!([])),
                 verdict("edge", "not-applicable", value!([])),
             ]),

@@ -48,10 +48,7 @@ impl Fake {
     }
 
     /// The same on a given port; 0 is any free one.
-    pub(crate) fn start_on(
-        port: u16,
-        script: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
-    ) -> Self {
+    pub(crate) fn start_on(port: u16, script: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("free port");
         let port = listener.local_addr().expect("address").port();
         let seen = Arc::new(Mutex::new(Vec::new()));

@@ -53,8 +53,7 @@ pub(crate) fn image(layout: &Path, architecture: &str) -> Value {
 
 fn manifest(layout: &Path, config: &Value, layer: &Value) -> Value {
     let media_type = "application/vnd.oci.image.manifest.v1+json";
-    let document =
-        json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": [layer]});
+    let document = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": [layer]});
     blob(layout, media_type, document.to_string().as_bytes())
 }
 

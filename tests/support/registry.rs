@@ -56,8 +56,7 @@ impl Registry {
              http: {{addr: '127.0.0.1:{port}'}}\n"
         );
         if let Some((user, password)) = login {
-            let made =
-                Command::new("htpasswd").args(["-Bbn", user, password]).output().expect(NEEDS);
+            let made = Command::new("htpasswd").args(["-Bbn", user, password]).output().expect(NEEDS);
             fs::write(folder.path().join("htpasswd"), made.stdout).expect("htpasswd");
             let auth = format!("auth: {{htpasswd: {{realm: test, path: {root}/htpasswd}}}}\n");
             config.push_str(&auth);
@@ -106,8 +105,7 @@ impl Registry {
         }
         command.env("HOME", self.folder.path()).env_remove("REGISTRY_AUTH_FILE");
         let from = format!("oci:{}:{name}", layout.display());
-        let pushed =
-            command.args([from, format!("docker://{}/{to}", self.host())]).output().expect(NEEDS);
+        let pushed = command.args([from, format!("docker://{}/{to}", self.host())]).output().expect(NEEDS);
         assert!(pushed.status.success(), "{}", String::from_utf8_lossy(&pushed.stderr));
     }
 }

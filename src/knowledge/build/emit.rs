@@ -22,8 +22,7 @@ const PROVENANCE: &[&str] = &["source", "checked", "how"];
 /// The static of one table.
 pub(crate) fn table(table: &Table, file: &File) -> Result<String, String> {
     let name = table.file_name();
-    let mut code =
-        format!("\npub(super) static {}: &[{}] = &[\n", table.name.to_uppercase(), table.row);
+    let mut code = format!("\npub(super) static {}: &[{}] = &[\n", table.name.to_uppercase(), table.row);
     let mut seen = BTreeSet::new();
     for (index, row) in file.rows.iter().enumerate() {
         let key = row_key(table, row);
@@ -39,7 +38,8 @@ pub(crate) fn table(table: &Table, file: &File) -> Result<String, String> {
 
 /// A function over the provenance of every row of every table.
 pub(crate) fn all_infos() -> String {
-    let mut code = String::from("\npub(super) fn all_infos() -> Vec<&'static RowInfo> {\n    let mut infos = Vec::new();\n");
+    let mut code =
+        String::from("\npub(super) fn all_infos() -> Vec<&'static RowInfo> {\n    let mut infos = Vec::new();\n");
     for table in TABLES {
         let _ = writeln!(code, "    infos.extend({}.iter().map(|row| &row.info));", table.name.to_uppercase());
     }
