@@ -137,7 +137,7 @@ pub struct CodeWording {
 /// The environment of an image.
 #[derive(Clone, Debug)]
 pub struct EnvFacts {
-    /// Variables that are set.
+    /// Variables that are set, and those that the start-up asks for.
     pub set: BTreeMap<String, Fact<String>>,
     /// What holds for all others: absent, or unknown because the base was not seen.
     pub others: Fact<String>,

@@ -20,7 +20,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 
 /// At most so many hosts are tried for one pool; a declaration with more lists and gaps is cut off there.
-const MAX_HOSTS: usize = 128;
+const MAX_HOSTS: usize = 4096;
 
 /// Ways of starting a container that are tried where a pool does not say: the common ones.
 const USUAL_LAUNCHES: &[Launch] = &[Launch::DockerGpus, Launch::Kubernetes, Launch::NvidiaRuntime];
@@ -129,10 +129,10 @@ impl Pool {
     pub fn hosts(&self, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Host> {
         let gpus: Vec<Option<&GpuSpec>> =
             if self.gpu.is_empty() { vec![None] } else { self.gpu.iter().map(|gpu| Some(&gpu.value)).collect() };
-        let (drivers, driver_open) = self.drivers(knowledge);
         let launches = self.launch.as_ref().map_or(USUAL_LAUNCHES.to_vec(), |launch| vec![launch.value]);
         let mut hosts = Vec::new();
         for gpu in gpus {
+            let (drivers, driver_open) = self.drivers(gpu, knowledge);
             for driver in &drivers {
                 for launch in &launches {
                     for way in self.ways(gpu, *launch, knowledge, as_of) {
@@ -148,7 +148,7 @@ impl Pool {
     }
 
     /// The drivers to try, and whether the declaration leaves the choice open.
-    fn drivers(&self, knowledge: Knowledge) -> (Vec<Option<DriverVersion>>, bool) {
+    fn drivers(&self, gpu: Option<&GpuSpec>, knowledge: Knowledge) -> (Vec<Option<DriverVersion>>, bool) {
         let mut drivers: Vec<Option<DriverVersion>> = Vec::new();
         let mut open = self.driver.len() > 1;
         for spec in &self.driver {
@@ -172,9 +172,26 @@ impl Pool {
         drivers.sort();
         drivers.dedup();
         if drivers.is_empty() {
-            drivers.push(None);
+            drivers = self.any_driver(gpu, knowledge);
+            open = true;
         }
         (drivers, open)
+    }
+
+    /// Where no driver is declared: the newest release of every branch that drives the GPU, since the node has
+    /// it; where the GPU is not declared either, nothing.
+    fn any_driver(&self, gpu: Option<&GpuSpec>, knowledge: Knowledge) -> Vec<Option<DriverVersion>> {
+        let row = gpu.and_then(|gpu| knowledge.gpu(&gpu.name));
+        let capability = gpu.and_then(|gpu| gpu.compute_capability).or(row.map(|row| row.capability));
+        let drives = |branch| capability.and_then(|capability| knowledge.branch_knows(branch, capability));
+        let found: Vec<_> = knowledge
+            .branches()
+            .iter()
+            .filter(|row| drives(row.branch).is_some_and(|(known, _)| known))
+            .filter_map(|row| row.releases.last().copied())
+            .map(Some)
+            .collect();
+        if found.is_empty() { vec![None] } else { found }
     }
 
     /// The modes and toolkits that one launch may mean.

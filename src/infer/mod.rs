@@ -28,6 +28,16 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::knowledge::Knowledge;
 
+/// Variables that the start-up asks for.
+const ASKED: &[&str] = &[
+    "CUDA_VERSION",
+    "LD_LIBRARY_PATH",
+    "NVIDIA_DISABLE_REQUIRE",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    "NVIDIA_REQUIRE_CUDA",
+    "NVIDIA_VISIBLE_DEVICES",
+];
+
 /// The facts of every build that answers to what was seen, for one platform such as `linux/amd64`.
 pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
     let arch = platform.split('/').nth(1).unwrap_or(platform);
@@ -54,7 +64,7 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
     };
     let gpu_content = matches!(build.family, Family::Cuda | Family::Framework)
         || components.iter().any(|component| !matches!(component.cuda.state, State::Absent { .. }))
-        || env.set.keys().any(|name| name.starts_with("NVIDIA_"))
+        || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some();
     ImageFacts {
@@ -105,6 +115,12 @@ fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> Env
         from: build.fact.into_iter().collect(),
         row: build.family_row,
     };
+    // What the start-up asks for by name gets a fact by name, also where it is not set.
+    for name in ASKED {
+        if !set.contains_key(*name) {
+            set.insert((*name).to_owned(), facts.add_typed(FactKey::Env, Some(name), state.clone(), evidence.clone()));
+        }
+    }
     EnvFacts { set, others: facts.add_typed(FactKey::Env, Some("*"), state, evidence) }
 }
 

@@ -54,7 +54,7 @@ fn startup(judged: &[Judged<'_>], places: Places<'_>, settings: Settings<'_>) ->
     let mut walls: Vec<Met<'_>> = Vec::new();
     for one in judged {
         let Some(verdict) = one.verdicts.iter().find(|verdict| verdict.component.is_none()) else { continue };
-        let (Some(Fate::Fails(wall)), Some(host)) = (verdict.fate, verdict.hosts.first()) else { continue };
+        let (Some(Fate::Fails(wall)), Some(host)) = (verdict.fate, verdict.typical()) else { continue };
         let message = message(verdict, settings.knowledge);
         let component = host.component.name.as_str();
         let alike =

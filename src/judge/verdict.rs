@@ -60,8 +60,24 @@ pub(super) fn report(verdict: &Verdict<'_>, pool: &Pool, builds: &[Build], knowl
         confidence: verdict.confidence.name().to_owned(),
         missing: missing(verdict, knowledge),
         not_seen: not_seen(verdict),
-        scenarios: verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect(),
+        scenarios: told(verdict).into_iter().map(|host| scenario(host, builds, knowledge)).collect(),
     }
+}
+
+/// The hosts to tell: all of few; of many, one for each way that it may go.
+fn told<'a, 'v>(verdict: &'v Verdict<'a>) -> Vec<&'v HostFate<'a>> {
+    const FEW: usize = 16;
+    let mut told: Vec<&HostFate<'a>> = Vec::new();
+    let way = |host: &HostFate<'_>| {
+        let results: Vec<StepResult> = host.steps.iter().map(|step| step.result).collect();
+        (host.host.launch, host.host.mode, host.image.build.clone(), results)
+    };
+    for host in &verdict.hosts {
+        if verdict.hosts.len() <= FEW || !told.iter().any(|other| way(other) == way(host)) {
+            told.push(host);
+        }
+    }
+    told
 }
 
 fn fate_name(fate: Option<Fate>) -> &'static str {
@@ -80,7 +96,7 @@ fn replay_of<'a>(host: &HostFate<'a>, knowledge: Knowledge) -> Replay<'a> {
 /// What a user would see, or why it cannot be told.
 pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
     match verdict.fate {
-        Some(Fate::Fails(wall)) => match verdict.hosts.first() {
+        Some(Fate::Fails(wall)) => match verdict.typical() {
             Some(host) => words::message(replay_of(host, knowledge), wall),
             None => wall.outcome().to_string(),
         },

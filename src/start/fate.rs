@@ -144,10 +144,19 @@ fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowled
         }
     }
     let common = fates.first().map(|first| first.fate).filter(|first| fates.iter().all(|one| one.fate.same(*first)));
-    let common = common.map(|fate| plainest(fate, &fates));
+    let common = common.map(|fate| plainest(fate, &fates)).or_else(|| commonest_wall(&fates));
     let confidence = fates.iter().map(HostFate::confidence).min().unwrap_or(Confidence::Measured);
     let (open_fields, open_build) = if common.is_none() { settlers(&fates) } else { (Vec::new(), false) };
     Verdict { component: Some(name), fate: common, hosts: fates, confidence, open_fields, open_build }
+}
+
+/// Of hosts that all fail, though not all at the same wall, the pool's is the one that most of them meet.
+fn commonest_wall(fates: &[HostFate<'_>]) -> Option<Fate> {
+    let count = |fate: Fate| fates.iter().filter(|one| one.fate.same(fate)).count();
+    let all_fail = fates.iter().all(|one| matches!(one.fate, Fate::Fails(_)));
+    // The first of equals, so that the order of the hosts decides and nothing else.
+    let commonest = fates.iter().map(|one| one.fate).rev().max_by_key(|fate| count(*fate));
+    commonest.filter(|_| all_fail)
 }
 
 /// Of hosts that all start, the most remarkable route is the pool's.
@@ -172,6 +181,14 @@ impl Verdict<'_> {
             Some(Fate::Fails(_)) => 3,
             Some(fate) => fate.badness(),
         }
+    }
+}
+
+impl<'a> Verdict<'a> {
+    /// A host that meets the verdict's own fate.
+    pub fn typical(&self) -> Option<&HostFate<'a>> {
+        let typical = |host: &&HostFate<'_>| self.fate.is_some_and(|fate| host.fate.same(fate));
+        self.hosts.iter().find(typical).or(self.hosts.first())
     }
 }
 

@@ -5,6 +5,7 @@ use crate::cuda::DriverVersion;
 use crate::fact::CompatLibrary;
 use crate::fact::ElfNote;
 use crate::fact::Fact;
+use crate::fact::FactId;
 use crate::fact::State;
 use crate::fleet::Launch;
 use crate::fleet::PoolField;
@@ -49,15 +50,17 @@ pub struct Loaded {
     pub version: Option<DriverVersion>,
     /// The newest CUDA that it supports, where known.
     pub cuda: Option<CudaVersion>,
+    /// The variable that puts it before all others, where one does.
+    pub forced_by: Option<FactId>,
 }
 
 impl Loaded {
     fn unknown() -> Self {
-        Self { source: None, version: None, cuda: None }
+        Self { source: None, version: None, cuda: None, forced_by: None }
     }
 
     fn host(replay: Replay<'_>) -> Self {
-        Self { source: Some(Source::Host), version: replay.host.driver, cuda: replay.host.driver_cuda }
+        Self { source: Some(Source::Host), version: replay.host.driver, cuda: replay.host.driver_cuda, forced_by: None }
     }
 
     fn compat(replay: Replay<'_>, library: &CompatLibrary) -> Self {
@@ -68,6 +71,7 @@ impl Loaded {
             source: Some(Source::Compat(library.clone())),
             version: Some(library.version),
             cuda: note.or_else(by_branch).or_else(package),
+            forced_by: None,
         }
     }
 
@@ -148,7 +152,7 @@ fn gke(replay: Replay<'_>, path: &Fact<String>, run_path: Option<&String>) -> (L
         Some(true) => (Loaded::host(replay), StepResult::Passes(Route::Native)),
         None if path.is_unknown() => (Loaded::unknown(), StepResult::Unknown),
         Some(false) | None => {
-            let nowhere = Loaded { source: Some(Source::Nowhere), version: None, cuda: None };
+            let nowhere = Loaded { source: Some(Source::Nowhere), version: None, cuda: None, forced_by: None };
             (nowhere, StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35))))
         }
     };
@@ -179,7 +183,8 @@ fn on_search_path(replay: Replay<'_>, search: &str, basis: Basis) -> Option<(Loa
             State::Known(known) => {
                 let library = known.libraries.iter().max_by_key(|library| library.version)?;
                 let record = StepRecord::new(Step::Loader, StepResult::Passes(Route::ForwardCompat), facts, LDCONFIG);
-                return Some((Loaded::compat(replay, library), record));
+                let forced_by = Some(replay.image.env.get("LD_LIBRARY_PATH").id);
+                return Some((Loaded { forced_by, ..Loaded::compat(replay, library) }, record));
             }
             State::Absent { .. } => {}
             State::Unknown(_) => {
@@ -198,7 +203,7 @@ fn of_image(
     facts: [Basis; 2],
 ) -> (Loaded, StepRecord) {
     let cuda = version.and_then(|version| replay.knowledge.driver_cuda(version)).map(|(cuda, _)| cuda);
-    let loaded = Loaded { source: Some(Source::Image(path.to_owned())), version, cuda };
+    let loaded = Loaded { source: Some(Source::Image(path.to_owned())), version, cuda, forced_by: None };
     let result = if stub {
         StepResult::Stops(Wall::new(Outcome::StubLibrary, Codes::certain(34)))
     } else {
@@ -286,7 +291,12 @@ fn baked_over(replay: Replay<'_>, selected: Loaded) -> Loaded {
     match (baked.version, selected.version) {
         (Some(baked_version), Some(version)) if baked_version > version => {
             let cuda = replay.knowledge.driver_cuda(baked_version).map(|(cuda, _)| cuda);
-            Loaded { source: Some(Source::Image(baked.path.clone())), version: Some(baked_version), cuda }
+            Loaded {
+                source: Some(Source::Image(baked.path.clone())),
+                version: Some(baked_version),
+                cuda,
+                forced_by: None,
+            }
         }
         (Some(_), Some(_)) => selected,
         // A package or link without a version: which of the two is higher cannot be told.

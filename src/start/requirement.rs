@@ -89,9 +89,10 @@ fn facts(replay: Replay<'_>) -> Vec<Basis> {
     let set = replay.image.env.set.iter().filter(|(name, _)| {
         name.starts_with("NVIDIA_REQUIRE_") || *name == "NVIDIA_DISABLE_REQUIRE" || (legacy && *name == "CUDA_VERSION")
     });
+    let set = set.filter(|(_, fact)| fact.known().is_some());
     let mut facts: Vec<Basis> = set.map(|(_, fact)| Basis::Image(fact.id)).take(3).collect();
     if facts.is_empty() {
-        facts.push(Basis::Image(replay.image.env.others.id));
+        facts.push(Basis::Image(replay.image.env.get("NVIDIA_REQUIRE_CUDA").id));
     }
     facts.extend([PoolField::Driver, PoolField::Gpu].map(Basis::Pool));
     facts.extend(replay.host.driver_row.map(Basis::Row));

@@ -36,7 +36,7 @@ pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         Some(Source::Image(_)) => {
             let facts = vec![Basis::Image(replay.image.driver_libraries.id), pool[0]];
             let result = match (loaded.version, replay.host.driver) {
-                (Some(library), Some(host)) => baked(library, host),
+                (Some(library), Some(host)) => baked(replay, library, host),
                 _ => StepResult::Unknown,
             };
             record(result, facts, SAME)
@@ -45,17 +45,21 @@ pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
             let (result, row) = forward(replay, library);
             let gpu_row = replay.host.gpu.as_ref().and_then(|gpu| gpu.row);
             let rows = row.into_iter().chain(gpu_row).map(Basis::Row);
-            let facts = [Basis::Image(replay.image.compat.id)].into_iter().chain(pool).chain(rows).collect();
+            let path = loaded.forced_by.map(Basis::Image);
+            let facts =
+                [Basis::Image(replay.image.compat.id)].into_iter().chain(path).chain(pool).chain(rows).collect();
             record(result, facts, FORWARD)
         }
     }
 }
 
-/// A driver library that was not packaged for forward compatibility.
-fn baked(library: DriverVersion, host: DriverVersion) -> StepResult {
+/// A driver library that was not packaged for forward compatibility. A newer one is taken for an attempt at
+/// it, which GPUs that have none answer in their own way.
+fn baked(replay: Replay<'_>, library: DriverVersion, host: DriverVersion) -> StepResult {
+    let admitted = replay.host.gpu.as_ref().and_then(|gpu| gpu.forward_compat) == Some(true);
     if library == host {
         StepResult::Passes(Route::Native)
-    } else if library.branch() > host.branch() {
+    } else if library.branch() > host.branch() && !admitted {
         StepResult::Stops(Wall::new(Outcome::DriverMismatch, Codes::possible(&[803, 804])))
     } else {
         StepResult::Stops(Wall::new(Outcome::DriverMismatch, Codes::certain(803)))
