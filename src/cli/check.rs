@@ -2,6 +2,7 @@
 
 use std::io;
 use std::io::Write as _;
+use std::path::Path;
 
 use crate::cli::Failure;
 use crate::cli::args::CheckArgs;
@@ -17,7 +18,12 @@ pub(crate) fn run(options: &CheckArgs) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
     let first = options.paths.first().map(std::path::PathBuf::as_path);
     let fleet = fleet::load(&options.judging, first, Knowledge::built_in(), &mut sources)?;
-    let inputs = Inputs::read(&options.paths, &options.build, &mut sources);
+    let mut inputs = Inputs::read(&options.paths, &options.build, &mut sources);
+    if !fleet.built_in
+        && let Some(folder) = Path::new(&fleet.name).parent()
+    {
+        inputs.seen_from(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    }
     if inputs.subjects.is_empty() && inputs.errors.is_empty() {
         writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
     }

@@ -107,7 +107,8 @@ impl Inputs {
             return self.error(name, error.to_string());
         }
         let content = Content::Dockerfile { source, dockerfile, options };
-        self.subjects.push(Subject { name: name.to_owned(), kind: "dockerfile", digest: None, content });
+        let path = name.to_owned();
+        self.subjects.push(Subject { name: name.to_owned(), path, kind: "dockerfile", digest: None, content });
     }
 
     fn description(&mut self, name: &str, text: String, sources: &mut Sources) {
@@ -117,7 +118,8 @@ impl Inputs {
                 let source = sources.add(text);
                 let seen = extract::of_description(&description, Some(source), None);
                 let content = Content::Fixed(seen);
-                self.subjects.push(Subject { name: name.to_owned(), kind: "description", digest: None, content });
+                let path = name.to_owned();
+                self.subjects.push(Subject { name: name.to_owned(), path, kind: "description", digest: None, content });
             }
             Err(errors) => self.error(name, render(errors.as_ref())),
         }
@@ -139,9 +141,22 @@ impl Inputs {
                         _ => "description",
                     };
                     let content = Content::Fixed(seen);
-                    self.subjects.push(Subject { name: subject.name, kind, digest: subject.digest, content });
+                    let path = subject.name.clone();
+                    self.subjects.push(Subject { name: subject.name, path, kind, digest: subject.digest, content });
                 }
                 Err(error) => self.error(name, format!("{}: {error}", subject.name)),
+            }
+        }
+    }
+
+    /// Makes the paths what the pools' patterns of a fleet file in `folder` mean.
+    pub(crate) fn seen_from(&mut self, folder: &Path) {
+        let Ok(folder) = folder.canonicalize() else { return };
+        for subject in &mut self.subjects {
+            if let Ok(path) = Path::new(&subject.name).canonicalize()
+                && let Ok(inside) = path.strip_prefix(&folder)
+            {
+                subject.path = inside.display().to_string();
             }
         }
     }

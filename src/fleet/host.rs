@@ -182,7 +182,8 @@ impl Pool {
     /// it; where the GPU is not declared either, nothing.
     fn any_driver(&self, gpu: Option<&GpuSpec>, knowledge: Knowledge) -> Vec<Option<DriverVersion>> {
         let row = gpu.and_then(|gpu| knowledge.gpu(&gpu.name));
-        let capability = gpu.and_then(|gpu| gpu.compute_capability).or(row.map(|row| row.capability));
+        let overridden = self.compute_capability.as_ref().map(|capability| capability.value);
+        let capability = gpu.and_then(|gpu| gpu.compute_capability).or(overridden).or(row.map(|row| row.capability));
         let drives = |branch| capability.and_then(|capability| knowledge.branch_knows(branch, capability));
         let found: Vec<_> = knowledge
             .branches()

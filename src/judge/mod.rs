@@ -50,6 +50,8 @@ pub enum Content {
 pub struct Subject {
     /// Path or reference as given.
     pub name: String,
+    /// The path as the pools' patterns see it: from the fleet file's folder.
+    pub path: String,
     /// `dockerfile`, `image` or `description`.
     pub kind: &'static str,
     /// Manifest digest.
@@ -156,7 +158,7 @@ pub fn pool_place(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Option<model
 fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
     let wanted = asked.is_empty() || asked.contains(&pool.name.value);
     let here = match &subject.content {
-        Content::Dockerfile { .. } => pool.runs_dockerfile(&subject.name),
+        Content::Dockerfile { .. } => pool.runs_dockerfile(&subject.path),
         Content::ByPlatform(_) => pool.runs_image(&subject.name),
         Content::Fixed(_) => true,
     };
