@@ -30,6 +30,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("library-missing", "A program for CUDA 12 where only the CUDA 11 runtime is installed"),
     ("library-missing", "The file is in a default directory"),
     ("library-missing", "The file is in a directory of LD_LIBRARY_PATH"),
+    // Of an image description, code with PTX alone is left out: `sass` is taken for required.
     ("unsupported-ptx", "PTX of CUDA 12.4 on a driver for CUDA 12.0"),
     ("jit-failed", "A compat library without its compiler"),
 ];
