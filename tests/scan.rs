@@ -93,7 +93,7 @@ fn a_requirement_of_the_config_refuses_the_old_pool_alone() {
 fn the_human_report_says_that_the_config_alone_was_read() {
     let place = place(FLEET);
     let text = out(&place.run(&["scan", "oci:images:one"]));
-    assert!(text.contains("config"), "{text}");
+    assert!(text.contains("config only: layers were not read"), "{text}");
 }
 
 #[test]
