@@ -1,0 +1,300 @@
+//! The built program from outside: exit codes, streams, formats, files found and not found.
+
+#[path = "support/place.rs"]
+mod place;
+
+use place::DOCKERFILE;
+use place::Place;
+use place::code;
+use place::err;
+use place::fates;
+use place::out;
+use serde_json::Value;
+
+/// Is refused on both pools.
+const REFUSED: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n";
+/// Cannot be told on either.
+const UNTOLD: &str = "FROM example.com/team/base:1\nRUN pip install torch\n";
+
+#[test]
+fn a_clean_image_ends_with_0_and_a_failing_one_with_1() {
+    let place = Place::new();
+    assert_eq!(code(&place.run(&["check", "--pool", "new", "Dockerfile"])), 0);
+    place.file("Dockerfile", REFUSED);
+    let done = place.run(&["check", "Dockerfile"]);
+    assert_eq!(code(&done), 1);
+    assert!(out(&done).contains("error: refused"), "{}", out(&done));
+    assert!(out(&done).contains("Dockerfile:2:"), "{}", out(&done));
+    assert_eq!(code(&place.run(&["check", "--fail-on", "never", "Dockerfile"])), 0);
+}
+
+#[test]
+fn what_cannot_be_told_fails_only_where_that_was_asked() {
+    let place = Place::new();
+    place.file("Dockerfile", UNTOLD);
+    for (level, expected) in [("error", 0), ("never", 0), ("warning", 1), ("note", 1), ("undetermined", 1)] {
+        assert_eq!(code(&place.run(&["check", "--fail-on", level, "Dockerfile"])), expected, "{level}");
+    }
+    let done = place.run(&["check", "Dockerfile"]);
+    assert!(out(&done).contains("cannot tell"), "{}", out(&done));
+    assert!(out(&done).contains("imagelint scan"), "says how to supply it: {}", out(&done));
+}
+
+#[test]
+fn an_unknown_pool_gets_a_suggestion() {
+    let place = Place::new();
+    let done = place.run(&["check", "--pool", "nwe", "Dockerfile"]);
+    assert_eq!((code(&done), out(&done)), (2, String::new()));
+    assert!(err(&done).contains("no pool `nwe`; did you mean `new`?"), "{}", err(&done));
+}
+
+#[test]
+fn a_broken_fleet_is_underlined_with_the_nearest_word() {
+    let place = Place::new();
+    place.file("broken.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndrivr = \"470.182.03\"\n");
+    let done = place.run(&["check", "--fleet", "broken.toml", "Dockerfile"]);
+    assert_eq!((code(&done), out(&done)), (2, String::new()));
+    for part in ["broken.toml:4:1", "unknown key `drivr`", "drivr = \"470.182.03\"", "──┬──", "did you mean `driver`?"]
+    {
+        assert!(err(&done).contains(part), "{part}: {}", err(&done));
+    }
+    let done = place.run(&["check", "--fleet", "none.toml", "Dockerfile"]);
+    assert_eq!(code(&done), 2);
+    assert!(err(&done).contains("none.toml"), "{}", err(&done));
+}
+
+#[test]
+fn one_missing_input_does_not_hide_the_verdicts_of_another() {
+    let place = Place::new();
+    let done = place.run(&["check", "--format", "json", "nothere", "Dockerfile"]);
+    assert_eq!(code(&done), 2);
+    let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert_eq!(report["errors"][0]["input"], "nothere");
+    assert_eq!(report["subjects"][0]["name"], "Dockerfile");
+    assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "starts");
+    assert!(out(&place.run(&["check", "nothere", "Dockerfile"])).contains("1 input cannot be read"));
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_says_so_on_the_error_stream() {
+    let place = Place::new();
+    for arguments in [
+        &["check", "--unheard-of"][..],
+        &["chek"],
+        &["check", "--persona", "nobody"],
+        &["check", "--as-of", "2023-13-01"],
+        &["check", "--build-arg", "NOVALUE"],
+        &["check", "--rules", "nothere", "Dockerfile"],
+        &["check", "--target", "nothere", "Dockerfile"],
+        &["scan"],
+        &[],
+    ] {
+        let done = place.run(arguments);
+        assert_eq!(code(&done), 2, "{arguments:?}");
+        assert!(!err(&done).is_empty() || out(&done).contains("nothere"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_and_version_end_with_0() {
+    let place = Place::new();
+    for arguments in [&["--help"][..], &["--version"], &["check", "--help"], &["scan", "--help"]] {
+        let done = place.run(arguments);
+        assert_eq!((code(&done), err(&done)), (0, String::new()), "{arguments:?}");
+    }
+    assert!(out(&place.run(&["--version"])).contains("(knowledge of 2"));
+}
+
+#[test]
+fn nothing_to_check_ends_with_3() {
+    let place = Place::new();
+    place.file("empty/README.md", "nothing");
+    let done = place.run(&["check", "empty"]);
+    assert_eq!(code(&done), 3);
+    assert!(err(&done).contains("nothing to check"), "{}", err(&done));
+}
+
+#[test]
+fn an_image_without_gpu_content_is_met_with_silence() {
+    let place = Place::new();
+    place.file("Dockerfile", "FROM python:3.12\nRUN pip install flask\n");
+    let done = place.run(&["check", "Dockerfile"]);
+    assert_eq!((code(&done), out(&done), err(&done)), (0, String::new(), String::new()));
+    assert!(out(&place.run(&["check", "--verbose", "Dockerfile"])).contains("no GPU content in 1 image"));
+    let report = place.json(&["check", "Dockerfile"]);
+    assert_eq!(report["subjects"][0]["gpu_content"], false);
+    assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "not-applicable");
+}
+
+#[test]
+fn the_built_in_fleet_is_told_and_gives_no_errors() {
+    let place = Place::bare();
+    place.file("Dockerfile", DOCKERFILE);
+    let done = place.run(&["check", "Dockerfile"]);
+    assert_eq!(code(&done), 0);
+    assert_eq!(out(&done).lines().filter(|line| line.contains("built-in")).count(), 1, "{}", out(&done));
+    assert!(out(&done).contains("warning: no-kernel-image"), "{}", out(&done));
+    assert!(!out(&done).contains("error:"), "{}", out(&done));
+    assert_eq!(code(&place.run(&["check", "--fail-on", "warning", "Dockerfile"])), 1);
+}
+
+#[test]
+fn a_fleet_is_found_upwards_but_not_above_the_repository() {
+    let place = Place::new();
+    place.file("deep/er/Dockerfile", REFUSED);
+    let report = place.json(&["check", "deep/er/Dockerfile"]);
+    assert_eq!((&report["fleet"]["source"], &report["fleet"]["built_in"]), (&"fleet.toml".into(), &false.into()));
+    place.file("deep/.git/HEAD", "");
+    assert_eq!(place.json(&["check", "deep/er/Dockerfile"])["fleet"]["built_in"], true);
+    let done = place.command(&["check", "--format", "json", "deep"]).env("IMAGELINT_FLEET", "fleet.toml").output();
+    assert!(out(&done.expect("a run")).contains("\"built_in\": false"));
+}
+
+#[test]
+fn standard_input_is_a_dockerfile() {
+    let place = Place::new();
+    let fleet = ["check", "--fleet", "fleet.toml", "--format", "json", "-"];
+    let done = place.command(&fleet).write_stdin(REFUSED).output().expect("a run");
+    assert_eq!(code(&done), 1);
+    let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert_eq!((&report["subjects"][0]["name"], &report["subjects"][0]["kind"]), (&"-".into(), &"dockerfile".into()));
+    let done = place.command(&["check", "-"]).write_stdin("").output().expect("a run");
+    assert_eq!(code(&done), 2);
+}
+
+#[test]
+fn colour_is_by_flag_then_by_the_environment() {
+    let place = Place::new();
+    place.file("Dockerfile", REFUSED);
+    let escapes = |flag: &[&str], variables: &[(&str, &str)]| {
+        let mut command = place.command(&["check", "Dockerfile"]);
+        command.args(flag).envs(variables.iter().copied());
+        out(&command.output().expect("a run")).contains('\u{1b}')
+    };
+    assert!(!escapes(&[], &[]), "no terminal");
+    assert!(escapes(&["--color", "always"], &[]));
+    assert!(escapes(&["--color", "always"], &[("NO_COLOR", "1")]), "a flag wins");
+    assert!(escapes(&[], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!escapes(&[], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    assert!(!escapes(&["--color", "never"], &[("CLICOLOR_FORCE", "1")]));
+}
+
+#[test]
+fn control_characters_of_an_input_are_spelled_out() {
+    let place = Place::new();
+    place.file(
+        "Dockerfile",
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99\u{1b}[31m\u{7}\u{202e}\"\n",
+    );
+    for flags in [&["check", "Dockerfile"][..], &["check", "--why", "new", "Dockerfile"]] {
+        let text = out(&place.run(flags));
+        assert!(text.contains("\\u{1b}") || text.contains("\\u001b"), "{flags:?}: {text:?}");
+        assert!(!text.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{flags:?}: {text:?}");
+    }
+    let text = out(&place.run(&["check", "--color", "always", "Dockerfile"]));
+    assert!(!text.contains("cuda>=99\u{1b}") && text.contains("\\u{1b}"), "{text:?}");
+}
+
+#[test]
+fn two_runs_are_the_same_byte_for_byte() {
+    let place = Place::new();
+    place.file("Dockerfile", REFUSED);
+    place.file("b/x.Dockerfile", UNTOLD);
+    place.file("c/Containerfile", DOCKERFILE);
+    for format in [&["check"][..], &["check", "--format", "json"], &["check", "--why"], &["describe", "Dockerfile"]] {
+        let (one, two) = (place.run(format), place.run(format));
+        assert!(!one.stdout.is_empty(), "{format:?}");
+        assert_eq!((&one.stdout, &one.stderr), (&two.stdout, &two.stderr), "{format:?}");
+    }
+}
+
+#[test]
+fn folders_are_searched_by_name_without_what_git_ignores() {
+    let place = Place::new();
+    place.file("gpu.Dockerfile", DOCKERFILE);
+    place.file("sub/Containerfile", REFUSED);
+    place.file("sub/notes.txt", DOCKERFILE);
+    place.file(".gitignore", "ignored/\n");
+    place.file("ignored/Dockerfile", DOCKERFILE);
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let report = place.json(arguments);
+        let subjects = report["subjects"].as_array().expect("subjects").clone();
+        subjects.iter().map(|subject| subject["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    assert_eq!(names(&["check"]), ["Dockerfile", "gpu.Dockerfile", "sub/Containerfile"]);
+    assert_eq!(names(&["check", "sub"]), ["sub/Containerfile"]);
+    assert_eq!(names(&["check", "ignored/Dockerfile"]), ["ignored/Dockerfile"]);
+    let whole = place.path("ignored/Dockerfile").display().to_string();
+    assert_eq!(names(&["check", &whole]), [whole]);
+}
+
+#[test]
+fn a_day_of_the_past_is_recorded() {
+    let place = Place::new();
+    let report = place.json(&["check", "--as-of", "2024-06-01", "Dockerfile"]);
+    assert_eq!(report["as_of"], "2024-06-01");
+    assert!(place.json(&["check", "Dockerfile"])["as_of"].is_null());
+}
+
+#[test]
+fn a_report_and_a_description_judged_again_give_the_same_fates() {
+    let place = Place::new();
+    for (name, text) in [("starts", DOCKERFILE), ("refused", REFUSED), ("untold", UNTOLD)] {
+        place.file("Dockerfile", text);
+        let first = place.json(&["check", "Dockerfile"]);
+        place.file("saved/report.json", &first.to_string());
+        let again = place.json(&["check", "--fleet", "fleet.toml", "saved/report.json"]);
+        assert_eq!(fates(&first), fates(&again), "{name}: the report");
+        let described = place.run(&["describe", "Dockerfile"]);
+        assert_eq!((code(&described), err(&described)), (0, String::new()));
+        place.file("x.image.toml", &out(&described));
+        assert_eq!(fates(&first), fates(&place.json(&["check", "x.image.toml"])), "{name}: the description");
+    }
+}
+
+#[test]
+fn the_json_has_the_fields_of_the_model() {
+    let place = Place::new();
+    place.file("Dockerfile", REFUSED);
+    let report = place.json(&["check", "Dockerfile"]);
+    assert_eq!(report["schema_version"], 1);
+    let keys = |value: &Value| -> Vec<String> { value.as_object().expect("an object").keys().cloned().collect() };
+    assert_eq!(keys(&report), ["as_of", "errors", "fleet", "schema_version", "subjects", "tool"]);
+    let model: imagelint::report::model::Report = serde_json::from_value(report.clone()).expect("the model reads it");
+    assert_eq!(serde_json::to_value(model).expect("the model as JSON"), report, "no field more and none less");
+    let subject = &report["subjects"][0];
+    assert_eq!(subject["inspected"]["depth"], "text");
+    let verdict = &subject["verdicts"][0];
+    assert_eq!((&verdict["fate"], &verdict["outcome"]), (&"fails".into(), &"refused".into()));
+    assert_eq!(verdict["reason"], "requirement");
+    assert!(!verdict["scenarios"][0]["steps"].as_array().expect("steps").is_empty());
+    let finding = &subject["findings"][0];
+    assert_eq!((&finding["rule"], &finding["severity"]), (&"refused".into(), &"error".into()));
+    assert_eq!(finding["locations"][0]["region"]["start_line"], 2);
+    let ids: Vec<&str> =
+        subject["facts"].as_array().expect("facts").iter().filter_map(|fact| fact["id"].as_str()).collect();
+    let cited = verdict["scenarios"][0]["steps"].as_array().expect("steps").iter();
+    for fact in cited.flat_map(|step| step["facts"].as_array().expect("facts")) {
+        let fact = fact.as_str().expect("an id");
+        assert!(!fact.starts_with('f') || fact.contains('/') || ids.contains(&fact), "{fact} is in the list of facts");
+    }
+}
+
+/// Both are known to be judged on the built-in fleet: the search begins at the first input, which is no path.
+#[test]
+#[ignore = "the fleet is not searched from the working folder yet"]
+fn the_fleet_is_found_for_standard_input_and_beside_a_missing_input() {
+    let place = Place::new();
+    assert_eq!(place.json(&["check", "nothere", "Dockerfile"])["fleet"]["built_in"], false);
+    let done = place.command(&["check", "-"]).write_stdin(REFUSED).output().expect("a run");
+    assert_eq!(code(&done), 1);
+}
+
+#[test]
+#[ignore = "an unknown pool after --why is met with silence yet"]
+fn an_unknown_pool_to_explain_gets_a_suggestion() {
+    let place = Place::new();
+    let done = place.run(&["check", "--why", "nwe", "Dockerfile"]);
+    assert_eq!(code(&done), 2);
+    assert!(err(&done).contains("did you mean `new`?"), "{}", err(&done));
+}

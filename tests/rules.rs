@@ -1,0 +1,158 @@
+//! The examples of every built-in page, judged: what each page promises of itself is what the program does.
+
+use std::collections::BTreeSet;
+
+use imagelint::describe::Description;
+use imagelint::dockerfile::Dockerfile;
+use imagelint::dockerfile::EvaluateOptions;
+use imagelint::extract;
+use imagelint::fleet;
+use imagelint::fleet::Fleet;
+use imagelint::fleet::GpuName;
+use imagelint::judge::Content;
+use imagelint::judge::Settings;
+use imagelint::judge::Subject;
+use imagelint::judge::judge;
+use imagelint::knowledge::Knowledge;
+use imagelint::report::model;
+use imagelint::rules::Example;
+use imagelint::rules::ExampleInput;
+use imagelint::rules::Kind;
+use imagelint::rules::Page;
+use imagelint::rules::Persona;
+use imagelint::rules::RuleBook;
+use imagelint::source::SourceText;
+use imagelint::source::Sources;
+
+/// Page and example of what is known to differ, until the page or the program changes.
+const KNOWN: &[(&str, &str)] = &[
+    // An image description cannot say which libraries a file needs.
+    ("library-missing", "A program for CUDA 12 where only the CUDA 11 runtime is installed"),
+    ("library-missing", "The file is in a default directory"),
+    ("library-missing", "The file is in a directory of LD_LIBRARY_PATH"),
+    // Of an image description, code with PTX alone is left out: `sass` is taken for required.
+    ("unsupported-ptx", "PTX of CUDA 12.4 on a driver for CUDA 12.0"),
+    ("jit-failed", "A compat library without its compiler"),
+];
+
+fn gpu_name(name: &str) -> GpuName {
+    match Knowledge::built_in().gpu(name) {
+        Some(_) => GpuName::Known,
+        None => GpuName::Unknown { suggestions: Vec::new() },
+    }
+}
+
+fn read_fleet(example: &Example, sources: &mut Sources) -> Result<Fleet, String> {
+    let Some(text) = &example.fleet else {
+        let source = sources.add(fleet::built_in_text());
+        return Ok(fleet::built_in(source));
+    };
+    let text = SourceText::new("fleet.toml", text.clone());
+    let source = sources.add(text.clone());
+    fleet::read(source, &text, &gpu_name).map_err(|errors| format!("fleet cannot be read: {errors:?}"))
+}
+
+fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, String> {
+    Ok(match &example.input {
+        ExampleInput::Dockerfile(text) => {
+            let dockerfile = Dockerfile::parse(text);
+            let source = sources.add(SourceText::new("Dockerfile", text.clone()));
+            let options = EvaluateOptions {
+                platform: "linux/amd64".to_owned(),
+                build_args: std::iter::empty::<(String, String)>().collect(),
+                target: None,
+            };
+            let content = Content::Dockerfile { source, dockerfile, options };
+            Subject { name: "Dockerfile".to_owned(), kind: "dockerfile", digest: None, content }
+        }
+        ExampleInput::Image(text) => {
+            let text = SourceText::new("x.image.toml", text.clone());
+            let description = Description::read(&text).map_err(|errors| format!("cannot be read: {errors:?}"))?;
+            let source = sources.add(text);
+            let content = Content::Fixed(extract::of_description(&description, Some(source), None));
+            Subject { name: "x.image.toml".to_owned(), kind: "description", digest: None, content }
+        }
+    })
+}
+
+fn judged(example: &Example) -> Result<model::Subject, String> {
+    let mut sources = Sources::default();
+    let fleet = read_fleet(example, &mut sources)?;
+    let subject = read_subject(example, &mut sources)?;
+    let settings = Settings {
+        fleet: &fleet,
+        pools: &[],
+        as_of: None,
+        persona: Persona::Auditor,
+        knowledge: Knowledge::built_in(),
+        book: RuleBook::built_in(),
+        sources: &sources,
+    };
+    Ok(judge(&subject, settings))
+}
+
+/// What the page's own rule says of an example, as `level: rule`; the cap of the built-in fleet is taken off.
+fn said(page: &Page, example: &Example, report: &model::Subject) -> BTreeSet<String> {
+    let mut said = BTreeSet::new();
+    for finding in report.findings.iter().filter(|finding| finding.rule == page.name) {
+        let level = if example.fleet.is_none() { page.severity.word() } else { &finding.severity };
+        said.insert(format!("{level}: {}", finding.rule));
+    }
+    let open = |verdict: &model::Verdict| {
+        verdict.component.is_none() && matches!(verdict.fate.as_str(), "depends" | "undetermined")
+    };
+    if matches!(page.kind, Kind::Startup(_)) && report.verdicts.iter().any(open) {
+        said.insert(format!("undetermined: {}", page.name));
+    }
+    said
+}
+
+/// The verdicts on one line, for whoever has to find out.
+fn fates(report: &model::Subject) -> String {
+    let of_image = report.verdicts.iter().filter(|verdict| verdict.component.is_none());
+    let words = of_image.map(|verdict| {
+        let outcome = verdict.outcome.as_deref().unwrap_or_default();
+        let missing: Vec<&str> = verdict.missing.iter().map(|missing| missing.key.as_str()).collect();
+        format!("{} {} {outcome} {} {missing:?}", verdict.pool, verdict.fate, verdict.message)
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+/// How what is said differs from what the example promises.
+fn difference(page: &Page, example: &Example) -> Option<String> {
+    let report = match judged(example) {
+        Ok(report) => report,
+        Err(error) => return Some(error),
+    };
+    let said = said(page, example, &report);
+    let wanted: BTreeSet<String> =
+        example.expect.iter().map(|expected| format!("{}: {}", expected.level, expected.rule)).collect();
+    let noisy: Vec<_> = said.difference(&wanted).collect();
+    let missing: Vec<_> = wanted.difference(&said).collect();
+    let differs = !noisy.is_empty() || !missing.is_empty();
+    differs.then(|| format!("noisy {noisy:?}, missing {missing:?}\n    {}", fates(&report)))
+}
+
+#[test]
+fn every_page_says_of_its_examples_what_it_promises_and_nothing_else() {
+    let (mut validated, mut wrong, mut failed) = (0, Vec::new(), BTreeSet::new());
+    let mut known: BTreeSet<(String, String)> = BTreeSet::new();
+    known.extend(KNOWN.iter().map(|(page, title)| ((*page).to_owned(), (*title).to_owned())));
+    for page in RuleBook::built_in().pages() {
+        for example in &page.examples {
+            let place = (page.name.clone(), example.title.clone());
+            let Some(difference) = difference(page, example) else {
+                validated += 1;
+                continue;
+            };
+            if !known.contains(&place) {
+                wrong.push(format!("{} / {}: {difference}", page.name, example.title));
+            }
+            failed.insert(place);
+        }
+    }
+    for (page, title) in known.difference(&failed) {
+        wrong.push(format!("{page} / {title}: known to differ, and does not: take it off KNOWN"));
+    }
+    assert!(wrong.is_empty(), "{validated} examples validated, not so:\n{}", wrong.join("\n"));
+}

@@ -1,0 +1,143 @@
+//! `imagelint scan` on OCI layouts and on a real registry.
+
+#[path = "support/layout.rs"]
+mod layout;
+#[path = "support/place.rs"]
+mod place;
+#[path = "support/registry.rs"]
+#[expect(dead_code, reason = "no locked registry here")]
+mod registry;
+
+use std::path::Path;
+
+use place::FLEET;
+use place::Place;
+use place::code;
+use place::err;
+use place::out;
+use registry::Registry;
+use serde_json::Value;
+use serde_json::json;
+
+const ARM: &str = r#"
+[[pool]]
+name = "arm"
+gpu = "GH200"
+driver = "570.211.01"
+platform = "linux/arm64"
+launch = "docker-gpus"
+toolkit = "1.17.8"
+"#;
+
+/// Writes an image of one platform that requires CUDA 12.4, and gives the descriptor of its manifest.
+fn image(folder: &Path, architecture: &str) -> Value {
+    let mut config = layout::config(architecture);
+    config["config"]["Env"] = json!([
+        "PATH=/bin",
+        "CUDA_VERSION=12.4.1",
+        "NVIDIA_REQUIRE_CUDA=cuda>=12.4",
+        "NVIDIA_VISIBLE_DEVICES=all",
+        "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+    ]);
+    let config = layout::blob(folder, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
+    let layer = layout::blob(folder, "application/vnd.oci.image.layer.v1.tar", &[0; 1024]);
+    let media_type = "application/vnd.oci.image.manifest.v1+json";
+    let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": [layer]});
+    layout::blob(folder, media_type, manifest.to_string().as_bytes())
+}
+
+/// A place with a layout `images` of `one` and `many`.
+fn place(fleet: &str) -> Place {
+    let place = Place::new();
+    place.file("fleet.toml", fleet);
+    let folder = place.path("images");
+    let one = image(&folder, "amd64");
+    let many = layout::index(&folder);
+    layout::finish(&folder, &[("one", one), ("many", many)]);
+    place
+}
+
+/// Fate and outcome of the image on a pool.
+fn fate(report: &Value, pool: &str) -> (String, String) {
+    let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts");
+    let of_image = |verdict: &&Value| verdict["pool"] == pool && verdict["component"].is_null();
+    let verdict = verdicts.iter().find(of_image).expect(pool);
+    (verdict["fate"].as_str().expect("a fate").to_owned(), verdict["outcome"].as_str().unwrap_or_default().to_owned())
+}
+
+fn refused() -> (String, String) {
+    ("fails".to_owned(), "refused".to_owned())
+}
+
+#[test]
+fn a_requirement_of_the_config_refuses_the_old_pool_alone() {
+    let place = place(FLEET);
+    let report = place.json(&["scan", "oci:images:one"]);
+    assert_eq!(fate(&report, "old"), refused());
+    assert_ne!(fate(&report, "new").0, "fails", "{report:#}");
+    let subject = &report["subjects"][0];
+    assert_eq!((&subject["kind"], &subject["inspected"]["depth"]), (&"image".into(), &"config".into()));
+    assert!(subject["digest"].as_str().expect("a digest").starts_with("sha256:"));
+    let finding = &subject["findings"][0];
+    assert_eq!((&finding["rule"], &finding["pools"]), (&"refused".into(), &json!(["old"])));
+    assert_eq!(finding["locations"][0]["kind"], "config");
+    assert!(finding["locations"].to_string().contains("config.Env[NVIDIA_REQUIRE_CUDA]"), "{finding:#}");
+
+    let done = place.run(&["scan", "oci:images:one"]);
+    assert_eq!(code(&done), 1);
+    assert!(out(&done).contains("unsatisfied condition: cuda>=12.4"), "{}", out(&done));
+    assert_eq!(code(&place.run(&["scan", "--pool", "new", "oci:images:one"])), 0);
+}
+
+#[test]
+fn the_human_report_says_that_the_config_alone_was_read() {
+    let place = place(FLEET);
+    let text = out(&place.run(&["scan", "oci:images:one"]));
+    assert!(text.contains("config only: layers were not read"), "{text}");
+}
+
+#[test]
+fn an_index_gives_every_pool_the_image_of_its_platform() {
+    let place = place(&format!("{FLEET}{ARM}"));
+    let report = place.json(&["scan", "oci:images:many"]);
+    assert_eq!(fate(&report, "old"), refused());
+    assert_ne!(fate(&report, "arm").1, "wrong-platform", "{report:#}");
+}
+
+#[test]
+fn an_image_of_another_platform_does_not_start() {
+    let place = place(&format!("{FLEET}{ARM}"));
+    let report = place.json(&["scan", "oci:images:one"]);
+    assert_eq!(fate(&report, "arm"), ("fails".to_owned(), "wrong-platform".to_owned()));
+    assert_eq!(fate(&report, "old"), refused());
+}
+
+#[test]
+fn an_image_that_is_not_there_does_not_hide_one_that_is() {
+    let place = place(FLEET);
+    let done = place.run(&["scan", "--format", "json", "oci:images:none", "oci:images:one"]);
+    assert_eq!(code(&done), 2, "{}", err(&done));
+    let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert_eq!(report["errors"][0]["input"], "oci:images:none");
+    assert_eq!(fate(&report, "old"), refused());
+}
+
+#[test]
+fn a_real_registry_gives_the_same_verdicts_as_the_layout() {
+    let place = place(FLEET);
+    let registry = Registry::open();
+    registry.push(&place.path("images"), "one", "team/app:1", None);
+    let report = place.json(&["scan", &format!("{}/team/app:1", registry.host())]);
+    assert_eq!(place::fates(&report), place::fates(&place.json(&["scan", "oci:images:one"])));
+    assert_eq!(fate(&report, "old"), refused());
+}
+
+#[test]
+fn a_description_of_an_image_is_judged_the_same() {
+    let place = place(FLEET);
+    let described = place.run(&["describe", "oci:images:one"]);
+    assert_eq!(code(&described), 0, "{}", err(&described));
+    place.file("x.image.toml", &out(&described));
+    let report = place.json(&["check", "x.image.toml"]);
+    assert_eq!(place::fates(&report), place::fates(&place.json(&["scan", "oci:images:one"])));
+}
