@@ -282,7 +282,6 @@ fn the_json_has_the_fields_of_the_model() {
 
 /// Both are known to be judged on the built-in fleet: the search begins at the first input, which is no path.
 #[test]
-#[ignore = "the fleet is not searched from the working folder yet"]
 fn the_fleet_is_found_for_standard_input_and_beside_a_missing_input() {
     let place = Place::new();
     assert_eq!(place.json(&["check", "nothere", "Dockerfile"])["fleet"]["built_in"], false);
@@ -291,7 +290,6 @@ fn the_fleet_is_found_for_standard_input_and_beside_a_missing_input() {
 }
 
 #[test]
-#[ignore = "an unknown pool after --why is met with silence yet"]
 fn an_unknown_pool_to_explain_gets_a_suggestion() {
     let place = Place::new();
     let done = place.run(&["check", "--why", "nwe", "Dockerfile"]);

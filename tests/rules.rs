@@ -30,9 +30,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("library-missing", "A program for CUDA 12 where only the CUDA 11 runtime is installed"),
     ("library-missing", "The file is in a default directory"),
     ("library-missing", "The file is in a directory of LD_LIBRARY_PATH"),
-    // Of an image description, code with PTX alone is left out: `sass` is taken for required.
-    ("unsupported-ptx", "PTX of CUDA 12.4 on a driver for CUDA 12.0"),
-    ("jit-failed", "A compat library without its compiler"),
 ];
 
 fn gpu_name(name: &str) -> GpuName {
@@ -63,14 +60,14 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 target: None,
             };
             let content = Content::Dockerfile { source, dockerfile, options };
-            Subject { name: "Dockerfile".to_owned(), kind: "dockerfile", digest: None, content }
+            Subject { name: "Dockerfile".to_owned(), path: String::new(), kind: "dockerfile", digest: None, content }
         }
         ExampleInput::Image(text) => {
             let text = SourceText::new("x.image.toml", text.clone());
             let description = Description::read(&text).map_err(|errors| format!("cannot be read: {errors:?}"))?;
             let source = sources.add(text);
             let content = Content::Fixed(extract::of_description(&description, Some(source), None));
-            Subject { name: "x.image.toml".to_owned(), kind: "description", digest: None, content }
+            Subject { name: "x.image.toml".to_owned(), path: String::new(), kind: "description", digest: None, content }
         }
     })
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::io::Write as _;
 use std::path::Path;
+use std::path::PathBuf;
 
 use crate::cli::Failure;
 use crate::cli::args::CheckArgs;
@@ -16,7 +17,7 @@ use crate::source::Sources;
 /// Runs it.
 pub(crate) fn run(options: &CheckArgs) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
-    let first = options.paths.first().map(std::path::PathBuf::as_path);
+    let first = options.paths.iter().map(PathBuf::as_path).find(|path| path.exists());
     let fleet = fleet::load(&options.judging, first, Knowledge::built_in(), &mut sources)?;
     let mut inputs = Inputs::read(&options.paths, &options.build, &mut sources);
     if !fleet.built_in

@@ -25,7 +25,8 @@ pub(crate) fn load(
     knowledge: Knowledge,
     sources: &mut Sources,
 ) -> Result<Fleet, Failure> {
-    let path = options.fleet.clone().or_else(|| upwards(first_input.unwrap_or(Path::new("."))));
+    let start = first_input.unwrap_or(Path::new("."));
+    let path = options.fleet.clone().or_else(|| upwards(start));
     let fleet = match path {
         None => {
             let source = sources.add(fleet::built_in_text());
@@ -41,7 +42,7 @@ pub(crate) fn load(
                 .map_err(|errors| Failure::Said(render(errors.as_ref())))?
         }
     };
-    for asked in &options.pools {
+    for asked in options.pools.iter().chain(options.why.iter().filter(|pool| !pool.is_empty())) {
         let mut names = fleet.pools.iter().map(|pool| pool.name.value.as_str());
         if !names.clone().any(|name| name == asked) {
             let hint = nearest(asked, names.by_ref()).map_or_else(

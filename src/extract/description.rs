@@ -110,7 +110,7 @@ impl Reader {
                 let version = if exact {
                     PackageVersion::Exact(version.value.clone())
                 } else {
-                    PackageVersion::Open(version.value.clone())
+                    PackageVersion::Open(version.value.trim_start_matches('*').to_owned())
                 };
                 self.seen.packages.push(PackageSeen { manager, name: plain, version, variant: None, fact });
             }
@@ -139,8 +139,10 @@ impl Reader {
             let file = entry.file.as_ref().map_or_else(|| "GPU code".to_owned(), |file| file.value.clone());
             let places = entry.sass.iter().chain(&entry.ptx).flatten().map(|target| target.span);
             let span = places.chain(entry.file.iter().map(|file| file.span)).reduce(Span::to).unwrap_or_default();
-            // A kind of code that is not said at all is not known to be absent.
-            let (Some(sass), ptx) = (&entry.sass, entry.ptx.as_deref().unwrap_or_default()) else { continue };
+            if entry.sass.is_none() && entry.ptx.is_none() {
+                continue;
+            }
+            let (sass, ptx) = (entry.sass.as_deref().unwrap_or_default(), entry.ptx.as_deref().unwrap_or_default());
             let targets = |list: &[Spanned<_>]| list.iter().map(|target| target.value).collect::<Vec<_>>();
             let (sass, ptx) = (targets(sass), targets(ptx));
             let printed: Vec<String> = sass
