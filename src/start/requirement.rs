@@ -68,12 +68,16 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
     if replay.image.env.others.is_unknown() {
         return record(StepResult::Unknown, vec![Basis::Image(replay.image.env.others.id)]);
     }
-    let facts = facts(replay);
+    let mut facts = facts(replay);
     let result = match check(replay) {
         Check::Off => StepResult::NotApplicable,
         Check::Holds => StepResult::Passes(Route::Native),
         Check::Refused(_) => StepResult::Stops(Wall::refused(Reason::Requirement)),
-        Check::Malformed(_) => StepResult::Stops(Wall::refused(Reason::MalformedRequirement)),
+        Check::Malformed(_) => {
+            // The text alone is at fault, whatever the host.
+            facts.retain(|basis| matches!(basis, Basis::Image(_)));
+            StepResult::Stops(Wall::refused(Reason::MalformedRequirement))
+        }
         Check::Undetermined => StepResult::Unknown,
     };
     record(result, facts)
