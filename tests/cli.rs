@@ -296,3 +296,14 @@ fn an_unknown_pool_to_explain_gets_a_suggestion() {
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("did you mean `new`?"), "{}", err(&done));
 }
+
+#[test]
+fn a_stray_line_is_noted_with_its_place_and_the_rest_is_judged() {
+    let place = Place::new();
+    place.file("Dockerfile", &format!("{REFUSED}\nexport STRAY=1\n"));
+    let report = place.json(&["check", "Dockerfile"]);
+    let notes = report["subjects"][0]["inspected"]["notes"].to_string();
+    let line = REFUSED.lines().count() + usize::from(REFUSED.ends_with('\n')) + 1;
+    assert!(notes.contains(&format!("Dockerfile:{line}:1: ")), "{notes}");
+    assert_eq!(report["subjects"][0]["gpu_content"], true);
+}

@@ -60,14 +60,28 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 target: None,
             };
             let content = Content::Dockerfile { source, dockerfile, options };
-            Subject { name: "Dockerfile".to_owned(), path: String::new(), kind: "dockerfile", digest: None, content }
+            Subject {
+                name: "Dockerfile".to_owned(),
+                path: String::new(),
+                kind: "dockerfile",
+                digest: None,
+                notes: Vec::new(),
+                content,
+            }
         }
         ExampleInput::Image(text) => {
             let text = SourceText::new("x.image.toml", text.clone());
             let description = Description::read(&text).map_err(|errors| format!("cannot be read: {errors:?}"))?;
             let source = sources.add(text);
             let content = Content::Fixed(extract::of_description(&description, Some(source), None));
-            Subject { name: "x.image.toml".to_owned(), path: String::new(), kind: "description", digest: None, content }
+            Subject {
+                name: "x.image.toml".to_owned(),
+                path: String::new(),
+                kind: "description",
+                digest: None,
+                notes: Vec::new(),
+                content,
+            }
         }
     })
 }

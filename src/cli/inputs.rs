@@ -106,9 +106,14 @@ impl Inputs {
         if let Err(error) = dockerfile.evaluate(&options) {
             return self.error(name, error.to_string());
         }
+        let text = sources.get(source);
+        let problems = dockerfile.problems.iter();
+        let notes = problems
+            .map(|problem| format!("{name}:{}: {}", text.position(problem.span.start), problem.message))
+            .collect();
         let content = Content::Dockerfile { source, dockerfile, options };
         let path = name.to_owned();
-        self.subjects.push(Subject { name: name.to_owned(), path, kind: "dockerfile", digest: None, content });
+        self.subjects.push(Subject { name: name.to_owned(), path, kind: "dockerfile", digest: None, notes, content });
     }
 
     fn description(&mut self, name: &str, text: String, sources: &mut Sources) {
@@ -119,7 +124,14 @@ impl Inputs {
                 let seen = extract::of_description(&description, Some(source), None);
                 let content = Content::Fixed(seen);
                 let path = name.to_owned();
-                self.subjects.push(Subject { name: name.to_owned(), path, kind: "description", digest: None, content });
+                self.subjects.push(Subject {
+                    name: name.to_owned(),
+                    path,
+                    kind: "description",
+                    digest: None,
+                    notes: Vec::new(),
+                    content,
+                });
             }
             Err(errors) => self.error(name, render(errors.as_ref())),
         }
@@ -142,7 +154,14 @@ impl Inputs {
                     };
                     let content = Content::Fixed(seen);
                     let path = subject.name.clone();
-                    self.subjects.push(Subject { name: subject.name, path, kind, digest: subject.digest, content });
+                    self.subjects.push(Subject {
+                        name: subject.name,
+                        path,
+                        kind,
+                        digest: subject.digest,
+                        notes: Vec::new(),
+                        content,
+                    });
                 }
                 Err(error) => self.error(name, format!("{}: {error}", subject.name)),
             }

@@ -74,7 +74,14 @@ pub(crate) fn subject(name: &str, images: &[PulledImage]) -> Subject {
     let list = images.iter().map(|image| (image.config.platform.to_string(), extract::of_config(image))).collect();
     let digest =
         images.first().map(|image| image.index_digest.clone().unwrap_or_else(|| image.manifest_digest.clone()));
-    Subject { name: name.to_owned(), path: name.to_owned(), kind: "image", digest, content: Content::ByPlatform(list) }
+    Subject {
+        name: name.to_owned(),
+        path: name.to_owned(),
+        kind: "image",
+        digest,
+        notes: Vec::new(),
+        content: Content::ByPlatform(list),
+    }
 }
 
 fn environment() -> Environment {

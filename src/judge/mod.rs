@@ -56,6 +56,8 @@ pub struct Subject {
     pub kind: &'static str,
     /// Manifest digest.
     pub digest: Option<String>,
+    /// What the reader had to leave out, with its place.
+    pub notes: Vec<String>,
     /// What it consists of.
     pub content: Content,
 }
@@ -121,7 +123,10 @@ pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
         platform: None,
         digest: subject.digest.clone(),
         gpu_content,
-        inspected: model::Inspected { depth: depth(&subject.content).to_owned(), notes },
+        inspected: model::Inspected {
+            depth: depth(&subject.content).to_owned(),
+            notes: subject.notes.iter().cloned().chain(notes).collect(),
+        },
         verdicts: Vec::new(),
         findings: Vec::new(),
         facts: facts::report(&builds, places),
