@@ -3,11 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::nearest::nearest;
 use crate::rules::blocks::Block;
 use crate::rules::header::words;
-use crate::rules::nearest::did_you_mean;
-use crate::rules::nearest::nearest;
 use crate::rules::problem::Fault;
+use crate::rules::problem::did_you_mean;
 use crate::source::Span;
 
 words! {

@@ -8,8 +8,8 @@ use toml::Spanned;
 
 use crate::outcome::Outcome;
 use crate::rules::expr::Condition;
-use crate::rules::nearest::did_you_mean;
 use crate::rules::problem::Fault;
+use crate::rules::problem::did_you_mean;
 use crate::rules::template::Template;
 use crate::rules::vocabulary::Vocabulary;
 use crate::source::Span;

@@ -11,7 +11,6 @@ mod expr;
 mod expr_tests;
 mod header;
 mod lexer;
-mod nearest;
 mod page;
 #[cfg(test)]
 mod page_tests;
@@ -30,7 +29,6 @@ pub use self::expr::Condition;
 pub use self::header::Kind;
 pub use self::header::Persona;
 pub use self::header::Severity;
-pub use self::nearest::nearest;
 pub use self::page::Page;
 pub use self::page::Sections;
 pub use self::problem::Fault;

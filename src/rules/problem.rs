@@ -5,6 +5,7 @@ use miette::NamedSource;
 use miette::SourceSpan;
 use thiserror::Error;
 
+use crate::nearest::nearest;
 use crate::source::Span;
 
 /// Something wrong at a place in a text whose name is not known here.
@@ -81,4 +82,9 @@ impl PageError {
     pub fn advice(&self) -> Option<&str> {
         self.help.as_deref()
     }
+}
+
+/// A help line that offers the nearest word.
+pub(super) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(word, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
 }

@@ -1,6 +1,6 @@
 //! The closed list of names that conditions, messages and `blame` may use.
 
-use crate::rules::nearest::nearest;
+use crate::nearest::nearest;
 use crate::rules::value::Type;
 
 /// One name.
