@@ -4,18 +4,19 @@
 ///
 /// Letter case and the difference between `_` and `-` do not count.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| text.to_lowercase().replace('_', "-").chars().collect::<Vec<_>>();
+    let plain = |text: &str| text.to_lowercase().replace('_', "-");
     let word = plain(word);
     candidates
         .into_iter()
         .map(|candidate| (distance(&word, &plain(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= (word.len().max(candidate.chars().count()) / 3).max(1))
+        .filter(|(distance, candidate)| *distance <= (word.chars().count().max(candidate.chars().count()) / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
 
 /// Edits between two words: insert, delete, replace, swap of neighbours.
-fn distance(a: &[char], b: &[char]) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before_last = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {

@@ -11,7 +11,6 @@ use crate::fact::Facts;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
-use crate::knowledge::RowInfo;
 
 /// NVIDIA's note inside a compat library: what it may be used on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -157,8 +156,6 @@ pub struct ImageFacts {
     pub facts: Facts,
     /// Which build, where several answer to the same tag.
     pub build: Option<String>,
-    /// Table rows that the choice of build rests on.
-    pub build_rows: Vec<&'static RowInfo>,
     /// Platforms; absent = built for whatever is asked.
     pub platforms: Fact<Vec<String>>,
     /// Environment.

@@ -43,7 +43,6 @@ pub(super) struct BaseBuild {
     pub(super) family: Family,
     pub(super) family_row: Option<&'static RowInfo>,
     pub(super) label: Option<String>,
-    pub(super) rows: Vec<&'static RowInfo>,
     pub(super) env: Vec<(&'static str, String, &'static RowInfo)>,
     pub(super) env_unknown: Vec<(&'static str, Why)>,
     pub(super) env_known: bool,
@@ -64,7 +63,6 @@ impl BaseBuild {
             family,
             family_row: row,
             label: None,
-            rows: Vec::new(),
             env: Vec::new(),
             env_unknown: Vec::new(),
             env_known: family == Family::Plain,
@@ -183,7 +181,6 @@ fn cuda_builds(
         .map(|require| {
             let mut build = build.clone();
             build.label = several.then(|| format!("as built {} .. {}", require.first_seen, require.last_seen));
-            build.rows = vec![&require.info];
             build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), &require.info));
             build
         })

@@ -70,7 +70,6 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
     ImageFacts {
         facts,
         build: build.label,
-        build_rows: build.rows,
         platforms,
         env,
         compat,

@@ -1,6 +1,7 @@
 //! Finding a GPU by what people, drivers and node labels call it.
 
 use crate::knowledge::rows::GpuRow;
+use crate::nearest::distance;
 
 /// Makers and product lines that people leave out.
 const OPTIONAL_PREFIXES: [&str; 3] = ["nvidia", "tesla", "geforce"];
@@ -94,20 +95,4 @@ pub(super) fn suggestions(rows: &'static [GpuRow], name: &str) -> Vec<&'static s
         .collect();
     near.sort_unstable();
     near.into_iter().take(3).map(|(_, name)| name).collect()
-}
-
-/// How many letters must be put in, taken out or replaced (Levenshtein).
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut above: Vec<usize> = (0..=to.len()).collect();
-    for (row, sign) in from.chars().enumerate() {
-        let mut diagonal = above[0];
-        above[0] = row + 1;
-        for (column, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(sign != *other);
-            diagonal = above[column + 1];
-            above[column + 1] = replaced.min(above[column] + 1).min(diagonal + 1);
-        }
-    }
-    above[to.len()]
 }

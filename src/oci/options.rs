@@ -82,7 +82,7 @@ impl Default for Limits {
             config: 8 << 20,
             connect: Duration::from_secs(10),
             stall: Duration::from_secs(30),
-            whole: Duration::from_secs(300),
+            whole: Duration::from_mins(5),
             retries: 3,
             back_off: Duration::from_millis(500),
             longest_wait: Duration::from_secs(30),

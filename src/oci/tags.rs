@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 
 use serde::Deserialize;
 
+use crate::nearest::distance;
+
 /// How many tags are named.
 const NAMED: usize = 5;
 
@@ -26,21 +28,6 @@ pub(crate) fn nearest(wanted: &str, mut tags: Vec<String>) -> Vec<String> {
 pub(crate) fn next_page(header: &str) -> Option<&str> {
     let (address, rest) = header.trim().strip_prefix('<')?.split_once('>')?;
     rest.contains("next").then_some(address)
-}
-
-/// Levenshtein distance in bytes.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.bytes().enumerate() {
-            let changed = diagonal + usize::from(left != right);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
