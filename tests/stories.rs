@@ -11,14 +11,34 @@ use serde::Deserialize;
 use serde_json::Value;
 use tempfile::TempDir;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What one file of the folder says; all of them together are the table.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct Table {
     /// Fleets that several cases share, by name.
     fleets: BTreeMap<String, String>,
     /// Image descriptions that several cases share, by name.
     images: BTreeMap<String, String>,
     case: Vec<Case>,
+}
+
+impl Table {
+    /// Every file of `tests/stories`.
+    fn whole() -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stories");
+        let mut paths: Vec<PathBuf> =
+            fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path()).collect();
+        paths.sort();
+        let mut whole = Self::default();
+        for path in paths {
+            let text = fs::read_to_string(&path).expect("readable");
+            let table: Self = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            whole.fleets.extend(table.fleets);
+            whole.images.extend(table.images);
+            whole.case.extend(table.case);
+        }
+        whole
+    }
 }
 
 /// One expectation; what is left out is not compared.
@@ -225,13 +245,7 @@ fn judge(case: &Case, table: &Table) -> Vec<Mismatch> {
 
 #[test]
 fn stories_end_as_written_down() {
-    let text = [
-        include_str!("stories/shared.toml"),
-        include_str!("stories.toml"),
-        include_str!("stories/container.toml"),
-        include_str!("stories/driver.toml"),
-    ];
-    let table: Table = toml::from_str(&text.join("\n")).expect("good table");
+    let table = Table::whole();
     let wrong: Vec<Mismatch> = table.case.iter().flat_map(|case| judge(case, &table)).collect();
     let mut lines = String::new();
     for one in &wrong {
