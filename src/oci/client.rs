@@ -24,7 +24,8 @@ use crate::oci::image::PulledImage;
 use crate::oci::options::Options;
 use crate::oci::page::words;
 use crate::oci::platform::Platform;
-use crate::oci::reference::Reference;
+use crate::oci::reference;
+use crate::oci::reference::whole_name;
 use crate::oci::resolve::Root;
 use crate::oci::resolve::Store;
 use crate::oci::resolve::resolve;
@@ -33,6 +34,7 @@ use crate::oci::tags::nearest;
 use crate::oci::tags::next_page;
 use crate::oci::types::Descriptor;
 use crate::oci::types::MANIFEST_TYPES;
+use crate::reference::ImageReference;
 
 /// How many pages of tags are read to name the nearest.
 const MOST_PAGES: usize = 5;
@@ -42,18 +44,18 @@ const TAGS_CAP: u64 = 1 << 20;
 /// Pulls the configs of a reference, one for each wanted platform that exists; all where none is
 /// named. Wants a tokio runtime with time and input/output switched on.
 pub async fn pull_config(
-    reference: &Reference,
+    image: &ImageReference,
     wanted: &[Platform],
     options: &Options,
 ) -> Result<Vec<PulledImage>, PullError> {
-    let client = Client::new(reference, options)?;
+    let client = Client::new(image, options)?;
     let root = client.root().await?;
     resolve(&Store::Registry(Box::new(client)), root, wanted).await
 }
 
 /// A client for one repository.
 pub(crate) struct Client {
-    pub(crate) reference: Reference,
+    pub(crate) image: ImageReference,
     options: Options,
     base: Url,
     http: Http,
@@ -62,16 +64,15 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn new(reference: &Reference, options: &Options) -> Result<Self, PullError> {
-        let host = reference.host();
-        let fail = |problem| PullError::new(host, &reference.to_string(), "", problem);
-        reference.check().map_err(fail)?;
-        let scheme = if reference.is_loopback() { "http" } else { "https" };
-        let base = Url::parse(&format!("{scheme}://{host}/v2/{}/", reference.repository))
+    fn new(image: &ImageReference, options: &Options) -> Result<Self, PullError> {
+        let host = reference::host(image);
+        let fail = |problem| PullError::new(host, &whole_name(image), "", problem);
+        let scheme = if reference::is_loopback(image) { "http" } else { "https" };
+        let base = Url::parse(&format!("{scheme}://{host}/v2/{}/", image.repository()))
             .map_err(|error| fail(Problem::Reference { reason: error.to_string() }))?;
         let http = Http::new(base.clone(), &options.limits).map_err(fail)?;
         Ok(Self {
-            reference: reference.clone(),
+            image: image.clone(),
             options: options.clone(),
             base,
             http,
@@ -82,12 +83,12 @@ impl Client {
 
     /// Joins a problem to what was asked.
     pub(crate) fn fail(&self, asked: &str, problem: Problem) -> PullError {
-        PullError::new(self.reference.host(), &self.reference.to_string(), asked, problem)
+        PullError::new(reference::host(&self.image), &whole_name(&self.image), asked, problem)
     }
 
     /// The document under the tag or digest of the reference.
     async fn root(&self) -> Result<Root, PullError> {
-        let version = self.reference.version();
+        let version = reference::version(&self.image);
         let asked = format!("manifest {version}");
         let outcome = self.root_manifest(version).await;
         outcome.map_err(|problem| self.fail(&asked, problem))
@@ -96,7 +97,7 @@ impl Client {
     async fn root_manifest(&self, version: &str) -> Result<Root, Problem> {
         let answer = self.manifest_answer(version).await?;
         if answer.status.as_u16() == 404 {
-            let nearest = match &self.reference.digest {
+            let nearest = match self.image.digest() {
                 Some(_) => Vec::new(),
                 None => nearest(version, self.tags().await),
             };
@@ -104,10 +105,10 @@ impl Client {
         }
         let answer = success(answer)?;
         let announced = answer.header("docker-content-digest").filter(|text| !text.is_empty());
-        if let Some(digest) = self.reference.digest.as_deref().or(announced) {
+        if let Some(digest) = self.image.digest().or(announced) {
             verify(&answer.body, digest, None)?;
         }
-        let digest = self.reference.digest.clone().unwrap_or_else(|| sha256(&answer.body));
+        let digest = self.image.digest().map_or_else(|| sha256(&answer.body), str::to_owned);
         Ok(Root { digest, bytes: answer.body })
     }
 
@@ -186,7 +187,7 @@ impl Client {
             return Ok(false);
         };
         let lookup = self.lookup().await?;
-        let value = auth::answer(&self.http, &challenge, &self.reference.repository, &lookup).await?;
+        let value = auth::answer(&self.http, &challenge, self.image.repository(), &lookup).await?;
         let found = value.is_some();
         *self.authorization.lock().unwrap_or_else(PoisonError::into_inner) = value;
         Ok(found)
@@ -200,8 +201,8 @@ impl Client {
         if let Some(lookup) = self.lookup.get() {
             return Ok(lookup.clone());
         }
-        let (reference, options) = (self.reference.clone(), self.options.clone());
-        let search = move || credentials::look_up(&reference, &options);
+        let (image, options) = (self.image.clone(), self.options.clone());
+        let search = move || credentials::look_up(&image, &options);
         let found = tokio::task::spawn_blocking(search)
             .await
             .map_err(|error| Problem::Challenge { reason: error.to_string() })?;

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use crate::oci::error::one_line;
 use crate::oci::helper;
 use crate::oci::options::Options;
-use crate::oci::reference::Reference;
 use crate::oci::reference::is_docker_hub;
+use crate::reference::ImageReference;
 
 /// The largest credentials file that is read.
 const MOST: u64 = 4 << 20;
@@ -89,8 +89,8 @@ impl Entry {
 }
 
 /// Looks through the files of the environment; blocks while it reads and asks helpers.
-pub(crate) fn look_up(reference: &Reference, options: &Options) -> Lookup {
-    let keys = keys(reference);
+pub(crate) fn look_up(image: &ImageReference, options: &Options) -> Lookup {
+    let keys = keys(image);
     let mut looked = Vec::new();
     let mut notes = Vec::new();
     for path in options.environment.files() {
@@ -103,7 +103,7 @@ pub(crate) fn look_up(reference: &Reference, options: &Options) -> Lookup {
                 continue;
             }
         };
-        if let Some((credentials, key)) = search(&file, &keys, reference, options, &mut notes) {
+        if let Some((credentials, key)) = search(&file, &keys, image, options, &mut notes) {
             let told = format!("the credentials for {key} from {shown} were used");
             return Lookup { credentials: Some(credentials), told };
         }
@@ -114,7 +114,7 @@ pub(crate) fn look_up(reference: &Reference, options: &Options) -> Lookup {
     } else {
         format!("looked in {}", looked.join(", "))
     };
-    let mut told = format!("no credentials for {} were found ({place})", reference.registry);
+    let mut told = format!("no credentials for {} were found ({place})", image.registry());
     for note in notes {
         told.push_str("; ");
         told.push_str(&one_line(&note, 300));
@@ -135,13 +135,13 @@ fn read(path: &Path) -> Result<Option<File>, String> {
 }
 
 /// The keys under which a file may hold credentials, most specific first.
-fn keys(reference: &Reference) -> Vec<String> {
-    let hosts: Vec<&str> = if is_docker_hub(&reference.registry) {
+fn keys(image: &ImageReference) -> Vec<String> {
+    let hosts: Vec<&str> = if is_docker_hub(image.registry()) {
         vec!["docker.io", "index.docker.io", "registry-1.docker.io"]
     } else {
-        vec![&reference.registry]
+        vec![image.registry()]
     };
-    let mut path = Some(reference.repository.as_str());
+    let mut path = Some(image.repository());
     let mut keys = Vec::new();
     while let Some(rest) = path {
         keys.extend(hosts.iter().map(|host| format!("{host}/{rest}")));
@@ -161,11 +161,11 @@ fn bare(key: &str) -> &str {
 fn search(
     file: &File,
     keys: &[String],
-    reference: &Reference,
+    image: &ImageReference,
     options: &Options,
     notes: &mut Vec<String>,
 ) -> Option<(Credentials, String)> {
-    let hub = is_docker_hub(&reference.registry);
+    let hub = is_docker_hub(image.registry());
     let mut ask = |helper: &str, server: &str| {
         let path = options.environment.path.as_deref();
         helper::ask(helper, server, path, options.limits.helper).unwrap_or_else(|note| {
@@ -182,7 +182,7 @@ fn search(
         }
     }
     if let Some(store) = file.creds_store.as_deref().filter(|store| !store.is_empty()) {
-        let server = if hub { "https://index.docker.io/v1/" } else { &reference.registry };
+        let server = if hub { "https://index.docker.io/v1/" } else { image.registry() };
         if let Some(found) = ask(store, server) {
             return Some((found, server.into()));
         }
@@ -208,7 +208,7 @@ mod tests {
         fs::write(folder.path().join("config.json"), text).expect("config.json");
         let mut options = Options::default();
         options.environment.docker_config = Some(folder.path().into());
-        look_up(&Reference::parse(reference).expect("reference"), &options).credentials
+        look_up(&ImageReference::parse(reference).expect("reference"), &options).credentials
     }
 
     fn basic(user: &str, password: &str) -> Option<Credentials> {

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use crate::oci::error::one_line;
+use crate::reference::ImageReference;
+use crate::reference::ReferenceError;
 
 mod address;
 mod auth;
@@ -37,7 +39,6 @@ pub use options::Limits;
 pub use options::Options;
 pub use platform::NotAPlatform;
 pub use platform::Platform;
-pub use reference::Reference;
 
 /// Sources of other tools, which would be misread as a registry's host or an image's name.
 const FOREIGN: [&str; 6] =
@@ -47,7 +48,7 @@ const FOREIGN: [&str; 6] =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A registry.
-    Registry(Reference),
+    Registry(ImageReference),
     /// A folder in the OCI image layout.
     Layout {
         /// The folder.
@@ -61,7 +62,7 @@ impl Source {
     /// Reads `oci:DIR[:NAME]`, `oci-dir:DIR[:NAME]`, `docker://REFERENCE` or a bare reference.
     pub fn parse(text: &str) -> Result<Self, PullError> {
         if let Some(reference) = text.strip_prefix("docker://") {
-            return Reference::parse(reference).map(Self::Registry);
+            return Self::registry(reference);
         }
         match text.split_once(':') {
             Some(("oci" | "oci-dir", rest)) if !rest.is_empty() => Ok(Self::layout(rest)),
@@ -69,8 +70,15 @@ impl Source {
                 let problem = Problem::Scheme { scheme: scheme.into() };
                 Err(PullError::new("", &one_line(text, 300), "", problem))
             }
-            _ => Reference::parse(text).map(Self::Registry),
+            _ => Self::registry(text),
         }
+    }
+
+    fn registry(text: &str) -> Result<Self, PullError> {
+        let wrong = |error: ReferenceError| {
+            PullError::new("", &one_line(text, 300), "", Problem::Reference { reason: error.to_string() })
+        };
+        ImageReference::parse(text).map(Self::Registry).map_err(wrong)
     }
 
     fn layout(rest: &str) -> Self {

@@ -1,104 +1,33 @@
-//! Where an image is: registry, repository, tag and digest.
+//! What a registry is asked for an image's name: host, version, and whether the registry is this machine.
 
-use std::fmt;
 use std::net::IpAddr;
 
-use crate::oci::digest::Digest;
-use crate::oci::error::Problem;
-use crate::oci::error::PullError;
+use crate::reference::ImageReference;
 
-/// A reference into a registry, as plain parts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
-    /// Host and, if any, port, such as `docker.io` or `127.0.0.1:5000`.
-    pub registry: String,
-    /// Repository with its namespace, such as `library/debian`.
-    pub repository: String,
-    /// Tag; `latest` where neither tag nor digest is given.
-    pub tag: Option<String>,
-    /// Digest of a manifest or index; it goes before the tag.
-    pub digest: Option<String>,
+/// The host to connect to, with its port.
+pub(crate) fn host(image: &ImageReference) -> &str {
+    if is_docker_hub(image.registry()) { "registry-1.docker.io" } else { image.registry() }
 }
 
-impl Reference {
-    /// Reads `[host/]repository[:tag][@digest]`.
-    pub fn parse(text: &str) -> Result<Self, PullError> {
-        let (rest, digest) = text.split_once('@').map_or((text, None), |(a, b)| (a, Some(b)));
-        let (name, tag) = match rest.rsplit_once(':') {
-            Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
-            _ => (rest, None),
-        };
-        let (registry, path) = match name.split_once('/') {
-            Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => (host, path),
-            _ => ("docker.io", name),
-        };
-        let official = is_docker_hub(registry) && !path.contains('/');
-        let repository = if official { format!("library/{path}") } else { path.into() };
-        let reference =
-            Self { registry: registry.into(), repository, tag: tag.map(Into::into), digest: digest.map(Into::into) };
-        match reference.check() {
-            Ok(()) => Ok(reference),
-            Err(problem) => Err(PullError::new("", &crate::oci::error::one_line(text, 300), "", problem)),
-        }
-    }
-
-    /// Refuses parts that would not stay in their place in a request.
-    pub(crate) fn check(&self) -> Result<(), Problem> {
-        let wrong = |reason: &str| Err(Problem::Reference { reason: reason.into() });
-        let host_characters = |b: u8| b.is_ascii_alphanumeric() || b".-:[]_".contains(&b);
-        if self.registry.is_empty() || !self.registry.bytes().all(host_characters) {
-            return wrong("the registry is not a host name with an optional port");
-        }
-        let part_is_good = |part: &str| {
-            let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
-            part.bytes().all(inner)
-                && part.starts_with(|c: char| c.is_ascii_alphanumeric())
-                && part.ends_with(|c: char| c.is_ascii_alphanumeric())
-        };
-        if self.repository.len() > 255 || !self.repository.split('/').all(part_is_good) {
-            return wrong("the repository may have lower-case letters, digits, `.`, `_`, `-` and `/`");
-        }
-        if let Some(tag) = &self.tag {
-            let inner = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
-            let start = tag.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-            if !start || tag.len() > 128 || !tag.bytes().all(inner) {
-                return wrong("the tag may have at most 128 letters, digits, `.`, `_` and `-`");
-            }
-        }
-        self.digest.as_deref().map_or(Ok(()), |digest| Digest::parse(digest).map(|_| ()))
-    }
-
-    /// The host to connect to, with its port.
-    pub fn host(&self) -> &str {
-        if is_docker_hub(&self.registry) { "registry-1.docker.io" } else { &self.registry }
-    }
-
-    /// The digest, else the tag, else `latest`.
-    pub fn version(&self) -> &str {
-        self.digest.as_deref().or(self.tag.as_deref()).unwrap_or("latest")
-    }
-
-    /// Whether the registry is on this machine, where plain HTTP is used.
-    pub(crate) fn is_loopback(&self) -> bool {
-        let host = self
-            .registry
-            .rsplit_once(':')
-            .map_or(self.registry.as_str(), |(host, port)| if port.ends_with(']') { &self.registry } else { host });
-        is_loopback_host(host)
-    }
+/// The digest, else the tag, else `latest`.
+pub(crate) fn version(image: &ImageReference) -> &str {
+    image.digest().or(image.tag()).unwrap_or("latest")
 }
 
-impl fmt::Display for Reference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.registry, self.repository)?;
-        match (&self.tag, &self.digest) {
-            (None, None) => write!(f, ":latest"),
-            (tag, digest) => {
-                tag.as_ref().map_or(Ok(()), |tag| write!(f, ":{tag}"))?;
-                digest.as_ref().map_or(Ok(()), |digest| write!(f, "@{digest}"))
-            }
-        }
-    }
+/// The whole name, with registry and version, so that an error leaves nothing to guess.
+pub(crate) fn whole_name(image: &ImageReference) -> String {
+    let tag = image.tag().or(if image.digest().is_none() { Some("latest") } else { None });
+    let tag = tag.map_or_else(String::new, |tag| format!(":{tag}"));
+    let digest = image.digest().map_or_else(String::new, |digest| format!("@{digest}"));
+    format!("{}/{}{tag}{digest}", image.registry(), image.repository())
+}
+
+/// Whether the registry is on this machine, where plain HTTP is used.
+pub(crate) fn is_loopback(image: &ImageReference) -> bool {
+    let registry = image.registry();
+    let host =
+        registry.rsplit_once(':').map_or(registry, |(host, port)| if port.ends_with(']') { registry } else { host });
+    is_loopback_host(host)
 }
 
 /// Whether this is one of the names of Docker Hub.
@@ -117,21 +46,25 @@ pub(crate) fn is_loopback_host(host: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn image(text: &str) -> ImageReference {
+        ImageReference::parse(text).expect(text)
+    }
+
     #[test]
-    fn references_read_as_docker_reads_them() {
-        for (text, host, shown) in [
+    fn names_lead_to_a_host_and_show_whole() {
+        for (text, to, shown) in [
             ("debian", "registry-1.docker.io", "docker.io/library/debian:latest"),
             ("nvidia/cuda:12", "registry-1.docker.io", "docker.io/nvidia/cuda:12"),
             ("nvcr.io/nvidia/pytorch:25.01-py3", "nvcr.io", "nvcr.io/nvidia/pytorch:25.01-py3"),
             ("localhost:5000/a/b", "localhost:5000", "localhost:5000/a/b:latest"),
             ("[::1]:5000/a", "[::1]:5000", "[::1]:5000/a:latest"),
         ] {
-            let reference = Reference::parse(text).expect(text);
-            assert_eq!((reference.host(), reference.to_string().as_str()), (host, shown));
+            let image = image(text);
+            assert_eq!((host(&image), whole_name(&image).as_str()), (to, shown), "{text}");
         }
-        for bad in ["", "a b", "x.y/../z", "x.y/a:b c", "x.y/A", "x.y/a@sha256:12", "x.y/a?b=c", "x.y/"] {
-            assert!(Reference::parse(bad).is_err(), "{bad}");
-        }
+        let pinned = format!("a/b:t@sha256:{}", "0".repeat(64));
+        assert_eq!(whole_name(&image(&pinned)), format!("docker.io/{pinned}"));
+        assert!(version(&image(&pinned)).starts_with("sha256:"));
     }
 
     #[test]
@@ -145,7 +78,7 @@ mod tests {
             ("10.0.0.1:5000/a", false),
             ("localhost.example.com/a", false),
         ] {
-            assert_eq!(Reference::parse(text).expect(text).is_loopback(), loopback, "{text}");
+            assert_eq!(is_loopback(&image(text)), loopback, "{text}");
         }
     }
 }

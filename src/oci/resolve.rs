@@ -9,6 +9,7 @@ use crate::oci::image::ImageConfig;
 use crate::oci::image::PulledImage;
 use crate::oci::layout::Layout;
 use crate::oci::platform::Platform;
+use crate::oci::reference::whole_name;
 use crate::oci::types::Descriptor;
 use crate::oci::types::Manifest;
 
@@ -49,7 +50,7 @@ impl Store {
 
     fn reference(&self) -> String {
         match self {
-            Self::Registry(client) => client.reference.to_string(),
+            Self::Registry(client) => whole_name(&client.image),
             Self::Layout(layout) => layout.reference(),
         }
     }
