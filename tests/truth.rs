@@ -1,0 +1,67 @@
+//! Public reports of what happened, replayed: the verdict has to be what the report says, wherever its facts decide.
+//!
+//! `cargo test --test truth -- --nocapture` prints the confusion matrix and every wrong report.
+
+#[path = "truth/data.rs"]
+mod data;
+#[path = "truth/mapper.rs"]
+mod mapper;
+#[path = "truth/run.rs"]
+mod run;
+#[path = "truth/score.rs"]
+mod score;
+
+use std::collections::BTreeSet;
+
+use imagelint::outcome::Outcome;
+
+use crate::score::Figures;
+use crate::score::Scored;
+
+/// The mark: the share of decidable reports that has to be exact.
+const MARK: f64 = 0.95;
+
+/// What the program reaches so far. It may rise, and never fall; once it reaches the mark, the mark alone counts.
+const REACHED: Figures =
+    Figures { decidable: 54, exact: 0, macro_average: 0.0, false_alarms: 140, contradictions: 140 };
+
+#[test]
+fn the_replay_says_what_happened() {
+    let scored: Vec<Scored> = data::cases()
+        .into_iter()
+        .map(|case| {
+            let found = run::run(&case.report);
+            score::score(case, found)
+        })
+        .collect();
+    let printed = score::print(&scored);
+    println!("{printed}");
+    let figures = score::figures(&scored);
+    let exact = score::share(figures.exact, figures.decidable);
+    let reached = score::share(REACHED.exact, REACHED.decidable);
+    assert!(exact >= MARK.min(reached), "fewer decidable reports are exact than before:\n{printed}");
+    assert!(figures.macro_average + 1e-3 >= MARK.min(REACHED.macro_average), "a lower macro-average:\n{printed}");
+    assert!(figures.false_alarms <= REACHED.false_alarms, "a stack that works is said to fail:\n{printed}");
+    assert!(figures.contradictions <= REACHED.contradictions, "certain where facts do not decide:\n{printed}");
+}
+
+#[test]
+fn the_reports_are_facts_that_can_be_checked() {
+    let cases = data::cases();
+    let ids: BTreeSet<&str> = cases.iter().map(|case| case.report.id.as_str()).collect();
+    assert_eq!(ids.len(), cases.len(), "an id is there twice");
+    let ends: BTreeSet<&str> = Outcome::ALL.iter().map(|outcome| outcome.name()).chain(["starts"]).collect();
+    for case in &cases {
+        let report = &case.report;
+        assert!(report.url.is_some() || report.group.starts_with("blog: "), "{} has no source", report.id);
+        for end in &case.right {
+            let outcome = end.split('/').next().unwrap_or_default();
+            assert!(ends.contains(outcome), "{}: `{end}` is no end of a start-up", report.id);
+        }
+        for fact in &report.stated {
+            assert!(fact.split_whitespace().count() <= 8, "{}: `{fact}` is a sentence", report.id);
+        }
+        let failed_with_code = report.code.is_none() || report.outcome != "ok";
+        assert!(failed_with_code, "{} has an error code and works", report.id);
+    }
+}
