@@ -15,15 +15,20 @@ use std::collections::BTreeSet;
 
 use imagelint::outcome::Outcome;
 
-use crate::score::Figures;
 use crate::score::Scored;
 
-/// The mark: the share of decidable reports that has to be exact.
+/// The mark: the share of decidable reports that has to be exact, of the whole and as the mean over outcomes.
 const MARK: f64 = 0.95;
 
-/// What the program reaches so far. It may rise, and never fall; once it reaches the mark, the mark alone counts.
-const REACHED: Figures =
-    Figures { decidable: 54, exact: 0, macro_average: 0.0, false_alarms: 140, contradictions: 140 };
+/// How many reports the facts decide. It is not to be lowered to get to the mark.
+const DECIDABLE: usize = 53;
+
+/// What the program reaches so far, of the decidable reports; below it the test fails. To be raised, up to the mark.
+const REACHED_EXACT: usize = 26;
+/// The same as the mean over outcomes.
+const REACHED_MACRO_AVERAGE: f64 = 0.32;
+/// Undecidable reports that are contradicted. To be lowered, down to none.
+const REACHED_CONTRADICTIONS: usize = 10;
 
 #[test]
 fn the_replay_says_what_happened() {
@@ -38,11 +43,12 @@ fn the_replay_says_what_happened() {
     println!("{printed}");
     let figures = score::figures(&scored);
     let exact = score::share(figures.exact, figures.decidable);
-    let reached = score::share(REACHED.exact, REACHED.decidable);
+    let reached = score::share(REACHED_EXACT, DECIDABLE);
+    assert_eq!(figures.decidable, DECIDABLE, "another number of decidable reports");
+    assert_eq!(figures.false_alarms, 0, "a stack that works is said to fail:\n{printed}");
     assert!(exact >= MARK.min(reached), "fewer decidable reports are exact than before:\n{printed}");
-    assert!(figures.macro_average + 1e-3 >= MARK.min(REACHED.macro_average), "a lower macro-average:\n{printed}");
-    assert!(figures.false_alarms <= REACHED.false_alarms, "a stack that works is said to fail:\n{printed}");
-    assert!(figures.contradictions <= REACHED.contradictions, "certain where facts do not decide:\n{printed}");
+    assert!(figures.macro_average >= MARK.min(REACHED_MACRO_AVERAGE), "a lower macro-average:\n{printed}");
+    assert!(figures.contradictions <= REACHED_CONTRADICTIONS, "certain where facts do not decide:\n{printed}");
 }
 
 #[test]

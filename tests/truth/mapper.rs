@@ -152,3 +152,40 @@ fn put_texts(table: &mut Table, key: &str, texts: &std::collections::BTreeMap<St
     let inner: Table = texts.iter().map(|(name, value)| (name.clone(), Value::String(value.clone()))).collect();
     put_table(table, key, inner);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(text: &str) -> Report {
+        toml::from_str(&format!("id = 'one'\ngroup = 'one'\noutcome = 'ok'\n{text}")).expect("a report")
+    }
+
+    #[test]
+    fn nothing_stated_is_nothing_said() {
+        let report = report("");
+        assert_eq!(image(&report), "");
+        assert_eq!(fleet(&report), "[[pool]]\nname = \"host\"\n");
+    }
+
+    #[test]
+    fn the_words_of_a_report_name_a_launch_or_none() {
+        for (date, gpu, words, expected) in [
+            ("2024-01-01", "T4", "docker", Some("docker-gpus")),
+            ("2024-01-01", "T4", "docker compose", Some("docker-gpus")),
+            ("2024-01-01", "T4", "docker --runtime=nvidia --gpus=all", Some("nvidia-runtime")),
+            ("2019-03-08", "T4", "docker", Some("nvidia-runtime")),
+            ("2024-01-01", "Jetson AGX Orin", "docker", Some("nvidia-runtime")),
+            ("2024-01-01", "Jetson AGX Orin", "docker --gpus all", Some("docker-gpus")),
+            ("2024-01-01", "T4", "native (uv)", Some("native")),
+            ("2024-01-01", "T4", "k8s (GPU operator)", Some("kubernetes")),
+            ("2024-01-01", "T4", "enroot/pyxis (srun)", Some("enroot")),
+            ("2021-04-02", "T4", "podman (rootless)", None),
+            ("2024-01-01", "T4", "nerdctl --gpus all", None),
+            ("2024-01-01", "T4", "", None),
+        ] {
+            let report = report(&format!("date = {date}\n[host]\ngpu = ['{gpu}']\nruntime = '{words}'"));
+            assert_eq!(launch(&report.host, report.date.as_ref()), expected, "{words}");
+        }
+    }
+}

@@ -57,8 +57,9 @@ fn verdict(report: &Report, folder: &Path) -> Result<Verdict, String> {
     });
     verdict.ok_or_else(|| {
         let said = String::from_utf8_lossy(&output.stderr);
-        let words: Vec<&str> = said.split_whitespace().take(12).collect();
-        format!("exit {:?}: {}", output.status.code(), words.join(" "))
+        // The line that names what was refused, not the frame around it.
+        let line = said.lines().find(|line| line.contains("╰──") || line.contains("unknown"));
+        format!("exit {:?}: {}", output.status.code(), line.unwrap_or_default().trim())
     })
 }
 

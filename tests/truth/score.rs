@@ -45,14 +45,20 @@ pub(crate) struct Figures {
     pub(crate) contradictions: usize,
 }
 
-/// Counts.
-pub(crate) fn figures(scored: &[Scored]) -> Figures {
-    let mut per_outcome: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+/// Right ones and all, of the decidable reports, by reported outcome.
+fn per_outcome(scored: &[Scored]) -> BTreeMap<&str, (usize, usize)> {
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for one in scored.iter().filter(|one| one.case.decidable) {
-        let entry = per_outcome.entry(&one.case.report.outcome).or_default();
+        let entry = counts.entry(&one.case.report.outcome).or_default();
         entry.0 += usize::from(one.right);
         entry.1 += 1;
     }
+    counts
+}
+
+/// Counts.
+pub(crate) fn figures(scored: &[Scored]) -> Figures {
+    let per_outcome = per_outcome(scored);
     let shares: Vec<f64> = per_outcome.values().map(|(right, all)| share(*right, *all)).collect();
     let whole: f64 = shares.iter().sum();
     let alarm = |one: &&Scored| one.case.report.outcome == "ok" && one.found.fate == "fails";
@@ -85,6 +91,10 @@ pub(crate) fn print(scored: &[Scored]) -> String {
         for one in half.iter().filter(|one| !one.right) {
             wrong(&mut out, one);
         }
+    }
+    writeln!(out, "\nexact per reported outcome, decidable reports").expect("text");
+    for (outcome, (right, all)) in per_outcome(scored) {
+        writeln!(out, "  {outcome:<24} {right:>3} of {all:>3} {:>6.1} %", 100.0 * share(right, all)).expect("text");
     }
     let figures = figures(scored);
     writeln!(
@@ -127,4 +137,62 @@ fn wrong(out: &mut String, one: &Scored) {
         found.missing.join(" "),
     )
     .expect("text");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Report;
+
+    fn case(outcome: &str, decidable: bool, right: &[&str]) -> Case {
+        let text = format!("id = 'one'\ngroup = 'one'\noutcome = '{outcome}'");
+        let report: Report = toml::from_str(&text).expect("a report");
+        Case { report, decidable, right: right.iter().map(|end| (*end).to_owned()).collect() }
+    }
+
+    fn found(fate: &str, ends: &[&str]) -> Found {
+        let ends = ends.iter().map(|end| (*end).to_owned()).collect();
+        Found { fate: fate.to_owned(), ends, steps: Vec::new(), missing: Vec::new() }
+    }
+
+    #[test]
+    fn only_the_right_end_counts_where_facts_decide() {
+        let refused = &["refused", "refused/requirement"][..];
+        for (decidable, right, fate, ends, expected) in [
+            (true, &["starts"][..], "starts", &["starts"][..], true),
+            (true, &["refused/requirement"], "fails", refused, true),
+            (true, &["refused/hook"], "fails", refused, false),
+            (true, &["no-gpu/35"], "fails", &["no-gpu", "no-gpu/100"], false),
+            (true, &["starts"], "undetermined", &["undetermined"], false),
+            (true, &["starts"], "depends", &["depends"], false),
+            (true, &["starts"], "not-applicable", &["not-applicable"], false),
+            (false, &["starts"], "undetermined", &["undetermined"], true),
+            (false, &["no-gpu"], "depends", &["depends"], true),
+            (false, &["no-gpu"], "starts", &["starts"], false),
+            (false, &["starts"], "fails", refused, false),
+            (false, &["starts"], "not-applicable", &["not-applicable"], false),
+            (false, &["starts"], "error", &["error"], false),
+        ] {
+            let right = is_right(&case("ok", decidable, right), &found(fate, ends));
+            assert_eq!(right, expected, "{fate} {ends:?}");
+        }
+    }
+
+    #[test]
+    fn every_outcome_weighs_the_same() {
+        let scored: Vec<Scored> = [
+            (case("ok", true, &["starts"]), found("starts", &["starts"])),
+            (case("ok", true, &["starts"]), found("starts", &["starts"])),
+            (case("ok", true, &["starts"]), found("fails", &["no-gpu"])),
+            (case("no-device", true, &["no-gpu"]), found("undetermined", &["undetermined"])),
+            (case("ok", false, &["starts"]), found("fails", &["no-gpu"])),
+        ]
+        .into_iter()
+        .map(|(case, found)| score(case, found))
+        .collect();
+        let figures = figures(&scored);
+        assert_eq!((figures.decidable, figures.exact), (4, 2));
+        assert!((figures.macro_average - 1.0 / 3.0).abs() < 1e-9, "{}", figures.macro_average);
+        assert_eq!((figures.false_alarms, figures.contradictions), (2, 1));
+    }
 }
