@@ -1,0 +1,73 @@
+//! Public reports of what happened, replayed: the verdict has to be what the report says, wherever its facts decide.
+//!
+//! `cargo test --test truth -- --nocapture` prints the confusion matrix and every wrong report.
+
+#[path = "truth/data.rs"]
+mod data;
+#[path = "truth/mapper.rs"]
+mod mapper;
+#[path = "truth/run.rs"]
+mod run;
+#[path = "truth/score.rs"]
+mod score;
+
+use std::collections::BTreeSet;
+
+use imagelint::outcome::Outcome;
+
+use crate::score::Scored;
+
+/// The mark: the share of decidable reports that has to be exact, of the whole and as the mean over outcomes.
+const MARK: f64 = 0.95;
+
+/// How many reports the facts decide. It is not to be lowered to get to the mark.
+const DECIDABLE: usize = 53;
+
+/// What the program reaches so far, of the decidable reports; below it the test fails. To be raised, up to the mark.
+const REACHED_EXACT: usize = 26;
+/// The same as the mean over outcomes.
+const REACHED_MACRO_AVERAGE: f64 = 0.32;
+/// Undecidable reports that are contradicted. To be lowered, down to none.
+const REACHED_CONTRADICTIONS: usize = 10;
+
+#[test]
+fn the_replay_says_what_happened() {
+    let scored: Vec<Scored> = data::cases()
+        .into_iter()
+        .map(|case| {
+            let found = run::run(&case.report);
+            score::score(case, found)
+        })
+        .collect();
+    let printed = score::print(&scored);
+    println!("{printed}");
+    let figures = score::figures(&scored);
+    let exact = score::share(figures.exact, figures.decidable);
+    let reached = score::share(REACHED_EXACT, DECIDABLE);
+    assert_eq!(figures.decidable, DECIDABLE, "another number of decidable reports");
+    assert_eq!(figures.false_alarms, 0, "a stack that works is said to fail:\n{printed}");
+    assert!(exact >= MARK.min(reached), "fewer decidable reports are exact than before:\n{printed}");
+    assert!(figures.macro_average >= MARK.min(REACHED_MACRO_AVERAGE), "a lower macro-average:\n{printed}");
+    assert!(figures.contradictions <= REACHED_CONTRADICTIONS, "certain where facts do not decide:\n{printed}");
+}
+
+#[test]
+fn the_reports_are_facts_that_can_be_checked() {
+    let cases = data::cases();
+    let ids: BTreeSet<&str> = cases.iter().map(|case| case.report.id.as_str()).collect();
+    assert_eq!(ids.len(), cases.len(), "an id is there twice");
+    let ends: BTreeSet<&str> = Outcome::ALL.iter().map(|outcome| outcome.name()).chain(["starts"]).collect();
+    for case in &cases {
+        let report = &case.report;
+        assert!(report.url.is_some() || report.group.starts_with("blog: "), "{} has no source", report.id);
+        for end in &case.right {
+            let outcome = end.split('/').next().unwrap_or_default();
+            assert!(ends.contains(outcome), "{}: `{end}` is no end of a start-up", report.id);
+        }
+        for fact in &report.stated {
+            assert!(fact.split_whitespace().count() <= 8, "{}: `{fact}` is a sentence", report.id);
+        }
+        let failed_with_code = report.code.is_none() || report.outcome != "ok";
+        assert!(failed_with_code, "{} has an error code and works", report.id);
+    }
+}
