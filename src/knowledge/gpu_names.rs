@@ -64,6 +64,11 @@ fn spellings(row: &'static GpuRow) -> impl Iterator<Item = &'static str> {
 
 /// The row that `name` means, if that is beyond doubt.
 pub(super) fn find(rows: &'static [GpuRow], name: &str) -> Option<&'static GpuRow> {
+    let written: Vec<&'static GpuRow> =
+        rows.iter().filter(|row| spellings(row).any(|spelling| spelling.eq_ignore_ascii_case(name.trim()))).collect();
+    if !written.is_empty() {
+        return agreed(&written);
+    }
     let asked = words(name);
     if asked.is_empty() {
         return None;

@@ -3,6 +3,7 @@
 mod gpu_names;
 mod lookup;
 mod rows;
+mod set;
 
 mod tables {
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));
@@ -10,3 +11,4 @@ mod tables {
 
 pub use self::lookup::Knowledge;
 pub use self::rows::*;
+pub use self::set::Tables;

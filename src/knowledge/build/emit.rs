@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use toml::Value;
 use toml::value::Datetime;
 
-use crate::schema::{File, HOW, Kind, TABLES, Table};
+use crate::schema::{File, HOW, Kind, Table};
 
 pub(crate) const HEAD: &str = "// Generated from rules/knowledge by src/knowledge/build.\n\
     use jiff::civil::date;\n\n\
@@ -34,17 +34,6 @@ pub(crate) fn table(table: &Table, file: &File) -> Result<String, String> {
     }
     code.push_str("];\n");
     Ok(code)
-}
-
-/// A function over the provenance of every row of every table.
-pub(crate) fn all_infos() -> String {
-    let mut code =
-        String::from("\npub(super) fn all_infos() -> Vec<&'static RowInfo> {\n    let mut infos = Vec::new();\n");
-    for table in TABLES {
-        let _ = writeln!(code, "    infos.extend({}.iter().map(|row| &row.info));", table.name.to_uppercase());
-    }
-    code.push_str("    infos\n}\n");
-    code
 }
 
 fn row_key(table: &Table, row: &toml::Table) -> String {

@@ -35,7 +35,6 @@ fn generate(folder: &Path) -> Result<String, String> {
         let parsed: schema::File = toml::from_str(&text).map_err(|error| format!("{}: {error}", table.file_name()))?;
         code.push_str(&emit::table(table, &parsed)?);
     }
-    code.push_str(&emit::all_infos());
     Ok(code)
 }
 
