@@ -11,8 +11,8 @@ use crate::knowledge::rows::{
     ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, FrameworkRow, GpuRow, MinorCompatRow, PlainImageRow,
     RequireRow, RowInfo, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, WithdrawnRow,
 };
-use crate::knowledge::set;
 use crate::knowledge::set::Tables;
+use crate::knowledge::tables;
 
 /// What the program knows: a handle on one set of tables, the built-in one or one with rows of a user's own.
 ///
@@ -34,11 +34,16 @@ fn by_key<R, K: Ord>(rows: &'static [R], key: &K, of: impl Fn(&R) -> K) -> Optio
 impl Knowledge {
     /// The tables built into the program.
     pub const fn built_in() -> Self {
-        Self(&set::BUILT_IN)
+        Self(&tables::BUILT_IN)
+    }
+
+    /// These tables, which live as long as the process.
+    pub(crate) const fn of(tables: &'static Tables) -> Self {
+        Self(tables)
     }
 
     /// The tables themselves.
-    pub(super) const fn tables(self) -> &'static Tables {
+    pub(crate) const fn tables(self) -> &'static Tables {
         self.0
     }
 
@@ -66,7 +71,7 @@ impl Knowledge {
 
     /// The newest CUDA version that a known driver supports.
     pub fn newest_cuda(self) -> CudaVersion {
-        self.newest_branch().map_or_else(CudaVersion::default, |row| row.cuda)
+        self.branches().iter().map(|row| row.cuda).max().unwrap_or_default()
     }
 
     /// The CUDA version that a driver supports, by its branch.
@@ -132,7 +137,7 @@ impl Knowledge {
             return None;
         }
         let row = self.architecture(capability)?;
-        let first = self.branches().get(self.branches().partition_point(|known| known.cuda < row.first_toolkit));
+        let first = self.branches().iter().find(|known| known.cuda >= row.first_toolkit);
         let begun = first.is_some_and(|first| first.branch <= branch);
         let going_on = row.last_branch.is_none_or(|last| branch <= last);
         Some((begun && going_on, &row.info))

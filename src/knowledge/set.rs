@@ -1,58 +1,48 @@
 //! One set of tables, and whole tables as the rest of the program sees them.
 
 use crate::knowledge::Knowledge;
-use crate::knowledge::rows::ArchitectureRow;
-use crate::knowledge::rows::BaseFamilyRow;
-use crate::knowledge::rows::BranchRow;
-use crate::knowledge::rows::BrandNumberRow;
-use crate::knowledge::rows::CodeFamilyRow;
-use crate::knowledge::rows::CompatRow;
-use crate::knowledge::rows::ContainerToolkitRow;
-use crate::knowledge::rows::CudaImageRow;
-use crate::knowledge::rows::DriverPackageRow;
-use crate::knowledge::rows::EngineRow;
-use crate::knowledge::rows::ErrorRow;
-use crate::knowledge::rows::ForwardRow;
-use crate::knowledge::rows::FrameworkBuildRow;
-use crate::knowledge::rows::FrameworkImageRow;
-use crate::knowledge::rows::FrameworkRow;
-use crate::knowledge::rows::GpuRow;
-use crate::knowledge::rows::MinorCompatRow;
-use crate::knowledge::rows::PlainImageRow;
-use crate::knowledge::rows::RequireRow;
+use crate::knowledge::rows;
 use crate::knowledge::rows::RowInfo;
-use crate::knowledge::rows::TargetSetRow;
-use crate::knowledge::rows::TegraRow;
-use crate::knowledge::rows::ToolkitRow;
-use crate::knowledge::rows::TorchBuildRow;
-use crate::knowledge::rows::TorchRow;
-use crate::knowledge::rows::WithdrawnRow;
-use crate::knowledge::tables;
 
-macro_rules! whole_tables {
-    ($($(#[$doc:meta])* $name:ident: $row:ident = $table:ident;)*) => {
+/// A row of a table.
+pub(crate) trait Row: Copy + 'static {
+    /// Where it stands and where it comes from.
+    fn info(&self) -> &RowInfo;
+}
+
+macro_rules! set {
+    ($($name:ident: $row:ident by [$($key:ident),*] { $($field:ident: $kind:expr),* $(,)? })*) => {
         /// One set of tables, each sorted by its key.
         #[derive(Clone, Copy, Debug)]
-        pub struct Tables {
-            $($(#[$doc])* pub $name: &'static [$row],)*
+        pub(crate) struct Tables {
+            $(pub(crate) $name: &'static [rows::$row],)*
         }
 
-        /// The tables built into the program.
-        pub(super) static BUILT_IN: Tables = Tables { $($name: tables::$table,)* };
-
         impl Tables {
-            /// Where every row of every table comes from.
-            pub(super) fn infos(&self) -> Vec<&'static RowInfo> {
+            /// The provenance of every row, table by table.
+            pub(crate) fn infos(&self) -> Vec<&'static RowInfo> {
                 let mut infos = Vec::new();
                 $(infos.extend(self.$name.iter().map(|row| &row.info));)*
                 infos
             }
         }
 
+        $(impl Row for rows::$row {
+            fn info(&self) -> &RowInfo {
+                &self.info
+            }
+        })*
+    };
+}
+
+every_table!(set);
+
+macro_rules! whole_tables {
+    ($($(#[$doc:meta])* $name:ident: $row:ident = $table:ident;)*) => {
         impl Knowledge {
             $($(#[$doc])*
-            pub const fn $name(self) -> &'static [$row] {
-                self.tables().$name
+            pub const fn $name(self) -> &'static [rows::$row] {
+                self.tables().$table
             })*
         }
     };
@@ -60,53 +50,53 @@ macro_rules! whole_tables {
 
 whole_tables! {
     /// Every GPU.
-    gpus: GpuRow = GPUS;
+    gpus: GpuRow = gpus;
     /// Every driver branch, oldest first.
-    branches: BranchRow = DRIVER_BRANCHES;
+    branches: BranchRow = driver_branches;
     /// Every architecture row.
-    architectures: ArchitectureRow = ARCHITECTURES;
+    architectures: ArchitectureRow = architectures;
     /// Every toolkit release, oldest first.
-    toolkits: ToolkitRow = TOOLKITS;
+    toolkits: ToolkitRow = toolkits;
     /// PTX versions and targets of every toolkit minor, oldest first.
-    target_sets: TargetSetRow = TARGET_SETS;
+    target_sets: TargetSetRow = target_sets;
     /// Driver floors of CUDA majors.
-    minor_compats: MinorCompatRow = MINOR_COMPAT;
+    minor_compats: MinorCompatRow = minor_compat;
     /// Every compat package, oldest first.
-    compat_packages: CompatRow = COMPAT_PACKAGES;
+    compat_packages: CompatRow = compat_packages;
     /// The forward compatibility matrix.
-    forward_matrix: ForwardRow = FORWARD_MATRIX;
+    forward_matrix: ForwardRow = forward_matrix;
     /// Every requirement string.
-    requirements: RequireRow = REQUIREMENTS;
+    requirements: RequireRow = requirements;
     /// Every CUDA base image version.
-    cuda_images: CudaImageRow = CUDA_IMAGES;
+    cuda_images: CudaImageRow = cuda_images;
     /// Every framework image.
-    framework_images: FrameworkImageRow = FRAMEWORK_IMAGES;
+    framework_images: FrameworkImageRow = framework_images;
     /// Every image family without NVIDIA content.
-    plain_images: PlainImageRow = PLAIN_IMAGES;
+    plain_images: PlainImageRow = plain_images;
     /// Every torch release, oldest first.
-    torch_releases: TorchRow = TORCH_RELEASES;
+    torch_releases: TorchRow = torch_releases;
     /// Every torch build.
-    torch_builds: TorchBuildRow = TORCH_BUILDS;
+    torch_builds: TorchBuildRow = torch_builds;
     /// Every build of another framework.
-    framework_builds: FrameworkBuildRow = FRAMEWORK_BUILDS;
+    framework_builds: FrameworkBuildRow = framework_builds;
     /// Every range of container toolkit versions, oldest first.
-    container_toolkits: ContainerToolkitRow = CONTAINER_TOOLKITS;
+    container_toolkits: ContainerToolkitRow = container_toolkits;
     /// Every error code.
-    errors: ErrorRow = ERRORS;
+    errors: ErrorRow = errors;
     /// What the images of a repository have in common.
-    base_families: BaseFamilyRow = BASE_FAMILIES;
+    base_families: BaseFamilyRow = base_families;
     /// Every distribution with GPU code.
-    frameworks: FrameworkRow = FRAMEWORKS;
+    frameworks: FrameworkRow = frameworks;
     /// Every package with driver libraries.
-    driver_packages: DriverPackageRow = DRIVER_PACKAGES;
+    driver_packages: DriverPackageRow = driver_packages;
     /// Every engine that prefers CDI.
-    engines: EngineRow = ENGINES;
+    engines: EngineRow = engines;
     /// Every family of family-specific targets.
-    code_families: CodeFamilyRow = CODE_FAMILIES;
+    code_families: CodeFamilyRow = code_families;
     /// Every brand number.
-    brands: BrandNumberRow = BRANDS;
+    brands: BrandNumberRow = brands;
     /// Every Tegra capability.
-    tegra_capabilities: TegraRow = TEGRA_CAPABILITIES;
+    tegra_capabilities: TegraRow = tegra_capabilities;
     /// Every withdrawn tag.
-    withdrawn_tags: WithdrawnRow = WITHDRAWN_TAGS;
+    withdrawn_tags: WithdrawnRow = withdrawn_tags;
 }
