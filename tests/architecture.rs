@@ -24,7 +24,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("serde_json", &["cli/", "describe/", "dockerfile/json.rs", "judge/", "oci/", "report/"]),
     ("sha2", &["oci/digest.rs"]),
     ("tokio", &["cli/", "oci/"]),
-    ("toml", &["describe/", "fleet/", "knowledge/build/", "rules/header.rs", "toml_reader.rs"]),
+    ("toml", &["describe/", "fleet/", "knowledge/build/", "overlay/", "rules/header.rs", "toml_reader.rs"]),
 ];
 
 /// A module of the standard library, and what alone may name it.

@@ -47,6 +47,19 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     }
 }
 
+/// Lookups that the replay asks often search by halves: their tables are sorted by what they search for.
+#[test]
+fn tables_are_sorted_by_what_is_searched_in_them() {
+    assert!(KNOWLEDGE.branches().is_sorted_by(|one, next| one.branch < next.branch));
+    assert!(KNOWLEDGE.branches().is_sorted_by_key(|row| row.cuda));
+    assert!(KNOWLEDGE.toolkits().is_sorted_by(|one, next| one.version < next.version));
+    assert!(KNOWLEDGE.target_sets().is_sorted_by(|one, next| one.cuda.release() < next.cuda.release()));
+    assert!(KNOWLEDGE.compat_packages().is_sorted_by(|one, next| one.cuda.release() < next.cuda.release()));
+    assert!(KNOWLEDGE.minor_compats().is_sorted_by(|one, next| one.cuda_major < next.cuda_major));
+    let cell = |row: &imagelint::knowledge::ForwardRow| (row.cuda.release(), row.base_branch);
+    assert!(KNOWLEDGE.forward_matrix().is_sorted_by(|one, next| cell(one) < cell(next)));
+}
+
 #[test]
 fn every_row_says_where_it_comes_from() {
     for info in KNOWLEDGE.infos() {

@@ -16,6 +16,9 @@ pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Folder with tables of your own: rows beside or instead of the built-in ones, in the same form.
+    #[arg(long, global = true, value_name = "DIR", env = "IMAGELINT_KNOWLEDGE")]
+    pub(crate) knowledge: Option<PathBuf>,
 }
 
 fn version() -> &'static str {
@@ -39,6 +42,24 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint describe Dockerfile > Dockerfile.image.toml
     Describe(DescribeArgs),
+    /// Print what the tables say of a thing, with source and date; without a thing: the tables.
+    ///
+    /// Example: imagelint knowledge gpu A100
+    Knowledge(KnowledgeArgs),
+}
+
+/// What `knowledge` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KnowledgeArgs {
+    /// Kind of thing: gpu, driver, cuda, torch, base, toolkit, error, framework, requirement, table.
+    #[arg(value_name = "KIND")]
+    pub(crate) subject: Option<String>,
+    /// Its name or version.
+    #[arg(value_name = "KEY")]
+    pub(crate) key: Vec<String>,
+    /// How to tell it.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
 }
 
 /// What `check` takes.

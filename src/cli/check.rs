@@ -15,10 +15,10 @@ use crate::knowledge::Knowledge;
 use crate::source::Sources;
 
 /// Runs it.
-pub(crate) fn run(options: &CheckArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
     let first = options.paths.iter().map(PathBuf::as_path).find(|path| path.exists());
-    let fleet = fleet::load(&options.judging, first, Knowledge::built_in(), &mut sources)?;
+    let fleet = fleet::load(&options.judging, first, knowledge, &mut sources)?;
     let mut inputs = Inputs::read(&options.paths, &options.build, &mut sources);
     if !fleet.built_in
         && let Some(folder) = Path::new(&fleet.name).parent()
@@ -28,5 +28,5 @@ pub(crate) fn run(options: &CheckArgs) -> Result<Exit, Failure> {
     if inputs.subjects.is_empty() && inputs.errors.is_empty() {
         writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
     }
-    output::judge_and_print(&inputs.subjects, inputs.errors, &fleet, &options.judging, &sources)
+    output::judge_and_print(&inputs.subjects, inputs.errors, &fleet, &options.judging, knowledge, &sources)
 }

@@ -6,6 +6,7 @@ mod describe;
 mod exit;
 mod fleet;
 mod inputs;
+mod knowledge;
 mod output;
 mod scan;
 
@@ -30,11 +31,12 @@ pub fn run() -> ExitCode {
             return if usage { Exit::Broken } else { Exit::Clean }.into();
         }
     };
-    let done = match &args.command {
-        Command::Check(options) => check::run(options),
-        Command::Scan(options) => scan::run(options),
+    let done = knowledge::load(args.knowledge.as_deref()).and_then(|knowledge| match &args.command {
+        Command::Check(options) => check::run(options, knowledge),
+        Command::Scan(options) => scan::run(options, knowledge),
         Command::Describe(options) => describe::run(options),
-    };
+        Command::Knowledge(options) => knowledge::run(options, knowledge),
+    });
     match done {
         Ok(exit) => exit.into(),
         Err(Failure::Pipe) => Exit::Clean.into(),

@@ -36,6 +36,7 @@ pub(crate) fn judge_and_print(
     errors: Vec<InputError>,
     fleet: &Fleet,
     options: &JudgingArgs,
+    knowledge: Knowledge,
     sources: &Sources,
 ) -> Result<Exit, Failure> {
     let own;
@@ -45,7 +46,6 @@ pub(crate) fn judge_and_print(
         own = read_rules(&options.rules)?;
         &own
     };
-    let knowledge = Knowledge::built_in();
     let settings = Settings {
         fleet,
         pools: &options.pools,

@@ -24,10 +24,10 @@ use crate::report::model::InputError;
 use crate::source::Sources;
 
 /// Runs it.
-pub(crate) fn run(options: &ScanArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
-    let fleet = fleet::load(&options.judging, None, Knowledge::built_in(), &mut sources)?;
-    let platforms = platforms(&fleet);
+    let fleet = fleet::load(&options.judging, None, knowledge, &mut sources)?;
+    let platforms = platforms(&fleet, knowledge);
     let mut subjects = Vec::new();
     let mut errors = Vec::new();
     for name in &options.images {
@@ -38,13 +38,13 @@ pub(crate) fn run(options: &ScanArgs) -> Result<Exit, Failure> {
             }
         }
     }
-    output::judge_and_print(&subjects, errors, &fleet, &options.judging, &sources)
+    output::judge_and_print(&subjects, errors, &fleet, &options.judging, knowledge, &sources)
 }
 
 /// Every platform that a host of the fleet has.
-fn platforms(fleet: &Fleet) -> Vec<Platform> {
+fn platforms(fleet: &Fleet, knowledge: Knowledge) -> Vec<Platform> {
     let mut found: Vec<Platform> = Vec::new();
-    let hosts = fleet.pools.iter().flat_map(|pool| pool.hosts(Knowledge::built_in(), None));
+    let hosts = fleet.pools.iter().flat_map(|pool| pool.hosts(knowledge, None));
     for platform in hosts.filter_map(|host| host.platform.parse().ok()) {
         if !found.contains(&platform) {
             found.push(platform);

@@ -1,8 +1,10 @@
 //! Findings: start-up pages tell the walls that were met, practice pages speak where their conditions hold.
 
+use crate::fact::Confidence;
 use crate::fact::ImageFacts;
 use crate::fleet::DriverSpec;
 use crate::fleet::Pool;
+use crate::fleet::PoolField;
 use crate::judge::Build;
 use crate::judge::Settings;
 use crate::judge::place::Places;
@@ -11,7 +13,9 @@ use crate::judge::scope::PoolWords;
 use crate::judge::scope::Subject;
 use crate::judge::scope::blamed;
 use crate::judge::verdict::message;
+use crate::knowledge::How;
 use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
 use crate::report::model::Finding;
 use crate::report::model::Location;
 use crate::rules::Kind;
@@ -94,17 +98,40 @@ impl Met<'_> {
                 push(&mut found, location);
             }
         }
+        let recalled = rests_on_memory(self.host);
+        let note = if recalled { FROM_MEMORY } else { "" };
         Finding {
             rule: page.name.clone(),
-            severity: severity(page, settings),
+            severity: if recalled {
+                page.severity.min(Severity::Warning).to_string()
+            } else {
+                severity(page, settings)
+            },
             message: page.message.render(&scope),
-            help: Some(page.help.render(&scope)),
+            help: Some(format!("{}{note}", page.help.render(&scope))),
             pools,
             component: Some(self.component.to_owned()),
             locations: found,
             fixes: Vec::new(),
         }
     }
+}
+
+/// Said with a finding that rests on somebody's memory.
+const FROM_MEMORY: &str = "\nA row of the tables that is from memory decides here, so this is no error.";
+
+/// Whether the step that decided looked at a table row from memory: itself, for a fact of the image, or for the host.
+fn rests_on_memory(host: &HostFate<'_>) -> bool {
+    let recalled = |row: Option<&RowInfo>| row.is_some_and(|row| row.how == How::Memory);
+    host.deciding().is_some_and(|step| {
+        step.facts.iter().any(|basis| match basis {
+            Basis::Row(row) => recalled(Some(row)),
+            Basis::Image(id) => host.image.facts.confidence(id) == Confidence::Assumed,
+            Basis::Pool(PoolField::Driver) => recalled(host.host.driver_row),
+            Basis::Pool(PoolField::Gpu) => recalled(host.host.gpu.as_ref().and_then(|gpu| gpu.row)),
+            Basis::Pool(_) => false,
+        })
+    })
 }
 
 fn severity(page: &Page, settings: Settings<'_>) -> String {

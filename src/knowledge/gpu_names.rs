@@ -64,23 +64,28 @@ fn spellings(row: &'static GpuRow) -> impl Iterator<Item = &'static str> {
 
 /// The row that `name` means, if that is beyond doubt.
 pub(super) fn find(rows: &'static [GpuRow], name: &str) -> Option<&'static GpuRow> {
-    let asked = words(name);
-    if asked.is_empty() {
-        return None;
-    }
-    let asked_core = core(asked.clone());
-    let joined = asked_core.concat();
+    agreed(&all(rows, name))
+}
+
+/// Every row that `name` may mean: the closest way of reading it that fits any.
+pub(super) fn all(rows: &'static [GpuRow], name: &str) -> Vec<&'static GpuRow> {
     let matching = |test: &dyn Fn(&str) -> bool| -> Vec<&'static GpuRow> {
         rows.iter().filter(|row| spellings(row).any(test)).collect()
     };
+    let written = matching(&|spelling| spelling.eq_ignore_ascii_case(name.trim()));
+    let asked = words(name);
+    if !written.is_empty() || asked.is_empty() {
+        return written;
+    }
+    let asked_core = core(asked.clone());
+    let joined = asked_core.concat();
     let stages: [&dyn Fn(&str) -> bool; 4] = [
         &|spelling| words(spelling) == asked,
         &|spelling| core(words(spelling)) == asked_core,
         &|spelling| core(words(spelling)).concat() == joined,
         &|spelling| abbreviates(&asked_core, &core(words(spelling))),
     ];
-    let found = stages.into_iter().map(matching).find(|found| !found.is_empty())?;
-    agreed(&found)
+    stages.into_iter().map(matching).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
 /// Up to three names that are nearest to `name`.

@@ -1,86 +1,50 @@
 //! Questions to the tables.
 
+use std::fmt;
+
 use jiff::civil::Date;
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
+use crate::knowledge::gpu_names;
 use crate::knowledge::rows::{
-    ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, CodeFamilyRow, CompatRow, ContainerToolkitRow,
-    CudaImageRow, DriverPackageRow, EngineRow, ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow,
-    FrameworkRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, TegraRow, ToolkitRow,
-    TorchBuildRow, TorchRow, WithdrawnRow,
+    ArchitectureRow, BaseFamilyRow, BranchRow, CompatRow, ContainerToolkitRow, CudaImageRow, DriverPackageRow,
+    ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, FrameworkRow, GpuRow, MinorCompatRow, PlainImageRow,
+    RequireRow, RowInfo, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, WithdrawnRow,
 };
-use crate::knowledge::{gpu_names, tables};
+use crate::knowledge::set::Tables;
+use crate::knowledge::tables;
 
-/// The knowledge that imagelint was built with.
-#[derive(Clone, Copy, Debug)]
-pub struct Knowledge(());
+/// What the program knows: a handle on one set of tables, the built-in one or one with rows of a user's own.
+///
+/// All copies of a handle show the same tables, and rows live as long as the process.
+#[derive(Clone, Copy)]
+pub struct Knowledge(&'static Tables);
 
-macro_rules! whole_tables {
-    ($($(#[$doc:meta])* $name:ident: $row:ident = $table:ident;)*) => {$(
-        $(#[$doc])*
-        pub const fn $name(self) -> &'static [$row] {
-            tables::$table
-        }
-    )*};
+impl fmt::Debug for Knowledge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Knowledge of {}", self.newest_date())
+    }
+}
+
+/// The row with a key, in a table that is sorted by it.
+fn by_key<R, K: Ord>(rows: &'static [R], key: &K, of: impl Fn(&R) -> K) -> Option<&'static R> {
+    rows.binary_search_by(|row| of(row).cmp(key)).ok().and_then(|at| rows.get(at))
 }
 
 impl Knowledge {
     /// The tables built into the program.
     pub const fn built_in() -> Self {
-        Self(())
+        Self(&tables::BUILT_IN)
     }
 
-    whole_tables! {
-        /// Every GPU.
-        gpus: GpuRow = GPUS;
-        /// Every driver branch, oldest first.
-        branches: BranchRow = DRIVER_BRANCHES;
-        /// Every architecture row.
-        architectures: ArchitectureRow = ARCHITECTURES;
-        /// Every toolkit release, oldest first.
-        toolkits: ToolkitRow = TOOLKITS;
-        /// PTX versions and targets of every toolkit minor, oldest first.
-        target_sets: TargetSetRow = TARGET_SETS;
-        /// Driver floors of CUDA majors.
-        minor_compats: MinorCompatRow = MINOR_COMPAT;
-        /// Every compat package, oldest first.
-        compat_packages: CompatRow = COMPAT_PACKAGES;
-        /// The forward compatibility matrix.
-        forward_matrix: ForwardRow = FORWARD_MATRIX;
-        /// Every requirement string.
-        requirements: RequireRow = REQUIREMENTS;
-        /// Every CUDA base image version.
-        cuda_images: CudaImageRow = CUDA_IMAGES;
-        /// Every framework image.
-        framework_images: FrameworkImageRow = FRAMEWORK_IMAGES;
-        /// Every image family without NVIDIA content.
-        plain_images: PlainImageRow = PLAIN_IMAGES;
-        /// Every torch release, oldest first.
-        torch_releases: TorchRow = TORCH_RELEASES;
-        /// Every torch build.
-        torch_builds: TorchBuildRow = TORCH_BUILDS;
-        /// Every build of another framework.
-        framework_builds: FrameworkBuildRow = FRAMEWORK_BUILDS;
-        /// Every range of container toolkit versions, oldest first.
-        container_toolkits: ContainerToolkitRow = CONTAINER_TOOLKITS;
-        /// Every error code.
-        errors: ErrorRow = ERRORS;
-        /// What the images of a repository have in common.
-        base_families: BaseFamilyRow = BASE_FAMILIES;
-        /// Every distribution with GPU code.
-        frameworks: FrameworkRow = FRAMEWORKS;
-        /// Every package with driver libraries.
-        driver_packages: DriverPackageRow = DRIVER_PACKAGES;
-        /// Every engine that prefers CDI.
-        engines: EngineRow = ENGINES;
-        /// Every family of family-specific targets.
-        code_families: CodeFamilyRow = CODE_FAMILIES;
-        /// Every brand number.
-        brands: BrandNumberRow = BRANDS;
-        /// Every Tegra capability.
-        tegra_capabilities: TegraRow = TEGRA_CAPABILITIES;
-        /// Every withdrawn tag.
-        withdrawn_tags: WithdrawnRow = WITHDRAWN_TAGS;
+    /// These tables, which live as long as the process.
+    pub(crate) const fn of(tables: &'static Tables) -> Self {
+        Self(tables)
+    }
+
+    /// The tables themselves.
+    pub(crate) const fn tables(self) -> &'static Tables {
+        self.0
     }
 
     /// The GPU that `name` means: as a driver, a node label or a person writes it.
@@ -97,7 +61,7 @@ impl Knowledge {
 
     /// A driver branch.
     pub fn branch(self, branch: u32) -> Option<&'static BranchRow> {
-        self.branches().iter().find(|row| row.branch == branch)
+        by_key(self.branches(), &branch, |row| row.branch)
     }
 
     /// The newest driver branch known.
@@ -117,30 +81,36 @@ impl Knowledge {
 
     /// The toolkit release: the exact patch, else the newest patch of its minor.
     pub fn toolkit(self, cuda: CudaVersion) -> Option<&'static ToolkitRow> {
-        let same = |row: &&ToolkitRow| row.version.release() == cuda.release();
         let patch = |row: &&ToolkitRow| cuda.0.len() > 2 && row.version.0.part(2) == cuda.0.part(2);
-        let of_minor = || self.toolkits().iter().filter(same);
-        of_minor().find(patch).or_else(|| of_minor().max_by_key(|row| row.version))
+        let of_minor = self.toolkits_of_minor(cuda.release());
+        of_minor.iter().find(patch).or_else(|| of_minor.last())
     }
 
     /// The first release of a toolkit minor.
     pub fn oldest_toolkit(self, major: u32, minor: u32) -> Option<&'static ToolkitRow> {
-        self.toolkits().iter().filter(|row| row.version.release() == (major, minor)).min_by_key(|row| row.version)
+        self.toolkits_of_minor((major, minor)).first()
+    }
+
+    fn toolkits_of_minor(self, release: (u32, u32)) -> &'static [ToolkitRow] {
+        let all = self.toolkits();
+        let from = all.partition_point(|row| row.version.release() < release);
+        let to = all.partition_point(|row| row.version.release() <= release);
+        all.get(from..to).unwrap_or_default()
     }
 
     /// The driver floor of a CUDA major.
     pub fn minor_compat(self, major: u32) -> Option<&'static MinorCompatRow> {
-        self.minor_compats().iter().find(|row| row.cuda_major == major)
+        by_key(self.minor_compats(), &major, |row| row.cuda_major)
     }
 
     /// PTX version and targets of a toolkit, by its minor.
     pub fn target_set(self, cuda: CudaVersion) -> Option<&'static TargetSetRow> {
-        self.target_sets().iter().find(|row| row.cuda.release() == cuda.release())
+        by_key(self.target_sets(), &cuda.release(), |row| row.cuda.release())
     }
 
     /// The compat package of a CUDA minor.
     pub fn compat_package(self, cuda: CudaVersion) -> Option<&'static CompatRow> {
-        self.compat_packages().iter().find(|row| row.cuda.release() == cuda.release())
+        by_key(self.compat_packages(), &cuda.release(), |row| row.cuda.release())
     }
 
     /// The compat package that a libcuda comes from, by its branch.
@@ -150,8 +120,7 @@ impl Knowledge {
 
     /// The cell of the forward compatibility matrix; `None` where NVIDIA prints none or calls it not applicable.
     pub fn forward(self, cuda: CudaVersion, base_branch: u32) -> Option<&'static ForwardRow> {
-        let mut rows = self.forward_matrix().iter();
-        rows.find(|row| row.cuda.release() == cuda.release() && row.base_branch == base_branch)
+        by_key(self.forward_matrix(), &(cuda.release(), base_branch), |row| (row.cuda.release(), row.base_branch))
     }
 
     /// The architecture row of a capability.
@@ -231,7 +200,7 @@ impl Knowledge {
 
     /// Where every row of every table comes from.
     pub fn infos(self) -> Vec<&'static RowInfo> {
-        tables::all_infos()
+        self.0.infos()
     }
 
     /// When a source was last read.

@@ -1,12 +1,35 @@
 //! What is known of drivers, GPUs, toolkits, images and wheels: tables with source and date.
 
+#[macro_use]
+#[path = "build/schema.rs"]
+pub(crate) mod schema;
+
+mod ask;
 mod gpu_names;
+mod image_rows;
 mod lookup;
+mod newer;
+mod order;
 mod rows;
+mod set;
+mod shown;
+mod wheel_rows;
+mod words;
 
 mod tables {
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));
 }
 
+pub(crate) use every_table;
+
+pub use self::ask::Answer;
+pub use self::ask::SUBJECTS;
+pub use self::ask::TableSummary;
+pub use self::ask::heading;
 pub use self::lookup::Knowledge;
+pub use self::order::by_number;
 pub use self::rows::*;
+pub(crate) use self::set::Row;
+pub(crate) use self::set::Tables;
+pub use self::shown::Shown;
+pub use self::shown::ShownRow;

@@ -7,6 +7,9 @@ use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 
+pub use crate::knowledge::image_rows::*;
+pub use crate::knowledge::wheel_rows::*;
+
 /// How a row is known, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum How {
@@ -191,23 +194,6 @@ pub struct ForwardRow {
     pub supported: bool,
 }
 
-/// A requirement string that images of a CUDA base tag carried.
-#[derive(Clone, Copy, Debug)]
-pub struct RequireRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// Id that image rows refer to.
-    pub id: &'static str,
-    /// The value of `NVIDIA_REQUIRE_CUDA`.
-    pub value: &'static str,
-    /// Versions of the tags that carried it: `11.2.2`.
-    pub tag_versions: &'static [&'static str],
-    /// First day it was seen.
-    pub first_seen: Date,
-    /// Last day it was seen.
-    pub last_seen: Date,
-}
-
 /// A value for one CPU architecture, named as Docker does: `amd64`, `arm64`.
 #[derive(Clone, Copy, Debug)]
 pub struct ByArch<T: 'static> {
@@ -215,110 +201,6 @@ pub struct ByArch<T: 'static> {
     pub arch: &'static str,
     /// The value.
     pub value: T,
-}
-
-/// The base images of one CUDA version: `nvidia/cuda:<version>-*`.
-#[derive(Clone, Copy, Debug)]
-pub struct CudaImageRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// As in the tag: `11.2.2`.
-    pub version: &'static str,
-    /// `CUDA_VERSION`.
-    pub cuda_version: Option<&'static str>,
-    /// `base`, `runtime`, `devel`.
-    pub flavours: &'static [&'static str],
-    /// Operating systems of its tags (`ubuntu20.04`), living and retired together; empty where not known.
-    pub os: &'static [&'static str],
-    /// Newest requirement id by architecture.
-    pub require: &'static [ByArch<&'static str>],
-    /// Every requirement id that was ever seen.
-    pub require_history: &'static [&'static str],
-    /// `cuda-compat-11-2` where one is installed.
-    pub compat_package: Option<&'static str>,
-    /// Whether a compat package is installed, by architecture.
-    pub bundles_compat: &'static [ByArch<bool>],
-    /// `LD_LIBRARY_PATH`.
-    pub ld_library_path: &'static str,
-    /// `NVIDIA_VISIBLE_DEVICES`.
-    pub visible_devices: &'static str,
-    /// `NVIDIA_DRIVER_CAPABILITIES`.
-    pub driver_capabilities: &'static str,
-}
-
-/// A framework image whose CUDA the tag tells.
-#[derive(Clone, Copy, Debug)]
-pub struct FrameworkImageRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// Repository, shortened as `docker pull` prints it: `nvcr.io/nvidia/pytorch`, `pytorch/pytorch`.
-    pub repository: &'static str,
-    /// Tag.
-    pub tag: &'static str,
-    /// CUDA inside.
-    pub cuda: CudaVersion,
-    /// torch inside, where known.
-    pub torch: Option<&'static str>,
-}
-
-/// A family of images without any NVIDIA content: what official operating system and language images are.
-#[derive(Clone, Copy, Debug)]
-pub struct PlainImageRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// Repository, shortened: `python`, `debian`.
-    pub repository: &'static str,
-}
-
-/// The GPU code of one torch build.
-#[derive(Clone, Copy, Debug)]
-pub struct TorchBuildRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// `2.6.0`.
-    pub version: &'static str,
-    /// `cu124`, `cpu`.
-    pub variant: &'static str,
-    /// `amd64`, `arm64`.
-    pub arch: &'static str,
-    /// Cubin targets that (nearly) every container has.
-    pub sass: &'static [CodeTarget],
-    /// PTX targets.
-    pub ptx: &'static [CodeTarget],
-}
-
-/// One torch release.
-#[derive(Clone, Copy, Debug)]
-pub struct TorchRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// `2.6.0`.
-    pub version: &'static str,
-    /// What the default index gives, by architecture: `cu124`, `cpu`.
-    pub default_variant: &'static [ByArch<&'static str>],
-    /// CUDA variants that exist.
-    pub variants: &'static [&'static str],
-    /// Release date, where known.
-    pub released: Option<Date>,
-}
-
-/// A build of another framework, such as TensorFlow.
-#[derive(Clone, Copy, Debug)]
-pub struct FrameworkBuildRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// Distribution: `tensorflow`.
-    pub distribution: &'static str,
-    /// Version.
-    pub version: &'static str,
-    /// CUDA it was built with; `None` for a build without CUDA.
-    pub cuda: Option<CudaVersion>,
-    /// Cubin targets; empty where not known.
-    pub sass: &'static [CodeTarget],
-    /// PTX targets.
-    pub ptx: &'static [CodeTarget],
-    /// Whether `sass` and `ptx` are known at all.
-    pub code_known: bool,
 }
 
 /// What the container toolkit does with a compat library in the image.
@@ -374,51 +256,6 @@ pub struct ErrorRow {
     pub name: &'static str,
     /// What it prints.
     pub text: &'static str,
-}
-
-/// A tag of a base image family that its registry no longer serves.
-#[derive(Clone, Copy, Debug)]
-pub struct WithdrawnRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// `nvidia/cuda`.
-    pub repository: &'static str,
-    /// Version part of the tag that is gone: `11.4.0`, `10.2`.
-    pub version: &'static str,
-    /// What to use instead, where one minor has a living last patch.
-    pub instead: Option<&'static str>,
-}
-
-/// What the images of a repository have in common.
-#[derive(Clone, Copy, Debug)]
-pub struct BaseFamilyRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// Repository, shortened: `nvcr.io/nvidia/pytorch`.
-    pub repository: &'static str,
-    /// Whether its tags are CUDA base images with a version first.
-    pub cuda_base: bool,
-    /// Whether a compat package lies under `/usr/local/cuda/compat`.
-    pub compat: Option<bool>,
-    /// Variables that every image of it sets.
-    pub env: &'static [(&'static str, &'static str)],
-}
-
-/// A distribution that brings GPU code of its own.
-#[derive(Clone, Copy, Debug)]
-pub struct FrameworkRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// Normalised name of the distribution.
-    pub distribution: &'static str,
-    /// The component that it is.
-    pub component: &'static str,
-    /// Code that it prints where there is no code for the GPU.
-    pub no_code: u16,
-    /// Code that it prints where PTX cannot be compiled.
-    pub bad_ptx: u16,
-    /// Whether one version has builds for several CUDA versions.
-    pub variants: bool,
 }
 
 /// A package that puts driver libraries into an image.

@@ -3,26 +3,52 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use serde::Deserialize;
 use toml::Value;
 use toml::value::Datetime;
 
-use crate::schema::{File, HOW, Kind, TABLES, Table};
+use crate::schema::{HOW, Kind, PROVENANCE, TABLES, Table};
 
 pub(crate) const HEAD: &str = "// Generated from rules/knowledge by src/knowledge/build.\n\
     use jiff::civil::date;\n\n\
     use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};\n\
-    use crate::knowledge::rows::{\n    \
-    ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, BrandRow, ByArch, CodeFamilyRow, CompatRow, CompatSelection, ContainerToolkitRow, CudaImageRow,\n    \
-    ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, GpuClass, GpuRow, How, MinorCompatRow, PlainImageRow,\n    \
-    DriverPackageRow, EngineRow, FrameworkRow, RequireRow, RowInfo, TegraRow, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, WithdrawnRow,\n};\n";
+    use crate::knowledge::rows;\n\
+    use crate::knowledge::set::Tables;\n";
 
-/// The fields that every row may have beside its own.
-const PROVENANCE: &[&str] = &["source", "checked", "how"];
+/// One file of `rules/knowledge/`: a head that holds for its rows, and the rows.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File {
+    source: String,
+    checked: Datetime,
+    how: String,
+    #[serde(rename = "row")]
+    rows: Vec<toml::Table>,
+}
+
+macro_rules! row_types {
+    ($($name:ident: $row:ident by [$($key:ident),*] { $($field:ident: $kind:expr),* $(,)? })*) => {
+        /// The type of a table's rows.
+        fn row_type(table: &Table) -> &'static str {
+            match table.name {
+                $(stringify!($name) => stringify!($row),)*
+                _ => "",
+            }
+        }
+    };
+}
+
+every_table!(row_types);
+
+/// The file of a table.
+pub(crate) fn file_name(table: &Table) -> String {
+    format!("{}.toml", table.name)
+}
 
 /// The static of one table.
 pub(crate) fn table(table: &Table, file: &File) -> Result<String, String> {
-    let name = table.file_name();
-    let mut code = format!("\npub(super) static {}: &[{}] = &[\n", table.name.to_uppercase(), table.row);
+    let name = file_name(table);
+    let mut code = format!("\nstatic {}: &[rows::{}] = &[\n", table.name.to_uppercase(), row_type(table));
     let mut seen = BTreeSet::new();
     for (index, row) in file.rows.iter().enumerate() {
         let key = row_key(table, row);
@@ -36,15 +62,10 @@ pub(crate) fn table(table: &Table, file: &File) -> Result<String, String> {
     Ok(code)
 }
 
-/// A function over the provenance of every row of every table.
-pub(crate) fn all_infos() -> String {
-    let mut code =
-        String::from("\npub(super) fn all_infos() -> Vec<&'static RowInfo> {\n    let mut infos = Vec::new();\n");
-    for table in TABLES {
-        let _ = writeln!(code, "    infos.extend({}.iter().map(|row| &row.info));", table.name.to_uppercase());
-    }
-    code.push_str("    infos\n}\n");
-    code
+/// The static that holds every table.
+pub(crate) fn set() -> String {
+    let fields = TABLES.iter().map(|table| format!("{}: {}", table.name, table.name.to_uppercase()));
+    format!("\npub(super) static BUILT_IN: Tables = Tables {{ {} }};\n", fields.collect::<Vec<_>>().join(", "))
 }
 
 fn row_key(table: &Table, row: &toml::Table) -> String {
@@ -71,8 +92,8 @@ fn one_row(table: &Table, file: &File, row: &toml::Table, key: &str) -> Result<S
     };
     let how = row.get("how").map_or(Ok(file.how.as_str()), |value| text(value)).map_err(in_field("how"))?;
     let mut code = format!(
-        "    {} {{ info: RowInfo {{ table: {:?}, row: {key:?}, source: {source:?}, checked: {}, how: {} }}",
-        table.row,
+        "    rows::{} {{ info: rows::RowInfo {{ table: {:?}, row: {key:?}, source: {source:?}, checked: {}, how: {} }}",
+        row_type(table),
         table.name,
         checked.map_err(in_field("checked"))?,
         variant("How", HOW, how).map_err(in_field("how"))?,
@@ -104,6 +125,7 @@ fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
         K::OptBool => optional(value, flag),
         K::Flag => value.map_or(Ok("false".to_owned()), flag),
         K::Cuda => version("CudaVersion", needed()?),
+        K::Minor => minor(needed()?),
         K::OptCuda => optional(value, |value| version("CudaVersion", value)),
         K::Driver => version("DriverVersion", needed()?),
         K::OptDriver => optional(value, |value| version("DriverVersion", value)),
@@ -141,7 +163,7 @@ fn by_arch(value: Option<&Value>, one: impl Fn(&Value) -> Result<String, String>
     let items = value.as_table().ok_or("a table by architecture is expected")?;
     let items: Vec<String> = items
         .iter()
-        .map(|(arch, value)| Ok(format!("ByArch {{ arch: {arch:?}, value: {} }}", one(value)?)))
+        .map(|(arch, value)| Ok(format!("rows::ByArch {{ arch: {arch:?}, value: {} }}", one(value)?)))
         .collect::<Result<_, String>>()?;
     Ok(format!("&[{}]", items.join(", ")))
 }
@@ -182,6 +204,13 @@ fn version(name: &str, value: &Value) -> Result<String, String> {
     Ok(format!("{name}::constant({written:?})"))
 }
 
+fn minor(value: &Value) -> Result<String, String> {
+    if text(value)?.matches('.').count() != 1 {
+        return Err(format!("{value} is no CUDA minor such as 12.4"));
+    }
+    version("CudaVersion", value)
+}
+
 fn capability(value: &Value) -> Result<String, String> {
     let written = text(value)?;
     let parts = written.split_once('.').and_then(|(major, minor)| {
@@ -216,7 +245,7 @@ fn brand(value: &Value) -> Result<String, String> {
         return Err(format!("no field `{unknown}` in a brand"));
     }
     Ok(format!(
-        "BrandRow {{ from_branch: {}, up_to_branch: {}, brand: {} }}",
+        "rows::BrandRow {{ from_branch: {}, up_to_branch: {}, brand: {} }}",
         expression(Kind::OptU32, row.get("from_branch"))?,
         expression(Kind::OptU32, row.get("up_to_branch"))?,
         expression(Kind::Str, row.get("brand"))?,
@@ -228,5 +257,5 @@ fn variant(name: &str, variants: &[&str], written: &str) -> Result<String, Strin
         return Err(format!("`{written}` is none of {}", variants.join(", ")));
     }
     let camel: String = written.split('-').map(|word| word[..1].to_uppercase() + &word[1..]).collect();
-    Ok(format!("{name}::{camel}"))
+    Ok(format!("rows::{name}::{camel}"))
 }

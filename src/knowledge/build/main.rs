@@ -2,8 +2,9 @@
 
 #![expect(clippy::print_stdout, reason = "how a build script talks to cargo")]
 
-mod emit;
+#[macro_use]
 mod schema;
+mod emit;
 
 use std::error::Error;
 use std::fs;
@@ -30,12 +31,13 @@ fn generate(folder: &Path) -> Result<String, String> {
     refuse_unknown_files(folder)?;
     let mut code = String::from(emit::HEAD);
     for table in schema::TABLES {
-        let path = folder.join(table.file_name());
-        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", table.file_name()))?;
-        let parsed: schema::File = toml::from_str(&text).map_err(|error| format!("{}: {error}", table.file_name()))?;
+        let path = folder.join(emit::file_name(table));
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", emit::file_name(table)))?;
+        let parsed: emit::File =
+            toml::from_str(&text).map_err(|error| format!("{}: {error}", emit::file_name(table)))?;
         code.push_str(&emit::table(table, &parsed)?);
     }
-    code.push_str(&emit::all_infos());
+    code.push_str(&emit::set());
     Ok(code)
 }
 
@@ -43,7 +45,7 @@ fn refuse_unknown_files(folder: &Path) -> Result<(), String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("rules/knowledge: {error}"))?;
     for entry in entries {
         let name = entry.map_err(|error| format!("rules/knowledge: {error}"))?.file_name();
-        if !schema::TABLES.iter().any(|table| name == *table.file_name()) {
+        if !schema::TABLES.iter().any(|table| name == *emit::file_name(table)) {
             return Err(format!("rules/knowledge/{}: no such table is known to the build", name.display()));
         }
     }

@@ -1,23 +1,11 @@
 //! Which tables there are, and what fields their rows have.
-
-use serde::Deserialize;
-use toml::value::Datetime;
-
-/// One file of `rules/knowledge/`: a head that holds for its rows, and the rows.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct File {
-    pub(crate) source: String,
-    pub(crate) checked: Datetime,
-    pub(crate) how: String,
-    #[serde(rename = "row")]
-    pub(crate) rows: Vec<toml::Table>,
-}
+//!
+//! Compiled twice: the build script writes the built-in tables by it, and the program reads a user's own tables by it.
 
 /// How a field is written in TOML and in Rust.
 ///
 /// `Opt…` may be left out and is `None` then; a list that is left out is empty.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Str,
     OptStr,
@@ -32,6 +20,8 @@ pub(crate) enum Kind {
     Flag,
     Cuda,
     OptCuda,
+    /// A CUDA version of exactly two numbers.
+    Minor,
     Driver,
     OptDriver,
     Drivers,
@@ -52,19 +42,16 @@ pub(crate) enum Kind {
 }
 
 /// One table.
+#[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    pub(crate) row: &'static str,
     /// Fields that tell rows apart.
     pub(crate) key: &'static [&'static str],
     pub(crate) fields: &'static [(&'static str, Kind)],
 }
 
-impl Table {
-    pub(crate) fn file_name(&self) -> String {
-        format!("{}.toml", self.name)
-    }
-}
+/// The fields that every row may have beside its own.
+pub(crate) const PROVENANCE: &[&str] = &["source", "checked", "how"];
 
 pub(crate) const HOW: &[&str] = &["memory", "inferred", "documented", "measured"];
 const HOW_ELSE_INFERRED: &[&str] = &["inferred", "memory", "documented", "measured"];
@@ -72,22 +59,9 @@ const CLASS: &[&str] = &["data-center", "consumer", "workstation", "jetson", "vg
 const COMPAT: Kind =
     Kind::Variant("CompatSelection", &["off", "mount", "ldconfig", "hook-majors", "hook-note", "hook-cuda"]);
 
-macro_rules! tables {
-    ($($name:ident: $row:ident by [$($key:ident),*] { $($field:ident: $kind:expr),* $(,)? })*) => {
-        /// Every table, one file each.
-        pub(crate) const TABLES: &[Table] = {
-            use Kind::*;
-            &[$(Table {
-                name: stringify!($name),
-                row: stringify!($row),
-                key: &[$(stringify!($key)),*],
-                fields: &[$((stringify!($field), $kind)),*],
-            }),*]
-        };
-    };
-}
-
-tables! {
+/// Hands every table to the macro `$act`.
+macro_rules! every_table {
+    ($act:ident) => { $act! {
     gpus: GpuRow by [name] {
         name: Str, aliases: Strs, capability: Capability, architecture: Str, class: Variant("GpuClass", CLASS),
         forward_compat: OptBool, brands: Brands, brand_how: VariantOrFirst("How", HOW_ELSE_INFERRED),
@@ -100,10 +74,10 @@ tables! {
     toolkits: ToolkitRow by [version] {
         version: Cuda, min_driver_full: OptDriver, bundled_driver: OptDriver, released: OptDay,
     }
-    target_sets: TargetSetRow by [cuda] { cuda: Cuda, ptx_isa: Cuda, targets: Targets }
+    target_sets: TargetSetRow by [cuda] { cuda: Minor, ptx_isa: Cuda, targets: Targets }
     minor_compat: MinorCompatRow by [cuda_major] { cuda_major: U32, min_driver: Driver }
-    compat_packages: CompatRow by [cuda] { cuda: Cuda, branch: U32, versions: Drivers, base_branches: U32s }
-    forward_matrix: ForwardRow by [cuda, base_branch] { cuda: Cuda, base_branch: U32, supported: Bool }
+    compat_packages: CompatRow by [cuda] { cuda: Minor, branch: U32, versions: Drivers, base_branches: U32s }
+    forward_matrix: ForwardRow by [cuda, base_branch] { cuda: Minor, base_branch: U32, supported: Bool }
     requirements: RequireRow by [id] {
         id: Str, value: Str, tag_versions: Strs, first_seen: Day, last_seen: Day,
     }
@@ -140,4 +114,21 @@ tables! {
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool }
     tegra_capabilities: TegraRow by [capability] { capability: Capability }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
+    } };
 }
+
+macro_rules! list {
+    ($($name:ident: $row:ident by [$($key:ident),*] { $($field:ident: $kind:expr),* $(,)? })*) => {
+        /// Every table, one file each.
+        pub(crate) const TABLES: &[Table] = {
+            use Kind::*;
+            &[$(Table {
+                name: stringify!($name),
+                key: &[$(stringify!($key)),*],
+                fields: &[$((stringify!($field), $kind)),*],
+            }),*]
+        };
+    };
+}
+
+every_table!(list);

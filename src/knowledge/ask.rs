@@ -1,0 +1,283 @@
+//! What the tables say of a thing that a person names.
+
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::knowledge::Knowledge;
+use crate::knowledge::gpu_names;
+use crate::knowledge::rows::RowInfo;
+use crate::knowledge::shown::ShowRow;
+use crate::knowledge::shown::ShownRow;
+use crate::nearest::distance;
+use crate::reference::ImageReference;
+
+/// Kinds of things that can be asked for.
+pub const SUBJECTS: &[&str] =
+    &["gpu", "driver", "cuda", "torch", "base", "toolkit", "error", "framework", "requirement", "table"];
+
+/// How many near keys are told.
+const NEAR: usize = 5;
+
+/// Rows of a thing, or what comes near it.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// Rows about it, the nearest to the question first.
+    pub rows: Vec<ShownRow>,
+    /// Keys that come near, where there are no rows.
+    pub near: Vec<String>,
+    /// What else is to be said.
+    pub note: Option<String>,
+}
+
+impl Answer {
+    fn push(&mut self, row: Option<ShownRow>) {
+        self.rows.extend(row);
+    }
+}
+
+/// One table in short.
+#[derive(Clone, Debug)]
+pub struct TableSummary {
+    /// Name, as the file has it without `.toml`.
+    pub name: &'static str,
+    /// How many rows it has.
+    pub rows: usize,
+    /// Rows by how they are known: measured, documented, inferred, memory.
+    pub by_how: [usize; 4],
+    /// When a source of it was last read.
+    pub newest: jiff::civil::Date,
+}
+
+impl Knowledge {
+    /// Every table in short.
+    pub fn summary(self) -> Vec<TableSummary> {
+        let mut tables: Vec<TableSummary> = Vec::new();
+        for (name, rows) in self.tables().shown() {
+            let infos = || rows.iter().map(|row| row.info);
+            let mut by_how = [0; 4];
+            for info in infos() {
+                by_how[3 - info.how as usize] += 1;
+            }
+            let newest = infos().map(|info| info.checked).max().unwrap_or_default();
+            tables.push(TableSummary { name, rows: rows.len(), by_how, newest });
+        }
+        tables
+    }
+
+    /// The rows about a thing; `None` where `subject` is none of [`SUBJECTS`].
+    pub fn ask(self, subject: &str, key: &str) -> Option<Answer> {
+        let key = key.trim();
+        let mut answer = match subject {
+            "gpu" => self.ask_gpu(key),
+            "driver" => self.ask_driver(key),
+            "cuda" => self.ask_cuda(key),
+            "torch" => self.ask_torch(key),
+            "base" => self.ask_base(key),
+            "toolkit" => self.ask_toolkit(key),
+            "error" => self.ask_error(key),
+            "framework" => self.ask_framework(key),
+            "requirement" => self.ask_requirement(key),
+            "table" => self.ask_table(key),
+            _ => return None,
+        };
+        if !answer.rows.is_empty() {
+            answer.near.clear();
+        }
+        Some(answer)
+    }
+
+    fn ask_gpu(self, key: &str) -> Answer {
+        let found = gpu_names::all(self.gpus(), key);
+        let mut answer = Answer::default();
+        for capability in found.iter().map(|row| row.capability).collect::<std::collections::BTreeSet<_>>() {
+            answer.push(self.architecture(capability).map(ShowRow::shown));
+        }
+        answer.rows.splice(0..0, found.iter().copied().map(ShowRow::shown));
+        if found.len() > 1 && self.gpu(key).is_none() {
+            answer.note = Some(format!("`{key}` may be each of these; a fleet file needs the whole name"));
+        }
+        answer.near = self.gpu_suggestions(key).into_iter().map(str::to_owned).collect();
+        if answer.near.is_empty() {
+            let names: Vec<String> =
+                self.gpus().iter().flat_map(|row| row.aliases).map(|name| (*name).to_owned()).collect();
+            answer.near = near(key, &names);
+        }
+        answer
+    }
+
+    fn ask_driver(self, key: &str) -> Answer {
+        let mut answer = Answer::default();
+        let keys: Vec<String> = self.branches().iter().map(|row| row.branch.to_string()).collect();
+        answer.near = near(key, &keys);
+        let Ok(driver) = key.trim_start_matches(['r', 'R']).parse::<DriverVersion>() else { return answer };
+        let Some(branch) = self.branch(driver.branch()) else {
+            answer.note = self.newer_driver(driver).then(|| self.newer("driver"));
+            return answer;
+        };
+        answer.push(Some(branch.shown()));
+        let packages = self.compat_packages().iter();
+        answer.rows.extend(packages.filter(|row| row.branch == branch.branch).map(ShowRow::shown));
+        let ended = self.architectures().iter().filter(|row| row.last_branch == Some(branch.branch));
+        answer.rows.extend(ended.map(ShowRow::shown));
+        let cells = self.forward_matrix().iter().filter(|row| row.base_branch == branch.branch);
+        answer.rows.extend(cells.map(ShowRow::shown));
+        answer
+    }
+
+    fn ask_cuda(self, key: &str) -> Answer {
+        let mut answer = Answer::default();
+        let keys: Vec<String> = self.toolkits().iter().map(|row| row.version.to_string()).collect();
+        answer.near = near(key, &keys);
+        let Ok(cuda) = key.parse::<CudaVersion>() else { return answer };
+        let toolkits = self.toolkits().iter();
+        let asked = |version: CudaVersion| version.0.starts_with(cuda.0) || cuda.0.starts_with(version.0);
+        answer.rows.extend(toolkits.filter(|row| asked(row.version)).map(ShowRow::shown));
+        if answer.rows.is_empty() {
+            answer.note = self.newer_cuda(cuda).then(|| self.newer("CUDA version"));
+            return answer;
+        }
+        answer.push(self.target_set(cuda).map(ShowRow::shown));
+        answer.push(self.minor_compat(cuda.major()).map(ShowRow::shown));
+        answer.push(self.compat_package(cuda).map(ShowRow::shown));
+        let cells = self.forward_matrix().iter().filter(|row| row.cuda.release() == cuda.release());
+        answer.rows.extend(cells.map(ShowRow::shown));
+        answer
+    }
+
+    fn ask_torch(self, key: &str) -> Answer {
+        let mut answer = Answer::default();
+        let keys: Vec<String> = self.torch_releases().iter().map(|row| row.version.to_owned()).collect();
+        answer.near = near(key, &keys);
+        let (version, variant) = key.split_once('+').map_or((key, None), |(version, variant)| (version, Some(variant)));
+        let of = |row: &str| row == version || row.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
+        answer.rows.extend(self.torch_releases().iter().filter(|row| of(row.version)).map(ShowRow::shown));
+        let builds = self.torch_builds().iter().filter(|row| of(row.version));
+        let asked = builds.filter(|row| variant.is_none_or(|variant| row.variant == variant));
+        answer.rows.extend(asked.map(ShowRow::shown));
+        if answer.rows.is_empty() && self.newer_torch(version) {
+            answer.note = Some(self.newer("torch release"));
+        }
+        answer
+    }
+
+    fn ask_base(self, key: &str) -> Answer {
+        let mut answer = Answer::default();
+        let Ok(reference) = ImageReference::parse(key) else { return answer };
+        let (repository, tag) = (reference.familiar(), reference.tag().unwrap_or_default());
+        let version = tag.split('-').next().unwrap_or(tag);
+        answer.push(self.base_family(&repository).map(ShowRow::shown));
+        answer.push(self.plain_image(&repository).map(ShowRow::shown));
+        answer.push(self.framework_image(&repository, tag).map(ShowRow::shown));
+        answer.push(self.withdrawn(&repository, version).map(ShowRow::shown));
+        if self.is_cuda_repository(&repository) {
+            let Some(image) = self.cuda_image(version) else {
+                let keys: Vec<String> = self.cuda_images().iter().map(|row| row.version.to_owned()).collect();
+                answer.near =
+                    near(version, &keys).into_iter().map(|version| format!("{repository}:{version}")).collect();
+                if !tag.is_empty() {
+                    answer.rows.clear();
+                }
+                return answer;
+            };
+            answer.push(Some(image.shown()));
+            let ids = image.require.iter().map(|by_arch| by_arch.value).chain(image.require_history.iter().copied());
+            let ids: std::collections::BTreeSet<&str> = ids.collect();
+            answer.rows.extend(ids.into_iter().filter_map(|id| self.requirement(id)).map(ShowRow::shown));
+        } else if answer.rows.is_empty() || (!tag.is_empty() && self.framework_image(&repository, tag).is_none()) {
+            let images = self.framework_images().iter().filter(|row| row.repository == repository);
+            let keys: Vec<String> = images.map(|row| format!("{}:{}", row.repository, row.tag)).collect();
+            answer.near = near(&format!("{repository}:{tag}"), &keys);
+            if answer.near.is_empty() {
+                let families = self.base_families().iter().map(|row| row.repository);
+                let plain = self.plain_images().iter().map(|row| row.repository);
+                let keys: Vec<String> = families.chain(plain).map(str::to_owned).collect();
+                answer.near = near(&repository, &keys);
+            }
+        }
+        answer
+    }
+
+    fn ask_toolkit(self, key: &str) -> Answer {
+        let mut answer = Answer::default();
+        if let Ok(version) = key.trim_start_matches('v').parse::<CudaVersion>() {
+            answer.push(self.container_toolkit(version).map(ShowRow::shown));
+        }
+        answer
+    }
+
+    fn ask_error(self, key: &str) -> Answer {
+        let mut answer = Answer::default();
+        let keys: Vec<String> =
+            self.errors().iter().flat_map(|row| [row.code.to_string(), row.name.to_owned()]).collect();
+        answer.near = near(key, &keys);
+        let rows = self.errors().iter();
+        let asked = rows.filter(|row| row.code.to_string() == key || row.name.eq_ignore_ascii_case(key));
+        answer.rows.extend(asked.map(ShowRow::shown));
+        answer
+    }
+
+    fn ask_framework(self, key: &str) -> Answer {
+        let mut answer = Answer::default();
+        let (name, version) = match key.split_once([' ', '=']) {
+            Some((name, version)) => (name, Some(version.trim_start_matches('='))),
+            None => (key, None),
+        };
+        let name = name.to_lowercase().replace(['_', '.'], "-");
+        answer.push(self.framework(&name).map(ShowRow::shown));
+        let builds = || self.framework_builds().iter().filter(|row| row.distribution == name);
+        match version {
+            None => answer.rows.extend(builds().map(ShowRow::shown)),
+            Some(version) => {
+                let build = self.framework_build(&name, version);
+                let keys: Vec<String> = builds().map(|row| format!("{} {}", row.distribution, row.version)).collect();
+                answer.near = near(key, &keys);
+                if build.is_none() {
+                    answer.rows.clear();
+                }
+                answer.push(build.map(ShowRow::shown));
+            }
+        }
+        if answer.rows.is_empty() && answer.near.is_empty() {
+            let builds = self.framework_builds().iter().map(|row| row.distribution);
+            let mut keys: Vec<String> =
+                self.frameworks().iter().map(|row| row.distribution).chain(builds).map(str::to_owned).collect();
+            keys.sort();
+            keys.dedup();
+            answer.near = near(&name, &keys);
+        }
+        answer
+    }
+
+    fn ask_requirement(self, key: &str) -> Answer {
+        let keys: Vec<String> = self.requirements().iter().map(|row| row.id.to_owned()).collect();
+        let rows = self.requirements().iter();
+        let asked = rows.filter(|row| row.id == key || row.value == key || row.tag_versions.contains(&key));
+        Answer { rows: asked.map(ShowRow::shown).collect(), near: near(key, &keys), note: None }
+    }
+
+    fn ask_table(self, key: &str) -> Answer {
+        let tables = self.tables().shown();
+        let keys: Vec<String> = tables.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let near = near(key, &keys);
+        let rows = tables.into_iter().find(|(name, _)| *name == key.trim_end_matches(".toml"));
+        Answer { rows: rows.map(|(_, rows)| rows).unwrap_or_default(), near, note: None }
+    }
+}
+
+/// The keys that come nearest to `key`, nearest first.
+fn near(key: &str, keys: &[String]) -> Vec<String> {
+    let asked = key.to_lowercase();
+    let most = asked.chars().count().max(3) / 2 + 1;
+    let mut found: Vec<(usize, usize, &String)> = keys
+        .iter()
+        .enumerate()
+        .map(|(at, candidate)| (distance(&asked, &candidate.to_lowercase()), at, candidate))
+        .filter(|(distance, _, _)| *distance <= most)
+        .collect();
+    found.sort_unstable();
+    found.into_iter().take(NEAR).map(|(_, _, key)| key.clone()).collect()
+}
+
+/// `gpus: NVIDIA L4`, as a heading.
+pub fn heading(info: &RowInfo) -> String {
+    format!("{}: {}", info.table, info.row)
+}

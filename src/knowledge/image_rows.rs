@@ -1,0 +1,105 @@
+//! Rows about images and their tags.
+
+use jiff::civil::Date;
+
+use crate::cuda::CudaVersion;
+use crate::knowledge::rows::ByArch;
+use crate::knowledge::rows::RowInfo;
+
+/// A requirement string that images of a CUDA base tag carried.
+#[derive(Clone, Copy, Debug)]
+pub struct RequireRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Id that image rows refer to.
+    pub id: &'static str,
+    /// The value of `NVIDIA_REQUIRE_CUDA`.
+    pub value: &'static str,
+    /// Versions of the tags that carried it: `11.2.2`.
+    pub tag_versions: &'static [&'static str],
+    /// First day it was seen.
+    pub first_seen: Date,
+    /// Last day it was seen.
+    pub last_seen: Date,
+}
+
+/// The base images of one CUDA version: `nvidia/cuda:<version>-*`.
+#[derive(Clone, Copy, Debug)]
+pub struct CudaImageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// As in the tag: `11.2.2`.
+    pub version: &'static str,
+    /// `CUDA_VERSION`.
+    pub cuda_version: Option<&'static str>,
+    /// `base`, `runtime`, `devel`.
+    pub flavours: &'static [&'static str],
+    /// Operating systems of its tags (`ubuntu20.04`), living and retired together; empty where not known.
+    pub os: &'static [&'static str],
+    /// Newest requirement id by architecture.
+    pub require: &'static [ByArch<&'static str>],
+    /// Every requirement id that was ever seen.
+    pub require_history: &'static [&'static str],
+    /// `cuda-compat-11-2` where one is installed.
+    pub compat_package: Option<&'static str>,
+    /// Whether a compat package is installed, by architecture.
+    pub bundles_compat: &'static [ByArch<bool>],
+    /// `LD_LIBRARY_PATH`.
+    pub ld_library_path: &'static str,
+    /// `NVIDIA_VISIBLE_DEVICES`.
+    pub visible_devices: &'static str,
+    /// `NVIDIA_DRIVER_CAPABILITIES`.
+    pub driver_capabilities: &'static str,
+}
+
+/// A framework image whose CUDA the tag tells.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameworkImageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Repository, shortened as `docker pull` prints it: `nvcr.io/nvidia/pytorch`, `pytorch/pytorch`.
+    pub repository: &'static str,
+    /// Tag.
+    pub tag: &'static str,
+    /// CUDA inside.
+    pub cuda: CudaVersion,
+    /// torch inside, where known.
+    pub torch: Option<&'static str>,
+}
+
+/// A family of images without any NVIDIA content: what official operating system and language images are.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainImageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Repository, shortened: `python`, `debian`.
+    pub repository: &'static str,
+}
+
+/// What the images of a repository have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct BaseFamilyRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Repository, shortened: `nvcr.io/nvidia/pytorch`.
+    pub repository: &'static str,
+    /// Whether its tags are CUDA base images with a version first.
+    pub cuda_base: bool,
+    /// Whether a compat package lies under `/usr/local/cuda/compat`.
+    pub compat: Option<bool>,
+    /// Variables that every image of it sets.
+    pub env: &'static [(&'static str, &'static str)],
+}
+
+/// A tag of a base image family that its registry no longer serves.
+#[derive(Clone, Copy, Debug)]
+pub struct WithdrawnRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `nvidia/cuda`.
+    pub repository: &'static str,
+    /// Version part of the tag that is gone: `11.4.0`, `10.2`.
+    pub version: &'static str,
+    /// What to use instead, where one minor has a living last patch.
+    pub instead: Option<&'static str>,
+}

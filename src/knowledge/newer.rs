@@ -1,0 +1,104 @@
+//! What is newer than the tables: of that nothing can be told.
+
+use std::cmp::Ordering;
+
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::knowledge::Knowledge;
+use crate::knowledge::order::by_number;
+
+impl Knowledge {
+    /// Whether a driver is of a branch later than every one in the tables.
+    pub fn newer_driver(self, driver: DriverVersion) -> bool {
+        self.newest_branch().is_some_and(|newest| driver.branch() > newest.branch)
+    }
+
+    /// Whether a CUDA version is later than every toolkit and every driver's CUDA version in the tables.
+    pub fn newer_cuda(self, cuda: CudaVersion) -> bool {
+        let toolkits = self.toolkits().iter().map(|row| row.version.release());
+        let newest = toolkits.chain([self.newest_cuda().release()]).max();
+        newest.is_some_and(|newest| cuda.release() > newest)
+    }
+
+    /// Whether a torch version, with or without a local part, is later than every release in the tables.
+    pub fn newer_torch(self, version: &str) -> bool {
+        self.torch_releases().last().is_some_and(|newest| later(version, newest.version))
+    }
+
+    /// Whether a version of a distribution with GPU code is later than every row of it.
+    ///
+    /// Never true of a distribution without rows: of that nothing was ever known.
+    pub fn newer_framework(self, distribution: &str, version: &str) -> bool {
+        if distribution == "torch" {
+            return self.newer_torch(version);
+        }
+        let mut rows = self.framework_builds().iter().filter(|row| row.distribution == distribution).peekable();
+        rows.peek().is_some() && rows.all(|row| row.version != "*" && later(version, row.version))
+    }
+
+    /// Why nothing can be told of a thing that is newer than the tables: `this driver is newer than the knowledge of 2026-11-21`.
+    pub fn newer(self, what: &str) -> String {
+        format!("this {what} is newer than the knowledge of {}", self.newest_date())
+    }
+}
+
+/// Whether the public part of a version, pre-releases and all, comes after a release.
+fn later(version: &str, release: &str) -> bool {
+    let public = version.split('+').next().unwrap_or(version);
+    let numbers = |text: &str| -> String {
+        let end = text.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(text.len());
+        let mut numbers = text.get(..end).unwrap_or_default().trim_matches('.').to_owned();
+        while let Some(shorter) = numbers.strip_suffix(".0") {
+            numbers.truncate(shorter.len());
+        }
+        numbers
+    };
+    by_number(&numbers(public), &numbers(release)) == Ordering::Greater
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_compares_releases_and_not_their_spelling() {
+        for (version, release, expected) in [
+            ("2.16.0", "2.15.0", true),
+            ("2.16", "2.15.0", true),
+            ("2.16.0+cu140", "2.15.0", true),
+            ("2.15.1", "2.15.0", true),
+            ("2.16.0a0+git", "2.15.0", true),
+            ("2.15", "2.15.0", false),
+            ("2.15.0+cu132", "2.15.0", false),
+            ("2.9.0", "2.15.0", false),
+            ("", "2.15.0", false),
+            ("nightly", "2.15.0", false),
+        ] {
+            assert_eq!(later(version, release), expected, "{version} after {release}");
+        }
+    }
+
+    #[test]
+    fn what_no_table_has_is_not_newer() {
+        let knowledge = Knowledge::built_in();
+        assert!(!knowledge.newer_framework("somebodys-package", "99.0"));
+        assert!(!knowledge.newer_framework("cupy-cuda12x", "99.0"));
+        assert!(knowledge.newer_framework("tensorflow", "99.0"));
+        assert!(!knowledge.newer_framework("tensorflow", "2.15.0"));
+        assert!(knowledge.newer_framework("torch", "99.0.1+cu999"));
+    }
+
+    #[test]
+    fn known_drivers_and_toolkits_are_not_newer_and_gaps_between_them_neither() {
+        let knowledge = Knowledge::built_in();
+        let driver = |text: &str| knowledge.newer_driver(text.parse().expect(text));
+        assert!(driver("99999.10"));
+        assert!(!driver("535.161.08"));
+        assert!(!driver("1.0"));
+        let cuda = |text: &str| knowledge.newer_cuda(text.parse().expect(text));
+        assert!(cuda("99.0"));
+        assert!(!cuda("12.4.1"));
+        assert!(!cuda("12.99"));
+        assert!(!cuda("6.5"));
+    }
+}

@@ -1,0 +1,102 @@
+//! One set of tables, and whole tables as the rest of the program sees them.
+
+use crate::knowledge::Knowledge;
+use crate::knowledge::rows;
+use crate::knowledge::rows::RowInfo;
+
+/// A row of a table.
+pub(crate) trait Row: Copy + 'static {
+    /// Where it stands and where it comes from.
+    fn info(&self) -> &RowInfo;
+}
+
+macro_rules! set {
+    ($($name:ident: $row:ident by [$($key:ident),*] { $($field:ident: $kind:expr),* $(,)? })*) => {
+        /// One set of tables, each sorted by its key.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct Tables {
+            $(pub(crate) $name: &'static [rows::$row],)*
+        }
+
+        impl Tables {
+            /// The provenance of every row, table by table.
+            pub(crate) fn infos(&self) -> Vec<&'static RowInfo> {
+                let mut infos = Vec::new();
+                $(infos.extend(self.$name.iter().map(|row| &row.info));)*
+                infos
+            }
+        }
+
+        $(impl Row for rows::$row {
+            fn info(&self) -> &RowInfo {
+                &self.info
+            }
+        })*
+    };
+}
+
+every_table!(set);
+
+macro_rules! whole_tables {
+    ($($(#[$doc:meta])* $name:ident: $row:ident = $table:ident;)*) => {
+        impl Knowledge {
+            $($(#[$doc])*
+            pub const fn $name(self) -> &'static [rows::$row] {
+                self.tables().$table
+            })*
+        }
+    };
+}
+
+whole_tables! {
+    /// Every GPU.
+    gpus: GpuRow = gpus;
+    /// Every driver branch, oldest first.
+    branches: BranchRow = driver_branches;
+    /// Every architecture row.
+    architectures: ArchitectureRow = architectures;
+    /// Every toolkit release, oldest first.
+    toolkits: ToolkitRow = toolkits;
+    /// PTX versions and targets of every toolkit minor, oldest first.
+    target_sets: TargetSetRow = target_sets;
+    /// Driver floors of CUDA majors.
+    minor_compats: MinorCompatRow = minor_compat;
+    /// Every compat package, oldest first.
+    compat_packages: CompatRow = compat_packages;
+    /// The forward compatibility matrix.
+    forward_matrix: ForwardRow = forward_matrix;
+    /// Every requirement string.
+    requirements: RequireRow = requirements;
+    /// Every CUDA base image version.
+    cuda_images: CudaImageRow = cuda_images;
+    /// Every framework image.
+    framework_images: FrameworkImageRow = framework_images;
+    /// Every image family without NVIDIA content.
+    plain_images: PlainImageRow = plain_images;
+    /// Every torch release, oldest first.
+    torch_releases: TorchRow = torch_releases;
+    /// Every torch build.
+    torch_builds: TorchBuildRow = torch_builds;
+    /// Every build of another framework.
+    framework_builds: FrameworkBuildRow = framework_builds;
+    /// Every range of container toolkit versions, oldest first.
+    container_toolkits: ContainerToolkitRow = container_toolkits;
+    /// Every error code.
+    errors: ErrorRow = errors;
+    /// What the images of a repository have in common.
+    base_families: BaseFamilyRow = base_families;
+    /// Every distribution with GPU code.
+    frameworks: FrameworkRow = frameworks;
+    /// Every package with driver libraries.
+    driver_packages: DriverPackageRow = driver_packages;
+    /// Every engine that prefers CDI.
+    engines: EngineRow = engines;
+    /// Every family of family-specific targets.
+    code_families: CodeFamilyRow = code_families;
+    /// Every brand number.
+    brands: BrandNumberRow = brands;
+    /// Every Tegra capability.
+    tegra_capabilities: TegraRow = tegra_capabilities;
+    /// Every withdrawn tag.
+    withdrawn_tags: WithdrawnRow = withdrawn_tags;
+}

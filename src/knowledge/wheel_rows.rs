@@ -1,0 +1,76 @@
+//! Rows about Python distributions.
+
+use jiff::civil::Date;
+
+use crate::cuda::CodeTarget;
+use crate::cuda::CudaVersion;
+use crate::knowledge::rows::ByArch;
+use crate::knowledge::rows::RowInfo;
+
+/// One torch release.
+#[derive(Clone, Copy, Debug)]
+pub struct TorchRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `2.6.0`.
+    pub version: &'static str,
+    /// What the default index gives, by architecture: `cu124`, `cpu`.
+    pub default_variant: &'static [ByArch<&'static str>],
+    /// CUDA variants that exist.
+    pub variants: &'static [&'static str],
+    /// Release date, where known.
+    pub released: Option<Date>,
+}
+
+/// The GPU code of one torch build.
+#[derive(Clone, Copy, Debug)]
+pub struct TorchBuildRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `2.6.0`.
+    pub version: &'static str,
+    /// `cu124`, `cpu`.
+    pub variant: &'static str,
+    /// `amd64`, `arm64`.
+    pub arch: &'static str,
+    /// Cubin targets that (nearly) every container has.
+    pub sass: &'static [CodeTarget],
+    /// PTX targets.
+    pub ptx: &'static [CodeTarget],
+}
+
+/// A distribution that brings GPU code of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameworkRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name of the distribution.
+    pub distribution: &'static str,
+    /// The component that it is.
+    pub component: &'static str,
+    /// Code that it prints where there is no code for the GPU.
+    pub no_code: u16,
+    /// Code that it prints where PTX cannot be compiled.
+    pub bad_ptx: u16,
+    /// Whether one version has builds for several CUDA versions.
+    pub variants: bool,
+}
+
+/// A build of another framework, such as TensorFlow.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameworkBuildRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Distribution: `tensorflow`.
+    pub distribution: &'static str,
+    /// Version.
+    pub version: &'static str,
+    /// CUDA it was built with; `None` for a build without CUDA.
+    pub cuda: Option<CudaVersion>,
+    /// Cubin targets; empty where not known.
+    pub sass: &'static [CodeTarget],
+    /// PTX targets.
+    pub ptx: &'static [CodeTarget],
+    /// Whether `sass` and `ptx` are known at all.
+    pub code_known: bool,
+}

@@ -1,0 +1,50 @@
+//! The words by which table files name the variants of an enum.
+
+use crate::knowledge::rows::CompatSelection;
+use crate::knowledge::rows::GpuClass;
+use crate::knowledge::rows::How;
+
+macro_rules! words {
+    ($name:ident { $($variant:ident = $word:literal),* $(,)? }) => {
+        impl $name {
+            /// The word that table files use.
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+
+            /// What a word of a table file means.
+            pub fn of_word(word: &str) -> Option<Self> {
+                match word {
+                    $($word => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+words! { How { Memory = "memory", Inferred = "inferred", Documented = "documented", Measured = "measured" } }
+
+words! {
+    GpuClass {
+        DataCenter = "data-center",
+        Consumer = "consumer",
+        Workstation = "workstation",
+        Jetson = "jetson",
+        Vgpu = "vgpu",
+        Other = "other",
+    }
+}
+
+words! {
+    CompatSelection {
+        Off = "off",
+        Mount = "mount",
+        Ldconfig = "ldconfig",
+        HookMajors = "hook-majors",
+        HookNote = "hook-note",
+        HookCuda = "hook-cuda",
+    }
+}

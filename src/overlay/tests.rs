@@ -1,0 +1,99 @@
+use std::fs;
+use std::path::Path;
+
+use crate::knowledge::How;
+use crate::knowledge::Knowledge;
+use crate::knowledge::schema::TABLES;
+use crate::overlay::with_files;
+use crate::source::SourceText;
+
+const HEAD: &str = "source = \"our lab\"\nchecked = 2026-11-21\nhow = \"measured\"\n";
+
+fn with(name: &str, text: &str) -> Result<Knowledge, String> {
+    with_files(Knowledge::built_in(), &[SourceText::new(name, text)]).map_err(|files| {
+        let all = files.iter().flat_map(|file| file.all());
+        let words = all.flat_map(|problem| [problem.message.clone(), problem.help.clone().unwrap_or_default()]);
+        words.collect::<Vec<_>>().join(" ")
+    })
+}
+
+const GPU: &str = "[[row]]\nname = \"ACME X9\"\naliases = [\"x9\"]\ncapability = \"9.0\"\narchitecture = \"Hopper\"\nclass = \"data-center\"\n";
+
+#[test]
+fn own_rows_stand_beside_the_built_in_ones() {
+    let before = Knowledge::built_in();
+    assert!(before.gpu("ACME X9").is_none());
+    let after = with("lab/gpus.toml", &format!("{HEAD}{GPU}")).expect("a table");
+    let row = after.gpu("x9").expect("the own row");
+    assert_eq!((row.info.source, row.info.how, row.arm64_host), ("our lab", How::Measured, false));
+    assert_eq!(after.gpus().len(), before.gpus().len() + 1);
+    assert!(after.gpu("A100").is_some());
+    assert!(Knowledge::built_in().gpu("ACME X9").is_none());
+}
+
+#[test]
+fn an_own_row_takes_the_place_of_the_one_with_its_key() {
+    let row = "[[row]]\nbranch = 535\ncuda = \"12.3\"\n";
+    let after = with("driver_branches.toml", &format!("{HEAD}{row}")).expect("a table");
+    assert_eq!(after.branches().len(), Knowledge::built_in().branches().len());
+    assert_eq!(after.branch(535).map(|row| row.cuda.to_string()), Some("12.3".to_owned()));
+    assert!(after.branch(550).is_some());
+}
+
+#[test]
+fn a_row_that_does_not_say_how_it_is_known_is_from_memory() {
+    let after = with("gpus.toml", &format!("checked = 2026-11-21\n{GPU}")).expect("a table");
+    let info = after.gpu("ACME X9").expect("the own row").info;
+    assert_eq!((info.how, info.source), (How::Memory, "gpus.toml"));
+}
+
+#[test]
+fn every_error_is_told_with_the_nearest_right_word() {
+    for (name, text, expected) in [
+        ("gpu.toml", HEAD.to_owned(), "unknown table `gpu` did you mean `gpus`?"),
+        ("gpus.toml", GPU.to_owned(), "lacks `checked`"),
+        ("gpus.toml", format!("{HEAD}{}", GPU.replace("capability", "capabilty")), "did you mean `capability`?"),
+        ("gpus.toml", format!("{HEAD}{}", GPU.replace("data-center", "datacenter")), "did you mean `data-center`?"),
+        ("gpus.toml", format!("{HEAD}{}", GPU.replace("\"9.0\"", "9.0")), "put it in quotes"),
+        ("gpus.toml", format!("{HEAD}{}", GPU.replace("\"9.0\"", "\"9\"")), "is no compute capability"),
+        ("gpus.toml", format!("{HEAD}{GPU}{GPU}"), "a second row for `ACME X9`"),
+        ("gpus.toml", format!("{HEAD}hows = 1\n{GPU}"), "unknown key `hows`"),
+        ("gpus.toml", format!("{HEAD}{GPU}brands = [{{ name = \"x\" }}]\n"), "a brand without `brand`"),
+        ("gpus.toml", format!("{HEAD}{GPU}first_branch = -1\n"), "a whole number from 0"),
+        ("gpus.toml", HEAD.replace("2026-11-21", "\"2026-11-21\""), "a date without quotes"),
+        ("gpus.toml", HEAD.replace("measured", "measure"), "did you mean `measured`?"),
+        ("gpus.toml", "[[row".to_owned(), ""),
+        ("gpus.toml", "row = 3\n".to_owned(), "expected a table"),
+        ("errors.toml", format!("{HEAD}[[row]]\ncode = 70000\nname = \"n\"\ntext = \"t\"\n"), "at most 65535"),
+        (
+            "target_sets.toml",
+            format!("{HEAD}[[row]]\ncuda = \"12.4.0\"\nptx_isa = \"8.4\"\n"),
+            "no CUDA minor: expected two numbers",
+        ),
+        ("torch_releases.toml", format!("{HEAD}[[row]]\nversion = \"9.0\"\nreleased = 1066-10-14\n"), "no date since"),
+    ] {
+        let error = with(name, &text).expect_err(&text);
+        assert!(error.contains(expected), "{name}: {error}");
+    }
+}
+
+/// The build script and this reader give the same rows.
+#[test]
+fn the_built_in_files_read_the_same_at_run_time() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/knowledge");
+    let files: Vec<SourceText> = TABLES
+        .iter()
+        .map(|table| {
+            let text = fs::read_to_string(folder.join(format!("{}.toml", table.name))).expect(table.name);
+            SourceText::new(format!("{}.toml", table.name), text)
+        })
+        .collect();
+    let own = with_files(Knowledge::built_in(), &files).expect("the built-in files");
+    for ((name, one), (_, other)) in own.tables().shown().iter().zip(Knowledge::built_in().tables().shown()) {
+        assert_eq!(one.len(), other.len(), "{name}");
+        for (one, other) in one.iter().zip(&other) {
+            assert_eq!(one.fields, other.fields, "{name}");
+            assert_eq!(format!("{:?}", one.info), format!("{:?}", other.info), "{name}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `imagelint knowledge` and `--knowledge DIR`, from outside.
+
+#[path = "support/place.rs"]
+mod place;
+
+use place::DOCKERFILE;
+use place::FLEET;
+use place::Place;
+use place::code;
+use place::err;
+use place::fates;
+use place::out;
+
+/// A GPU that no built-in table has.
+const OWN_GPU: &str = r#"source = "node inventory"
+checked = 2026-11-21
+how = "measured"
+
+[[row]]
+name = "NVIDIA H100 ACME"
+aliases = ["acme-h100"]
+capability = "9.0"
+architecture = "Hopper"
+class = "data-center"
+forward_compat = true
+"#;
+
+#[test]
+fn rows_are_printed_with_source_date_and_how() {
+    let place = Place::new();
+    for (arguments, parts) in [
+        (&["gpu", "A100-PCIE-40GB"][..], &["gpus: NVIDIA A100-PCIE-40GB", "NVIDIA-A100-PCIE-40GB", "8.0"][..]),
+        (&["gpu", "NVIDIA-H100-80GB-HBM3"], &["gpus: NVIDIA H100 80GB HBM3", "architectures: Hopper"]),
+        (&["torch", "2.6"], &["torch_releases: 2.6.0", "torch_builds: 2.6.0 cu124 amd64", "50, 60, 70"]),
+        (&["driver", "535.161.08"], &["driver_branches: 535", "12.2", "forward_matrix"]),
+        (&["cuda", "12.4"], &["toolkits: 12.4.1", "target_sets: 12.4", "minor_compat: 12", "compat_packages: 12.4"]),
+        (&["base", "nvidia/cuda:12.4.1-base-ubuntu22.04"], &["cuda_images: 12.4.1", "cuda>=12.4 brand=tesla"]),
+        (&["toolkit", "1.17.4"], &["container_toolkits: 1.17.4"]),
+        (&["error", "804"], &["cudaErrorCompatNotSupportedOnDevice"]),
+        (&["framework", "tensorflow", "2.15.1"], &["framework_builds: tensorflow 2.15.1"]),
+        (&["table", "engines"], &["engines: docker"]),
+    ] {
+        let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
+        assert_eq!(code(&done), 0, "{arguments:?}: {}", err(&done));
+        for part in parts.iter().chain(&["  known ", "2026-11-21"]) {
+            assert!(out(&done).contains(part), "{arguments:?} {part}: {}", out(&done));
+        }
+    }
+}
+
+#[test]
+fn an_unknown_key_lists_the_nearest_and_ends_with_3() {
+    let place = Place::new();
+    for (arguments, part) in [
+        (&["gpu", "RTX 4091"][..], "NVIDIA GeForce RTX 4090"),
+        (&["gpu", "A1000000"], "nearest: "),
+        (&["torch", "2.6.9"], "2.6.0"),
+        (&["torch", "99.0"], "this torch release is newer than the knowledge of"),
+        (&["driver", "99999"], "this driver is newer than the knowledge of"),
+        (&["driver", "536"], "535"),
+        (&["cuda", "99.0"], "this CUDA version is newer than the knowledge of"),
+        (&["base", "nvidia/cuda:12.4.9-base-ubuntu22.04"], "nvidia/cuda:12.4.1"),
+        (&["base", "nvidia/cudaa:1"], "nvidia/cuda"),
+        (&["error", "805"], "804"),
+        (&["framework", "tensorflw"], "tensorflow"),
+        (&["table", "gpu"], "gpus"),
+    ] {
+        let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
+        assert_eq!(code(&done), 3, "{arguments:?}: {}{}", out(&done), err(&done));
+        assert!(out(&done).contains(part), "{arguments:?}: {}", out(&done));
+    }
+}
+
+#[test]
+fn a_misspelt_kind_or_a_missing_key_is_a_usage_error() {
+    let place = Place::new();
+    for (arguments, part) in
+        [(&["gpuu", "A100"][..], "did you mean `gpu`?"), (&["gpu"], "which gpu?"), (&["zebra", "1"], "expected one of")]
+    {
+        let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
+        assert_eq!((code(&done), out(&done)), (2, String::new()), "{arguments:?}");
+        assert!(err(&done).contains(part), "{arguments:?}: {}", err(&done));
+    }
+}
+
+#[test]
+fn json_has_every_field_of_every_row() {
+    let place = Place::new();
+    let answer = place.json(&["knowledge", "gpu", "A100-PCIE-40GB"]);
+    let row = &answer["rows"][0];
+    assert_eq!((row["table"].as_str(), row["fields"]["capability"].as_str()), (Some("gpus"), Some("8.0")));
+    assert_eq!((row["fields"]["arm64_host"].as_bool(), row["fields"]["last_branch"].is_null()), (Some(false), true));
+    assert!(row["source"].as_str().is_some_and(|source| !source.is_empty()));
+    let tables = place.json(&["knowledge"]);
+    let gpus = tables["tables"].as_array().expect("tables").iter().find(|table| table["table"] == "gpus");
+    let gpus = gpus.expect("the table of GPUs");
+    let known = ["measured", "documented", "inferred", "memory"].map(|how| gpus[how].as_u64().expect(how));
+    assert_eq!(Some(known.iter().sum()), gpus["rows"].as_u64());
+}
+
+#[test]
+fn a_table_of_ones_own_makes_a_gpu_known_to_fleets() {
+    let place = Place::new();
+    place.file("fleet.toml", &FLEET.replace("\"H100\"", "\"acme-h100\""));
+    let done = place.run(&["check", "Dockerfile"]);
+    assert_eq!(code(&done), 2, "{}", out(&done));
+    place.file("lab/gpus.toml", OWN_GPU);
+    let report = place.json(&["check", "--knowledge", "lab", "--pool", "new", "Dockerfile"]);
+    assert!(fates(&report)[0].contains("\"starts\""), "{report}");
+    let done = place.run(&["--knowledge", "lab", "knowledge", "gpu", "acme-h100"]);
+    assert!(out(&done).contains("measured, 2026-11-21: node inventory"), "{}", out(&done));
+    let done = place.command(&["check", "--pool", "new", "Dockerfile"]).env("IMAGELINT_KNOWLEDGE", "lab").output();
+    assert_eq!(code(&done.expect("a run")), 0);
+}
+
+/// Says of driver 570 that its CUDA is too old for the image.
+fn own_branch(how: &str) -> String {
+    format!("source = \"a lab\"\nchecked = 2026-11-21\n{how}[[row]]\nbranch = 570\ncuda = \"12.0\"\n")
+}
+
+#[test]
+fn an_own_row_from_memory_decides_no_error_and_a_measured_one_does() {
+    let place = Place::new();
+    place.file("Dockerfile", DOCKERFILE);
+    let check = ["check", "--knowledge", "lab", "--pool", "new", "Dockerfile"];
+    place.file("lab/driver_branches.toml", &own_branch("how = \"measured\"\n"));
+    assert_eq!(code(&place.run(&check)), 1, "{}", out(&place.run(&check)));
+    place.file("lab/driver_branches.toml", &own_branch(""));
+    let done = place.run(&check);
+    assert_eq!(code(&done), 0, "{}", out(&done));
+    assert!(out(&done).contains("warning: refused"), "{}", out(&done));
+    assert!(out(&done).contains("from memory decides here"), "{}", out(&done));
+}
+
+#[test]
+fn mistakes_in_a_table_are_underlined_with_the_nearest_word() {
+    let place = Place::new();
+    place.file("lab/gpus.toml", &OWN_GPU.replace("capability", "capabilty"));
+    for command in [&["check", "Dockerfile"][..], &["knowledge"], &["describe", "Dockerfile"]] {
+        let done = place.command(command).args(["--knowledge", "lab"]).output().expect("a run");
+        assert_eq!((code(&done), out(&done)), (2, String::new()), "{command:?}");
+        for part in [
+            "gpus.toml:5:1",
+            "8 │ capabilty = \"9.0\"",
+            "unknown key `capabilty`",
+            "did you mean `capability`?",
+            "lacks `capability`",
+        ] {
+            assert!(err(&done).contains(part), "{part}: {}", err(&done));
+        }
+    }
+}
+
+#[test]
+fn a_folder_without_tables_or_with_a_strange_one_is_refused() {
+    let place = Place::new();
+    for (folder, part) in [("nowhere", "cannot read the knowledge in nowhere"), ("empty", "has no table")] {
+        place.file("empty/README.md", "nothing\n");
+        let done = place.run(&["knowledge", "--knowledge", folder]);
+        assert_eq!(code(&done), 2, "{folder}");
+        assert!(err(&done).contains(part), "{}", err(&done));
+    }
+    place.file("strange/gpu.toml", OWN_GPU);
+    let done = place.run(&["knowledge", "--knowledge", "strange"]);
+    assert_eq!(code(&done), 2);
+    assert!(err(&done).contains("did you mean `gpus`?"), "{}", err(&done));
+}
