@@ -4,10 +4,10 @@ use jiff::civil::Date;
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::rows::{
-    ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, CodeFamilyRow, CompatRow, ContainerToolkitRow,
-    CudaImageRow, DriverPackageRow, EngineRow, ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow,
-    FrameworkRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, TegraRow, ToolkitRow,
-    TorchBuildRow, TorchRow, WithdrawnRow,
+    ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, CodeFamilyRow, CodeLibraryRow, CompatRow,
+    ContainerToolkitRow, CudaImageRow, DriverPackageRow, EngineRow, ErrorRow, ForwardRow, FrameworkBuildRow,
+    FrameworkImageRow, FrameworkRow, GpuRow, JetsonUpgradeRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo,
+    TargetSetRow, TegraRow, ToolkitRow, TorchBuildRow, TorchRow, WithdrawnRow,
 };
 use crate::knowledge::{gpu_names, tables};
 
@@ -65,6 +65,10 @@ impl Knowledge {
         container_toolkits: ContainerToolkitRow = CONTAINER_TOOLKITS;
         /// Every error code.
         errors: ErrorRow = ERRORS;
+        /// Every library that a component cannot do without.
+        code_libraries: CodeLibraryRow = CODE_LIBRARIES;
+        /// Every Jetson release with its CUDA upgrades.
+        jetson_upgrades: JetsonUpgradeRow = JETSON_UPGRADES;
         /// What the images of a repository have in common.
         base_families: BaseFamilyRow = BASE_FAMILIES;
         /// Every distribution with GPU code.
@@ -222,6 +226,26 @@ impl Knowledge {
     /// An error code.
     pub fn error(self, code: u16) -> Option<&'static ErrorRow> {
         self.errors().iter().find(|row| row.code == code)
+    }
+
+    /// The number that a runtime of this CUDA version prints for an error of today's number `code`.
+    pub fn code_in(self, code: u16, runtime: CudaVersion) -> u16 {
+        let row = self.error(code).filter(|row| row.was_before.is_some_and(|first| runtime < first));
+        row.and_then(|row| row.was).and_then(|was| u16::try_from(was).ok()).unwrap_or(code)
+    }
+
+    /// Whether a library holds code that its component cannot do without; `None` where no row names the component.
+    pub fn code_library(self, component: &str, file: &str) -> Option<bool> {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let mut rows = self.code_libraries().iter().filter(|row| row.component == component).peekable();
+        rows.peek()?;
+        Some(rows.any(|row| name.starts_with(row.file)))
+    }
+
+    /// Whether the CUDA upgrade package of `cuda` runs on a Jetson release of CUDA `base`.
+    pub fn jetson_upgrade(self, base: CudaVersion, cuda: CudaVersion) -> Option<(bool, &'static RowInfo)> {
+        let row = self.jetson_upgrades().iter().find(|row| row.base.release() == base.release())?;
+        Some((row.compatible.iter().any(|one| one.release() == cuda.release()), &row.info))
     }
 
     /// The report that a tag is gone.

@@ -1,5 +1,6 @@
 //! What is known of drivers, GPUs, toolkits, images and wheels: tables with source and date.
 
+mod code_rows;
 mod gpu_names;
 mod lookup;
 mod rows;

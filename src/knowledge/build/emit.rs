@@ -12,8 +12,8 @@ pub(crate) const HEAD: &str = "// Generated from rules/knowledge by src/knowledg
     use jiff::civil::date;\n\n\
     use crate::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};\n\
     use crate::knowledge::rows::{\n    \
-    ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, BrandRow, ByArch, CodeFamilyRow, CompatRow, CompatSelection, ContainerToolkitRow, CudaImageRow,\n    \
-    ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, GpuClass, GpuRow, How, MinorCompatRow, PlainImageRow,\n    \
+    ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, BrandRow, ByArch, CodeFamilyRow, CodeLibraryRow, CompatRow, CompatSelection, ContainerToolkitRow, CudaImageRow,\n    \
+    ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, GpuClass, GpuRow, How, JetsonUpgradeRow, MinorCompatRow, PlainImageRow,\n    \
     DriverPackageRow, EngineRow, FrameworkRow, RequireRow, RowInfo, TegraRow, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, WithdrawnRow,\n};\n";
 
 /// The fields that every row may have beside its own.
@@ -105,6 +105,7 @@ fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
         K::Flag => value.map_or(Ok("false".to_owned()), flag),
         K::Cuda => version("CudaVersion", needed()?),
         K::OptCuda => optional(value, |value| version("CudaVersion", value)),
+        K::Cudas => list(value, |value| version("CudaVersion", value)),
         K::Driver => version("DriverVersion", needed()?),
         K::OptDriver => optional(value, |value| version("DriverVersion", value)),
         K::Drivers => list(value, |value| version("DriverVersion", value)),
