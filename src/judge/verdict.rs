@@ -218,7 +218,7 @@ fn notes(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Ve
         if let (Some(name), Some(Fate::Fails(wall))) = (other.component, other.fate)
             && !matches!(verdict.fate, Some(Fate::Fails(own)) if own.outcome() == wall.outcome())
         {
-            notes.push(format!("{name} fails, and the image is not judged by it: {}", message(other, knowledge)));
+            notes.push(format!("component {name} fails, which does not count: {}", message(other, knowledge)));
         }
     }
     notes

@@ -114,6 +114,9 @@ fn missing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> 
     Ok(())
 }
 
+/// So many missing keys are named in the closing line; all of them stand above it.
+const NAMED: usize = 3;
+
 /// How many verdicts on images are open, and for want of what; none where all are told.
 fn open(subjects: &[&Subject]) -> Option<String> {
     let verdicts = subjects.iter().flat_map(|subject| &subject.verdicts);
@@ -124,7 +127,12 @@ fn open(subjects: &[&Subject]) -> Option<String> {
         number += 1;
         keys.extend(verdict.missing.iter().map(|gap| clean(&gap.key)));
     }
-    let keys: Vec<_> = keys.into_iter().collect();
+    let more = keys.len().saturating_sub(NAMED);
+    let mut keys: Vec<_> = keys.into_iter().take(NAMED).collect();
+    let rest = format!("{more} more");
+    if more > 0 {
+        keys.push(rest.into());
+    }
     let want = if keys.is_empty() { String::new() } else { format!(" for want of {}", keys.join(", ")) };
     (number > 0).then(|| format!("{} left open{want}", count(number, "verdict")))
 }

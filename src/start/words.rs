@@ -4,6 +4,7 @@ use crate::fact::GpuCode;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fleet::Host;
+use crate::fleet::Mode;
 use crate::outcome::Outcome;
 use crate::start::Loaded;
 use crate::start::Reason;
@@ -104,10 +105,9 @@ fn capabilities(record: &StepRecord) -> String {
 fn requirement_text(replay: Replay<'_>, record: &StepRecord) -> String {
     if record.result == StepResult::NotApplicable {
         let host = replay.host;
-        return if host.disable_require || host.env.contains_key("NVIDIA_DISABLE_REQUIRE") {
-            "the requirement check is switched off".to_owned()
-        } else {
-            format!("nothing looks at NVIDIA_REQUIRE_* in mode {}", host.mode.as_str())
+        return match host.mode {
+            Mode::Legacy | Mode::Csv => "the requirement check is switched off".to_owned(),
+            mode => format!("nothing looks at NVIDIA_REQUIRE_* in mode {}", mode.as_str()),
         };
     }
     match requirement::check(replay) {
@@ -277,7 +277,7 @@ fn with_prefix(replay: Replay<'_>, message: String) -> String {
         return message;
     }
     match replay.host.mode {
-        crate::fleet::Mode::Csv => format!("requirements not met: {message}"),
+        Mode::Csv => format!("requirements not met: {message}"),
         _ => format!("nvidia-container-cli: requirement error: {message}"),
     }
 }

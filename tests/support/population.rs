@@ -123,7 +123,7 @@ pub(crate) struct ImageSpec {
 impl ImageSpec {
     pub(crate) fn drawn(draw: &mut Draw) -> Self {
         let mut spec = Self { cuda: Some(*draw.one(CUDA)), whole: draw.percent(85), ..Self::default() };
-        spec.platform = if draw.percent(90) { Some("linux/amd64") } else { draw.percent(60).then_some("linux/arm64") };
+        spec.platform = if draw.percent(93) { Some("linux/amd64") } else { draw.percent(60).then_some("linux/arm64") };
         spec.torch = draw.percent(30).then(|| *draw.one(TORCH));
         spec.code_seen = draw.percent(85);
         if draw.percent(25) {
@@ -133,6 +133,9 @@ impl ImageSpec {
             let last = (first + 1 + draw.below(10)).min(TARGETS.len());
             spec.sass = draw.some(&TARGETS[first..last], 80);
             spec.ptx = draw.some(&TARGETS[first..last], 15);
+            if spec.sass.is_empty() {
+                spec.sass.push(TARGETS[first]);
+            }
         }
         spec.environment(draw);
         if draw.percent(45) {
@@ -144,8 +147,33 @@ impl ImageSpec {
             spec.cuda = Some(if draw.percent(80) { cuda } else { *draw.one(CUDA) });
         }
         spec.baked = draw.percent(8).then(|| *draw.one(&["470.57.02", "535.54.03", "550.54.15", "575.57.08"]));
-        spec.stub = draw.percent(5);
+        spec.stub = draw.percent(10);
+        if draw.percent(52) {
+            spec.packed(draw);
+        }
         spec
+    }
+
+    /// An image whose build may be newer than the driver: with a compat library, which may lack its compiler, or
+    /// with PTX alone.
+    fn packed(&mut self, draw: &mut Draw) {
+        let only_ptx = draw.percent(75);
+        self.ptx = if only_ptx { vec![*draw.one(&TARGETS[1..7])] } else { Vec::new() };
+        self.sass = if only_ptx { Vec::new() } else { draw.some(&TARGETS[3..11], 90) };
+        if self.sass.is_empty() && self.ptx.is_empty() {
+            self.sass.push("80");
+        }
+        (self.torch, self.stub, self.baked, self.code_seen, self.whole) = (None, false, None, true, true);
+        self.platform = Some("linux/amd64");
+        self.env = vec![("NVIDIA_VISIBLE_DEVICES", "all".to_owned())];
+        if draw.percent(30) {
+            self.env.push(("LD_LIBRARY_PATH", "/usr/local/cuda/compat".to_owned()));
+        }
+        let (cuda, version) = *draw.one(&COMPAT[3..]);
+        self.cuda = Some(cuda);
+        let branches = Some(vec![450, 470, 510, 515, 525, 530, 535, 545, 550, 555, 560, 565, 570, 575]);
+        let compiler = !only_ptx || draw.percent(20);
+        self.compat = draw.percent(60).then_some(CompatSpec { cuda, version, branches, compiler });
     }
 
     fn environment(&mut self, draw: &mut Draw) {
@@ -245,11 +273,14 @@ pub(crate) struct HostSpec {
 }
 
 const GPUS: &[&str] = &[
-    "Tesla K80",
     "Tesla M60",
     "Tesla P100-PCIE-16GB",
     "Tesla V100-SXM2-32GB",
     "Tesla T4",
+    "Tesla T4",
+    "Tesla V100-SXM2-32GB",
+    "NVIDIA A100-SXM4-80GB",
+    "NVIDIA A10G",
     "NVIDIA A100-SXM4-80GB",
     "NVIDIA A10G",
     "NVIDIA L4",
@@ -262,14 +293,23 @@ const GPUS: &[&str] = &[
     "NVIDIA GeForce RTX 5090",
     "NVIDIA RTX A6000",
 ];
-const LAUNCHES: &[&str] =
-    &["docker-gpus", "docker-gpus", "nvidia-runtime", "kubernetes", "docker-cdi", "native", "gke"];
-const TOOLKITS: &[&str] = &["1.10.0", "1.14.3", "1.17.4", "1.17.8", "1.18.2", "1.19.0", "1.20.0"];
+const LAUNCHES: &[&str] = &[
+    "docker-gpus",
+    "docker-gpus",
+    "nvidia-runtime",
+    "nvidia-runtime",
+    "kubernetes",
+    "kubernetes",
+    "docker-cdi",
+    "gke",
+];
+const TOOLKITS: &[&str] = &["1.14.0", "1.14.3", "1.17.4", "1.17.8", "1.18.2", "1.19.0", "1.20.0"];
 
 impl HostSpec {
     pub(crate) fn drawn(draw: &mut Draw) -> Self {
         let branches = Knowledge::built_in().branches();
-        let known: Vec<_> = branches.iter().filter(|row| row.branch >= 410 && !row.releases.is_empty()).collect();
+        let oldest = if draw.percent(75) { 470 } else { 410 };
+        let known: Vec<_> = branches.iter().filter(|row| row.branch >= oldest && !row.releases.is_empty()).collect();
         let releases = draw.one(&known).releases;
         Self {
             gpu: *draw.one(GPUS),
