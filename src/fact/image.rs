@@ -68,8 +68,8 @@ impl From<&Vec<DriverLibrary>> for Value {
     }
 }
 
-/// GPU code that was built together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// GPU code that was built together: what one container of a fat binary holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
     /// Cubins.
     pub sass: Vec<CodeTarget>,
@@ -77,19 +77,51 @@ pub struct Signature {
     pub ptx: Vec<CodeTarget>,
 }
 
-/// The GPU code of a component. Coverage is asked per container, never of the union.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One library with GPU code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Library {
+    /// Its path or name; empty where the code stands for a component as a whole.
+    pub file: String,
+    /// What its containers hold, and how many hold just that.
+    pub containers: Vec<(Signature, usize)>,
+}
+
+/// The GPU code of a component. Coverage is asked per library and container, never of the union.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GpuCode {
-    /// One entry per container or library.
-    pub containers: Vec<Signature>,
+    /// Every library that is known.
+    pub libraries: Vec<Library>,
+}
+
+impl GpuCode {
+    /// Puts signatures together by the files that hold them, in the order of their first.
+    pub fn of_files<'a>(list: impl IntoIterator<Item = (&'a str, Signature)>) -> Self {
+        let mut code = Self::default();
+        for (file, signature) in list {
+            match code.libraries.iter_mut().find(|library| library.file == file && !file.is_empty()) {
+                Some(library) => library.containers.push((signature, 1)),
+                None => {
+                    code.libraries.push(Library { file: file.to_owned(), containers: vec![(signature, 1)] });
+                }
+            }
+        }
+        code
+    }
+}
+
+impl From<Signature> for GpuCode {
+    /// The code of a component as a table row tells it.
+    fn from(signature: Signature) -> Self {
+        Self::of_files([("", signature)])
+    }
 }
 
 impl From<&GpuCode> for Value {
     fn from(code: &GpuCode) -> Self {
         let mut list: Vec<String> = Vec::new();
-        for container in &code.containers {
-            let sass = container.sass.iter().map(|target| format!("sm_{}", target.number()));
-            let ptx = container.ptx.iter().map(|target| format!("compute_{}", target.number()));
+        for (signature, _) in code.libraries.iter().flat_map(|library| &library.containers) {
+            let sass = signature.sass.iter().map(|target| format!("sm_{}", target.number()));
+            let ptx = signature.ptx.iter().map(|target| format!("compute_{}", target.number()));
             for target in sass.chain(ptx) {
                 if !list.contains(&target) {
                     list.push(target);

@@ -12,8 +12,8 @@ mod value;
 use std::fmt;
 
 pub use self::image::{
-    CodeWording, Compat, CompatLibrary, Component, DriverLibrary, ElfNote, EnvFacts, GpuCode, ImageFacts, Role,
-    Signature,
+    CodeWording, Compat, CompatLibrary, Component, DriverLibrary, ElfNote, EnvFacts, GpuCode, ImageFacts, Library,
+    Role, Signature,
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{

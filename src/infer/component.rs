@@ -108,11 +108,11 @@ fn own_runtime(
 }
 
 fn read_code(facts: &mut Facts, name: &str, entries: &[&CodeSeen]) -> Fact<GpuCode> {
-    let containers =
-        entries.iter().map(|entry| Signature { sass: entry.sass.clone(), ptx: entry.ptx.clone() }).collect();
+    let signature = |entry: &CodeSeen| Signature { sass: entry.sass.clone(), ptx: entry.ptx.clone() };
+    let code = GpuCode::of_files(entries.iter().map(|entry| (entry.file.as_str(), signature(entry))));
     let from = entries.iter().map(|entry| entry.fact).collect();
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
-    facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(GpuCode { containers }), evidence)
+    facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(code), evidence)
 }
 
 fn unseen_code(facts: &mut Facts, name: &str, seen: &Observations, from: Vec<FactId>) -> Fact<GpuCode> {
@@ -256,11 +256,7 @@ fn from_build_row(
         Some(row) => {
             let cuda = row.cuda.map_or(State::Absent { searched: "the build, which has no CUDA" }, State::Known);
             let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
-            let code = if row.code_known {
-                State::Known(GpuCode { containers: vec![container] })
-            } else {
-                State::Unknown(why)
-            };
+            let code = if row.code_known { State::Known(GpuCode::from(container)) } else { State::Unknown(why) };
             (cuda, code)
         }
     };
@@ -283,7 +279,7 @@ fn torch_code(
     };
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![from], row: Some(&row.info) };
     let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
-    facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(GpuCode { containers: vec![container] }), evidence)
+    facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(GpuCode::from(container)), evidence)
 }
 
 fn no_code_row(facts: &mut Facts, name: &str, build: &str, from: FactId) -> Fact<GpuCode> {

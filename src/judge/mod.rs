@@ -147,7 +147,7 @@ pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
             })
             .collect();
         let list = verdicts(&pairs, knowledge);
-        report.verdicts.extend(list.iter().map(|one| verdict::report(one, pool, &builds, knowledge)));
+        report.verdicts.extend(list.iter().map(|one| verdict::report(one, &list, pool, &builds, knowledge)));
         judged.push(findings::Judged { pool, verdicts: list });
     }
     report.findings = findings::report(&judged, &builds, places, settings);

@@ -1,5 +1,6 @@
 //! Verdicts as the report carries them.
 
+use crate::fact::Role;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::judge::Build;
@@ -31,12 +32,19 @@ pub(super) fn not_applicable(pool: &str) -> model::Verdict {
         confidence: "declared".to_owned(),
         missing: Vec::new(),
         not_seen: Vec::new(),
+        notes: Vec::new(),
         scenarios: Vec::new(),
     }
 }
 
-/// One verdict.
-pub(super) fn report(verdict: &Verdict<'_>, pool: &Pool, builds: &[Build], knowledge: Knowledge) -> model::Verdict {
+/// One verdict, of all on this pool.
+pub(super) fn report(
+    verdict: &Verdict<'_>,
+    all: &[Verdict<'_>],
+    pool: &Pool,
+    builds: &[Build],
+    knowledge: Knowledge,
+) -> model::Verdict {
     let wall = match verdict.fate {
         Some(Fate::Fails(wall)) => Some(wall),
         _ => None,
@@ -60,6 +68,7 @@ pub(super) fn report(verdict: &Verdict<'_>, pool: &Pool, builds: &[Build], knowl
         confidence: verdict.confidence.name().to_owned(),
         missing: missing(verdict, knowledge),
         not_seen: not_seen(verdict),
+        notes: notes(verdict, all, knowledge),
         scenarios: told(verdict).into_iter().map(|host| scenario(host, builds, knowledge)).collect(),
     }
 }
@@ -192,6 +201,33 @@ fn not_seen(verdict: &Verdict<'_>) -> Vec<String> {
     name.filter(|_| unseen).map(|name| format!("GPU code of {name}")).into_iter().collect()
 }
 
+/// What decides nothing and is worth knowing: libraries without code that are picked at run time, and, beside the
+/// image's verdict, what of its extensions fails.
+fn notes(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in verdict.hosts.iter().flat_map(|host| words::notes(replay_of(host, knowledge))) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    if verdict.component.is_some() {
+        return notes;
+    }
+    for other in all.iter().filter(|other| is_extension(other)) {
+        // What stops the image stops its extensions as well.
+        if let (Some(name), Some(Fate::Fails(wall))) = (other.component, other.fate)
+            && !matches!(verdict.fate, Some(Fate::Fails(own)) if own.outcome() == wall.outcome())
+        {
+            notes.push(format!("component {name} fails, which does not count: {}", message(other, knowledge)));
+        }
+    }
+    notes
+}
+
+fn is_extension(verdict: &Verdict<'_>) -> bool {
+    verdict.hosts.first().is_some_and(|host| host.component.role == Role::Extension)
+}
+
 fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> model::Scenario {
     let machine = host.host;
     model::Scenario {
@@ -222,7 +258,8 @@ fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: K
     model::Step {
         step: record.step.name().to_owned(),
         result: match record.result {
-            StepResult::Passes(_) | StepResult::NotSeen => "passes",
+            StepResult::Passes(_) => "passes",
+            StepResult::NotSeen => "not-seen",
             StepResult::Stops(_) => "stops",
             StepResult::Unknown => "unknown",
             StepResult::NotApplicable => "not-applicable",

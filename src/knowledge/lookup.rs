@@ -193,6 +193,26 @@ impl Knowledge {
         self.errors().iter().find(|row| row.code == code)
     }
 
+    /// The number that a runtime of this CUDA version prints for an error of today's number `code`.
+    pub fn code_in(self, code: u16, runtime: CudaVersion) -> u16 {
+        let row = self.error(code).filter(|row| row.was_before.is_some_and(|first| runtime < first));
+        row.and_then(|row| row.was).and_then(|was| u16::try_from(was).ok()).unwrap_or(code)
+    }
+
+    /// Whether a library holds code that its component cannot do without; `None` where no row names the component.
+    pub fn code_library(self, component: &str, file: &str) -> Option<bool> {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let mut rows = self.code_libraries().iter().filter(|row| row.component == component).peekable();
+        rows.peek()?;
+        Some(rows.any(|row| name.starts_with(row.file)))
+    }
+
+    /// Whether the CUDA upgrade package of `cuda` runs on a Jetson release of CUDA `base`.
+    pub fn jetson_upgrade(self, base: CudaVersion, cuda: CudaVersion) -> Option<(bool, &'static RowInfo)> {
+        let row = self.jetson_upgrades().iter().find(|row| row.base.release() == base.release())?;
+        Some((row.compatible.iter().any(|one| one.release() == cuda.release()), &row.info))
+    }
+
     /// The report that a tag is gone.
     pub fn withdrawn(self, repository: &str, version: &str) -> Option<&'static WithdrawnRow> {
         self.withdrawn_tags().iter().find(|row| row.repository == repository && row.version == version)

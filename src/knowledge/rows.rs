@@ -6,6 +6,7 @@ use crate::cuda::CodeTarget;
 use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+pub use crate::knowledge::code_rows::{CodeLibraryRow, JetsonUpgradeRow};
 
 pub use crate::knowledge::image_rows::*;
 pub use crate::knowledge::wheel_rows::*;
@@ -256,6 +257,10 @@ pub struct ErrorRow {
     pub name: &'static str,
     /// What it prints.
     pub text: &'static str,
+    /// The number of the same error in older runtimes, where it had another.
+    pub was: Option<u32>,
+    /// The first runtime with today's number.
+    pub was_before: Option<CudaVersion>,
 }
 
 /// A package that puts driver libraries into an image.

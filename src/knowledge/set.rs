@@ -83,6 +83,10 @@ whole_tables! {
     container_toolkits: ContainerToolkitRow = container_toolkits;
     /// Every error code.
     errors: ErrorRow = errors;
+    /// Every library that a component cannot do without.
+    code_libraries: CodeLibraryRow = code_libraries;
+    /// Every Jetson release with its CUDA upgrades.
+    jetson_upgrades: JetsonUpgradeRow = jetson_upgrades;
     /// What the images of a repository have in common.
     base_families: BaseFamilyRow = base_families;
     /// Every distribution with GPU code.

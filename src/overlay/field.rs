@@ -225,7 +225,7 @@ macro_rules! list_elements {
     )*};
 }
 
-list_elements!(&'static str u32 DriverVersion ComputeCapability CodeTarget);
+list_elements!(&'static str u32 CudaVersion DriverVersion ComputeCapability CodeTarget);
 
 /// The entries of a TOML table.
 fn named<T: Field>(reader: &mut Reader, key: &str, kind: Kind, value: &Value<'_>) -> Option<Vec<(&'static str, T)>> {

@@ -115,6 +115,9 @@ pub struct Verdict {
     pub missing: Vec<Missing>,
     /// GPU code that nothing is known of.
     pub not_seen: Vec<String>,
+    /// What decides nothing and is worth knowing: extensions that fail, libraries for other GPUs.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// Every host that the pool may be.
     pub scenarios: Vec<Scenario>,
 }
@@ -172,7 +175,7 @@ pub struct When {
 pub struct Step {
     /// `requirement`, `loader`, ...
     pub step: String,
-    /// `passes`, `stops`, `unknown`, `not-applicable`.
+    /// `passes`, `stops`, `unknown`, `not-seen`, `not-applicable`.
     pub result: String,
     /// A sentence: what was decided, with the values that decided it.
     pub text: String,

@@ -1,6 +1,7 @@
 //! What a run ends with: the matrix, what is missing, the count.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io;
 
 use crate::report::escape::clean;
@@ -32,6 +33,7 @@ pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write
         depth(subject, options, out)?;
     }
     matrix(report, options.width, options.color, out)?;
+    notes(&subjects, out)?;
     missing(report, &subjects, out)?;
     writeln!(out)?;
     closing(report, &subjects, out)
@@ -48,6 +50,23 @@ fn depth(subject: &Subject, options: &HumanOptions, out: &mut impl io::Write) ->
         for note in &subject.inspected.notes {
             writeln!(out, "{}: {}", title(subject), clean(note))?;
         }
+    }
+    Ok(())
+}
+
+/// What the verdicts on images note, each once with its pools.
+fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
+    let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for subject in subjects {
+        for verdict in subject.verdicts.iter().filter(|verdict| verdict.component.is_none()) {
+            for note in &verdict.notes {
+                let pools = told.entry(format!("{}: {}", title(subject), clean(note))).or_default();
+                pools.push(clean(&verdict.pool).into_owned());
+            }
+        }
+    }
+    for (note, pools) in told {
+        writeln!(out, "note: {note} ({})", pools.join(", "))?;
     }
     Ok(())
 }
@@ -95,6 +114,29 @@ fn missing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> 
     Ok(())
 }
 
+/// So many missing keys are named in the closing line; all of them stand above it.
+const NAMED: usize = 3;
+
+/// How many verdicts on images are open, and for want of what; none where all are told.
+fn open(subjects: &[&Subject]) -> Option<String> {
+    let verdicts = subjects.iter().flat_map(|subject| &subject.verdicts);
+    let open = verdicts
+        .filter(|verdict| verdict.component.is_none() && matches!(verdict.fate.as_str(), "depends" | "undetermined"));
+    let (mut number, mut keys) = (0, BTreeSet::new());
+    for verdict in open {
+        number += 1;
+        keys.extend(verdict.missing.iter().map(|gap| clean(&gap.key)));
+    }
+    let more = keys.len().saturating_sub(NAMED);
+    let mut keys: Vec<_> = keys.into_iter().take(NAMED).collect();
+    let rest = format!("{more} more");
+    if more > 0 {
+        keys.push(rest.into());
+    }
+    let want = if keys.is_empty() { String::new() } else { format!(" for want of {}", keys.join(", ")) };
+    (number > 0).then(|| format!("{} left open{want}", count(number, "verdict")))
+}
+
 fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let pools = &report.fleet.pools;
     write!(out, "{} on {}:", count(subjects.len(), "image"), count(pools.len(), "pool"))?;
@@ -129,9 +171,11 @@ fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> 
             severities.push(count(number, severity));
         }
     }
-    if severities.is_empty() {
+    let open = open(subjects);
+    if severities.is_empty() && open.is_none() {
         severities.push("no findings".to_owned());
     }
+    severities.extend(open);
     write!(out, "{}", severities.join(", "))?;
     if !report.errors.is_empty() {
         write!(out, "; {} cannot be read", count(report.errors.len(), "input"))?;

@@ -91,6 +91,9 @@ impl Chain<'_> {
         for unseen in &verdict.not_seen {
             writeln!(out, "    not seen: {}", clean(unseen))?;
         }
+        for note in &verdict.notes {
+            writeln!(out, "    note: {}", clean(note))?;
+        }
         let host = common(&verdict.scenarios);
         if !host.is_empty() {
             writeln!(out, "    host: {host}")?;

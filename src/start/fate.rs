@@ -19,15 +19,15 @@ use crate::start::Steps;
 use crate::start::Wall;
 use crate::start::replay;
 
-/// What becomes of one component on one host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What becomes of one component on one host, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
     /// It starts, by this route.
     Starts(Route),
-    /// It fails at this wall, whatever else is not known.
-    Fails(Wall),
     /// Cannot be told.
     Undetermined,
+    /// It fails at this wall, whatever else is not known.
+    Fails(Wall),
 }
 
 impl Fate {
@@ -43,15 +43,6 @@ impl Fate {
                 (one.outcome(), one.reason()) == (other.outcome(), other.reason())
             }
             _ => false,
-        }
-    }
-
-    /// Better first, so that the last of a list is the worst.
-    fn badness(self) -> u8 {
-        match self {
-            Self::Starts(_) => 0,
-            Self::Undetermined => 1,
-            Self::Fails(_) => 2,
         }
     }
 }
@@ -177,9 +168,10 @@ impl Verdict<'_> {
     /// Better first: starts, cannot tell, depends, fails.
     fn badness(&self) -> u8 {
         match self.fate {
+            Some(Fate::Starts(_)) => 0,
+            Some(Fate::Undetermined) => 1,
             None => 2,
             Some(Fate::Fails(_)) => 3,
-            Some(fate) => fate.badness(),
         }
     }
 }

@@ -10,6 +10,7 @@
 mod code;
 mod device;
 mod fate;
+mod gaps;
 mod loader;
 mod mount;
 mod platform;
@@ -19,6 +20,7 @@ mod runtime;
 mod user_mode;
 pub mod words;
 
+pub use self::code::{Coverage, coverage};
 pub use self::fate::{Fate, HostFate, Verdict, verdicts};
 pub use self::loader::{Loaded, Source};
 pub use self::record::{

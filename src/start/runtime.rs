@@ -1,8 +1,10 @@
 //! Build and runtime: whether there is a CUDA build at all, and whether the driver is new enough for it.
 
 use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
 use crate::fact::State;
 use crate::fleet::PoolField;
+use crate::knowledge::RowInfo;
 use crate::outcome::Outcome;
 use crate::start::Basis;
 use crate::start::Cite;
@@ -33,44 +35,73 @@ pub(super) fn build(replay: Replay<'_>) -> StepRecord {
 /// Is the loaded libcuda new enough for the CUDA runtime?
 pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let cuda = &replay.component.cuda;
-    let image = Basis::Image(cuda.id);
     let driver = match &loaded.source {
         Some(Source::Compat(_)) => Basis::Image(replay.image.compat.id),
         Some(Source::Image(_)) => Basis::Image(replay.image.driver_libraries.id),
         _ => Basis::Pool(PoolField::Driver),
     };
-    let record = |result, rows: Vec<Basis>| {
-        StepRecord::new(Step::Runtime, result, [image, driver].into_iter().chain(rows), MINOR)
-    };
+    let facts = [Basis::Image(cuda.id), driver].into_iter();
     let runtime = match &cuda.state {
         State::Known(runtime) => *runtime,
-        State::Absent { .. } => return record(StepResult::NotApplicable, Vec::new()),
-        State::Unknown(_) => return record(StepResult::Unknown, Vec::new()),
+        State::Absent { .. } => return StepRecord::new(Step::Runtime, StepResult::NotApplicable, facts, MINOR),
+        State::Unknown(_) => return StepRecord::new(Step::Runtime, StepResult::Unknown, facts, MINOR),
     };
     if loaded.source == Some(Source::Nowhere) {
-        return record(StepResult::NotApplicable, Vec::new());
+        return StepRecord::new(Step::Runtime, StepResult::NotApplicable, facts, MINOR);
     }
-    let driver_row = replay.host.driver_row.map(Basis::Row);
-    let Some(supported) = loaded.cuda else { return record(StepResult::Unknown, Vec::new()) };
-    if supported.release() >= runtime.release() {
-        return record(StepResult::Passes(Route::Native), driver_row.into_iter().collect());
-    }
-    let too_old = StepResult::Stops(Wall::new(Outcome::InsufficientDriver, Codes::certain(35)));
-    let Some(floor) = replay.knowledge.minor_compat(runtime.major()) else {
-        // Majors without minor version compatibility compare in full; majors newer than the tables cannot be told.
-        let result = if known_major(replay, runtime) { too_old } else { StepResult::Unknown };
-        return record(result, driver_row.into_iter().collect());
+    let (result, row) = match loaded.cuda {
+        Some(supported) => compared(replay, runtime, supported, loaded.version),
+        // A newer driver runs every older runtime.
+        None if beyond_tables(replay, loaded) && runtime.release() <= replay.knowledge.newest_cuda().release() => {
+            (StepResult::Passes(Route::Native), None)
+        }
+        None => (StepResult::Unknown, None),
     };
-    let rows = vec![Basis::Row(&floor.info)];
-    let Some(version) = loaded.version else {
-        // Only the CUDA version of the driver is declared: within one major it is above the floor.
-        let same = supported.major() == runtime.major();
-        return record(if same { StepResult::Passes(Route::MinorVersion) } else { too_old }, rows);
-    };
-    let result = if version >= floor.min_driver { StepResult::Passes(Route::MinorVersion) } else { too_old };
-    record(result, rows)
+    let row = row.or(replay.host.driver_row).map(Basis::Row);
+    StepRecord::new(Step::Runtime, result, facts.chain(row), MINOR)
 }
 
-fn known_major(replay: Replay<'_>, runtime: CudaVersion) -> bool {
-    runtime.major() <= replay.knowledge.newest_cuda().major()
+/// A runtime on a driver, and the row of the floor where that decides.
+fn compared(
+    replay: Replay<'_>,
+    runtime: CudaVersion,
+    supported: CudaVersion,
+    driver: Option<DriverVersion>,
+) -> (StepResult, Option<&'static RowInfo>) {
+    if supported.release() >= runtime.release() {
+        return (StepResult::Passes(Route::Native), None);
+    }
+    let too_old = StepResult::Stops(Wall::new(Outcome::InsufficientDriver, Codes::certain(35)));
+    let minor = StepResult::Passes(Route::MinorVersion);
+    let Some(floor) = replay.knowledge.minor_compat(runtime.major()) else {
+        // Majors without minor version compatibility compare in full; majors newer than the tables cannot be told.
+        return (if is_beyond(replay, runtime) { StepResult::Unknown } else { too_old }, None);
+    };
+    let result = match driver {
+        Some(driver) => {
+            if driver >= floor.min_driver {
+                minor
+            } else {
+                too_old
+            }
+        }
+        None if supported.major() < runtime.major() => too_old,
+        // Of the driver only its CUDA version is declared: the first one of a major has releases below the floor.
+        None => {
+            let first = replay.knowledge.driver_cuda(floor.min_driver).map(|(cuda, _)| cuda.release());
+            if first.is_some_and(|first| first < supported.release()) { minor } else { StepResult::Unknown }
+        }
+    };
+    (result, Some(&floor.info))
+}
+
+/// Whether a runtime is of a major that the tables do not know yet.
+pub(super) fn is_beyond(replay: Replay<'_>, runtime: CudaVersion) -> bool {
+    runtime.major() > replay.knowledge.newest_cuda().major()
+}
+
+/// Whether the loaded driver is of a newer branch than the tables know.
+pub(super) fn beyond_tables(replay: Replay<'_>, loaded: &Loaded) -> bool {
+    let newest = replay.knowledge.newest_branch().map(|row| row.branch);
+    loaded.version.zip(newest).is_some_and(|(version, newest)| newest < version.branch())
 }

@@ -1,9 +1,11 @@
 //! User-mode against kernel-mode driver, and whether both know the GPU.
 
+use crate::cuda::ComputeCapability;
 use crate::cuda::DriverVersion;
 use crate::fact::CompatLibrary;
 use crate::fleet::PoolField;
 use crate::knowledge::GpuClass;
+use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::outcome::Outcome;
 use crate::start::Basis;
@@ -24,32 +26,48 @@ const SAME: Cite =
 const ARCHITECTURES: Cite =
     Cite("NVIDIA data center driver documentation, CUDA toolkit, driver and architecture matrix");
 
+/// A compat library on a driver that it is not for: what is printed differs from case to case.
+const UNUSABLE: Wall = Wall::new(Outcome::CompatUnusable, Codes::possible(&[803, 999, 100]));
+
 /// Does the loaded libcuda go with the kernel-mode driver?
 pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
-    let pool = [Basis::Pool(PoolField::Driver), Basis::Pool(PoolField::Gpu)];
-    let record = |result, facts: Vec<Basis>, cite| StepRecord::new(Step::UserMode, result, facts, cite);
+    let driver = Basis::Pool(PoolField::Driver);
+    let record = |result, facts: &[Basis], cite| StepRecord::new(Step::UserMode, result, facts.iter().copied(), cite);
     match &loaded.source {
-        None => record(StepResult::Unknown, Vec::new(), SAME),
+        None => record(StepResult::Unknown, &[], SAME),
         // Whatever the version, it is the kernel-mode driver's own.
-        Some(Source::Host) => record(StepResult::Passes(Route::Native), pool[..1].to_vec(), SAME),
-        Some(Source::Nowhere) => record(StepResult::NotApplicable, Vec::new(), SAME),
+        Some(Source::Host) => record(StepResult::Passes(Route::Native), &[driver], SAME),
+        Some(Source::Nowhere) => record(StepResult::NotApplicable, &[], SAME),
         Some(Source::Image(_)) => {
-            let facts = vec![Basis::Image(replay.image.driver_libraries.id), pool[0]];
             let result = match (loaded.version, replay.host.driver) {
                 (Some(library), Some(host)) => baked(replay, library, host),
                 _ => StepResult::Unknown,
             };
-            record(result, facts, SAME)
+            record(result, &[Basis::Image(replay.image.driver_libraries.id), driver], SAME)
         }
         Some(Source::Compat(library)) => {
-            let (result, row) = forward(replay, library);
+            let (result, row) = if is_jetson(replay) { upgrade(replay, loaded) } else { forward(replay, library) };
             let gpu_row = replay.host.gpu.as_ref().and_then(|gpu| gpu.row);
             let rows = row.into_iter().chain(gpu_row).map(Basis::Row);
             let path = loaded.forced_by.map(Basis::Image);
-            let facts =
-                [Basis::Image(replay.image.compat.id)].into_iter().chain(path).chain(pool).chain(rows).collect();
-            record(result, facts, FORWARD)
+            let facts = [Basis::Image(replay.image.compat.id)].into_iter().chain(path);
+            let facts = facts.chain([driver, Basis::Pool(PoolField::Gpu)]).chain(rows);
+            StepRecord::new(Step::UserMode, result, facts, FORWARD)
         }
+    }
+}
+
+fn is_jetson(replay: Replay<'_>) -> bool {
+    replay.host.gpu.as_ref().and_then(|gpu| gpu.class) == Some(GpuClass::Jetson)
+}
+
+/// An upgrade package on a Jetson module: told by CUDA versions, since its libcuda has no driver version.
+fn upgrade(replay: Replay<'_>, loaded: &Loaded) -> (StepResult, Option<&'static RowInfo>) {
+    let (Some(base), Some(cuda)) = (replay.host.driver_cuda, loaded.cuda) else { return (StepResult::Unknown, None) };
+    match replay.knowledge.jetson_upgrade(base, cuda) {
+        Some((true, row)) => (StepResult::Passes(Route::ForwardCompat), Some(row)),
+        Some((false, row)) => (StepResult::Stops(UNUSABLE), Some(row)),
+        None => (StepResult::Unknown, None),
     }
 }
 
@@ -85,7 +103,7 @@ fn forward(replay: Replay<'_>, library: &CompatLibrary) -> (StepResult, Option<&
     let (listed, row) = branch_listed(replay, library, host);
     let result = match listed {
         Some(true) => StepResult::Passes(Route::ForwardCompat),
-        Some(false) => StepResult::Stops(Wall::new(Outcome::CompatUnusable, Codes::possible(&[803, 999, 100]))),
+        Some(false) => StepResult::Stops(UNUSABLE),
         None => StepResult::Unknown,
     };
     (result, row)
@@ -96,9 +114,6 @@ fn class_admitted(replay: Replay<'_>, library: &CompatLibrary) -> Option<bool> {
     let gpu = replay.host.gpu.as_ref()?;
     if let Some(admitted) = gpu.forward_compat {
         return Some(admitted);
-    }
-    if gpu.class == Some(GpuClass::Jetson) {
-        return None;
     }
     let number = replay.knowledge.brand_number(gpu.brand.as_deref()?)?;
     if let Some(note) = library.note.as_ref().filter(|note| !note.device.is_empty()) {
@@ -123,10 +138,11 @@ fn branch_listed(
     if let Some(row) = cuda.and_then(|cuda| replay.knowledge.forward(cuda, host.branch())) {
         return (Some(row.supported), Some(&row.info));
     }
-    match package {
-        Some(row) => (Some(row.base_branches.contains(&host.branch())), Some(&row.info)),
-        None => (None, None),
-    }
+    let Some(row) = package.filter(|row| !row.base_branches.is_empty()) else { return (None, None) };
+    let listed = row.base_branches.contains(&host.branch());
+    // No source but a note says what an older release of the library's own branch does with it.
+    let own = library.version.branch() == host.branch();
+    ((listed || !own).then_some(listed), Some(&row.info))
 }
 
 /// Do the drivers know the GPU?
@@ -135,21 +151,33 @@ pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let record = |result, row: Option<&'static RowInfo>| {
         StepRecord::new(Step::GpuKnown, result, pool.into_iter().chain(row.map(Basis::Row)), ARCHITECTURES)
     };
-    let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
-    let (Some(capability), Some(kernel)) = (capability, replay.host.branch()) else {
+    // A module and its driver come together, and an upgrade package is made for both.
+    if is_jetson(replay) && matches!(loaded.source, Some(Source::Host | Source::Compat(_))) {
+        return record(StepResult::Passes(Route::Native), replay.host.gpu.as_ref().and_then(|gpu| gpu.row));
+    }
+    let Some(capability) = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability) else {
         return record(StepResult::Unknown, None);
     };
-    let user = loaded.version.map_or(kernel, DriverVersion::branch);
-    let mut deciding = None;
+    let kernel = replay.host.branch();
+    let user = loaded.version.map(DriverVersion::branch).or(kernel);
+    let (mut deciding, mut unknown) = (None, false);
     for branch in [kernel, user] {
-        match replay.knowledge.branch_knows(branch, capability) {
+        match branch.and_then(|branch| knows(replay.knowledge, branch, capability)) {
             Some((true, row)) => deciding = Some(row),
             Some((false, row)) => {
                 let wall = Wall::new(Outcome::GpuUnsupported, Codes::possible(&[100]));
                 return record(StepResult::Stops(wall), Some(row));
             }
-            None => return record(StepResult::Unknown, None),
+            None => unknown = true,
         }
     }
-    record(StepResult::Passes(Route::Native), deciding)
+    record(if unknown { StepResult::Unknown } else { StepResult::Passes(Route::Native) }, deciding)
+}
+
+/// Whether a branch knows a capability; a branch newer than the tables certainly does not know what they say was dropped.
+fn knows(knowledge: Knowledge, branch: u32, capability: ComputeCapability) -> Option<(bool, &'static RowInfo)> {
+    knowledge.branch_knows(branch, capability).or_else(|| {
+        let row = knowledge.architecture(capability)?;
+        (row.last_branch? < branch).then_some((false, &row.info))
+    })
 }

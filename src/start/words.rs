@@ -1,11 +1,11 @@
 //! Words for the records: what a step found, and what a user would see, made only when somebody reads it.
 
-use crate::fact::FactId;
+use crate::fact::GpuCode;
 use crate::fact::State;
+use crate::fact::Value;
 use crate::fleet::Host;
-use crate::fleet::PoolField;
+use crate::fleet::Mode;
 use crate::outcome::Outcome;
-use crate::start::Basis;
 use crate::start::Loaded;
 use crate::start::Reason;
 use crate::start::Replay;
@@ -15,6 +15,9 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::code;
+pub use crate::start::gaps::MissingFact;
+pub use crate::start::gaps::missing;
 use crate::start::loader;
 use crate::start::requirement;
 use crate::start::requirement::Check;
@@ -48,7 +51,7 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
             _ => format!("{} is a CUDA build", replay.component.name),
         },
         Step::Runtime => runtime(replay, record),
-        Step::Code => code(replay, record),
+        Step::Code => code_text(replay, record),
     }
 }
 
@@ -102,10 +105,9 @@ fn capabilities(record: &StepRecord) -> String {
 fn requirement_text(replay: Replay<'_>, record: &StepRecord) -> String {
     if record.result == StepResult::NotApplicable {
         let host = replay.host;
-        return if host.disable_require || host.env.contains_key("NVIDIA_DISABLE_REQUIRE") {
-            "the requirement check is switched off".to_owned()
-        } else {
-            format!("nothing looks at NVIDIA_REQUIRE_* in mode {}", host.mode.as_str())
+        return match host.mode {
+            Mode::Legacy | Mode::Csv => "the requirement check is switched off".to_owned(),
+            mode => format!("nothing looks at NVIDIA_REQUIRE_* in mode {}", mode.as_str()),
         };
     }
     match requirement::check(replay) {
@@ -172,19 +174,33 @@ fn runtime(replay: Replay<'_>, record: &StepRecord) -> String {
     }
 }
 
-fn code(replay: Replay<'_>, record: &StepRecord) -> String {
+fn code_text(replay: Replay<'_>, record: &StepRecord) -> String {
     let name = &replay.component.name;
     let list = match &replay.image.facts.get(replay.component.code.id).state {
         State::Known(value) => value.to_string(),
         State::Absent { .. } | State::Unknown(_) => String::new(),
     };
-    match record.result {
-        StepResult::NotSeen => format!("the GPU code of {name} was not seen"),
-        StepResult::NotApplicable => format!("{name} has no GPU code to look at"),
-        StepResult::Stops(wall) => format!("{name} has {list}: {}", message(replay, wall)),
+    let told = match record.result {
+        StepResult::NotSeen => return format!("the GPU code of {name} was not seen"),
+        StepResult::NotApplicable => return format!("{name} has no GPU code to look at"),
+        StepResult::Stops(wall) => match code::deciding(replay, &loaded(replay)) {
+            Some(library) => {
+                let own = Value::from(&GpuCode { libraries: vec![library.clone()] });
+                format!("{} of {name} has {own}: {}", library.file, message(replay, wall))
+            }
+            None => format!("{name} has {list}: {}", message(replay, wall)),
+        },
         StepResult::Passes(Route::Jit) => format!("{name} has {list}: PTX is compiled at start-up for {}", gpu(replay)),
         _ => format!("{name} has {list}: machine code for {}", gpu(replay)),
-    }
+    };
+    let idle = code::idle(replay);
+    if idle.is_empty() { told } else { format!("{told}; without code for it, and not counted: {}", idle.join(", ")) }
+}
+
+/// What is worth knowing and decides nothing: libraries that are picked at run time and have no code for the GPU.
+pub fn notes(replay: Replay<'_>) -> Vec<String> {
+    let note = |file: &str| format!("{file} of {} has no code for {}", replay.component.name, gpu(replay));
+    code::idle(replay).into_iter().map(note).collect()
 }
 
 fn gpu(replay: Replay<'_>) -> String {
@@ -261,64 +277,7 @@ fn with_prefix(replay: Replay<'_>, message: String) -> String {
         return message;
     }
     match replay.host.mode {
-        crate::fleet::Mode::Csv => format!("requirements not met: {message}"),
+        Mode::Csv => format!("requirements not met: {message}"),
         _ => format!("nvidia-container-cli: requirement error: {message}"),
     }
-}
-
-/// Something that would have to be known.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MissingFact {
-    /// `pool.driver`, `image.compat`.
-    pub key: String,
-    /// What stands in the way.
-    pub reason: String,
-    /// How to supply it.
-    pub supply: String,
-}
-
-/// What a step that cannot be told lacks.
-pub fn missing(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact> {
-    let of_image = |id: FactId| {
-        let why = replay.image.why(id)?;
-        let key = replay.image.facts.get(id).name();
-        Some(MissingFact { key, reason: why.reason.clone(), supply: why.supply.clone() })
-    };
-    let mut found: Vec<MissingFact> = record
-        .facts
-        .iter()
-        .filter_map(|basis| match basis {
-            Basis::Image(id) => of_image(id),
-            Basis::Pool(field) => of_pool(replay, field),
-            Basis::Row(_) => None,
-        })
-        .collect();
-    found.dedup();
-    found
-}
-
-fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
-    let host = replay.host;
-    let gpu = host.gpu.as_ref();
-    let newer = || format!("newer than the knowledge of {}", replay.knowledge.newest_date());
-    let (reason, supply) = match field {
-        PoolField::Driver if host.driver.is_none() => {
-            ("the pool does not say its driver".to_owned(), "set `driver` of the pool".to_owned())
-        }
-        PoolField::Driver if host.driver_cuda.is_none() => (
-            "the pool's driver is not in the tables, ".to_owned() + &newer(),
-            "set `driver_cuda` of the pool".to_owned(),
-        ),
-        PoolField::Gpu if gpu.is_none() => {
-            ("the pool does not say its GPU".to_owned(), "set `gpu` of the pool".to_owned())
-        }
-        PoolField::Gpu if gpu.is_some_and(|gpu| gpu.capability.is_none()) => {
-            ("the GPU is not in the tables".to_owned(), "set `compute_capability` of the pool".to_owned())
-        }
-        PoolField::Gpu if gpu.is_some_and(|gpu| gpu.brand.is_none()) => {
-            ("the brand of the GPU under this driver is not known".to_owned(), "set `brand` of the pool".to_owned())
-        }
-        _ => return None,
-    };
-    Some(MissingFact { key: field.name().to_owned(), reason, supply })
 }

@@ -127,6 +127,7 @@ fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
         K::Cuda => version("CudaVersion", needed()?),
         K::Minor => minor(needed()?),
         K::OptCuda => optional(value, |value| version("CudaVersion", value)),
+        K::Cudas => list(value, |value| version("CudaVersion", value)),
         K::Driver => version("DriverVersion", needed()?),
         K::OptDriver => optional(value, |value| version("DriverVersion", value)),
         K::Drivers => list(value, |value| version("DriverVersion", value)),

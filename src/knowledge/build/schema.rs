@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     OptCuda,
     /// A CUDA version of exactly two numbers.
     Minor,
+    Cudas,
     Driver,
     OptDriver,
     Drivers,
@@ -101,7 +102,9 @@ macro_rules! every_table {
         from: Cuda, before: OptCuda, legacy_hook: COMPAT, legacy_runtime: COMPAT, cdi: COMPAT, csv: COMPAT,
         auto_mode: Str, sample: Cuda, released: OptDay,
     }
-    errors: ErrorRow by [code] { code: U16, name: Str, text: Str }
+    errors: ErrorRow by [code] { code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda }
+    code_libraries: CodeLibraryRow by [component, file] { component: Str, file: Str }
+    jetson_upgrades: JetsonUpgradeRow by [base] { base: Cuda, compatible: Cudas }
     base_families: BaseFamilyRow by [repository] {
         repository: Str, cuda_base: Flag, compat: OptBool, env: Pairs,
     }

@@ -1,0 +1,119 @@
+//! Gaps: what a step that cannot be told lacks, why, and how to supply it.
+
+use crate::fact::FactId;
+use crate::fleet::PoolField;
+use crate::start::Basis;
+use crate::start::Replay;
+use crate::start::Source;
+use crate::start::Step;
+use crate::start::StepRecord;
+use crate::start::StepResult;
+use crate::start::code;
+use crate::start::code::Compiler;
+use crate::start::loader;
+use crate::start::runtime;
+
+/// Something that would have to be known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MissingFact {
+    /// `pool.driver`, `image.compat`.
+    pub key: String,
+    /// What stands in the way.
+    pub reason: String,
+    /// How to supply it.
+    pub supply: String,
+}
+
+/// What a step that cannot be told lacks.
+pub fn missing(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact> {
+    let of_image = |id: FactId| {
+        let why = replay.image.why(id)?;
+        let key = replay.image.facts.get(id).name();
+        Some(MissingFact { key, reason: why.reason.clone(), supply: why.supply.clone() })
+    };
+    let mut found: Vec<MissingFact> = record
+        .facts
+        .iter()
+        .filter_map(|basis| match basis {
+            Basis::Image(id) => of_image(id),
+            Basis::Pool(field) => of_pool(replay, field),
+            Basis::Row(_) => None,
+        })
+        .collect();
+    found.dedup();
+    if found.is_empty() && record.result == StepResult::Unknown {
+        found.extend(of_step(replay, record.step));
+    }
+    found
+}
+
+/// What no fact and no field lacks: a question that the tables do not answer.
+fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
+    let name = |id: FactId| replay.image.facts.get(id).name();
+    let cuda = &replay.component.cuda;
+    let loaded = loader::step(replay).0;
+    let newer = |what: String| format!("{what} is newer than the knowledge of {}", replay.knowledge.newest_date());
+    let (key, reason, supply) = match step {
+        Step::UserMode => {
+            let Some(Source::Compat(library)) = &loaded.source else { return None };
+            let (driver, gpu) = (replay.host.driver?, replay.host.gpu.as_ref()?);
+            let reason = format!(
+                "no source says whether libcuda {} may run on {} with driver {driver}",
+                library.version, gpu.name
+            );
+            (name(replay.image.compat.id), reason, "say its `elf_note` under [files] of an image description")
+        }
+        Step::GpuKnown => {
+            let reason = newer(format!("driver branch {}", replay.host.branch()?));
+            (PoolField::Driver.name().to_owned(), reason, "nothing but newer knowledge tells it")
+        }
+        Step::Runtime if runtime::is_beyond(replay, *cuda.known()?) => {
+            let reason = newer(format!("CUDA {}", cuda.known()?));
+            (name(cuda.id), reason, "nothing but newer knowledge tells it")
+        }
+        Step::Runtime => {
+            let reason = "the driver's CUDA version alone does not tell whether it is above the floor".to_owned();
+            (PoolField::Driver.name().to_owned(), reason, "set `driver` of the pool")
+        }
+        Step::Code => match code::compiler(replay, &loaded) {
+            Compiler::NotSeen => {
+                let reason = "whether a PTX compiler came with the compat library was not seen".to_owned();
+                let supply = "list libnvidia-ptxjitcompiler.so under [files] of an image description";
+                (name(replay.image.compat.id), reason, supply)
+            }
+            Compiler::Unknown if cuda.known().is_some() && loaded.cuda.is_some() => {
+                let reason = newer(format!("PTX of CUDA {}", cuda.known()?));
+                (name(cuda.id), reason, "nothing but newer knowledge tells it")
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(MissingFact { key, reason, supply: supply.to_owned() })
+}
+
+fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
+    let host = replay.host;
+    let gpu = host.gpu.as_ref();
+    let newer = || format!("newer than the knowledge of {}", replay.knowledge.newest_date());
+    let (reason, supply) = match field {
+        PoolField::Driver if host.driver.is_none() => {
+            ("the pool does not say its driver".to_owned(), "set `driver` of the pool".to_owned())
+        }
+        PoolField::Driver if host.driver_cuda.is_none() => (
+            "the pool's driver is not in the tables, ".to_owned() + &newer(),
+            "set `driver_cuda` of the pool".to_owned(),
+        ),
+        PoolField::Gpu if gpu.is_none() => {
+            ("the pool does not say its GPU".to_owned(), "set `gpu` of the pool".to_owned())
+        }
+        PoolField::Gpu if gpu.is_some_and(|gpu| gpu.capability.is_none()) => {
+            ("the GPU is not in the tables".to_owned(), "set `compute_capability` of the pool".to_owned())
+        }
+        PoolField::Gpu if gpu.is_some_and(|gpu| gpu.brand.is_none()) => {
+            ("the brand of the GPU under this driver is not known".to_owned(), "set `brand` of the pool".to_owned())
+        }
+        _ => return None,
+    };
+    Some(MissingFact { key: field.name().to_owned(), reason, supply })
+}
