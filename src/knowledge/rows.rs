@@ -355,6 +355,14 @@ pub struct ContainerToolkitRow {
     pub cdi: CompatSelection,
     /// Tegra.
     pub csv: CompatSelection,
+    /// Whether libnvidia-container follows an absolute link to the compat directory.
+    pub follows_absolute_link: bool,
+    /// Whether the hook does nothing in an image without `/etc/ld.so.cache`.
+    pub hook_needs_cache: bool,
+    /// Whether the hook counts links beside files.
+    pub hook_takes_links: bool,
+    /// Whether CDI leaves directories that the image lists itself in their place.
+    pub keeps_listed_directories: bool,
     /// Mode that `auto` resolves to on a discrete GPU: `legacy`, `jit-cdi`.
     pub auto_mode: &'static str,
     /// A representative release of the range, to try where a pool does not say.
@@ -400,6 +408,8 @@ pub struct BaseFamilyRow {
     pub cuda_base: bool,
     /// Whether a compat package lies under `/usr/local/cuda/compat`.
     pub compat: Option<bool>,
+    /// Entrypoint that tries the compat library and falls back to the host's.
+    pub compat_probe: Option<&'static str>,
     /// Variables that every image of it sets.
     pub env: &'static [(&'static str, &'static str)],
 }
@@ -476,4 +486,6 @@ pub struct TegraRow {
     pub info: RowInfo,
     /// The capability.
     pub capability: ComputeCapability,
+    /// Compat directory of its own.
+    pub compat_root: Option<&'static str>,
 }
