@@ -21,7 +21,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("pep440_rs", &["install/"]),
     ("regex", &["rules/"]),
     ("reqwest", &["oci/"]),
-    ("serde_json", &["cli/", "describe/", "dockerfile/json.rs", "judge/", "oci/", "report/"]),
+    ("serde_json", &["cli/", "cuda/compat_note.rs", "describe/", "dockerfile/json.rs", "judge/", "oci/", "report/"]),
     ("sha2", &["oci/digest.rs"]),
     ("tokio", &["cli/", "oci/"]),
     ("toml", &["describe/", "fleet/", "knowledge/build/", "overlay/", "rules/header.rs", "toml_reader.rs"]),

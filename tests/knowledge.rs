@@ -39,7 +39,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 27);
+    assert_eq!(by_table.len(), 33);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -216,7 +216,7 @@ fn lookups_fall_back_only_as_promised() {
     assert!(KNOWLEDGE.framework_build("cupy-cuda12x", "13.1.0").is_some());
     assert!(KNOWLEDGE.framework_build("tensorflow", "99.0").is_none());
     let toolkit = |text| KNOWLEDGE.container_toolkit(cuda(text)).map(|row| row.legacy_hook);
-    assert_eq!(toolkit("1.3.0"), Some(CompatSelection::Off));
+    assert_eq!(toolkit("1.3.0"), Some(CompatSelection::Mount));
     assert_eq!(toolkit("1.17.3"), Some(CompatSelection::Mount));
     assert_eq!(toolkit("1.99.0"), Some(CompatSelection::Ldconfig));
 }

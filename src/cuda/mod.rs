@@ -1,6 +1,10 @@
-//! Versions, compute capabilities and requirement expressions: plain values, no table.
+//! Versions, compute capabilities, requirement expressions, compat libraries: plain values, no table.
 
 mod capability;
+mod compat;
+mod compat_files;
+mod compat_note;
+mod compat_order;
 mod devices;
 mod image_requirements;
 mod requirement;
@@ -8,6 +12,9 @@ mod requirement_go;
 mod version;
 
 pub use self::capability::{CodeTarget, ComputeCapability, Suffix};
+pub use self::compat::{CliCompat, ElfNote, HookHost, HookRule, cli_keeps, hook_uses, only};
+pub use self::compat_files::{COMPAT_ROOT, hook_looks_at, resolve, split_path};
+pub use self::compat_order::{LdConf, Linked, linked, search_order, trimmed};
 pub use self::devices::{
     DEFAULT_CAPABILITIES, SUPPORTED_CAPABILITIES, UnsupportedCapabilities, VisibleDevices, capability_list,
     driver_capabilities, intersect_capabilities, visible_devices, visible_devices_of,

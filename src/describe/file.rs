@@ -23,7 +23,7 @@ use crate::toml_reader::span_of;
 pub type DescriptionErrors = Box<Problems>;
 
 const KEYS: &[&str] =
-    &["base", "as_of", "platform", "cuda_runtime", "complete", "env", "packages", "files", "gpu_code"];
+    &["base", "as_of", "platform", "cuda_runtime", "entrypoint", "complete", "env", "packages", "files", "gpu_code"];
 
 impl Description {
     /// Reads a description from TOML.
@@ -38,6 +38,7 @@ impl Description {
                     "as_of" => description.as_of = date(&mut reader, key, value),
                     "platform" => description.platform = text_of(&mut reader, key, value),
                     "cuda_runtime" => description.cuda_runtime = parsed(&mut reader, key, value),
+                    "entrypoint" => description.entrypoint = Some(words(&mut reader, key, value)),
                     "complete" => description.complete = families(&mut reader, value),
                     "env" => description.env = texts(&mut reader, key, value),
                     "packages" => packages(&mut reader, value, &mut description),
@@ -100,6 +101,16 @@ fn families(reader: &mut Reader, value: &Value<'_>) -> Vec<Spanned<Family>> {
     found
 }
 
+/// One word or a list of them.
+fn names(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Spanned<String>> {
+    Reader::one_or_more(value).into_iter().filter_map(|one| text_of(reader, key, one)).collect()
+}
+
+fn words(reader: &mut Reader, key: &str, value: &Value<'_>) -> Spanned<Vec<String>> {
+    let words = names(reader, key, value).into_iter().map(|word| word.value).collect();
+    Spanned { value: words, span: span_of(value) }
+}
+
 fn texts(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Named<Spanned<String>>> {
     let Some(table) = reader.table(key, value) else { return Vec::new() };
     let read = |(key, span, value): (&str, _, &Value<'_>)| {
@@ -131,7 +142,9 @@ fn files(reader: &mut Reader, value: &Value<'_>) -> Vec<Named<FileFacts>> {
                 "link" => facts.link = text_of(reader, key, value),
                 "text" => facts.text = text_of(reader, key, value),
                 "elf_note" => facts.elf_note = reader.table(key, value).map(|table| elf_note(reader, table)),
-                _ => reader.unknown_key(key, key_span, &["link", "text", "elf_note"]),
+                "needs" => facts.needs = names(reader, key, value),
+                "opens" => facts.opens = names(reader, key, value),
+                _ => reader.unknown_key(key, key_span, &["link", "text", "elf_note", "needs", "opens"]),
             }
         }
         found.push((Spanned { value: path.to_owned(), span: path_span }, facts));
@@ -171,7 +184,9 @@ fn gpu_code(reader: &mut Reader, value: &Value<'_>) -> Vec<GpuCode> {
                 "component" => code.component = text_of(reader, key, value),
                 "sass" => code.sass = Some(targets(reader, key, value)),
                 "ptx" => code.ptx = Some(targets(reader, key, value)),
-                _ => reader.unknown_key(key, key_span, &["file", "component", "sass", "ptx"]),
+                "needs" => code.needs = names(reader, key, value),
+                "opens" => code.opens = names(reader, key, value),
+                _ => reader.unknown_key(key, key_span, &["file", "component", "sass", "ptx", "needs", "opens"]),
             }
         }
         found.push(code);

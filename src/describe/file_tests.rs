@@ -6,6 +6,7 @@ const FULL: &str = r#"base = "nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04"
 as_of = 2021-06-29
 platform = "linux/amd64"
 cuda_runtime = "11.2.2"
+entrypoint = ["/opt/start.sh", "--all"]
 complete = ["env", "packages", "files", "code"]
 
 [env]
@@ -23,12 +24,15 @@ torch = "1.9.0+cu102"
 "/usr/local/cuda" = { link = "cuda-12.9" }
 "/etc/ld.so.conf.d/cuda-compat.conf" = { text = "/usr/local/cuda/compat" }
 "/bare" = {}
+"/opt/app" = { needs = ["libcudart.so.11.0"], opens = ["libnvcuvid.so.1"] }
 
 [[gpu_code]]
 file = "torch/lib/libtorch_cuda.so"
 component = "torch"
 sass = ["sm_37", "sm_50"]
 ptx = []
+needs = ["libcublas.so.11"]
+opens = ["libcudnn.so.8"]
 
 [[gpu_code]]
 ptx = ["compute_90a"]
@@ -55,7 +59,7 @@ fn json_loses_nothing() {
     let again = Description::from_json(json.clone()).expect("good json");
     assert_eq!(again.to_json(), json);
     assert_eq!(again.gpu_code, description.gpu_code);
-    assert_eq!(again.files.len(), 4);
+    assert_eq!(again.files.len(), 5);
     assert!(Description::from_json(serde_json::json!({ "base": null })).is_err());
     let error = Description::from_json(serde_json::json!({ "bas": "x" })).expect_err("unknown key");
     assert_eq!(error.to_string(), "unknown key `bas`");
@@ -75,6 +79,8 @@ fn bad_files_say_what_and_where() {
         ("as_of = 2021-06-29T10:00:00", "1:9 `2021-06-29T10:00:00` is no date | such as 2021-06-29"),
         ("cuda_runtime = 11.2", "1:16 `cuda_runtime` is a float, expected a string | put it in quotes: \"11.2\""),
         ("complete = [\"package\"]", "1:13 unknown family `package` | did you mean `packages`?"),
+        ("entrypoint = [1]", "1:15 `entrypoint` is an integer, expected a string | put it in quotes: \"1\""),
+        ("[[gpu_code]]\nneeds = { a = 1 }", "2:9 `needs` is a table, expected a string"),
         ("complete = true", "1:12 `complete` is a boolean, expected a list"),
         ("[packages.pypi]\na = \"1\"", "1:11 unknown key `pypi` | known here: pip, conda, apt"),
         ("[files]\n\"/a\" = { lnk = \"b\" }", "2:10 unknown key `lnk` | did you mean `link`?"),

@@ -36,6 +36,7 @@ impl Description {
         put("as_of", self.as_of.as_ref().map(|date| json!(date.value.to_string())));
         put("platform", self.platform.as_ref().map(|platform| json!(platform.value)));
         put("cuda_runtime", self.cuda_runtime.as_ref().map(|version| json!(version.value.to_string())));
+        put("entrypoint", self.entrypoint.as_ref().map(|words| json!(words.value)));
         let complete: Vec<&str> = self.complete.iter().map(|family| family.value.as_str()).collect();
         put("complete", (!complete.is_empty()).then(|| json!(complete)));
         put("env", texts(&self.env));
@@ -86,6 +87,7 @@ fn file(facts: &FileFacts) -> Value {
         inner.insert("device".to_owned(), json!(numbers(&note.device)));
         map.insert("elf_note".to_owned(), Value::Object(inner));
     }
+    put_names(&mut map, &facts.needs, &facts.opens);
     Value::Object(map)
 }
 
@@ -101,5 +103,15 @@ fn code(code: &GpuCode) -> Value {
             map.insert(key.to_owned(), json!(code_words(key, targets)));
         }
     }
+    put_names(&mut map, &code.needs, &code.opens);
     Value::Object(map)
+}
+
+fn put_names(map: &mut serde_json::Map<String, Value>, needs: &[Spanned<String>], opens: &[Spanned<String>]) {
+    for (key, names) in [("needs", needs), ("opens", opens)] {
+        if !names.is_empty() {
+            let names: Vec<&str> = names.iter().map(|name| name.value.as_str()).collect();
+            map.insert(key.to_owned(), json!(names));
+        }
+    }
 }

@@ -101,6 +101,10 @@ pub struct FileFacts {
     pub text: Option<Spanned<String>>,
     /// ELF note.
     pub elf_note: Option<ElfNote>,
+    /// Libraries that the loader resolves before the program starts.
+    pub needs: Vec<Spanned<String>>,
+    /// Libraries that the program opens while it runs.
+    pub opens: Vec<Spanned<String>>,
 }
 
 /// GPU code of one library.
@@ -114,6 +118,10 @@ pub struct GpuCode {
     pub sass: Option<Vec<Spanned<CodeTarget>>>,
     /// Targets of PTX; none = not declared.
     pub ptx: Option<Vec<Spanned<CodeTarget>>>,
+    /// Libraries that the loader resolves before the program starts.
+    pub needs: Vec<Spanned<String>>,
+    /// Libraries that the program opens while it runs.
+    pub opens: Vec<Spanned<String>>,
 }
 
 /// A description; what is missing is not declared.
@@ -127,6 +135,8 @@ pub struct Description {
     pub platform: Option<Spanned<String>>,
     /// CUDA runtime of the image.
     pub cuda_runtime: Option<Spanned<CudaVersion>>,
+    /// Program that the image starts.
+    pub entrypoint: Option<Spanned<Vec<String>>>,
     /// Families of which everything is listed.
     pub complete: Vec<Spanned<Family>>,
     /// Environment variables.

@@ -24,6 +24,8 @@ impl Description {
         line(&mut out, "as_of", self.as_of.as_ref().map(|date| date.value.to_string()));
         line(&mut out, "platform", self.platform.as_ref().map(|platform| quoted(&platform.value)));
         line(&mut out, "cuda_runtime", version.as_deref().map(quoted));
+        let words = |words: &Spanned<Vec<String>>| listed(words.value.iter().map(|word| quoted(word)));
+        line(&mut out, "entrypoint", self.entrypoint.as_ref().map(words));
         let complete = self.complete.iter().map(|family| quoted(family.value.as_str()));
         line(&mut out, "complete", (!self.complete.is_empty()).then(|| listed(complete)));
         section(&mut out, "env", &self.env);
@@ -109,7 +111,14 @@ fn file(facts: &FileFacts) -> String {
         let (driver, device) = (numbers(&note.driver), numbers(&note.device));
         parts.push(format!("elf_note = {{ {}driver = {driver}, device = {device} }}", cuda.unwrap_or_default()));
     }
+    for (key, names) in [("needs", &facts.needs), ("opens", &facts.opens)] {
+        parts.extend(name_list(names).map(|list| format!("{key} = {list}")));
+    }
     if parts.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", parts.join(", ")) }
+}
+
+fn name_list(names: &[Spanned<String>]) -> Option<String> {
+    (!names.is_empty()).then(|| listed(names.iter().map(|name| quoted(&name.value))))
 }
 
 fn gpu_code(out: &mut String, code: &GpuCode) {
@@ -119,4 +128,6 @@ fn gpu_code(out: &mut String, code: &GpuCode) {
         let words = targets.as_ref().map(|targets| code_words(key, targets).into_iter().map(|word| quoted(&word)));
         line(out, key, words.map(listed));
     }
+    line(out, "needs", name_list(&code.needs));
+    line(out, "opens", name_list(&code.opens));
 }

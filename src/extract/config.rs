@@ -19,6 +19,10 @@ pub fn of_config(image: &PulledImage) -> Observations {
         seen.env.insert(name.clone(), (Ok(value.clone()), fact));
     }
     seen.complete.env = true;
+    let words = image.config.entrypoint.clone();
+    let state = State::Known(Value::from(&words));
+    let fact = seen.facts.add(FactKey::Entrypoint, None, state, origin("config.Entrypoint".to_owned()));
+    seen.entrypoint = Some((words, fact));
     let mut platforms: Vec<String> = image.platforms.iter().map(ToString::to_string).collect();
     if platforms.is_empty() {
         platforms.push(image.config.platform.to_string());

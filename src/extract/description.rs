@@ -17,6 +17,7 @@ use crate::fact::FactKey;
 use crate::fact::FileKind;
 use crate::fact::FileSeen;
 use crate::fact::Manager;
+use crate::fact::NeedsSeen;
 use crate::fact::Observations;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
@@ -83,6 +84,10 @@ impl Reader {
             let fact = self.text(FactKey::CudaRuntime, None, &cuda.value.to_string(), cuda.span);
             self.seen.cuda_runtime = Some((cuda.value, fact));
         }
+        if let Some(words) = &description.entrypoint {
+            let fact = self.fact(FactKey::Entrypoint, None, State::Known(Value::from(&words.value)), words.span);
+            self.seen.entrypoint = Some((words.value.clone(), fact));
+        }
         for family in &description.complete {
             match family.value {
                 Family::Env => self.seen.complete.env = true,
@@ -130,8 +135,20 @@ impl Reader {
                 (None, None, None) => FileKind::Present,
             };
             let fact = self.text(FactKey::File, Some(&path.value), file_text(&kind), path.span);
+            self.needs(&path.value, None, &facts.needs, &facts.opens);
             self.seen.files.insert(path.value.clone(), FileSeen { kind, fact });
         }
+    }
+
+    /// The libraries that a file asks for.
+    fn needs(&mut self, file: &str, component: Option<&str>, needs: &[Spanned<String>], opens: &[Spanned<String>]) {
+        let names = |list: &[Spanned<String>]| list.iter().map(|name| name.value.clone()).collect::<Vec<_>>();
+        let Some(span) = needs.iter().chain(opens).map(|name| name.span).reduce(Span::to) else { return };
+        let (needs, opens) = (names(needs), names(opens));
+        let listed = State::Known(Value::List(needs.iter().chain(&opens).cloned().collect()));
+        let fact = self.fact(FactKey::FileNeeds, Some(file), listed, span);
+        let component = component.map(str::to_owned);
+        self.seen.needs.push(NeedsSeen { file: file.to_owned(), component, needs, opens, fact });
     }
 
     fn code(&mut self, description: &Description) {
@@ -139,6 +156,8 @@ impl Reader {
             let file = entry.file.as_ref().map_or_else(|| "GPU code".to_owned(), |file| file.value.clone());
             let places = entry.sass.iter().chain(&entry.ptx).flatten().map(|target| target.span);
             let span = places.chain(entry.file.iter().map(|file| file.span)).reduce(Span::to).unwrap_or_default();
+            let component = entry.component.as_ref().map(|name| normalised(&name.value));
+            self.needs(&file, component.as_deref(), &entry.needs, &entry.opens);
             if entry.sass.is_none() && entry.ptx.is_none() {
                 continue;
             }
@@ -151,7 +170,6 @@ impl Reader {
                 .chain(ptx.iter().map(|target: &crate::cuda::CodeTarget| format!("compute_{}", target.number())))
                 .collect();
             let fact = self.fact(FactKey::Code, Some(&file), State::Known(Value::List(printed)), span);
-            let component = entry.component.as_ref().map(|name| normalised(&name.value));
             self.seen.code.push(CodeSeen { file, component, sass, ptx, fact });
         }
     }
@@ -177,6 +195,7 @@ pub fn to_description(seen: &Observations) -> Description {
         as_of: seen.as_of.map(Spanned::nowhere),
         platform: seen.platforms.as_ref().and_then(|(list, _)| list.first()).map(|platform| text(platform)),
         cuda_runtime: seen.cuda_runtime.map(|(cuda, _)| Spanned::nowhere(cuda)),
+        entrypoint: seen.entrypoint.as_ref().map(|(words, _)| Spanned::nowhere(words.clone())),
         ..Description::default()
     };
     for (whole, family) in [
@@ -227,9 +246,38 @@ pub fn to_description(seen: &Observations) -> Description {
             component: code.component.as_deref().map(text),
             sass: Some(code.sass.iter().copied().map(Spanned::nowhere).collect()),
             ptx: Some(code.ptx.iter().copied().map(Spanned::nowhere).collect()),
+            ..GpuCode::default()
         });
     }
+    for asked in &seen.needs {
+        write_needs(&mut description, asked);
+    }
     description
+}
+
+/// What a file asks for, beside what is written of it already.
+fn write_needs(description: &mut Description, asked: &NeedsSeen) {
+    let names = |list: &[String]| list.iter().cloned().map(Spanned::nowhere).collect::<Vec<_>>();
+    let (needs, opens) = (names(&asked.needs), names(&asked.opens));
+    let file = description.files.iter_mut().find(|(path, _)| path.value == asked.file && asked.component.is_none());
+    if let Some((_, facts)) = file {
+        (facts.needs, facts.opens) = (needs, opens);
+        return;
+    }
+    let of = |code: &GpuCode| {
+        let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
+        text(&code.file).as_deref() == Some(&asked.file) && text(&code.component) == asked.component
+    };
+    match description.gpu_code.iter_mut().find(|code| of(code) && code.needs.is_empty() && code.opens.is_empty()) {
+        Some(code) => (code.needs, code.opens) = (needs, opens),
+        None => description.gpu_code.push(GpuCode {
+            file: Some(Spanned::nowhere(asked.file.clone())),
+            component: asked.component.clone().map(Spanned::nowhere),
+            needs,
+            opens,
+            ..GpuCode::default()
+        }),
+    }
 }
 
 /// The version with the variant that a command chose by its index, as a local version says it.

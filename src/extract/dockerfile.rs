@@ -5,6 +5,7 @@ use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
+use crate::dockerfile::Kind;
 use crate::dockerfile::Resolved;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
@@ -48,6 +49,7 @@ pub fn of_dockerfile(
     reader.base(&evaluated);
     reader.environment(&evaluated);
     reader.installs(&evaluated);
+    reader.entrypoint(dockerfile, &evaluated);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
     Ok(Target { seen: reader.seen, stage, notes: reader.notes })
@@ -134,6 +136,21 @@ impl Reader {
             }
         }
         self.notes.dedup();
+    }
+
+    /// The last ENTRYPOINT of the chain.
+    fn entrypoint(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
+        let stages = evaluated.chain.iter().filter_map(|index| dockerfile.stages.get(*index));
+        let instructions =
+            stages.flat_map(|stage| &stage.instructions).filter_map(|at| dockerfile.instructions.get(*at));
+        let Some(last) = instructions.filter(|instruction| instruction.kind == Kind::Entrypoint).last() else { return };
+        let words: Vec<String> = match &last.json {
+            Some(words) => words.iter().map(|word| word.text().to_owned()).collect(),
+            None => last.arguments.text().split_whitespace().map(str::to_owned).collect(),
+        };
+        let evidence = self.leaf([last.span]);
+        let fact = self.seen.facts.add(FactKey::Entrypoint, None, State::Known(Value::from(&words)), evidence);
+        self.seen.entrypoint = Some((words, fact));
     }
 
     fn package(&mut self, install: &Install) {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use crate::cuda::CodeTarget;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+use crate::cuda::ElfNote;
+use crate::cuda::LdConf;
 use crate::fact::Fact;
 use crate::fact::FactId;
 use crate::fact::Facts;
@@ -12,24 +14,19 @@ use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
 
-/// NVIDIA's note inside a compat library: what it may be used on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ElfNote {
-    /// CUDA version of the library.
-    pub cuda: Option<CudaVersion>,
-    /// Kernel-mode branches.
-    pub driver: Vec<u32>,
-    /// NVML brand numbers.
-    pub device: Vec<u32>,
-}
-
-/// One `libcuda.so.<version>` under the compat directory.
+/// One `libcuda.so.<version>` that is packaged for forward compatibility.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompatLibrary {
     /// Its version.
     pub version: DriverVersion,
     /// Its note, where the file was read and has one.
     pub note: Option<ElfNote>,
+    /// Every path by which its directory is reached, the real one first.
+    pub directories: Vec<String>,
+    /// The directory of the container toolkit that it lies in; none where the toolkit does not look.
+    pub root: Option<&'static str>,
+    /// Whether it is a file and no link.
+    pub regular: bool,
 }
 
 /// The compat directory of an image.
@@ -41,6 +38,8 @@ pub struct Compat {
     pub cuda: Option<CudaVersion>,
     /// Whether a PTX compiler comes with it; `None` where not known.
     pub ptx_compiler: Option<bool>,
+    /// Whether an absolute link leads to the directory.
+    pub absolute_link: bool,
 }
 
 impl From<&Compat> for Value {
@@ -54,6 +53,8 @@ impl From<&Compat> for Value {
 pub struct DriverLibrary {
     /// Path, or package that brings it.
     pub path: String,
+    /// Every path by which its directory is reached, the real one first; none for a package.
+    pub directories: Vec<String>,
     /// Version in its name, where it has one.
     pub version: Option<DriverVersion>,
     /// Whether it is, or brings, a libcuda; others are parts such as libnvidia-ml.
@@ -62,9 +63,61 @@ pub struct DriverLibrary {
     pub stub: bool,
 }
 
+impl DriverLibrary {
+    /// Whether its name has the soname's number and no version behind it, or not even that.
+    pub fn unversioned(&self) -> bool {
+        self.path.ends_with("/libcuda.so.1") || self.path.ends_with("/libcuda.so")
+    }
+}
+
 impl From<&Vec<DriverLibrary>> for Value {
     fn from(list: &Vec<DriverLibrary>) -> Self {
         Self::List(list.iter().map(|library| library.path.clone()).collect())
+    }
+}
+
+impl From<&Vec<LdConf>> for Value {
+    fn from(list: &Vec<LdConf>) -> Self {
+        Self::List(list.iter().map(|file| format!("{}: {}", file.name, file.directories.join(" "))).collect())
+    }
+}
+
+/// Libraries that one component asks for from outside of its own package.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    /// The component.
+    pub component: String,
+    /// Sonames that the loader resolves before the program starts.
+    pub at_start: Fact<Vec<Soname>>,
+    /// Sonames that the program opens while it runs.
+    pub later: Fact<Vec<Soname>>,
+}
+
+/// One library that is asked for by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Soname {
+    /// `libcudart.so.12`.
+    pub name: String,
+    /// Whether it is there.
+    pub presence: Presence,
+}
+
+/// Where a library comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// The image has it where the loader looks, or in a package of its own.
+    Image,
+    /// The container stack brings it with this driver capability.
+    Driver(&'static str),
+    /// Nothing that is known of the image has it, and everything is known.
+    Absent,
+    /// Cannot be told.
+    Unseen,
+}
+
+impl From<&Vec<Soname>> for Value {
+    fn from(list: &Vec<Soname>) -> Self {
+        Self::List(list.iter().map(|library| library.name.clone()).collect())
     }
 }
 
@@ -196,6 +249,16 @@ pub struct ImageFacts {
     pub compat: Fact<Compat>,
     /// Driver libraries outside the compat directory.
     pub driver_libraries: Fact<Vec<DriverLibrary>>,
+    /// Directory that legacy mode mounts the host's libraries into.
+    pub library_directory: Fact<String>,
+    /// Files that name directories to `ldconfig`, by name.
+    pub ld_conf: Fact<Vec<LdConf>>,
+    /// The loader's cache as shipped.
+    pub ld_cache: Fact<String>,
+    /// Entrypoint that tries the compat library and falls back to the host's.
+    pub compat_probe: Fact<Vec<String>>,
+    /// Libraries that components ask for.
+    pub needs: Vec<Needs>,
     /// Base reference, where there is one.
     pub base: Option<FactId>,
     /// CUDA of the base.

@@ -24,15 +24,23 @@ keys! {
     Env = "env.*", "text", "Variable of the image configuration.";
     Package = "package.*", "text", "Package as it was asked for.";
     File = "file.*", "text", "File of the image.";
+    FileNeeds = "needs.*", "list", "Libraries that a file asks for.";
     Code = "code.*", "list", "Targets of one library's GPU code.";
     CudaRuntime = "image.cuda_runtime", "version", "CUDA runtime of code that is not one of the packages.";
     BaseCuda = "image.base.cuda", "version", "CUDA toolkit of the base image.";
     Compat = "image.compat", "list", "User-mode drivers for forward compatibility under /usr/local/cuda/compat.";
     DriverLibraries = "image.driver_libraries", "list", "Driver libraries that the image brings outside compat.";
+    Entrypoint = "image.entrypoint", "list", "Program that the image starts.";
+    CompatProbe = "image.compat_probe", "list", "Entrypoint that tries the compat library and falls back to the host's.";
+    LibraryDirectory = "image.library_directory", "text", "Directory that the host's driver libraries are mounted into.";
+    LdConf = "image.ld_conf", "list", "Directories that the image names to ldconfig.";
+    LdCache = "image.ld_cache", "text", "The loader's cache as shipped.";
     ComponentVersion = "*.version", "text", "Version of a component.";
     ComponentVariant = "*.variant", "text", "Build variant of a component, such as cu124 or cpu.";
     ComponentCuda = "*.cuda", "version", "CUDA runtime of a component.";
     ComponentCode = "*.code", "list", "GPU code of a component.";
+    ComponentNeeds = "*.needs", "list", "Libraries from outside of its package that a component needs to start.";
+    ComponentOpens = "*.opens", "list", "Libraries that a component opens while it runs.";
 }
 
 impl FactKey {

@@ -12,15 +12,17 @@ mod value;
 use std::fmt;
 
 pub use self::image::{
-    CodeWording, Compat, CompatLibrary, Component, DriverLibrary, ElfNote, EnvFacts, GpuCode, ImageFacts, Library,
-    Role, Signature,
+    CodeWording, Compat, CompatLibrary, Component, DriverLibrary, EnvFacts, GpuCode, ImageFacts, Library, Needs,
+    Presence, Role, Signature, Soname,
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{
-    BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, Observations, PackageSeen, PackageVersion,
+    BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, NeedsSeen, Observations, PackageSeen,
+    PackageVersion,
 };
 pub use self::value::Value;
 
+pub use crate::cuda::ElfNote;
 use crate::knowledge::How;
 use crate::knowledge::RowInfo;
 use crate::source::SourceId;

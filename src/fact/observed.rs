@@ -133,6 +133,21 @@ pub struct CodeSeen {
     pub fact: FactId,
 }
 
+/// Libraries that a file asks for.
+#[derive(Clone, Debug)]
+pub struct NeedsSeen {
+    /// Path.
+    pub file: String,
+    /// Component that it belongs to.
+    pub component: Option<String>,
+    /// Sonames that the loader resolves before the program starts.
+    pub needs: Vec<String>,
+    /// Sonames that the program opens while it runs.
+    pub opens: Vec<String>,
+    /// Evidence.
+    pub fact: FactId,
+}
+
 /// Families of which everything was seen, so that the rest is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "four independent families")]
@@ -168,6 +183,10 @@ pub struct Observations {
     pub files: BTreeMap<String, FileSeen>,
     /// GPU code.
     pub code: Vec<CodeSeen>,
+    /// Libraries that files ask for.
+    pub needs: Vec<NeedsSeen>,
+    /// The program that the image starts, where one is said.
+    pub entrypoint: Option<(Vec<String>, FactId)>,
     /// CUDA runtime of code that is not one of the packages.
     pub cuda_runtime: Option<(CudaVersion, FactId)>,
     /// What was seen whole.
@@ -187,6 +206,8 @@ impl Observations {
             packages: Vec::new(),
             files: BTreeMap::new(),
             code: Vec::new(),
+            needs: Vec::new(),
+            entrypoint: None,
             cuda_runtime: None,
             complete: Completeness::default(),
         }

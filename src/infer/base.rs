@@ -49,6 +49,8 @@ pub(super) struct BaseBuild {
     pub(super) cuda: Option<(CudaVersion, &'static RowInfo)>,
     /// Whether a compat package is installed; none where the tables do not say.
     pub(super) compat: Option<(bool, &'static RowInfo)>,
+    /// The family's entrypoint that tries the compat library.
+    pub(super) compat_probe: Option<(&'static str, &'static RowInfo)>,
     /// torch inside, with its CUDA variant.
     pub(super) torch: Option<(&'static str, &'static RowInfo)>,
     /// Why the reference itself cannot be told.
@@ -68,6 +70,7 @@ impl BaseBuild {
             env_known: family == Family::Plain,
             cuda: None,
             compat: None,
+            compat_probe: None,
             torch: None,
             unresolved: None,
             name,
@@ -227,6 +230,7 @@ fn framework_build(row: &'static FrameworkImageRow, fact: FactId, name: String, 
     if let Some(family) = knowledge.base_family(row.repository) {
         build.env_known = true;
         build.compat = family.compat.map(|bundled| (bundled, &family.info));
+        build.compat_probe = family.compat_probe.map(|word| (word, &family.info));
         for (variable, value) in family.env {
             build.env.push((variable, (*value).to_owned(), &family.info));
         }

@@ -28,7 +28,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 
 /// The name of the component that stands for the image's own CUDA runtime.
-const OWN_RUNTIME: &str = "cuda";
+pub(super) const OWN_RUNTIME: &str = "cuda";
 /// How the CUDA runtime itself words missing code and unusable PTX.
 const PLAIN_WORDING: CodeWording = CodeWording { no_code: 209, bad_ptx: 222 };
 

@@ -1,7 +1,9 @@
 //! Driver libraries in the image: those meant for forward compatibility, and those that should not be there.
 
+use crate::cuda::COMPAT_ROOT;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+use crate::cuda::split_path;
 use crate::fact::Compat;
 use crate::fact::CompatLibrary;
 use crate::fact::Derivation;
@@ -20,24 +22,21 @@ use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
+use crate::infer::places::Tree;
 use crate::infer::unknown;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
-
-/// The directory that the container toolkit looks into, and no other.
-const COMPAT_ROOT: &str = "/usr/local/cuda/compat/";
-/// The link that leads there.
-const CUDA_LINK: &str = "/usr/local/cuda";
 
 /// What lies in the compat directory.
 pub(super) fn compat(
     facts: &mut Facts,
     seen: &Observations,
+    tree: &Tree<'_>,
     build: &BaseBuild,
     env: &EnvFacts,
     knowledge: Knowledge,
 ) -> Fact<Compat> {
-    if let Some(fact) = compat_from_files(facts, seen, knowledge) {
+    if let Some(fact) = compat_from_files(facts, seen, tree, knowledge) {
         return fact;
     }
     if let Some((package, cuda)) = seen.packages.iter().find_map(|package| Some((package, compat_cuda(&package.name)?)))
@@ -72,32 +71,38 @@ pub(super) fn compat(
     }
 }
 
-fn compat_from_files(facts: &mut Facts, seen: &Observations, knowledge: Knowledge) -> Option<Fact<Compat>> {
-    let link = seen.files.get(CUDA_LINK).and_then(|file| match &file.kind {
-        FileKind::Link(target) => Some(target.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()),
-        _ => None,
-    });
+fn compat_from_files(
+    facts: &mut Facts,
+    seen: &Observations,
+    tree: &Tree<'_>,
+    knowledge: Knowledge,
+) -> Option<Fact<Compat>> {
+    let modules = knowledge.tegra_capabilities().iter().filter_map(|row| row.compat_root);
+    let roots: Vec<(&'static str, Option<String>)> =
+        std::iter::once(COMPAT_ROOT).chain(modules).map(|root| (root, tree.resolve(root))).collect();
     let mut libraries = Vec::new();
     let mut from = Vec::new();
     let mut cuda = None;
     let mut ptx_compiler = false;
     for (path, file) in &seen.files {
-        let Some((root, name)) = compat_member(path) else { continue };
-        // Behind another toolkit's directory than the link names, the container toolkit does not look.
-        if path.strip_prefix(COMPAT_ROOT).is_none() && link.as_deref().is_some_and(|link| link != root) {
+        let name = split_path(path).1;
+        let directories = || tree.directories(path);
+        let real = directories().into_iter().next();
+        let root = roots.iter().find(|(_, resolved)| resolved.is_some() && *resolved == real).map(|(root, _)| *root);
+        if !is_compat(path) && root.is_none() && !matches!(file.kind, FileKind::Noted(_)) {
             continue;
         }
         ptx_compiler |= name.starts_with("libnvidia-ptxjitcompiler.so");
         if let Some(version) = library_version(name) {
-            let note = match &file.kind {
-                FileKind::Noted(note) => Some(note.clone()),
-                FileKind::Present => None,
-                // A link is no library of its own.
-                FileKind::Link(_) | FileKind::Text(_) => continue,
+            let (note, regular) = match &file.kind {
+                FileKind::Noted(note) => (Some(note.clone()), true),
+                FileKind::Present => (None, true),
+                FileKind::Link(_) => (None, false),
+                FileKind::Text(_) => continue,
             };
-            cuda =
-                note.as_ref().and_then(|note| note.cuda).or_else(|| root.strip_prefix("cuda-")?.parse().ok()).or(cuda);
-            libraries.push(CompatLibrary { version, note });
+            let of_directory = || toolkit_directory(path)?.strip_prefix("cuda-")?.parse().ok();
+            cuda = note.as_ref().and_then(|note| note.cuda).or_else(of_directory).or(cuda);
+            libraries.push(CompatLibrary { version, note, directories: directories(), root, regular });
             from.push(file.fact);
         }
     }
@@ -110,13 +115,19 @@ fn compat_from_files(facts: &mut Facts, seen: &Observations, knowledge: Knowledg
     let by_branch = |library: &CompatLibrary| knowledge.branch(library.version.branch()).map(|row| row.cuda);
     let cuda = cuda.or_else(|| libraries.last().and_then(by_branch));
     let ptx_compiler = (ptx_compiler || seen.complete.files).then_some(ptx_compiler);
-    Some(facts.add_typed(FactKey::Compat, None, State::Known(Compat { libraries, cuda, ptx_compiler }), evidence))
+    let compat = Compat { libraries, cuda, ptx_compiler, absolute_link: tree.absolute_link() };
+    Some(facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence))
 }
 
-/// Toolkit directory and file name of a path in a compat directory: `cuda-12.9`, `libcuda.so.1`.
-fn compat_member(path: &str) -> Option<(&str, &str)> {
-    let (root, name) = path.strip_prefix("/usr/local/")?.split_once("/compat/")?;
-    (root.starts_with("cuda") && !root.contains('/') && !name.contains('/')).then_some((root, name))
+/// The toolkit's directory that a path lies in: `cuda-12.9`.
+fn toolkit_directory(path: &str) -> Option<&str> {
+    let directory = path.strip_prefix("/usr/local/")?.split('/').next()?;
+    directory.starts_with("cuda").then_some(directory)
+}
+
+/// Whether a path lies in a compat directory of a toolkit, or deeper.
+fn is_compat(path: &str) -> bool {
+    toolkit_directory(path).is_some() && split_path(path).0.split('/').any(|part| part.starts_with("compat"))
 }
 
 /// The driver version in `libcuda.so.575.57.08`; none for the soname link `libcuda.so.1`.
@@ -148,8 +159,11 @@ fn compat_from_package(
         };
         return unknown(facts, FactKey::Compat, None, why, evidence);
     };
-    let libraries = vec![CompatLibrary { version, note: None }];
-    let compat = Compat { libraries, cuda: Some(cuda), ptx_compiler: Some(true) };
+    // The package's own directory; the links to it are made when it is installed.
+    let own = format!("/usr/local/cuda-{cuda}/compat");
+    let directories = vec![own, COMPAT_ROOT.to_owned(), format!("/usr/local/cuda-{}/compat", cuda.major())];
+    let library = CompatLibrary { version, note: None, directories, root: Some(COMPAT_ROOT), regular: true };
+    let compat = Compat { libraries: vec![library], cuda: Some(cuda), ptx_compiler: Some(true), absolute_link: true };
     facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence)
 }
 
@@ -157,26 +171,31 @@ fn compat_from_package(
 pub(super) fn libraries(
     facts: &mut Facts,
     seen: &Observations,
+    tree: &Tree<'_>,
     build: &BaseBuild,
+    compat: &Fact<Compat>,
     knowledge: Knowledge,
 ) -> Fact<Vec<DriverLibrary>> {
     let mut found = Vec::new();
     let mut from = Vec::new();
     for (path, file) in &seen.files {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let name = split_path(path).1;
         let driver = name.starts_with("libcuda.so") || name.starts_with("libnvidia-ml.so");
-        if !driver || compat_member(path).is_some() || path.contains("/compat/") {
+        let directories = tree.directories(path);
+        if !driver || beside_compat(path, &directories, compat) || matches!(file.kind, FileKind::Noted(_)) {
             continue;
         }
         let target = match &file.kind {
             FileKind::Link(target) => Some(target.as_str()),
             _ => None,
         };
-        let stub = path.contains("/stubs/") || target.is_some_and(|target| target.contains("stubs/"));
+        let stub = |path: &str| path.contains("/stubs/") || path.starts_with("stubs/");
+        let stub = stub(path) || target.is_some_and(stub) || tree.resolve(path).is_some_and(|path| stub(&path));
         let version = library_version(target.and_then(|target| target.rsplit('/').next()).unwrap_or(name));
         let libcuda = name.starts_with("libcuda.so");
         found.push(DriverLibrary {
             path: path.clone(),
+            directories,
             version: version.or_else(|| library_version(name)),
             libcuda,
             stub,
@@ -189,7 +208,8 @@ pub(super) fn libraries(
             row = Some(&known.info);
             from.push(package.fact);
             let version = package_driver(package);
-            found.push(DriverLibrary { path: package.name.clone(), version, libcuda: known.libcuda, stub: false });
+            let path = package.name.clone();
+            found.push(DriverLibrary { path, directories: Vec::new(), version, libcuda: known.libcuda, stub: false });
         }
     }
     let from = if found.is_empty() { build.fact.into_iter().collect() } else { from };
@@ -206,6 +226,12 @@ pub(super) fn libraries(
     facts.add_typed(FactKey::DriverLibraries, None, state, evidence)
 }
 
+/// Whether a file belongs to a compat directory: by its path, or because a compat library lies beside it.
+fn beside_compat(path: &str, directories: &[String], compat: &Fact<Compat>) -> bool {
+    let beside = |library: &CompatLibrary| library.root.is_some() && library.directories.first() == directories.first();
+    is_compat(path) || compat.known().is_some_and(|compat| compat.libraries.iter().any(beside))
+}
+
 /// The driver version of a package such as `libnvidia-compute-535` at `535.183.01-0ubuntu1`.
 fn package_driver(package: &PackageSeen) -> Option<DriverVersion> {
     match &package.version {
@@ -219,14 +245,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_container_toolkits_directory_is_compat() {
+    fn a_compat_directory_belongs_to_a_toolkit() {
         for (path, expected) in [
-            ("/usr/local/cuda/compat/libcuda.so.1", Some(("cuda", "libcuda.so.1"))),
-            ("/usr/local/cuda-12.9/compat/libcuda.so.575.57.08", Some(("cuda-12.9", "libcuda.so.575.57.08"))),
-            ("/usr/local/cuda/compat/lib.real/libcuda.so.1", None),
-            ("/opt/cuda/compat/libcuda.so.1", None),
+            ("/usr/local/cuda/compat/libcuda.so.1", true),
+            ("/usr/local/cuda-12.9/compat/libcuda.so.575.57.08", true),
+            ("/usr/local/cuda/compat/lib.real/libcuda.so.1", true),
+            ("/usr/local/cuda/compat_orin/libcuda.so.1.1", true),
+            ("/opt/cuda/compat/libcuda.so.1", false),
+            ("/usr/local/cuda/lib64/libcudart.so.12", false),
+            ("/usr/local/compat/libcuda.so.1", false),
         ] {
-            assert_eq!(compat_member(path), expected, "{path}");
+            assert_eq!(is_compat(path), expected, "{path}");
         }
     }
 

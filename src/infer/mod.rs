@@ -6,6 +6,8 @@
 mod base;
 mod component;
 mod driver;
+mod libraries;
+mod places;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +28,7 @@ pub(crate) use crate::infer::base::tag_version;
 
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
+use crate::infer::places::Tree;
 use crate::knowledge::Knowledge;
 
 /// Variables that the start-up asks for.
@@ -49,10 +52,16 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
     let mut facts = seen.facts.clone();
     let base = build.fact;
     let env = environment(&mut facts, seen, &build);
-    let compat = driver::compat(&mut facts, seen, &build, &env, knowledge);
-    let driver_libraries = driver::libraries(&mut facts, seen, &build, knowledge);
+    let tree = Tree::of(seen);
+    let compat = driver::compat(&mut facts, seen, &tree, &build, &env, knowledge);
+    let driver_libraries = driver::libraries(&mut facts, seen, &tree, &build, &compat, knowledge);
+    let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);
+    let ld_conf = places::ld_conf(&mut facts, seen, &tree, &library_directory);
+    let ld_cache = places::ld_cache(&mut facts, seen);
+    let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let base_cuda = base::cuda(&mut facts, &build, &env);
     let components = component::components(&mut facts, seen, &build, &base_cuda, arch, knowledge);
+    let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
     let platforms = match &seen.platforms {
         Some((list, fact)) => Fact { id: *fact, state: State::Known(list.clone()) },
         None => facts.add_typed(
@@ -74,6 +83,11 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
         env,
         compat,
         driver_libraries,
+        library_directory,
+        ld_conf,
+        ld_cache,
+        compat_probe,
+        needs,
         base,
         base_cuda,
         components,

@@ -87,6 +87,8 @@ pub struct BaseFamilyRow {
     pub cuda_base: bool,
     /// Whether a compat package lies under `/usr/local/cuda/compat`.
     pub compat: Option<bool>,
+    /// Entrypoint that tries the compat library and falls back to the host's.
+    pub compat_probe: Option<&'static str>,
     /// Variables that every image of it sets.
     pub env: &'static [(&'static str, &'static str)],
 }

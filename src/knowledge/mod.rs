@@ -8,6 +8,8 @@ mod ask;
 mod code_rows;
 mod gpu_names;
 mod image_rows;
+mod library_lookup;
+mod library_rows;
 mod lookup;
 mod newer;
 mod order;

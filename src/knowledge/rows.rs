@@ -7,6 +7,9 @@ use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 pub use crate::knowledge::code_rows::{CodeLibraryRow, JetsonUpgradeRow};
+pub use crate::knowledge::library_rows::{
+    DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, OsRow, ToolkitLibraryRow,
+};
 
 pub use crate::knowledge::image_rows::*;
 pub use crate::knowledge::wheel_rows::*;
@@ -238,6 +241,14 @@ pub struct ContainerToolkitRow {
     pub cdi: CompatSelection,
     /// Tegra.
     pub csv: CompatSelection,
+    /// Whether libnvidia-container follows an absolute link to the compat directory.
+    pub follows_absolute_link: bool,
+    /// Whether the hook does nothing in an image without `/etc/ld.so.cache`.
+    pub hook_needs_cache: bool,
+    /// Whether the hook counts links beside files.
+    pub hook_takes_links: bool,
+    /// Whether CDI leaves directories that the image lists itself in their place.
+    pub keeps_listed_directories: bool,
     /// Mode that `auto` resolves to on a discrete GPU: `legacy`, `jit-cdi`.
     pub auto_mode: &'static str,
     /// A representative release of the range, to try where a pool does not say.
@@ -318,4 +329,6 @@ pub struct TegraRow {
     pub info: RowInfo,
     /// The capability.
     pub capability: ComputeCapability,
+    /// Compat directory of its own.
+    pub compat_root: Option<&'static str>,
 }

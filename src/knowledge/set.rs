@@ -87,6 +87,18 @@ whole_tables! {
     code_libraries: CodeLibraryRow = code_libraries;
     /// Every Jetson release with its CUDA upgrades.
     jetson_upgrades: JetsonUpgradeRow = jetson_upgrades;
+    /// Every operating system.
+    operating_systems: OsRow = operating_systems;
+    /// Every library that comes with the driver.
+    driver_sonames: DriverSonameRow = driver_sonames;
+    /// Every package with CUDA libraries.
+    library_packages: LibraryPackageRow = library_packages;
+    /// Every word that speaks for CUDA libraries in a package.
+    library_carriers: LibraryCarrierRow = library_carriers;
+    /// Every distribution that asks for libraries from outside.
+    library_needs: LibraryNeedsRow = library_needs;
+    /// Libraries of CUDA base images by major and flavour.
+    toolkit_libraries: ToolkitLibraryRow = toolkit_libraries;
     /// What the images of a repository have in common.
     base_families: BaseFamilyRow = base_families;
     /// Every distribution with GPU code.

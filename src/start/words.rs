@@ -117,7 +117,7 @@ fn requirement_text(replay: Replay<'_>, record: &StepRecord) -> String {
     }
 }
 
-fn loaded(replay: Replay<'_>) -> Loaded {
+fn loaded(replay: Replay<'_>) -> Loaded<'_> {
     loader::step(replay).0
 }
 

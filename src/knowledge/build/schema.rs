@@ -100,13 +100,14 @@ macro_rules! every_table {
     }
     container_toolkits: ContainerToolkitRow by [from] {
         from: Cuda, before: OptCuda, legacy_hook: COMPAT, legacy_runtime: COMPAT, cdi: COMPAT, csv: COMPAT,
+        follows_absolute_link: Bool, hook_needs_cache: Flag, hook_takes_links: Flag, keeps_listed_directories: Flag,
         auto_mode: Str, sample: Cuda, released: OptDay,
     }
     errors: ErrorRow by [code] { code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda }
     code_libraries: CodeLibraryRow by [component, file] { component: Str, file: Str }
     jetson_upgrades: JetsonUpgradeRow by [base] { base: Cuda, compatible: Cudas }
     base_families: BaseFamilyRow by [repository] {
-        repository: Str, cuda_base: Flag, compat: OptBool, env: Pairs,
+        repository: Str, cuda_base: Flag, compat: OptBool, compat_probe: OptStr, env: Pairs,
     }
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag,
@@ -115,7 +116,17 @@ macro_rules! every_table {
     engines: EngineRow by [name] { name: Str, cdi_from: Cuda }
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool }
-    tegra_capabilities: TegraRow by [capability] { capability: Capability }
+    tegra_capabilities: TegraRow by [capability] { capability: Capability, compat_root: OptStr }
+    operating_systems: OsRow by [name] { name: Str, debian: Bool }
+    driver_sonames: DriverSonameRow by [soname] { soname: Str, capability: Str }
+    library_packages: LibraryPackageRow by [name, from] {
+        name: Str, from: OptCuda, before: OptCuda, sonames: Strs,
+    }
+    library_carriers: LibraryCarrierRow by [word] { word: Str }
+    library_needs: LibraryNeedsRow by [distribution, from] {
+        distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs,
+    }
+    toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour] { cuda_major: U32, flavour: Str, sonames: Strs }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
     } };
 }

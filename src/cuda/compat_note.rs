@@ -1,0 +1,49 @@
+//! The text inside the note of a compat library.
+
+use serde_json::Value;
+
+use crate::cuda::ElfNote;
+
+impl ElfNote {
+    /// Reads the JSON of section `.note.cuda.fwd_compatibility`; upper and lower case of keys are alike.
+    ///
+    /// A note that cannot be read counts as none.
+    pub fn from_json(text: &str) -> Option<Self> {
+        let Ok(Value::Object(fields)) = serde_json::from_str(text.trim_end_matches('\0')) else { return None };
+        let field = |name: &str| fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+        let cuda = match field("CUDA version") {
+            Some(Value::String(text)) => text.parse().ok(),
+            None | Some(Value::Null) => None,
+            Some(_) => return None,
+        };
+        Some(Self { cuda, driver: numbers(field("driver"))?, device: numbers(field("device"))? })
+    }
+}
+
+/// A list of small numbers; empty where nothing is said.
+fn numbers(value: Option<&Value>) -> Option<Vec<u32>> {
+    match value {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(Value::Array(list)) => list.iter().map(|one| u32::try_from(one.as_u64()?).ok()).collect(),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_in_any_case() {
+        let note = ElfNote::from_json("{\"format\":1,\"cuda VERSION\":\"13.2\",\"Driver\":[535]}\0\0").expect("a note");
+        assert_eq!(note, ElfNote { cuda: "13.2".parse().ok(), driver: vec![535], device: Vec::new() });
+        assert_eq!(ElfNote::from_json("{}"), Some(ElfNote::default()));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_note() {
+        for text in ["", "[]", "{", "{\"driver\":[-1]}", "{\"driver\":\"535\"}", "{\"CUDA version\":12}", "\0"] {
+            assert_eq!(ElfNote::from_json(text), None, "{text}");
+        }
+    }
+}

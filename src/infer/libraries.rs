@@ -1,0 +1,306 @@
+//! Shared libraries that components ask for by name, and whether the image has them.
+
+use crate::cuda::CudaVersion;
+use crate::cuda::LdConf;
+use crate::cuda::split_path;
+use crate::cuda::trimmed;
+use crate::fact::BaseSeen;
+use crate::fact::Component;
+use crate::fact::Derivation;
+use crate::fact::EnvFacts;
+use crate::fact::Evidence;
+use crate::fact::Fact;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::Manager;
+use crate::fact::Needs;
+use crate::fact::Observations;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::Presence;
+use crate::fact::Soname;
+use crate::fact::State;
+use crate::infer::base::BaseBuild;
+use crate::infer::base::Family;
+use crate::infer::component::OWN_RUNTIME;
+use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
+
+/// Directories that the loader looks into on every system of its kind.
+const DEFAULT_DIRECTORIES: &[&str] = &[
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
+];
+
+/// What one component was found to ask for.
+#[derive(Default)]
+struct Asked {
+    at_start: Vec<String>,
+    later: Vec<String>,
+    from: Vec<FactId>,
+    row: Option<&'static RowInfo>,
+}
+
+/// The libraries that each component asks for; components of which nothing is known are left out.
+pub(super) fn needs(
+    facts: &mut Facts,
+    seen: &Observations,
+    build: &BaseBuild,
+    components: &[Component],
+    env: &EnvFacts,
+    ld_conf: &Fact<Vec<LdConf>>,
+    knowledge: Knowledge,
+) -> Vec<Needs> {
+    let world = World { seen, build, searched: searched(env, ld_conf), knowledge };
+    let mut found = Vec::new();
+    for component in components {
+        let asked = asked(seen, components, component, knowledge);
+        if asked.at_start.is_empty() && asked.later.is_empty() {
+            continue;
+        }
+        let mut fact = |key, names: &[String]| {
+            let by = if asked.row.is_some() { Derivation::Row } else { Derivation::Resolution };
+            let from = asked.from.iter().copied().chain(build.fact).collect();
+            let evidence = Evidence::Derived { by, from, row: asked.row };
+            let list: Vec<Soname> = names.iter().map(|name| world.soname(name)).collect();
+            let searched = "what is known of the component";
+            let state = if list.is_empty() { State::Absent { searched } } else { State::Known(list) };
+            facts.add_typed(key, Some(&component.name), state, evidence)
+        };
+        let at_start = fact(FactKey::ComponentNeeds, &asked.at_start);
+        let later = fact(FactKey::ComponentOpens, &asked.later);
+        found.push(Needs { component: component.name.clone(), at_start, later });
+    }
+    found
+}
+
+/// What a component asks for: as seen in its files, and as the tables say of its build.
+fn asked(seen: &Observations, components: &[Component], component: &Component, knowledge: Knowledge) -> Asked {
+    let mut asked = Asked::default();
+    let own = components.iter().find(|one| one.name == OWN_RUNTIME).or(components.first());
+    for file in &seen.needs {
+        let of = file.component.as_deref().or(own.map(|own| own.name.as_str()));
+        if of == Some(&component.name) {
+            asked.at_start.extend(file.needs.iter().cloned());
+            asked.later.extend(file.opens.iter().cloned());
+            asked.from.push(file.fact);
+        }
+    }
+    for package in &seen.packages {
+        let of = knowledge.framework(&package.name).is_some_and(|framework| framework.component == component.name);
+        let row = version_of(package).filter(|_| of).and_then(|version| knowledge.needs_of(&package.name, version));
+        if let Some(row) = row {
+            asked.at_start.extend(row.needs.iter().map(|name| (*name).to_owned()));
+            asked.later.extend(row.opens.iter().map(|name| (*name).to_owned()));
+            asked.from.push(package.fact);
+            asked.row = Some(&row.info);
+        }
+    }
+    for list in [&mut asked.at_start, &mut asked.later] {
+        list.sort();
+        list.dedup();
+    }
+    asked
+}
+
+/// The release part of an exact version.
+fn version_of(package: &PackageSeen) -> Option<CudaVersion> {
+    match &package.version {
+        PackageVersion::Exact(text) => text.split(['+', '-']).next()?.parse().ok(),
+        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+    }
+}
+
+/// Every directory in which the loader looks by itself.
+fn searched(env: &EnvFacts, ld_conf: &Fact<Vec<LdConf>>) -> Vec<String> {
+    let path = env.get("LD_LIBRARY_PATH").known().map(String::as_str).unwrap_or_default();
+    let listed = ld_conf.known().into_iter().flatten().flat_map(|file| &file.directories).map(String::as_str);
+    let path = path.split(':').filter(|directory| !directory.is_empty()).map(trimmed);
+    path.chain(listed).chain(DEFAULT_DIRECTORIES.iter().copied()).map(str::to_owned).collect()
+}
+
+/// Everything that could bring a library.
+struct World<'a> {
+    seen: &'a Observations,
+    build: &'a BaseBuild,
+    searched: Vec<String>,
+    knowledge: Knowledge,
+}
+
+/// What one source of libraries says of a soname.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Says {
+    /// It does not have it.
+    No,
+    /// It may have it, or has it where the loader may not look.
+    Perhaps,
+    /// It has it.
+    Yes,
+}
+
+impl World<'_> {
+    fn soname(&self, name: &str) -> Soname {
+        let files = self.files(name);
+        let said = files.max(self.packages(name)).max(self.base(name));
+        let presence = match (said, self.knowledge.driver_soname(name)) {
+            (Says::Yes, _) => Presence::Image,
+            (_, Some(row)) => Presence::Driver(row.capability),
+            (Says::Perhaps, None) => Presence::Unseen,
+            (Says::No, None) if self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
+            (Says::No, None) => Presence::Unseen,
+        };
+        Soname { name: name.to_owned(), presence }
+    }
+
+    /// Files of that name, or of a version of it: what lies elsewhere may be found by the program's own path.
+    fn files(&self, soname: &str) -> Says {
+        let named = self.seen.files.keys().filter(|path| {
+            let rest = split_path(path).1.strip_prefix(soname);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        });
+        let says = named.map(|path| {
+            let directory = split_path(path).0;
+            if self.searched.iter().any(|searched| searched == directory) { Says::Yes } else { Says::Perhaps }
+        });
+        says.max().unwrap_or(Says::No)
+    }
+
+    /// Packages: those with a row bring what it lists; wheels put it where the loader does not look by itself.
+    fn packages(&self, soname: &str) -> Says {
+        let says = self.seen.packages.iter().map(|package| {
+            match self.knowledge.package_libraries(&package.name, version_of(package)) {
+                Some(row) if !row.sonames.contains(&soname) => Says::No,
+                Some(_) if package.manager == Manager::Apt => Says::Yes,
+                Some(_) => Says::Perhaps,
+                None if self.knowledge.carries_libraries(&package.name) => Says::Perhaps,
+                None => Says::No,
+            }
+        });
+        says.max().unwrap_or(Says::No)
+    }
+
+    /// The base image. One that is not known may have anything, unless every file is listed.
+    fn base(&self, soname: &str) -> Says {
+        if self.seen.complete.files {
+            return Says::No;
+        }
+        match (self.build.family, &self.seen.base, self.seen.cuda_runtime) {
+            (Family::Plain, ..) => Says::No,
+            (Family::Cuda, BaseSeen::Image(reference, _), _) => {
+                let tag = reference.tag().unwrap_or_default();
+                self.build.cuda.map_or(Says::Perhaps, |(cuda, _)| self.toolkit(soname, cuda.major(), Some(tag)))
+            }
+            (_, BaseSeen::NotSaid, Some((cuda, _))) => self.toolkit(soname, cuda.major(), None),
+            _ => Says::Perhaps,
+        }
+    }
+
+    /// The libraries of a toolkit, of the flavour that a tag names where there is one.
+    fn toolkit(&self, soname: &str, major: u32, tag: Option<&str>) -> Says {
+        let rows = || self.knowledge.toolkit_libraries().iter();
+        let words: Vec<&str> = tag.unwrap_or_default().split('-').collect();
+        let included = |flavour: &str| match flavour {
+            "base" => true,
+            "runtime" => words.contains(&"runtime") || words.contains(&"devel"),
+            other => words.contains(&other),
+        };
+        if tag.is_some()
+            && rows().any(|row| included(row.flavour) && row.cuda_major == major && row.sonames.contains(&soname))
+        {
+            return Says::Yes;
+        }
+        // Of libraries that come with every major, those of another major are not in this one.
+        let of_major = |row: &&crate::knowledge::ToolkitLibraryRow| row.cuda_major == major;
+        let listed = rows().any(|row| row.sonames.contains(&soname));
+        let own = rows().filter(of_major).any(|row| row.sonames.contains(&soname));
+        if listed && !own { Says::No } else { Says::Perhaps }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fact::Depth;
+    use crate::fact::FileKind;
+    use crate::fact::FileSeen;
+    use crate::fact::Value;
+    use crate::infer::infer;
+
+    fn seen(files: &[&str], packages: &[(Manager, &str, &str)]) -> Observations {
+        let mut seen = Observations::new(Depth::Description);
+        let leaf = Evidence::Leaf(Vec::new());
+        let fact = seen.facts.add(FactKey::File, None, State::Known(Value::List(Vec::new())), leaf);
+        for path in files {
+            seen.files.insert((*path).to_owned(), FileSeen { kind: FileKind::Present, fact });
+        }
+        for (manager, name, version) in packages {
+            let version = PackageVersion::Exact((*version).to_owned());
+            let name = (*name).to_owned();
+            seen.packages.push(PackageSeen { manager: *manager, name, version, variant: None, fact });
+        }
+        seen
+    }
+
+    /// What is said of the first library that onnxruntime 1.18 asks for, `libcublas.so.11`.
+    fn cublas_11(mut seen: Observations, cuda: &str) -> Option<Presence> {
+        let pip = seen_package("onnxruntime-gpu", "1.18.0", &mut seen);
+        seen.packages.push(pip);
+        let leaf = Evidence::Leaf(Vec::new());
+        let fact = seen.facts.add(FactKey::CudaRuntime, None, State::Known(Value::Text(cuda.to_owned())), leaf);
+        seen.cuda_runtime = cuda.parse().ok().map(|cuda| (cuda, fact));
+        let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
+        let needs = images.first()?.needs.iter().find(|needs| needs.component == "onnxruntime")?;
+        needs.at_start.known()?.iter().find(|library| library.name == "libcublas.so.11").map(|library| library.presence)
+    }
+
+    fn seen_package(name: &str, version: &str, seen: &mut Observations) -> PackageSeen {
+        let fact = seen.facts.add(
+            FactKey::Package,
+            Some(name),
+            State::Known(Value::Text(version.to_owned())),
+            Evidence::Leaf(Vec::new()),
+        );
+        let version = PackageVersion::Exact(version.to_owned());
+        PackageSeen { manager: Manager::Pip, name: name.to_owned(), version, variant: None, fact }
+    }
+
+    #[test]
+    fn a_library_is_missing_only_where_everything_is_known() {
+        let (pip, apt, conda) = (Manager::Pip, Manager::Apt, Manager::Conda);
+        let file = "/usr/lib/x86_64-linux-gnu/libcublas.so.11";
+        for (what, files, packages, cuda, complete, expected) in [
+            ("another major", &[][..], &[][..], "12.1", (false, true), Presence::Absent),
+            ("all files listed", &[], &[], "", (true, false), Presence::Absent),
+            ("its own major", &[], &[], "11.8", (false, true), Presence::Unseen),
+            ("packages not all listed", &[], &[], "12.1", (false, false), Presence::Unseen),
+            ("nothing said of the base", &[], &[], "", (false, true), Presence::Unseen),
+            ("a file", &[file], &[], "12.1", (true, true), Presence::Image),
+            ("a version of it", &["/usr/lib64/libcublas.so.11.11.3.6"], &[], "12.1", (true, true), Presence::Image),
+            ("a file elsewhere", &["/opt/libcublas.so.11"], &[], "12.1", (true, true), Presence::Unseen),
+            ("a file of another name", &["/usr/lib64/libcublas.so.110"], &[], "", (true, true), Presence::Absent),
+            ("its wheel", &[], &[(pip, "nvidia-cublas-cu11", "11.11.3.6")], "12.1", (true, true), Presence::Unseen),
+            ("another wheel", &[], &[(pip, "nvidia-cublas-cu12", "12.1.3.1")], "12.1", (true, true), Presence::Absent),
+            ("a package that may", &[], &[(conda, "cudatoolkit", "11.8")], "12.1", (true, true), Presence::Unseen),
+            ("a package that may not", &[], &[(apt, "curl", "8")], "12.1", (true, true), Presence::Absent),
+        ] {
+            let mut seen = seen(files, packages);
+            (seen.complete.files, seen.complete.packages) = complete;
+            assert_eq!(cublas_11(seen, cuda), Some(expected), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_package_of_an_unknown_version_asks_for_nothing() {
+        let mut seen = seen(&[], &[(Manager::Pip, "onnxruntime-gpu", "nightly")]);
+        seen.complete.files = true;
+        let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
+        assert!(images.iter().all(|image| image.needs.is_empty()));
+    }
+}

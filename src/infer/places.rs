@@ -1,0 +1,235 @@
+//! Places of an image: where links lead, which directories `ldconfig` is told of, where the host's libraries go.
+
+use crate::cuda::COMPAT_ROOT;
+use crate::cuda::LdConf;
+use crate::cuda::resolve;
+use crate::cuda::split_path;
+use crate::fact::BaseSeen;
+use crate::fact::Derivation;
+use crate::fact::Evidence;
+use crate::fact::Fact;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::FileKind;
+use crate::fact::Observations;
+use crate::fact::State;
+use crate::infer::base::BaseBuild;
+use crate::infer::unknown;
+use crate::knowledge::Knowledge;
+use crate::knowledge::OsRow;
+
+/// Where systems other than Debian's keep libraries.
+const LIB64: &str = "/usr/lib64";
+/// What tells Debian's systems.
+const DEBIAN_MARK: &str = "/etc/debian_version";
+const LD_CONF: &str = "/etc/ld.so.conf";
+const LD_CACHE: &str = "/etc/ld.so.cache";
+/// A directory is reached by at most so many names.
+const MOST_NAMES: usize = 16;
+/// So many links are looked at.
+const MOST_LINKS: usize = 4096;
+
+/// The files of an image with its links followed.
+pub(super) struct Tree<'a> {
+    seen: &'a Observations,
+    /// Links and what is behind all of them.
+    links: Vec<(&'a str, String)>,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn of(seen: &'a Observations) -> Self {
+        let mut tree = Self { seen, links: Vec::new() };
+        let links = seen.files.iter().filter(|(_, file)| matches!(file.kind, FileKind::Link(_)));
+        let resolved = links.filter_map(|(path, _)| Some((path.as_str(), tree.resolve(path)?)));
+        tree.links = resolved.take(MOST_LINKS).collect();
+        tree
+    }
+
+    /// The path behind all links.
+    pub(super) fn resolve(&self, path: &str) -> Option<String> {
+        let resolved = resolve(path, |path| match &self.seen.files.get(path)?.kind {
+            FileKind::Link(target) => Some(target.as_str()),
+            _ => None,
+        })?;
+        Some(merged(&resolved))
+    }
+
+    /// Every name of the directory that a file lies in, the real one first.
+    pub(super) fn directories(&self, path: &str) -> Vec<String> {
+        let written = split_path(path).0;
+        let mut names = vec![self.resolve(written).unwrap_or_else(|| written.to_owned())];
+        let mut at = 0;
+        while let Some(name) = names.get(at).cloned() {
+            at += 1;
+            let by_link = self.links.iter().filter_map(|(link, target)| {
+                let rest = name.strip_prefix(target.as_str())?;
+                (rest.is_empty() || rest.starts_with('/')).then(|| format!("{link}{rest}"))
+            });
+            // Most systems have `/lib` as a link to `/usr/lib`.
+            let short = name.strip_prefix("/usr").filter(|rest| rest.starts_with("/lib")).map(str::to_owned);
+            for more in by_link.chain(short).chain([written.to_owned()]) {
+                if !names.contains(&more) && names.len() < MOST_NAMES {
+                    names.push(more);
+                }
+            }
+        }
+        names
+    }
+
+    /// Whether an absolute link is on the way to the toolkit's compat directory.
+    pub(super) fn absolute_link(&self) -> bool {
+        let mut parent = COMPAT_ROOT;
+        let mut found = false;
+        while !parent.is_empty() {
+            if let Some(FileKind::Link(target)) = self.seen.files.get(parent).map(|file| &file.kind) {
+                found |= target.starts_with('/');
+            }
+            parent = split_path(parent).0;
+        }
+        found
+    }
+}
+
+/// `/lib` and `/lib64` are links into `/usr` on most systems.
+fn merged(path: &str) -> String {
+    if path.starts_with("/lib/") || path.starts_with("/lib64/") || path == "/lib" || path == "/lib64" {
+        format!("/usr{path}")
+    } else {
+        path.to_owned()
+    }
+}
+
+/// Debian's own directory for libraries of an architecture.
+fn debian_directory(arch: &str) -> String {
+    let triplet = match arch {
+        "arm64" => "aarch64-linux-gnu",
+        "ppc64le" => "powerpc64le-linux-gnu",
+        _ => "x86_64-linux-gnu",
+    };
+    format!("/usr/lib/{triplet}")
+}
+
+/// Where legacy mode mounts the host's libraries: Debian's directory where the image has Debian's mark.
+pub(super) fn library_directory(
+    facts: &mut Facts,
+    seen: &Observations,
+    build: &BaseBuild,
+    arch: &str,
+    knowledge: Knowledge,
+) -> Fact<String> {
+    let base: Vec<FactId> = build.fact.into_iter().collect();
+    let key = FactKey::LibraryDirectory;
+    let derived = |by, from, row| Evidence::Derived { by, from, row };
+    if let Some(mark) = seen.files.get(DEBIAN_MARK) {
+        let evidence = derived(Derivation::Resolution, vec![mark.fact], None);
+        return facts.add_typed(key, None, State::Known(debian_directory(arch)), evidence);
+    }
+    if seen.complete.files {
+        return facts.add_typed(
+            key,
+            None,
+            State::Known(LIB64.to_owned()),
+            derived(Derivation::Resolution, Vec::new(), None),
+        );
+    }
+    if let Some(row) = operating_system(seen, knowledge) {
+        let directory = if row.debian { debian_directory(arch) } else { LIB64.to_owned() };
+        let evidence = derived(Derivation::Row, base, Some(&row.info));
+        return facts.add_typed(key, None, State::Known(directory), evidence);
+    }
+    let why = build.unseen("whether the image is one of Debian's family");
+    unknown(facts, key, None, why, derived(Derivation::Inheritance, base, None))
+}
+
+fn operating_system(seen: &Observations, knowledge: Knowledge) -> Option<&'static OsRow> {
+    match &seen.base {
+        BaseSeen::Image(reference, _) => {
+            knowledge.operating_system(&reference.familiar(), reference.tag().unwrap_or_default())
+        }
+        BaseSeen::NotSaid | BaseSeen::Scratch(_) | BaseSeen::Unresolved(..) => None,
+    }
+}
+
+/// What the image names to `ldconfig`, with what every Debian system has.
+pub(super) fn ld_conf(
+    facts: &mut Facts,
+    seen: &Observations,
+    tree: &Tree<'_>,
+    library_directory: &Fact<String>,
+) -> Fact<Vec<LdConf>> {
+    let mut files = Vec::new();
+    let mut from = vec![library_directory.id];
+    for (path, file) in &seen.files {
+        let FileKind::Text(text) = &file.kind else { continue };
+        let (directory, name) = split_path(path);
+        if path == LD_CONF {
+            // Its own lines stand before the directory that it includes, or behind it.
+            let (before, behind) = text.split_once("include").unwrap_or((text, ""));
+            let behind = behind.split_once('\n').map_or("", |(_, behind)| behind);
+            files.push(LdConf::read("", before));
+            files.push(LdConf::read("~", behind));
+        } else if directory == "/etc/ld.so.conf.d" && name.ends_with(".conf") {
+            files.push(LdConf::read(name, text));
+        } else {
+            continue;
+        }
+        from.push(file.fact);
+    }
+    if let Some(triplet) = library_directory.known().and_then(|directory| directory.strip_prefix("/usr/lib/")) {
+        for (name, text) in [
+            ("libc.conf".to_owned(), "/usr/local/lib".to_owned()),
+            (format!("{triplet}.conf"), format!("/usr/local/lib/{triplet}\n/usr/lib/{triplet}")),
+        ] {
+            if !files.iter().any(|file| file.name == name) {
+                files.push(LdConf::read(&name, &text));
+            }
+        }
+    }
+    for directory in files.iter_mut().flat_map(|file| &mut file.directories) {
+        if let Some(resolved) = tree.resolve(directory) {
+            *directory = resolved;
+        }
+    }
+    files.retain(|file| !file.directories.is_empty());
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
+    facts.add_typed(FactKey::LdConf, None, State::Known(files), evidence)
+}
+
+/// Whether the image ships the loader's cache: what is not listed as absent is taken to be there, as on every
+/// system with glibc.
+pub(super) fn ld_cache(facts: &mut Facts, seen: &Observations) -> Fact<String> {
+    let (state, from) = match seen.files.get(LD_CACHE) {
+        None if seen.complete.files => (State::Absent { searched: "every file of the image" }, Vec::new()),
+        None => (State::Known("as on every system with glibc".to_owned()), Vec::new()),
+        Some(file) => (State::Known(LD_CACHE.to_owned()), vec![file.fact]),
+    };
+    let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
+    facts.add_typed(FactKey::LdCache, None, state, evidence)
+}
+
+/// The entrypoint that tries the compat library: the image's own, else the one of the base image's family.
+pub(super) fn compat_probe(
+    facts: &mut Facts,
+    seen: &Observations,
+    build: &BaseBuild,
+    knowledge: Knowledge,
+) -> Fact<Vec<String>> {
+    let (state, from, row) = match &seen.entrypoint {
+        Some((words, fact)) => match knowledge.compat_probe(words) {
+            Some((word, row)) => (State::Known(vec![word.clone()]), vec![*fact], Some(row)),
+            None => (State::Absent { searched: "the entrypoint of the image" }, vec![*fact], None),
+        },
+        None => match build.compat_probe {
+            Some((word, row)) => (State::Known(vec![word.to_owned()]), build.fact.into_iter().collect(), Some(row)),
+            None => (
+                State::Absent { searched: "the base image's family and ENTRYPOINT" },
+                build.fact.into_iter().collect(),
+                None,
+            ),
+        },
+    };
+    let by = if row.is_some() { Derivation::Row } else { Derivation::Inheritance };
+    facts.add_typed(FactKey::CompatProbe, None, state, Evidence::Derived { by, from, row })
+}

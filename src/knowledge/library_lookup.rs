@@ -1,0 +1,104 @@
+//! Questions about shared libraries.
+
+use crate::cuda::CudaVersion;
+use crate::knowledge::Knowledge;
+use crate::knowledge::rows::{DriverSonameRow, LibraryNeedsRow, LibraryPackageRow, OsRow};
+
+impl Knowledge {
+    /// The operating system that an image name speaks of: by a word of its tag, else by its repository.
+    pub fn operating_system(self, repository: &str, tag: &str) -> Option<&'static OsRow> {
+        let rows = self.operating_systems().iter();
+        let by_word = |word: &str| {
+            let begins = rows.clone().filter(|row| !row.name.contains('/') && word.starts_with(row.name));
+            begins.max_by_key(|row| row.name.len())
+        };
+        tag.split(['-', '_']).rev().find_map(by_word).or_else(|| rows.clone().find(|row| row.name == repository))
+    }
+
+    /// The library of that soname that the container stack puts in.
+    pub fn driver_soname(self, soname: &str) -> Option<&'static DriverSonameRow> {
+        self.driver_sonames().iter().find(|row| row.soname == soname)
+    }
+
+    /// The libraries of one version of a package.
+    pub fn package_libraries(self, name: &str, version: Option<CudaVersion>) -> Option<&'static LibraryPackageRow> {
+        let mut rows = self.library_packages().iter();
+        rows.find(|row| row.name == name && within(version, row.from, row.before))
+    }
+
+    /// Whether a package may bring CUDA libraries, whichever.
+    pub fn carries_libraries(self, name: &str) -> bool {
+        self.library_carriers().iter().any(|row| name.contains(row.word))
+    }
+
+    /// What a version of a distribution asks for.
+    pub fn needs_of(self, distribution: &str, version: CudaVersion) -> Option<&'static LibraryNeedsRow> {
+        let mut rows = self.library_needs().iter();
+        rows.find(|row| row.distribution == distribution && within(Some(version), Some(row.from), row.before))
+    }
+
+    /// The compat directory of its own that a Tegra module has.
+    pub fn compat_root(self, capability: crate::cuda::ComputeCapability) -> Option<&'static str> {
+        self.tegra_capabilities().iter().find(|row| row.capability == capability)?.compat_root
+    }
+
+    /// The entrypoint among these words that tries the compat library, with the family whose it is.
+    pub fn compat_probe<'w>(self, words: &'w [String]) -> Option<(&'w String, &'static crate::knowledge::RowInfo)> {
+        let mut rows = self.base_families().iter();
+        rows.find_map(|row| {
+            let word = words.iter().find(|word| row.compat_probe == Some(word.as_str()))?;
+            Some((word, &row.info))
+        })
+    }
+}
+
+/// Whether a version lies in a range; one that is not known lies only in a range without bounds.
+fn within(version: Option<CudaVersion>, from: Option<CudaVersion>, before: Option<CudaVersion>) -> bool {
+    match version {
+        Some(version) => from.is_none_or(|from| from <= version) && before.is_none_or(|before| version < before),
+        None => from.is_none() && before.is_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWLEDGE: Knowledge = Knowledge::built_in();
+
+    #[test]
+    fn a_tag_or_a_repository_names_the_operating_system() {
+        for (repository, tag, debian) in [
+            ("nvidia/cuda", "12.4.1-base-ubuntu22.04", Some(true)),
+            ("nvidia/cuda", "11.8.0-cudnn8-devel-rockylinux8", Some(false)),
+            ("nvidia/cuda", "12.4.1-base-ubi9", Some(false)),
+            ("nvidia/cuda", "12.4.1", None),
+            ("python", "3.11-slim", Some(true)),
+            ("python", "3.11-alpine3.19", Some(false)),
+            ("registry.example.com/team/app", "latest", None),
+            ("team/ubuntu", "1", None),
+        ] {
+            let found = KNOWLEDGE.operating_system(repository, tag).map(|row| row.debian);
+            assert_eq!(found, debian, "{repository}:{tag}");
+        }
+    }
+
+    #[test]
+    fn versions_choose_the_libraries() {
+        let version = |text: &str| text.parse::<CudaVersion>().ok();
+        let brings = |name: &str, text: &str| {
+            KNOWLEDGE.package_libraries(name, version(text)).map(|row| row.sonames.contains(&"libcudnn.so.9"))
+        };
+        assert_eq!(brings("nvidia-cudnn-cu12", "9.1.0.70"), Some(true));
+        assert_eq!(brings("nvidia-cudnn-cu12", "8.9.2.26"), Some(false));
+        assert_eq!(brings("nvidia-cudnn-cu12", ""), None);
+        assert_eq!(brings("nvidia-cudnn-cu99", "9.1"), None);
+        let needs = |text: &str| {
+            let row = KNOWLEDGE.needs_of("onnxruntime-gpu", version(text).expect("a version"));
+            row.map(|row| row.needs.contains(&"libcublasLt.so.12"))
+        };
+        assert_eq!(needs("1.18.0"), Some(false));
+        assert_eq!(needs("1.19.0"), Some(true));
+        assert_eq!(needs("0.1"), None);
+    }
+}

@@ -1,0 +1,80 @@
+//! Rows about shared libraries: who brings which, and who asks for which.
+
+use crate::cuda::CudaVersion;
+use crate::knowledge::RowInfo;
+
+/// An operating system, by the word that image names have for it.
+#[derive(Clone, Copy, Debug)]
+pub struct OsRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Beginning of a word of a tag (`ubuntu`), or a repository.
+    pub name: &'static str,
+    /// Whether it keeps libraries as Debian does.
+    pub debian: bool,
+}
+
+/// A library that the container stack puts in with a driver capability.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverSonameRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `libnvcuvid.so.1`.
+    pub soname: &'static str,
+    /// `video`.
+    pub capability: &'static str,
+}
+
+/// The libraries of a package.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryPackageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name.
+    pub name: &'static str,
+    /// First version with them.
+    pub from: Option<CudaVersion>,
+    /// First version that has others.
+    pub before: Option<CudaVersion>,
+    /// `libcublas.so.12`.
+    pub sonames: &'static [&'static str],
+}
+
+/// A word in package names that speaks for CUDA libraries inside, whichever they are.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryCarrierRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `cudnn`.
+    pub word: &'static str,
+}
+
+/// The libraries that a distribution asks for from outside of its wheel.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryNeedsRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name.
+    pub distribution: &'static str,
+    /// First version.
+    pub from: CudaVersion,
+    /// First version that asks for others.
+    pub before: Option<CudaVersion>,
+    /// Resolved when the library is loaded.
+    pub needs: &'static [&'static str],
+    /// Opened while the program runs.
+    pub opens: &'static [&'static str],
+}
+
+/// The libraries of a CUDA base image.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolkitLibraryRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// CUDA major.
+    pub cuda_major: u32,
+    /// Word of the tag: `base`, `runtime`, `devel`, `cudnn8`.
+    pub flavour: &'static str,
+    /// What it adds to the flavours before it.
+    pub sonames: &'static [&'static str],
+}

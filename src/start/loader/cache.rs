@@ -1,0 +1,147 @@
+//! The loader's cache, as the last `ldconfig` of the mode leaves it.
+
+use crate::cuda::DriverVersion;
+use crate::cuda::Linked;
+use crate::cuda::linked;
+use crate::cuda::search_order;
+use crate::fact::CompatLibrary;
+use crate::fact::DriverLibrary;
+use crate::fleet::Launch;
+use crate::fleet::Mode;
+use crate::fleet::PoolField;
+use crate::knowledge::CompatSelection;
+use crate::start::Basis;
+use crate::start::Replay;
+use crate::start::loader::Found;
+use crate::start::loader::nothing_to_find;
+use crate::start::loader::select;
+use crate::start::loader::select::Choice;
+
+/// Directories that `ldconfig` looks into by itself.
+const DEFAULT: [&str; 2] = ["/usr/lib", "/usr/lib64"];
+/// Where the host's libraries may go where nobody has told.
+const ANYWHERE: [&str; 3] = ["/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
+/// Files that the container stack writes for `ldconfig`: the compat directory, the host's directories, and those
+/// that the image lists itself.
+const WRITTEN: [&str; 3] = ["00-compat-", "00-nvcr-", "zz-nvcr-"];
+
+/// What the cache gives, and whether a directory that the image lists gave it.
+pub(super) fn search(replay: Replay<'_>) -> (Found<'_>, bool) {
+    if nothing_to_find(replay) {
+        return (Found::Host, false);
+    }
+    let Some(directory) = replay.image.library_directory.known() else {
+        let mut ends = ANYWHERE.into_iter().map(|directory| in_order(replay, directory));
+        let first = ends.next().unwrap_or((Found::Host, false));
+        let open = (Found::Open(Basis::Image(replay.image.library_directory.id)), false);
+        return if matches!(first.0, Found::Open(_)) || ends.all(|end| end.0.same(first.0)) { first } else { open };
+    };
+    in_order(replay, directory)
+}
+
+/// The same where the host's libraries go into one directory.
+fn in_order<'a>(replay: Replay<'a>, host: &'a str) -> (Found<'a>, bool) {
+    // A container engine of its own kind keeps the host's libraries apart and in front.
+    if outside(replay) {
+        return (Found::Host, false);
+    }
+    let choice = select::choice(replay);
+    let (first, written) = match choice {
+        Choice::Nothing | Choice::Mounted => (None, None),
+        Choice::CommandLine(directory) => (Some(directory), None),
+        Choice::Written(directory) => (None, Some(directory)),
+        Choice::Open(missing) => return (Found::Open(missing), false),
+    };
+    let [compat_file, host_file, last_file] = WRITTEN;
+    let image = replay.image.ld_conf.known().map(Vec::as_slice).unwrap_or_default();
+    let listed = DEFAULT.contains(&host) || image.iter().any(|file| file.directories.iter().any(|one| one == host));
+    let keeps = listed && replay.host.toolkit.is_some_and(|row| row.keeps_listed_directories);
+    let by_files = matches!(replay.host.mode, Mode::Cdi | Mode::JitCdi | Mode::Csv);
+    let command_line = [first, (!by_files && !refreshed(replay)).then_some(host)];
+    let added = [
+        written.map(|directory| (compat_file, directory)),
+        (by_files && !keeps).then_some((host_file, host)),
+        (by_files && keeps).then_some((last_file, host)),
+    ];
+    let order = search_order(
+        command_line.into_iter().flatten(),
+        image,
+        added.into_iter().flatten(),
+        DEFAULT.into_iter().chain([host]),
+    );
+    for directory in order {
+        let found = if directory == host {
+            in_host_directory(replay, directory)
+        } else {
+            in_image_directory(replay, directory)
+        };
+        if let Some(found) = found {
+            return (found, directory != host && first.or(written) != Some(directory));
+        }
+    }
+    (Found::Host, false)
+}
+
+/// Whether the host's libraries come in a directory of their own that is searched before the cache.
+pub(super) fn outside(replay: Replay<'_>) -> bool {
+    matches!(replay.host.launch, Launch::Singularity | Launch::Gke)
+}
+
+/// Whether legacy mode runs the hooks of the other modes behind its own `ldconfig`.
+fn refreshed(replay: Replay<'_>) -> bool {
+    matches!(
+        replay.host.compat_selection,
+        CompatSelection::HookMajors | CompatSelection::HookNote | CompatSelection::HookCuda
+    )
+}
+
+/// Compat libraries that are files.
+pub(super) fn compat_libraries(replay: Replay<'_>) -> impl Iterator<Item = &CompatLibrary> {
+    let libraries = replay.image.compat.known().into_iter().flat_map(|compat| &compat.libraries);
+    libraries.filter(|library| library.regular)
+}
+
+/// Whether a directory is one of these names.
+pub(super) fn lies_in(names: &[String], directory: &str) -> bool {
+    names.iter().any(|name| name == directory)
+}
+
+/// What `ldconfig` links in the directory of the host's libraries, which those of the image share.
+pub(super) fn in_host_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
+    let mounts = matches!(select::choice(replay), Choice::Mounted);
+    let mounted = select::mounted(replay).filter(move |_| mounts);
+    let mounted = mounted.map(|library| (Some(library.version), Found::Compat(library)));
+    let baked =
+        baked(replay).filter(|library| library.directories.is_empty() || lies_in(&library.directories, directory));
+    let baked = baked.map(|library| (rank(library), Found::Image(library)));
+    let own = [(replay.host.driver, Found::Host)].into_iter();
+    let unseen = replay.image.driver_libraries.is_unknown();
+    Some(match linked(own.chain(mounted).chain(baked)) {
+        Linked::One(_) if unseen => Found::Open(Basis::Image(replay.image.driver_libraries.id)),
+        Linked::One(found) => found,
+        Linked::None | Linked::Open if replay.host.driver.is_none() => Found::Open(Basis::Pool(PoolField::Driver)),
+        Linked::None | Linked::Open => Found::Open(Basis::Image(replay.image.driver_libraries.id)),
+    })
+}
+
+/// What it links in a directory that the image alone fills.
+fn in_image_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
+    let compat = compat_libraries(replay).filter(|library| lies_in(&library.directories, directory));
+    let compat = compat.map(|library| (Some(library.version), Found::Compat(library)));
+    let baked = baked(replay).filter(|library| lies_in(&library.directories, directory));
+    match linked(compat.chain(baked.map(|library| (rank(library), Found::Image(library))))) {
+        Linked::None => None,
+        Linked::One(found) => Some(found),
+        Linked::Open => Some(Found::Open(Basis::Image(replay.image.driver_libraries.id))),
+    }
+}
+
+/// Every libcuda of the image outside of its compat directories.
+fn baked(replay: Replay<'_>) -> impl Iterator<Item = &DriverLibrary> {
+    replay.image.driver_libraries.known().into_iter().flatten().filter(|library| library.libcuda)
+}
+
+/// The version in a file's own name: a bare soname comes behind every version.
+fn rank(library: &DriverLibrary) -> Option<DriverVersion> {
+    if library.unversioned() { Some(DriverVersion::default()) } else { library.version }
+}

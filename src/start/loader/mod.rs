@@ -1,0 +1,196 @@
+//! Loader: which libcuda a program gets, of the host's, the compat directory's and those baked in.
+
+mod cache;
+mod path;
+mod probe;
+mod select;
+
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::fact::CompatLibrary;
+use crate::fact::DriverLibrary;
+use crate::fact::ElfNote;
+use crate::fact::FactId;
+use crate::fact::State;
+use crate::fleet::Launch;
+use crate::fleet::PoolField;
+use crate::outcome::Outcome;
+use crate::start::Basis;
+use crate::start::Cite;
+use crate::start::Codes;
+use crate::start::Replay;
+use crate::start::Route;
+use crate::start::Step;
+use crate::start::StepRecord;
+use crate::start::StepResult;
+use crate::start::Wall;
+use crate::start::loader::path::SearchPath;
+
+const SELECT: Cite = Cite(
+    "libnvidia-container src/nvc_container.c and compat_mode.c; nvidia-container-toolkit v1.20.0, cmd/nvidia-cdi-hook/cudacompat and update-ldcache",
+);
+const LDCONFIG: Cite =
+    Cite("ld.so(8), ldconfig(8): LD_LIBRARY_PATH first, then the cache; of one directory the highest version");
+const GKE: Cite = Cite("GKE device plugin: the driver is mounted under /usr/local/nvidia and nowhere else");
+
+/// Where a program's libcuda comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source<'a> {
+    /// The host.
+    Host,
+    /// A library of the image that is packaged for forward compatibility.
+    Compat(&'a CompatLibrary),
+    /// Elsewhere in the image: a path, or a package.
+    Image(&'a str),
+    /// Nowhere.
+    Nowhere,
+}
+
+/// The libcuda that a program gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loaded<'a> {
+    /// From where; none where it cannot be told.
+    pub source: Option<Source<'a>>,
+    /// Its version, where known.
+    pub version: Option<DriverVersion>,
+    /// The newest CUDA that it supports, where known.
+    pub cuda: Option<CudaVersion>,
+    /// What the image says that puts it before all others, where something does.
+    pub forced_by: Option<FactId>,
+}
+
+impl<'a> Loaded<'a> {
+    const UNKNOWN: Self = Self { source: None, version: None, cuda: None, forced_by: None };
+    const NOWHERE: Self = Self { source: Some(Source::Nowhere), ..Self::UNKNOWN };
+
+    fn host(replay: Replay<'_>) -> Self {
+        Self { source: Some(Source::Host), version: replay.host.driver, cuda: replay.host.driver_cuda, forced_by: None }
+    }
+
+    fn compat(replay: Replay<'_>, library: &'a CompatLibrary) -> Self {
+        let note = library.note.as_ref().and_then(|note| note.cuda);
+        let by_branch = || replay.knowledge.driver_cuda(library.version).map(|(cuda, _)| cuda);
+        let package = || replay.image.compat.known().and_then(|compat| compat.cuda);
+        Self {
+            source: Some(Source::Compat(library)),
+            version: Some(library.version),
+            cuda: note.or_else(by_branch).or_else(package),
+            forced_by: None,
+        }
+    }
+
+    fn image(replay: Replay<'_>, library: &'a DriverLibrary) -> Self {
+        let cuda = library.version.and_then(|version| replay.knowledge.driver_cuda(version)).map(|(cuda, _)| cuda);
+        Self { source: Some(Source::Image(&library.path)), version: library.version, cuda, forced_by: None }
+    }
+
+    /// The note of a compat library.
+    pub fn note(&self) -> Option<&'a ElfNote> {
+        match self.source {
+            Some(Source::Compat(library)) => library.note.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// A libcuda, before it is asked what it is good for.
+#[derive(Clone, Copy, Debug)]
+enum Found<'a> {
+    Host,
+    Compat(&'a CompatLibrary),
+    Image(&'a DriverLibrary),
+    /// Cannot be told: what is missing.
+    Open(Basis),
+}
+
+impl Found<'_> {
+    /// Whether two searches end at the same file.
+    fn same(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Host, Self::Host) => true,
+            (Self::Compat(one), Self::Compat(other)) => std::ptr::eq(one, other),
+            (Self::Image(one), Self::Image(other)) => std::ptr::eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+/// Which libcuda does the loader find?
+pub(super) fn step(replay: Replay<'_>) -> (Loaded<'_>, StepRecord) {
+    let path = SearchPath::of(replay);
+    if let Some(found) = path.search(replay) {
+        return told(replay, found, Some(path.basis), LDCONFIG);
+    }
+    if replay.host.launch == Launch::Gke {
+        return not_on_gke(&path);
+    }
+    // An unseen LD_LIBRARY_PATH may put anything first, but only what the image holds.
+    if path.unseen && !nothing_to_find(replay) {
+        return unknown([path.basis], SELECT);
+    }
+    if let Some(found) = probe::search(replay) {
+        let probe = Basis::Image(replay.image.compat_probe.id);
+        return told(replay, found, Some(probe), probe::CITE);
+    }
+    let (found, by_file) = cache::search(replay);
+    let conf = by_file.then_some(Basis::Image(replay.image.ld_conf.id));
+    told(replay, found, conf, SELECT)
+}
+
+/// The record of what was found, and of what put it first where something did.
+fn told<'a>(replay: Replay<'a>, found: Found<'a>, first: Option<Basis>, cite: Cite) -> (Loaded<'a>, StepRecord) {
+    let compat = Basis::Image(replay.image.compat.id);
+    let baked = Basis::Image(replay.image.driver_libraries.id);
+    let row = replay.host.toolkit.map(|row| Basis::Row(&row.info));
+    let pool = [Basis::Pool(PoolField::Driver), Basis::Pool(PoolField::Toolkit)];
+    let forced_by = first.and_then(|basis| match basis {
+        Basis::Image(id) => Some(id),
+        Basis::Pool(_) | Basis::Row(_) => None,
+    });
+    match found {
+        Found::Open(missing) => unknown([missing].into_iter().chain(first), cite),
+        Found::Host => {
+            let facts = first.into_iter().chain([compat, baked]).chain(pool).chain(row);
+            (Loaded::host(replay), StepRecord::new(Step::Loader, StepResult::Passes(Route::Native), facts, cite))
+        }
+        Found::Compat(library) => {
+            let facts = [compat].into_iter().chain(first).chain(pool).chain(row);
+            let loaded = Loaded { forced_by, ..Loaded::compat(replay, library) };
+            (loaded, StepRecord::new(Step::Loader, StepResult::Passes(Route::ForwardCompat), facts, cite))
+        }
+        Found::Image(library) => {
+            let result = if library.stub {
+                StepResult::Stops(Wall::new(Outcome::StubLibrary, Codes::certain(34)))
+            } else {
+                StepResult::Passes(Route::Native)
+            };
+            let facts = [baked].into_iter().chain(first).chain(pool);
+            let loaded = Loaded { forced_by, ..Loaded::image(replay, library) };
+            (loaded, StepRecord::new(Step::Loader, result, facts, LDCONFIG))
+        }
+    }
+}
+
+fn unknown<'a>(missing: impl IntoIterator<Item = Basis>, cite: Cite) -> (Loaded<'a>, StepRecord) {
+    (Loaded::UNKNOWN, StepRecord::new(Step::Loader, StepResult::Unknown, missing, cite))
+}
+
+/// Whether the image certainly holds no libcuda at all.
+fn nothing_to_find(replay: Replay<'_>) -> bool {
+    matches!(replay.image.compat.state, State::Absent { .. })
+        && matches!(replay.image.driver_libraries.state, State::Absent { .. })
+}
+
+/// GKE mounts the driver into one directory, which the image must look into by itself, and here does not.
+fn not_on_gke<'a>(path: &SearchPath<'_>) -> (Loaded<'a>, StepRecord) {
+    let facts = [path.basis, Basis::Pool(PoolField::Launch)];
+    if path.unseen {
+        return unknown(facts, GKE);
+    }
+    let result = StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35)));
+    (Loaded::NOWHERE, StepRecord::new(Step::Loader, result, facts, GKE))
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

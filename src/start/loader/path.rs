@@ -1,0 +1,75 @@
+//! `LD_LIBRARY_PATH`: its directories come before everything else.
+
+use crate::cuda::Linked;
+use crate::cuda::linked;
+use crate::cuda::trimmed;
+use crate::fact::State;
+use crate::fleet::Launch;
+use crate::fleet::PoolField;
+use crate::start::Basis;
+use crate::start::Replay;
+use crate::start::loader::Found;
+use crate::start::loader::cache;
+
+const VARIABLE: &str = "LD_LIBRARY_PATH";
+/// Where GKE puts the driver.
+const GKE_DIRECTORY: &str = "/usr/local/nvidia/lib64";
+
+/// The variable as the program sees it: the pool's, else the image's.
+pub(super) struct SearchPath<'a> {
+    value: Option<&'a str>,
+    /// Where it is said.
+    pub(super) basis: Basis,
+    /// Whether it has a value that nobody has told.
+    pub(super) unseen: bool,
+}
+
+impl<'a> SearchPath<'a> {
+    pub(super) fn of(replay: Replay<'a>) -> Self {
+        if let Some(value) = replay.host.env.get(VARIABLE) {
+            return Self { value: Some(value), basis: Basis::Pool(PoolField::Env), unseen: false };
+        }
+        let fact = replay.image.env.get(VARIABLE);
+        let value = fact.known().map(String::as_str);
+        Self { value, basis: Basis::Image(fact.id), unseen: fact.is_unknown() }
+    }
+
+    /// The libcuda of the first directory that has one.
+    pub(super) fn search(&self, replay: Replay<'a>) -> Option<Found<'a>> {
+        let directories = self.value?.split(':').filter(|directory| !directory.is_empty()).map(trimmed);
+        directories.into_iter().find_map(|directory| in_directory(replay, directory))
+    }
+}
+
+fn in_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
+    if replay.host.launch == Launch::Gke && directory == GKE_DIRECTORY {
+        return Some(Found::Host);
+    }
+    if matches!(replay.image.compat.state, State::Unknown(_)) && is_compat_directory(directory) {
+        return Some(Found::Open(Basis::Image(replay.image.compat.id)));
+    }
+    // There `ldconfig` has made the links anew.
+    if replay.image.library_directory.known().is_some_and(|own| own == directory) && !cache::outside(replay) {
+        return cache::in_host_directory(replay, directory);
+    }
+    // The loader opens that very name; a link of it says which version it means.
+    let baked = replay.image.driver_libraries.known().into_iter().flatten();
+    let named = baked.filter(|library| cache::lies_in(&library.directories, directory) && library.libcuda);
+    let soname = named.clone().find(|library| library.path.ends_with("/libcuda.so.1"));
+    if let Some(library) = soname {
+        return Some(Found::Image(library));
+    }
+    let versioned = named.filter(|library| !library.unversioned());
+    let compat = cache::compat_libraries(replay).filter(|library| cache::lies_in(&library.directories, directory));
+    let compat = compat.map(|library| (Some(library.version), Found::Compat(library)));
+    match linked(compat.chain(versioned.map(|library| (library.version, Found::Image(library))))) {
+        Linked::None => None,
+        Linked::One(found) => Some(found),
+        Linked::Open => Some(Found::Open(Basis::Image(replay.image.driver_libraries.id))),
+    }
+}
+
+/// Whether a directory is a toolkit's compat directory, which nobody has looked into.
+fn is_compat_directory(directory: &str) -> bool {
+    directory.starts_with("/usr/local/cuda") && directory.ends_with("/compat")
+}

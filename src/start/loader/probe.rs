@@ -1,0 +1,37 @@
+//! Entrypoints that try the compat library themselves, and use it where it works.
+
+use crate::fact::State;
+use crate::fleet::Mode;
+use crate::fleet::PoolField;
+use crate::start::Basis;
+use crate::start::Cite;
+use crate::start::Replay;
+use crate::start::StepResult;
+use crate::start::loader::Found;
+use crate::start::loader::cache;
+use crate::start::user_mode;
+
+pub(super) const CITE: Cite = Cite(
+    "the entrypoint of NVIDIA's framework images calls cuInit with the compat library first; triton-inference-server/server#3518",
+);
+
+/// What such an entrypoint ends with: the compat library where it is newer and works, else the host's.
+pub(super) fn search(replay: Replay<'_>) -> Option<Found<'_>> {
+    replay.image.compat_probe.known()?;
+    if replay.host.mode == Mode::None {
+        return None;
+    }
+    if matches!(replay.image.compat.state, State::Unknown(_)) {
+        return Some(Found::Open(Basis::Image(replay.image.compat.id)));
+    }
+    let library = cache::compat_libraries(replay).max_by_key(|library| library.version)?;
+    let Some(host) = replay.host.driver else { return Some(Found::Open(Basis::Pool(PoolField::Driver))) };
+    if library.version <= host || replay.host.wsl {
+        return Some(Found::Host);
+    }
+    Some(match user_mode::forward(replay, library).0 {
+        StepResult::Passes(_) => Found::Compat(library),
+        StepResult::Unknown => Found::Open(Basis::Pool(PoolField::Gpu)),
+        _ => Found::Host,
+    })
+}

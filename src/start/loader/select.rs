@@ -1,0 +1,113 @@
+//! What the container toolkit does with the compat directory of an image.
+
+use crate::cuda::COMPAT_ROOT;
+use crate::cuda::CliCompat;
+use crate::cuda::HookHost;
+use crate::cuda::HookRule;
+use crate::cuda::cli_keeps;
+use crate::cuda::hook_uses;
+use crate::cuda::only;
+use crate::fact::Compat;
+use crate::fact::CompatLibrary;
+use crate::fact::State;
+use crate::fleet::Mode;
+use crate::fleet::PoolField;
+use crate::knowledge::CompatSelection;
+use crate::start::Basis;
+use crate::start::Replay;
+
+/// The toolkit's part in the search.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Choice<'a> {
+    /// The compat directory plays no part.
+    Nothing,
+    /// Its libraries are mounted beside the host's.
+    Mounted,
+    /// Its path goes first on the command line of `ldconfig`.
+    CommandLine(&'a str),
+    /// Its path is written to a file for `ldconfig`.
+    Written(&'a str),
+    /// Cannot be told: what is missing.
+    Open(Basis),
+}
+
+/// What the toolkit of the host does.
+pub(super) fn choice(replay: Replay<'_>) -> Choice<'_> {
+    let selection = replay.host.compat_selection;
+    // WSL's own libcuda belongs to the Windows driver.
+    if selection == CompatSelection::Off || replay.host.wsl {
+        return Choice::Nothing;
+    }
+    let compat = match &replay.image.compat.state {
+        State::Known(compat) => compat,
+        State::Absent { .. } => return Choice::Nothing,
+        State::Unknown(_) => return Choice::Open(Basis::Image(replay.image.compat.id)),
+    };
+    match selection {
+        CompatSelection::Off => Choice::Nothing,
+        CompatSelection::Mount => by_cli(replay, compat, CliCompat::Mount),
+        CompatSelection::Ldconfig => by_cli(replay, compat, CliCompat::Ldconfig),
+        CompatSelection::HookMajors => by_hook(replay, compat, HookRule::Majors),
+        CompatSelection::HookNote => by_hook(replay, compat, HookRule::Note),
+        CompatSelection::HookCuda => by_hook(replay, compat, HookRule::Cuda),
+    }
+}
+
+/// The libraries of the directory that the toolkit looks into.
+fn candidates<'a>(compat: &'a Compat, root: &'a str) -> impl Iterator<Item = &'a CompatLibrary> {
+    compat.libraries.iter().filter(move |library| library.root == Some(root))
+}
+
+/// Libraries that libnvidia-container mounts beside the host's.
+pub(super) fn mounted(replay: Replay<'_>) -> impl Iterator<Item = &CompatLibrary> {
+    let compat = replay.image.compat.known();
+    compat.into_iter().flat_map(move |compat| kept(replay, compat, CliCompat::Mount))
+}
+
+fn kept<'a>(replay: Replay<'a>, compat: &'a Compat, mode: CliCompat) -> impl Iterator<Item = &'a CompatLibrary> {
+    let host = replay.host.driver;
+    let keeps = move |library: &&CompatLibrary| host.is_some_and(|host| cli_keeps(mode, library.version, host));
+    candidates(compat, COMPAT_ROOT).filter(|library| library.regular).filter(keeps)
+}
+
+fn by_cli<'a>(replay: Replay<'a>, compat: &'a Compat, mode: CliCompat) -> Choice<'a> {
+    let follows = replay.host.toolkit.is_none_or(|row| row.follows_absolute_link);
+    if (compat.absolute_link && !follows) || candidates(compat, COMPAT_ROOT).next().is_none() {
+        return Choice::Nothing;
+    }
+    if replay.host.driver.is_none() {
+        return Choice::Open(Basis::Pool(PoolField::Driver));
+    }
+    match kept(replay, compat, mode).next().and_then(|library| library.directories.first()) {
+        Some(_) if mode == CliCompat::Mount => Choice::Mounted,
+        Some(directory) => Choice::CommandLine(directory),
+        None => Choice::Nothing,
+    }
+}
+
+fn by_hook<'a>(replay: Replay<'a>, compat: &'a Compat, rule: HookRule) -> Choice<'a> {
+    let row = replay.host.toolkit;
+    let cache = matches!(replay.image.ld_cache.state, State::Absent { .. });
+    if cache && row.is_some_and(|row| row.hook_needs_cache) {
+        return Choice::Nothing;
+    }
+    let links = row.is_some_and(|row| row.hook_takes_links);
+    let candidates = candidates(compat, root(replay)).filter(|library| links || library.regular);
+    let Some(library) = only(candidates) else { return Choice::Nothing };
+    let host = match rule {
+        HookRule::Cuda => HookHost { driver: None, cuda: replay.host.driver_cuda },
+        HookRule::Majors | HookRule::Note => HookHost { driver: replay.host.driver, cuda: None },
+    };
+    if host.driver.is_none() && host.cuda.is_none() {
+        return Choice::Open(Basis::Pool(PoolField::Driver));
+    }
+    let used = hook_uses(rule, library.version, library.note.as_ref(), host);
+    library.directories.first().filter(|_| used).map_or(Choice::Nothing, |directory| Choice::Written(directory))
+}
+
+/// The directory that the hook looks into: in csv mode some modules have their own.
+fn root(replay: Replay<'_>) -> &'static str {
+    let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
+    let own = capability.and_then(|capability| replay.knowledge.compat_root(capability));
+    own.filter(|_| replay.host.mode == Mode::Csv).unwrap_or(COMPAT_ROOT)
+}
