@@ -11,6 +11,7 @@ use crate::cli::args::BuildArgs;
 use crate::cli::render;
 use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::extract;
 use crate::judge::Content;
@@ -103,17 +104,20 @@ impl Inputs {
             build_args: build.build_args.iter().cloned().collect(),
             target: build.target.clone(),
         };
-        if let Err(error) = dockerfile.evaluate(&options) {
+        // A file without any stage is told of by its problems.
+        if let Err(error @ EvaluateError::UnknownTarget(_)) = dockerfile.evaluate(&options) {
             return self.error(name, error.to_string());
         }
-        let text = sources.get(source);
-        let problems = dockerfile.problems.iter();
-        let notes = problems
-            .map(|problem| format!("{name}:{}: {}", text.position(problem.span.start), problem.message))
-            .collect();
         let content = Content::Dockerfile { source, dockerfile, options };
         let path = name.to_owned();
-        self.subjects.push(Subject { name: name.to_owned(), path, kind: "dockerfile", digest: None, notes, content });
+        self.subjects.push(Subject {
+            name: name.to_owned(),
+            path,
+            kind: "dockerfile",
+            digest: None,
+            notes: Vec::new(),
+            content,
+        });
     }
 
     fn description(&mut self, name: &str, text: String, sources: &mut Sources) {

@@ -1,5 +1,6 @@
 //! What a Dockerfile is made of.
 
+use crate::dockerfile::Control;
 use crate::dockerfile::Mapped;
 use crate::source::Span;
 
@@ -168,6 +169,15 @@ pub struct Problem {
     pub span: Span,
     /// What is wrong.
     pub message: String,
+    /// Whether a template language wrote it: the file that gets built is another one.
+    pub templated: bool,
+}
+
+impl Problem {
+    /// What no template language explains.
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into(), templated: false }
+    }
 }
 
 /// A Dockerfile as far as it could be read.
@@ -181,6 +191,8 @@ pub struct Dockerfile {
     pub stages: Vec<Stage>,
     /// What is wrong with the file.
     pub problems: Vec<Problem>,
+    /// Comments that speak to imagelint.
+    pub controls: Vec<Control>,
 }
 
 impl Dockerfile {

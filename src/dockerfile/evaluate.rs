@@ -167,6 +167,7 @@ impl Dockerfile {
     /// Works out what a build of a target would see.
     pub fn evaluate(&self, options: &EvaluateOptions) -> Result<Evaluated, EvaluateError> {
         let target = match &options.target {
+            _ if self.stages.is_empty() => return Err(EvaluateError::NoStage),
             Some(name) => self.stage(name).ok_or_else(|| EvaluateError::UnknownTarget(name.clone()))?,
             None => self.stages.len().checked_sub(1).ok_or(EvaluateError::NoStage)?,
         };

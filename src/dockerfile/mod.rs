@@ -1,6 +1,8 @@
 //! Dockerfiles: reading them with a span for every word, and working out what they say.
 
 mod ast;
+mod complaint;
+mod control;
 mod evaluate;
 mod expand;
 mod heredoc;
@@ -21,6 +23,9 @@ pub use ast::Instruction;
 pub use ast::Kind;
 pub use ast::Problem;
 pub use ast::Stage;
+pub use control::Control;
+pub use control::Ignored;
+pub use control::Order;
 pub use evaluate::BaseKind;
 pub use evaluate::CopyInstruction;
 pub use evaluate::EnvSet;

@@ -33,6 +33,8 @@ pub struct Target {
     pub seen: Observations,
     /// Name of the stage that ships, where it has one.
     pub stage: Option<String>,
+    /// Numbers of the stages that it is built from, itself last.
+    pub stages: Vec<usize>,
     /// What was left out.
     pub notes: Vec<String>,
 }
@@ -50,7 +52,7 @@ pub fn of_dockerfile(
     reader.installs(&evaluated);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
-    Ok(Target { seen: reader.seen, stage, notes: reader.notes })
+    Ok(Target { seen: reader.seen, stage, stages: evaluated.chain, notes: reader.notes })
 }
 
 struct Reader {
