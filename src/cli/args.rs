@@ -7,6 +7,7 @@ use clap::Subcommand;
 use clap::ValueEnum;
 use jiff::civil::Date;
 
+use crate::oci::Platform;
 use crate::rules::Persona;
 
 /// Says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
@@ -50,6 +51,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]
+    pub(crate) set: BuildSet,
+    #[command(flatten)]
     pub(crate) judging: JudgingArgs,
 }
 
@@ -62,6 +65,17 @@ pub(crate) struct BuildArgs {
     /// Stage that ships; the last one where not given.
     #[arg(long, value_name = "STAGE")]
     pub(crate) target: Option<String>,
+}
+
+/// What a build is told beside its arguments.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct BuildSet {
+    /// Platforms that the image is built for; that of each pool where not given.
+    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
+    pub(crate) platforms: Vec<String>,
+    /// Judge each stage that no other stage needs, not the last one alone.
+    #[arg(long, conflicts_with = "target")]
+    pub(crate) all_targets: bool,
 }
 
 /// What `scan` takes.
@@ -161,6 +175,13 @@ fn build_arg(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+fn platform(text: &str) -> Result<String, String> {
+    match text.parse::<Platform>() {
+        Ok(platform) => Ok(platform.to_string()),
+        Err(_) => Err("expected os/architecture, such as linux/arm64".to_owned()),
     }
 }
 

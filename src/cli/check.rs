@@ -9,6 +9,7 @@ use crate::cli::Failure;
 use crate::cli::args::CheckArgs;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
+use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::output;
 use crate::knowledge::Knowledge;
@@ -19,7 +20,7 @@ pub(crate) fn run(options: &CheckArgs) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
     let first = options.paths.iter().map(PathBuf::as_path).find(|path| path.exists());
     let fleet = fleet::load(&options.judging, first, Knowledge::built_in(), &mut sources)?;
-    let mut inputs = Inputs::read(&options.paths, &options.build, &mut sources);
+    let mut inputs = Inputs::read(&options.paths, &Build { args: &options.build, set: &options.set }, &mut sources);
     if !fleet.built_in
         && let Some(folder) = Path::new(&fleet.name).parent()
     {

@@ -23,6 +23,7 @@ impl Description {
         line(&mut out, "base", self.base.as_ref().map(|base| quoted(&base.value)));
         line(&mut out, "as_of", self.as_of.as_ref().map(|date| date.value.to_string()));
         line(&mut out, "platform", self.platform.as_ref().map(|platform| quoted(&platform.value)));
+        line(&mut out, "from_scratch", self.from_scratch.then(|| "true".to_owned()));
         line(&mut out, "cuda_runtime", version.as_deref().map(quoted));
         let complete = self.complete.iter().map(|family| quoted(family.value.as_str()));
         line(&mut out, "complete", (!self.complete.is_empty()).then(|| listed(complete)));

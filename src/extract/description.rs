@@ -73,6 +73,7 @@ impl Reader {
                 }
             };
         }
+        self.seen.base_env = !description.from_scratch;
         self.seen.as_of = description.as_of.as_ref().map(|day| day.value);
         if let Some(platform) = &description.platform {
             let list = vec![platform.value.clone()];
@@ -176,6 +177,7 @@ pub fn to_description(seen: &Observations) -> Description {
         },
         as_of: seen.as_of.map(Spanned::nowhere),
         platform: seen.platforms.as_ref().and_then(|(list, _)| list.first()).map(|platform| text(platform)),
+        from_scratch: !seen.base_env,
         cuda_runtime: seen.cuda_runtime.map(|(cuda, _)| Spanned::nowhere(cuda)),
         ..Description::default()
     };

@@ -192,6 +192,9 @@ struct Beside {
 fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Observations> {
     match content {
         Content::Dockerfile { source, dockerfile, options } => {
+            // A build for certain platforms makes the nearest of them, whatever the pool has.
+            let made = options.platforms.iter().find(|own| *own == platform).or(options.platforms.first());
+            let platform = made.map_or(platform, String::as_str);
             let options = EvaluateOptions { platform: platform.to_owned(), ..options.clone() };
             let target = extract::of_dockerfile(*source, dockerfile, &options).ok()?;
             *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes };
