@@ -46,8 +46,16 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     /// Dockerfiles, image descriptions (*.image.toml), saved JSON reports, folders, or - for a Dockerfile on standard input.
-    #[arg(value_name = "PATH", default_value = ".")]
+    ///
+    /// The current folder where no path and no file of builds is given.
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+    /// Judge the targets of a bake file (docker-bake.hcl or JSON), each as a build of its own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bake: Vec<PathBuf>,
+    /// Judge the services of a compose file that are built, each as a build of its own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) compose: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]

@@ -24,7 +24,7 @@ use crate::source::SourceText;
 use crate::source::Sources;
 
 /// No text that a person wrote is longer.
-const MAX_TEXT: u64 = 4 << 20;
+pub(super) const MAX_TEXT: u64 = 4 << 20;
 /// Saved reports of large audits may be.
 const MAX_REPORT: u64 = 256 << 20;
 
@@ -118,20 +118,28 @@ impl Inputs {
             ..EvaluateOptions::default()
         };
         if targets.len() < 2 {
-            return self.target(name, source, &dockerfile, target(build.args.target.clone()));
+            return self.target(name, name, source, &dockerfile, target(build.args.target.clone()));
         }
         for stage in targets {
-            self.target(name, source, &dockerfile, target(Some(stage.to_string())));
+            self.target(name, name, source, &dockerfile, target(Some(stage.to_string())));
         }
     }
 
-    fn target(&mut self, name: &str, source: SourceId, dockerfile: &Dockerfile, options: EvaluateOptions) {
+    /// Adds one target of a Dockerfile at `path`.
+    pub(super) fn target(
+        &mut self,
+        name: &str,
+        path: &str,
+        source: SourceId,
+        dockerfile: &Dockerfile,
+        options: EvaluateOptions,
+    ) {
         // A file without any stage is told of by its problems.
         if let Err(error @ EvaluateError::UnknownTarget(_)) = dockerfile.evaluate(&options) {
             return self.error(name, error.to_string());
         }
         let content = Content::Dockerfile { source, dockerfile: dockerfile.clone(), options };
-        let (name, path) = (name.to_owned(), name.to_owned());
+        let (name, path) = (name.to_owned(), path.to_owned());
         self.subjects.push(Subject { name, path, kind: "dockerfile", digest: None, notes: Vec::new(), content });
     }
 
@@ -191,7 +199,7 @@ impl Inputs {
     pub(crate) fn seen_from(&mut self, folder: &Path) {
         let Ok(folder) = folder.canonicalize() else { return };
         for subject in &mut self.subjects {
-            if let Ok(path) = Path::new(&subject.name).canonicalize()
+            if let Ok(path) = Path::new(&subject.path).canonicalize()
                 && let Ok(inside) = path.strip_prefix(&folder)
             {
                 subject.path = inside.display().to_string();
@@ -199,12 +207,13 @@ impl Inputs {
         }
     }
 
-    fn error(&mut self, input: &str, message: String) {
+    pub(super) fn error(&mut self, input: &str, message: String) {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
     }
 }
 
-fn read_text(path: &Path, limit: u64) -> Result<String, String> {
+/// The text of a file, if it is not too long.
+pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, String> {
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;

@@ -83,8 +83,8 @@ impl Dockerfile {
         let before = self.stages.first().map_or(0, |stage| stage.from);
         for instruction in self.instructions.iter().take(before).filter(|one| one.kind == Kind::Arg) {
             for pair in pairs(&instruction.arguments, self.escape, false) {
-                let value = match options.build_args.get(&pair.name) {
-                    Some(value) => Some(Resolved::literal(value.clone())),
+                let value = match options.given(&pair.name) {
+                    Some(given) => Some(given),
                     None => pair.value.map(|value| scope.expand(&value, self.escape, Some(value.full_span()))),
                 };
                 let predefined = value.is_none() && scope.args.contains_key(&pair.name);
@@ -188,8 +188,8 @@ impl Walk<'_> {
 
     fn arg(&mut self, instruction: &Instruction) {
         for pair in pairs(&instruction.arguments, self.file.escape, false) {
-            let value = match (self.options.build_args.get(&pair.name), pair.value) {
-                (Some(value), _) => Some(Resolved::literal(value.clone())),
+            let value = match (self.options.given(&pair.name), pair.value) {
+                (Some(given), _) => Some(given),
                 (None, Some(value)) => Some(self.scope.expand(&value, self.file.escape, Some(value.full_span()))),
                 (None, None) => self.global.args.get(&pair.name).cloned().flatten(),
             };

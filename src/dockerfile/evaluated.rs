@@ -1,6 +1,7 @@
 //! What a Dockerfile says about one target.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -19,6 +20,8 @@ pub struct EvaluateOptions {
     pub platform: String,
     /// Build arguments.
     pub build_args: BTreeMap<String, String>,
+    /// Build arguments that get a value of which nothing is known.
+    pub unknown_args: BTreeSet<String>,
     /// The stage to build: its name or number; the last one where `None`.
     pub target: Option<String>,
     /// The platforms that the build is told to make images for; whatever is asked where empty.
@@ -27,7 +30,26 @@ pub struct EvaluateOptions {
 
 impl Default for EvaluateOptions {
     fn default() -> Self {
-        Self { platform: "linux/amd64".to_owned(), build_args: BTreeMap::new(), target: None, platforms: Vec::new() }
+        Self {
+            platform: "linux/amd64".to_owned(),
+            build_args: BTreeMap::new(),
+            unknown_args: BTreeSet::new(),
+            target: None,
+            platforms: Vec::new(),
+        }
+    }
+}
+
+impl EvaluateOptions {
+    /// What the command line gives an argument.
+    pub(super) fn given(&self, name: &str) -> Option<Resolved> {
+        if let Some(value) = self.build_args.get(name) {
+            return Some(Resolved::literal(value.clone()));
+        }
+        self.unknown_args.contains(name).then(|| Resolved::Unresolved {
+            names: vec![name.to_owned()],
+            reason: "the file that describes the build takes its value from elsewhere".to_owned(),
+        })
     }
 }
 
