@@ -110,7 +110,29 @@ fn where_the_other_parser_reads_a_file_it_sees_the_same_instructions() {
             continue;
         }
         compared += 1;
-        assert_eq!(read.instructions.len(), other.instructions.len(), "{name}");
+        let own: Vec<String> = read.instructions.iter().map(|one| one.kind.name().to_ascii_lowercase()).collect();
+        // The variant's name is the keyword.
+        let word = |one| format!("{one:?}").split('(').next().unwrap_or_default().to_ascii_lowercase();
+        let theirs: Vec<String> = other.instructions.iter().map(word).collect();
+        assert_eq!(own, theirs, "{name}");
+        let stages = other.instructions.iter().filter_map(|one| match one {
+            parse_dockerfile::Instruction::From(from) => Some(from),
+            _ => None,
+        });
+        let theirs: Vec<_> = stages
+            .map(|from| {
+                let stage = from.as_.as_ref().map(|(_, stage)| stage.value.to_ascii_lowercase());
+                // It counts from behind a byte order mark.
+                let mark = text.len() - text.trim_start_matches('\u{feff}').len();
+                (from.image.value.to_string(), from.image.span.start + mark..from.image.span.end + mark, stage)
+            })
+            .collect();
+        let own: Vec<_> = read
+            .stages
+            .iter()
+            .map(|one| (one.base.text().to_owned(), one.base_span.start..one.base_span.end, one.name.clone()))
+            .collect();
+        assert_eq!(own, theirs, "{name}");
     }
     assert!(compared > 40, "{compared}");
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use imagelint::outcome::Outcome;
 use imagelint::rules::Kind;
+use imagelint::rules::Notice;
 use imagelint::rules::Page;
 use imagelint::rules::RuleBook;
 use imagelint::rules::Vocabulary;
@@ -49,6 +50,17 @@ fn every_outcome_has_exactly_one_page_of_its_name() {
     }
     let named: Vec<_> = book.pages().filter(|page| matches!(page.kind, Kind::Startup(_))).collect();
     assert_eq!(named.len(), Outcome::ALL.len());
+}
+
+#[test]
+fn every_notice_has_exactly_one_page() {
+    let book = RuleBook::built_in();
+    for notice in Notice::ALL {
+        assert!(book.reader(*notice).is_some(), "{notice}");
+    }
+    let told: Vec<_> = book.pages().filter(|page| matches!(page.kind, Kind::Reader(_))).collect();
+    assert_eq!(told.len(), Notice::ALL.len());
+    assert_eq!(Notice::ALL.len(), Notice::WORDS.len());
 }
 
 #[test]

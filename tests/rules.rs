@@ -54,11 +54,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
         ExampleInput::Dockerfile(text) => {
             let dockerfile = Dockerfile::parse(text);
             let source = sources.add(SourceText::new("Dockerfile", text.clone()));
-            let options = EvaluateOptions {
-                platform: "linux/amd64".to_owned(),
-                build_args: std::iter::empty::<(String, String)>().collect(),
-                target: None,
-            };
+            let options = EvaluateOptions::default();
             let content = Content::Dockerfile { source, dockerfile, options };
             Subject {
                 name: "Dockerfile".to_owned(),

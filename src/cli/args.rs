@@ -7,6 +7,7 @@ use clap::Subcommand;
 use clap::ValueEnum;
 use jiff::civil::Date;
 
+use crate::oci::Platform;
 use crate::rules::Persona;
 
 /// Says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
@@ -66,10 +67,20 @@ pub(crate) struct KnowledgeArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     /// Dockerfiles, image descriptions (*.image.toml), saved JSON reports, folders, or - for a Dockerfile on standard input.
-    #[arg(value_name = "PATH", default_value = ".")]
+    ///
+    /// The current folder where no path and no file of builds is given.
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+    /// Judge the targets of a bake file (docker-bake.hcl or JSON), each as a build of its own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bake: Vec<PathBuf>,
+    /// Judge the services of a compose file that are built, each as a build of its own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) compose: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) set: BuildSet,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
 }
@@ -83,6 +94,17 @@ pub(crate) struct BuildArgs {
     /// Stage that ships; the last one where not given.
     #[arg(long, value_name = "STAGE")]
     pub(crate) target: Option<String>,
+}
+
+/// What a build is told beside its arguments.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct BuildSet {
+    /// Platforms that the image is built for; that of each pool where not given.
+    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
+    pub(crate) platforms: Vec<String>,
+    /// Judge each stage that no other stage needs, not the last one alone.
+    #[arg(long, conflicts_with = "target")]
+    pub(crate) all_targets: bool,
 }
 
 /// What `scan` takes.
@@ -182,6 +204,13 @@ fn build_arg(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+fn platform(text: &str) -> Result<String, String> {
+    match text.parse::<Platform>() {
+        Ok(platform) => Ok(platform.to_string()),
+        Err(_) => Err("expected os/architecture, such as linux/arm64".to_owned()),
     }
 }
 

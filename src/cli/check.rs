@@ -7,8 +7,10 @@ use std::path::PathBuf;
 
 use crate::cli::Failure;
 use crate::cli::args::CheckArgs;
+use crate::cli::builds::Kind;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
+use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::output;
 use crate::knowledge::Knowledge;
@@ -17,9 +19,21 @@ use crate::source::Sources;
 /// Runs it.
 pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
-    let first = options.paths.iter().map(PathBuf::as_path).find(|path| path.exists());
+    let mut paths = options.paths.clone();
+    if paths.is_empty() && options.bake.is_empty() && options.compose.is_empty() {
+        paths.push(PathBuf::from("."));
+    }
+    let files = paths.iter().chain(&options.bake).chain(&options.compose);
+    let first = files.map(PathBuf::as_path).find(|path| path.exists());
     let fleet = fleet::load(&options.judging, first, knowledge, &mut sources)?;
-    let mut inputs = Inputs::read(&options.paths, &options.build, &mut sources);
+    let build = Build { args: &options.build, set: &options.set };
+    let mut inputs = Inputs::read(&paths, &build, &mut sources);
+    for file in &options.bake {
+        inputs.builds(file, Kind::Bake, &build, &mut sources);
+    }
+    for file in &options.compose {
+        inputs.builds(file, Kind::Compose, &build, &mut sources);
+    }
     if !fleet.built_in
         && let Some(folder) = Path::new(&fleet.name).parent()
     {

@@ -5,8 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 
 use crate::cli::Failure;
+use crate::cli::args::BuildSet;
 use crate::cli::args::DescribeArgs;
 use crate::cli::exit::Exit;
+use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::scan;
 use crate::extract;
@@ -32,7 +34,8 @@ pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
 fn read(options: &DescribeArgs) -> Result<Vec<Subject>, Failure> {
     let path = Path::new(&options.input);
     if path.exists() || options.input == "-" {
-        let inputs = Inputs::read(&[path], &options.build, &mut Sources::default());
+        let build = Build { args: &options.build, set: &BuildSet::default() };
+        let inputs = Inputs::read(&[path], &build, &mut Sources::default());
         return match inputs.errors.first() {
             Some(error) => Err(Failure::Said(format!("error: cannot read {}: {}", error.input, error.message))),
             None => Ok(inputs.subjects),

@@ -8,20 +8,23 @@ use std::path::Path;
 use ignore::WalkBuilder;
 
 use crate::cli::args::BuildArgs;
+use crate::cli::args::BuildSet;
 use crate::cli::render;
 use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::extract;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::report::json;
 use crate::report::model::InputError;
+use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
 
 /// No text that a person wrote is longer.
-const MAX_TEXT: u64 = 4 << 20;
+pub(super) const MAX_TEXT: u64 = 4 << 20;
 /// Saved reports of large audits may be.
 const MAX_REPORT: u64 = 256 << 20;
 
@@ -34,9 +37,18 @@ pub(crate) struct Inputs {
     pub(crate) errors: Vec<InputError>,
 }
 
+/// What the command line says of the build.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Build<'a> {
+    /// Arguments and target.
+    pub(crate) args: &'a BuildArgs,
+    /// Platforms and which targets.
+    pub(crate) set: &'a BuildSet,
+}
+
 impl Inputs {
     /// Reads everything at the paths.
-    pub(crate) fn read(paths: &[impl AsRef<Path>], build: &BuildArgs, sources: &mut Sources) -> Self {
+    pub(crate) fn read(paths: &[impl AsRef<Path>], build: &Build<'_>, sources: &mut Sources) -> Self {
         let mut inputs = Self::default();
         for path in paths {
             inputs.path(path.as_ref(), build, sources);
@@ -44,7 +56,7 @@ impl Inputs {
         inputs
     }
 
-    fn path(&mut self, path: &Path, build: &BuildArgs, sources: &mut Sources) {
+    fn path(&mut self, path: &Path, build: &Build<'_>, sources: &mut Sources) {
         if path == Path::new("-") {
             let mut text = String::new();
             match io::stdin().take(MAX_TEXT).read_to_string(&mut text) {
@@ -58,7 +70,7 @@ impl Inputs {
         }
     }
 
-    fn folder(&mut self, folder: &Path, build: &BuildArgs, sources: &mut Sources) {
+    fn folder(&mut self, folder: &Path, build: &Build<'_>, sources: &mut Sources) {
         let walk = WalkBuilder::new(folder)
             .hidden(false)
             .filter_entry(|entry| entry.file_name() != ".git")
@@ -79,7 +91,7 @@ impl Inputs {
         }
     }
 
-    fn file(&mut self, path: &Path, build: &BuildArgs, sources: &mut Sources) {
+    fn file(&mut self, path: &Path, build: &Build<'_>, sources: &mut Sources) {
         let name = path.display().to_string();
         let report = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         let text = match read_text(path, if report { MAX_REPORT } else { MAX_TEXT }) {
@@ -95,25 +107,40 @@ impl Inputs {
         }
     }
 
-    fn dockerfile(&mut self, name: &str, text: String, build: &BuildArgs, sources: &mut Sources) {
+    fn dockerfile(&mut self, name: &str, text: String, build: &Build<'_>, sources: &mut Sources) {
         let dockerfile = Dockerfile::parse(&text);
         let source = sources.add(SourceText::new(name, text));
-        let options = EvaluateOptions {
-            platform: "linux/amd64".to_owned(),
-            build_args: build.build_args.iter().cloned().collect(),
-            target: build.target.clone(),
+        let targets = if build.set.all_targets { dockerfile.leaves() } else { Vec::new() };
+        let target = |target: Option<String>| EvaluateOptions {
+            build_args: build.args.build_args.iter().cloned().collect(),
+            target,
+            platforms: build.set.platforms.clone(),
+            ..EvaluateOptions::default()
         };
-        if let Err(error) = dockerfile.evaluate(&options) {
+        if targets.len() < 2 {
+            return self.target(name, name, source, &dockerfile, target(build.args.target.clone()));
+        }
+        for stage in targets {
+            self.target(name, name, source, &dockerfile, target(Some(stage.to_string())));
+        }
+    }
+
+    /// Adds one target of a Dockerfile at `path`.
+    pub(super) fn target(
+        &mut self,
+        name: &str,
+        path: &str,
+        source: SourceId,
+        dockerfile: &Dockerfile,
+        options: EvaluateOptions,
+    ) {
+        // A file without any stage is told of by its problems.
+        if let Err(error @ EvaluateError::UnknownTarget(_)) = dockerfile.evaluate(&options) {
             return self.error(name, error.to_string());
         }
-        let text = sources.get(source);
-        let problems = dockerfile.problems.iter();
-        let notes = problems
-            .map(|problem| format!("{name}:{}: {}", text.position(problem.span.start), problem.message))
-            .collect();
-        let content = Content::Dockerfile { source, dockerfile, options };
-        let path = name.to_owned();
-        self.subjects.push(Subject { name: name.to_owned(), path, kind: "dockerfile", digest: None, notes, content });
+        let content = Content::Dockerfile { source, dockerfile: dockerfile.clone(), options };
+        let (name, path) = (name.to_owned(), path.to_owned());
+        self.subjects.push(Subject { name, path, kind: "dockerfile", digest: None, notes: Vec::new(), content });
     }
 
     fn description(&mut self, name: &str, text: String, sources: &mut Sources) {
@@ -172,7 +199,7 @@ impl Inputs {
     pub(crate) fn seen_from(&mut self, folder: &Path) {
         let Ok(folder) = folder.canonicalize() else { return };
         for subject in &mut self.subjects {
-            if let Ok(path) = Path::new(&subject.name).canonicalize()
+            if let Ok(path) = Path::new(&subject.path).canonicalize()
                 && let Ok(inside) = path.strip_prefix(&folder)
             {
                 subject.path = inside.display().to_string();
@@ -180,12 +207,13 @@ impl Inputs {
         }
     }
 
-    fn error(&mut self, input: &str, message: String) {
+    pub(super) fn error(&mut self, input: &str, message: String) {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
     }
 }
 
-fn read_text(path: &Path, limit: u64) -> Result<String, String> {
+/// The text of a file, if it is not too long.
+pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, String> {
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;

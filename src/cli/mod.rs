@@ -1,6 +1,7 @@
 //! The door: flags, files, the registry's runtime, the choice of a report, the exit code.
 
 mod args;
+mod builds;
 mod check;
 mod describe;
 mod exit;

@@ -22,8 +22,19 @@ use crate::toml_reader::span_of;
 /// All errors of a description.
 pub type DescriptionErrors = Box<Problems>;
 
-const KEYS: &[&str] =
-    &["base", "as_of", "platform", "cuda_runtime", "entrypoint", "complete", "env", "packages", "files", "gpu_code"];
+const KEYS: &[&str] = &[
+    "base",
+    "as_of",
+    "platform",
+    "from_scratch",
+    "cuda_runtime",
+    "entrypoint",
+    "complete",
+    "env",
+    "packages",
+    "files",
+    "gpu_code",
+];
 
 impl Description {
     /// Reads a description from TOML.
@@ -37,6 +48,7 @@ impl Description {
                     "base" => description.base = text_of(&mut reader, key, value),
                     "as_of" => description.as_of = date(&mut reader, key, value),
                     "platform" => description.platform = text_of(&mut reader, key, value),
+                    "from_scratch" => description.from_scratch = reader.boolean(key, value).unwrap_or(false),
                     "cuda_runtime" => description.cuda_runtime = parsed(&mut reader, key, value),
                     "entrypoint" => description.entrypoint = Some(words(&mut reader, key, value)),
                     "complete" => description.complete = families(&mut reader, value),

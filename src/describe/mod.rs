@@ -133,6 +133,8 @@ pub struct Description {
     pub as_of: Option<Spanned<jiff::civil::Date>>,
     /// `linux/amd64`.
     pub platform: Option<Spanned<String>>,
+    /// Whether the files of the base were copied into an empty image, so that its environment is not there.
+    pub from_scratch: bool,
     /// CUDA runtime of the image.
     pub cuda_runtime: Option<Spanned<CudaVersion>>,
     /// Program that the image starts.

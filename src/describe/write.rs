@@ -23,6 +23,7 @@ impl Description {
         line(&mut out, "base", self.base.as_ref().map(|base| quoted(&base.value)));
         line(&mut out, "as_of", self.as_of.as_ref().map(|date| date.value.to_string()));
         line(&mut out, "platform", self.platform.as_ref().map(|platform| quoted(&platform.value)));
+        line(&mut out, "from_scratch", self.from_scratch.then(|| "true".to_owned()));
         line(&mut out, "cuda_runtime", version.as_deref().map(quoted));
         let words = |words: &Spanned<Vec<String>>| listed(words.value.iter().map(|word| quoted(word)));
         line(&mut out, "entrypoint", self.entrypoint.as_ref().map(words));

@@ -1,5 +1,6 @@
 //! What a Dockerfile is made of.
 
+use crate::dockerfile::Control;
 use crate::dockerfile::Mapped;
 use crate::source::Span;
 
@@ -168,6 +169,15 @@ pub struct Problem {
     pub span: Span,
     /// What is wrong.
     pub message: String,
+    /// Whether a template language wrote it: the file that gets built is another one.
+    pub templated: bool,
+}
+
+impl Problem {
+    /// What no template language explains.
+    pub fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into(), templated: false }
+    }
 }
 
 /// A Dockerfile as far as it could be read.
@@ -181,6 +191,8 @@ pub struct Dockerfile {
     pub stages: Vec<Stage>,
     /// What is wrong with the file.
     pub problems: Vec<Problem>,
+    /// Comments that speak to imagelint.
+    pub controls: Vec<Control>,
 }
 
 impl Dockerfile {
@@ -189,5 +201,28 @@ impl Dockerfile {
         let named = |stage: &&Stage| stage.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name));
         let number = || name.parse().ok().filter(|index| *index < self.stages.len());
         self.stages.iter().rfind(named).map(|stage| stage.index).or_else(number)
+    }
+
+    /// The stages that no other stage is built on or copies from; names behind variables are not followed.
+    pub fn leaves(&self) -> Vec<usize> {
+        let mut used = vec![false; self.stages.len()];
+        for stage in &self.stages {
+            let mut names = vec![stage.base.text()];
+            let instructions = stage.instructions.iter().filter_map(|at| self.instructions.get(*at));
+            for flag in instructions.flat_map(|instruction| &instruction.flags) {
+                let value = flag.value.as_ref().map_or("", Mapped::text);
+                match flag.name.as_str() {
+                    "from" => names.push(value),
+                    "mount" => names.extend(value.split(',').filter_map(|part| part.strip_prefix("from="))),
+                    _ => {}
+                }
+            }
+            for earlier in names.into_iter().filter_map(|name| self.stage(name)).filter(|at| *at < stage.index) {
+                if let Some(used) = used.get_mut(earlier) {
+                    *used = true;
+                }
+            }
+        }
+        (0..self.stages.len()).filter(|at| used.get(*at) == Some(&false)).collect()
     }
 }

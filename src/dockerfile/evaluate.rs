@@ -1,172 +1,32 @@
 //! Walking the stages that end in one target: which base, which environment, which commands.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use thiserror::Error;
-
+use crate::dockerfile::BaseKind;
+use crate::dockerfile::CopyInstruction;
 use crate::dockerfile::Dockerfile;
-use crate::dockerfile::Heredoc;
+use crate::dockerfile::EnvSet;
+use crate::dockerfile::EvaluateError;
+use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::Evaluated;
+use crate::dockerfile::EvaluatedBase;
 use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
+use crate::dockerfile::RunForm;
+use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
 use crate::dockerfile::words::pairs;
 use crate::dockerfile::words::split_whitespace;
 use crate::reference::ImageReference;
 use crate::source::Span;
 
-/// What a build would be told on the command line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EvaluateOptions {
-    /// `os/architecture` or `os/architecture/variant`.
-    pub platform: String,
-    /// Build arguments.
-    pub build_args: BTreeMap<String, String>,
-    /// The stage to build: its name or number; the last one where `None`.
-    pub target: Option<String>,
-}
-
-impl Default for EvaluateOptions {
-    fn default() -> Self {
-        Self { platform: "linux/amd64".to_owned(), build_args: BTreeMap::new(), target: None }
-    }
-}
-
-/// Why nothing can be evaluated.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum EvaluateError {
-    /// There is no FROM.
-    #[error("the Dockerfile has no FROM")]
-    NoStage,
-    /// The target is not there.
-    #[error("the Dockerfile has no stage `{0}`")]
-    UnknownTarget(String),
-}
-
-/// What the first stage of a chain builds on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BaseKind {
-    /// Nothing at all.
-    Scratch,
-    /// An image from outside of the file.
-    Image(ImageReference),
-    /// A name that is no image name, and why.
-    Invalid(String),
-    /// A name that the file alone does not give.
-    Unresolved,
-}
-
-/// The base image of a chain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EvaluatedBase {
-    /// The name after expansion.
-    pub text: Resolved,
-    /// Where the name is written.
-    pub span: Span,
-    /// The ARG defaults that went into it.
-    pub sources: Vec<Span>,
-    /// What it is.
-    pub kind: BaseKind,
-}
-
-/// One setting of an environment variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EnvSet {
-    /// The variable.
-    pub name: String,
-    /// Its value.
-    pub value: Resolved,
-    /// `name=value`.
-    pub span: Span,
-    /// The value alone.
-    pub value_span: Span,
-    /// Where the values of the variables in it are written, without its own place.
-    pub origins: Vec<Span>,
-    /// The stage that sets it.
-    pub stage: usize,
-    /// The instruction that sets it.
-    pub instruction: usize,
-}
-
-/// How a RUN says what to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunForm {
-    /// A text for the shell.
-    Shell(Mapped),
-    /// A JSON array: a program and its arguments.
-    Exec(Vec<Mapped>),
-}
-
-/// A RUN of the chain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunInstruction {
-    /// The stage it stands in.
-    pub stage: usize,
-    /// Its number among the instructions.
-    pub instruction: usize,
-    /// The whole instruction.
-    pub span: Span,
-    /// What it runs.
-    pub form: RunForm,
-    /// Its here-documents.
-    pub heredocs: Vec<Heredoc>,
-    /// The variables that hold for it.
-    pub scope: Arc<Scope>,
-    /// The words of the SHELL that holds for it.
-    pub shell: Option<Vec<String>>,
-}
-
-/// A COPY or ADD of the chain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CopyInstruction {
-    /// The stage it stands in.
-    pub stage: usize,
-    /// Its number among the instructions.
-    pub instruction: usize,
-    /// The whole instruction.
-    pub span: Span,
-    /// What `--from` says and where.
-    pub from: Option<(Resolved, Span)>,
-    /// The stage that `--from` means.
-    pub from_stage: Option<usize>,
-    /// What is copied.
-    pub sources: Vec<(Resolved, Span)>,
-    /// Where it goes.
-    pub destination: Option<(Resolved, Span)>,
-}
-
-/// What a Dockerfile says about one target.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evaluated {
-    /// The stages from the root to the target.
-    pub chain: Vec<usize>,
-    /// What the root builds on.
-    pub base: EvaluatedBase,
-    /// What `--platform` at the root's FROM says and where.
-    pub platform: Option<(Resolved, Span)>,
-    /// Every setting of a variable, in order.
-    pub env: Vec<EnvSet>,
-    /// The RUN instructions, in order.
-    pub runs: Vec<RunInstruction>,
-    /// The COPY and ADD instructions, in order.
-    pub copies: Vec<CopyInstruction>,
-    /// The variables that hold at the end.
-    pub scope: Arc<Scope>,
-}
-
-impl Evaluated {
-    /// The setting of a variable that holds at the end.
-    pub fn env(&self, name: &str) -> Option<&EnvSet> {
-        self.env.iter().rfind(|set| set.name == name)
-    }
-}
-
 impl Dockerfile {
     /// Works out what a build of a target would see.
     pub fn evaluate(&self, options: &EvaluateOptions) -> Result<Evaluated, EvaluateError> {
         let target = match &options.target {
+            _ if self.stages.is_empty() => return Err(EvaluateError::NoStage),
             Some(name) => self.stage(name).ok_or_else(|| EvaluateError::UnknownTarget(name.clone()))?,
             None => self.stages.len().checked_sub(1).ok_or(EvaluateError::NoStage)?,
         };
@@ -192,6 +52,8 @@ impl Dockerfile {
             global: &global,
             scope: Arc::new(Scope { open, ..Scope::default() }),
             shell: None,
+            path_head: None,
+            workdir: (!open).then(|| "/".to_owned()),
             stage: root,
             env: Vec::new(),
             runs: Vec::new(),
@@ -221,8 +83,8 @@ impl Dockerfile {
         let before = self.stages.first().map_or(0, |stage| stage.from);
         for instruction in self.instructions.iter().take(before).filter(|one| one.kind == Kind::Arg) {
             for pair in pairs(&instruction.arguments, self.escape, false) {
-                let value = match options.build_args.get(&pair.name) {
-                    Some(value) => Some(Resolved::literal(value.clone())),
+                let value = match options.given(&pair.name) {
+                    Some(given) => Some(given),
                     None => pair.value.map(|value| scope.expand(&value, self.escape, Some(value.full_span()))),
                 };
                 let predefined = value.is_none() && scope.args.contains_key(&pair.name);
@@ -254,6 +116,14 @@ fn base(text: Resolved, span: Span) -> EvaluatedBase {
     EvaluatedBase { sources: text.origins().to_vec(), text, span, kind }
 }
 
+/// A path as seen from a working directory; `None` where that is not known.
+fn below(workdir: Option<&str>, path: &str) -> Option<String> {
+    if path.starts_with('/') {
+        return Some(path.to_owned());
+    }
+    workdir.map(|workdir| format!("{}/{path}", workdir.trim_end_matches('/')))
+}
+
 fn predefined(platform: &str) -> Vec<(&'static str, String)> {
     let mut parts = platform.splitn(3, '/').map(str::to_owned);
     let (os, arch, variant) =
@@ -276,6 +146,8 @@ struct Walk<'a> {
     global: &'a Scope,
     scope: Arc<Scope>,
     shell: Option<Vec<String>>,
+    workdir: Option<String>,
+    path_head: Option<String>,
     stage: usize,
     env: Vec<EnvSet>,
     runs: Vec<RunInstruction>,
@@ -302,7 +174,13 @@ impl Walk<'_> {
                 heredocs: instruction.heredocs.clone(),
                 scope: Arc::clone(&self.scope),
                 shell: self.shell.clone(),
+                workdir: self.workdir.clone(),
+                path_head: self.path_head.clone(),
             }),
+            Kind::Workdir => {
+                let said = self.scope.expand(&instruction.arguments, self.file.escape, None);
+                self.workdir = said.known().and_then(|said| below(self.workdir.as_deref(), said));
+            }
             Kind::Copy | Kind::Add => self.copy(at, instruction),
             _ => {}
         }
@@ -310,8 +188,8 @@ impl Walk<'_> {
 
     fn arg(&mut self, instruction: &Instruction) {
         for pair in pairs(&instruction.arguments, self.file.escape, false) {
-            let value = match (self.options.build_args.get(&pair.name), pair.value) {
-                (Some(value), _) => Some(Resolved::literal(value.clone())),
+            let value = match (self.options.given(&pair.name), pair.value) {
+                (Some(given), _) => Some(given),
                 (None, Some(value)) => Some(self.scope.expand(&value, self.file.escape, Some(value.full_span()))),
                 (None, None) => self.global.args.get(&pair.name).cloned().flatten(),
             };
@@ -326,9 +204,25 @@ impl Walk<'_> {
             let value_span = written.full_span();
             let origins = before.expand(&written, self.file.escape, None).origins().to_vec();
             let value = before.expand(&written, self.file.escape, Some(value_span));
+            if pair.name == "PATH" {
+                self.path_head = self.first_of(&before, &written);
+            }
             Arc::make_mut(&mut self.scope).env.insert(pair.name.clone(), value.clone());
             let (stage, span) = (self.stage, pair.span);
             self.env.push(EnvSet { name: pair.name, value, span, value_span, origins, stage, instruction: at });
+        }
+    }
+
+    /// The part of a value in front of its first `:`, which may be known where the rest is not.
+    fn first_of(&self, scope: &Scope, written: &Mapped) -> Option<String> {
+        let end = written.text().find(':').unwrap_or(written.text().len());
+        let first = written.slice(0..end);
+        let quote = first.text().len() - first.text().trim_start_matches(['"', '\'']).len();
+        let first = scope.expand(&first.slice(quote..end), self.file.escape, None);
+        match first.known() {
+            Some(first) => Some(first.to_owned()),
+            // `$PATH:more` leaves the head as it was.
+            None => self.path_head.clone(),
         }
     }
 
@@ -347,6 +241,16 @@ impl Walk<'_> {
         let from_stage = from.as_ref().and_then(|(name, _)| self.file.stage(name.known()?));
         let from_stage = from_stage.filter(|stage| *stage < self.stage);
         let (stage, span) = (self.stage, instruction.span);
-        self.copies.push(CopyInstruction { stage, instruction: at, span, from, from_stage, sources, destination });
+        let workdir = self.workdir.clone();
+        self.copies.push(CopyInstruction {
+            stage,
+            instruction: at,
+            span,
+            from,
+            from_stage,
+            sources,
+            destination,
+            workdir,
+        });
     }
 }

@@ -114,7 +114,7 @@ pub(super) fn is_template(text: &str) -> bool {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         }) && parts.next().is_some()
     };
-    text.contains("{{") || text.contains("{%") || at_signs()
+    text.contains("{{") || text.contains("{%") || text.contains("<%") || text.starts_with("{#") || at_signs()
 }
 
 struct Run<'a> {

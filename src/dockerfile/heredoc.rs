@@ -82,7 +82,7 @@ pub(super) fn bodies(
         let (body, closed) = body(&opening, lines);
         if !closed {
             let message = format!("unterminated heredoc: no line says `{}`", opening.name);
-            problems.push(Problem { span, message });
+            problems.push(Problem::new(span, message));
         }
         end = Some(lines.at);
         found.push(Heredoc { name: opening.name, span, body, expand: opening.expand, strip: opening.strip });

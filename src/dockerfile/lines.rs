@@ -15,6 +15,12 @@ pub(super) struct Line<'a> {
     pub(super) next: usize,
 }
 
+impl Line<'_> {
+    pub(super) fn span(self) -> Span {
+        Span::new(self.start, self.start + self.text.len())
+    }
+}
+
 /// Goes through the physical lines of a text.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
@@ -60,20 +66,18 @@ pub(super) fn directives(lines: &mut Lines<'_>, problems: &mut Vec<Problem>) -> 
             break;
         };
         let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
-        if !["syntax", "escape", "check"].contains(&name.as_str()) || value.is_empty() {
+        if !is_directive(&name) || value.is_empty() {
             lines.at = before;
             break;
         }
-        let span = Span::new(line.start, line.start + line.text.len());
+        let span = line.span();
         if seen.contains(&name) {
-            problems.push(Problem { span, message: format!("only one {name} directive can be used") });
+            problems.push(Problem::new(span, format!("only one {name} directive can be used")));
         } else if name == "escape" {
             match value {
                 "\\" => {}
                 "`" => escape = '`',
-                _ => {
-                    problems.push(Problem { span, message: format!("the escape character is ` or \\, not `{value}`") });
-                }
+                _ => problems.push(Problem::new(span, format!("the escape character is ` or \\, not `{value}`"))),
             }
         }
         seen.push(name);
@@ -81,13 +85,29 @@ pub(super) fn directives(lines: &mut Lines<'_>, problems: &mut Vec<Problem>) -> 
     escape
 }
 
-/// The next logical line that says something.
-pub(super) fn logical(lines: &mut Lines<'_>, escape: char, problems: &mut Vec<Problem>) -> Option<Logical> {
+/// Whether `BuildKit` knows a directive of this name, in lower case.
+pub(super) fn is_directive(name: &str) -> bool {
+    ["syntax", "escape", "check"].contains(&name)
+}
+
+/// The next logical line that says something; the comments before and in it go to `comments`.
+pub(super) fn logical<'a>(
+    lines: &mut Lines<'a>,
+    escape: char,
+    comments: &mut Vec<Line<'a>>,
+    problems: &mut Vec<Problem>,
+) -> Option<Logical> {
+    let mut comment = |line: Line<'a>, stripped: &str| {
+        if stripped.starts_with('#') {
+            comments.push(line);
+        }
+    };
     loop {
         let first = lines.next_line()?;
         check_length(first, problems);
         let stripped = first.text.trim_start();
         if stripped.is_empty() || stripped.starts_with('#') {
+            comment(first, stripped);
             continue;
         }
         let mut text = Mapped::default();
@@ -99,6 +119,7 @@ pub(super) fn logical(lines: &mut Lines<'_>, escape: char, problems: &mut Vec<Pr
             check_length(line, problems);
             let stripped = line.text.trim_start();
             if stripped.is_empty() || stripped.starts_with('#') {
+                comment(line, stripped);
                 continue;
             }
             end = line.start + line.text.len();
@@ -124,6 +145,6 @@ fn continuation(line: &str, escape: char) -> (&str, bool) {
 fn check_length(line: Line<'_>, problems: &mut Vec<Problem>) {
     if line.text.len() > LONGEST_LINE {
         let message = format!("the line is longer than {LONGEST_LINE} bytes");
-        problems.push(Problem { span: Span::new(line.start, line.start + line.text.len()), message });
+        problems.push(Problem::new(line.span(), message));
     }
 }

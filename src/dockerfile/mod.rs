@@ -1,7 +1,10 @@
 //! Dockerfiles: reading them with a span for every word, and working out what they say.
 
 mod ast;
+mod complaint;
+mod control;
 mod evaluate;
+mod evaluated;
 mod expand;
 mod heredoc;
 mod json;
@@ -21,15 +24,18 @@ pub use ast::Instruction;
 pub use ast::Kind;
 pub use ast::Problem;
 pub use ast::Stage;
-pub use evaluate::BaseKind;
-pub use evaluate::CopyInstruction;
-pub use evaluate::EnvSet;
-pub use evaluate::EvaluateError;
-pub use evaluate::EvaluateOptions;
-pub use evaluate::Evaluated;
-pub use evaluate::EvaluatedBase;
-pub use evaluate::RunForm;
-pub use evaluate::RunInstruction;
+pub use control::Control;
+pub use control::Ignored;
+pub use control::Order;
+pub use evaluated::BaseKind;
+pub use evaluated::CopyInstruction;
+pub use evaluated::EnvSet;
+pub use evaluated::EvaluateError;
+pub use evaluated::EvaluateOptions;
+pub use evaluated::Evaluated;
+pub use evaluated::EvaluatedBase;
+pub use evaluated::RunForm;
+pub use evaluated::RunInstruction;
 pub use expand::Dialect;
 pub use expand::Lookup;
 pub use expand::Resolved;

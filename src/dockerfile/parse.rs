@@ -9,11 +9,13 @@ use crate::dockerfile::Kind;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Problem;
 use crate::dockerfile::Stage;
+use crate::dockerfile::complaint::complaint;
+use crate::dockerfile::control::Controls;
+use crate::dockerfile::expand::is_template;
 use crate::dockerfile::heredoc;
 use crate::dockerfile::json::json_array;
 use crate::dockerfile::lines;
 use crate::dockerfile::lines::Lines;
-use crate::dockerfile::words::pairs;
 use crate::dockerfile::words::split_whitespace;
 use crate::source::Span;
 
@@ -24,7 +26,10 @@ impl Dockerfile {
         let mut instructions = Vec::new();
         let mut lines = Lines::new(text);
         let escape = lines::directives(&mut lines, &mut problems);
-        while let Some(logical) = lines::logical(&mut lines, escape, &mut problems) {
+        let mut controls = Controls::default();
+        let mut comments = Vec::new();
+        while let Some(logical) = lines::logical(&mut lines, escape, &mut comments, &mut problems) {
+            controls.take(&mut comments, Some(instructions.len()));
             let mut instruction = instruction(&logical.text, escape, true, &mut problems);
             instruction.span.end = logical.end.max(instruction.span.end);
             let takes = |kind: &Kind| kind.takes_heredocs();
@@ -39,12 +44,17 @@ impl Dockerfile {
             }
             instructions.push(instruction);
         }
-        if instructions.is_empty() {
-            problems.push(Problem { span: Span::new(0, 0), message: "the file has no instructions".to_owned() });
-        }
+        controls.take(&mut comments, None);
         let stages = stages(&instructions, &mut problems);
         problems.sort_by_key(|problem| problem.span);
-        Self { escape, instructions, stages, problems }
+        if stages.is_empty() {
+            // Most likely no Dockerfile at all: one word about that is enough.
+            let first = problems.iter().find(|problem| !problem.templated).or(problems.first());
+            let message = if instructions.is_empty() { "the file has no instructions" } else { "the file has no FROM" };
+            problems = vec![first.cloned().unwrap_or_else(|| Problem::new(Span::new(0, 0), message))];
+        }
+        let controls = controls.finish(&instructions, &stages);
+        Self { escape, instructions, stages, problems, controls }
     }
 }
 
@@ -66,12 +76,13 @@ fn instruction(line: &Mapped, escape: char, top: bool, problems: &mut Vec<Proble
     let json = if kind.takes_json() { json_array(&arguments) } else { None };
     let mut child = None;
     if kind == Kind::Onbuild && top && !arguments.text().is_empty() {
-        child = Some(Box::new(instruction(&arguments, escape, false, problems)));
+        // What stands below ONBUILD is looked at where the image is built on.
+        child = Some(Box::new(instruction(&arguments, escape, false, &mut Vec::new())));
     }
     let span = line.span(start..end);
     let found = Instruction { kind, span, keyword, flags, arguments, json, heredocs: Vec::new(), child };
-    if let Some(message) = complaint(&found, escape) {
-        problems.push(Problem { span: if found.arguments.text().is_empty() { keyword } else { found.span }, message });
+    if let Some(complaint) = complaint(&found, escape) {
+        problems.push(Problem { templated: is_template(text), ..complaint });
     }
     found
 }
@@ -147,35 +158,6 @@ fn unquote(line: &Mapped, range: Range<usize>, escape: char) -> Mapped {
     value
 }
 
-fn complaint(instruction: &Instruction, escape: char) -> Option<String> {
-    let arguments = &instruction.arguments;
-    let name = instruction.kind.name();
-    match &instruction.kind {
-        Kind::Unknown(word) => Some(format!("unknown instruction `{}`", word.chars().take(40).collect::<String>())),
-        Kind::From => {
-            let words = split_whitespace(arguments.text());
-            let named = words.get(1).is_some_and(|word| arguments.get(word.clone()).eq_ignore_ascii_case("as"));
-            let good = words.len() == 1 || (words.len() == 3 && named);
-            (!good).then(|| "FROM takes one name, or a name, AS and a stage name".to_owned())
-        }
-        Kind::Env | Kind::Label => {
-            let pairs = pairs(arguments, escape, true);
-            match pairs.iter().find(|pair| pair.value.is_none()) {
-                Some(_) if pairs.len() == 1 => Some(format!("{name} must have two arguments")),
-                Some(pair) => Some(format!("{name}: `{}` has no `=`", pair.name)),
-                None if pairs.is_empty() => Some(format!("{name} has no arguments")),
-                None => pairs.iter().any(|pair| pair.name.is_empty()).then(|| format!("{name}: a name is empty")),
-            }
-        }
-        Kind::Copy | Kind::Add => {
-            let count = instruction.json.as_ref().map_or_else(|| split_whitespace(arguments.text()).len(), Vec::len);
-            (count < 2).then(|| format!("{name} takes at least two arguments"))
-        }
-        Kind::Cmd | Kind::Entrypoint | Kind::Run => None,
-        _ => arguments.text().is_empty().then(|| format!("{name} has no arguments")),
-    }
-}
-
 fn stages(instructions: &[Instruction], problems: &mut Vec<Problem>) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::new();
     let mut outside = false;
@@ -190,7 +172,7 @@ fn stages(instructions: &[Instruction], problems: &mut Vec<Problem>) -> Vec<Stag
             (kind, None) => {
                 if !outside {
                     let message = format!("{} before the first FROM", kind.name());
-                    problems.push(Problem { span: instruction.keyword, message });
+                    problems.push(Problem::new(instruction.keyword, message));
                 }
                 outside = true;
             }

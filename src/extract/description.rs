@@ -74,6 +74,7 @@ impl Reader {
                 }
             };
         }
+        self.seen.base_env = !description.from_scratch;
         self.seen.as_of = description.as_of.as_ref().map(|day| day.value);
         if let Some(platform) = &description.platform {
             let list = vec![platform.value.clone()];
@@ -194,6 +195,7 @@ pub fn to_description(seen: &Observations) -> Description {
         },
         as_of: seen.as_of.map(Spanned::nowhere),
         platform: seen.platforms.as_ref().and_then(|(list, _)| list.first()).map(|platform| text(platform)),
+        from_scratch: !seen.base_env,
         cuda_runtime: seen.cuda_runtime.map(|(cuda, _)| Spanned::nowhere(cuda)),
         entrypoint: seen.entrypoint.as_ref().map(|(words, _)| Spanned::nowhere(words.clone())),
         ..Description::default()

@@ -5,8 +5,10 @@ use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
+use crate::dockerfile::EvaluatedBase;
 use crate::dockerfile::Kind;
 use crate::dockerfile::Resolved;
+use crate::extract::copied::Stages;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
 use crate::fact::Evidence;
@@ -34,6 +36,8 @@ pub struct Target {
     pub seen: Observations,
     /// Name of the stage that ships, where it has one.
     pub stage: Option<String>,
+    /// Numbers of the stages that it is built from, itself last.
+    pub stages: Vec<usize>,
     /// What was left out.
     pub notes: Vec<String>,
 }
@@ -46,18 +50,26 @@ pub fn of_dockerfile(
 ) -> Result<Target, EvaluateError> {
     let evaluated = dockerfile.evaluate(options)?;
     let mut reader = Reader { source, seen: Observations::new(Depth::Text), notes: Vec::new() };
-    reader.base(&evaluated);
+    let mut stages = Stages::new(dockerfile, options);
+    let flattened = stages.flattened(&evaluated);
+    reader.base(
+        flattened.as_ref().map_or(&evaluated.base, |(base, _)| base),
+        flattened.as_ref().map(|(_, copy)| copy.span),
+    );
+    reader.platforms(&evaluated, options);
     reader.environment(&evaluated);
-    reader.installs(&evaluated);
+    stages.read(&mut reader, &evaluated);
     reader.entrypoint(dockerfile, &evaluated);
+    reader.other_targets(dockerfile, &evaluated);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
-    Ok(Target { seen: reader.seen, stage, notes: reader.notes })
+    Ok(Target { seen: reader.seen, stage, stages: evaluated.chain, notes: reader.notes })
 }
 
-struct Reader {
-    source: SourceId,
-    seen: Observations,
+/// What was read so far.
+pub(super) struct Reader {
+    pub(super) source: SourceId,
+    pub(super) seen: Observations,
     notes: Vec<String>,
 }
 
@@ -73,9 +85,10 @@ impl Reader {
         Evidence::Leaf(origins)
     }
 
-    fn base(&mut self, evaluated: &Evaluated) {
-        let base = &evaluated.base;
-        let evidence = self.leaf(std::iter::once(base.span).chain(base.sources.iter().copied()));
+    /// The base; with the COPY that brings its files alone, if it is one.
+    fn base(&mut self, base: &EvaluatedBase, copy: Option<Span>) {
+        let evidence = self.leaf(std::iter::once(base.span).chain(base.sources.iter().copied()).chain(copy));
+        self.seen.base_env = copy.is_none();
         let text = base.text.known().unwrap_or_default().to_owned();
         let facts = &mut self.seen.facts;
         self.seen.base = match &base.kind {
@@ -95,11 +108,26 @@ impl Reader {
                 BaseSeen::Unresolved(why.clone(), facts.add(FactKey::Base, None, State::Unknown(why), evidence))
             }
         };
-        if let Some((Resolved::Known { value, .. }, span)) = &evaluated.platform {
-            let evidence = self.leaf([*span]);
-            let list = vec![value.clone()];
-            let fact = self.seen.facts.add(FactKey::Platforms, None, State::Known(Value::from(&list)), evidence);
-            self.seen.platforms = Some((list, fact));
+    }
+
+    /// The platforms that FROM fixes, else those that the build is told.
+    fn platforms(&mut self, evaluated: &Evaluated, options: &EvaluateOptions) {
+        let (list, evidence) = match &evaluated.platform {
+            Some((Resolved::Known { value, .. }, span)) => (vec![value.clone()], self.leaf([*span])),
+            _ if options.platforms.is_empty() => return,
+            _ => (options.platforms.clone(), Evidence::Leaf(vec![Origin::Option("--platform")])),
+        };
+        let fact = self.seen.facts.add(FactKey::Platforms, None, State::Known(Value::from(&list)), evidence);
+        self.seen.platforms = Some((list, fact));
+    }
+
+    /// Notes the stages that nothing is built from and that are not judged here.
+    fn other_targets(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
+        let shipped = evaluated.chain.last();
+        for stage in dockerfile.leaves().into_iter().filter(|stage| Some(stage) != shipped) {
+            let Some(stage) = dockerfile.stages.get(stage) else { continue };
+            let name = stage.name.clone().unwrap_or_else(|| stage.index.to_string());
+            self.notes.push(format!("stage `{name}` is not judged here: `--target {name}` would ship it"));
         }
     }
 
@@ -118,7 +146,8 @@ impl Reader {
         }
     }
 
-    fn installs(&mut self, evaluated: &Evaluated) {
+    /// What the RUN instructions install.
+    pub(super) fn installs(&mut self, evaluated: &Evaluated) {
         for run in &evaluated.runs {
             for command in shell::commands(run) {
                 let found = install::installs(&command, run);

@@ -1,8 +1,10 @@
 //! Evidence into observations: one reader per kind of input, nothing concluded yet.
 
 mod config;
+mod copied;
 mod description;
 mod dockerfile;
+mod landing;
 
 pub use self::config::of_config;
 pub use self::description::{of_description, to_description};

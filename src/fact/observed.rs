@@ -171,6 +171,8 @@ pub struct Observations {
     pub depth: Depth,
     /// Base image.
     pub base: BaseSeen,
+    /// Whether the environment of the base is the image's too; not where its files alone were copied.
+    pub base_env: bool,
     /// Day of the build, where said.
     pub as_of: Option<Date>,
     /// Platforms; none = built for whatever is asked.
@@ -200,6 +202,7 @@ impl Observations {
             facts: Facts::default(),
             depth,
             base: BaseSeen::NotSaid,
+            base_env: true,
             as_of: None,
             platforms: None,
             env: BTreeMap::new(),

@@ -97,13 +97,15 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
 
 fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> EnvFacts {
     let mut set: BTreeMap<String, Fact<String>> = BTreeMap::new();
-    for (name, value, row) in &build.env {
+    let (own, unknown) =
+        if seen.base_env { (build.env.as_slice(), build.env_unknown.as_slice()) } else { (&[][..], &[][..]) };
+    for (name, value, row) in own {
         let evidence =
             Evidence::Derived { by: Derivation::Row, from: build.fact.into_iter().collect(), row: Some(row) };
         let fact = facts.add_typed(FactKey::Env, Some(name), State::Known(value.clone()), evidence);
         set.insert((*name).to_owned(), fact);
     }
-    for (name, why) in &build.env_unknown {
+    for (name, why) in unknown {
         let evidence =
             Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: None };
         let fact = facts.add_typed(FactKey::Env, Some(name), State::Unknown(why.clone()), evidence);
@@ -118,6 +120,8 @@ fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> Env
     }
     let state = if seen.complete.env {
         State::Absent { searched: "the whole environment of the image" }
+    } else if !seen.base_env {
+        State::Absent { searched: "every ENV: the files of the base were copied into an empty image" }
     } else if build.env_known {
         State::Absent { searched: "the environment of the base image family and every ENV" }
     } else {

@@ -7,6 +7,7 @@ use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::judge::Build;
 use crate::judge::Settings;
+use crate::judge::control::Orders;
 use crate::judge::place::Places;
 use crate::judge::place::field_span;
 use crate::judge::scope::PoolWords;
@@ -34,19 +35,29 @@ pub(super) struct Judged<'a> {
     pub(super) verdicts: Vec<Verdict<'a>>,
 }
 
-/// All findings of a subject, sorted by place, rule and pool.
+/// All findings of a subject that no comment leaves out.
 pub(super) fn report(
     judged: &[Judged<'_>],
     builds: &[Build],
     places: Places<'_>,
     settings: Settings<'_>,
+    orders: &mut Orders<'_>,
 ) -> Vec<Finding> {
-    let mut findings = startup(judged, places, settings);
+    let mut findings = startup(judged, places, settings, orders);
     for page in settings.book.practice().iter().filter(|page| page.persona <= settings.persona) {
-        findings.extend(practice(page, judged, builds, places, settings));
+        for finding in practice(page, judged, builds, places, settings) {
+            // Such a finding is about one pool or none.
+            if !orders.ignores(&finding.rule, finding.pools.first().map(String::as_str), &finding.locations) {
+                findings.push(finding);
+            }
+        }
     }
-    findings.sort_by_key(|finding| (first_byte(finding), finding.rule.clone(), finding.pools.clone()));
     findings
+}
+
+/// Sorts by place, rule and pool.
+pub(super) fn sort(findings: &mut [Finding]) {
+    findings.sort_by_key(|finding| (first_byte(finding), finding.rule.clone(), finding.pools.clone()));
 }
 
 fn first_byte(finding: &Finding) -> usize {
@@ -54,7 +65,7 @@ fn first_byte(finding: &Finding) -> usize {
 }
 
 /// One finding for each way to fail, with all the pools on which it is met in the same words.
-fn startup(judged: &[Judged<'_>], places: Places<'_>, settings: Settings<'_>) -> Vec<Finding> {
+fn startup(judged: &[Judged<'_>], places: Places<'_>, settings: Settings<'_>, orders: &mut Orders<'_>) -> Vec<Finding> {
     let mut walls: Vec<Met<'_>> = Vec::new();
     for one in judged {
         let Some(verdict) = one.verdicts.iter().find(|verdict| verdict.component.is_none()) else { continue };
@@ -68,7 +79,14 @@ fn startup(judged: &[Judged<'_>], places: Places<'_>, settings: Settings<'_>) ->
             None => walls.push(Met { wall, message, component, host, pools: vec![one] }),
         }
     }
-    walls.iter().map(|met| met.finding(places, settings)).collect()
+    for met in &mut walls {
+        let rule = settings.book.startup(met.wall.outcome()).name.as_str();
+        let (image, basis) = (met.host.image, basis(met.host));
+        met.pools.retain(|one| {
+            !orders.ignores(rule, Some(&one.pool.name.value), &locations(image, &basis, one.pool, places))
+        });
+    }
+    walls.iter().filter(|met| !met.pools.is_empty()).map(|met| met.finding(places, settings)).collect()
 }
 
 /// A wall, and the pools on which it is met in the same words.
@@ -91,7 +109,7 @@ impl Met<'_> {
             ..self.pools.first().map(|one| pool_words(one, settings.knowledge)).unwrap_or_default()
         };
         let scope = Subject { image: self.host.image, knowledge: settings.knowledge, pool: Some(words) };
-        let basis: Vec<Basis> = self.host.deciding().map(|step| step.facts.iter().collect()).unwrap_or_default();
+        let basis = basis(self.host);
         let mut found: Vec<Location> = Vec::new();
         for one in &self.pools {
             for location in locations(self.host.image, &basis, one.pool, places) {
@@ -115,6 +133,11 @@ impl Met<'_> {
             fixes: Vec::new(),
         }
     }
+}
+
+/// What the step that decided rests on.
+fn basis(host: &HostFate<'_>) -> Vec<Basis> {
+    host.deciding().map(|step| step.facts.iter().collect()).unwrap_or_default()
 }
 
 /// Said with a finding that rests on somebody's memory.

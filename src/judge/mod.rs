@@ -1,5 +1,6 @@
 //! Judge: subjects, pools and pages become the report. Nothing is decided here; fates come from the replay.
 
+mod control;
 mod facts;
 mod findings;
 mod place;
@@ -18,6 +19,7 @@ use crate::fleet::Fleet;
 use crate::fleet::Host;
 use crate::fleet::Pool;
 use crate::infer::infer;
+use crate::judge::control::Orders;
 use crate::judge::place::Places;
 use crate::knowledge::Knowledge;
 use crate::report::model;
@@ -91,7 +93,9 @@ pub(crate) struct Build {
 /// Judges one subject.
 pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
     let knowledge = settings.knowledge;
-    let pools: Vec<&Pool> = settings.fleet.pools.iter().filter(|pool| runs(subject, pool, settings.pools)).collect();
+    let mut orders = Orders::of(subject, settings);
+    let here = |pool: &&Pool| runs(subject, pool, settings.pools) && orders.runs(pool);
+    let pools: Vec<&Pool> = settings.fleet.pools.iter().filter(here).collect();
     let hosts: Vec<Vec<Host>> = pools.iter().map(|pool| pool.hosts(knowledge, settings.as_of)).collect();
     let mut platforms: Vec<String> = Vec::new();
     for host in hosts.iter().flatten() {
@@ -102,10 +106,10 @@ pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
     if platforms.is_empty() {
         platforms.push("linux/amd64".to_owned());
     }
-    let (mut builds, mut stage, mut notes) = (Vec::<Build>::new(), None, Vec::new());
+    let (mut builds, mut beside) = (Vec::<Build>::new(), Beside::default());
     let mut description = Description::default();
     for (at, platform) in platforms.iter().enumerate() {
-        let Some(seen) = observe(&subject.content, platform, &mut stage, &mut notes) else { continue };
+        let Some(seen) = observe(&subject.content, platform, &mut beside) else { continue };
         if at == 0 {
             description = extract::to_description(&seen);
         }
@@ -119,13 +123,13 @@ pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
     let mut report = model::Subject {
         name: subject.name.clone(),
         kind: subject.kind.to_owned(),
-        stage,
+        stage: beside.stage,
         platform: None,
         digest: subject.digest.clone(),
         gpu_content,
         inspected: model::Inspected {
             depth: depth(&subject.content).to_owned(),
-            notes: subject.notes.iter().cloned().chain(notes).collect(),
+            notes: subject.notes.iter().cloned().chain(beside.notes).collect(),
         },
         verdicts: Vec::new(),
         findings: Vec::new(),
@@ -133,7 +137,9 @@ pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
         description: description.to_json(),
     };
     if !gpu_content {
-        report.verdicts = pools.iter().map(|pool| verdict::not_applicable(&pool.name.value)).collect();
+        report.verdicts =
+            pools.iter().map(|pool| verdict::not_applicable(&pool.name.value, !builds.is_empty())).collect();
+        report.findings = orders.notices(&beside.stages, false, places);
         return report;
     }
     let mut judged = Vec::new();
@@ -150,7 +156,10 @@ pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
         report.verdicts.extend(list.iter().map(|one| verdict::report(one, &list, pool, &builds, knowledge)));
         judged.push(findings::Judged { pool, verdicts: list });
     }
-    report.findings = findings::report(&judged, &builds, places, settings);
+    report.findings = findings::report(&judged, &builds, places, settings, &mut orders);
+    report.findings.extend(orders.notices(&beside.stages, true, places));
+    findings::sort(&mut report.findings);
+    report.inspected.notes.append(&mut orders.notes);
     report
 }
 
@@ -170,18 +179,25 @@ fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
     wanted && here
 }
 
-fn observe(
-    content: &Content,
-    platform: &str,
-    stage: &mut Option<String>,
-    notes: &mut Vec<String>,
-) -> Option<Observations> {
+/// What a Dockerfile says beside its facts.
+#[derive(Debug, Default)]
+struct Beside {
+    /// Name of the stage that ships.
+    stage: Option<String>,
+    /// The stages that it is built from.
+    stages: Vec<usize>,
+    notes: Vec<String>,
+}
+
+fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Observations> {
     match content {
         Content::Dockerfile { source, dockerfile, options } => {
+            // A build for certain platforms makes the nearest of them, whatever the pool has.
+            let made = options.platforms.iter().find(|own| *own == platform).or(options.platforms.first());
+            let platform = made.map_or(platform, String::as_str);
             let options = EvaluateOptions { platform: platform.to_owned(), ..options.clone() };
             let target = extract::of_dockerfile(*source, dockerfile, &options).ok()?;
-            *stage = target.stage;
-            *notes = target.notes;
+            *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes };
             Some(target.seen)
         }
         Content::Fixed(seen) => Some(seen.clone()),
@@ -194,7 +210,7 @@ fn observe(
 
 /// What was observed of a subject, for one platform.
 pub fn observations(content: &Content, platform: &str) -> Option<Observations> {
-    observe(content, platform, &mut None, &mut Vec::new())
+    observe(content, platform, &mut Beside::default())
 }
 
 fn depth(content: &Content) -> &'static str {

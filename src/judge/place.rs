@@ -37,7 +37,8 @@ impl Places<'_> {
         Some(self.text("fleet", self.fleet.source, span, label))
     }
 
-    fn text(self, kind: &str, source: SourceId, span: Span, label: String) -> Location {
+    /// A place in a text.
+    pub(super) fn text(self, kind: &str, source: SourceId, span: Span, label: String) -> Location {
         let text = self.sources.get(source);
         let (start, end) = (text.position(span.start), text.position(span.end));
         let region = Region {

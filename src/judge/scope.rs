@@ -22,6 +22,19 @@ pub(super) struct Subject<'a> {
     pub(super) pool: Option<PoolWords>,
 }
 
+/// The words of a notice alone.
+pub(super) struct NoticeWords(pub(super) String);
+
+impl Scope for NoticeWords {
+    fn value(&self, name: &str) -> Lookup {
+        if name == "notice.message" { Lookup::Known(Value::Text(self.0.clone())) } else { Lookup::Unknown }
+    }
+
+    fn components(&self) -> Components<'_> {
+        Components { list: Vec::new(), complete: false }
+    }
+}
+
 /// A pool, or several alike, in words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PoolWords {

@@ -18,8 +18,8 @@ use crate::start::Verdict;
 use crate::start::Wall;
 use crate::start::words;
 
-/// A subject without GPU content: nothing to judge.
-pub(super) fn not_applicable(pool: &str) -> model::Verdict {
+/// A subject without GPU content, or one of which nothing could be read: nothing to judge.
+pub(super) fn not_applicable(pool: &str, read: bool) -> model::Verdict {
     model::Verdict {
         pool: pool.to_owned(),
         component: None,
@@ -28,7 +28,7 @@ pub(super) fn not_applicable(pool: &str) -> model::Verdict {
         reason: None,
         codes: model::Codes::default(),
         route: None,
-        message: "nothing in it concerns a GPU".to_owned(),
+        message: if read { "nothing in it concerns a GPU" } else { "there is no stage to judge" }.to_owned(),
         confidence: "declared".to_owned(),
         missing: Vec::new(),
         not_seen: Vec::new(),

@@ -51,8 +51,10 @@ pub fn human(
     options: &HumanOptions,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    for subject in report.subjects.iter().filter(|subject| subject.gpu_content) {
-        for finding in &subject.findings {
+    for subject in &report.subjects {
+        // Where nothing concerns a GPU, only a file that nobody can build is worth a word.
+        let told = |finding: &&Finding| subject.gpu_content || finding.severity == "error";
+        for finding in subject.findings.iter().filter(told) {
             write_telling(&of_finding(finding, subject, texts, options), options, out)?;
         }
     }

@@ -5,39 +5,51 @@ use std::sync::LazyLock;
 use crate::outcome::Outcome;
 use crate::rules::builtin::PAGES;
 use crate::rules::header::Kind;
+use crate::rules::header::Notice;
 use crate::rules::page::Page;
 use crate::rules::problem::Fault;
 use crate::rules::problem::PageError;
 use crate::rules::vocabulary::Vocabulary;
 use crate::source::Span;
 
-/// Pages by name: one for every outcome, and those that speak of practice.
+/// Pages by name: one for every outcome, those that speak of practice, one for every notice of a reader.
 #[derive(Clone, Debug)]
 pub struct RuleBook {
     /// In the order of [`Outcome::ALL`].
     startup: Vec<Page>,
     /// Sorted by name.
     practice: Vec<Page>,
+    /// In the order of [`Notice::ALL`].
+    reader: Vec<Page>,
 }
 
 static BUILT_IN: LazyLock<RuleBook> = LazyLock::new(|| {
     let read = |(path, text): &(&str, &str)| Page::read(path, text, &Vocabulary::built_in()).ok();
-    let (mut startup, mut practice) = (Vec::new(), Vec::new());
+    let (mut startup, mut practice, mut reader) = (Vec::new(), Vec::new(), Vec::new());
     for page in PAGES.iter().filter_map(read) {
         match page.kind {
             Kind::Startup(_) => startup.push(page),
             Kind::Practice(_) => practice.push(page),
+            Kind::Reader(_) => reader.push(page),
         }
     }
     startup.sort_by_key(outcome);
     practice.sort_by(|left, right| left.name.cmp(&right.name));
-    RuleBook { startup, practice }
+    reader.sort_by_key(notice);
+    RuleBook { startup, practice, reader }
 });
 
 fn outcome(page: &Page) -> Option<Outcome> {
     match page.kind {
         Kind::Startup(outcome) => Some(outcome),
-        Kind::Practice(_) => None,
+        Kind::Practice(_) | Kind::Reader(_) => None,
+    }
+}
+
+fn notice(page: &Page) -> Option<Notice> {
+    match page.kind {
+        Kind::Reader(notice) => Some(notice),
+        Kind::Startup(_) | Kind::Practice(_) => None,
     }
 }
 
@@ -77,6 +89,11 @@ impl RuleBook {
                     .of(path, text),
             ));
         }
+        if let Some(notice) = notice(&page) {
+            return Err(Box::new(
+                Fault::new(title, format!("the notice `{notice}` has its page already")).of(path, text),
+            ));
+        }
         self.practice.push(page);
         Ok(())
     }
@@ -90,14 +107,19 @@ impl RuleBook {
         found.expect("every outcome has a built-in page")
     }
 
+    /// The page that tells a notice; every one has its page, which a test makes sure of.
+    pub fn reader(&self, wanted: Notice) -> Option<&Page> {
+        self.reader.iter().find(|page| notice(page) == Some(wanted))
+    }
+
     /// Pages with a condition, by name.
     pub fn practice(&self) -> &[Page] {
         &self.practice
     }
 
-    /// All pages: start-up in the order of the start-up, then practice by name.
+    /// All pages: start-up in the order of the start-up, practice by name, then the notices.
     pub fn pages(&self) -> impl Iterator<Item = &Page> {
-        self.startup.iter().chain(&self.practice)
+        self.startup.iter().chain(&self.practice).chain(&self.reader)
     }
 
     /// The page of that name.

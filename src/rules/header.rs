@@ -71,6 +71,25 @@ words! {
     }
 }
 
+words! {
+    /// What the reader of an input takes note of.
+    Notice {
+        /// The builder would refuse it.
+        Syntax = "syntax",
+        /// A template stands where an instruction should.
+        Template = "template",
+        /// A comment for imagelint that cannot be followed.
+        Comment = "comment",
+        /// An ignore that leaves nothing out.
+        UnusedIgnore = "unused-ignore",
+    }
+}
+
+impl Notice {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Syntax, Self::Template, Self::Comment, Self::UnusedIgnore];
+}
+
 /// What a page is about.
 #[derive(Clone, Debug)]
 pub enum Kind {
@@ -78,6 +97,8 @@ pub enum Kind {
     Startup(Outcome),
     /// Speaks where its condition holds.
     Practice(Condition),
+    /// Tells what the reader of an input took note of.
+    Reader(Notice),
 }
 
 /// The header, checked.
@@ -91,7 +112,7 @@ pub(super) struct Header {
     pub(super) help: Template,
 }
 
-const KEYS: &[&str] = &["severity", "since", "persona", "outcome", "when", "blame", "message", "help"];
+const KEYS: &[&str] = &["severity", "since", "persona", "outcome", "when", "notice", "blame", "message", "help"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -101,6 +122,7 @@ struct Written {
     persona: Option<Spanned<String>>,
     outcome: Option<Spanned<String>>,
     when: Option<Spanned<String>>,
+    notice: Option<Spanned<String>>,
     blame: Spanned<String>,
     message: Spanned<String>,
     help: Spanned<String>,
@@ -109,18 +131,20 @@ struct Written {
 /// Reads a header; places in faults count from the start of `text`.
 pub(super) fn header(text: &str, vocabulary: &Vocabulary) -> Result<Header, Fault> {
     let written: Written = toml::from_str(text).map_err(|error| unreadable(text, &error))?;
-    let kind = match (&written.outcome, &written.when) {
-        (Some(outcome), None) => {
+    let kind = match (&written.outcome, &written.when, &written.notice) {
+        (Some(outcome), None, None) => {
             let names = Outcome::ALL.iter().map(|outcome| outcome.name());
             let found = outcome.get_ref().parse();
             Kind::Startup(found.map_err(|_| wrong_word("outcome", outcome, names))?)
         }
-        (None, Some(when)) => {
+        (None, None, Some(notice)) => Kind::Reader(word_of("notice", notice, Notice::WORDS)?),
+        (None, Some(when), None) => {
             let condition = Condition::parse(when.get_ref(), vocabulary);
             Kind::Practice(condition.map_err(|fault| inside(fault, text, when))?)
         }
-        (Some(_), Some(when)) => return Err(Fault::new(place(when), "a page has `outcome` or `when`, not both")),
-        (None, None) => {
+        (Some(_), Some(when), _) => return Err(Fault::new(place(when), "a page has `outcome` or `when`, not both")),
+        (_, _, Some(notice)) => return Err(Fault::new(place(notice), "a page with a `notice` has no other occasion")),
+        (None, None, None) => {
             return Err(Fault::new(Span::new(0, text.trim_end().len()), "a page has either `outcome` or `when`")
                 .help("a practice page says `when` it speaks".to_owned()));
         }
@@ -128,7 +152,7 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary) -> Result<Header, Faul
     let severity = match (&written.severity, &kind) {
         (Some(word), _) => word_of("severity", word, Severity::WORDS)?,
         (None, Kind::Startup(_)) => Severity::Error,
-        (None, Kind::Practice(_)) => {
+        (None, Kind::Practice(_) | Kind::Reader(_)) => {
             return Err(Fault::new(Span::new(0, text.trim_end().len()), "a practice page says its `severity`"));
         }
     };

@@ -27,6 +27,7 @@ pub use self::example::Expectation;
 pub use self::example::Level;
 pub use self::expr::Condition;
 pub use self::header::Kind;
+pub use self::header::Notice;
 pub use self::header::Persona;
 pub use self::header::Severity;
 pub use self::page::Page;

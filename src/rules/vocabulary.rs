@@ -80,6 +80,7 @@ const ENTRIES: &[Entry] = &[
     ),
     entry("component.version", Type::Text, "", "its version"),
     entry("component.cuda", Type::Version, "CUDA release", "CUDA release that it was built with"),
+    entry("notice.message", Type::Text, "a sentence", "what the reader took note of; only on pages with a `notice`"),
     entry("pool.name", Type::Text, "", "name of the pool"),
     entry("pool.gpu", Type::Text, "", "GPU of the pool as written"),
     entry("pool.driver", Type::Version, "driver version", "kernel-mode driver of the pool"),

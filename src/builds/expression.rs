@@ -1,0 +1,96 @@
+//! Expressions of bake files: their variables and the functions that are met most.
+
+use hcl::Expression;
+use hcl::Value;
+use hcl::eval::Context;
+use hcl::eval::Evaluate as _;
+use hcl::eval::FuncArgs;
+use hcl::eval::FuncDef;
+use hcl::eval::ParamType;
+
+/// Rounds in which variables may build on each other.
+const ROUNDS: usize = 8;
+/// A value that is longer is not kept.
+const LONGEST: usize = 64 * 1024;
+
+type Function = fn(FuncArgs) -> Result<Value, String>;
+
+/// Functions by name, with the number of their arguments; `None` takes any number.
+const FUNCTIONS: &[(&str, Option<usize>, Function)] = &[
+    ("and", Some(2), |args| Ok(Value::Bool(truth(&args, 0)? && truth(&args, 1)?))),
+    ("or", Some(2), |args| Ok(Value::Bool(truth(&args, 0)? || truth(&args, 1)?))),
+    ("not", Some(1), |args| Ok(Value::Bool(!truth(&args, 0)?))),
+    ("equal", Some(2), |args| Ok(Value::Bool(args.first() == args.get(1)))),
+    ("notequal", Some(2), |args| Ok(Value::Bool(args.first() != args.get(1)))),
+    ("lower", Some(1), |args| Ok(Value::from(said(&args, 0)?.to_lowercase()))),
+    ("upper", Some(1), |args| Ok(Value::from(said(&args, 0)?.to_uppercase()))),
+    ("replace", Some(3), |args| Ok(Value::from(said(&args, 0)?.replace(&said(&args, 1)?, &said(&args, 2)?)))),
+    ("trimprefix", Some(2), |args| {
+        let (text, part) = (said(&args, 0)?, said(&args, 1)?);
+        Ok(Value::from(text.strip_prefix(&part).unwrap_or(&text)))
+    }),
+    ("trimsuffix", Some(2), |args| {
+        let (text, part) = (said(&args, 0)?, said(&args, 1)?);
+        Ok(Value::from(text.strip_suffix(&part).unwrap_or(&text)))
+    }),
+    ("split", Some(2), |args| Ok(Value::from_iter(said(&args, 1)?.split(&said(&args, 0)?).map(str::to_owned)))),
+    ("join", Some(2), |args| {
+        let parts = args.get(1).and_then(Value::as_array).ok_or("a list is expected")?;
+        let parts: Option<Vec<String>> = parts.iter().map(text).collect();
+        Ok(Value::from(parts.ok_or("texts are expected")?.join(&said(&args, 0)?)))
+    }),
+    ("concat", None, |args| {
+        let lists: Option<Vec<&Vec<Value>>> = args.iter().map(Value::as_array).collect();
+        Ok(Value::Array(lists.ok_or("lists are expected")?.into_iter().flatten().take(1_000).cloned().collect()))
+    }),
+];
+
+fn said(args: &FuncArgs, at: usize) -> Result<String, String> {
+    args.get(at).and_then(text).filter(|text| text.len() <= LONGEST).ok_or_else(|| "a text is expected".to_owned())
+}
+
+fn truth(args: &FuncArgs, at: usize) -> Result<bool, String> {
+    args.get(at).and_then(Value::as_bool).ok_or_else(|| "true or false is expected".to_owned())
+}
+
+/// A value as the builder gets it; `None` for lists, objects and null.
+pub(super) fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The variables of a file, as far as they have values, and the functions.
+pub(super) fn context(variables: &[(String, Option<Expression>)]) -> Context<'static> {
+    let mut context = Context::new();
+    for (name, count, function) in FUNCTIONS {
+        let definition = match count {
+            Some(count) => FuncDef::builder().params(vec![ParamType::Any; *count]).build(*function),
+            None => FuncDef::builder().variadic_param(ParamType::Any).build(*function),
+        };
+        context.declare_func(*name, definition);
+    }
+    let mut open: Vec<&(String, Option<Expression>)> = variables.iter().collect();
+    for _ in 0..ROUNDS {
+        let before = open.len();
+        open.retain(|(name, default)| {
+            let Some(value) = default.as_ref().and_then(|default| evaluate(default, &context)) else { return true };
+            context.declare_var(name.as_str(), value);
+            false
+        });
+        if open.len() == before {
+            break;
+        }
+    }
+    context
+}
+
+/// The value of an expression; `None` where it cannot be had from the file.
+pub(super) fn evaluate(expression: &Expression, context: &Context<'_>) -> Option<Value> {
+    let value = expression.evaluate(context).ok()?;
+    let short = |text: &str| text.len() <= LONGEST;
+    value.as_str().is_none_or(short).then_some(value)
+}

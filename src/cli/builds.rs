@@ -1,0 +1,130 @@
+//! `--bake` and `--compose`: each build of such a file as a subject of its own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::builds;
+use crate::builds::Build as Described;
+use crate::builds::Recipe;
+use crate::cli::inputs::Build;
+use crate::cli::inputs::Inputs;
+use crate::cli::inputs::MAX_TEXT;
+use crate::cli::inputs::read_text;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateOptions;
+use crate::source::SourceId;
+use crate::source::SourceText;
+use crate::source::Sources;
+
+/// What kind of file says how images are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A bake file.
+    Bake,
+    /// A compose file.
+    Compose,
+}
+
+impl Inputs {
+    /// Reads every build of a file.
+    pub(crate) fn builds(&mut self, file: &Path, kind: Kind, build: &Build<'_>, sources: &mut Sources) {
+        let name = file.display().to_string();
+        let text = match read_text(file, MAX_TEXT) {
+            Ok(text) => text,
+            Err(error) => return self.error(&name, error),
+        };
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let described = match kind {
+            Kind::Bake => builds::bake(&name, &text),
+            Kind::Compose => builds::compose(&text, &environment(folder)),
+        };
+        let described = match described {
+            Ok(described) => described,
+            Err(error) => return self.error(&name, error.to_string()),
+        };
+        let mut read: BTreeMap<PathBuf, (SourceId, Dockerfile)> = BTreeMap::new();
+        for one in &described {
+            let title = format!("{name}:{}", one.name);
+            match recipe(one, folder, &mut read, &title, sources) {
+                Ok((path, source, dockerfile)) => {
+                    let before = self.subjects.len();
+                    self.target(&title, &path, source, &dockerfile, options(one, build));
+                    for subject in self.subjects.iter_mut().skip(before) {
+                        subject.notes.extend(one.notes.iter().cloned());
+                    }
+                }
+                Err(error) => self.error(&title, error),
+            }
+        }
+    }
+}
+
+/// What the build is told: the command line first, then the file.
+fn options(described: &Described, build: &Build<'_>) -> EvaluateOptions {
+    let mut options = EvaluateOptions {
+        target: build.args.target.clone().or_else(|| described.target.clone()),
+        platforms: if build.set.platforms.is_empty() { &described.platforms } else { &build.set.platforms }.clone(),
+        ..EvaluateOptions::default()
+    };
+    for (name, value) in &described.args {
+        match value {
+            Some(value) => drop(options.build_args.insert(name.clone(), value.clone())),
+            None => drop(options.unknown_args.insert(name.clone())),
+        }
+    }
+    options.build_args.extend(build.args.build_args.iter().cloned());
+    options
+}
+
+/// The Dockerfile of a build: its path, its text, and what it says.
+fn recipe(
+    described: &Described,
+    folder: &Path,
+    read: &mut BTreeMap<PathBuf, (SourceId, Dockerfile)>,
+    title: &str,
+    sources: &mut Sources,
+) -> Result<(String, SourceId, Dockerfile), String> {
+    let written = match &described.recipe {
+        Recipe::Inline(text) => {
+            let source = sources.add(SourceText::new(title, text.clone()));
+            return Ok((title.to_owned(), source, Dockerfile::parse(text)));
+        }
+        Recipe::Path(_) if !described.is_local() => {
+            return Err(format!("its context `{}` is not a folder, and is not read", described.context));
+        }
+        Recipe::Path(path) => folder.join(&described.context).join(path),
+    };
+    let path = inside(&written, folder)?;
+    let shown = path.display().to_string();
+    if let Some((source, dockerfile)) = read.get(&path) {
+        return Ok((shown, *source, dockerfile.clone()));
+    }
+    let text = read_text(&path, MAX_TEXT).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let dockerfile = Dockerfile::parse(&text);
+    let source = sources.add(SourceText::new(shown.clone(), text));
+    read.insert(path, (source, dockerfile.clone()));
+    Ok((shown, source, dockerfile))
+}
+
+/// A path that lies below the repository's root, links followed, as seen from here; the root is the folder
+/// with `.git`, else the folder of the file itself.
+fn inside(path: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let found = path.canonicalize().map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = folder.canonicalize().map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    let root = folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&folder);
+    if !found.starts_with(root) {
+        return Err(format!("{} lies outside of the repository, and is not read", path.display()));
+    }
+    let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
+    let seen = here.and_then(|here| found.strip_prefix(here).map(Path::to_path_buf).ok());
+    Ok(seen.unwrap_or(found))
+}
+
+/// The variables of the `.env` file beside a compose file.
+fn environment(folder: &Path) -> BTreeMap<String, String> {
+    let file = folder.join(".env");
+    let text = inside(&file, folder).ok().and_then(|file| read_text(&file, MAX_TEXT).ok());
+    text.map(|text| builds::environment_file(&text)).unwrap_or_default()
+}

@@ -1,0 +1,221 @@
+//! Comments that speak to imagelint: which findings to leave out, and where an image runs.
+//!
+//! `# imagelint: ignore[rule] reason` above an instruction or among its lines, `ignore-file[rule] reason`
+//! before the first FROM, `pools=a,b` anywhere. A rule may carry a pool: `ignore[rule@pool]`.
+
+use crate::dockerfile::Instruction;
+use crate::dockerfile::Stage;
+use crate::dockerfile::lines;
+use crate::dockerfile::lines::Line;
+use crate::source::Span;
+
+/// A rule that an ignore names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    /// The rule.
+    pub rule: String,
+    /// The pool that it is ignored for; every pool where `None`.
+    pub pool: Option<String>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What a comment asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Leave out what these rules say.
+    Ignore {
+        /// The rules.
+        rules: Vec<Ignored>,
+        /// Why, in the words of the file; may be empty.
+        reason: String,
+    },
+    /// The image runs on these pools alone.
+    Pools(Vec<(String, Span)>),
+    /// It cannot be followed: why.
+    Broken(String),
+}
+
+/// One comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// The whole comment.
+    pub span: Span,
+    /// What it asks for.
+    pub order: Order,
+    /// The instruction that it speaks of; the whole file where `None`.
+    pub instruction: Option<usize>,
+}
+
+/// Comments on their way to orders.
+#[derive(Debug, Default)]
+pub(super) struct Controls {
+    found: Vec<(Control, bool)>,
+    /// The first comment for imagelint, where nothing but comments was read so far.
+    leading: Option<usize>,
+    begun: bool,
+}
+
+impl Controls {
+    /// Takes the comments that stand above or in an instruction, or behind the last one.
+    pub(super) fn take(&mut self, comments: &mut Vec<Line<'_>>, instruction: Option<usize>) {
+        for line in comments.drain(..) {
+            let Some(said) = line.text.trim_start().strip_prefix('#') else { continue };
+            let body = said.trim_start();
+            if let Some(text) = body.strip_prefix("imagelint:") {
+                let start = line.start + line.text.len() - text.len();
+                let (order, file) = order(text, start);
+                if !self.begun {
+                    self.leading.get_or_insert(self.found.len());
+                }
+                let lead = line.text.len() - line.text.trim_start().len();
+                let span = Span::new(line.start + lead, line.start + line.text.trim_end().len());
+                self.found.push((Control { span, order, instruction }, file));
+            } else if let (Some(at), Some((name, value))) = (self.leading.filter(|_| !self.begun), body.split_once('='))
+                && lines::is_directive(&name.trim().to_ascii_lowercase())
+                && !value.trim().is_empty()
+                && let Some((control, _)) = self.found.get_mut(at)
+            {
+                let message = format!("stands above `# {}=`, which has no effect below a comment", name.trim());
+                control.order = Order::Broken(message);
+            } else {
+                // A comment of another kind ends the directives by itself.
+                self.begun |= self.leading.is_none();
+            }
+        }
+        self.begun = true;
+    }
+
+    /// The orders, each with the place that it speaks of.
+    pub(super) fn finish(self, instructions: &[Instruction], stages: &[Stage]) -> Vec<Control> {
+        let first_from = stages.first().map_or(instructions.len(), |stage| stage.from);
+        let settle = |(mut control, file): (Control, bool)| {
+            if file {
+                if control.instruction.is_none_or(|at| at > first_from) {
+                    control.order = Order::Broken("`ignore-file` stands before the first FROM".to_owned());
+                }
+                control.instruction = None;
+            } else if matches!(control.order, Order::Ignore { .. }) && control.instruction.is_none() {
+                control.order = Order::Broken("no instruction follows it".to_owned());
+            }
+            if matches!(control.order, Order::Pools(_)) {
+                control.instruction = None;
+            }
+            control
+        };
+        self.found.into_iter().map(settle).collect()
+    }
+}
+
+/// What the words after `imagelint:` ask for, and whether it is for the whole file.
+fn order(text: &str, start: usize) -> (Order, bool) {
+    let lead = text.len() - text.trim_start().len();
+    let (text, start) = (text.trim(), start + lead);
+    let broken = |message: &str| (Order::Broken(message.to_owned()), false);
+    if let Some(list) = text.strip_prefix("pools=") {
+        let list = list.split_whitespace().next().unwrap_or("");
+        let pools = items(list, start + "pools=".len());
+        return if pools.is_empty() { broken("`pools=` names no pool") } else { (Order::Pools(pools), false) };
+    }
+    let (rest, file) = match (text.strip_prefix("ignore-file"), text.strip_prefix("ignore")) {
+        (Some(rest), _) => (rest, true),
+        (None, Some(rest)) => (rest, false),
+        (None, None) => return broken("expected `ignore[rule]`, `ignore-file[rule]` or `pools=a,b`"),
+    };
+    let Some((list, reason)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
+        return broken("expected the names of rules in brackets: `ignore[rule]`");
+    };
+    let listed = items(list, start + text.len() - rest.len() + 1);
+    if listed.is_empty() {
+        return broken("expected the names of rules in brackets: `ignore[rule]`");
+    }
+    let ignored = |(word, span): (String, Span)| match word.split_once('@') {
+        Some((rule, pool)) => Ignored { rule: rule.to_owned(), pool: Some(pool.to_owned()), span },
+        None => Ignored { rule: word, pool: None, span },
+    };
+    let rules = listed.into_iter().map(ignored).collect();
+    (Order::Ignore { rules, reason: reason.trim().to_owned() }, file)
+}
+
+/// The words between commas, with their places.
+fn items(list: &str, start: usize) -> Vec<(String, Span)> {
+    let mut at = start;
+    let mut found = Vec::new();
+    for part in list.split(',') {
+        let word = part.trim();
+        let from = at + part.len() - part.trim_start().len();
+        if !word.is_empty() {
+            found.push((word.to_owned(), Span::new(from, from + word.len())));
+        }
+        at += part.len() + 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::Dockerfile;
+
+    fn orders(text: &str) -> Vec<(String, Option<usize>)> {
+        let tell = |control: Control| {
+            let said = match &control.order {
+                Order::Ignore { rules, reason } => {
+                    let rules = rules.iter().map(|one| {
+                        let pool = one.pool.as_ref().map_or_else(String::new, |pool| format!(" on {pool}"));
+                        assert!(text[one.span.start..one.span.end].starts_with(&one.rule), "the place of a rule");
+                        format!("{}{pool}", one.rule)
+                    });
+                    format!("{} ({reason})", rules.collect::<Vec<_>>().join(", "))
+                }
+                Order::Pools(pools) => {
+                    assert!(pools.iter().all(|(pool, span)| text[span.start..span.end] == **pool));
+                    pools.iter().map(|(pool, _)| pool.as_str()).collect::<Vec<_>>().join("+")
+                }
+                Order::Broken(why) => format!("broken: {why}"),
+            };
+            (said, control.instruction)
+        };
+        Dockerfile::parse(text).controls.into_iter().map(tell).collect()
+    }
+
+    #[test]
+    fn a_comment_speaks_of_the_instruction_below_or_around_it() {
+        let text = "# syntax=x\n# imagelint: ignore[a, b@p] because\nFROM a\nRUN x \\\n  # imagelint: ignore[c]\n  y\n\
+                    # imagelint: pools=one,two\nENV A=1\n";
+        let said = |text: &str, at: Option<usize>| (text.to_owned(), at);
+        assert_eq!(orders(text), [said("a, b on p (because)", Some(0)), said("c ()", Some(1)), said("one+two", None)]);
+        assert_eq!(orders("# imagelint: ignore-file[a] all of it\nARG X\nFROM a\n"), [said("a (all of it)", None)]);
+    }
+
+    #[test]
+    fn what_cannot_be_followed_says_so() {
+        for (text, why) in [
+            ("FROM a\n# imagelint: ignore\nRUN x", "in brackets"),
+            ("FROM a\n# imagelint: ignore[]\nRUN x", "in brackets"),
+            ("FROM a\n# imagelint: ignore[a\nRUN x", "in brackets"),
+            ("FROM a\n# imagelint: disable[a]\nRUN x", "expected `ignore[rule]`"),
+            ("FROM a\n# imagelint: pools=\nRUN x", "names no pool"),
+            ("FROM a\n# imagelint: ignore[a]\n", "no instruction follows"),
+            ("FROM a\nFROM b\n# imagelint: ignore-file[a]\nRUN x", "before the first FROM"),
+            ("# imagelint: ignore[a]\n# syntax=docker/dockerfile:1\nFROM a", "above `# syntax=`"),
+        ] {
+            let found = orders(text);
+            assert_eq!(found.len(), 1, "{text}");
+            assert!(found[0].0.starts_with("broken: ") && found[0].0.contains(why), "{text}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn other_comments_and_texts_are_left_alone() {
+        for text in [
+            "# hadolint ignore=DL3006 # why\nFROM a\n# check=skip=A\nRUN x",
+            "FROM a\nRUN <<E\n# imagelint: ignore[a]\nE\n",
+            "FROM a\nRUN echo # imagelint: ignore[a]\n",
+            "# about imagelint: ignore[a]\nFROM a",
+        ] {
+            assert_eq!(orders(text), [], "{text}");
+        }
+        assert_eq!(Dockerfile::parse("# escape=`\n# imagelint: ignore[a]\nFROM a").escape, '`');
+    }
+}

@@ -1,0 +1,189 @@
+//! What a Dockerfile says about one target.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::dockerfile::Heredoc;
+use crate::dockerfile::Mapped;
+use crate::dockerfile::Resolved;
+use crate::dockerfile::Scope;
+use crate::reference::ImageReference;
+use crate::source::Span;
+
+/// What a build would be told on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvaluateOptions {
+    /// `os/architecture` or `os/architecture/variant`.
+    pub platform: String,
+    /// Build arguments.
+    pub build_args: BTreeMap<String, String>,
+    /// Build arguments that get a value of which nothing is known.
+    pub unknown_args: BTreeSet<String>,
+    /// The stage to build: its name or number; the last one where `None`.
+    pub target: Option<String>,
+    /// The platforms that the build is told to make images for; whatever is asked where empty.
+    pub platforms: Vec<String>,
+}
+
+impl Default for EvaluateOptions {
+    fn default() -> Self {
+        Self {
+            platform: "linux/amd64".to_owned(),
+            build_args: BTreeMap::new(),
+            unknown_args: BTreeSet::new(),
+            target: None,
+            platforms: Vec::new(),
+        }
+    }
+}
+
+impl EvaluateOptions {
+    /// What the command line gives an argument.
+    pub(super) fn given(&self, name: &str) -> Option<Resolved> {
+        if let Some(value) = self.build_args.get(name) {
+            return Some(Resolved::literal(value.clone()));
+        }
+        self.unknown_args.contains(name).then(|| Resolved::Unresolved {
+            names: vec![name.to_owned()],
+            reason: "the file that describes the build takes its value from elsewhere".to_owned(),
+        })
+    }
+}
+
+/// Why nothing can be evaluated.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum EvaluateError {
+    /// There is no FROM.
+    #[error("the Dockerfile has no FROM")]
+    NoStage,
+    /// The target is not there.
+    #[error("the Dockerfile has no stage `{0}`")]
+    UnknownTarget(String),
+}
+
+/// What the first stage of a chain builds on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BaseKind {
+    /// Nothing at all.
+    Scratch,
+    /// An image from outside of the file.
+    Image(ImageReference),
+    /// A name that is no image name, and why.
+    Invalid(String),
+    /// A name that the file alone does not give.
+    Unresolved,
+}
+
+/// The base image of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvaluatedBase {
+    /// The name after expansion.
+    pub text: Resolved,
+    /// Where the name is written.
+    pub span: Span,
+    /// The ARG defaults that went into it.
+    pub sources: Vec<Span>,
+    /// What it is.
+    pub kind: BaseKind,
+}
+
+/// One setting of an environment variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvSet {
+    /// The variable.
+    pub name: String,
+    /// Its value.
+    pub value: Resolved,
+    /// `name=value`.
+    pub span: Span,
+    /// The value alone.
+    pub value_span: Span,
+    /// Where the values of the variables in it are written, without its own place.
+    pub origins: Vec<Span>,
+    /// The stage that sets it.
+    pub stage: usize,
+    /// The instruction that sets it.
+    pub instruction: usize,
+}
+
+/// How a RUN says what to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunForm {
+    /// A text for the shell.
+    Shell(Mapped),
+    /// A JSON array: a program and its arguments.
+    Exec(Vec<Mapped>),
+}
+
+/// A RUN of the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunInstruction {
+    /// The stage it stands in.
+    pub stage: usize,
+    /// Its number among the instructions.
+    pub instruction: usize,
+    /// The whole instruction.
+    pub span: Span,
+    /// What it runs.
+    pub form: RunForm,
+    /// Its here-documents.
+    pub heredocs: Vec<Heredoc>,
+    /// The variables that hold for it.
+    pub scope: Arc<Scope>,
+    /// The words of the SHELL that holds for it.
+    pub shell: Option<Vec<String>>,
+    /// The working directory, where WORKDIR says it.
+    pub workdir: Option<String>,
+    /// The first directory of PATH, where ENV puts one there.
+    pub path_head: Option<String>,
+}
+
+/// A COPY or ADD of the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyInstruction {
+    /// The stage it stands in.
+    pub stage: usize,
+    /// Its number among the instructions.
+    pub instruction: usize,
+    /// The whole instruction.
+    pub span: Span,
+    /// What `--from` says and where.
+    pub from: Option<(Resolved, Span)>,
+    /// The stage that `--from` means.
+    pub from_stage: Option<usize>,
+    /// What is copied.
+    pub sources: Vec<(Resolved, Span)>,
+    /// Where it goes.
+    pub destination: Option<(Resolved, Span)>,
+    /// The working directory, where WORKDIR says it.
+    pub workdir: Option<String>,
+}
+
+/// What a Dockerfile says about one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evaluated {
+    /// The stages from the root to the target.
+    pub chain: Vec<usize>,
+    /// What the root builds on.
+    pub base: EvaluatedBase,
+    /// What `--platform` at the root's FROM says and where.
+    pub platform: Option<(Resolved, Span)>,
+    /// Every setting of a variable, in order.
+    pub env: Vec<EnvSet>,
+    /// The RUN instructions, in order.
+    pub runs: Vec<RunInstruction>,
+    /// The COPY and ADD instructions, in order.
+    pub copies: Vec<CopyInstruction>,
+    /// The variables that hold at the end.
+    pub scope: Arc<Scope>,
+}
+
+impl Evaluated {
+    /// The setting of a variable that holds at the end.
+    pub fn env(&self, name: &str) -> Option<&EnvSet> {
+        self.env.iter().rfind(|set| set.name == name)
+    }
+}

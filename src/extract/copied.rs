@@ -1,0 +1,145 @@
+//! What COPY brings from other stages: packages travel with the directories that they lie in.
+
+use std::collections::BTreeMap;
+
+use crate::dockerfile::BaseKind;
+use crate::dockerfile::CopyInstruction;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::Evaluated;
+use crate::dockerfile::EvaluatedBase;
+use crate::dockerfile::RunInstruction;
+use crate::extract::dockerfile::Reader;
+use crate::extract::landing;
+use crate::extract::landing::Place;
+use crate::fact::Evidence;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Origin;
+use crate::fact::PackageSeen;
+use crate::reference::ImageReference;
+
+/// How many stages one target may look into; a chain of stages may ask for each of them more than once.
+const MOST_STAGES: usize = 64;
+
+/// Where the packages of a stage may lie, by their facts.
+type Landings = BTreeMap<FactId, Vec<Place>>;
+
+/// The other stages of a file.
+pub(super) struct Stages<'a> {
+    dockerfile: &'a Dockerfile,
+    options: &'a EvaluateOptions,
+    left: usize,
+}
+
+impl<'a> Stages<'a> {
+    pub(super) fn new(dockerfile: &'a Dockerfile, options: &'a EvaluateOptions) -> Self {
+        Self { dockerfile, options, left: MOST_STAGES }
+    }
+
+    fn evaluate(&mut self, stage: usize) -> Option<Evaluated> {
+        self.left = self.left.checked_sub(1)?;
+        let options = EvaluateOptions { target: Some(stage.to_string()), ..self.options.clone() };
+        self.dockerfile.evaluate(&options).ok()
+    }
+
+    /// The base whose files an image from nothing holds, and the COPY that brings them.
+    pub(super) fn flattened(&mut self, evaluated: &Evaluated) -> Option<(EvaluatedBase, CopyInstruction)> {
+        if evaluated.base.kind != BaseKind::Scratch {
+            return None;
+        }
+        let copy = evaluated.copies.iter().find(|copy| copy.from.is_some() && sources(copy).any(landing::whole))?;
+        let base = match copy.from_stage {
+            Some(stage) => {
+                let inner = self.evaluate(stage)?;
+                self.flattened(&inner).map_or(inner.base, |(base, _)| base)
+            }
+            None => {
+                let (name, span) = copy.from.as_ref()?;
+                let kind = BaseKind::Image(ImageReference::parse(name.known()?).ok()?);
+                EvaluatedBase { text: name.clone(), span: *span, sources: name.origins().to_vec(), kind }
+            }
+        };
+        (base.kind != BaseKind::Scratch).then(|| (base, copy.clone()))
+    }
+
+    /// Reads what a target installs and what its COPY instructions bring, in the order of the file.
+    pub(super) fn read(&mut self, reader: &mut Reader, evaluated: &Evaluated) {
+        let from_stages = || evaluated.copies.iter().filter(|copy| copy.from_stage.is_some());
+        if from_stages().next().is_none() {
+            reader.installs(evaluated);
+            return;
+        }
+        let mut runs = evaluated.runs.as_slice();
+        for copy in from_stages() {
+            let before = runs.partition_point(|run| run.instruction < copy.instruction);
+            let (now, later) = runs.split_at(before);
+            reader.installs(&only(evaluated, now));
+            runs = later;
+            self.bring(reader, copy, &mut Landings::new());
+        }
+        reader.installs(&only(evaluated, runs));
+    }
+
+    /// The same for a stage that others copy from, with the places of its packages.
+    fn read_placed(&mut self, reader: &mut Reader, evaluated: &Evaluated) -> Landings {
+        let mut landings = Landings::new();
+        let mut copies = evaluated.copies.iter().filter(|copy| copy.from_stage.is_some()).peekable();
+        for run in &evaluated.runs {
+            while let Some(copy) = copies.next_if(|copy| copy.instruction < run.instruction) {
+                self.bring(reader, copy, &mut landings);
+            }
+            let first = reader.seen.facts.len();
+            reader.installs(&only(evaluated, std::slice::from_ref(run)));
+            let new = reader.seen.packages.iter().filter(|package| package.fact.0 >= first);
+            let facts: Vec<FactId> = new.map(|package| package.fact).collect();
+            if !facts.is_empty() {
+                let places = landing::of_run(run);
+                landings.extend(facts.into_iter().map(|fact| (fact, places.clone())));
+            }
+        }
+        for copy in copies {
+            self.bring(reader, copy, &mut landings);
+        }
+        landings
+    }
+
+    /// Adds the packages of another stage that lie in what is copied.
+    fn bring(&mut self, reader: &mut Reader, copy: &CopyInstruction, landings: &mut Landings) {
+        let Some(inner) = copy.from_stage.and_then(|stage| self.evaluate(stage)) else { return };
+        let own = std::mem::take(&mut reader.seen.packages);
+        let inner_landings = self.read_placed(reader, &inner);
+        let others = std::mem::replace(&mut reader.seen.packages, own);
+        for package in others {
+            let places = inner_landings.get(&package.fact).map_or(&[][..], Vec::as_slice);
+            if !sources(copy).any(|source| landing::brings(source, package.manager, &package.name, places)) {
+                continue;
+            }
+            let package = with_copy(reader, package, copy);
+            let mut places = places.to_vec();
+            let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
+            places.extend(destination.map(|path| Place::Prefix(path.trim_end_matches('/').to_owned())));
+            landings.insert(package.fact, places);
+            reader.seen.packages.push(package);
+        }
+    }
+}
+
+fn sources(copy: &CopyInstruction) -> impl Iterator<Item = &str> {
+    copy.sources.iter().filter_map(|(path, _)| path.known())
+}
+
+/// The package with the COPY beside the place of its installation.
+fn with_copy(reader: &mut Reader, package: PackageSeen, copy: &CopyInstruction) -> PackageSeen {
+    let facts = &mut reader.seen.facts;
+    let mut origins = facts.origins(package.fact);
+    origins.push(Origin::File { source: reader.source, span: copy.span });
+    let state = facts.get(package.fact).state.clone();
+    let fact = facts.add(FactKey::Package, Some(&package.name), state, Evidence::Leaf(origins));
+    PackageSeen { fact, ..package }
+}
+
+/// The same target with some of its RUN instructions.
+fn only(evaluated: &Evaluated, runs: &[RunInstruction]) -> Evaluated {
+    Evaluated { runs: runs.to_vec(), ..evaluated.clone() }
+}

@@ -1,0 +1,190 @@
+//! What the comments of a Dockerfile ask for: which findings are left out, on which pools the image runs;
+//! and what its reader took note of.
+
+use std::collections::BTreeSet;
+
+use crate::dockerfile::Control;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::Ignored;
+use crate::dockerfile::Order;
+use crate::fleet::Pool;
+use crate::judge::Content;
+use crate::judge::Settings;
+use crate::judge::Subject;
+use crate::judge::place::Places;
+use crate::judge::scope::NoticeWords;
+use crate::nearest::nearest;
+use crate::report::model::Finding;
+use crate::report::model::Location;
+use crate::rules::Kind;
+use crate::rules::Notice;
+use crate::source::SourceId;
+use crate::source::Span;
+
+/// The comments of a Dockerfile, and which of them had an effect.
+pub(super) struct Orders<'a> {
+    file: Option<(SourceId, &'a Dockerfile)>,
+    settings: Settings<'a>,
+    /// Comment and place in its list of rules.
+    used: BTreeSet<(usize, usize)>,
+    /// What was left out and why.
+    pub(super) notes: Vec<String>,
+}
+
+impl<'a> Orders<'a> {
+    /// Those of a subject; none of what is no Dockerfile.
+    pub(super) fn of(subject: &'a Subject, settings: Settings<'a>) -> Self {
+        let file = match &subject.content {
+            Content::Dockerfile { source, dockerfile, .. } => Some((*source, dockerfile)),
+            Content::Fixed(_) | Content::ByPlatform(_) => None,
+        };
+        Self { file, settings, used: BTreeSet::new(), notes: Vec::new() }
+    }
+
+    fn controls(&self) -> &'a [Control] {
+        self.file.map_or(&[], |(_, dockerfile)| dockerfile.controls.as_slice())
+    }
+
+    /// Whether the image runs on a pool as far as its comments say.
+    pub(super) fn runs(&self, pool: &Pool) -> bool {
+        let mut named = self.pools().filter(|(name, _)| self.has_pool(name)).peekable();
+        named.peek().is_none() || named.any(|(name, _)| *name == pool.name.value)
+    }
+
+    fn pools(&self) -> impl Iterator<Item = &'a (String, Span)> {
+        self.controls().iter().flat_map(|control| match &control.order {
+            Order::Pools(pools) => pools.as_slice(),
+            Order::Ignore { .. } | Order::Broken(_) => &[],
+        })
+    }
+
+    fn has_pool(&self, name: &str) -> bool {
+        self.settings.fleet.pools.iter().any(|pool| pool.name.value == name)
+    }
+
+    /// Whether a comment leaves out what a rule says of these places, for one pool or without pools.
+    pub(super) fn ignores(&mut self, rule: &str, pool: Option<&str>, places: &[Location]) -> bool {
+        let Some((source, dockerfile)) = self.file else { return false };
+        let text = self.settings.sources.get(source);
+        for (at, control) in dockerfile.controls.iter().enumerate() {
+            let Order::Ignore { rules, reason } = &control.order else { continue };
+            let asked = rules.iter().position(|one| {
+                one.rule == rule && one.pool.as_deref().is_none_or(|only| pool.is_some_and(|pool| pool == only))
+            });
+            let about = control.instruction.and_then(|at| dockerfile.instructions.get(at)).map(|found| found.span);
+            let here = about.is_none_or(|span| places.iter().any(|place| touches(place, text.name(), span)));
+            let Some(which) = asked.filter(|_| here) else { continue };
+            self.used.insert((at, which));
+            let on = pool.map_or_else(String::new, |pool| format!(" on pool `{pool}`"));
+            let reason = if reason.is_empty() { "without a reason" } else { reason };
+            let note =
+                format!("{}:{}: {rule}{on} is ignored: {reason}", text.name(), text.position(control.span.start));
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+            return true;
+        }
+        false
+    }
+
+    /// What the reader took note of; `stages` are those that ship, `whole` says whether anything was judged.
+    pub(super) fn notices(&mut self, stages: &[usize], whole: bool, places: Places<'_>) -> Vec<Finding> {
+        let Some((source, dockerfile)) = self.file else { return Vec::new() };
+        let mut found = Vec::new();
+        for problem in &dockerfile.problems {
+            let notice = if problem.templated { Notice::Template } else { Notice::Syntax };
+            if let Some(finding) = self.finding(notice, source, problem.span, &problem.message, places)
+                && !self.ignores(&finding.rule, None, &finding.locations)
+            {
+                found.push(finding);
+            }
+        }
+        if whole {
+            for (notice, span, message) in self.idle(dockerfile, stages) {
+                found.extend(self.finding(notice, source, span, &message, places));
+            }
+        }
+        found
+    }
+
+    /// Comments that cannot be followed, and ignores that left nothing out.
+    fn idle(&self, dockerfile: &Dockerfile, stages: &[usize]) -> Vec<(Notice, Span, String)> {
+        let mut found = Vec::new();
+        for (at, control) in dockerfile.controls.iter().enumerate() {
+            match &control.order {
+                Order::Broken(why) => found.push((Notice::Comment, control.span, why.clone())),
+                Order::Pools(pools) if !self.settings.fleet.built_in => {
+                    let unheard = pools.iter().filter(|(name, _)| !self.has_pool(name));
+                    found.extend(unheard.map(|(name, span)| (Notice::Comment, *span, self.no_pool(name))));
+                }
+                Order::Pools(_) => {}
+                Order::Ignore { rules, .. } => {
+                    let unused = rules.iter().enumerate().filter(|(which, _)| !self.used.contains(&(at, *which)));
+                    let shipped = control.instruction.is_none_or(|at| ships(dockerfile, stages, at));
+                    found.extend(unused.filter_map(|(_, one)| self.unused(one, shipped)));
+                }
+            }
+        }
+        found
+    }
+
+    fn unused(&self, one: &Ignored, shipped: bool) -> Option<(Notice, Span, String)> {
+        let Some(page) = self.settings.book.get(&one.rule) else {
+            let near = nearest(&one.rule, self.settings.book.pages().map(|page| page.name.as_str()));
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            return Some((Notice::Comment, one.span, format!("there is no rule `{}`{near}", one.rule)));
+        };
+        let any_fleet = self.settings.fleet.built_in;
+        if let Some(pool) = one.pool.as_deref().filter(|pool| !any_fleet && !self.has_pool(pool)) {
+            return Some((Notice::Comment, one.span, self.no_pool(pool)));
+        }
+        let by_pool = matches!(page.kind, Kind::Startup(_)) || one.pool.is_some();
+        let open = by_pool && (any_fleet || !self.settings.pools.is_empty());
+        if !shipped || open || page.persona > self.settings.persona {
+            return None;
+        }
+        let on = one.pool.as_ref().map_or_else(String::new, |pool| format!(" of pool `{pool}`"));
+        Some((Notice::UnusedIgnore, one.span, format!("`{}` has nothing to say here{on}", one.rule)))
+    }
+
+    fn no_pool(&self, name: &str) -> String {
+        let near = nearest(name, self.settings.fleet.pools.iter().map(|pool| pool.name.value.as_str()));
+        let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        format!("the fleet has no pool `{name}`{near}")
+    }
+
+    fn finding(
+        &self,
+        notice: Notice,
+        source: SourceId,
+        span: Span,
+        message: &str,
+        places: Places<'_>,
+    ) -> Option<Finding> {
+        let page = self.settings.book.reader(notice)?;
+        let words = NoticeWords(message.to_owned());
+        Some(Finding {
+            rule: page.name.clone(),
+            severity: page.severity.to_string(),
+            message: page.message.render(&words),
+            help: Some(page.help.render(&words)),
+            pools: Vec::new(),
+            component: None,
+            locations: vec![places.text("file", source, span, message.to_owned())],
+            fixes: Vec::new(),
+        })
+    }
+}
+
+/// Whether a place lies in a span of the text of that name.
+fn touches(place: &Location, name: &str, span: Span) -> bool {
+    place.kind == "file"
+        && place.path == name
+        && place.region.is_some_and(|region| region.start_byte < span.end && span.start < region.end_byte)
+}
+
+/// Whether an instruction belongs to the stages that ship, or stands before all stages.
+fn ships(dockerfile: &Dockerfile, stages: &[usize], instruction: usize) -> bool {
+    let stage = dockerfile.stages.iter().rfind(|stage| stage.from <= instruction);
+    stage.is_none_or(|stage| stages.contains(&stage.index))
+}

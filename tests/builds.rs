@@ -1,0 +1,221 @@
+//! Bake and compose files: each build a check of its own, with its arguments.
+
+#[expect(dead_code, reason = "other tests need the rest of it")]
+#[path = "support/place.rs"]
+mod place;
+
+use std::time::Instant;
+
+use imagelint::builds::Build;
+use imagelint::builds::BuildsError;
+use imagelint::builds::Recipe;
+use imagelint::builds::bake;
+use imagelint::builds::compose;
+use imagelint::builds::environment_file;
+use place::Place;
+use place::code;
+use place::out;
+
+const DOCKERFILE: &str = "ARG CUDA=12.4.1\nARG FLAVOUR=base\nFROM nvidia/cuda:${CUDA}-${FLAVOUR}-ubuntu22.04 AS run\n\
+                          FROM scratch AS last\n";
+
+/// Name, Dockerfile, target, arguments and platforms of each build, as one line.
+fn lines(builds: &[Build]) -> Vec<String> {
+    let line = |build: &Build| {
+        let args: Vec<String> =
+            build.args.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("?"))).collect();
+        let recipe = match &build.recipe {
+            Recipe::Path(path) => format!("{}/{path}", build.context),
+            Recipe::Inline(text) => format!("{text:?}"),
+        };
+        format!(
+            "{} {recipe} {} {} {}",
+            build.name,
+            build.target.as_deref().unwrap_or("-"),
+            args.join(","),
+            build.platforms.join(",")
+        )
+    };
+    builds.iter().map(line).collect()
+}
+
+#[test]
+fn targets_inherit_and_variables_have_their_defaults() {
+    let text = r#"
+variable "CUDA" { default = "12.4.1" }
+variable "TAG" { default = "v-${CUDA}" }
+variable "NONE" {}
+function "f" {
+  params = [x]
+  result = x
+}
+group "default" { targets = ["train", "serve", "absent"] }
+target "_common" {
+  context = "docker"
+  args = { CUDA = CUDA, A = "1", B = "2" }
+  platforms = ["linux/amd64"]
+}
+target "train" {
+  inherits = ["_common"]
+  dockerfile = "Dockerfile.train"
+  target = "run"
+  args = { B = upper("x-${TAG}"), C = NONE, D = f("x"), E = null, F = CUDA == "12.4.1" ? 1 : 2 }
+}
+target "serve" {
+  dockerfile-inline = "FROM a"
+  args = { L = join("-", concat(["a"], ["b"])), R = replace(TAG, ".", "_") }
+}
+"#;
+    let builds = bake("docker-bake.hcl", text).expect("builds");
+    assert_eq!(
+        lines(&builds),
+        [
+            "serve \"FROM a\" - L=a-b,R=v-12_4_1 ",
+            "train docker/Dockerfile.train run A=1,B=X-V-12.4.1,C=?,CUDA=12.4.1,D=?,F=1 linux/amd64"
+        ]
+    );
+}
+
+#[test]
+fn json_says_the_same_and_a_matrix_makes_many() {
+    let text = r#"{"variable": {"V": {"default": "1"}},
+        "target": {"a": {"args": {"X": "${V}.2", "N": 3}, "matrix": {"py": ["10", "11"]}, "name": "a-${py}", "target": "t${py}"}}}"#;
+    let builds = bake("docker-bake.json", text).expect("builds");
+    assert_eq!(lines(&builds), ["a-10 ./Dockerfile t10 N=3,X=1.2 ", "a-11 ./Dockerfile t11 N=3,X=1.2 "]);
+}
+
+#[test]
+fn services_that_are_built_become_builds() {
+    let text = r#"
+x-common: &common
+  context: .
+  args: {CUDA: "12.4.1"}
+services:
+  db: {image: postgres}
+  short: {build: ./app}
+  list:
+    build:
+      context: app
+      dockerfile: gpu.Dockerfile
+      target: run
+      args:
+        - CUDA=${CUDA_VERSION:-12.8.0}
+        - FROM_ENV
+        - BARE=${NOWHERE}
+        - PORT=1:2
+    platform: linux/arm64
+  merged:
+    build:
+      <<: *common
+      dockerfile_inline: FROM a
+      platforms: [linux/amd64, linux/arm64]
+"#;
+    let builds = compose(text, &environment_file("FROM_ENV=yes\n")).expect("builds");
+    assert_eq!(
+        lines(&builds),
+        [
+            "list app/gpu.Dockerfile run BARE=?,CUDA=12.8.0,FROM_ENV=yes,PORT=1:2 linux/arm64",
+            "merged \"FROM a\" - CUDA=12.4.1 linux/amd64,linux/arm64",
+            "short ./app/Dockerfile -  "
+        ]
+    );
+}
+
+#[test]
+fn broken_and_hostile_files_end_with_a_word() {
+    let deep = |open: &str, close: &str, many: usize| format!("a = {}1{}", open.repeat(many), close.repeat(many));
+    for text in [
+        "target \"a\" {",
+        "{{{",
+        &deep("[", "]", 5_000),
+        &deep("(", ")", 5_000),
+        &deep("!", "", 100_000),
+        &deep("- ", "", 100_000),
+        &deep("true ? 1 : ", "", 20_000),
+        &deep("\"${", "}\"", 5_000),
+        &"%{ if true }".repeat(5_000),
+        &"x".repeat(3 << 20),
+    ] {
+        assert!(bake("docker-bake.hcl", text).is_err(), "{}", &text[..text.len().min(40)]);
+    }
+    let circle = "target \"a\" { inherits = [\"b\", \"b\"] }\ntarget \"b\" { inherits = [\"a\", \"a\"] }\n";
+    assert_eq!(bake("x.hcl", circle).map(|builds| builds.len()), Ok(2));
+    let axis = |name: &str| format!("{name} = [{}]", (0..40).map(|at| format!("{at}")).collect::<Vec<_>>().join(","));
+    let wide = format!("target \"a\" {{ matrix = {{ {}, {}, {} }} }}", axis("x"), axis("y"), axis("z"));
+    assert_eq!(bake("x.hcl", &wide), Err(BuildsError::TooBig));
+    let bomb: String = (1..40).map(|at| format!("a{at}: &a{at} [*a{0}, *a{0}, *a{0}]\n", at - 1)).collect();
+    let started = Instant::now();
+    for text in ["services: 1", "a: [", "- x", "", &format!("a0: &a0 [x]\n{bomb}services: {{}}"), &"[".repeat(9_000)] {
+        assert!(compose(text, &environment_file("")).is_err(), "{}", &text[..text.len().min(40)]);
+    }
+    assert!(started.elapsed().as_secs() < 5, "a bomb is stopped");
+}
+
+#[test]
+fn each_target_is_a_subject_with_its_own_base() {
+    let place = Place::new();
+    place.file("docker/Dockerfile", DOCKERFILE);
+    place.file(
+        "docker-bake.hcl",
+        "target \"a\" {\n context = \"docker\"\n target = \"run\"\n}\n\
+         target \"b\" {\n context = \"docker\"\n target = \"run\"\n args = { CUDA = \"12.8.0\" }\n}\n\
+         target \"c\" {\n context = \"docker\"\n target = \"run\"\n args = { CUDA = nothing }\n}\n",
+    );
+    let report = place.json(&["check", "--bake", "docker-bake.hcl"]);
+    let bases: Vec<String> = report["subjects"]
+        .as_array()
+        .expect("subjects")
+        .iter()
+        .map(|one| format!("{} {}", one["name"].as_str().expect("a name"), one["description"]["base"]))
+        .collect();
+    assert_eq!(
+        bases,
+        [
+            "docker-bake.hcl:a \"nvidia/cuda:12.4.1-base-ubuntu22.04\"",
+            "docker-bake.hcl:b \"nvidia/cuda:12.8.0-base-ubuntu22.04\"",
+            "docker-bake.hcl:c null",
+        ]
+    );
+    let report = place.json(&["check", "--bake", "docker-bake.hcl", "--build-arg", "CUDA=11.8.0"]);
+    assert_eq!(report["subjects"][1]["description"]["base"], "nvidia/cuda:11.8.0-base-ubuntu22.04");
+}
+
+#[test]
+fn a_compose_file_reads_its_variables_beside_it() {
+    let place = Place::new();
+    place.file("app/Dockerfile", DOCKERFILE);
+    place.file("app/.env", "CUDA=12.8.0\n");
+    place.file(
+        "app/compose.yaml",
+        "services:\n  x:\n    build:\n      context: .\n      target: run\n      args: [CUDA]\n",
+    );
+    let report = place.json(&["check", "--compose", "app/compose.yaml"]);
+    assert_eq!(report["subjects"][0]["name"], "app/compose.yaml:x");
+    assert_eq!(report["subjects"][0]["description"]["base"], "nvidia/cuda:12.8.0-base-ubuntu22.04");
+}
+
+#[test]
+fn nothing_outside_of_the_repository_is_read() {
+    let outer = Place::new();
+    outer.file("secret", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    let place = Place::new();
+    let secret = outer.path("secret");
+    std::os::unix::fs::symlink(&secret, place.path("link")).expect("a link");
+    let absolute = secret.display().to_string();
+    let ups = format!("{}{absolute}", "../".repeat(30));
+    for path in [absolute.as_str(), ups.as_str(), "link"] {
+        place.file("x.hcl", &format!("target \"a\" {{ dockerfile = \"{path}\" }}"));
+        place.file("x.yaml", &format!("services: {{a: {{build: {{context: ., dockerfile: \"{path}\"}}}}}}"));
+        for arguments in [["check", "--bake", "x.hcl"], ["check", "--compose", "x.yaml"]] {
+            let done = place.run(&arguments);
+            assert_eq!(code(&done), 2, "{path}");
+            assert!(out(&done).contains("outside of the repository"), "{}", out(&done));
+        }
+    }
+    for context in ["https://example.com/x.git", "git@example.com:x", "docker-image://x"] {
+        place.file("x.hcl", &format!("target \"a\" {{ context = \"{context}\" }}"));
+        let done = place.run(&["check", "--bake", "x.hcl"]);
+        assert_eq!(code(&done), 2, "{context}");
+        assert!(out(&done).contains("is not read"), "{}", out(&done));
+    }
+}

@@ -1,0 +1,175 @@
+//! What the reader of a Dockerfile tells, and what comments in it leave out: seen through the built program.
+
+#[expect(dead_code, reason = "other tests need the rest of it")]
+#[path = "support/place.rs"]
+mod place;
+
+use place::Place;
+use place::code;
+use place::out;
+use serde_json::Value;
+
+/// Is refused on both pools.
+const REFUSED: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n";
+
+/// Rule, first line and column of every finding of the first subject.
+fn findings(report: &Value) -> Vec<String> {
+    let tell = |finding: &Value| {
+        let region = &finding["locations"][0]["region"];
+        format!("{} {}:{}", finding["rule"].as_str().expect("a rule"), region["start_line"], region["start_column"])
+    };
+    report["subjects"][0]["findings"].as_array().expect("findings").iter().map(tell).collect()
+}
+
+fn of(text: &str) -> Vec<String> {
+    let place = Place::new();
+    place.file("Dockerfile", text);
+    findings(&place.json(&["check", "Dockerfile"]))
+}
+
+#[test]
+fn each_stray_line_is_one_finding_and_the_rest_is_judged() {
+    let text = format!("{REFUSED}export STRAY=1\nRUN x\nRNU echo\nRUN <<E\nnever ended\n");
+    let place = Place::new();
+    place.file("Dockerfile", &text);
+    let report = place.json(&["check", "Dockerfile"]);
+    assert_eq!(
+        findings(&report),
+        ["refused 2:25", "dockerfile-syntax 3:1", "dockerfile-syntax 5:1", "dockerfile-syntax 6:5"]
+    );
+    assert!(report["subjects"][0]["findings"][2]["message"].as_str().is_some_and(|text| text.contains("`RUN`")));
+    let done = place.run(&["check", "Dockerfile"]);
+    assert_eq!(code(&done), 1);
+    assert!(out(&done).contains("unknown instruction `export`"), "{}", out(&done));
+}
+
+#[test]
+fn a_file_that_nobody_can_build_is_told_of_also_without_gpu_content() {
+    for (text, place_of) in
+        [("FROM debian:12\nexport A=1\n", "2:1"), ("", "1:1"), ("apiVersion: v1\nkind: Pod\n", "1:1")]
+    {
+        assert_eq!(of(text), [format!("dockerfile-syntax {place_of}")], "{text}");
+        let place = Place::new();
+        place.file("Dockerfile", text);
+        assert_eq!(code(&place.run(&["check", "Dockerfile"])), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_template_is_no_error() {
+    let text = "FROM debian:12\n{% if x %}\nRUN x\n{% endif %}\n";
+    assert_eq!(of(text), ["dockerfile-template 2:1", "dockerfile-template 4:1"]);
+    let place = Place::new();
+    place.file("Dockerfile", text);
+    let done = place.run(&["check", "Dockerfile"]);
+    assert_eq!((code(&done), out(&done)), (0, String::new()));
+}
+
+#[test]
+fn what_the_builder_refuses_is_told_and_what_it_takes_is_not() {
+    for refused in [
+        "FROM a\nCOPY --form=b x y",
+        "FROM a\nCOPY --from x y",
+        "FROM a\nCOPY --link=maybe x y",
+        "FROM a\nRUN --network=none --network=host x",
+        "FROM a AS 1st",
+        "FROM a AS scratch",
+        "FROM a\nSHELL bash",
+        "FROM a\nHEALTHCHECK curl x",
+        "FROM a\nHEALTHCHECK NONE x",
+        "FROM a\nARG =x",
+        "FROM a\nONBUILD FROM b",
+        "FROM a\nENV --x=1 A=1",
+    ] {
+        assert_eq!(of(refused).len(), 1, "{refused}: {:?}", of(refused));
+    }
+    for taken in [
+        "FROM --platform=$BUILDPLATFORM a AS b-1.x_y\nCOPY --from=b --chown=1 --chmod=1 --link --parents --exclude=x --exclude=y a b",
+        "FROM a\nADD --keep-git-dir=true --checksum=x --unpack=false a b",
+        "FROM a\nRUN --mount=type=cache,target=/x --mount=type=tmpfs,target=/y --network=none --security=insecure --device=nvidia.com/gpu=all x",
+        "FROM a\nHEALTHCHECK --interval=5s --start-interval=1s --retries=3 CMD x\nHEALTHCHECK none",
+        "FROM a\nSHELL [\"bash\", \"-c\"]\nONBUILD RUN --strange x\nARG a b=c\nRUN x --from",
+        "FROM a\nLABEL a=b\nENV a b\nMAINTAINER me\nEXPOSE 80/tcp 81\nVOLUME /a /b\nUSER a\nWORKDIR /a b\nSTOPSIGNAL 9",
+    ] {
+        assert_eq!(of(taken), Vec::<String>::new(), "{taken}");
+    }
+}
+
+#[test]
+fn an_ignored_finding_is_left_out_and_does_not_fail_the_run() {
+    let place = Place::new();
+    for text in [
+        REFUSED.replace("ENV", "# imagelint: ignore[refused] on purpose\nENV"),
+        REFUSED.replace("ENV NV", "ENV \\\n# imagelint: ignore[refused, no-gpu@old]\n NV"),
+        format!("# syntax=docker/dockerfile:1\n# imagelint: ignore-file[refused] on purpose\n{REFUSED}"),
+    ] {
+        place.file("Dockerfile", &text);
+        let report = place.json(&["check", "Dockerfile"]);
+        let found = findings(&report);
+        assert!(!found.iter().any(|finding| finding.starts_with("refused")), "{text}\n{found:?}");
+        assert_eq!(code(&place.run(&["check", "Dockerfile"])), 0, "{text}");
+        assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "fails", "the verdict stands");
+        assert!(report["subjects"][0]["inspected"]["notes"].to_string().contains("refused on pool `old` is ignored"));
+    }
+}
+
+#[test]
+fn an_ignore_for_one_pool_leaves_the_others() {
+    let place = Place::new();
+    place.file("Dockerfile", &REFUSED.replace("ENV", "# imagelint: ignore[refused@old] gone soon\nENV"));
+    let report = place.json(&["check", "Dockerfile"]);
+    let finding = &report["subjects"][0]["findings"][0];
+    assert_eq!((&finding["rule"], finding["pools"].to_string()), (&"refused".into(), "[\"new\"]".to_owned()));
+    assert!(!finding["message"].to_string().contains("`old`"), "{finding}");
+    assert!(findings(&report).len() == 1, "{report}");
+}
+
+#[test]
+fn an_ignore_at_the_wrong_place_or_of_the_wrong_name_hides_nothing_and_is_told() {
+    for (text, expected) in [
+        ("FROM a AS x\n# imagelint: ignore[refused]\nRUN x\n%", vec!["refused 5:25"]),
+        ("%# imagelint: ignore[refused]\nRUN x\n", vec!["refused 2:25", "unused-ignore 3:21"]),
+        ("# imagelint: ignore[no-gpu]\n%", vec!["unused-ignore 1:21", "refused 3:25"]),
+        ("# imagelint: ignore[refusd]\n%", vec!["comment-without-effect 1:21", "refused 3:25"]),
+        ("# imagelint: ignore[refused@nwe]\n%", vec!["comment-without-effect 1:21", "refused 3:25"]),
+        ("# imagelint: ignore\n%", vec!["comment-without-effect 1:1", "refused 3:25"]),
+        ("%# imagelint: ignore-file[refused]\n", vec!["refused 2:25", "comment-without-effect 3:1"]),
+        ("%RUN echo # imagelint: ignore[refused]\n", vec!["refused 2:25"]),
+        ("%RUN <<E\n# imagelint: ignore[refused]\nE\n", vec!["refused 2:25"]),
+    ] {
+        let text = text.replace('%', REFUSED);
+        assert_eq!(of(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn unused_ignores_are_told_only_where_that_is_sure() {
+    let text = "# imagelint: ignore[insufficient-driver] x\nFROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n\
+                # imagelint: ignore[torch-unpinned] x\nRUN x\n";
+    let place = Place::new();
+    place.file("Dockerfile", text);
+    let all = |arguments: &[&str]| findings(&place.json(&[&["check", "Dockerfile"], arguments].concat()));
+    assert_eq!(all(&["--pool", "new"]), Vec::<String>::new(), "of one pool, at the usual persona");
+    assert_eq!(all(&["--pool", "new", "--persona", "pedantic"]), ["unused-ignore 3:21"]);
+    assert!(all(&[]).contains(&"unused-ignore 1:21".to_owned()), "{:?}", all(&[]));
+}
+
+#[test]
+fn a_comment_says_on_which_pools_the_image_runs() {
+    let place = Place::new();
+    let pools = |text: &str| {
+        place.file("Dockerfile", &format!("{text}{REFUSED}"));
+        let report = place.json(&["check", "Dockerfile"]);
+        let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts").clone();
+        let named: Vec<String> = verdicts
+            .iter()
+            .filter(|verdict| verdict["component"].is_null())
+            .map(|verdict| verdict["pool"].as_str().expect("a pool").to_owned())
+            .collect();
+        (named.join(" "), findings(&report).len())
+    };
+    assert_eq!(pools(""), ("old new".to_owned(), 1));
+    assert_eq!(pools("# imagelint: pools=new\n"), ("new".to_owned(), 1));
+    assert_eq!(pools("# imagelint: pools=new,old\n"), ("old new".to_owned(), 1));
+    assert_eq!(pools("# imagelint: pools=nwe\n"), ("old new".to_owned(), 2), "an unknown name narrows nothing");
+}

@@ -1,0 +1,173 @@
+//! Stages: what ships, what travels with COPY, and what the options of a build change.
+
+#[expect(dead_code, reason = "other tests need the rest of it")]
+#[path = "support/place.rs"]
+mod place;
+
+use place::Place;
+use place::code;
+use place::out;
+use serde_json::Value;
+
+/// Base, packages of pip and of apt, and whether the environment of the base is gone, as one line.
+fn seen(text: &str) -> String {
+    let place = Place::new();
+    place.file("Dockerfile", text);
+    let report = place.json(&["check", "Dockerfile"]);
+    let told = &report["subjects"][0]["description"];
+    let names = |manager: &str| {
+        let names = told["packages"][manager].as_object().map(|all| all.keys().cloned().collect::<Vec<_>>());
+        names.unwrap_or_default().join(",")
+    };
+    let scratch = if told["from_scratch"] == true { " flat" } else { "" };
+    format!("{} pip[{}] apt[{}]{scratch}", told["base"].as_str().unwrap_or("-"), names("pip"), names("apt"))
+}
+
+#[test]
+fn packages_travel_with_their_directory() {
+    for (builder, copy) in [
+        ("RUN pip install torch==2.4.0", "/usr/local /usr/local"),
+        (
+            "RUN pip install torch==2.4.0",
+            "/usr/local/lib/python3.11/site-packages /usr/local/lib/python3.11/site-packages",
+        ),
+        ("RUN pip install torch==2.4.0", "--chown=1 /usr/local/lib /usr/local/lib"),
+        ("RUN python -m venv /opt/venv && /opt/venv/bin/pip install torch==2.4.0", "/opt/venv /opt/venv"),
+        ("ENV PATH=/opt/venv/bin:$PATH\nRUN pip install torch==2.4.0", "/opt/venv /venv"),
+        ("ENV VIRTUAL_ENV=/v\nRUN pip install torch==2.4.0", "/v /v"),
+        ("RUN . /v/bin/activate && pip install torch==2.4.0", "/v /v"),
+        ("RUN pip install --user torch==2.4.0", "/root/.local /root/.local"),
+        ("RUN pip install --prefix=/install torch==2.4.0", "/install /usr/local"),
+        ("RUN pip install -t /deps torch==2.4.0", "/deps /app"),
+        ("WORKDIR /app\nRUN pip install --target deps torch==2.4.0", "/app /app"),
+        ("ENV W=/deps\nRUN pip install --target $W torch==2.4.0", "${W} /app"),
+    ] {
+        let copy = copy.replace("${W}", "/deps");
+        let text = format!("FROM python:3.11 AS b\n{builder}\nFROM ubuntu:22.04\nCOPY --from=b {copy}\n");
+        assert_eq!(seen(&text), "ubuntu:22.04 pip[torch] apt[]", "{text}");
+    }
+}
+
+#[test]
+fn packages_stay_where_their_directory_stays() {
+    for (builder, copy) in [
+        ("RUN pip install torch==2.4.0", "/app /app"),
+        ("RUN pip install torch==2.4.0", "/usr/local/bin /usr/local/bin"),
+        ("RUN pip install torch==2.4.0", "/usr/local/lib/python3.11/site-packages/numpy /x"),
+        ("RUN /opt/venv/bin/pip install torch==2.4.0", "/usr/local /usr/local"),
+        ("RUN pip install torch==2.4.0", "/opt/venv /opt/venv"),
+        ("RUN pip install torch==2.4.0 && pip uninstall -y torch", "/usr/local /usr/local"),
+        ("RUN pip install --user torch==2.4.0", "/usr/local /usr/local"),
+        ("RUN apt-get install -y libnvidia-compute-535", "/usr/local /usr/local"),
+        ("RUN pip install torch==2.4.0", "$UNKNOWN /usr/local"),
+    ] {
+        let text = format!("FROM python:3.11 AS b\n{builder}\nFROM ubuntu:22.04\nCOPY --from=b {copy}\n");
+        assert_eq!(seen(&text), "ubuntu:22.04 pip[] apt[]", "{text}");
+    }
+}
+
+#[test]
+fn what_is_installed_later_wins_over_what_was_copied() {
+    let text = "FROM python:3.11 AS b\nRUN pip install torch==2.4.0\nFROM python:3.11\nRUN pip install torch==1.0.0\n\
+                COPY --from=b /usr/local /usr/local\nRUN pip install numpy\n";
+    let place = Place::new();
+    let version = |text: &str| {
+        place.file("Dockerfile", text);
+        let report = place.json(&["check", "Dockerfile"]);
+        let facts = report["subjects"][0]["facts"].as_array().expect("facts").clone();
+        let of = |fact: &Value| fact["key"] == "torch.version";
+        facts.iter().filter(|fact| of(fact)).map(|fact| fact["value"].to_string()).next_back().expect("torch")
+    };
+    assert_eq!(version(text), "\"2.4.0\"");
+    assert_eq!(version(&format!("{text}RUN pip install torch==1.13.1\n")), "\"1.13.1\"");
+}
+
+#[test]
+fn packages_travel_through_several_stages() {
+    let text = "FROM python:3.11 AS a\nRUN pip install torch==2.4.0\nFROM ubuntu:22.04 AS b\nCOPY --from=a /usr/local /opt/py\n\
+                FROM b AS c\nRUN x\nFROM debian:12\nCOPY --from=c /opt/py /usr/local\n";
+    assert_eq!(seen(text), "debian:12 pip[torch] apt[]");
+    let deep: String = (1..40)
+        .map(|at| format!("FROM debian:12 AS s{at}\nCOPY --from=s{0} / /\nCOPY --from=s{0} / /\n", at - 1))
+        .collect();
+    let text = format!("FROM python:3.11 AS s0\nRUN pip install torch==2.4.0\n{deep}");
+    assert!(seen(&text).starts_with("debian:12"), "it ends");
+}
+
+#[test]
+fn an_image_from_nothing_is_what_is_copied_into_it_without_its_environment() {
+    let base = "nvidia/cuda:12.4.1-base-ubuntu22.04";
+    let inner = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS x\nRUN pip install torch==2.4.0\n";
+    for whole in ["COPY --from=x / /", "COPY --from=x /. /", "ADD y /y\nCOPY --from=0 / /"] {
+        assert_eq!(
+            seen(&format!("{inner}FROM scratch\n{whole}\n")),
+            format!("{base} pip[torch] apt[] flat"),
+            "{whole}"
+        );
+    }
+    assert_eq!(
+        seen("FROM scratch\nCOPY --from=nvidia/cuda:12.4.1-base-ubuntu22.04 / /\n"),
+        format!("{base} pip[] apt[] flat")
+    );
+    assert_eq!(seen(&format!("{inner}FROM scratch\nCOPY --from=x /app /app\n")), "scratch pip[] apt[]");
+    assert_eq!(seen(&format!("{inner}FROM x\nCOPY --from=x / /\n")), format!("{base} pip[torch] apt[]"));
+    let place = Place::new();
+    let outcome = |text: &str| {
+        place.file("Dockerfile", text);
+        let report = place.json(&["check", "--pool", "new", "Dockerfile"]);
+        std::fs::write(place.path("saved.json"), report.to_string()).expect("a report");
+        let again = place.json(&["check", "--pool", "new", "saved.json"]);
+        let of = |report: &Value| report["subjects"][0]["verdicts"][0]["outcome"].to_string();
+        assert_eq!(of(&report), of(&again), "judged again");
+        of(&report)
+    };
+    assert_eq!(outcome(inner), "null");
+    let flat = format!("{inner}FROM scratch\nCOPY --from=x / /\n");
+    assert_eq!(outcome(&format!("{flat}ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=all\n")), "null");
+}
+
+#[test]
+fn the_stage_that_ships_is_the_last_or_the_one_that_is_named() {
+    let place = Place::new();
+    place.file(
+        "Dockerfile",
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS run\nENV A=1\nFROM run AS serve\nFROM scratch AS export\nCOPY --from=run /w /\n",
+    );
+    let report = place.json(&["check", "Dockerfile"]);
+    assert_eq!(
+        (&report["subjects"][0]["stage"], &report["subjects"][0]["gpu_content"]),
+        (&"export".into(), &false.into())
+    );
+    assert!(report["subjects"][0]["inspected"]["notes"].to_string().contains("stage `serve` is not judged here"));
+    let report = place.json(&["check", "--target", "serve", "Dockerfile"]);
+    assert_eq!(report["subjects"][0]["stage"], "serve");
+    assert_eq!(report["subjects"][0]["gpu_content"], true);
+    let report = place.json(&["check", "--all-targets", "Dockerfile"]);
+    let stages: Vec<&str> = report["subjects"]
+        .as_array()
+        .expect("subjects")
+        .iter()
+        .map(|one| one["stage"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(stages, ["serve", "export"]);
+    assert_eq!(code(&place.run(&["check", "--target", "serv", "Dockerfile"])), 2);
+}
+
+#[test]
+fn an_image_for_one_platform_does_not_start_on_another() {
+    let place = Place::new();
+    place.file(
+        "Dockerfile",
+        "ARG TARGETARCH\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nARG TARGETARCH\nENV ARCH=$TARGETARCH\n",
+    );
+    let run = |platform: &str| {
+        let report = place.json(&["check", "--platform", platform, "--pool", "new", "Dockerfile"]);
+        let subject = &report["subjects"][0];
+        format!("{} {}", subject["description"]["env"]["ARCH"], subject["verdicts"][0]["outcome"])
+    };
+    assert_eq!(run("linux/arm64"), "\"arm64\" \"wrong-platform\"");
+    assert_eq!(run("linux/arm64,linux/amd64"), "\"amd64\" null");
+    assert_eq!(run("linux/amd64"), "\"amd64\" null");
+    let done = place.run(&["check", "--platform", "arm", "Dockerfile"]);
+    assert_eq!((code(&done), out(&done)), (2, String::new()));
+}
