@@ -1,5 +1,6 @@
 //! Findings: start-up pages tell the walls that were met, practice pages speak where their conditions hold.
 
+use crate::fact::Confidence;
 use crate::fact::ImageFacts;
 use crate::fleet::DriverSpec;
 use crate::fleet::Pool;
@@ -11,6 +12,7 @@ use crate::judge::scope::PoolWords;
 use crate::judge::scope::Subject;
 use crate::judge::scope::blamed;
 use crate::judge::verdict::message;
+use crate::knowledge::How;
 use crate::knowledge::Knowledge;
 use crate::report::model::Finding;
 use crate::report::model::Location;
@@ -96,7 +98,11 @@ impl Met<'_> {
         }
         Finding {
             rule: page.name.clone(),
-            severity: severity(page, settings),
+            severity: if from_memory(self.host, &basis) {
+                page.severity.min(Severity::Warning).to_string()
+            } else {
+                severity(page, settings)
+            },
             message: page.message.render(&scope),
             help: Some(page.help.render(&scope)),
             pools,
@@ -105,6 +111,12 @@ impl Met<'_> {
             fixes: Vec::new(),
         }
     }
+}
+
+/// Whether something that decided is known from somebody's memory alone: that never makes an error.
+fn from_memory(host: &HostFate<'_>, basis: &[Basis]) -> bool {
+    let row = basis.iter().any(|one| matches!(one, Basis::Row(row) if row.how == How::Memory));
+    row || host.confidence() == Confidence::Assumed
 }
 
 fn severity(page: &Page, settings: Settings<'_>) -> String {

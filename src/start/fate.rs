@@ -191,7 +191,7 @@ impl HostFate<'_> {
     }
 
     /// Trust in the weakest image fact among the deciding ones.
-    fn confidence(&self) -> Confidence {
+    pub fn confidence(&self) -> Confidence {
         let of = |step: &StepRecord| {
             step.facts
                 .iter()

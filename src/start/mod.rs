@@ -49,6 +49,7 @@ pub struct Replay<'a> {
 pub fn replay(replay: Replay<'_>, record: &mut impl Record) -> Fate {
     let mut fate = Fate::unsettled();
     let mut note = |step: StepRecord| {
+        let step = runtime::asked(replay, step);
         fate.meet(&step);
         record.record(step);
     };

@@ -21,6 +21,21 @@ use crate::start::Wall;
 const BUILD: Cite = Cite("the build variant of the distribution; a build without CUDA never asks for a GPU");
 const MINOR: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615, Minor Version Compatibility");
 
+/// A build without CUDA never asks for a driver: what would stop others does not stop it.
+pub(super) fn asked(replay: Replay<'_>, record: StepRecord) -> StepRecord {
+    let about_driver = matches!(record.step, Step::Loader | Step::UserMode | Step::GpuKnown);
+    let no_gpu = matches!(record.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu);
+    if is_without_cuda(replay) && (about_driver || no_gpu) {
+        return StepRecord { result: StepResult::NotApplicable, ..record };
+    }
+    record
+}
+
+/// Whether the component is certainly a build without CUDA.
+pub(super) fn is_without_cuda(replay: Replay<'_>) -> bool {
+    matches!(replay.component.cuda.state, State::Absent { .. })
+}
+
 /// Is there a CUDA build at all?
 pub(super) fn build(replay: Replay<'_>) -> StepRecord {
     let cuda = &replay.component.cuda;
