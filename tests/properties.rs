@@ -58,8 +58,8 @@ fn starts(fate: Fate) -> bool {
 
 #[test]
 fn every_outcome_is_met_by_one_case_of_a_hundred() {
-    let images: Vec<ImageFacts> = population::images(11, 250).iter().map(ImageSpec::read).collect();
-    let hosts: Vec<Host> = population::hosts(12, 200).iter().map(HostSpec::read).collect();
+    let images: Vec<ImageFacts> = population::images(11, 220).iter().map(ImageSpec::read).collect();
+    let hosts: Vec<Host> = population::hosts(12, 110).iter().map(HostSpec::read).collect();
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
     let mut cases = 0;
     for fate in images.iter().flat_map(|image| hosts.iter().flat_map(|host| fates(image, host))) {
