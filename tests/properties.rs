@@ -5,6 +5,7 @@ mod population;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use imagelint::cuda::CodeTarget;
 use imagelint::cuda::ComputeCapability;
@@ -38,6 +39,7 @@ use imagelint::start::Fate;
 use imagelint::start::NoRecord;
 use imagelint::start::Replay;
 use imagelint::start::Route;
+use imagelint::start::Steps;
 use imagelint::start::replay;
 use population::Draw;
 use population::HostSpec;
@@ -81,6 +83,25 @@ fn every_outcome_is_met_by_one_case_of_a_hundred() {
     for outcome in UNREACHED {
         assert!(!met.contains_key(outcome.name()), "{outcome} is met: take it off the list");
     }
+}
+
+#[test]
+fn a_recorder_changes_no_fate_and_gets_every_step() {
+    let hosts: Vec<Host> = population::hosts(15, 50).iter().map(HostSpec::read).collect();
+    let knowledge = Knowledge::built_in();
+    let mut lengths = BTreeSet::new();
+    for image in population::images(16, 60).iter().map(ImageSpec::read) {
+        for host in &hosts {
+            let recorded = image.components.iter().map(|component| {
+                let mut steps = Steps::default();
+                let fate = replay(Replay { image: &image, component, host, knowledge }, &mut steps);
+                lengths.insert(steps.0.len());
+                fate
+            });
+            assert_eq!(recorded.collect::<Vec<_>>(), fates(&image, host));
+        }
+    }
+    assert_eq!(lengths.len(), 1, "every start-up has the same steps: {lengths:?}");
 }
 
 /// Whether code of the image is for one capability alone.

@@ -64,6 +64,11 @@ impl Unsettled {
         }
     }
 
+    /// Whether no later step can change it.
+    pub(super) fn is_decided(&self) -> bool {
+        self.wall.is_some()
+    }
+
     pub(super) fn settle(self) -> Fate {
         match self.wall {
             Some(wall) => Fate::Fails(wall),
