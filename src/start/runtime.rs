@@ -94,14 +94,10 @@ fn compared(
         return (if is_beyond(knowledge, runtime) { StepResult::Unknown } else { too_old }, None);
     };
     let result = match driver {
-        Some(driver) => {
-            if driver >= floor.min_driver {
-                minor
-            } else {
-                too_old
-            }
-        }
-        None if supported.major() < runtime.major() => too_old,
+        // Also where the pool declares less than its driver would have.
+        _ if supported.major() < runtime.major() => too_old,
+        Some(driver) if driver >= floor.min_driver => minor,
+        Some(_) => too_old,
         // Of the driver only its CUDA version is declared: the first one of a major has releases below the floor.
         None => {
             let first = knowledge.driver_cuda(floor.min_driver).map(|(cuda, _)| cuda.release());
@@ -155,6 +151,7 @@ mod tests {
             ("10.2", "10.1", "418.67", false),
             ("10.1", "10.1", "418.39", true),
             ("9.2", "13.0", "580.65.06", true),
+            ("12.1", "11.4", "525.60.13", false),
         ] {
             assert_eq!(runs(runtime, supported, Some(driver)), Some(expected), "{runtime} on {driver}");
         }
