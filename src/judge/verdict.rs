@@ -67,7 +67,7 @@ pub(super) fn report(
         message: message(verdict, knowledge),
         confidence: verdict.confidence.name().to_owned(),
         missing: missing(verdict, knowledge),
-        not_seen: not_seen(verdict),
+        not_seen: not_seen(verdict, all),
         notes: notes(verdict, all, knowledge),
         scenarios: told(verdict).into_iter().map(|host| scenario(host, builds, knowledge)).collect(),
     }
@@ -194,11 +194,17 @@ fn supply(field: PoolField) -> &'static str {
     }
 }
 
-/// GPU code that nothing is known of.
-fn not_seen(verdict: &Verdict<'_>) -> Vec<String> {
-    let unseen = verdict.hosts.iter().any(|host| host.steps.iter().any(|step| step.result == StepResult::NotSeen));
-    let name = verdict.hosts.first().map(|host| host.component.name.clone());
-    name.filter(|_| unseen).map(|name| format!("GPU code of {name}")).into_iter().collect()
+/// GPU code that nothing is known of; for the image that of every core component.
+fn not_seen(verdict: &Verdict<'_>, all: &[Verdict<'_>]) -> Vec<String> {
+    let unseen = |one: &&Verdict<'_>| {
+        one.hosts.iter().any(|host| host.steps.iter().any(|step| step.result == StepResult::NotSeen))
+    };
+    let of = |one: &Verdict<'_>| one.hosts.first().map(|host| format!("GPU code of {}", host.component.name));
+    if verdict.component.is_some() {
+        return Some(verdict).filter(unseen).and_then(of).into_iter().collect();
+    }
+    let core = all.iter().filter(|one| one.component.is_some() && !is_extension(one));
+    core.filter(unseen).filter_map(of).collect()
 }
 
 /// What decides nothing and is worth knowing: libraries without code that are picked at run time, and, beside the

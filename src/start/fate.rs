@@ -64,6 +64,11 @@ impl Unsettled {
         }
     }
 
+    /// Whether no later step can change it.
+    pub(super) fn is_decided(&self) -> bool {
+        self.wall.is_some()
+    }
+
     pub(super) fn settle(self) -> Fate {
         match self.wall {
             Some(wall) => Fate::Fails(wall),
@@ -191,7 +196,7 @@ impl HostFate<'_> {
     }
 
     /// Trust in the weakest image fact among the deciding ones.
-    fn confidence(&self) -> Confidence {
+    pub fn confidence(&self) -> Confidence {
         let of = |step: &StepRecord| {
             step.facts
                 .iter()

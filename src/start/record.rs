@@ -235,6 +235,9 @@ impl StepRecord {
 
 /// Where step records go.
 pub trait Record {
+    /// Whether the steps behind the deciding one are wanted as well.
+    const WHOLE: bool = true;
+
     /// Takes one.
     fn record(&mut self, step: StepRecord);
 }
@@ -244,6 +247,8 @@ pub trait Record {
 pub struct NoRecord;
 
 impl Record for NoRecord {
+    const WHOLE: bool = false;
+
     fn record(&mut self, _: StepRecord) {}
 }
 

@@ -21,6 +21,7 @@ pub use crate::start::gaps::missing;
 use crate::start::loader;
 use crate::start::requirement;
 use crate::start::requirement::Check;
+use crate::start::runtime;
 
 /// What a step found, in one sentence.
 pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
@@ -31,6 +32,13 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
         } else {
             format!("cannot tell: {}", missing.join("; "))
         };
+    }
+    let about_driver = match record.step {
+        Step::Capabilities => replay.host.mode == Mode::Legacy,
+        step => matches!(step, Step::Devices | Step::Loader | Step::UserMode | Step::GpuKnown),
+    };
+    if record.result == StepResult::NotApplicable && about_driver && runtime::is_without_cuda(replay) {
+        return format!("{} is a build without CUDA and asks for no driver", replay.component.name);
     }
     match record.step {
         Step::Platform => platform(replay, record),
@@ -50,7 +58,7 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
             StepResult::Stops(_) => format!("{} is a build without CUDA", replay.component.name),
             _ => format!("{} is a CUDA build", replay.component.name),
         },
-        Step::Runtime => runtime(replay, record),
+        Step::Runtime => runtime_text(replay, record),
         Step::Code => code_text(replay, record),
     }
 }
@@ -156,7 +164,7 @@ fn gpu_known(replay: Replay<'_>, record: &StepRecord) -> String {
     }
 }
 
-fn runtime(replay: Replay<'_>, record: &StepRecord) -> String {
+fn runtime_text(replay: Replay<'_>, record: &StepRecord) -> String {
     let name = &replay.component.name;
     let Some(runtime) = replay.component.cuda.known() else { return format!("{name} has no CUDA runtime") };
     let supported = loaded(replay).cuda.map_or_else(|| "an unknown CUDA".to_owned(), |cuda| format!("CUDA {cuda}"));
