@@ -38,6 +38,8 @@ fn rows_are_printed_with_source_date_and_how() {
         (&["toolkit", "1.17.4"], &["container_toolkits: 1.17.4"]),
         (&["error", "804"], &["cudaErrorCompatNotSupportedOnDevice"]),
         (&["framework", "tensorflow", "2.15.1"], &["framework_builds: tensorflow 2.15.1"]),
+        (&["framework", "bitsandbytes", "0.45.1"], &["bundled_variants: bitsandbytes 0.45.0", "cu124"]),
+        (&["framework", "nvidia-cuda-runtime-cu12"], &["library_wheels", "libcudart"]),
         (&["table", "engines"], &["engines: docker"]),
     ] {
         let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
@@ -107,7 +109,8 @@ fn a_table_of_ones_own_makes_a_gpu_known_to_fleets() {
     place.file("lab/gpus.toml", OWN_GPU);
     let report = place.json(&["check", "--knowledge", "lab", "--pool", "new", "Dockerfile"]);
     assert!(fates(&report)[0].contains("\"starts\""), "{report}");
-    let done = place.run(&["--knowledge", "lab", "knowledge", "gpu", "acme-h100"]);
+    let folder = place.path("lab").display().to_string();
+    let done = place.run(&["--knowledge", &folder, "knowledge", "gpu", "acme-h100"]);
     assert!(out(&done).contains("measured, 2026-11-21: node inventory"), "{}", out(&done));
     let done = place.command(&["check", "--pool", "new", "Dockerfile"]).env("IMAGELINT_KNOWLEDGE", "lab").output();
     assert_eq!(code(&done.expect("a run")), 0);

@@ -96,6 +96,7 @@ macro_rules! every_table {
     }
     framework_builds: FrameworkBuildRow by [distribution, version] {
         distribution: Str, version: Str, cuda: OptCuda, sass: Targets, ptx: Targets, code_known: Bool,
+        released: OptDay,
     }
     container_toolkits: ContainerToolkitRow by [from] {
         from: Cuda, before: OptCuda, legacy_hook: COMPAT, legacy_runtime: COMPAT, cdi: COMPAT, csv: COMPAT,
@@ -113,6 +114,11 @@ macro_rules! every_table {
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool }
     tegra_capabilities: TegraRow by [capability] { capability: Capability }
+    library_wheels: LibraryWheelRow by [distribution] {
+        distribution: Str, library: Str, cuda: OptCuda, versioned: Flag,
+    }
+    bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, variants: Strs }
+    triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
     } };
 }
