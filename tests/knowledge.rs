@@ -2,9 +2,13 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use imagelint::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
 use imagelint::knowledge::{CompatSelection, GpuClass, How, Knowledge, by_number};
+use imagelint::overlay;
+use imagelint::source::SourceText;
 
 const KNOWLEDGE: Knowledge = Knowledge::built_in();
 
@@ -289,4 +293,26 @@ fn lookups_fall_back_only_as_promised() {
     assert_eq!(toolkit("1.3.0"), Some(CompatSelection::Off));
     assert_eq!(toolkit("1.17.3"), Some(CompatSelection::Mount));
     assert_eq!(toolkit("1.99.0"), Some(CompatSelection::Ldconfig));
+}
+
+/// The build script and the reader of a user's own tables give the same rows.
+#[test]
+fn the_built_in_files_read_the_same_at_run_time() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/knowledge");
+    let tables: Vec<&str> = KNOWLEDGE.summary().iter().map(|table| table.name).collect();
+    let read = |name: &&str| {
+        let text = fs::read_to_string(folder.join(format!("{name}.toml"))).expect(name);
+        SourceText::new(format!("{name}.toml"), text)
+    };
+    let files: Vec<SourceText> = tables.iter().map(read).collect();
+    let own = overlay::with_files(KNOWLEDGE, &files).expect("the built-in files");
+    for name in tables {
+        let rows = |knowledge: Knowledge| knowledge.ask("table", name).expect(name).rows;
+        let (one, other) = (rows(own), rows(KNOWLEDGE));
+        assert!(!one.is_empty() && one.len() == other.len(), "{name}");
+        for (one, other) in one.iter().zip(&other) {
+            assert_eq!(one.fields, other.fields, "{name}");
+            assert_eq!(format!("{:?}", one.info), format!("{:?}", other.info), "{name}");
+        }
+    }
 }

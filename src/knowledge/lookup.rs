@@ -202,8 +202,8 @@ impl Knowledge {
 
     /// The CUDA variants that a version of a distribution such as bitsandbytes has libraries for.
     pub fn bundled_variants_of(self, distribution: &str, version: &str) -> Option<&'static BundledRow> {
-        let rows = self.bundled_variants().iter().filter(|row| row.distribution == distribution);
-        rows.filter(|row| by_number(row.from, version).is_le()).last()
+        let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
+        rows.find(|row| by_number(row.from, version).is_le())
     }
 
     /// The assemblers of a Triton release.
