@@ -74,6 +74,11 @@ fn references_between_tables_resolve() {
         assert!(package.versions.iter().all(|version| version.branch() == package.branch), "{package:?}");
         assert!(package.base_branches.iter().all(|branch| KNOWLEDGE.branch(*branch).is_some()), "{package:?}");
     }
+    for image in KNOWLEDGE.framework_images() {
+        let base = image.base.map(|version| KNOWLEDGE.cuda_image(version).expect(version).version);
+        let minor = base.map(|version| cuda(version).release());
+        assert!(minor.is_none_or(|minor| minor == image.cuda.release()), "{image:?}");
+    }
     for build in KNOWLEDGE.torch_builds() {
         let release = KNOWLEDGE.torch(build.version).expect(build.version);
         assert!(release.variants.contains(&build.variant), "{build:?}");

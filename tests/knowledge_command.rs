@@ -168,3 +168,23 @@ fn a_folder_without_tables_or_with_a_strange_one_is_refused() {
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("did you mean `gpus`?"), "{}", err(&done));
 }
+
+/// A pool whose driver is too old for the requirement of the CUDA 12.4 base.
+const OLD_DRIVER: &str = "[[pool]]\nname = \"old\"\ngpu = \"RTX 3090\"\ndriver = \"530.41.03\"\nplatform = \"linux/amd64\"\n\
+    launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+
+#[test]
+fn an_image_inherits_the_requirement_of_the_base_that_it_is_built_on() {
+    let place = Place::bare();
+    place.file("fleet.toml", OLD_DRIVER);
+    let fate = |tag: &str| {
+        place.file("Dockerfile", &format!("FROM ghcr.io/huggingface/text-generation-inference:{tag}\n"));
+        let report = place.json(&["check", "Dockerfile"]);
+        let verdict = &report["subjects"][0]["verdicts"][0];
+        (verdict["fate"].as_str().unwrap_or_default().to_owned(), verdict["outcome"].clone())
+    };
+    assert_eq!(fate("3.3.7"), ("fails".to_owned(), "refused".into()));
+    let (started, outcome) = fate("2.0.4");
+    assert!(started != "fails" && outcome.is_null(), "{started} {outcome}");
+    assert_ne!(fate("99.0").0, "fails");
+}

@@ -86,7 +86,7 @@ macro_rules! every_table {
         compat_package: OptStr, bundles_compat: BoolByArch, ld_library_path: Str, visible_devices: Str,
         driver_capabilities: Str,
     }
-    framework_images: FrameworkImageRow by [repository, tag] { repository: Str, tag: Str, cuda: Cuda, torch: OptStr }
+    framework_images: FrameworkImageRow by [repository, tag] { repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr }
     plain_images: PlainImageRow by [repository] { repository: Str }
     torch_releases: TorchRow by [version] {
         version: Str, default_variant: StrByArch, variants: Strs, released: OptDay,
