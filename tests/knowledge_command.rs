@@ -188,3 +188,25 @@ fn an_image_inherits_the_requirement_of_the_base_that_it_is_built_on() {
     assert!(started != "fails" && outcome.is_null(), "{started} {outcome}");
     assert_ne!(fate("99.0").0, "fails");
 }
+
+/// CUDA 12 on a driver for CUDA 11, through a way of starting that leaves compat libraries alone.
+const CDI_470: &str = "[[pool]]\nname = \"old\"\ngpu = \"RTX 3090\"\ndriver = \"470.182.03\"\nplatform = \"linux/amd64\"\n\
+    launch = \"docker-cdi\"\ntoolkit = \"1.17.4\"\n";
+
+/// A row from memory and a documented one about the same image, and nothing else that differs.
+#[test]
+fn a_row_from_memory_about_the_image_decides_no_error_either() {
+    let place = Place::bare();
+    place.file("fleet.toml", CDI_470);
+    place.file("Dockerfile", "FROM example.com/team/app:1\n");
+    for (how, expected, word) in [("memory", 0, "warning: insufficient"), ("documented", 1, "error: insufficient")] {
+        let row = "[[row]]\nrepository = \"example.com/team/app\"\ntag = \"1\"\ncuda = \"12.3\"\n";
+        let head = format!("source = \"a wiki\"\nchecked = 2026-11-21\nhow = \"{how}\"\n");
+        place.file("lab/framework_images.toml", &format!("{head}{row}"));
+        let family = "[[row]]\nrepository = \"example.com/team/app\"\ncompat = false\n";
+        place.file("lab/base_families.toml", &format!("{}{family}", head.replace("memory", "documented")));
+        let done = place.run(&["check", "--knowledge", "lab", "Dockerfile"]);
+        assert_eq!(code(&done), expected, "{how}: {}{}", out(&done), err(&done));
+        assert!(out(&done).contains(word), "{how}: {}", out(&done));
+    }
+}
