@@ -128,7 +128,11 @@ fn of_reference(
         return cuda_builds(row, fact, arch, as_of, &name, reference.digest().is_some(), knowledge);
     }
     if let Some(row) = knowledge.framework_image(&repository, tag) {
-        return vec![framework_build(row, fact, name, knowledge)];
+        let base = row.base.and_then(|version| knowledge.cuda_image(version));
+        return match base {
+            Some(base) => inherited(row, cuda_builds(base, fact, arch, as_of, &name, true, knowledge)),
+            None => vec![framework_build(row, fact, name, knowledge)],
+        };
     }
     if let Some(row) = knowledge.plain_image(&repository) {
         return vec![BaseBuild::new(Family::Plain, Some(fact), Some(&row.info), name)];
@@ -220,6 +224,25 @@ fn requirements(
         (true, false) => candidates,
         (true, true) => newest.into_iter().collect(),
     }
+}
+
+/// What an image has from the CUDA base image that it is built on: the requirement and what is injected.
+///
+/// Steps after the base may change the search path of libraries, so that and the compat library stay unknown.
+fn inherited(row: &'static FrameworkImageRow, mut builds: Vec<BaseBuild>) -> Vec<BaseBuild> {
+    for build in &mut builds {
+        build.family = Family::Framework;
+        build.cuda = Some((row.cuda, &row.info));
+        build.torch = row.torch.map(|version| (version, &row.info));
+        build.compat = None;
+        build.env.retain(|(variable, _, _)| *variable != "LD_LIBRARY_PATH");
+        build.unresolved = Some(Why {
+            reason: format!("what `{}` adds to its CUDA base image was not read", build.name),
+            supply: build.unseen("").supply,
+        });
+        build.env_unknown.push(("LD_LIBRARY_PATH", build.unseen("LD_LIBRARY_PATH")));
+    }
+    builds
 }
 
 fn framework_build(row: &'static FrameworkImageRow, fact: FactId, name: String, knowledge: Knowledge) -> BaseBuild {

@@ -113,6 +113,12 @@ whole_tables! {
     brands: BrandNumberRow = brands;
     /// Every Tegra capability.
     tegra_capabilities: TegraRow = tegra_capabilities;
+    /// Every distribution with a library of the CUDA toolkit.
+    library_wheels: LibraryWheelRow = library_wheels;
+    /// Distributions with a library for each of several CUDA versions.
+    bundled_variants: BundledRow = bundled_variants;
+    /// The assemblers of every Triton release, oldest first.
+    triton_compilers: TritonRow = triton_compilers;
     /// Every withdrawn tag.
     withdrawn_tags: WithdrawnRow = withdrawn_tags;
 }
