@@ -37,10 +37,8 @@ fn hook_directory(vector: &Value, rule: HookRule) -> Option<String> {
     let files: BTreeMap<&str, &Value> =
         vector["files"].as_object().into_iter().flatten().map(|(path, file)| (path.as_str(), file)).collect();
     let link = |path: &str| files.get(path)?.as_str()?.strip_prefix("link:");
-    let host = HookHost {
-        driver: text(vector, "host_driver").parse().ok(),
-        cuda: text(vector, "host_cuda").parse().ok(),
-    };
+    let host =
+        HookHost { driver: text(vector, "host_driver").parse().ok(), cuda: text(vector, "host_cuda").parse().ok() };
     let root = resolve(text(vector, "compat_root"), link)?;
     let candidates = files.iter().filter(|(path, file)| {
         let (directory, name) = split_path(path);
@@ -108,7 +106,8 @@ fn difference(vector: &Value) -> Option<String> {
             same("kept", json!(cli_keeps(mode, version.expect("a library version"), host)), &vector["expect_kept"]);
         }
         "ldconfig_measured" => {
-            let layout: Vec<&str> = vector["layout"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let layout: Vec<&str> =
+                vector["layout"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             same("linked", json!(linked_in(&layout)), &vector["expect_libcuda"]);
         }
         "glob_upstream" => {

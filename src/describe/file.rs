@@ -22,18 +22,8 @@ use crate::toml_reader::span_of;
 /// All errors of a description.
 pub type DescriptionErrors = Box<Problems>;
 
-const KEYS: &[&str] = &[
-    "base",
-    "as_of",
-    "platform",
-    "cuda_runtime",
-    "entrypoint",
-    "complete",
-    "env",
-    "packages",
-    "files",
-    "gpu_code",
-];
+const KEYS: &[&str] =
+    &["base", "as_of", "platform", "cuda_runtime", "entrypoint", "complete", "env", "packages", "files", "gpu_code"];
 
 impl Description {
     /// Reads a description from TOML.

@@ -127,6 +127,7 @@ fn gpu_code(out: &mut String, code: &GpuCode) {
     for (key, targets) in [("sass", &code.sass), ("ptx", &code.ptx)] {
         let words = targets.as_ref().map(|targets| code_words(key, targets).into_iter().map(|word| quoted(&word)));
         line(out, key, words.map(listed));
-    }    line(out, "needs", name_list(&code.needs));
+    }
+    line(out, "needs", name_list(&code.needs));
     line(out, "opens", name_list(&code.opens));
 }

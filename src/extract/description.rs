@@ -141,13 +141,7 @@ impl Reader {
     }
 
     /// The libraries that a file asks for.
-    fn needs(
-        &mut self,
-        file: &str,
-        component: Option<&str>,
-        needs: &[Spanned<String>],
-        opens: &[Spanned<String>],
-    ) {
+    fn needs(&mut self, file: &str, component: Option<&str>, needs: &[Spanned<String>], opens: &[Spanned<String>]) {
         let names = |list: &[Spanned<String>]| list.iter().map(|name| name.value.clone()).collect::<Vec<_>>();
         let Some(span) = needs.iter().chain(opens).map(|name| name.span).reduce(Span::to) else { return };
         let (needs, opens) = (names(needs), names(opens));

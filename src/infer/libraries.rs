@@ -152,9 +152,8 @@ impl World<'_> {
         let presence = match (said, self.knowledge.driver_soname(name)) {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
-            (Says::Perhaps, None) => Presence::Unseen,
             (Says::No, None) if self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
-            (Says::No, None) => Presence::Unseen,
+            (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
         Soname { name: name.to_owned(), presence }
     }
@@ -211,7 +210,9 @@ impl World<'_> {
             "runtime" => words.contains(&"runtime") || words.contains(&"devel"),
             other => words.contains(&other),
         };
-        if tag.is_some() && rows().any(|row| included(row.flavour) && row.cuda_major == major && row.sonames.contains(&soname)) {
+        if tag.is_some()
+            && rows().any(|row| included(row.flavour) && row.cuda_major == major && row.sonames.contains(&soname))
+        {
             return Says::Yes;
         }
         // Of libraries that come with every major, those of another major are not in this one.

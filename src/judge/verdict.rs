@@ -11,6 +11,7 @@ use crate::start::Basis;
 use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::Replay;
+use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Verdict;
@@ -185,11 +186,23 @@ fn supply(field: PoolField) -> &'static str {
     }
 }
 
-/// GPU code that nothing is known of.
+/// What was asked for and not seen: GPU code, libraries.
 fn not_seen(verdict: &Verdict<'_>) -> Vec<String> {
-    let unseen = verdict.hosts.iter().any(|host| host.steps.iter().any(|step| step.result == StepResult::NotSeen));
-    let name = verdict.hosts.first().map(|host| host.component.name.clone());
-    name.filter(|_| unseen).map(|name| format!("GPU code of {name}")).into_iter().collect()
+    let Some(first) = verdict.hosts.first() else { return Vec::new() };
+    let name = &first.component.name;
+    let unseen = |step: Step| {
+        verdict
+            .hosts
+            .iter()
+            .flat_map(|host| &host.steps)
+            .any(|one| one.step == step && one.result == StepResult::NotSeen)
+    };
+    let told = [
+        (Step::Code, format!("GPU code of {name}")),
+        (Step::Libraries, format!("libraries that {name} needs")),
+        (Step::OpenedLater, format!("libraries that {name} opens later")),
+    ];
+    told.into_iter().filter(|(step, _)| unseen(*step)).map(|(_, what)| what).collect()
 }
 
 fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> model::Scenario {
@@ -223,6 +236,7 @@ fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: K
         step: record.step.name().to_owned(),
         result: match record.result {
             StepResult::Passes(_) | StepResult::NotSeen => "passes",
+            StepResult::FailsLater => "fails-later",
             StepResult::Stops(_) => "stops",
             StepResult::Unknown => "unknown",
             StepResult::NotApplicable => "not-applicable",

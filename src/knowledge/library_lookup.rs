@@ -1,7 +1,9 @@
 //! Questions about shared libraries.
 
+use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
 use crate::knowledge::library_rows::{
     DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, OsRow, ToolkitLibraryRow,
 };
@@ -71,12 +73,12 @@ impl Knowledge {
     }
 
     /// The compat directory of its own that a Tegra module has.
-    pub fn compat_root(self, capability: crate::cuda::ComputeCapability) -> Option<&'static str> {
+    pub fn compat_root(self, capability: ComputeCapability) -> Option<&'static str> {
         self.tegra_capabilities().iter().find(|row| row.capability == capability)?.compat_root
     }
 
     /// The entrypoint among these words that tries the compat library, with the family whose it is.
-    pub fn compat_probe<'w>(self, words: &'w [String]) -> Option<(&'w String, &'static crate::knowledge::RowInfo)> {
+    pub fn compat_probe(self, words: &[String]) -> Option<(&String, &'static RowInfo)> {
         let mut rows = self.base_families().iter();
         rows.find_map(|row| {
             let word = words.iter().find(|word| row.compat_probe == Some(word.as_str()))?;

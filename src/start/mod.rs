@@ -10,6 +10,7 @@
 mod code;
 mod device;
 mod fate;
+mod libraries;
 mod loader;
 mod mount;
 mod platform;
@@ -56,6 +57,8 @@ pub fn replay(replay: Replay<'_>, record: &mut impl Record) -> Fate {
     note(device::capabilities(replay));
     note(requirement::step(replay));
     note(mount::step(replay));
+    // What a program needs by name is resolved before it can look for libcuda.
+    note(libraries::needed(replay));
     let (loaded, step) = loader::step(replay);
     note(step);
     note(user_mode::admitted(replay, &loaded));
@@ -63,5 +66,6 @@ pub fn replay(replay: Replay<'_>, record: &mut impl Record) -> Fate {
     note(runtime::build(replay));
     note(runtime::step(replay, &loaded));
     note(code::step(replay, &loaded));
+    note(libraries::opened_later(replay));
     fate.settle()
 }

@@ -15,6 +15,7 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::libraries;
 use crate::start::loader;
 use crate::start::requirement;
 use crate::start::requirement::Check;
@@ -40,6 +41,7 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
             StepResult::Stops(wall) => message(replay, wall),
             _ => "no file of the image is in the way".to_owned(),
         },
+        Step::Libraries | Step::OpenedLater => libraries::words(replay, record),
         Step::Loader => loader_text(replay, record),
         Step::UserMode => user_mode(replay, record),
         Step::GpuKnown => gpu_known(replay, record),
@@ -218,7 +220,7 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
             format!("no manifest for {}: exec format error, or nothing to pull", replay.host.platform)
         }
         Outcome::NoGpu => format!("{said}: the container has no GPU"),
-        Outcome::LibraryMissing => "cannot open shared object file".to_owned(),
+        Outcome::LibraryMissing => libraries::message(replay),
         Outcome::StubLibrary => said,
         Outcome::DriverMismatch => format!("{said}: {library} of the image on kernel-mode driver {kernel}"),
         Outcome::CompatNotSupported => {
