@@ -5,7 +5,7 @@ use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::library_rows::{
-    DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, OsRow, ToolkitLibraryRow,
+    DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow, ToolkitLibraryRow,
 };
 use crate::knowledge::tables;
 
@@ -35,6 +35,11 @@ impl Knowledge {
         tables::LIBRARY_NEEDS
     }
 
+    /// Every library that opens parts of itself.
+    pub const fn library_parts(self) -> &'static [LibraryPartsRow] {
+        tables::LIBRARY_PARTS
+    }
+
     /// Libraries of CUDA base images by major and flavour.
     pub const fn toolkit_libraries(self) -> &'static [ToolkitLibraryRow] {
         tables::TOOLKIT_LIBRARIES
@@ -59,6 +64,16 @@ impl Knowledge {
     pub fn package_libraries(self, name: &str, version: Option<CudaVersion>) -> Option<&'static LibraryPackageRow> {
         let mut rows = self.library_packages().iter();
         rows.find(|row| row.name == name && within(version, row.from, row.before))
+    }
+
+    /// The parts that a library opens while it runs.
+    pub fn parts_of(self, soname: &str) -> &'static [&'static str] {
+        self.library_parts().iter().find(|row| row.soname == soname).map_or(&[], |row| row.parts)
+    }
+
+    /// The library that a part comes with; itself where it is none.
+    pub fn whole_of(self, soname: &str) -> &str {
+        self.library_parts().iter().find(|row| row.parts.contains(&soname)).map_or(soname, |row| row.soname)
     }
 
     /// Whether a package may bring CUDA libraries, whichever.

@@ -16,7 +16,7 @@ pub(crate) const HEAD: &str = "// Generated from rules/knowledge by src/knowledg
     ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, GpuClass, GpuRow, How, MinorCompatRow, PlainImageRow,\n    \
     DriverPackageRow, EngineRow, FrameworkRow, RequireRow, RowInfo, TegraRow, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, WithdrawnRow,\n};\n\
     use crate::knowledge::library_rows::{\n    \
-    DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, OsRow, ToolkitLibraryRow,\n};\n";
+    DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow, ToolkitLibraryRow,\n};\n";
 
 /// The fields that every row may have beside its own.
 const PROVENANCE: &[&str] = &["source", "checked", "how"];

@@ -149,6 +149,7 @@ tables! {
     library_needs: LibraryNeedsRow by [distribution, from] {
         distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs,
     }
+    library_parts: LibraryPartsRow by [soname] { soname: Str, parts: Strs }
     toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour] { cuda_major: U32, flavour: Str, sonames: Strs }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
 }
