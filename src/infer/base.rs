@@ -15,6 +15,7 @@ use crate::fact::Observations;
 use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::unknown;
+use crate::knowledge::BaseFamilyRow;
 use crate::knowledge::ByArch;
 use crate::knowledge::CudaImageRow;
 use crate::knowledge::FrameworkImageRow;
@@ -140,6 +141,10 @@ fn of_reference(
     let mut build = BaseBuild::new(Family::Unknown, Some(fact), None, name);
     if knowledge.is_cuda_repository(&repository) {
         build.family = Family::Cuda;
+    } else if let Some(family) = knowledge.base_family(&repository) {
+        build.family = Family::Framework;
+        build.family_row = Some(&family.info);
+        inherit(&mut build, family);
     }
     vec![build]
 }
@@ -251,14 +256,19 @@ fn framework_build(row: &'static FrameworkImageRow, fact: FactId, name: String, 
     build.cuda = Some((row.cuda, info));
     build.torch = row.torch.map(|version| (version, info));
     if let Some(family) = knowledge.base_family(row.repository) {
-        build.env_known = true;
-        build.compat = family.compat.map(|bundled| (bundled, &family.info));
-        build.compat_probe = family.compat_probe.map(|word| (word, &family.info));
-        for (variable, value) in family.env {
-            build.env.push((variable, (*value).to_owned(), &family.info));
-        }
+        inherit(&mut build, family);
     }
     build
+}
+
+/// What every image of a family has, whatever its tag.
+fn inherit(build: &mut BaseBuild, family: &'static BaseFamilyRow) {
+    build.env_known = true;
+    build.compat = family.compat.map(|bundled| (bundled, &family.info));
+    build.compat_probe = family.compat_probe.map(|word| (word, &family.info));
+    for (variable, value) in family.env {
+        build.env.push((variable, (*value).to_owned(), &family.info));
+    }
 }
 
 /// CUDA of the base: by its tag, else by the variable that CUDA images set.

@@ -97,6 +97,8 @@ whole_tables! {
     library_carriers: LibraryCarrierRow = library_carriers;
     /// Every distribution that asks for libraries from outside.
     library_needs: LibraryNeedsRow = library_needs;
+    /// Every library that opens parts of itself.
+    library_parts: LibraryPartsRow = library_parts;
     /// Libraries of CUDA base images by major and flavour.
     toolkit_libraries: ToolkitLibraryRow = toolkit_libraries;
     /// What the images of a repository have in common.

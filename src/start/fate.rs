@@ -60,7 +60,7 @@ impl Unsettled {
             StepResult::Stops(wall) => self.wall = self.wall.or(Some(wall)),
             StepResult::Unknown => self.unknown = true,
             StepResult::Passes(route) => self.route = self.route.max(route),
-            StepResult::NotSeen | StepResult::NotApplicable => {}
+            StepResult::NotSeen | StepResult::FailsLater | StepResult::NotApplicable => {}
         }
     }
 

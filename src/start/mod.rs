@@ -11,6 +11,7 @@ mod code;
 mod device;
 mod fate;
 mod gaps;
+mod libraries;
 mod loader;
 mod mount;
 mod platform;
@@ -61,7 +62,9 @@ pub fn replay<R: Record>(replay: Replay<'_>, record: &mut R) -> Fate {
         || done(device::devices(replay))
         || done(device::capabilities(replay))
         || done(requirement::step(replay))
-        || done(mount::step(replay));
+        || done(mount::step(replay))
+        // What a program needs by name is resolved before it can look for libcuda.
+        || done(libraries::needed(replay));
     if !decided {
         let (loaded, step) = loader::step(replay);
         let _ = done(step)
@@ -69,7 +72,8 @@ pub fn replay<R: Record>(replay: Replay<'_>, record: &mut R) -> Fate {
             || done(user_mode::gpu_known(replay, &loaded))
             || done(runtime::build(replay))
             || done(runtime::step(replay, &loaded))
-            || done(code::step(replay, &loaded));
+            || done(code::step(replay, &loaded))
+            || done(libraries::opened_later(replay));
     }
     fate.settle()
 }

@@ -18,6 +18,7 @@ use crate::start::Wall;
 use crate::start::code;
 pub use crate::start::gaps::MissingFact;
 pub use crate::start::gaps::missing;
+use crate::start::libraries;
 use crate::start::loader;
 use crate::start::requirement;
 use crate::start::requirement::Check;
@@ -51,6 +52,7 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
             StepResult::Stops(wall) => message(replay, wall),
             _ => "no file of the image is in the way".to_owned(),
         },
+        Step::Libraries | Step::OpenedLater => libraries::words(replay, record),
         Step::Loader => loader_text(replay, record),
         Step::UserMode => user_mode(replay, record),
         Step::GpuKnown => gpu_known(replay, record),
@@ -242,7 +244,7 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
             format!("no manifest for {}: exec format error, or nothing to pull", replay.host.platform)
         }
         Outcome::NoGpu => format!("{said}: the container has no GPU"),
-        Outcome::LibraryMissing => "cannot open shared object file".to_owned(),
+        Outcome::LibraryMissing => libraries::message(replay),
         Outcome::StubLibrary => said,
         Outcome::DriverMismatch => format!("{said}: {library} of the image on kernel-mode driver {kernel}"),
         Outcome::CompatNotSupported => {
