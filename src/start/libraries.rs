@@ -159,3 +159,68 @@ pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
         _ => format!("nothing is known that {name} opens later"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::describe::Description;
+    use crate::extract;
+    use crate::fleet;
+    use crate::fleet::GpuName;
+    use crate::infer::infer;
+    use crate::knowledge::Knowledge;
+    use crate::source::SourceText;
+    use crate::source::Sources;
+
+    /// What both steps find, and what the first says.
+    fn found(env: &str, asks: &str, launch: &str) -> (StepResult, StepResult, String) {
+        let text = format!(
+            "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n[env]\n{env}\n\
+             [files]\n\"/usr/lib/libhere.so.1\" = {{}}\n\"/opt/libaway.so.1\" = {{}}\n[[gpu_code]]\nsass = [\"sm_80\"]\n{asks}\n"
+        );
+        let description = Description::read(&SourceText::new("x.image.toml", text)).expect("a description");
+        let knowledge = Knowledge::built_in();
+        let images = infer(&extract::of_description(&description, None, None), "linux/amd64", None, knowledge);
+        let text = format!("[[pool]]\nname = \"p\"\nlaunch = \"{launch}\"\ntoolkit = \"1.17.8\"\n");
+        let text = SourceText::new("fleet.toml", text);
+        let source = Sources::default().add(text.clone());
+        let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
+        let hosts = fleet.pools[0].hosts(knowledge, None);
+        let (image, host) = (&images[0], &hosts[0]);
+        let replay = Replay { image, component: &image.components[0], host, knowledge };
+        (needed(replay).result, opened_later(replay).result, message(replay))
+    }
+
+    #[test]
+    fn what_is_missing_stops_at_the_start_and_not_later() {
+        let passes = StepResult::Passes(Route::Native);
+        let stops = StepResult::Stops(Wall::new(Outcome::LibraryMissing, Codes::NONE));
+        let none = StepResult::NotApplicable;
+        let (few, all) = ("NVIDIA_DRIVER_CAPABILITIES = \"compute,utility\"", "NVIDIA_DRIVER_CAPABILITIES = \"all\"");
+        let old = "CUDA_VERSION = \"8.0.61\"";
+        for (env, asks, launch, expected) in [
+            ("", "", "docker-gpus", (none, none)),
+            ("", "needs = [\"libhere.so.1\"]", "docker-gpus", (passes, none)),
+            ("", "needs = [\"libaway.so.1\"]", "docker-gpus", (StepResult::NotSeen, none)),
+            ("", "needs = [\"libgone.so.1\", \"libaway.so.1\"]", "docker-gpus", (stops, none)),
+            ("", "opens = [\"libgone.so.1\"]", "docker-gpus", (none, StepResult::FailsLater)),
+            ("", "opens = [\"libaway.so.1\"]", "docker-gpus", (none, StepResult::NotSeen)),
+            ("", "opens = [\"libnvcuvid.so.1\"]", "docker-gpus", (none, StepResult::FailsLater)),
+            (few, "opens = [\"libnvcuvid.so.1\"]", "docker-gpus", (none, StepResult::FailsLater)),
+            (few, "opens = [\"libnvcuvid.so.1\"]", "docker-cdi", (none, passes)),
+            (few, "needs = [\"libcuda.so.1\"]", "docker-gpus", (passes, none)),
+            (few, "needs = [\"libnvcuvid.so.1\"]", "docker-gpus", (stops, none)),
+            (all, "needs = [\"libnvcuvid.so.1\"]", "docker-gpus", (passes, none)),
+            (old, "needs = [\"libnvcuvid.so.1\"]", "docker-gpus", (passes, none)),
+        ] {
+            let (needed, later, _) = found(env, asks, launch);
+            assert_eq!((needed, later), expected, "{env} {asks} {launch}");
+        }
+    }
+
+    #[test]
+    fn the_message_is_the_loaders_own() {
+        let (_, _, message) = found("", "needs = [\"libhere.so.1\", \"libgone.so.1\"]", "docker-gpus");
+        assert_eq!(message, "libgone.so.1: cannot open shared object file: No such file or directory");
+    }
+}
