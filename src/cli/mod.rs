@@ -8,6 +8,7 @@ mod exit;
 mod fleet;
 mod inputs;
 mod output;
+mod parallel;
 mod scan;
 
 use std::io;
