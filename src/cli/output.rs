@@ -19,6 +19,7 @@ use crate::cli::render;
 use crate::fleet::DriverSpec;
 use crate::fleet::Fleet;
 use crate::judge;
+use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
@@ -82,6 +83,7 @@ fn report(
         book,
         sources,
     };
+    let hosts = Hosts::of(settings);
     Ok(model::Report {
         schema_version: json::SCHEMA_VERSION,
         tool: model::Tool {
@@ -90,7 +92,7 @@ fn report(
         },
         as_of: options.as_of.map(|day| day.to_string()),
         fleet: of_fleet(fleet, options, sources),
-        subjects: parallel::map(options.jobs(), subjects, |subject| judge::judge(subject, settings)),
+        subjects: parallel::map(options.jobs(), subjects, |subject| judge::judge_on(subject, settings, &hosts)),
         errors,
     })
 }
