@@ -38,7 +38,7 @@ const STANDARD: &[(&str, &[&str])] = &[
     ("fs", &["cli/", "knowledge/build/", "main.rs", "oci/credentials.rs", "oci/layout.rs"]),
     ("net", &["oci/"]),
     ("process", &["cli/", "main.rs", "oci/helper.rs"]),
-    ("thread", &["oci/helper.rs"]),
+    ("thread", &["cli/parallel.rs", "oci/helper.rs"]),
     ("time", &["cli/", "oci/"]),
 ];
 
