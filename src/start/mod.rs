@@ -8,13 +8,16 @@
 //! Invariant: only this module makes a [`Wall`].
 
 mod code;
+mod container_words;
 mod device;
+mod environment;
 mod fate;
 mod gaps;
 mod loader;
 mod mount;
 mod platform;
 mod record;
+mod request;
 mod requirement;
 mod runtime;
 mod user_mode;
@@ -47,6 +50,7 @@ pub struct Replay<'a> {
 
 /// Goes through the start-up of one component on one host.
 pub fn replay(replay: Replay<'_>, record: &mut impl Record) -> Fate {
+    let replay = Replay { host: platform::host_for(replay.image, replay.host), ..replay };
     let mut fate = Fate::unsettled();
     let mut note = |step: StepRecord| {
         fate.meet(&step);
