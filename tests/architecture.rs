@@ -71,8 +71,8 @@ fn faults(floors: &[String], path: &str, text: &str) -> Vec<String> {
         imports(floors, path, &code, &mut fault);
     }
     fences(path, &code, &mut fault);
-    // Files of tests may say what they like.
-    if path.starts_with("start/") && !path.ends_with("/tests.rs") {
+    // Files of tests, and modules of tests inside a file, may say what they like.
+    if path.starts_with("start/") && !path.ends_with("/tests.rs") && !path.ends_with("_tests.rs") {
         let mut told = scan::bodies(&code, r"\bCite\s*\(");
         told.extend(scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{"));
         let said = scan::without(&scan::only(text, &[Kind::Code, Kind::Literal]), &told);
