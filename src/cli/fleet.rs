@@ -38,8 +38,10 @@ pub(crate) fn load(
             })?;
             let text = SourceText::new(path.display().to_string(), text);
             let source = sources.add(text.clone());
-            fleet::read(source, &text, &|name| gpu_name(knowledge, name))
-                .map_err(|errors| Failure::Said(render(errors.as_ref())))?
+            let fleet = fleet::read(source, &text, &|name| gpu_name(knowledge, name))
+                .map_err(|errors| Failure::Said(render(errors.as_ref())))?;
+            fleet::check_width(&fleet, &text, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
+            fleet
         }
     };
     for asked in options.pools.iter().chain(options.why.iter().filter(|pool| !pool.is_empty())) {

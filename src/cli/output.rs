@@ -16,7 +16,6 @@ use crate::cli::exit;
 use crate::cli::exit::Exit;
 use crate::cli::parallel;
 use crate::cli::render;
-use crate::fleet::DriverSpec;
 use crate::fleet::Fleet;
 use crate::judge;
 use crate::judge::Hosts;
@@ -129,29 +128,13 @@ fn of_fleet(fleet: &Fleet, options: &JudgingArgs, sources: &Sources) -> model::F
             .map(|pool| model::Pool {
                 name: pool.name.value.clone(),
                 gpu: pool.gpu.iter().map(|gpu| gpu.value.name.clone()).collect(),
-                driver: driver_text(pool),
+                driver: pool.driver_text(),
                 nodes: pool.nodes.as_ref().map(|nodes| nodes.value),
                 location: judge::pool_place(fleet, pool, sources),
+                fields: judge::pool_fields(fleet, pool, sources),
             })
             .collect(),
     }
-}
-
-fn driver_text(pool: &crate::fleet::Pool) -> Option<String> {
-    let texts: Vec<String> = pool
-        .driver
-        .iter()
-        .map(|driver| match &driver.value {
-            DriverSpec::Exact(version) => version.to_string(),
-            DriverSpec::Branch(branch) => branch.to_string(),
-            DriverSpec::Range { from, before } => {
-                let from = from.map(|from| format!(">={from}"));
-                let before = before.map(|before| format!("<{before}"));
-                from.into_iter().chain(before).collect::<Vec<_>>().join(",")
-            }
-        })
-        .collect();
-    (!texts.is_empty()).then(|| texts.join(" or "))
 }
 
 fn print(report: &model::Report, options: &JudgingArgs, sources: &Sources) -> Result<(), Failure> {

@@ -1,10 +1,10 @@
 //! Which devices and driver capabilities the environment of a container asks for.
 
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use thiserror::Error;
 
+use crate::cuda::environment::Environment;
 use crate::cuda::image_requirements::is_legacy_image;
 
 /// The devices of a container.
@@ -27,38 +27,69 @@ impl VisibleDevices {
     }
 }
 
-fn is_cdi_name(name: &str) -> bool {
+/// Whether a device is a fully qualified CDI name: `vendor/class=name`.
+pub fn is_cdi_name(name: &str) -> bool {
     let parts = name.split_once('=').and_then(|(kind, device)| Some((kind.split_once('/')?, device)));
     parts.is_some_and(|((vendor, class), device)| !vendor.is_empty() && !class.is_empty() && !device.is_empty())
 }
 
+/// The devices of a list, without blanks around them and without empty ones.
+pub fn device_names(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').map(str::trim).filter(|name| !name.is_empty())
+}
+
+/// What `NVIDIA_VISIBLE_DEVICES` asks for, without its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceRequest {
+    /// Nothing is injected.
+    Nothing,
+    /// Driver files without a GPU.
+    DriverOnly,
+    /// Every GPU.
+    All,
+    /// Those of the list.
+    Listed,
+}
+
 /// What `NVIDIA_VISIBLE_DEVICES` asks for; `value` is none where it is unset.
-pub fn visible_devices(value: Option<&str>, legacy_image: bool) -> VisibleDevices {
+pub fn device_request(value: Option<&str>, legacy_image: bool) -> DeviceRequest {
     let Some(value) = value else {
-        return if legacy_image { VisibleDevices::All } else { VisibleDevices::Nothing };
+        return if legacy_image { DeviceRequest::All } else { DeviceRequest::Nothing };
     };
-    let mut names: Vec<String> = Vec::new();
-    for name in value.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
+    if device_names(value).next().is_none() || device_names(value).any(|name| name == "void") {
+        return DeviceRequest::Nothing;
+    }
+    match device_names(value).find(|name| matches!(*name, "all" | "none")) {
+        Some("all") => DeviceRequest::All,
+        Some(_) => DeviceRequest::DriverOnly,
+        None => DeviceRequest::Listed,
+    }
+}
+
+/// What `NVIDIA_VISIBLE_DEVICES` asks for, with the list of devices.
+pub fn visible_devices(value: Option<&str>, legacy_image: bool) -> VisibleDevices {
+    match device_request(value, legacy_image) {
+        DeviceRequest::Nothing => VisibleDevices::Nothing,
+        DeviceRequest::DriverOnly => VisibleDevices::DriverOnly,
+        DeviceRequest::All => VisibleDevices::All,
+        DeviceRequest::Listed => {
+            let mut names: Vec<String> = Vec::new();
+            for name in value.into_iter().flat_map(device_names) {
+                if !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+            VisibleDevices::Listed(names)
         }
-    }
-    if names.is_empty() || names.iter().any(|name| name == "void") {
-        return VisibleDevices::Nothing;
-    }
-    match names.iter().find(|name| matches!(name.as_str(), "all" | "none")).map(String::as_str) {
-        Some("all") => VisibleDevices::All,
-        Some(_) => VisibleDevices::DriverOnly,
-        None => VisibleDevices::Listed(names),
     }
 }
 
 /// What an environment asks for; variables of `preferred` that are set stand in for `NVIDIA_VISIBLE_DEVICES`.
-pub fn visible_devices_of(env: &BTreeMap<String, String>, preferred: &[&str]) -> VisibleDevices {
+pub fn visible_devices_of(env: &impl Environment, preferred: &[&str]) -> VisibleDevices {
     let legacy = is_legacy_image(env);
-    let stand_ins: Vec<&str> = preferred.iter().filter_map(|name| env.get(*name)).map(String::as_str).collect();
+    let stand_ins: Vec<&str> = preferred.iter().filter_map(|name| env.get(name)).collect();
     if stand_ins.is_empty() {
-        return visible_devices(env.get("NVIDIA_VISIBLE_DEVICES").map(String::as_str), legacy);
+        return visible_devices(env.get("NVIDIA_VISIBLE_DEVICES"), legacy);
     }
     visible_devices(Some(&stand_ins.join(",")), legacy)
 }
@@ -104,22 +135,71 @@ pub fn driver_capabilities(
 ) -> Result<BTreeSet<String>, UnsupportedCapabilities> {
     let value = match value {
         None if legacy_image => "all",
-        None => "",
+        // A list of commas alone asks for nothing, and gets it.
+        None | Some("") => return Ok(intersect_capabilities(DEFAULT_CAPABILITIES, supported)),
         Some(value) => value,
     };
-    let mut requested = capability_list(value);
+    let requested = capability_list(value);
     if requested.contains("all") {
         return Ok(capability_list(supported));
     }
-    if requested.is_empty() {
-        requested = intersect_capabilities(DEFAULT_CAPABILITIES, supported);
-    }
-    let joined = |words: &BTreeSet<String>| words.iter().map(String::as_str).collect::<Vec<_>>().join(",");
-    let allowed = intersect_capabilities(&joined(&requested), supported);
+    let allowed = intersect_capabilities(value, supported);
     if allowed.len() == requested.len() {
         return Ok(allowed);
     }
+    let joined = |words: &BTreeSet<String>| words.iter().map(String::as_str).collect::<Vec<_>>().join(",");
     Err(UnsupportedCapabilities { requested: joined(&requested), allowed: joined(&allowed) })
+}
+
+/// A set of driver capabilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities(u8);
+
+impl Capabilities {
+    /// All driver capabilities, in alphabetical order.
+    pub const WORDS: &[&str] = &["compat32", "compute", "display", "graphics", "ngx", "utility", "video"];
+
+    /// The words of a list, `all` for every one of them; none where a word is no capability.
+    pub fn read(list: &str) -> Option<Self> {
+        let words = || list.split(',').map(str::trim).filter(|word| !word.is_empty());
+        if words().any(|word| word == "all") {
+            return Some(Self(0x7f));
+        }
+        words().try_fold(Self::default(), |set, word| {
+            let at = Self::WORDS.iter().position(|known| *known == word)?;
+            Some(Self(set.0 | 1 << at))
+        })
+    }
+
+    /// Whether a capability is among them.
+    pub fn has(self, word: &str) -> bool {
+        Self::WORDS.iter().position(|known| *known == word).is_some_and(|at| self.0 & 1 << at != 0)
+    }
+
+    /// Those of either.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Those of both.
+    #[must_use]
+    pub const fn common(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// What a container gets, as [`driver_capabilities`] without its words: none where it is not created.
+    pub fn given(value: Option<&str>, legacy_image: bool, default: Self, supported: Self) -> Option<Self> {
+        let value = match value {
+            None if legacy_image => "all",
+            None | Some("") => return Some(default.common(supported)),
+            Some(value) => value,
+        };
+        if value.split(',').any(|word| word.trim() == "all") {
+            return Some(supported);
+        }
+        Self::read(value).filter(|asked| asked.common(supported) == *asked)
+    }
 }
 
 #[cfg(test)]
@@ -131,5 +211,42 @@ mod tests {
         let error = driver_capabilities(Some("foo, compute"), false, SUPPORTED_CAPABILITIES).expect_err("unknown word");
         assert_eq!(error.to_string(), "unsupported capabilities found in 'compute,foo' (allowed 'compute')");
         assert!(driver_capabilities(Some("none"), false, SUPPORTED_CAPABILITIES).is_err());
+    }
+
+    #[test]
+    fn the_set_and_the_list_agree() {
+        for value in
+            [None, Some(""), Some(","), Some("all"), Some("foo,all"), Some("compute"), Some(" video , utility")]
+        {
+            for supported in [SUPPORTED_CAPABILITIES, "compute,utility", "utility"] {
+                for legacy in [false, true] {
+                    let default = Capabilities::read(DEFAULT_CAPABILITIES).expect("known words");
+                    let set =
+                        Capabilities::given(value, legacy, default, Capabilities::read(supported).expect("known"));
+                    let list = driver_capabilities(value, legacy, supported).ok();
+                    let words = |set: Capabilities| -> BTreeSet<String> {
+                        Capabilities::WORDS.iter().filter(|word| set.has(word)).map(|word| (*word).to_owned()).collect()
+                    };
+                    assert_eq!(set.map(words), list, "{value:?} of {supported}");
+                }
+            }
+        }
+        assert!(Capabilities::read("compute,foo").is_none() && Capabilities::read("Compute").is_none());
+    }
+
+    #[test]
+    fn one_void_anywhere_hands_out_nothing() {
+        for (value, legacy, expected) in [
+            (None, false, DeviceRequest::Nothing),
+            (None, true, DeviceRequest::All),
+            (Some(""), true, DeviceRequest::Nothing),
+            (Some(" , "), false, DeviceRequest::Nothing),
+            (Some("all,void"), false, DeviceRequest::Nothing),
+            (Some("none,all"), false, DeviceRequest::DriverOnly),
+            (Some("0,all"), false, DeviceRequest::All),
+            (Some("ALL"), false, DeviceRequest::Listed),
+        ] {
+            assert_eq!(device_request(value, legacy), expected, "{value:?}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Which requirements the environment of a container makes.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use thiserror::Error;
+
+use crate::cuda::environment::Environment;
 
 /// Which reading of versions the container toolkit has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,9 +43,8 @@ pub enum RequirementsError {
 }
 
 /// Whether the toolkit treats an image as one from before `NVIDIA_REQUIRE_CUDA`.
-pub fn is_legacy_image(env: &BTreeMap<String, String>) -> bool {
-    let filled = |name: &str| env.get(name).is_some_and(|value| !value.is_empty());
-    filled("CUDA_VERSION") && !filled("NVIDIA_REQUIRE_CUDA")
+pub fn is_legacy_image(env: &impl Environment) -> bool {
+    env.filled("CUDA_VERSION") && !env.filled("NVIDIA_REQUIRE_CUDA")
 }
 
 /// A boolean as Go reads it; nothing for any other text.
@@ -56,30 +56,65 @@ pub fn go_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// All requirements of an environment by the variable they come from; every one must hold.
+/// How the variables of a container are turned into requirements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequirementsReader {
+    /// The container toolkit.
+    Toolkit(ToolkitVersion),
+    /// enroot's own hook: every variable, no legacy images, and any value switches the check off.
+    Enroot,
+}
+
+/// Whether the environment switches the check off.
+pub fn requirements_disabled(env: &impl Environment, reader: RequirementsReader) -> bool {
+    match reader {
+        RequirementsReader::Toolkit(_) => env.get("NVIDIA_DISABLE_REQUIRE").and_then(go_bool) == Some(true),
+        RequirementsReader::Enroot => env.filled("NVIDIA_DISABLE_REQUIRE"),
+    }
+}
+
+/// Visits every requirement by the variable that it comes from; every one must hold.
 ///
-/// That of a legacy image comes from `CUDA_VERSION`. Empty where `NVIDIA_DISABLE_REQUIRE` is true.
+/// That of a legacy image comes from `CUDA_VERSION`. None where the environment switches the check off.
+pub fn visit_requirements(
+    env: &impl Environment,
+    reader: RequirementsReader,
+    mut visit: impl FnMut(&str, &str),
+) -> Result<(), RequirementsError> {
+    if requirements_disabled(env, reader) {
+        return Ok(());
+    }
+    let counts = |name: &str| reader == RequirementsReader::Enroot || !name.starts_with("NVIDIA_REQUIRE_JETPACK");
+    let mut count = env.beginning("NVIDIA_REQUIRE_").filter(|(name, _)| counts(name)).count();
+    let legacy = match reader {
+        RequirementsReader::Toolkit(version) if is_legacy_image(env) => {
+            env.get("CUDA_VERSION").map(|value| cuda_version_requirement(value, version)).transpose()?
+        }
+        _ => None,
+    };
+    count += usize::from(legacy.is_some());
+    if count > MAX_REQUIREMENTS {
+        return Err(RequirementsError::TooMany { count });
+    }
+    for (name, value) in env.beginning("NVIDIA_REQUIRE_").filter(|(name, _)| counts(name)) {
+        visit(name, value);
+    }
+    if let Some(requirement) = legacy {
+        visit("CUDA_VERSION", &requirement);
+    }
+    Ok(())
+}
+
+/// All requirements of an environment as the container toolkit reads them, in a list.
 pub fn image_requirements(
-    env: &BTreeMap<String, String>,
+    env: &impl Environment,
     version: ToolkitVersion,
 ) -> Result<Vec<(String, String)>, RequirementsError> {
-    if env.get("NVIDIA_DISABLE_REQUIRE").and_then(|value| go_bool(value)) == Some(true) {
-        return Ok(Vec::new());
-    }
-    let mut requirements: Vec<(String, String)> = env
-        .iter()
-        .filter(|(name, _)| name.starts_with("NVIDIA_REQUIRE_") && !name.starts_with("NVIDIA_REQUIRE_JETPACK"))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    if is_legacy_image(env)
-        && let Some(value) = env.get("CUDA_VERSION")
-    {
-        requirements.push(("CUDA_VERSION".to_owned(), cuda_version_requirement(value, version)?));
-    }
-    if requirements.len() > MAX_REQUIREMENTS {
-        return Err(RequirementsError::TooMany { count: requirements.len() });
-    }
-    Ok(requirements)
+    let mut list = Vec::new();
+    visit_requirements(env, RequirementsReader::Toolkit(version), |name, value| {
+        list.push((name.to_owned(), value.to_owned()));
+    })?;
+    Ok(list)
 }
 
 /// The requirement that `CUDA_VERSION` stands for: `cuda>=12.4` of `12.4.1`.
@@ -161,11 +196,34 @@ fn compare_prereleases(a: &str, b: &str) -> Ordering {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
+    fn enroot_takes_every_variable_and_any_switch() {
+        let env = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let count = |env: &BTreeMap<String, String>, reader| {
+            let mut count = 0;
+            visit_requirements(env, reader, |_, _| count += 1).expect("readable");
+            count
+        };
+        let toolkit = RequirementsReader::Toolkit(ToolkitVersion::default());
+        let jetpack = env(&[("NVIDIA_REQUIRE_JETPACK", "csv-mounts=all"), ("CUDA_VERSION", "11.8.0")]);
+        assert_eq!((count(&jetpack, toolkit), count(&jetpack, RequirementsReader::Enroot)), (1, 1));
+        let legacy = env(&[("CUDA_VERSION", "11.8.0")]);
+        assert_eq!((count(&legacy, toolkit), count(&legacy, RequirementsReader::Enroot)), (1, 0));
+        let off = env(&[("NVIDIA_REQUIRE_CUDA", "cuda>=12"), ("NVIDIA_DISABLE_REQUIRE", "no")]);
+        assert_eq!((count(&off, toolkit), count(&off, RequirementsReader::Enroot)), (1, 0));
+    }
+
+    #[test]
     fn at_most_32_requirements() {
-        let env = |count: usize| (0..count).map(|at| (format!("NVIDIA_REQUIRE_{at}"), String::new())).collect();
+        let env = |count: usize| -> BTreeMap<String, String> {
+            (0..count).map(|at| (format!("NVIDIA_REQUIRE_{at}"), String::new())).collect()
+        };
         assert!(image_requirements(&env(32), ToolkitVersion::default()).is_ok());
         let error = image_requirements(&env(33), ToolkitVersion::default()).expect_err("too many");
         assert_eq!(error.to_string(), "input error: too many requirements");

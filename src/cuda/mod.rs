@@ -6,6 +6,8 @@ mod compat_files;
 mod compat_note;
 mod compat_order;
 mod devices;
+mod environment;
+mod host_values;
 mod image_requirements;
 mod requirement;
 mod requirement_go;
@@ -16,13 +18,16 @@ pub use self::compat::{CliCompat, ElfNote, HookHost, HookRule, cli_keeps, hook_u
 pub use self::compat_files::{COMPAT_ROOT, hook_looks_at, resolve, split_path};
 pub use self::compat_order::{LdConf, Linked, linked, search_order, trimmed};
 pub use self::devices::{
-    DEFAULT_CAPABILITIES, SUPPORTED_CAPABILITIES, UnsupportedCapabilities, VisibleDevices, capability_list,
-    driver_capabilities, intersect_capabilities, visible_devices, visible_devices_of,
+    Capabilities, DEFAULT_CAPABILITIES, DeviceRequest, SUPPORTED_CAPABILITIES, UnsupportedCapabilities, VisibleDevices,
+    capability_list, device_names, device_request, driver_capabilities, intersect_capabilities, is_cdi_name,
+    visible_devices, visible_devices_of,
 };
+pub use self::environment::{Environment, entries_from};
+pub use self::host_values::{HostValue, Needs, Property, RequirementHost};
 pub use self::image_requirements::{
-    BadCudaVersion, MAX_REQUIREMENTS, RequirementsError, ToolkitVersion, cuda_version_requirement, go_bool,
-    image_requirements, is_legacy_image,
+    BadCudaVersion, MAX_REQUIREMENTS, RequirementsError, RequirementsReader, ToolkitVersion, cuda_version_requirement,
+    go_bool, image_requirements, is_legacy_image, requirements_disabled, visit_requirements,
 };
-pub use self::requirement::{HostValue, Property, RequirementHost, Verdict, evaluate_all_c, evaluate_c};
+pub use self::requirement::{Outcome as RequirementOutcome, Verdict, evaluate_all_c, evaluate_c, outcome_c};
 pub use self::requirement_go::{evaluate_all_go, go_condition};
 pub use self::version::{BadVersion, CudaVersion, DottedVersion, DriverVersion};

@@ -1,86 +1,11 @@
 //! `NVIDIA_REQUIRE_*` as the legacy start-up check evaluates it.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
-use std::fmt;
 
-/// What a requirement may ask of the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Property {
-    /// CUDA version of the driver.
-    Cuda,
-    /// Driver version.
-    Driver,
-    /// Compute capability.
-    Arch,
-    /// NVML brand.
-    Brand,
-}
-
-impl Property {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Cuda, Self::Driver, Self::Arch, Self::Brand];
-
-    /// As written in a requirement.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cuda => "cuda",
-            Self::Driver => "driver",
-            Self::Arch => "arch",
-            Self::Brand => "brand",
-        }
-    }
-}
-
-impl fmt::Display for Property {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// A property of the host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum HostValue {
-    /// The check sees this value.
-    Known(String),
-    /// The check sees none: no device is visible, or a version is missing.
-    NotVisible,
-    /// We do not know what the check will see.
-    #[default]
-    Unknown,
-}
-
-impl HostValue {
-    /// A known value, or one that the check does not see.
-    pub fn visible(value: Option<&str>) -> Self {
-        value.map_or(Self::NotVisible, |value| Self::Known(value.to_owned()))
-    }
-}
-
-/// All that a requirement can ask of one host and one GPU.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RequirementHost {
-    /// CUDA version of the driver, such as `12.4`.
-    pub cuda: HostValue,
-    /// Driver version, such as `535.161.08`.
-    pub driver: HostValue,
-    /// Compute capability, such as `8.0`.
-    pub arch: HostValue,
-    /// NVML brand, such as `Tesla`.
-    pub brand: HostValue,
-}
-
-impl RequirementHost {
-    /// The value of a property.
-    pub const fn get(&self, property: Property) -> &HostValue {
-        match property {
-            Property::Cuda => &self.cuda,
-            Property::Driver => &self.driver,
-            Property::Arch => &self.arch,
-            Property::Brand => &self.brand,
-        }
-    }
-}
+use crate::cuda::host_values::HostValue;
+use crate::cuda::host_values::Needs;
+use crate::cuda::host_values::Property;
+use crate::cuda::host_values::RequirementHost;
 
 /// Outcome of one requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,57 +55,108 @@ const LONGEST_FACTOR: usize = 128;
 
 const HINT: &str = ", please update your driver to a newer version, or use an earlier cuda container";
 
-/// Evaluates one variable as `nvidia-container-cli` does.
-pub fn evaluate_c(requirement: &str, host: &RequirementHost) -> Verdict {
-    let mut needs = BTreeSet::new();
+/// Outcome of one requirement, without a word about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The container may start.
+    Holds,
+    /// It is refused.
+    Unsatisfied,
+    /// It is refused since the requirement is not understood.
+    Malformed,
+    /// The outcome depends on these.
+    Undetermined(Needs),
+}
+
+impl From<&Verdict> for Outcome {
+    fn from(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Holds => Self::Holds,
+            Verdict::Unsatisfied { .. } => Self::Unsatisfied,
+            Verdict::Malformed { .. } => Self::Malformed,
+            Verdict::Undetermined { needs } => Self::Undetermined(needs.iter().copied().collect()),
+        }
+    }
+}
+
+/// Results that the evaluation may have so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Results {
+    yes: bool,
+    no: bool,
+}
+
+impl Results {
+    const fn any(self) -> bool {
+        self.yes || self.no
+    }
+
+    const fn or(self, other: Self) -> Self {
+        Self { yes: self.yes || other.yes, no: self.no || other.no }
+    }
+}
+
+/// The outcome of one variable as `nvidia-container-cli` evaluates it.
+pub fn outcome_c(requirement: &str, host: &RequirementHost) -> Outcome {
+    let mut needs = Needs::default();
     // The results so far with which a term may be entered, and those that the whole may have.
-    let mut live = BTreeSet::from([true]);
-    let mut ends = BTreeSet::new();
+    let mut live = Results { yes: true, no: false };
+    let mut ends = Results::default();
     let mut error = false;
     for term in requirement.split(' ').filter(|term| !term.is_empty()) {
-        if live.is_empty() {
+        if !live.any() {
             break;
         }
         let mut failed = false;
-        let mut passing = live.clone();
+        let mut passing = live;
         for factor in term.split(',').filter(|factor| !factor.is_empty()) {
             let outcome = factor_outcome(factor, host, &mut needs);
             error |= outcome.error;
             failed |= outcome.no;
-            passing = if outcome.yes { BTreeSet::from([true]) } else { BTreeSet::new() };
+            passing = Results { yes: outcome.yes, no: false };
             if !outcome.yes {
                 break;
             }
         }
         // A term read to its end closes the evaluation, even one without a factor.
-        ends.append(&mut passing);
-        live = if failed { BTreeSet::from([false]) } else { BTreeSet::new() };
+        ends = ends.or(passing);
+        live = Results { yes: false, no: failed };
     }
-    ends.append(&mut live);
-    match (ends.contains(&true), ends.contains(&false), error) {
-        (_, false, false) => Verdict::Holds,
-        (false, true, false) => {
+    ends = ends.or(live);
+    match (ends.yes, ends.no, error) {
+        (_, false, false) => Outcome::Holds,
+        (false, true, false) => Outcome::Unsatisfied,
+        (false, false, true) => Outcome::Malformed,
+        _ => Outcome::Undetermined(needs),
+    }
+}
+
+/// Evaluates one variable as `nvidia-container-cli` does, with the words that it finds.
+pub fn evaluate_c(requirement: &str, host: &RequirementHost) -> Verdict {
+    match outcome_c(requirement, host) {
+        Outcome::Holds => Verdict::Holds,
+        Outcome::Unsatisfied => {
             let first_term = requirement.split(' ').next().unwrap_or_default().to_owned();
             let hint = if first_term.starts_with("cuda>=") { HINT } else { "" };
             let message = format!("unsatisfied condition: {first_term}{hint}");
             Verdict::Unsatisfied { first_term, message }
         }
-        (false, false, true) => Verdict::Malformed { message: "invalid expression".to_owned() },
-        _ => Verdict::Undetermined { needs: needs.into_iter().collect() },
+        Outcome::Malformed => Verdict::Malformed { message: "invalid expression".to_owned() },
+        Outcome::Undetermined(needs) => Verdict::Undetermined { needs: needs.list() },
     }
 }
 
 /// Evaluates all variables together: the first that refuses the container decides.
 pub fn evaluate_all_c<'a>(requirements: impl IntoIterator<Item = &'a str>, host: &RequirementHost) -> Verdict {
-    let mut needs = BTreeSet::new();
+    let mut needs = Needs::default();
     for requirement in requirements {
         match evaluate_c(requirement, host) {
             Verdict::Holds => {}
-            Verdict::Undetermined { needs: more } => needs.extend(more),
+            Verdict::Undetermined { needs: more } => needs = needs.and(more.into_iter().collect()),
             refused => return refused,
         }
     }
-    if needs.is_empty() { Verdict::Holds } else { Verdict::Undetermined { needs: needs.into_iter().collect() } }
+    if needs == Needs::default() { Verdict::Holds } else { Verdict::Undetermined { needs: needs.list() } }
 }
 
 /// The six operators; both evaluators share them.
@@ -236,7 +212,7 @@ pub(crate) fn is_operator(character: char) -> bool {
     matches!(character, '<' | '>' | '=' | '!')
 }
 
-fn factor_outcome(factor: &str, host: &RequirementHost, needs: &mut BTreeSet<Property>) -> Possible {
+fn factor_outcome(factor: &str, host: &RequirementHost, needs: &mut Needs) -> Possible {
     let Some(start) = factor.find(is_operator) else { return Possible::ERROR };
     let (name, rest) = factor.split_at(start);
     let value = rest.trim_start_matches(is_operator);

@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use crate::cuda::host_values::HostValue;
+use crate::cuda::host_values::Property;
+use crate::cuda::host_values::RequirementHost;
 use crate::cuda::image_requirements::Semver;
 use crate::cuda::image_requirements::ToolkitVersion;
-use crate::cuda::requirement::HostValue;
 use crate::cuda::requirement::Operator;
-use crate::cuda::requirement::Property;
-use crate::cuda::requirement::RequirementHost;
 use crate::cuda::requirement::Verdict;
 use crate::cuda::requirement::is_operator;
 

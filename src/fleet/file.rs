@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use toml::de::DeTable;
-use toml::de::DeValue;
 
 use crate::fleet::Declared;
 use crate::fleet::DeviceListStrategy;
@@ -11,9 +10,13 @@ use crate::fleet::Fleet;
 use crate::fleet::Launch;
 use crate::fleet::Mode;
 use crate::fleet::Pool;
+use crate::fleet::Runtime;
+use crate::fleet::host::MAX_HOSTS;
+use crate::fleet::options;
 use crate::fleet::values::driver;
 use crate::fleet::values::image_glob;
 use crate::fleet::values::path_glob;
+use crate::knowledge::Knowledge;
 use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Span;
@@ -47,6 +50,10 @@ const KEYS: &[&str] = &[
     "toolkit",
     "libnvidia_container",
     "engine",
+    "runtime",
+    "privileged",
+    "cdi_specs",
+    "modeset",
     "mode",
     "device_list_strategy",
     "env",
@@ -119,6 +126,22 @@ fn read_pools(reader: &mut Reader, value: &Value<'_>, gpu_exists: &dyn Fn(&str) 
     pools
 }
 
+/// Reports pools that may be too many hosts to try them all.
+pub fn check_width(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) -> Result<(), FleetErrors> {
+    let mut reader = Reader::default();
+    for pool in &fleet.pools {
+        let width = pool.width(knowledge);
+        if width > MAX_HOSTS {
+            reader.report(
+                pool.name.span,
+                format!("the nodes of pool `{}` may differ in {width} ways, more than {MAX_HOSTS}", pool.name.value),
+                Some("split the pool, or declare `driver`, `launch` and `toolkit`".to_owned()),
+            );
+        }
+    }
+    reader.finish("fleet file", text, ())
+}
+
 fn check_gpus(reader: &mut Reader, pool: &Pool, overridden: bool, gpu_exists: &dyn Fn(&str) -> GpuName) {
     for gpu in &pool.gpu {
         if overridden || gpu.value.compute_capability.is_some() {
@@ -144,6 +167,10 @@ fn empty_pool(name: Declared<String>) -> Pool {
         toolkit: None,
         libnvidia_container: None,
         engine: None,
+        runtime: None,
+        privileged: None,
+        cdi_specs: None,
+        modeset: None,
         mode: None,
         device_list_strategy: None,
         env: Vec::new(),
@@ -188,6 +215,10 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
             "launch" => pool.launch = reader.word(key, value, Launch::WORDS),
             "mode" => pool.mode = reader.word(key, value, Mode::WORDS),
             "device_list_strategy" => pool.device_list_strategy = reader.word(key, value, DeviceListStrategy::WORDS),
+            "runtime" => pool.runtime = reader.word(key, value, Runtime::WORDS),
+            "privileged" => pool.privileged = reader.flag(key, value),
+            "cdi_specs" => pool.cdi_specs = reader.flag(key, value),
+            "modeset" => pool.modeset = reader.flag(key, value),
             "toolkit" => pool.toolkit = reader.version(key, value),
             "libnvidia_container" => pool.libnvidia_container = reader.version(key, value),
             "driver_cuda" => pool.driver_cuda = reader.version(key, value),
@@ -198,12 +229,12 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
             }
             "compute_capability" => pool.compute_capability = reader.capability(value),
             "brand" => pool.brand = reader.brand(value),
-            "wsl" => pool.wsl = reader.boolean(key, value).map(|wsl| Declared { value: wsl, span: declared }),
+            "wsl" => pool.wsl = reader.flag(key, value),
             "dockerfiles" => pool.dockerfiles = reader.globs(key, value, path_glob),
             "images" => pool.images = reader.globs(key, value, image_glob),
             "host" => {
                 if let Some(table) = reader.table(key, value) {
-                    read_host(reader, "", table, &mut pool.host);
+                    pool.host = options::read(reader, table);
                 }
             }
             _ => reader.unknown_key(key, key_span, KEYS),
@@ -231,29 +262,6 @@ fn read_env(reader: &mut Reader, value: &Value<'_>) -> Vec<(String, Declared<Str
         .into_iter()
         .filter_map(|(key, _, value)| reader.declared(key, value).map(|text| (key.to_owned(), text)))
         .collect()
-}
-
-/// Options as text by dotted names.
-fn read_host(reader: &mut Reader, prefix: &str, table: &DeTable<'_>, options: &mut Vec<(String, Declared<String>)>) {
-    for (key, _, value) in entries(table) {
-        let name = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
-        let text = match value.get_ref() {
-            DeValue::Table(inner) => {
-                read_host(reader, &name, inner, options);
-                continue;
-            }
-            DeValue::Array(list) => {
-                let parts: Vec<String> = list.iter().filter_map(|one| reader.string(&name, one)).collect();
-                parts.join(",")
-            }
-            DeValue::String(text) => text.to_string(),
-            DeValue::Integer(number) => number.to_string(),
-            DeValue::Float(number) => number.to_string(),
-            DeValue::Boolean(boolean) => boolean.to_string(),
-            DeValue::Datetime(date) => date.to_string(),
-        };
-        options.push((name, Declared { value: text, span: span_of(value) }));
-    }
 }
 
 /// The text of the reference fleet that stands in where a user has none.

@@ -1,12 +1,18 @@
 //! Fleets: the node pools that images are judged against.
 
+mod drivers;
+mod field;
 mod file;
 mod host;
+mod options;
 mod pool;
 mod values;
+mod ways;
 mod words;
 
-pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, read};
-pub use self::host::{Host, HostGpu, PoolField};
-pub use self::pool::{Declared, DeviceListStrategy, DriverSpec, Fleet, GpuSpec, Launch, Mode, Pool};
+pub use self::field::PoolField;
+pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_width, read};
+pub use self::host::{DeviceSource, Host, HostGpu};
+pub use self::options::Options;
+pub use self::pool::{Declared, DeviceListStrategy, DriverSpec, Fleet, GpuSpec, Launch, Mode, Pool, Runtime};
 pub use self::words::UnknownWord;

@@ -79,6 +79,15 @@ pub enum DeviceListStrategy {
     CdiCri,
 }
 
+/// The low-level runtime that containers run under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Runtime {
+    /// The container toolkit's own.
+    Nvidia,
+    /// One that knows nothing of GPUs.
+    Runc,
+}
+
 /// A driver as a pool declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverSpec {
@@ -129,6 +138,14 @@ pub struct Pool {
     pub libnvidia_container: Option<Declared<CudaVersion>>,
     /// `docker 28.2`: name and version.
     pub engine: Option<Declared<String>>,
+    /// Runtime, where the launch does not imply it.
+    pub runtime: Option<Declared<Runtime>>,
+    /// Whether containers run privileged.
+    pub privileged: Option<Declared<bool>>,
+    /// Whether nodes hold CDI specifications.
+    pub cdi_specs: Option<Declared<bool>>,
+    /// Whether nodes have `/dev/nvidia-modeset`.
+    pub modeset: Option<Declared<bool>>,
     /// Mode, where not to be derived.
     pub mode: Option<Declared<Mode>>,
     /// Strategy of the device plugin.

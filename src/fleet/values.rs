@@ -112,6 +112,11 @@ impl Reader {
         self.string(key, value).map(|text| Declared { value: text, span: span_of(value) })
     }
 
+    /// A boolean with its place.
+    pub(crate) fn flag(&mut self, key: &str, value: &Value<'_>) -> Option<Declared<bool>> {
+        self.boolean(key, value).map(|flag| Declared { value: flag, span: span_of(value) })
+    }
+
     /// A string that a function turns into a value, or into the text of an error.
     pub(crate) fn parsed<T>(
         &mut self,

@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::fleet::DeviceListStrategy;
 use crate::fleet::Launch;
 use crate::fleet::Mode;
+use crate::fleet::Runtime;
 
 /// A word that names nothing of its kind.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -72,6 +73,9 @@ words! {
         Cdi = "cdi",
         Csv = "csv",
         None = "none",;
+    Runtime, "runtime":
+        Nvidia = "nvidia",
+        Runc = "runc",;
     DeviceListStrategy, "device list strategy":
         Envvar = "envvar",
         VolumeMounts = "volume-mounts",
@@ -93,6 +97,9 @@ mod tests {
         }
         for strategy in DeviceListStrategy::ALL {
             assert_eq!(strategy.as_str().parse(), Ok(*strategy));
+        }
+        for runtime in Runtime::ALL {
+            assert_eq!(runtime.as_str().parse(), Ok(*runtime));
         }
         assert!("k8s".parse::<Launch>().is_err());
     }

@@ -9,7 +9,6 @@ use crate::judge::Build;
 use crate::judge::Settings;
 use crate::judge::control::Orders;
 use crate::judge::place::Places;
-use crate::judge::place::field_span;
 use crate::judge::scope::PoolWords;
 use crate::judge::scope::Subject;
 use crate::judge::scope::blamed;
@@ -174,7 +173,7 @@ fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places: Places<'_
                     push(&mut found, places.origin(&origin, label.clone()));
                 }
             }
-            Basis::Pool(field) if field_span(pool, *field).is_some() => {
+            Basis::Pool(field) if pool.span_of(*field).is_some() => {
                 let label = format!("the {} of pool `{}`", field.name().trim_start_matches("pool."), pool.name.value);
                 found.extend(places.pool(pool, Some(*field), label));
             }

@@ -18,6 +18,7 @@ use crate::fact::Observations;
 use crate::fleet::Fleet;
 use crate::fleet::Host;
 use crate::fleet::Pool;
+use crate::fleet::PoolField;
 use crate::infer::infer;
 use crate::judge::control::Orders;
 use crate::judge::place::Places;
@@ -182,6 +183,19 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
 /// Where a pool is declared; nowhere for the built-in fleet.
 pub fn pool_place(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Option<model::Location> {
     Places { sources, fleet }.pool(pool, None, format!("pool `{}`", pool.name.value))
+}
+
+/// Every field that a pool declares, with its own place.
+pub fn pool_fields(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Vec<model::PoolField> {
+    let places = Places { sources, fleet };
+    let declared = PoolField::ALL.iter().filter_map(|field| Some((*field, pool.text_of(*field)?)));
+    declared
+        .map(|(field, value)| model::PoolField {
+            key: field.name().to_owned(),
+            value,
+            location: places.pool(pool, Some(field), field.name().to_owned()),
+        })
+        .collect()
 }
 
 /// Whether a subject runs on a pool, and the pool was asked for.

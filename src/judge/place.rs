@@ -33,7 +33,7 @@ impl Places<'_> {
         if self.fleet.built_in {
             return None;
         }
-        let span = field.and_then(|field| field_span(pool, field)).unwrap_or(pool.name.span);
+        let span = field.and_then(|field| pool.span_of(field)).unwrap_or(pool.name.span);
         Some(self.text("fleet", self.fleet.source, span, label))
     }
 
@@ -55,19 +55,4 @@ impl Places<'_> {
 
 fn plain(kind: &str, path: &str, label: String) -> Location {
     Location { kind: kind.to_owned(), path: path.to_owned(), label, region: None }
-}
-
-/// Where a field of a pool is written.
-pub(super) fn field_span(pool: &Pool, field: PoolField) -> Option<Span> {
-    match field {
-        PoolField::Gpu => pool.gpu.first().map(|gpu| gpu.span),
-        PoolField::Driver => pool.driver.first().map(|driver| driver.span),
-        PoolField::Platform => pool.platform.as_ref().map(|platform| platform.span),
-        PoolField::Launch => pool.launch.as_ref().map(|launch| launch.span),
-        PoolField::Toolkit => pool.libnvidia_container.as_ref().or(pool.toolkit.as_ref()).map(|toolkit| toolkit.span),
-        PoolField::Mode => pool.mode.as_ref().map(|mode| mode.span),
-        PoolField::Env => pool.env.first().map(|(_, value)| value.span),
-        PoolField::Wsl => pool.wsl.as_ref().map(|wsl| wsl.span),
-        PoolField::Host => pool.host.first().map(|(_, value)| value.span),
-    }
 }

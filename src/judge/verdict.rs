@@ -191,7 +191,13 @@ fn supply(field: PoolField) -> &'static str {
         PoolField::Platform => "set `platform` of the pool",
         PoolField::Env => "set `env` of the pool",
         PoolField::Wsl => "set `wsl` of the pool",
-        PoolField::Host => "set `[pool.host]`",
+        PoolField::Host => "set `accept-nvidia-visible-devices-as-volume-mounts` under `[pool.host]`",
+        PoolField::Engine => "set `engine` of the pool, with its version",
+        PoolField::CdiSpecs => "set `cdi_specs` of the pool",
+        PoolField::Runtime => "set `runtime` of the pool",
+        PoolField::Strategy => "set `device_list_strategy` of the pool",
+        PoolField::Privileged => "set `privileged` of the pool",
+        PoolField::Modeset => "set `modeset` of the pool",
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::civil::Date;
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
+use crate::knowledge::change_rows::{ToolkitChange, ToolkitChangeRow};
 use crate::knowledge::gpu_names;
 use crate::knowledge::order::by_number;
 use crate::knowledge::rows::{
@@ -217,6 +218,11 @@ impl Knowledge {
         rows.find(|row| row.from <= version && row.before.is_none_or(|before| version < before))
     }
 
+    /// Since when a change of the container toolkit holds.
+    pub fn toolkit_change(self, change: ToolkitChange) -> Option<&'static ToolkitChangeRow> {
+        self.toolkit_changes().iter().find(|row| row.change == change)
+    }
+
     /// An error code.
     pub fn error(self, code: u16) -> Option<&'static ErrorRow> {
         self.errors().iter().find(|row| row.code == code)
@@ -296,6 +302,11 @@ impl Knowledge {
     /// The NVML number of a brand, given in lower case.
     pub fn brand_number(self, brand: &str) -> Option<u32> {
         self.brands().iter().find(|row| row.name.eq_ignore_ascii_case(brand)).map(|row| row.number)
+    }
+
+    /// Whether a brand, given in lower case, is one that libnvidia-container learnt later.
+    pub fn later_brand(self, brand: &str) -> bool {
+        self.brands().iter().any(|row| row.later && row.name.eq_ignore_ascii_case(brand))
     }
 
     /// Whether the notes of compat libraries admit a brand.

@@ -5,6 +5,7 @@
 pub(crate) mod schema;
 
 mod ask;
+mod change_rows;
 mod code_rows;
 mod gpu_names;
 mod image_rows;

@@ -6,6 +6,7 @@ use crate::cuda::CodeTarget;
 use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+pub use crate::knowledge::change_rows::*;
 pub use crate::knowledge::code_rows::{CodeLibraryRow, JetsonUpgradeRow};
 pub use crate::knowledge::library_rows::{
     DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow, ToolkitLibraryRow,
@@ -321,6 +322,8 @@ pub struct BrandNumberRow {
     pub number: u32,
     /// Whether the notes of compat libraries admit it.
     pub compat: bool,
+    /// Whether libnvidia-container learnt the name later; before that it says `Unknown`.
+    pub later: bool,
 }
 
 /// A capability of Tegra modules: binary compatibility ends at it.

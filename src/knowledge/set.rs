@@ -81,6 +81,8 @@ whole_tables! {
     framework_builds: FrameworkBuildRow = framework_builds;
     /// Every range of container toolkit versions, oldest first.
     container_toolkits: ContainerToolkitRow = container_toolkits;
+    /// Every change of the container toolkit.
+    toolkit_changes: ToolkitChangeRow = toolkit_changes;
     /// Every error code.
     errors: ErrorRow = errors;
     /// Every library that a component cannot do without.

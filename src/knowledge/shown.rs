@@ -13,6 +13,7 @@ use crate::knowledge::rows::CompatSelection;
 use crate::knowledge::rows::GpuClass;
 use crate::knowledge::rows::How;
 use crate::knowledge::rows::RowInfo;
+use crate::knowledge::rows::ToolkitChange;
 use crate::knowledge::set::Tables;
 
 /// A value of a field.
@@ -74,7 +75,7 @@ macro_rules! shown_as_word {
     )*};
 }
 
-shown_as_word!(How GpuClass CompatSelection);
+shown_as_word!(How GpuClass CompatSelection ToolkitChange);
 
 impl Show for CodeTarget {
     fn show(&self) -> Shown {

@@ -3,6 +3,7 @@
 use crate::knowledge::rows::CompatSelection;
 use crate::knowledge::rows::GpuClass;
 use crate::knowledge::rows::How;
+use crate::knowledge::rows::ToolkitChange;
 
 macro_rules! words {
     ($name:ident { $($variant:ident = $word:literal),* $(,)? }) => {
@@ -46,5 +47,19 @@ words! {
         HookMajors = "hook-majors",
         HookNote = "hook-note",
         HookCuda = "hook-cuda",
+    }
+}
+
+words! {
+    ToolkitChange {
+        BrandNames = "brand-names",
+        CapabilityList = "capability-list",
+        CompatModeOption = "compat-mode-option",
+        CompatOptIn = "compat-opt-in",
+        ComputeByDefault = "compute-by-default",
+        DisabledHooks = "disabled-hooks",
+        LenientVersions = "lenient-versions",
+        QualifiedNames = "qualified-names",
+        SwarmInRuntime = "swarm-in-runtime",
     }
 }

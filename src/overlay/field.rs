@@ -13,6 +13,7 @@ use crate::knowledge::ByArch;
 use crate::knowledge::CompatSelection;
 use crate::knowledge::GpuClass;
 use crate::knowledge::How;
+use crate::knowledge::ToolkitChange;
 use crate::knowledge::schema::Kind;
 use crate::toml_reader::Reader;
 use crate::toml_reader::Value;
@@ -159,7 +160,7 @@ macro_rules! word_fields {
     )*};
 }
 
-word_fields!(How GpuClass CompatSelection);
+word_fields!(How GpuClass CompatSelection ToolkitChange);
 
 impl Field for Date {
     fn absent(_: Kind) -> Option<Self> {

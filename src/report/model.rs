@@ -52,6 +52,20 @@ pub struct Pool {
     pub nodes: Option<u32>,
     /// Place of the pool in the fleet file.
     pub location: Option<Location>,
+    /// Every field that it declares.
+    #[serde(default)]
+    pub fields: Vec<PoolField>,
+}
+
+/// A field that a pool declares.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PoolField {
+    /// `pool.driver`.
+    pub key: String,
+    /// As declared, in one line.
+    pub value: String,
+    /// Its own place in the fleet file.
+    pub location: Option<Location>,
 }
 
 /// One Dockerfile stage, image or description.

@@ -8,6 +8,7 @@ use crate::report::hosts::common;
 use crate::report::hosts::groups;
 use crate::report::model::Fact;
 use crate::report::model::Fleet;
+use crate::report::model::Location;
 use crate::report::model::Pool;
 use crate::report::model::Report;
 use crate::report::model::Step;
@@ -155,8 +156,8 @@ impl Chain<'_> {
             }
             return Ok(());
         }
-        if let (Some(field), Some(pool)) = (id.strip_prefix("pool."), self.pool) {
-            return writeln!(out, "{}", of_pool(id, field, pool, &self.report.fleet));
+        if let Some(pool) = self.pool.filter(|_| id.starts_with("pool.")) {
+            return writeln!(out, "{}", of_pool(id, pool, &self.report.fleet));
         }
         match id.split_once('/') {
             Some((table, row)) => writeln!(out, "table {}, row {}", clean(table), clean(row)),
@@ -183,25 +184,18 @@ fn of_fact(fact: &Fact) -> String {
     format!("{}  {}{value}{why}{gap}{}", clean(&fact.id), clean(&fact.key), origins.join(", "))
 }
 
-/// A field of the pool as far as the report has it, with the place of the pool.
-fn of_pool(id: &str, field: &str, pool: &Pool, fleet: &Fleet) -> String {
-    let value = match field {
-        "name" => Some(clean(&pool.name).into_owned()),
-        "gpu" => (!pool.gpu.is_empty()).then(|| clean(&pool.gpu.join(", ")).into_owned()),
-        "driver" => pool.driver.as_deref().map(|driver| clean(driver).into_owned()),
-        "nodes" => pool.nodes.map(|nodes| nodes.to_string()),
-        // The report does not carry the field: the step's text has its value.
-        _ => return format!("{}  {}", clean(id), from(pool, fleet)),
-    };
-    match value {
-        Some(value) => format!("{} = {value}  {}", clean(id), from(pool, fleet)),
-        None => format!("{}: not declared  {}", clean(id), from(pool, fleet)),
-    }
-}
-
-fn from(pool: &Pool, fleet: &Fleet) -> String {
-    match &pool.location {
+/// A field of the pool with its own place; one that is left out, with the pool's.
+fn of_pool(id: &str, pool: &Pool, fleet: &Fleet) -> String {
+    let from = |location: Option<&Location>| match location.or(pool.location.as_ref()) {
         Some(location) => place(location),
         None => clean(&fleet.source).into_owned(),
+    };
+    match pool.fields.iter().find(|field| field.key == id) {
+        Some(field) => {
+            format!("{} = {}  {}", clean(id), shorten(&clean(&field.value), LONGEST), from(field.location.as_ref()))
+        }
+        // A report that does not carry fields says nothing of them.
+        None if pool.fields.is_empty() => format!("{}  {}", clean(id), from(None)),
+        None => format!("{}: not declared  {}", clean(id), from(None)),
     }
 }

@@ -1,13 +1,8 @@
 //! Devices and capabilities: whether a GPU and the driver's compute libraries are put into the container.
 
-use std::collections::BTreeMap;
-
-use crate::cuda::SUPPORTED_CAPABILITIES;
-use crate::cuda::VisibleDevices;
-use crate::cuda::driver_capabilities;
+use crate::cuda::Capabilities;
 use crate::cuda::is_legacy_image;
-use crate::cuda::visible_devices;
-use crate::fleet::Launch;
+use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
 use crate::fleet::PoolField;
 use crate::outcome::Outcome;
@@ -21,94 +16,162 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::environment::Env;
+use crate::start::request::Asked;
+use crate::start::request::Request;
+use crate::start::request::at_work;
+use crate::start::request::mig_variable;
+use crate::start::request::request;
+use crate::start::requirement;
 
 const DEVICES: Cite =
     Cite("nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go; moby daemon/nvidia_linux.go");
-const CAPABILITIES: Cite = Cite("nvidia-container-toolkit v1.20.0, internal/config/image/capabilities.go");
+const HOOK: Cite =
+    Cite("nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/hook_config.go, assertModeIsLegacy");
+const ENROOT: Cite = Cite("enroot conf/hooks/98-nvidia.sh at 1a6abbc");
+const CAPABILITIES: Cite =
+    Cite("nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/container_config.go");
 
-const VISIBLE: &str = "NVIDIA_VISIBLE_DEVICES";
 const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
-
-/// The environment in which the container starts: the image's, with the pool's over it.
-pub(super) fn environment(replay: Replay<'_>) -> BTreeMap<String, String> {
-    let image = replay.image.env.set.iter();
-    let mut env: BTreeMap<String, String> =
-        image.filter_map(|(name, fact)| Some((name.clone(), fact.known()?.clone()))).collect();
-    env.extend(replay.host.env.iter().map(|(name, value)| (name.clone(), value.clone())));
-    env
-}
-
-/// A variable of which the value cannot be told, if the pool does not set it.
-pub(super) fn unknown_variable(replay: Replay<'_>, name: &str) -> Option<Basis> {
-    let fact = replay.image.env.get(name);
-    (fact.is_unknown() && !replay.host.env.contains_key(name)).then_some(Basis::Image(fact.id))
-}
 
 /// Are GPUs put into the container?
 pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
-    let record = |result, facts: Vec<Basis>| StepRecord::new(Step::Devices, result, facts, DEVICES);
-    let launch = Basis::Pool(PoolField::Launch);
-    // The one who starts the container says which GPUs it gets.
-    let by_image = matches!(replay.host.launch, Launch::NvidiaRuntime | Launch::Enroot);
-    let hook_in_csv = replay.host.launch == Launch::DockerGpus && replay.host.mode == Mode::Csv;
-    if hook_in_csv {
-        return record(StepResult::Stops(Wall::refused(Reason::Hook)), vec![launch, Basis::Pool(PoolField::Mode)]);
+    let host = replay.host;
+    let env = Env::of(replay);
+    let Request { asked, facts } = request(env, host);
+    let cite = if host.devices == DeviceSource::Enroot { ENROOT } else { DEVICES };
+    let record = |result| StepRecord::new(Step::Devices, result, facts.into_iter().flatten(), cite);
+    // The hook does not look at its mode where nothing is asked.
+    if at_work(asked) && host.devices == DeviceSource::Hook && host.mode != Mode::Legacy {
+        let result = StepResult::Stops(Wall::refused(Reason::Hook));
+        let fields = [PoolField::Launch, PoolField::Mode, PoolField::Gpu, PoolField::Host];
+        return StepRecord::new(Step::Devices, result, fields.map(Basis::Pool), HOOK);
     }
-    if !by_image {
-        return record(StepResult::Passes(Route::Native), vec![launch]);
+    if let Some(name) = mig_variable(env, host).filter(|_| at_work(asked)) {
+        let result = StepResult::Stops(Wall::refused(Reason::Device));
+        return StepRecord::new(
+            Step::Devices,
+            result,
+            [env.basis(name), Basis::Pool(PoolField::Privileged)],
+            CAPABILITIES,
+        );
     }
-    let variable = replay.image.env.get(VISIBLE);
-    let mut facts = vec![Basis::Image(variable.id), launch];
-    if let Some(missing) = unknown_variable(replay, VISIBLE) {
-        return record(StepResult::Unknown, vec![missing, launch]);
-    }
-    let env = environment(replay);
-    let value = env.get(VISIBLE).map(String::as_str);
-    if value.is_none()
-        && let Some(missing) = unknown_variable(replay, "CUDA_VERSION")
-    {
-        return record(StepResult::Unknown, vec![missing, launch]);
-    }
-    let legacy = is_legacy_image(&env);
-    if value.is_none() && legacy {
-        facts.push(Basis::Image(replay.image.env.get("CUDA_VERSION").id));
-    }
-    if replay.host.env.contains_key(VISIBLE) {
-        facts.push(Basis::Pool(PoolField::Env));
-    }
-    let result = match visible_devices(value, legacy) {
+    record(match asked {
+        Asked::Gpus => StepResult::Passes(Route::Native),
+        Asked::UntoldVariable | Asked::UntoldDevice => StepResult::Unknown,
         // No driver library is put in either.
-        VisibleDevices::Nothing => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35))),
-        VisibleDevices::DriverOnly => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100))),
-        // Indexes and CDI names exist on any GPU node; a UUID names one GPU in the world.
-        VisibleDevices::Listed(names)
-            if names.iter().any(|name| name.starts_with("GPU-") || name.starts_with("MIG-")) =>
-        {
-            StepResult::Unknown
-        }
-        VisibleDevices::All | VisibleDevices::Listed(_) => StepResult::Passes(Route::Native),
-    };
-    record(result, facts)
+        Asked::Nothing => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35))),
+        // Words that are no capability stop the hook before anybody looks for the device.
+        Asked::Missing | Asked::Mixed if given(replay) == Given::Refused => StepResult::Passes(Route::Native),
+        Asked::Missing | Asked::Mixed => StepResult::Stops(Wall::refused(Reason::Device)),
+        // The program runs into it; what keeps the container from being created comes first.
+        Asked::DriverOnly if stopped_later(replay) => StepResult::Passes(Route::Native),
+        Asked::DriverOnly => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100))),
+    })
 }
 
-/// Are the driver's compute libraries put into the container? Only legacy mode asks the variable.
-pub(super) fn capabilities(replay: Replay<'_>) -> StepRecord {
-    let record = |result, facts: Vec<Basis>| StepRecord::new(Step::Capabilities, result, facts, CAPABILITIES);
-    let mode = Basis::Pool(PoolField::Mode);
-    if replay.host.mode != Mode::Legacy {
-        return record(StepResult::NotApplicable, vec![mode]);
-    }
-    if let Some(missing) = unknown_variable(replay, WANTED) {
-        return record(StepResult::Unknown, vec![missing]);
-    }
-    let env = environment(replay);
-    let facts = vec![Basis::Image(replay.image.env.get(WANTED).id), Basis::Pool(PoolField::Toolkit)];
-    let value = env.get(WANTED).map(String::as_str);
-    let result = match driver_capabilities(value, is_legacy_image(&env), SUPPORTED_CAPABILITIES) {
-        Err(_) => StepResult::Stops(Wall::refused(Reason::Capability)),
-        Ok(given) if given.contains("compute") => StepResult::Passes(Route::Native),
-        // Without the compute capability libcuda stays outside.
-        Ok(_) => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35))),
+/// Whether a container without devices already ends at its capabilities or requirements.
+fn stopped_later(replay: Replay<'_>) -> bool {
+    let without_libcuda = match given(replay) {
+        Given::Refused => true,
+        Given::Set(set) => !brings_libcuda(set),
+        Given::NotAsked | Given::Untold(_) => false,
     };
-    record(result, facts)
+    without_libcuda || requirement::refuses(replay)
 }
+
+/// What the variable gives.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Given {
+    /// Nobody asks it.
+    NotAsked,
+    /// Cannot be told for lack of this.
+    Untold(Basis),
+    /// The container is not created.
+    Refused,
+    /// These.
+    Set(Capabilities),
+}
+
+impl PartialEq for Given {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::NotAsked, Self::NotAsked) | (Self::Refused, Self::Refused) | (Self::Untold(_), Self::Untold(_)) => {
+                true
+            }
+            (Self::Set(one), Self::Set(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+/// The driver capabilities of a container. Only legacy mode asks the variable.
+pub(super) fn given(replay: Replay<'_>) -> Given {
+    let host = replay.host;
+    let env = Env::of(replay);
+    if host.mode != Mode::Legacy || !at_work(request(env, host).asked) {
+        return Given::NotAsked;
+    }
+    if let Some(missing) = env.untold(WANTED) {
+        return Given::Untold(missing);
+    }
+    let value = env.value(WANTED);
+    if host.devices == DeviceSource::Enroot {
+        return by_enroot(value).map_or(Given::Refused, Given::Set);
+    }
+    let set = |legacy| Capabilities::given(value, legacy, host.default_capabilities, host.options.supported);
+    let found = |legacy| set(legacy).map_or(Given::Refused, Given::Set);
+    let untold = ["CUDA_VERSION", "NVIDIA_REQUIRE_CUDA"].into_iter().find_map(|name| env.untold(name));
+    match untold {
+        // A legacy image gets more; often that makes no difference here.
+        Some(missing) if set(true).map(brings_libcuda) != set(false).map(brings_libcuda) => Given::Untold(missing),
+        Some(_) => found(false),
+        None => found(is_legacy_image(&env)),
+    }
+}
+
+/// enroot asks for the utility capability alone where nothing is said, and knows one word less.
+fn by_enroot(value: Option<&str>) -> Option<Capabilities> {
+    let value = value.filter(|value| !value.is_empty()).unwrap_or("utility");
+    let mut words = value.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty());
+    // It reads up to the first `all`.
+    let ends = words.clone().position(|word| word == "all");
+    let known = |word: &str| word != "ngx" && Capabilities::WORDS.contains(&word);
+    let read = words.clone().take(ends.unwrap_or(usize::MAX));
+    if !read.clone().all(known) {
+        return None;
+    }
+    if ends.is_some() {
+        return Capabilities::read("compat32,compute,display,graphics,utility,video");
+    }
+    words.try_fold(Capabilities::default(), |set, word| Some(set.with(Capabilities::read(word)?)))
+}
+
+/// Whether libcuda is among the files of a set: compute and video bring it.
+pub(super) fn brings_libcuda(set: Capabilities) -> bool {
+    set.has("compute") || set.has("video")
+}
+
+/// Are the driver's compute libraries put into the container?
+pub(super) fn capabilities(replay: Replay<'_>) -> StepRecord {
+    let env = Env::of(replay);
+    let cite = if replay.host.devices == DeviceSource::Enroot { ENROOT } else { CAPABILITIES };
+    let decided = [env.basis(WANTED), Basis::Pool(PoolField::Toolkit), Basis::Pool(PoolField::Host)];
+    let result = match given(replay) {
+        Given::NotAsked => {
+            let facts = [Basis::Pool(PoolField::Mode)];
+            return StepRecord::new(Step::Capabilities, StepResult::NotApplicable, facts, cite);
+        }
+        Given::Untold(missing) => return StepRecord::new(Step::Capabilities, StepResult::Unknown, [missing], cite),
+        Given::Refused => StepResult::Stops(Wall::refused(Reason::Capability)),
+        Given::Set(set) if brings_libcuda(set) => StepResult::Passes(Route::Native),
+        // Libcuda stays outside, unless the container is not even created.
+        Given::Set(_) if requirement::refuses(replay) => StepResult::Passes(Route::Native),
+        Given::Set(_) => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35))),
+    };
+    StepRecord::new(Step::Capabilities, result, decided, cite)
+}
+
+#[cfg(test)]
+#[path = "device_tests.rs"]
+mod tests;

@@ -1,5 +1,6 @@
 //! Fate: what becomes of one host, and what that means for a pool whose nodes may be any of several.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::fact::Component;
@@ -133,6 +134,7 @@ pub fn verdicts<'a>(pairs: &[(&'a ImageFacts, &'a Host)], knowledge: Knowledge) 
 fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowledge: Knowledge) -> Verdict<'a> {
     let mut fates = Vec::new();
     for (image, host) in pairs.iter().copied() {
+        let host = super::platform::host_for(image, host);
         for component in image.components.iter().filter(|component| component.name == name) {
             let mut steps = Steps::default();
             let fate = replay(Replay { image, component, host, knowledge }, &mut steps);
@@ -235,7 +237,8 @@ fn settlers(fates: &[HostFate<'_>]) -> (Vec<PoolField>, bool) {
 
 /// Whether hosts that agree in a value always share their fate.
 fn settled_by(fates: &[HostFate<'_>], value: impl Fn(&HostFate<'_>) -> String) -> bool {
-    fates.iter().all(|one| fates.iter().all(|other| value(one) != value(other) || one.fate.same(other.fate)))
+    let mut by_value: BTreeMap<String, Fate> = BTreeMap::new();
+    fates.iter().all(|one| by_value.entry(value(one)).or_insert(one.fate).same(one.fate))
 }
 
 /// The value of a pool field on one host, for comparison and for reports.
@@ -247,6 +250,14 @@ pub(crate) fn field_value(field: PoolField, host: &Host) -> String {
         PoolField::Launch => host.launch.as_str().to_owned(),
         PoolField::Toolkit => host.toolkit_version.map(|version| version.to_string()).unwrap_or_default(),
         PoolField::Mode => host.mode.as_str().to_owned(),
-        PoolField::Env | PoolField::Wsl | PoolField::Host => String::new(),
+        // What `--gpus` means hangs on both.
+        PoolField::Engine | PoolField::CdiSpecs => host.mode.as_str().to_owned(),
+        PoolField::Host => host.options.accept_mounts.to_string(),
+        PoolField::Env
+        | PoolField::Wsl
+        | PoolField::Runtime
+        | PoolField::Strategy
+        | PoolField::Privileged
+        | PoolField::Modeset => String::new(),
     }
 }

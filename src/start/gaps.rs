@@ -10,6 +10,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::code;
 use crate::start::code::Compiler;
+use crate::start::container_words;
 use crate::start::loader;
 use crate::start::runtime;
 
@@ -40,6 +41,9 @@ pub fn missing(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact> {
             Basis::Row(_) => None,
         })
         .collect();
+    if record.step == Step::Devices {
+        found.extend(container_words::missing_device(replay));
+    }
     found.dedup();
     if found.is_empty() && record.result == StepResult::Unknown {
         found.extend(of_step(replay, record.step));

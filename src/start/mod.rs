@@ -8,7 +8,9 @@
 //! Invariant: only this module makes a [`Wall`].
 
 mod code;
+mod container_words;
 mod device;
+mod environment;
 mod fate;
 mod gaps;
 mod libraries;
@@ -16,6 +18,7 @@ mod loader;
 mod mount;
 mod platform;
 mod record;
+mod request;
 mod requirement;
 mod runtime;
 mod user_mode;
@@ -50,6 +53,7 @@ pub struct Replay<'a> {
 ///
 /// The first certain stop decides. The steps behind it are taken where somebody keeps them, and nowhere else.
 pub fn replay<R: Record>(replay: Replay<'_>, record: &mut R) -> Fate {
+    let replay = Replay { host: platform::host_for(replay.image, replay.host), ..replay };
     let mut fate = Fate::unsettled();
     let mut done = |step: StepRecord| {
         let step = runtime::asked(replay, step);

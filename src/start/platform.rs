@@ -1,6 +1,10 @@
 //! Platform and mode: which manifest is pulled, and which code starts the container.
 
+use crate::fact::ImageFacts;
 use crate::fact::State;
+use crate::fleet::DeviceSource;
+use crate::fleet::Host;
+use crate::fleet::Launch;
 use crate::fleet::PoolField;
 use crate::outcome::Outcome;
 use crate::start::Basis;
@@ -12,6 +16,9 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::environment::Env;
+use crate::start::request::asks_nothing;
+use crate::start::request::only_cdi_names;
 
 const INDEX: Cite = Cite("OCI image specification 1.1, image-index.md");
 const MODES: Cite = Cite("nvidia-container-toolkit v1.20.0, internal/info/auto.go; CHANGELOG 1.18.0");
@@ -44,11 +51,30 @@ fn same(image: &str, host: &str) -> bool {
         }
 }
 
+/// The host as it behaves for an image: what the image's own variable says may change the mode.
+pub(super) fn host_for<'a>(image: &'a ImageFacts, host: &'a Host) -> &'a Host {
+    let Some(in_cdi) = &host.in_cdi else { return host };
+    let env = Env::new(&image.env, host);
+    let cdi = match host.devices {
+        DeviceSource::LaunchAndEnvironment => asks_nothing(env, host),
+        _ => only_cdi_names(env, host),
+    };
+    if cdi { in_cdi } else { host }
+}
+
 /// Which code starts the container?
 pub(super) fn mode(replay: Replay<'_>) -> StepRecord {
     let row = replay.host.toolkit.map(|row| Basis::Row(&row.info));
-    let pool = [PoolField::Launch, PoolField::Toolkit, PoolField::Mode].map(Basis::Pool);
-    StepRecord::new(Step::Mode, StepResult::Passes(Route::Native), pool.into_iter().chain(row), MODES)
+    let host = replay.host;
+    let pool = [
+        Some(PoolField::Launch),
+        Some(PoolField::Toolkit),
+        Some(PoolField::Mode),
+        (host.launch == Launch::DockerGpus).then_some(PoolField::Engine),
+        host.options.mode_configured.then_some(PoolField::Host),
+    ];
+    let facts = pool.into_iter().flatten().map(Basis::Pool).chain(row);
+    StepRecord::new(Step::Mode, StepResult::Passes(Route::Native), facts, MODES)
 }
 
 #[cfg(test)]

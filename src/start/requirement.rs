@@ -1,13 +1,20 @@
 //! Requirement: whether the host meets every `NVIDIA_REQUIRE_*`, where the mode asks at all.
 
+use crate::cuda::Environment;
 use crate::cuda::HostValue;
+use crate::cuda::Needs;
+use crate::cuda::Property;
 use crate::cuda::RequirementHost;
-use crate::cuda::ToolkitVersion;
-use crate::cuda::Verdict as RequirementVerdict;
+use crate::cuda::RequirementOutcome as Outcome;
+use crate::cuda::RequirementsReader;
+use crate::cuda::Verdict;
 use crate::cuda::evaluate_all_go;
 use crate::cuda::evaluate_c;
-use crate::cuda::image_requirements;
 use crate::cuda::is_legacy_image;
+use crate::cuda::outcome_c;
+use crate::cuda::requirements_disabled;
+use crate::cuda::visit_requirements;
+use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
 use crate::fleet::PoolField;
 use crate::start::Basis;
@@ -19,130 +26,276 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
-use crate::start::device;
+use crate::start::environment::Env;
+use crate::start::request::Asked;
+use crate::start::request::Request;
+use crate::start::request::request;
 
 const LEGACY: Cite =
     Cite("libnvidia-container src/cli/dsl.c; nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go");
+const ENROOT: Cite = Cite("enroot conf/hooks/98-nvidia.sh at 1a6abbc; libnvidia-container src/cli/dsl.c");
 const CSV: Cite = Cite("nvidia-container-toolkit v1.20.0, internal/requirements and internal/modifier/csv.go");
 const IGNORED: Cite = Cite(
     "nvidia-container-toolkit v1.20.0: checkRequirements is called from internal/modifier/csv.go alone (issue 1470)",
 );
 
+const PREFIX: &str = "NVIDIA_REQUIRE_";
+const SWITCH: &str = "NVIDIA_DISABLE_REQUIRE";
+
+/// Why nothing is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Off {
+    /// This mode does not ask.
+    Mode,
+    /// Nothing is asked of the toolkit in this container.
+    NoDevices,
+    /// The host's configuration switches the check off.
+    Option,
+    /// A variable does.
+    Variable,
+}
+
 /// What the check of one environment on one host comes to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Check {
-    /// Nothing is checked in this mode, or the check is off.
-    Off,
-    /// All hold.
+    /// All hold, or there is none.
     Holds,
-    /// One does not; with the message that the user reads.
-    Refused(String),
-    /// One cannot be read; with the message.
-    Malformed(String),
-    /// Depends on what is not known of the host.
-    Undetermined,
+    /// One does not.
+    Refused,
+    /// One cannot be read.
+    Malformed,
+    /// Depends on these properties of the host.
+    Undetermined(Needs),
 }
 
 /// Does the host meet the requirements?
 pub(super) fn step(replay: Replay<'_>) -> StepRecord {
-    let cite = match replay.host.mode {
+    let host = replay.host;
+    let env = Env::of(replay);
+    let cite = match host.mode {
+        Mode::Legacy if host.devices == DeviceSource::Enroot => ENROOT,
         Mode::Legacy => LEGACY,
         Mode::Csv => CSV,
         Mode::JitCdi | Mode::Cdi | Mode::None => IGNORED,
     };
-    let record = |result, facts: Vec<Basis>| StepRecord::new(Step::Requirement, result, facts, cite);
-    if !matches!(replay.host.mode, Mode::Legacy | Mode::Csv) {
-        return record(StepResult::NotApplicable, vec![Basis::Pool(PoolField::Mode)]);
+    let of = |result, basis| StepRecord::new(Step::Requirement, result, [basis], cite);
+    if let Some(off) = off(replay) {
+        let basis = match off {
+            Off::Mode => Basis::Pool(PoolField::Mode),
+            Off::NoDevices => Basis::Pool(PoolField::Launch),
+            Off::Option => Basis::Pool(PoolField::Host),
+            Off::Variable => env.basis(SWITCH),
+        };
+        return of(StepResult::NotApplicable, basis);
     }
-    if replay.host.disable_require {
-        return record(StepResult::NotApplicable, vec![Basis::Pool(PoolField::Host)]);
+    let found = check(replay);
+    // What is not seen of the environment cannot save a container that another variable stops, but for the switch.
+    let certain = matches!(found, Check::Refused | Check::Malformed) && env.untold(SWITCH).is_none();
+    if let Some(missing) = untold(replay).filter(|_| !certain) {
+        return of(StepResult::Unknown, missing);
     }
-    let switched_off = replay.host.env.get("NVIDIA_DISABLE_REQUIRE").and_then(|value| crate::cuda::go_bool(value));
-    if switched_off == Some(true) {
-        return record(StepResult::NotApplicable, vec![Basis::Pool(PoolField::Env)]);
-    }
-    let unknown = replay.image.env.set.iter().find(|(name, fact)| fact.is_unknown() && concerns(name));
-    if let Some(missing) = unknown.map(|(_, fact)| Basis::Image(fact.id)) {
-        return record(StepResult::Unknown, vec![missing]);
-    }
-    if replay.image.env.others.is_unknown() {
-        return record(StepResult::Unknown, vec![Basis::Image(replay.image.env.others.id)]);
-    }
-    let mut facts = facts(replay);
-    let result = match check(replay) {
-        Check::Off => StepResult::NotApplicable,
+    let result = match found {
         Check::Holds => StepResult::Passes(Route::Native),
-        Check::Refused(_) => StepResult::Stops(Wall::refused(Reason::Requirement)),
-        Check::Malformed(_) => {
-            // The text alone is at fault, whatever the host.
-            facts.retain(|basis| matches!(basis, Basis::Image(_)));
-            StepResult::Stops(Wall::refused(Reason::MalformedRequirement))
+        Check::Refused => StepResult::Stops(Wall::refused(Reason::Requirement)),
+        Check::Malformed => StepResult::Stops(Wall::refused(Reason::MalformedRequirement)),
+        Check::Undetermined(needs) => {
+            let driver = needs.contains(Property::Driver) || needs.contains(Property::Cuda);
+            let gpu = needs.contains(Property::Arch) || needs.contains(Property::Brand);
+            let fields = [driver.then_some(PoolField::Driver), gpu.then_some(PoolField::Gpu)];
+            let missing = fields.into_iter().flatten().map(Basis::Pool);
+            return StepRecord::new(Step::Requirement, StepResult::Unknown, missing, cite);
         }
-        Check::Undetermined => StepResult::Unknown,
     };
-    record(result, facts)
+    // A text that cannot be read is at fault alone, whatever the host.
+    let pool = (found != Check::Malformed).then_some([PoolField::Driver, PoolField::Gpu].map(Basis::Pool));
+    let row = host.driver_row.filter(|_| pool.is_some()).map(Basis::Row);
+    let facts = variables(replay).into_iter().flatten().chain(pool.into_iter().flatten()).chain(row);
+    StepRecord::new(Step::Requirement, result, facts, cite)
 }
 
-fn concerns(name: &str) -> bool {
-    name.starts_with("NVIDIA_REQUIRE_") || name == "NVIDIA_DISABLE_REQUIRE" || name == "CUDA_VERSION"
+/// Whether a container is certainly not created for its requirements.
+pub(super) fn refuses(replay: Replay<'_>) -> bool {
+    let env = Env::of(replay);
+    off(replay).is_none() && env.untold(SWITCH).is_none() && matches!(check(replay), Check::Refused | Check::Malformed)
 }
 
-fn facts(replay: Replay<'_>) -> Vec<Basis> {
-    let env = device::environment(replay);
-    let legacy = is_legacy_image(&env);
-    let set = replay.image.env.set.iter().filter(|(name, _)| {
-        name.starts_with("NVIDIA_REQUIRE_") || *name == "NVIDIA_DISABLE_REQUIRE" || (legacy && *name == "CUDA_VERSION")
-    });
-    let set = set.filter(|(_, fact)| fact.known().is_some());
-    let mut facts: Vec<Basis> = set.map(|(_, fact)| Basis::Image(fact.id)).take(3).collect();
-    if facts.is_empty() {
-        facts.push(Basis::Image(replay.image.env.get("NVIDIA_REQUIRE_CUDA").id));
-    }
-    facts.extend([PoolField::Driver, PoolField::Gpu].map(Basis::Pool));
-    facts.extend(replay.host.driver_row.map(Basis::Row));
-    facts
-}
-
-/// Evaluates every requirement; also the source of the message.
-pub(super) fn check(replay: Replay<'_>) -> Check {
-    let env = device::environment(replay);
-    let requirements = match image_requirements(&env, ToolkitVersion::default()) {
-        Ok(requirements) => requirements,
-        Err(error) => return Check::Malformed(format!("failed to get requirements: {error}")),
-    };
-    if requirements.is_empty() {
-        let off = env.get("NVIDIA_DISABLE_REQUIRE").and_then(|value| crate::cuda::go_bool(value)) == Some(true);
-        return if off { Check::Off } else { Check::Holds };
-    }
-    let host = values(replay);
-    let mut undetermined = false;
-    let verdicts: Vec<RequirementVerdict> = if replay.host.mode == Mode::Csv {
-        vec![evaluate_all_go(requirements.iter().map(|(_, value)| value.as_str()), &host, ToolkitVersion::default())]
-    } else {
-        requirements.iter().map(|(_, value)| evaluate_c(value, &host)).collect()
-    };
-    for verdict in verdicts {
-        match verdict {
-            RequirementVerdict::Holds => {}
-            RequirementVerdict::Unsatisfied { message, .. } => return Check::Refused(message),
-            RequirementVerdict::Malformed { message } => return Check::Malformed(message),
-            RequirementVerdict::Undetermined { .. } => undetermined = true,
-        }
-    }
-    if undetermined { Check::Undetermined } else { Check::Holds }
-}
-
-/// What the check sees of the host.
-fn values(replay: Replay<'_>) -> RequirementHost {
+/// Why nothing is evaluated, where that is so.
+pub(super) fn off(replay: Replay<'_>) -> Option<Off> {
     let host = replay.host;
-    let known = |value: Option<String>| value.map_or(HostValue::Unknown, HostValue::Known);
-    let gpu = host.gpu.as_ref();
-    let cuda = known(host.driver_cuda.map(|cuda| format!("{}.{}", cuda.major(), cuda.minor())));
-    let arch = known(gpu.and_then(|gpu| gpu.capability).map(|capability| capability.to_string()));
-    if host.mode == Mode::Csv {
-        return RequirementHost { cuda, arch, driver: HostValue::NotVisible, brand: HostValue::NotVisible };
+    let env = Env::of(replay);
+    // The hook alone reads the option, enroot and the csv mode do not.
+    let by_hook = host.mode == Mode::Legacy && host.devices != DeviceSource::Enroot;
+    if !matches!(host.mode, Mode::Legacy | Mode::Csv) {
+        Some(Off::Mode)
+    } else if request(env, host).asked == Asked::Nothing {
+        Some(Off::NoDevices)
+    } else if by_hook && host.options.disable_require {
+        Some(Off::Option)
+    } else if requirements_disabled(&env, reader(replay)) {
+        Some(Off::Variable)
+    } else {
+        None
     }
-    let driver = known(host.driver.map(|driver| driver.to_string()));
-    let brand = known(gpu.and_then(|gpu| gpu.brand.clone()));
-    RequirementHost { cuda, driver, arch, brand }
 }
+
+/// The first fact that is missing to say which requirements there are.
+fn untold(replay: Replay<'_>) -> Option<Basis> {
+    let env = Env::of(replay);
+    let Request { asked, facts } = request(env, replay.host);
+    let devices = if asked == Asked::UntoldVariable { facts.into_iter().flatten().next() } else { None };
+    let names = [SWITCH, "CUDA_VERSION"];
+    devices.or_else(|| env.untold_among(PREFIX)).or_else(|| names.into_iter().find_map(|name| env.untold(name)))
+}
+
+fn reader(replay: Replay<'_>) -> RequirementsReader {
+    if replay.host.devices == DeviceSource::Enroot {
+        RequirementsReader::Enroot
+    } else {
+        RequirementsReader::Toolkit(replay.host.reading)
+    }
+}
+
+/// Where the requirements stand, three of them at most.
+fn variables(replay: Replay<'_>) -> [Option<Basis>; 3] {
+    let env = Env::of(replay);
+    let mut found = [None; 3];
+    let named = env.beginning(PREFIX).map(|(name, _)| name);
+    let legacy = is_legacy_image(&env).then_some("CUDA_VERSION");
+    let mut all = named.chain(legacy);
+    for (place, name) in found.iter_mut().zip(all.by_ref()) {
+        *place = Some(env.basis(name));
+    }
+    if found[0].is_none() {
+        found[0] = Some(env.basis("NVIDIA_REQUIRE_CUDA"));
+    }
+    found
+}
+
+/// Evaluates every requirement; where the brand is not known, for each that there is.
+pub(super) fn check(replay: Replay<'_>) -> Check {
+    let (csv, no_device) = view(replay);
+    let own = &replay.host.values;
+    if !csv && !no_device {
+        return by_brands(replay, own);
+    }
+    let mut seen = own.clone();
+    if csv {
+        (seen.driver, seen.brand) = (HostValue::NotVisible, HostValue::NotVisible);
+    }
+    if no_device {
+        (seen.arch, seen.brand) = (HostValue::NotVisible, HostValue::NotVisible);
+    }
+    by_brands(replay, &seen)
+}
+
+/// Whether the csv check evaluates, and whether it does so without a device.
+fn view(replay: Replay<'_>) -> (bool, bool) {
+    let asked = request(Env::of(replay), replay.host).asked;
+    (replay.host.mode == Mode::Csv, asked == Asked::DriverOnly && replay.host.mode == Mode::Legacy)
+}
+
+fn by_brands(replay: Replay<'_>, host: &RequirementHost) -> Check {
+    let found = evaluate(replay, host);
+    let Check::Undetermined(needs) = found else { return found };
+    if !needs.contains(Property::Brand) {
+        return found;
+    }
+    let mut seen = host.clone();
+    let mut common = None;
+    let mut all_needs = Needs::default();
+    for row in replay.knowledge.brands().iter().filter(|row| replay.host.newer_brands || !row.later) {
+        seen.brand = HostValue::Known(row.name.to_owned());
+        let one = evaluate(replay, &seen);
+        if let Check::Undetermined(more) = one {
+            all_needs = all_needs.and(more);
+        }
+        if *common.get_or_insert(one) != one {
+            return Check::Undetermined(needs);
+        }
+    }
+    match common {
+        Some(Check::Undetermined(_)) => Check::Undetermined(all_needs),
+        Some(one) => one,
+        None => found,
+    }
+}
+
+fn evaluate(replay: Replay<'_>, host: &RequirementHost) -> Check {
+    let env = Env::of(replay);
+    if replay.host.mode == Mode::Csv {
+        return match by_csv(replay, host) {
+            Ok(verdict) => of(Outcome::from(&verdict)),
+            Err(_) => Check::Malformed,
+        };
+    }
+    let mut needs = Needs::default();
+    let mut refused = None;
+    let read = visit_requirements(&env, reader(replay), |_, value| match outcome_c(value, host) {
+        Outcome::Holds => {}
+        Outcome::Undetermined(more) => needs = needs.and(more),
+        outcome => refused = refused.or(Some(of(outcome))),
+    });
+    match (read, refused) {
+        (Err(_), _) => Check::Malformed,
+        (Ok(()), Some(refused)) => refused,
+        (Ok(()), None) if needs == Needs::default() => Check::Holds,
+        (Ok(()), None) => Check::Undetermined(needs),
+    }
+}
+
+fn of(outcome: Outcome) -> Check {
+    match outcome {
+        Outcome::Holds => Check::Holds,
+        Outcome::Unsatisfied => Check::Refused,
+        Outcome::Malformed => Check::Malformed,
+        Outcome::Undetermined(needs) => Check::Undetermined(needs),
+    }
+}
+
+fn by_csv(replay: Replay<'_>, host: &RequirementHost) -> Result<Verdict, String> {
+    let mut values: Vec<String> = Vec::new();
+    visit_requirements(&Env::of(replay), reader(replay), |_, value| values.push(value.to_owned()))
+        .map_err(|error| error.to_string())?;
+    Ok(evaluate_all_go(values.iter().map(String::as_str), host, replay.host.reading))
+}
+
+/// What the user reads where the requirements keep the container from being created.
+pub(super) fn message(replay: Replay<'_>) -> String {
+    const CLI: &str = "nvidia-container-cli";
+    let host = RequirementHost::clone(&replay.host.values);
+    if replay.host.mode == Mode::Csv {
+        let host = RequirementHost { driver: HostValue::NotVisible, brand: HostValue::NotVisible, ..host };
+        return match by_csv(replay, &host) {
+            Ok(Verdict::Unsatisfied { message, .. } | Verdict::Malformed { message }) => {
+                format!("requirements not met: {message}")
+            }
+            Ok(_) => "requirements not met".to_owned(),
+            Err(error) => format!("requirements not met: failed to get image requirements: {error}"),
+        };
+    }
+    let (_, no_device) = view(replay);
+    let mut host = host;
+    if no_device {
+        (host.arch, host.brand) = (HostValue::NotVisible, HostValue::NotVisible);
+    } else if host.brand == HostValue::Unknown {
+        // Refused whatever the brand: one stands for all.
+        host.brand = HostValue::Known("unknown".to_owned());
+    }
+    let mut first = None;
+    let read = visit_requirements(&Env::of(replay), reader(replay), |_, value| match evaluate_c(value, &host) {
+        Verdict::Unsatisfied { message, .. } | Verdict::Malformed { message } => first = first.take().or(Some(message)),
+        Verdict::Holds | Verdict::Undetermined { .. } => {}
+    });
+    match (read, first) {
+        (Err(crate::cuda::RequirementsError::TooMany { .. }), _) => {
+            format!("{CLI}: input error: too many requirements")
+        }
+        (Err(error), _) => format!("failed to get requirements {error}"),
+        (Ok(()), Some(message)) => format!("{CLI}: requirement error: {message}"),
+        (Ok(()), None) => format!("{CLI}: requirement error"),
+    }
+}
+
+#[cfg(test)]
+#[path = "requirement_tests.rs"]
+mod tests;

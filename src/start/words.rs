@@ -3,11 +3,8 @@
 use crate::fact::GpuCode;
 use crate::fact::State;
 use crate::fact::Value;
-use crate::fleet::Host;
-use crate::fleet::Mode;
 use crate::outcome::Outcome;
 use crate::start::Loaded;
-use crate::start::Reason;
 use crate::start::Replay;
 use crate::start::Route;
 use crate::start::Source;
@@ -16,12 +13,11 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::code;
+use crate::start::container_words;
 pub use crate::start::gaps::MissingFact;
 pub use crate::start::gaps::missing;
 use crate::start::libraries;
 use crate::start::loader;
-use crate::start::requirement;
-use crate::start::requirement::Check;
 use crate::start::runtime;
 
 /// What a step found, in one sentence.
@@ -43,10 +39,10 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
     }
     match record.step {
         Step::Platform => platform(replay, record),
-        Step::Mode => mode(replay.host),
-        Step::Devices => devices(replay, record),
-        Step::Capabilities => capabilities(record),
-        Step::Requirement => requirement_text(replay, record),
+        Step::Mode => container_words::mode(replay.host),
+        Step::Devices => container_words::devices(replay, record),
+        Step::Capabilities => container_words::capabilities(replay, record),
+        Step::Requirement => container_words::requirements(replay, record),
         Step::Mounts => match record.result {
             StepResult::NotApplicable => "nothing is in the way of the mounts that this model knows of".to_owned(),
             StepResult::Stops(wall) => message(replay, wall),
@@ -73,57 +69,6 @@ fn platform(replay: Replay<'_>, record: &StepRecord) -> String {
         }
         (State::Known(_), _) => format!("there is a manifest for {host}"),
         _ => format!("built for {host}"),
-    }
-}
-
-fn mode(host: &Host) -> String {
-    let toolkit = host.toolkit_version.map_or_else(String::new, |version| format!(" with container toolkit {version}"));
-    format!("launch {}{toolkit} means mode {}", host.launch.as_str(), host.mode.as_str())
-}
-
-fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
-    match record.result {
-        StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
-            match crate::start::device::environment(replay).get("NVIDIA_VISIBLE_DEVICES") {
-                Some(value) => format!("NVIDIA_VISIBLE_DEVICES is `{value}`: no GPU is put into the container"),
-                None => "NVIDIA_VISIBLE_DEVICES is not set: no GPU is put into the container".to_owned(),
-            }
-        }
-        StepResult::Stops(wall) => message(replay, wall),
-        _ => match replay.host.launch {
-            crate::fleet::Launch::NvidiaRuntime | crate::fleet::Launch::Enroot => {
-                "the environment asks for GPUs".to_owned()
-            }
-            launch => format!("launch {} puts the GPUs into the container, whatever the image says", launch.as_str()),
-        },
-    }
-}
-
-fn capabilities(record: &StepRecord) -> String {
-    match record.result {
-        StepResult::NotApplicable => "this mode does not ask NVIDIA_DRIVER_CAPABILITIES".to_owned(),
-        StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
-            "NVIDIA_DRIVER_CAPABILITIES lacks compute: libcuda is not put into the container".to_owned()
-        }
-        StepResult::Stops(_) => {
-            "NVIDIA_DRIVER_CAPABILITIES has a word that the container toolkit does not know".to_owned()
-        }
-        _ => "NVIDIA_DRIVER_CAPABILITIES includes compute".to_owned(),
-    }
-}
-
-fn requirement_text(replay: Replay<'_>, record: &StepRecord) -> String {
-    if record.result == StepResult::NotApplicable {
-        let host = replay.host;
-        return match host.mode {
-            Mode::Legacy | Mode::Csv => "the requirement check is switched off".to_owned(),
-            mode => format!("nothing looks at NVIDIA_REQUIRE_* in mode {}", mode.as_str()),
-        };
-    }
-    match requirement::check(replay) {
-        Check::Refused(message) | Check::Malformed(message) => message,
-        Check::Off => "NVIDIA_DISABLE_REQUIRE switches the check off".to_owned(),
-        Check::Holds | Check::Undetermined => "the host meets every NVIDIA_REQUIRE_* that is set".to_owned(),
     }
 }
 
@@ -239,7 +184,7 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
     let library = found.version.map_or_else(|| "libcuda".to_owned(), |version| format!("libcuda {version}"));
     let kernel = replay.host.driver.map_or_else(|| "of the host".to_owned(), |driver| driver.to_string());
     match wall.outcome() {
-        Outcome::Refused => refusal(replay, wall.reason()),
+        Outcome::Refused => container_words::refusal(replay, wall.reason()),
         Outcome::WrongPlatform => {
             format!("no manifest for {}: exec format error, or nothing to pull", replay.host.platform)
         }
@@ -265,29 +210,5 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
         Outcome::NoKernelImage | Outcome::UnsupportedPtx | Outcome::JitFailed => {
             format!("{said} ({name} on {})", gpu(replay))
         }
-    }
-}
-
-fn refusal(replay: Replay<'_>, reason: Option<Reason>) -> String {
-    match reason {
-        Some(Reason::Requirement | Reason::MalformedRequirement) => match requirement::check(replay) {
-            Check::Refused(message) | Check::Malformed(message) => with_prefix(replay, message),
-            Check::Off | Check::Holds | Check::Undetermined => "requirement error".to_owned(),
-        },
-        Some(Reason::Capability) => "unsupported capabilities found in NVIDIA_DRIVER_CAPABILITIES".to_owned(),
-        Some(Reason::Device) => "nvidia-container-cli: device error: unknown device".to_owned(),
-        Some(Reason::Mount) => "nvidia-container-cli: mount error: file creation failed: file exists".to_owned(),
-        Some(Reason::Hook) => "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported".to_owned(),
-        None => "the container is not created".to_owned(),
-    }
-}
-
-fn with_prefix(replay: Replay<'_>, message: String) -> String {
-    if message.contains("requirement error") || message.starts_with("failed to get requirements") {
-        return message;
-    }
-    match replay.host.mode {
-        Mode::Csv => format!("requirements not met: {message}"),
-        _ => format!("nvidia-container-cli: requirement error: {message}"),
     }
 }

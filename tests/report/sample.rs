@@ -91,7 +91,12 @@ fn subject(name: &str, kind: &str, verdicts: Value) -> Value {
 
 pub(crate) fn sample() -> Report {
     let pool = |name: &str, gpu: &str, driver: Value| {
-        value!({"name": name, "gpu": [gpu], "driver": driver, "nodes": null, "location":
+        let fields = match driver.as_str() {
+            Some(text) if FLEET.contains(text) => value!([{"key": "pool.driver", "value": text, "location":
+                {"kind": "fleet", "path": "fleet.toml", "label": "", "region": region(FLEET, "\"470.182.03\"")}}]),
+            _ => value!([]),
+        };
+        value!({"name": name, "gpu": [gpu], "driver": driver, "nodes": null, "fields": fields, "location":
             {"kind": "fleet", "path": "fleet.toml", "label": "", "region": region(FLEET, "[[pool]]")}})
     };
     let missing = value!([{"key": "pool.driver", "supply": "set `driver` in fleet.toml"}]);

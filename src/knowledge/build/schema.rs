@@ -57,6 +57,17 @@ pub(crate) const PROVENANCE: &[&str] = &["source", "checked", "how"];
 pub(crate) const HOW: &[&str] = &["memory", "inferred", "documented", "measured"];
 const HOW_ELSE_INFERRED: &[&str] = &["inferred", "memory", "documented", "measured"];
 const CLASS: &[&str] = &["data-center", "consumer", "workstation", "jetson", "vgpu", "other"];
+const CHANGE: &[&str] = &[
+    "brand-names",
+    "capability-list",
+    "compat-mode-option",
+    "compat-opt-in",
+    "compute-by-default",
+    "disabled-hooks",
+    "lenient-versions",
+    "qualified-names",
+    "swarm-in-runtime",
+];
 const COMPAT: Kind =
     Kind::Variant("CompatSelection", &["off", "mount", "ldconfig", "hook-majors", "hook-note", "hook-cuda"]);
 
@@ -116,7 +127,7 @@ macro_rules! every_table {
     driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool }
     engines: EngineRow by [name] { name: Str, cdi_from: Cuda }
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
-    brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool }
+    brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool, later: Flag }
     tegra_capabilities: TegraRow by [capability] { capability: Capability, compat_root: OptStr }
     operating_systems: OsRow by [name] { name: Str, debian: Bool }
     driver_sonames: DriverSonameRow by [soname] { soname: Str, capability: Str }
@@ -134,6 +145,7 @@ macro_rules! every_table {
     }
     bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
+    toolkit_changes: ToolkitChangeRow by [change] { change: Variant("ToolkitChange", CHANGE), from: Cuda, library: Flag }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
     } };
 }

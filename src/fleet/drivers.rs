@@ -1,0 +1,68 @@
+//! The drivers that a pool may have.
+
+use crate::cuda::DriverVersion;
+use crate::fleet::DriverSpec;
+use crate::fleet::GpuSpec;
+use crate::fleet::Pool;
+use crate::knowledge::Knowledge;
+
+impl Pool {
+    /// The drivers to try, and whether the declaration leaves the choice open.
+    pub(super) fn drivers(&self, gpu: Option<&GpuSpec>, knowledge: Knowledge) -> (Vec<Option<DriverVersion>>, bool) {
+        let mut drivers: Vec<Option<DriverVersion>> = Vec::new();
+        let mut open = self.driver.len() > 1;
+        for spec in &self.driver {
+            let tried = match &spec.value {
+                DriverSpec::Exact(version) => vec![*version],
+                DriverSpec::Branch(branch) => releases(knowledge, |version| version.branch() == *branch)
+                    .or_else(|| branch.to_string().parse().ok().map(|version| vec![version]))
+                    .unwrap_or_default(),
+                DriverSpec::Range { from, before } => {
+                    let inside = |version: DriverVersion| {
+                        from.is_none_or(|from| from <= version) && before.is_none_or(|before| version < before)
+                    };
+                    let mut tried = releases(knowledge, inside).unwrap_or_default();
+                    tried.extend(from.iter().copied());
+                    tried
+                }
+            };
+            open |= tried.len() > 1;
+            drivers.extend(tried.into_iter().map(Some));
+        }
+        drivers.sort();
+        drivers.dedup();
+        if drivers.is_empty() {
+            drivers = self.any_driver(gpu, knowledge);
+            open = true;
+        }
+        (drivers, open)
+    }
+
+    /// Where no driver is declared: the newest release of every branch that drives the GPU, since the node has
+    /// it; where the GPU is not declared either, nothing.
+    fn any_driver(&self, gpu: Option<&GpuSpec>, knowledge: Knowledge) -> Vec<Option<DriverVersion>> {
+        let row = gpu.and_then(|gpu| knowledge.gpu(&gpu.name));
+        let overridden = self.compute_capability.as_ref().map(|capability| capability.value);
+        let capability = gpu.and_then(|gpu| gpu.compute_capability).or(overridden).or(row.map(|row| row.capability));
+        let drives = |branch| capability.and_then(|capability| knowledge.branch_knows(branch, capability));
+        let found: Vec<_> = knowledge
+            .branches()
+            .iter()
+            .filter(|row| drives(row.branch).is_some_and(|(known, _)| known))
+            .filter_map(|row| row.releases.last().copied())
+            .map(Some)
+            .collect();
+        if found.is_empty() { vec![None] } else { found }
+    }
+}
+
+/// First and last known release of every branch with releases inside; none where there is none.
+fn releases(knowledge: Knowledge, inside: impl Fn(DriverVersion) -> bool) -> Option<Vec<DriverVersion>> {
+    let mut found = Vec::new();
+    for row in knowledge.branches() {
+        let mut known = row.releases.iter().copied().filter(|version| inside(*version));
+        found.extend(known.next());
+        found.extend(known.next_back());
+    }
+    (!found.is_empty()).then_some(found)
+}

@@ -1,0 +1,114 @@
+//! Fields of a pool, as evidence and as something to ask for.
+
+use crate::fleet::DriverSpec;
+use crate::fleet::Pool;
+use crate::source::Span;
+
+macro_rules! fields {
+    ($($variant:ident = $name:literal, $doc:literal;)*) => {
+        /// A field of a pool.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum PoolField { $(#[doc = $doc] $variant,)* }
+
+        impl PoolField {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The key in reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => concat!("pool.", $name),)* }
+            }
+        }
+    };
+}
+
+fields! {
+    Gpu = "gpu", "`gpu`, with its overrides.";
+    Driver = "driver", "`driver`, with its override.";
+    Platform = "platform", "`platform`.";
+    Launch = "launch", "`launch`.";
+    Toolkit = "toolkit", "`toolkit` and `libnvidia_container`.";
+    Mode = "mode", "`mode`.";
+    Env = "env", "`env`.";
+    Wsl = "wsl", "`wsl`.";
+    Host = "host", "`[pool.host]`.";
+    Engine = "engine", "`engine`.";
+    CdiSpecs = "cdi_specs", "`cdi_specs`.";
+    Runtime = "runtime", "`runtime`.";
+    Strategy = "device_list_strategy", "`device_list_strategy`.";
+    Privileged = "privileged", "`privileged`.";
+    Modeset = "modeset", "`modeset`.";
+}
+
+impl Pool {
+    /// Where a field is written, the first place where there are several; none where it is left out.
+    pub fn span_of(&self, field: PoolField) -> Option<Span> {
+        match field {
+            PoolField::Gpu => self.gpu.first().map(|gpu| gpu.span),
+            PoolField::Driver => self.driver.first().map(|driver| driver.span),
+            PoolField::Platform => self.platform.as_ref().map(|platform| platform.span),
+            PoolField::Launch => self.launch.as_ref().map(|launch| launch.span),
+            PoolField::Toolkit => {
+                self.libnvidia_container.as_ref().or(self.toolkit.as_ref()).map(|toolkit| toolkit.span)
+            }
+            PoolField::Mode => self.mode.as_ref().map(|mode| mode.span),
+            PoolField::Env => self.env.first().map(|(_, value)| value.span),
+            PoolField::Wsl => self.wsl.as_ref().map(|wsl| wsl.span),
+            PoolField::Host => self.host.first().map(|(_, value)| value.span),
+            PoolField::Engine => self.engine.as_ref().map(|engine| engine.span),
+            PoolField::CdiSpecs => self.cdi_specs.as_ref().map(|specs| specs.span),
+            PoolField::Runtime => self.runtime.as_ref().map(|runtime| runtime.span),
+            PoolField::Strategy => self.device_list_strategy.as_ref().map(|strategy| strategy.span),
+            PoolField::Privileged => self.privileged.as_ref().map(|privileged| privileged.span),
+            PoolField::Modeset => self.modeset.as_ref().map(|modeset| modeset.span),
+        }
+    }
+
+    /// A field as it is declared, in one line; none where it is left out.
+    pub fn text_of(&self, field: PoolField) -> Option<String> {
+        let pairs = |list: &[(String, crate::fleet::Declared<String>)]| {
+            let pairs: Vec<String> = list.iter().map(|(name, value)| format!("{name} = {}", value.value)).collect();
+            (!pairs.is_empty()).then(|| pairs.join(", "))
+        };
+        match field {
+            PoolField::Gpu => {
+                let names: Vec<&str> = self.gpu.iter().map(|gpu| gpu.value.name.as_str()).collect();
+                (!names.is_empty()).then(|| names.join(", "))
+            }
+            PoolField::Driver => self.driver_text(),
+            PoolField::Platform => self.platform.as_ref().map(|platform| platform.value.clone()),
+            PoolField::Launch => self.launch.as_ref().map(|launch| launch.value.to_string()),
+            PoolField::Toolkit => {
+                self.libnvidia_container.as_ref().or(self.toolkit.as_ref()).map(|toolkit| toolkit.value.to_string())
+            }
+            PoolField::Mode => self.mode.as_ref().map(|mode| mode.value.to_string()),
+            PoolField::Env => pairs(&self.env),
+            PoolField::Wsl => self.wsl.as_ref().map(|wsl| wsl.value.to_string()),
+            PoolField::Host => pairs(&self.host),
+            PoolField::Engine => self.engine.as_ref().map(|engine| engine.value.clone()),
+            PoolField::CdiSpecs => self.cdi_specs.as_ref().map(|specs| specs.value.to_string()),
+            PoolField::Runtime => self.runtime.as_ref().map(|runtime| runtime.value.to_string()),
+            PoolField::Strategy => self.device_list_strategy.as_ref().map(|strategy| strategy.value.to_string()),
+            PoolField::Privileged => self.privileged.as_ref().map(|privileged| privileged.value.to_string()),
+            PoolField::Modeset => self.modeset.as_ref().map(|modeset| modeset.value.to_string()),
+        }
+    }
+
+    /// The drivers in words.
+    pub fn driver_text(&self) -> Option<String> {
+        let texts: Vec<String> = self
+            .driver
+            .iter()
+            .map(|driver| match &driver.value {
+                DriverSpec::Exact(version) => version.to_string(),
+                DriverSpec::Branch(branch) => branch.to_string(),
+                DriverSpec::Range { from, before } => {
+                    let from = from.map(|from| format!(">={from}"));
+                    let before = before.map(|before| format!("<{before}"));
+                    from.into_iter().chain(before).collect::<Vec<_>>().join(",")
+                }
+            })
+            .collect();
+        (!texts.is_empty()).then(|| texts.join(" or "))
+    }
+}

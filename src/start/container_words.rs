@@ -1,0 +1,191 @@
+//! Words for what the container is given: mode, devices, capabilities, requirements, and why it is not created.
+
+use crate::cuda::UnsupportedCapabilities;
+use crate::cuda::driver_capabilities;
+use crate::cuda::is_legacy_image;
+use crate::fleet::DeviceSource;
+use crate::fleet::Host;
+use crate::fleet::Mode;
+use crate::outcome::Outcome;
+use crate::start::Reason;
+use crate::start::Replay;
+use crate::start::StepRecord;
+use crate::start::StepResult;
+use crate::start::device::Given;
+use crate::start::device::brings_libcuda;
+use crate::start::device::given;
+use crate::start::environment::Env;
+use crate::start::mount::in_the_way;
+use crate::start::request::Asked;
+use crate::start::request::VISIBLE;
+use crate::start::request::first;
+use crate::start::request::mig_variable;
+use crate::start::request::request;
+use crate::start::request::written;
+use crate::start::requirement;
+use crate::start::requirement::Check;
+use crate::start::requirement::Off;
+use crate::start::words::MissingFact;
+use crate::start::words::message;
+
+const CLI: &str = "nvidia-container-cli";
+
+pub(super) fn mode(host: &Host) -> String {
+    let toolkit = host.toolkit_version.map_or_else(String::new, |version| format!(" with container toolkit {version}"));
+    format!("launch {}{toolkit} means mode {}", host.launch.as_str(), host.mode.as_str())
+}
+
+pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
+    let host = replay.host;
+    let env = Env::of(replay);
+    let by_image =
+        matches!(host.devices, DeviceSource::Environment | DeviceSource::LaunchAndEnvironment | DeviceSource::Enroot);
+    match record.result {
+        StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => match written(env, host) {
+            _ if host.gpu.as_ref().is_some_and(|gpu| gpu.count == Some(0)) => {
+                "the launch hands out no GPU: none is put into the container".to_owned()
+            }
+            _ if !host.options.accept_envvar && !host.privileged => {
+                format!("{VISIBLE} does not count in an unprivileged container: no GPU is put into it")
+            }
+            Some(value) if by_image => format!("{VISIBLE} is `{value}`: no GPU is put into the container"),
+            _ => format!("{VISIBLE} is not set: no GPU is put into the container"),
+        },
+        StepResult::Stops(wall) => message(replay, wall),
+        _ if by_image && request(env, host).asked == Asked::DriverOnly => {
+            format!("{VISIBLE} asks for driver files without a GPU")
+        }
+        _ if by_image => "the environment asks for GPUs".to_owned(),
+        _ => format!("launch {} puts the GPUs into the container, whatever the image says", host.launch.as_str()),
+    }
+}
+
+pub(super) fn capabilities(replay: Replay<'_>, record: &StepRecord) -> String {
+    const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
+    match (record.result, given(replay)) {
+        (StepResult::NotApplicable, _) if replay.host.mode == Mode::Legacy => {
+            format!("without devices nobody asks {WANTED}")
+        }
+        (StepResult::NotApplicable, _) => format!("this mode does not ask {WANTED}"),
+        (_, Given::Refused) => capability_message(replay),
+        (_, Given::Set(set)) if !brings_libcuda(set) => {
+            if Env::of(replay).value(WANTED).is_none_or(str::is_empty) {
+                format!("{WANTED} is not set, and the default lacks compute: libcuda is not put into the container")
+            } else {
+                format!("{WANTED} lacks compute: libcuda is not put into the container")
+            }
+        }
+        (_, Given::Set(set)) if !set.has("compute") => format!("{WANTED} includes video, which brings libcuda"),
+        _ => format!("{WANTED} includes compute"),
+    }
+}
+
+pub(super) fn requirements(replay: Replay<'_>, record: &StepRecord) -> String {
+    let mode = replay.host.mode.as_str();
+    match requirement::off(replay) {
+        Some(Off::Mode) => return format!("nothing looks at NVIDIA_REQUIRE_* in mode {mode}"),
+        Some(Off::NoDevices) => return "without devices nobody looks at NVIDIA_REQUIRE_*".to_owned(),
+        Some(Off::Option) => return "the option disable-require switches the requirement check off".to_owned(),
+        Some(Off::Variable) => return "NVIDIA_DISABLE_REQUIRE switches the requirement check off".to_owned(),
+        None => {}
+    }
+    match (record.result, requirement::check(replay)) {
+        (StepResult::Stops(_), Check::Refused | Check::Malformed) => requirement::message(replay),
+        _ => "the host meets every NVIDIA_REQUIRE_* that is set".to_owned(),
+    }
+}
+
+/// Why the container is not created, as the user reads it.
+pub(super) fn refusal(replay: Replay<'_>, reason: Option<Reason>) -> String {
+    match reason {
+        Some(Reason::Requirement | Reason::MalformedRequirement) => requirement::message(replay),
+        Some(Reason::Capability) => capability_message(replay),
+        Some(Reason::Device) => device_message(replay),
+        Some(Reason::Mount) => mount_message(replay),
+        Some(Reason::Hook) => "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus \
+            flag) is not supported. Please use the NVIDIA Container Runtime (e.g. specify the --runtime=nvidia flag) \
+            instead"
+            .to_owned(),
+        None => "the container is not created".to_owned(),
+    }
+}
+
+fn capability_message(replay: Replay<'_>) -> String {
+    let env = Env::of(replay);
+    let value = env.value("NVIDIA_DRIVER_CAPABILITIES").unwrap_or_default();
+    let host = replay.host;
+    if host.devices == DeviceSource::Enroot {
+        let known = |word: &&str| *word != "ngx" && *word != "all" && crate::cuda::Capabilities::read(word).is_some();
+        let mut words = value.split([',', ' ']).filter(|word| !word.is_empty());
+        return format!("Unknown NVIDIA driver capability: {}", words.find(|word| !known(word)).unwrap_or_default());
+    }
+    match driver_capabilities(Some(value), is_legacy_image(&env), &host.options.supported_text) {
+        Err(error) if !host.capability_list => first_unknown(&error),
+        Err(error) => error.to_string(),
+        Ok(_) => "unsupported capabilities found in NVIDIA_DRIVER_CAPABILITIES".to_owned(),
+    }
+}
+
+/// Older toolkits name the first word that they do not know.
+fn first_unknown(error: &UnsupportedCapabilities) -> String {
+    let allowed: Vec<&str> = error.allowed.split(',').collect();
+    let word = error.requested.split(',').find(|word| !allowed.contains(word));
+    format!("unknown driver capability: {}", word.unwrap_or_default())
+}
+
+fn device_message(replay: Replay<'_>) -> String {
+    let host = replay.host;
+    let env = Env::of(replay);
+    if let Some(name) = mig_variable(env, host) {
+        let name = name.trim_start_matches("NVIDIA_");
+        return format!("cannot set {name} in non privileged container");
+    }
+    if request(env, host).asked == Asked::Mixed {
+        return "requesting a CDI device with vendor 'runtime.nvidia.com' is not supported when requesting other CDI \
+            devices"
+            .to_owned();
+    }
+    let name = first(env, host, Some(false)).unwrap_or_default();
+    match host.mode {
+        Mode::Cdi => format!("unresolvable CDI devices {}", qualified(&name)),
+        Mode::JitCdi | Mode::Csv => format!("failed to generate CDI spec: the node has no device `{name}`"),
+        Mode::Legacy | Mode::None => format!("{CLI}: device error: {name}: unknown device"),
+    }
+}
+
+fn qualified(name: &str) -> String {
+    if crate::cuda::is_cdi_name(name) { name.to_owned() } else { format!("nvidia.com/gpu={name}") }
+}
+
+fn mount_message(replay: Replay<'_>) -> String {
+    if !replay.host.wsl {
+        return format!("{CLI}: mount error: stat failed: /dev/nvidia-modeset: no such file or directory");
+    }
+    let libraries = replay.image.driver_libraries.known();
+    let path = libraries.into_iter().flatten().find(|library| in_the_way(&library.path));
+    let path = path.map_or("", |library| library.path.as_str());
+    format!("{CLI}: mount error: file creation failed: {path}: file exists")
+}
+
+/// What would have to be known of a device that the environment names.
+pub(super) fn missing_device(replay: Replay<'_>) -> Option<MissingFact> {
+    let env = Env::of(replay);
+    if request(env, replay.host).asked != Asked::UntoldDevice {
+        return None;
+    }
+    let name = first(env, replay.host, None)?;
+    let by_index = name.rsplit('=').next().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    Some(if by_index {
+        MissingFact {
+            key: "pool.gpu".to_owned(),
+            reason: format!("whether a node has a GPU `{name}`: the pool does not say how many it has"),
+            supply: "add `count` to the `gpu` of the pool".to_owned(),
+        }
+    } else {
+        MissingFact {
+            key: format!("env.{VISIBLE}"),
+            reason: format!("whether the node has `{name}`, which names one device"),
+            supply: "ask for devices by index, or let the launch choose them".to_owned(),
+        }
+    })
+}

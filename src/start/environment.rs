@@ -1,0 +1,70 @@
+//! The environment in which a container starts: the image's, with the pool's over it.
+
+use crate::cuda::Environment;
+use crate::cuda::entries_from;
+use crate::fact::EnvFacts;
+use crate::fleet::Host;
+use crate::start::Basis;
+use crate::start::Replay;
+
+/// A view of it; nothing is copied.
+#[derive(Clone, Copy)]
+pub(super) struct Env<'a> {
+    image: &'a EnvFacts,
+    host: &'a Host,
+}
+
+impl<'a> Env<'a> {
+    /// That of an image on a host.
+    pub(super) fn new(image: &'a EnvFacts, host: &'a Host) -> Self {
+        Self { image, host }
+    }
+
+    /// That of a replay.
+    pub(super) fn of(replay: Replay<'a>) -> Self {
+        Self::new(&replay.image.env, replay.host)
+    }
+
+    /// The value of a variable that outlives the view.
+    pub(super) fn value(self, name: &str) -> Option<&'a str> {
+        let own = self.host.env.get(name).map(String::as_str);
+        own.or_else(|| self.image.get(name).known().map(String::as_str))
+    }
+
+    /// A variable of which the value cannot be told.
+    pub(super) fn untold(self, name: &str) -> Option<Basis> {
+        let fact = self.image.get(name);
+        (fact.is_unknown() && !self.host.env.contains_key(name)).then_some(Basis::Image(fact.id))
+    }
+
+    /// Where the value of a variable, or its absence, comes from.
+    pub(super) fn basis(self, name: &str) -> Basis {
+        if self.host.env.contains_key(name) {
+            Basis::Pool(crate::fleet::PoolField::Env)
+        } else {
+            Basis::Image(self.image.get(name).id)
+        }
+    }
+
+    /// The first fact that stands between us and a complete list of the variables that begin so.
+    pub(super) fn untold_among(self, prefix: &'a str) -> Option<Basis> {
+        let unknown = entries_from(&self.image.set, prefix)
+            .find(|(name, fact)| fact.is_unknown() && !self.host.env.contains_key(*name));
+        let others = &self.image.others;
+        unknown.map(|(_, fact)| Basis::Image(fact.id)).or(others.is_unknown().then_some(Basis::Image(others.id)))
+    }
+}
+
+impl Environment for Env<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.value(name)
+    }
+
+    fn beginning<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        let own = entries_from(&self.host.env, prefix).map(|(name, value)| (name, value.as_str()));
+        let image = entries_from(&self.image.set, prefix)
+            .filter(|(name, _)| !self.host.env.contains_key(*name))
+            .filter_map(|(name, fact)| Some((name, fact.known()?.as_str())));
+        own.chain(image)
+    }
+}

@@ -1,0 +1,233 @@
+//! Request: which devices a container gets, and who said so.
+
+use std::borrow::Cow;
+
+use crate::cuda::DeviceRequest;
+use crate::cuda::Environment;
+use crate::cuda::device_names;
+use crate::cuda::device_request;
+use crate::cuda::is_cdi_name;
+use crate::cuda::is_legacy_image;
+use crate::fleet::DeviceSource;
+use crate::fleet::Host;
+use crate::fleet::Mode;
+use crate::fleet::PoolField;
+use crate::start::Basis;
+use crate::start::environment::Env;
+
+pub(super) const VISIBLE: &str = "NVIDIA_VISIBLE_DEVICES";
+
+/// What comes of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// No device and no driver file.
+    Nothing,
+    /// Driver files without a device.
+    DriverOnly,
+    /// At least one device.
+    Gpus,
+    /// A device that the node does not have.
+    Missing,
+    /// CDI names of two vendors at once.
+    Mixed,
+    /// The variable has a value that cannot be told.
+    UntoldVariable,
+    /// It names devices of which we do not know whether the node has them.
+    UntoldDevice,
+}
+
+/// A request and what it rests on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) asked: Asked,
+    pub(super) facts: [Option<Basis>; 3],
+}
+
+impl Request {
+    fn of(asked: Asked, facts: [Option<Basis>; 3]) -> Self {
+        Self { asked, facts }
+    }
+}
+
+/// Which devices a container gets.
+pub(super) fn request(env: Env<'_>, host: &Host) -> Request {
+    let launch = Some(Basis::Pool(PoolField::Launch));
+    let none = host.gpu.as_ref().is_some_and(|gpu| gpu.count == Some(0));
+    let handed = if none {
+        Request::of(Asked::Nothing, [Some(Basis::Pool(PoolField::Gpu)), launch, None])
+    } else {
+        Request::of(Asked::Gpus, [launch, None, None])
+    };
+    let option = Some(Basis::Pool(PoolField::Host));
+    match host.devices {
+        DeviceSource::Launch => handed,
+        DeviceSource::Hook | DeviceSource::Variable if reads_variable(host) => handed,
+        DeviceSource::Hook | DeviceSource::Variable => Request::of(Asked::Nothing, [option, launch, None]),
+        DeviceSource::Mounts => {
+            let strategy = Some(Basis::Pool(PoolField::Strategy));
+            let asked = match (host.options.accept_mounts, reads_variable(host)) {
+                (true, _) => handed.asked,
+                // The variable then holds the mounts' folder, which is no device.
+                (false, true) => Asked::Missing,
+                (false, false) => Asked::Nothing,
+            };
+            Request::of(asked, [option, strategy, None])
+        }
+        DeviceSource::Environment | DeviceSource::LaunchAndEnvironment | DeviceSource::Enroot => {
+            by_environment(env, host)
+        }
+    }
+}
+
+/// Whether the container toolkit reads the variable in this container.
+fn reads_variable(host: &Host) -> bool {
+    host.privileged || host.options.accept_envvar
+}
+
+fn by_environment(env: Env<'_>, host: &Host) -> Request {
+    let launch = Some(Basis::Pool(PoolField::Launch));
+    let from_enroot = host.devices == DeviceSource::Enroot;
+    let swarm = stand_ins(env, host);
+    let name = swarm.first().copied().unwrap_or(VISIBLE);
+    let basis = Some(env.basis(name));
+    let untold = env.untold(name).or_else(|| {
+        let unset = env.value(name).is_none() && !from_enroot;
+        ["CUDA_VERSION", "NVIDIA_REQUIRE_CUDA"].into_iter().filter(|_| unset).find_map(|name| env.untold(name))
+    });
+    if untold.is_some() {
+        return Request::of(Asked::UntoldVariable, [untold, launch, None]);
+    }
+    let value = value(env, &swarm);
+    let legacy = !from_enroot && is_legacy_image(&env);
+    let because = (value.is_none() && legacy).then(|| env.basis("CUDA_VERSION"));
+    let request = if from_enroot { by_enroot(value.as_deref()) } else { device_request(value.as_deref(), legacy) };
+    if request != DeviceRequest::Nothing && !from_enroot && !reads_variable(host) {
+        return Request::of(Asked::Nothing, [Some(Basis::Pool(PoolField::Host)), basis, launch]);
+    }
+    let asked = match request {
+        DeviceRequest::Nothing => Asked::Nothing,
+        DeviceRequest::DriverOnly => Asked::DriverOnly,
+        DeviceRequest::All => Asked::Gpus,
+        DeviceRequest::Listed => listed(value.as_deref().unwrap_or_default(), host),
+    };
+    let count = matches!(asked, Asked::Missing | Asked::UntoldDevice).then_some(Basis::Pool(PoolField::Gpu));
+    Request::of(asked, [basis, because.or(count), launch])
+}
+
+/// Those variables of `swarm-resource` that are set; in some versions the hook alone reads them.
+fn stand_ins<'a>(env: Env<'_>, host: &'a Host) -> Vec<&'a str> {
+    let read = host.devices != DeviceSource::Enroot && (host.mode == Mode::Legacy || host.swarm_in_runtime);
+    let names = host.options.swarm.iter().filter(|_| read);
+    names.map(String::as_str).filter(|name| env.value(name).is_some() || env.untold(name).is_some()).collect()
+}
+
+fn value<'a>(env: Env<'a>, swarm: &[&str]) -> Option<Cow<'a, str>> {
+    match swarm {
+        [] => env.value(VISIBLE).map(Cow::Borrowed),
+        [one] => env.value(one).map(Cow::Borrowed),
+        several => {
+            let values: Vec<&str> = several.iter().filter_map(|name| env.value(name)).collect();
+            Some(Cow::Owned(values.join(",")))
+        }
+    }
+}
+
+/// enroot's hook compares the whole value.
+fn by_enroot(value: Option<&str>) -> DeviceRequest {
+    match value {
+        None | Some("" | "void") => DeviceRequest::Nothing,
+        Some("none") => DeviceRequest::DriverOnly,
+        Some(_) => DeviceRequest::Listed,
+    }
+}
+
+/// Whether the node has every device of a list, as far as that can be told.
+fn listed(value: &str, host: &Host) -> Asked {
+    if host.mode == Mode::JitCdi {
+        let (mut plain, mut qualified) = (false, false);
+        for name in device_names(value) {
+            if is_cdi_name(name) { qualified = true } else { plain = true }
+        }
+        if plain && qualified {
+            return Asked::Mixed;
+        }
+    }
+    let mut untold = false;
+    for name in device_names(value) {
+        match there(name, host) {
+            Some(true) => {}
+            Some(false) => return Asked::Missing,
+            None => untold = true,
+        }
+    }
+    if untold { Asked::UntoldDevice } else { Asked::Gpus }
+}
+
+/// Whether the node has a device; none where it cannot be told.
+pub(super) fn there(name: &str, host: &Host) -> Option<bool> {
+    let by_cli = host.mode == Mode::Legacy;
+    let name = match name.split_once('=') {
+        Some((kind, device)) if is_cdi_name(name) && !by_cli => {
+            let known = matches!(kind, "nvidia.com/gpu" | "runtime.nvidia.com/gpu");
+            if !known {
+                return None;
+            }
+            device
+        }
+        _ => name,
+    };
+    if name == "all" || (by_cli && name.eq_ignore_ascii_case("all")) {
+        return Some(true);
+    }
+    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
+        let count = host.gpu.as_ref().and_then(|gpu| gpu.count);
+        // A number too long for any counter is no index of any node.
+        let Ok(index) = name.parse::<u32>() else { return Some(false) };
+        return match count {
+            Some(count) => Some(index < count),
+            None => (index == 0).then_some(true),
+        };
+    }
+    let lower = name.get(..3).map(str::to_ascii_lowercase);
+    let one_of_the_world = matches!(lower.as_deref(), Some("gpu" | "mig")) || name.contains(':');
+    let open_names = matches!(host.mode, Mode::Cdi | Mode::Csv | Mode::None);
+    if one_of_the_world || open_names { None } else { Some(false) }
+}
+
+/// The first device of a list that decided.
+pub(super) fn first(env: Env<'_>, host: &Host, wanted: Option<bool>) -> Option<String> {
+    if host.devices == DeviceSource::Mounts {
+        return Some("/var/run/nvidia-container-devices".to_owned());
+    }
+    let value = value(env, &stand_ins(env, host))?;
+    device_names(&value).find(|name| there(name, host) == wanted).map(str::to_owned)
+}
+
+/// Whether the environment names fully qualified CDI devices and nothing else.
+pub(super) fn only_cdi_names(env: Env<'_>, host: &Host) -> bool {
+    value(env, &stand_ins(env, host)).is_some_and(|value| {
+        device_request(Some(&value), false) == DeviceRequest::Listed && device_names(&value).all(is_cdi_name)
+    })
+}
+
+/// Whether the environment certainly asks for nothing.
+pub(super) fn asks_nothing(env: Env<'_>, host: &Host) -> bool {
+    by_environment(env, host).asked == Asked::Nothing
+}
+
+/// The value of the variable that decided, for messages.
+pub(super) fn written(env: Env<'_>, host: &Host) -> Option<String> {
+    value(env, &stand_ins(env, host)).map(Cow::into_owned)
+}
+
+/// Whether anything is asked of the container toolkit in this container.
+pub(super) fn at_work(asked: Asked) -> bool {
+    asked != Asked::Nothing
+}
+
+/// A variable that only a privileged container may set, where this one sets it.
+pub(super) fn mig_variable(env: Env<'_>, host: &Host) -> Option<&'static str> {
+    let by_toolkit = host.mode == Mode::Legacy && host.devices != DeviceSource::Enroot;
+    let names = ["NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES"];
+    names.into_iter().find(|name| by_toolkit && !host.privileged && env.filled(name))
+}
