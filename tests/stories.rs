@@ -118,6 +118,10 @@ fn report_of(case: &Case, table: &Table) -> Result<Value, String> {
     command.current_dir(root).arg("check").arg(input_of(case, table, root, folder.path()));
     command.arg("--fleet").arg(fleet_of(case, table, root, folder.path()));
     command.args(["--format", "json", "--fail-on", "never"]);
+    // Pools that nobody asks about take time.
+    for pool in &case.pools {
+        command.args(["--pool", pool]);
+    }
     if let Some(day) = &case.as_of {
         command.args(["--as-of", day]);
     }

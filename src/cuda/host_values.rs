@@ -95,6 +95,7 @@ impl Needs {
     }
 
     /// Those of both.
+    #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

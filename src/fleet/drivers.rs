@@ -2,13 +2,13 @@
 
 use crate::cuda::DriverVersion;
 use crate::fleet::DriverSpec;
-use crate::fleet::GpuSpec;
 use crate::fleet::Pool;
+use crate::fleet::host::PoolGpu;
 use crate::knowledge::Knowledge;
 
 impl Pool {
     /// The drivers to try, and whether the declaration leaves the choice open.
-    pub(super) fn drivers(&self, gpu: Option<&GpuSpec>, knowledge: Knowledge) -> (Vec<Option<DriverVersion>>, bool) {
+    pub(super) fn drivers(&self, gpu: PoolGpu<'_>, knowledge: Knowledge) -> (Vec<Option<DriverVersion>>, bool) {
         let mut drivers: Vec<Option<DriverVersion>> = Vec::new();
         let mut open = self.driver.len() > 1;
         for spec in &self.driver {
@@ -40,10 +40,10 @@ impl Pool {
 
     /// Where no driver is declared: the newest release of every branch that drives the GPU, since the node has
     /// it; where the GPU is not declared either, nothing.
-    fn any_driver(&self, gpu: Option<&GpuSpec>, knowledge: Knowledge) -> Vec<Option<DriverVersion>> {
-        let row = gpu.and_then(|gpu| knowledge.gpu(&gpu.name));
+    fn any_driver(&self, gpu: PoolGpu<'_>, knowledge: Knowledge) -> Vec<Option<DriverVersion>> {
         let overridden = self.compute_capability.as_ref().map(|capability| capability.value);
-        let capability = gpu.and_then(|gpu| gpu.compute_capability).or(overridden).or(row.map(|row| row.capability));
+        let capability =
+            gpu.spec.and_then(|gpu| gpu.compute_capability).or(overridden).or(gpu.row.map(|row| row.capability));
         let drives = |branch| capability.and_then(|capability| knowledge.branch_knows(branch, capability));
         let found: Vec<_> = knowledge
             .branches()

@@ -3,6 +3,7 @@
 use super::*;
 use crate::cuda::DriverVersion;
 use crate::fleet::DriverSpec;
+use crate::fleet::PoolField;
 
 const FULL: &str = r#"
 [[pool]]
@@ -78,6 +79,22 @@ fn the_reference_fleet_reads() {
     assert!(fleet.built_in);
 }
 
+/// What is said of a bad file, with its places.
+fn told(text: &str) -> String {
+    let source = SourceText::new("fleet.toml", text);
+    let errors = read(SourceId(0), &source, &lookup).expect_err(text);
+    let found: Vec<String> = errors
+        .all()
+        .iter()
+        .map(|problem| {
+            let help = problem.help.as_deref().filter(|help| *help != EXAMPLE);
+            let help = help.map(|help| format!(" | {help}")).unwrap_or_default();
+            format!("{} {}{help}", source.position(problem.span.start), problem.message)
+        })
+        .collect();
+    found.join("; ")
+}
+
 #[test]
 fn bad_files_say_what_and_where() {
     for (text, expected) in [
@@ -130,18 +147,93 @@ fn bad_files_say_what_and_where() {
             "3:1 unknown key `lunch` | did you mean `launch`?; 4:11 `x` is no version | numbers with dots, such as 1.17.8",
         ),
     ] {
+        assert_eq!(told(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn options_have_the_names_and_types_of_the_toolkits_configuration() {
+    let with = |options: &str| format!("[[pool]]\nname = \"a\"\n[pool.host]\n{options}");
+    for good in [
+        "disable-require = true",
+        "mode = \"legacy\"",
+        "nvidia-container-runtime.mode = \"auto\"",
+        "[pool.host.nvidia-container-runtime.modes.legacy]\ncuda-compat-mode = \"mount\"",
+        "features.disable-cuda-compat-lib-hook = true",
+        "supported-driver-capabilities = \"compute, utility\"",
+        "nvidia-container-runtime.modes.cdi.spec-dirs = [\"/etc/cdi\"]",
+    ] {
+        assert!(fleet(&with(good)).is_ok(), "{good}");
+    }
+    for (options, expected) in [
+        ("disable-requires = true", "4:1 unknown option `disable-requires` | did you mean `disable-require`?"),
+        (
+            "cuda-compat-mode = \"mount\"",
+            "4:1 unknown option `cuda-compat-mode` | did you mean `nvidia-container-runtime.modes.legacy.cuda-compat-mode`?",
+        ),
+        (
+            "features.disable-cuda-compat-hook = true",
+            "4:10 unknown option `features.disable-cuda-compat-hook` | did you mean `features.disable-cuda-compat-lib-hook`?",
+        ),
+        ("x = 1", "4:1 unknown option `x` | the names are those of the container toolkit's config.toml"),
+        (
+            "features = true",
+            "4:1 unknown option `features` | the names are those of the container toolkit's config.toml",
+        ),
+        ("disable-require = \"true\"", "4:19 `disable-require` is a string, expected true or false"),
+        ("swarm-resource = true", "4:18 `swarm-resource` is a boolean, expected a string | put it in quotes: \"true\""),
+        ("mode = \"jitcdi\"", "4:8 unknown mode `jitcdi` | did you mean `jit-cdi`?"),
+        (
+            "nvidia-container-runtime.runtimes = \"runc\"",
+            "4:37 `nvidia-container-runtime.runtimes` is a string, expected a list of strings",
+        ),
+        (
+            "supported-driver-capabilities = \"compute,utilty\"",
+            "4:33 unknown driver capability `utilty` | did you mean `utility`?",
+        ),
+    ] {
+        assert_eq!(told(&with(options)), expected, "{options}");
+    }
+}
+
+#[test]
+fn a_pool_that_may_be_anything_is_refused_with_its_place() {
+    let drivers: Vec<String> = (0..600).map(|at| format!("\"535.{at}.01\"")).collect();
+    let wide = |launch: &str| {
+        let drivers = drivers.join(", ");
+        format!("[[pool]]\nname = \"wide\"\ngpu = [\"NVIDIA A\", \"NVIDIA B\"]\ndriver = [{drivers}]\n{launch}")
+    };
+    let check = |text: &str| {
         let source = SourceText::new("fleet.toml", text);
-        let errors = read(SourceId(0), &source, &lookup).expect_err(text);
-        let found: Vec<String> = errors
-            .all()
-            .iter()
-            .map(|problem| {
-                let help = problem.help.as_deref().filter(|help| *help != EXAMPLE);
-                let help = help.map(|help| format!(" | {help}")).unwrap_or_default();
-                format!("{} {}{help}", source.position(problem.span.start), problem.message)
-            })
-            .collect();
-        assert_eq!(found.join("; "), expected, "{text}");
+        let fleet = fleet(text).expect("good fleet");
+        let all: usize = fleet.pools.iter().map(|pool| pool.hosts(Knowledge::built_in(), None).len()).sum();
+        (all, check_width(&fleet, &source, Knowledge::built_in()))
+    };
+    let (count, result) = check(&wide("launch = \"docker-gpus\"\ntoolkit = \"1.17.8\""));
+    assert!(result.is_ok() && count == 1200, "{count}");
+    let (count, result) = check(&wide(""));
+    let errors = result.expect_err("too wide");
+    assert_eq!((count, errors.all().len(), errors.all()[0].span.start), (MAX_HOSTS, 1, 16));
+    assert!(errors.all()[0].message.contains("pool `wide` may differ in"), "{}", errors.all()[0].message);
+}
+
+#[test]
+fn every_field_tells_its_own_line_and_value() {
+    let fleet = fleet(FULL).expect("good fleet");
+    let pool = &fleet.pools[0];
+    for (field, expected) in [
+        (PoolField::Launch, Some(("\"docker-gpus\"", "docker-gpus"))),
+        (PoolField::Toolkit, Some(("\"1.14.3\"", "1.14.3"))),
+        (PoolField::Driver, Some(("\"460.32.03\"", "460.32.03 or 535 or >=535.161,<536"))),
+        (PoolField::Wsl, Some(("false", "false"))),
+        (PoolField::Strategy, Some(("\"envvar\"", "envvar"))),
+        (PoolField::Env, Some(("\"1\"", "NVIDIA_DISABLE_REQUIRE = 1"))),
+        (PoolField::Runtime, None),
+        (PoolField::Modeset, None),
+    ] {
+        let written = pool.span_of(field).map(|span| &FULL[span.start..span.end]);
+        let text = pool.text_of(field);
+        assert_eq!(written.zip(text.as_deref()), expected, "{}", field.name());
     }
 }
 

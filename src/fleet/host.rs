@@ -19,6 +19,7 @@ use crate::fleet::Options;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::fleet::options::default_capabilities;
+use crate::fleet::ways::Versions;
 use crate::fleet::ways::Way;
 use crate::knowledge::CompatSelection;
 use crate::knowledge::ContainerToolkitRow;
@@ -72,6 +73,43 @@ pub struct HostGpu {
     pub row: Option<&'static RowInfo>,
 }
 
+/// A GPU of a pool, and what the tables know of it.
+#[derive(Clone, Copy)]
+pub(super) struct PoolGpu<'a> {
+    pub(super) spec: Option<&'a GpuSpec>,
+    pub(super) row: Option<&'static GpuRow>,
+}
+
+/// What differs between versions of the container toolkit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Behaviour {
+    /// What a container gets that asks for no capability.
+    pub default_capabilities: Capabilities,
+    /// Whether a word that is no capability is told as part of a list.
+    pub capability_list: bool,
+    /// Whether variables of `swarm-resource` are read outside the hook, too.
+    pub swarm_in_runtime: bool,
+    /// How the csv check reads versions.
+    pub reading: ToolkitVersion,
+    /// Whether the requirement check knows the newer brands.
+    pub newer_brands: bool,
+}
+
+impl Behaviour {
+    /// That of some versions; without a toolkit nobody asks.
+    fn of(versions: Option<Versions>, knowledge: Knowledge) -> Self {
+        let has = |change| versions.is_some_and(|versions| versions.has(change, knowledge));
+        let compute = versions.is_none_or(|versions| versions.compute_by_default(knowledge));
+        Self {
+            default_capabilities: default_capabilities(compute),
+            capability_list: has(ToolkitChange::CapabilityList),
+            swarm_in_runtime: has(ToolkitChange::SwarmInRuntime),
+            reading: versions.map(|versions| versions.reading(knowledge)).unwrap_or_default(),
+            newer_brands: has(ToolkitChange::BrandNames),
+        }
+    }
+}
+
 /// One thing that a node of a pool may be.
 #[derive(Clone, Debug)]
 pub struct Host {
@@ -111,18 +149,10 @@ pub struct Host {
     pub modeset: Option<bool>,
     /// The toolkit's configuration.
     pub options: Options,
-    /// What a container gets that asks for no capability.
-    pub default_capabilities: Capabilities,
-    /// Whether a word that is no capability is told as part of a list.
-    pub capability_list: bool,
-    /// Variables of `swarm-resource` are read outside the hook, too.
-    pub swarm_in_runtime: bool,
+    /// What its version of the toolkit does.
+    pub behaviour: Behaviour,
     /// What the requirement check sees of this host.
     pub values: RequirementHost,
-    /// How the csv check reads versions.
-    pub reading: ToolkitVersion,
-    /// Whether the check knows the newer brands.
-    pub newer_brands: bool,
     /// Fields that the pool leaves open and that were filled in here.
     pub assumed: Vec<PoolField>,
 }
@@ -138,20 +168,20 @@ impl Pool {
     /// Every host that this pool may be.
     pub fn hosts(&self, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Host> {
         let mut hosts = Vec::new();
-        for gpu in self.gpus() {
+        for gpu in self.gpus(knowledge) {
             let (drivers, driver_open) = self.drivers(gpu, knowledge);
+            let ways: Vec<(Launch, Vec<Way>)> =
+                self.launches().iter().map(|launch| (*launch, self.ways(gpu, *launch, knowledge, as_of))).collect();
             for driver in &drivers {
-                for launch in self.launches() {
-                    for way in self.ways(gpu, *launch, knowledge, as_of) {
-                        if hosts.len() == MAX_HOSTS {
-                            return hosts;
-                        }
-                        let mut host = self.host(gpu, *driver, *launch, &way, knowledge);
-                        host.assumed.extend(self.launch.is_none().then_some(PoolField::Launch));
-                        host.assumed.extend(driver_open.then_some(PoolField::Driver));
-                        host.assumed.extend((self.gpu.len() > 1).then_some(PoolField::Gpu));
-                        hosts.push(host);
+                for (launch, way) in ways.iter().flat_map(|(launch, ways)| ways.iter().map(move |way| (launch, way))) {
+                    if hosts.len() == MAX_HOSTS {
+                        return hosts;
                     }
+                    let mut host = self.host(gpu, *driver, *launch, way, knowledge);
+                    host.assumed.extend(self.launch.is_none().then_some(PoolField::Launch));
+                    host.assumed.extend(driver_open.then_some(PoolField::Driver));
+                    host.assumed.extend((self.gpu.len() > 1).then_some(PoolField::Gpu));
+                    hosts.push(host);
                 }
             }
         }
@@ -161,15 +191,20 @@ impl Pool {
     /// How many hosts this pool may be, without making them.
     pub(super) fn width(&self, knowledge: Knowledge) -> usize {
         let mut width = 0_usize;
-        for gpu in self.gpus() {
+        for gpu in self.gpus(knowledge) {
             let ways: usize = self.launches().iter().map(|launch| self.ways(gpu, *launch, knowledge, None).len()).sum();
             width = width.saturating_add(ways.saturating_mul(self.drivers(gpu, knowledge).0.len()));
         }
         width
     }
 
-    fn gpus(&self) -> Vec<Option<&GpuSpec>> {
-        if self.gpu.is_empty() { vec![None] } else { self.gpu.iter().map(|gpu| Some(&gpu.value)).collect() }
+    /// The GPUs with their rows, or one that nothing is said of. Names are looked up once.
+    fn gpus(&self, knowledge: Knowledge) -> Vec<PoolGpu<'_>> {
+        if self.gpu.is_empty() {
+            return vec![PoolGpu { spec: None, row: None }];
+        }
+        let gpus = self.gpu.iter().map(|gpu| &gpu.value);
+        gpus.map(|gpu| PoolGpu { spec: Some(gpu), row: knowledge.gpu(&gpu.name) }).collect()
     }
 
     fn launches(&self) -> &[Launch] {
@@ -178,13 +213,12 @@ impl Pool {
 
     fn host(
         &self,
-        gpu: Option<&GpuSpec>,
+        PoolGpu { spec: gpu, row }: PoolGpu<'_>,
         driver: Option<DriverVersion>,
         launch: Launch,
         way: &Way,
         knowledge: Knowledge,
     ) -> Host {
-        let row = gpu.and_then(|gpu| knowledge.gpu(&gpu.name));
         let by_branch = driver.and_then(|driver| knowledge.driver_cuda(driver));
         let driver_cuda = self.driver_cuda.as_ref().map(|cuda| cuda.value).or(by_branch.map(|(cuda, _)| cuda));
         let gpu = gpu.map(|gpu| self.host_gpu(gpu, row, driver));
@@ -192,10 +226,9 @@ impl Pool {
             || if row.is_some_and(|row| row.arm64_host) { "linux/arm64" } else { "linux/amd64" }.to_owned(),
             |platform| platform.value.clone(),
         );
-        let has = |change| way.versions.is_some_and(|versions| versions.has(change, knowledge));
-        let newer_brands = has(ToolkitChange::BrandNames);
+        let behaviour = Behaviour::of(way.versions, knowledge);
         let by_image = matches!(way.devices, DeviceSource::Environment) && way.auto;
-        let values = values(gpu.as_ref(), driver, driver_cuda, newer_brands, knowledge);
+        let values = values(gpu.as_ref(), driver, driver_cuda, behaviour.newer_brands, knowledge);
         let mut host = Host {
             gpu,
             driver,
@@ -215,14 +248,8 @@ impl Pool {
             privileged: self.privileged.as_ref().is_some_and(|privileged| privileged.value),
             modeset: self.modeset.as_ref().map(|modeset| modeset.value),
             options: Options { accept_mounts: way.accept_mounts, ..Options::of(self) },
-            default_capabilities: default_capabilities(
-                way.versions.is_none_or(|versions| versions.compute_by_default(knowledge)),
-            ),
-            capability_list: has(ToolkitChange::CapabilityList),
-            swarm_in_runtime: has(ToolkitChange::SwarmInRuntime),
+            behaviour,
             values,
-            reading: way.versions.map(|versions| versions.reading(knowledge)).unwrap_or_default(),
-            newer_brands,
             assumed: way.assumed.clone(),
         };
         if by_image || way.devices == DeviceSource::LaunchAndEnvironment {

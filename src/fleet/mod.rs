@@ -12,7 +12,7 @@ mod words;
 
 pub use self::field::PoolField;
 pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_width, read};
-pub use self::host::{DeviceSource, Host, HostGpu};
+pub use self::host::{Behaviour, DeviceSource, Host, HostGpu};
 pub use self::options::Options;
 pub use self::pool::{Declared, DeviceListStrategy, DriverSpec, Fleet, GpuSpec, Launch, Mode, Pool, Runtime};
 pub use self::words::UnknownWord;

@@ -121,16 +121,14 @@ fn text_of(reader: &mut Reader, name: &str, kind: Kind, value: &Value<'_>) -> Op
     match kind {
         Kind::Flag => reader.boolean(name, value).map(|flag| flag.to_string()),
         Kind::Text => reader.string(name, value),
-        Kind::Texts => match value.get_ref() {
-            DeValue::Array(list) => {
-                let texts: Vec<String> = list.iter().filter_map(|one| reader.string(name, one)).collect();
-                Some(texts.join(","))
-            }
-            _ => {
+        Kind::Texts => {
+            let DeValue::Array(list) = value.get_ref() else {
                 reader.wrong_type(name, value, "a list of strings");
-                None
-            }
-        },
+                return None;
+            };
+            let texts: Vec<String> = list.iter().filter_map(|one| reader.string(name, one)).collect();
+            Some(texts.join(","))
+        }
         Kind::Word(words) => {
             let word = reader.string(name, value)?;
             if words.contains(&word.as_str()) {

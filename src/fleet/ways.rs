@@ -7,12 +7,12 @@ use crate::cuda::CudaVersion;
 use crate::cuda::ToolkitVersion;
 use crate::fleet::DeviceListStrategy;
 use crate::fleet::DeviceSource;
-use crate::fleet::GpuSpec;
 use crate::fleet::Launch;
 use crate::fleet::Mode;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::fleet::Runtime;
+use crate::fleet::host::PoolGpu;
 use crate::knowledge::CompatSelection;
 use crate::knowledge::ContainerToolkitRow;
 use crate::knowledge::GpuClass;
@@ -85,13 +85,7 @@ impl Meaning {
 
 impl Pool {
     /// The modes and toolkits that one launch may mean.
-    pub(super) fn ways(
-        &self,
-        gpu: Option<&GpuSpec>,
-        launch: Launch,
-        knowledge: Knowledge,
-        as_of: Option<Date>,
-    ) -> Vec<Way> {
+    pub(super) fn ways(&self, gpu: PoolGpu<'_>, launch: Launch, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Way> {
         if matches!(launch, Launch::Native | Launch::Singularity | Launch::Gke) {
             return vec![Way {
                 mode: self.mode.as_ref().map_or(Mode::None, |mode| mode.value),
@@ -103,7 +97,7 @@ impl Pool {
                 assumed: Vec::new(),
             }];
         }
-        let tegra = gpu.and_then(|gpu| knowledge.gpu(&gpu.name)).is_some_and(|row| row.class == GpuClass::Jetson);
+        let tegra = gpu.row.is_some_and(|row| row.class == GpuClass::Jetson);
         let mut ways: Vec<Way> = Vec::new();
         for versions in self.versions(knowledge, as_of) {
             for meaning in self.meanings(launch, versions.row, tegra, knowledge) {

@@ -120,7 +120,7 @@ fn capability_message(replay: Replay<'_>) -> String {
         return format!("Unknown NVIDIA driver capability: {}", words.find(|word| !known(word)).unwrap_or_default());
     }
     match driver_capabilities(Some(value), is_legacy_image(&env), &host.options.supported_text) {
-        Err(error) if !host.capability_list => first_unknown(&error),
+        Err(error) if !host.behaviour.capability_list => first_unknown(&error),
         Err(error) => error.to_string(),
         Ok(_) => "unsupported capabilities found in NVIDIA_DRIVER_CAPABILITIES".to_owned(),
     }

@@ -119,7 +119,7 @@ pub(super) fn given(replay: Replay<'_>) -> Given {
     if host.devices == DeviceSource::Enroot {
         return by_enroot(value).map_or(Given::Refused, Given::Set);
     }
-    let set = |legacy| Capabilities::given(value, legacy, host.default_capabilities, host.options.supported);
+    let set = |legacy| Capabilities::given(value, legacy, host.behaviour.default_capabilities, host.options.supported);
     let found = |legacy| set(legacy).map_or(Given::Refused, Given::Set);
     let untold = ["CUDA_VERSION", "NVIDIA_REQUIRE_CUDA"].into_iter().find_map(|name| env.untold(name));
     match untold {

@@ -1,1 +1,342 @@
-//! Placeholder.
+//! Devices and capabilities, by launch, mode, configuration and variable.
+
+use crate::start::Step;
+use crate::start::test_bench::expect;
+use crate::start::test_bench::hosts;
+use crate::start::test_bench::image;
+use crate::start::test_bench::step;
+
+const LEGACY: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"";
+const JIT: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.18.2\"";
+const GPUS: &str = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"";
+const COUNTED: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\ngpu = { name = \"A100\", count = 4 }";
+const COUNTED_JIT: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.18.2\"\ngpu = { name = \"A100\", count = 4 }";
+const UNPRIVILEGED: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\n[pool.host]\n\
+    accept-nvidia-visible-devices-envvar-when-unprivileged = false";
+const ENROOT: &str = "launch = \"enroot\"\ntoolkit = \"1.17.8\"";
+
+#[test]
+fn the_nvidia_runtime_obeys_the_variable() {
+    expect(
+        Step::Devices,
+        &[
+            (LEGACY, "", "no-gpu 35", "is not set"),
+            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"\"", "no-gpu 35", "is ``"),
+            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"all,void\"", "no-gpu 35", "is `all,void`"),
+            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"none\"", "no-gpu 100", "is `none`"),
+            (JIT, "NVIDIA_VISIBLE_DEVICES = \"none\"", "no-gpu 100", "is `none`"),
+            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"all\"", "passes", "asks for GPUs"),
+            (LEGACY, "CUDA_VERSION = \"12.4.1\"", "passes", "asks for GPUs"),
+            (LEGACY, "CUDA_VERSION = \"12.4.1\"\nNVIDIA_REQUIRE_CUDA = \"cuda>=12\"", "no-gpu 35", "not set"),
+            (LEGACY, "CUDA_VERSION = \"12.4.1\"\nNVIDIA_VISIBLE_DEVICES = \"\"", "no-gpu 35", "is ``"),
+        ],
+    );
+}
+
+#[test]
+fn a_listed_device_is_there_or_not_or_cannot_be_told() {
+    expect(
+        Step::Devices,
+        &[
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"3\"", "passes", ""),
+            (
+                COUNTED,
+                "NVIDIA_VISIBLE_DEVICES = \"0,4\"",
+                "device",
+                "nvidia-container-cli: device error: 4: unknown device",
+            ),
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"foo\"", "device", "device error: foo: unknown device"),
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"99999999999\"", "device", "99999999999: unknown device"),
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"GPU-8d2f\"", "unknown", "names one device"),
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"0:0\"", "unknown", "names one device"),
+            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"0\"", "passes", ""),
+            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"1\"", "unknown", "does not say how many"),
+            // The command-line tool knows `ALL`, the toolkit's own code does not.
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"ALL\"", "passes", ""),
+            (COUNTED_JIT, "NVIDIA_VISIBLE_DEVICES = \"ALL\"", "device", "no device `ALL`"),
+            (COUNTED_JIT, "NVIDIA_VISIBLE_DEVICES = \"4\"", "device", "no device `4`"),
+            (COUNTED_JIT, "NVIDIA_VISIBLE_DEVICES = \"0,nvidia.com/gpu=1\"", "device", "runtime.nvidia.com"),
+        ],
+    );
+}
+
+#[test]
+fn qualified_names_choose_the_cdi_mode_from_their_version_on() {
+    let old = "launch = \"nvidia-runtime\"\ntoolkit = \"1.13.5\"\ngpu = { name = \"A100\", count = 4 }";
+    let fixed =
+        "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\n[pool.host.nvidia-container-runtime]\nmode = \"legacy\"";
+    let name = "NVIDIA_VISIBLE_DEVICES = \"nvidia.com/gpu=0\"";
+    expect(
+        Step::Mode,
+        &[
+            (COUNTED, name, "passes", "mode cdi"),
+            (COUNTED_JIT, name, "passes", "mode cdi"),
+            (COUNTED_JIT, "NVIDIA_VISIBLE_DEVICES = \"0\"", "passes", "mode jit-cdi"),
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"nvidia.com/gpu=0,1\"", "passes", "mode legacy"),
+            (COUNTED, "", "passes", "mode legacy"),
+            (old, name, "passes", "mode legacy"),
+            (fixed, name, "passes", "mode legacy"),
+        ],
+    );
+    expect(
+        Step::Devices,
+        &[
+            (COUNTED, name, "passes", ""),
+            (
+                COUNTED,
+                "NVIDIA_VISIBLE_DEVICES = \"nvidia.com/gpu=7\"",
+                "device",
+                "unresolvable CDI devices nvidia.com/gpu=7",
+            ),
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"vendor.com/net=7\"", "unknown", "vendor.com/net=7"),
+            (old, name, "device", "device error: nvidia.com/gpu=0: unknown device"),
+            (fixed, name, "device", "device error: nvidia.com/gpu=0: unknown device"),
+        ],
+    );
+}
+
+#[test]
+fn the_one_who_starts_it_wins_over_the_image() {
+    let kubernetes = "launch = \"kubernetes\"\ntoolkit = \"1.17.8\"\ndevice_list_strategy = \"envvar\"";
+    let cri = "launch = \"kubernetes\"\ntoolkit = \"1.17.8\"\ndevice_list_strategy = \"cdi-cri\"";
+    let annotations = "launch = \"kubernetes\"\ntoolkit = \"1.17.8\"\ndevice_list_strategy = \"cdi-annotations\"";
+    let void = "NVIDIA_VISIBLE_DEVICES = \"void\"";
+    expect(
+        Step::Devices,
+        &[
+            (GPUS, void, "passes", "launch docker-gpus"),
+            (kubernetes, void, "passes", "launch kubernetes"),
+            (cri, void, "passes", ""),
+            (annotations, void, "passes", ""),
+            ("launch = \"podman-cdi\"\ntoolkit = \"1.17.8\"", void, "passes", ""),
+            ("launch = \"gke\"", void, "passes", ""),
+            (UNPRIVILEGED, "NVIDIA_VISIBLE_DEVICES = \"all\"", "no-gpu 35", "unprivileged"),
+            (UNPRIVILEGED, "", "no-gpu 35", ""),
+        ],
+    );
+    let privileged = format!("privileged = true\n{UNPRIVILEGED}");
+    let gpus = UNPRIVILEGED.replace("nvidia-runtime", "docker-gpus");
+    let none = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\ngpu = { name = \"A100\", count = 0 }";
+    expect(
+        Step::Devices,
+        &[
+            (&privileged, "NVIDIA_VISIBLE_DEVICES = \"all\"", "passes", ""),
+            (&gpus, "NVIDIA_VISIBLE_DEVICES = \"all\"", "no-gpu 35", "unprivileged"),
+            (none, "NVIDIA_VISIBLE_DEVICES = \"all\"", "no-gpu 35", "hands out no GPU"),
+        ],
+    );
+}
+
+#[test]
+fn the_image_acts_beside_cdi_cri_under_the_nvidia_runtime() {
+    let cri = "launch = \"kubernetes\"\ntoolkit = \"1.17.8\"\ndevice_list_strategy = \"cdi-cri\"\nruntime = \"nvidia\"";
+    let all = "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_REQUIRE_CUDA = \"cuda>=12.9\"";
+    let void = "NVIDIA_VISIBLE_DEVICES = \"void\"\nNVIDIA_REQUIRE_CUDA = \"cuda>=12.9\"";
+    expect(Step::Mode, &[(cri, all, "passes", "mode legacy"), (cri, void, "passes", "mode cdi")]);
+    expect(Step::Requirement, &[(cri, all, "requirement", "cuda>=12.9"), (cri, void, "n/a", "mode cdi")]);
+    let runc = cri.replace("\"nvidia\"", "\"runc\"");
+    expect(Step::Requirement, &[(&runc, all, "n/a", "mode cdi")]);
+}
+
+#[test]
+fn mounts_are_a_matter_of_the_configuration() {
+    let base = "launch = \"kubernetes\"\ntoolkit = \"1.17.8\"\ndevice_list_strategy = \"volume-mounts\"";
+    let option = "accept-nvidia-visible-devices-as-volume-mounts";
+    let taken = format!("{base}\n[pool.host]\n{option} = true");
+    let refused = format!("{base}\n[pool.host]\n{option} = false");
+    let ignored = format!("{refused}\naccept-nvidia-visible-devices-envvar-when-unprivileged = false");
+    let folder = "device error: /var/run/nvidia-container-devices: unknown device";
+    expect(
+        Step::Devices,
+        &[
+            (&taken, "NVIDIA_VISIBLE_DEVICES = \"void\"", "passes", ""),
+            (&refused, "NVIDIA_VISIBLE_DEVICES = \"all\"", "device", folder),
+            (&ignored, "NVIDIA_VISIBLE_DEVICES = \"all\"", "no-gpu 35", ""),
+        ],
+    );
+    let both = hosts(base);
+    let accepted: Vec<bool> = both.iter().map(|host| host.options.accept_mounts).collect();
+    assert_eq!(accepted, [false, true], "not declared: either");
+}
+
+#[test]
+fn swarm_resources_stand_in_for_the_variable() {
+    let hook = format!("{LEGACY}\n[pool.host]\nswarm-resource = \"DOCKER_RESOURCE_GPU\"");
+    let jit = format!("{JIT}\n[pool.host]\nswarm-resource = \"DOCKER_RESOURCE_GPU\"");
+    let newer = jit.replace("1.18.2", "1.19.0");
+    let given = "NVIDIA_VISIBLE_DEVICES = \"void\"\nDOCKER_RESOURCE_GPU = \"0\"";
+    let taken = "NVIDIA_VISIBLE_DEVICES = \"all\"\nDOCKER_RESOURCE_GPU = \"void\"";
+    expect(
+        Step::Devices,
+        &[
+            (&hook, given, "passes", ""),
+            (&hook, taken, "no-gpu 35", "is `void`"),
+            (&hook, "NVIDIA_VISIBLE_DEVICES = \"all\"", "passes", ""),
+            // Before 1.19 the hook alone reads the option.
+            (&jit, given, "no-gpu 35", ""),
+            (&newer, given, "passes", ""),
+            (LEGACY, given, "no-gpu 35", ""),
+        ],
+    );
+}
+
+#[test]
+fn only_a_privileged_container_configures_mig() {
+    let config = "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_MIG_CONFIG_DEVICES = \"all\"";
+    let monitor = "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_MIG_MONITOR_DEVICES = \"all\"";
+    let privileged = format!("{LEGACY}\nprivileged = true");
+    let said = "cannot set MIG_CONFIG_DEVICES in non privileged container";
+    expect(
+        Step::Devices,
+        &[
+            (LEGACY, config, "device", said),
+            (GPUS, config, "device", said),
+            (LEGACY, monitor, "device", "cannot set MIG_MONITOR_DEVICES"),
+            (&privileged, config, "passes", ""),
+            (JIT, config, "passes", ""),
+            (LEGACY, "NVIDIA_MIG_CONFIG_DEVICES = \"all\"", "no-gpu 35", ""),
+            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_MIG_CONFIG_DEVICES = \"\"", "passes", ""),
+        ],
+    );
+}
+
+#[test]
+fn the_hook_refuses_every_mode_but_its_own() {
+    let said = "invoking the NVIDIA Container Runtime Hook directly";
+    let orin = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\ngpu = \"Jetson AGX Orin\"\nplatform = \"linux/arm64\"";
+    let cdi = format!("{GPUS}\n[pool.host.nvidia-container-runtime]\nmode = \"cdi\"");
+    let blind = format!("{cdi}\n[pool.host.nvidia-container-runtime-hook]\nskip-mode-detection = true");
+    let under = format!("{orin}\nruntime = \"nvidia\"");
+    expect(
+        Step::Devices,
+        &[
+            (orin, "", "hook", said),
+            (&cdi, "", "hook", said),
+            (&blind, "", "passes", ""),
+            (&under, "", "passes", ""),
+            (GPUS, "", "passes", ""),
+            ("launch = \"docker-gpus\"\nmode = \"cdi\"\ntoolkit = \"1.17.8\"", "", "passes", ""),
+        ],
+    );
+}
+
+#[test]
+fn what_the_engine_makes_of_the_flag() {
+    let engine = |rest: &str| format!("launch = \"docker-gpus\"\ntoolkit = \"1.18.2\"\n{rest}");
+    for (rest, expected) in [
+        ("engine = \"docker 28.2\"", vec!["legacy"]),
+        ("engine = \"docker 28.2\"\ncdi_specs = true", vec!["legacy"]),
+        ("engine = \"docker 29.2\"\ncdi_specs = false", vec!["legacy"]),
+        ("engine = \"docker 29.2\"\ncdi_specs = true", vec!["cdi"]),
+        ("engine = \"docker 29.2\"", vec!["legacy", "cdi"]),
+        ("cdi_specs = true", vec!["legacy", "cdi"]),
+        ("", vec!["legacy"]),
+        ("engine = \"docker 29.2\"\nruntime = \"nvidia\"", vec!["jit-cdi"]),
+        ("mode = \"legacy\"\nengine = \"docker 29.2\"\ncdi_specs = true", vec!["legacy"]),
+    ] {
+        let modes: Vec<&str> = hosts(&engine(rest)).iter().map(|host| host.mode.as_str()).collect();
+        assert_eq!(modes, expected, "{rest}");
+    }
+}
+
+#[test]
+fn capabilities_are_those_of_the_configuration_and_the_version() {
+    let narrow = format!("{GPUS}\n[pool.host]\nsupported-driver-capabilities = \"compute,utility\"");
+    let old = "launch = \"docker-gpus\"\ntoolkit = \"1.3.0\"";
+    let middle = "launch = \"docker-gpus\"\ntoolkit = \"1.5.1\"";
+    let caps = |value: &str| format!("NVIDIA_DRIVER_CAPABILITIES = \"{value}\"");
+    expect(
+        Step::Capabilities,
+        &[
+            (GPUS, "", "passes", "includes compute"),
+            (GPUS, &caps(""), "passes", ""),
+            (GPUS, &caps("all"), "passes", ""),
+            (GPUS, &caps("video,utility"), "passes", "includes video"),
+            (GPUS, &caps("utility"), "no-gpu 35", "lacks compute"),
+            (GPUS, &caps(","), "no-gpu 35", "lacks compute"),
+            (GPUS, &caps("graphics"), "no-gpu 35", "lacks compute"),
+            (GPUS, &caps("utility,foo,compute"), "capability", "'compute,foo,utility' (allowed 'compute,utility')"),
+            (GPUS, &caps("none"), "capability", "'none' (allowed '')"),
+            (GPUS, &caps("Compute"), "capability", "'Compute' (allowed '')"),
+            (&narrow, &caps("compute,video"), "capability", "'compute,video' (allowed 'compute')"),
+            (&narrow, &caps("all"), "passes", ""),
+            (old, "", "no-gpu 35", "the default lacks compute"),
+            (old, "CUDA_VERSION = \"12.4.1\"", "passes", ""),
+            (middle, "", "passes", ""),
+            (middle, &caps("compute,foo"), "capability", "unknown driver capability: foo"),
+            (JIT, &caps("foo"), "n/a", "does not ask"),
+            (LEGACY, &caps("foo"), "n/a", "without devices"),
+        ],
+    );
+}
+
+#[test]
+fn enroot_has_a_hook_of_its_own() {
+    let all = "NVIDIA_VISIBLE_DEVICES = \"all\"";
+    let with = |line: &str| format!("{all}\n{line}");
+    expect(
+        Step::Devices,
+        &[
+            (ENROOT, "", "no-gpu 35", "is not set"),
+            (ENROOT, "CUDA_VERSION = \"12.4.1\"", "no-gpu 35", "is not set"),
+            (ENROOT, &with("NVIDIA_DRIVER_CAPABILITIES = \"compute\""), "passes", ""),
+        ],
+    );
+    expect(
+        Step::Capabilities,
+        &[
+            (ENROOT, all, "no-gpu 35", "the default lacks compute"),
+            (ENROOT, &with("NVIDIA_DRIVER_CAPABILITIES = \"compute,utility\""), "passes", ""),
+            (ENROOT, &with("NVIDIA_DRIVER_CAPABILITIES = \"all\""), "passes", ""),
+            (
+                ENROOT,
+                &with("NVIDIA_DRIVER_CAPABILITIES = \"ngx\""),
+                "capability",
+                "Unknown NVIDIA driver capability: ngx",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_comes_first_is_told_first() {
+    let both = "NVIDIA_VISIBLE_DEVICES = \"none\"\nNVIDIA_REQUIRE_CUDA = \"cuda>=12.9\"";
+    expect(Step::Devices, &[(LEGACY, both, "passes", "without a GPU"), (JIT, both, "no-gpu 100", "")]);
+    expect(Step::Requirement, &[(LEGACY, both, "requirement", "cuda>=12.9")]);
+    let utility = "NVIDIA_DRIVER_CAPABILITIES = \"utility\"\nNVIDIA_REQUIRE_CUDA = \"cuda>=12.9\"";
+    expect(Step::Capabilities, &[(GPUS, utility, "passes", "lacks compute")]);
+    let words = "NVIDIA_VISIBLE_DEVICES = \"9\"\nNVIDIA_DRIVER_CAPABILITIES = \"foo\"";
+    expect(Step::Devices, &[(COUNTED, words, "passes", "")]);
+    expect(Step::Capabilities, &[(COUNTED, words, "capability", "foo")]);
+}
+
+#[test]
+fn what_is_not_seen_of_the_image_is_unknown_only_where_it_counts() {
+    let unseen = image("cuda_runtime = \"12.4\"\nbase = \"registry.example.com/own:1\"\n");
+    for (fields, expected) in [
+        (LEGACY, "unknown"),
+        (GPUS, "passes"),
+        ("launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\nenv = { NVIDIA_VISIBLE_DEVICES = \"all\" }", "passes"),
+    ] {
+        for host in hosts(fields) {
+            assert_eq!(step(&unseen, &host, Step::Devices).0, expected, "{fields}");
+        }
+    }
+}
+
+#[test]
+fn files_and_devices_in_the_way() {
+    let headless = format!("{GPUS}\nmodeset = false");
+    let all = "NVIDIA_DRIVER_CAPABILITIES = \"all\"";
+    expect(
+        Step::Mounts,
+        &[
+            (&headless, all, "mount", "mount error: stat failed: /dev/nvidia-modeset"),
+            (&headless, "", "n/a", ""),
+            (&headless, "NVIDIA_DRIVER_CAPABILITIES = \"compute,graphics\"", "n/a", ""),
+            (GPUS, all, "n/a", ""),
+            (&format!("{GPUS}\nmodeset = true"), all, "n/a", ""),
+            (&format!("{JIT}\nmodeset = false"), all, "n/a", ""),
+        ],
+    );
+}

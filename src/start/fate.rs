@@ -249,9 +249,8 @@ pub(crate) fn field_value(field: PoolField, host: &Host) -> String {
         PoolField::Platform => host.platform.clone(),
         PoolField::Launch => host.launch.as_str().to_owned(),
         PoolField::Toolkit => host.toolkit_version.map(|version| version.to_string()).unwrap_or_default(),
-        PoolField::Mode => host.mode.as_str().to_owned(),
-        // What `--gpus` means hangs on both.
-        PoolField::Engine | PoolField::CdiSpecs => host.mode.as_str().to_owned(),
+        // What `--gpus` means hangs on the engine and on specifications.
+        PoolField::Mode | PoolField::Engine | PoolField::CdiSpecs => host.mode.as_str().to_owned(),
         PoolField::Host => host.options.accept_mounts.to_string(),
         PoolField::Env
         | PoolField::Wsl

@@ -21,6 +21,8 @@ mod record;
 mod request;
 mod requirement;
 mod runtime;
+#[cfg(test)]
+mod test_bench;
 mod user_mode;
 pub mod words;
 

@@ -116,7 +116,7 @@ fn by_environment(env: Env<'_>, host: &Host) -> Request {
 
 /// Those variables of `swarm-resource` that are set; in some versions the hook alone reads them.
 fn stand_ins<'a>(env: Env<'_>, host: &'a Host) -> Vec<&'a str> {
-    let read = host.devices != DeviceSource::Enroot && (host.mode == Mode::Legacy || host.swarm_in_runtime);
+    let read = host.devices != DeviceSource::Enroot && (host.mode == Mode::Legacy || host.behaviour.swarm_in_runtime);
     let names = host.options.swarm.iter().filter(|_| read);
     names.map(String::as_str).filter(|name| env.value(name).is_some() || env.untold(name).is_some()).collect()
 }

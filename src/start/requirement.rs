@@ -151,7 +151,7 @@ fn reader(replay: Replay<'_>) -> RequirementsReader {
     if replay.host.devices == DeviceSource::Enroot {
         RequirementsReader::Enroot
     } else {
-        RequirementsReader::Toolkit(replay.host.reading)
+        RequirementsReader::Toolkit(replay.host.behaviour.reading)
     }
 }
 
@@ -203,7 +203,7 @@ fn by_brands(replay: Replay<'_>, host: &RequirementHost) -> Check {
     let mut seen = host.clone();
     let mut common = None;
     let mut all_needs = Needs::default();
-    for row in replay.knowledge.brands().iter().filter(|row| replay.host.newer_brands || !row.later) {
+    for row in replay.knowledge.brands().iter().filter(|row| replay.host.behaviour.newer_brands || !row.later) {
         seen.brand = HostValue::Known(row.name.to_owned());
         let one = evaluate(replay, &seen);
         if let Check::Undetermined(more) = one {
@@ -256,7 +256,7 @@ fn by_csv(replay: Replay<'_>, host: &RequirementHost) -> Result<Verdict, String>
     let mut values: Vec<String> = Vec::new();
     visit_requirements(&Env::of(replay), reader(replay), |_, value| values.push(value.to_owned()))
         .map_err(|error| error.to_string())?;
-    Ok(evaluate_all_go(values.iter().map(String::as_str), host, replay.host.reading))
+    Ok(evaluate_all_go(values.iter().map(String::as_str), host, replay.host.behaviour.reading))
 }
 
 /// What the user reads where the requirements keep the container from being created.
