@@ -72,7 +72,7 @@ fn faults(floors: &[String], path: &str, text: &str) -> Vec<String> {
     }
     fences(path, &code, &mut fault);
     // Files of tests may say what they like.
-    if path.starts_with("start/") && !path.ends_with("/tests.rs") {
+    if path.starts_with("start/") && !path.ends_with("/tests.rs") && !path.ends_with("_tests.rs") {
         let mut told = scan::bodies(&code, r"\bCite\s*\(");
         told.extend(scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{"));
         let said = scan::without(&scan::only(text, &[Kind::Code, Kind::Literal]), &told);

@@ -267,6 +267,8 @@ pub struct ImageFacts {
     pub compat_probe: Fact<Vec<String>>,
     /// Libraries that components ask for.
     pub needs: Vec<Needs>,
+    /// Files in the place of the driver's firmware directories; unknown where a link stands there.
+    pub firmware: Fact<Vec<String>>,
     /// Base reference, where there is one.
     pub base: Option<FactId>,
     /// CUDA of the base.

@@ -35,6 +35,7 @@ keys! {
     LibraryDirectory = "image.library_directory", "text", "Directory that the host's driver libraries are mounted into.";
     LdConf = "image.ld_conf", "list", "Directories that the image names to ldconfig.";
     LdCache = "image.ld_cache", "text", "The loader's cache as shipped.";
+    Firmware = "image.firmware", "list", "Files in the place of the driver's firmware directories.";
     ComponentVersion = "*.version", "text", "Version of a component.";
     ComponentVariant = "*.variant", "text", "Build variant of a component, such as cu124 or cpu.";
     ComponentCuda = "*.cuda", "version", "CUDA runtime of a component.";

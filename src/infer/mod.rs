@@ -6,6 +6,7 @@
 mod base;
 mod component;
 mod driver;
+mod firmware;
 mod libraries;
 mod places;
 
@@ -59,6 +60,7 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
     let ld_conf = places::ld_conf(&mut facts, seen, &tree, &library_directory);
     let ld_cache = places::ld_cache(&mut facts, seen);
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
+    let firmware = firmware::firmware(&mut facts, seen);
     let base_cuda = base::cuda(&mut facts, &build, &env);
     let components = component::components(&mut facts, seen, &build, &base_cuda, arch, knowledge);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
@@ -88,6 +90,7 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
         ld_cache,
         compat_probe,
         needs,
+        firmware,
         base,
         base_cuda,
         components,

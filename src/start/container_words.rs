@@ -15,6 +15,7 @@ use crate::start::device::Given;
 use crate::start::device::brings_libcuda;
 use crate::start::device::given;
 use crate::start::environment::Env;
+use crate::start::mount::firmware_path;
 use crate::start::mount::in_the_way;
 use crate::start::request::Asked;
 use crate::start::request::VISIBLE;
@@ -158,6 +159,9 @@ fn qualified(name: &str) -> String {
 }
 
 fn mount_message(replay: Replay<'_>) -> String {
+    if let Some(path) = firmware_path(replay).filter(|_| !replay.host.wsl) {
+        return format!("{CLI}: mount error: path error: {path}");
+    }
     if !replay.host.wsl {
         return format!("{CLI}: mount error: stat failed: /dev/nvidia-modeset: no such file or directory");
     }

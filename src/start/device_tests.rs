@@ -1,10 +1,10 @@
 //! Devices and capabilities, by launch, mode, configuration and variable.
 
 use crate::start::Step;
-use crate::start::test_bench::expect;
-use crate::start::test_bench::hosts;
-use crate::start::test_bench::image;
-use crate::start::test_bench::step;
+use crate::start::step_tests::expect;
+use crate::start::step_tests::hosts;
+use crate::start::step_tests::image;
+use crate::start::step_tests::step;
 
 const LEGACY: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"";
 const JIT: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.18.2\"";
@@ -339,4 +339,27 @@ fn files_and_devices_in_the_way() {
             (&format!("{JIT}\nmodeset = false"), all, "n/a", ""),
         ],
     );
+}
+
+#[test]
+fn firmware_goes_into_a_directory() {
+    let with = |files: &str| {
+        image(&format!(
+            "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n[files]\n{files}\n\
+             [[gpu_code]]\nsass = [\"sm_80\"]\nptx = []\n"
+        ))
+    };
+    for (files, fields, expected) in [
+        ("\"/lib/firmware/nvidia/550.54.15\" = {}", GPUS, "mount"),
+        ("\"/lib/firmware/nvidia/550.54.15\" = { link = \"/../../tmp\" }", GPUS, "unknown"),
+        ("\"/lib/firmware/nvidia/550.54.14\" = {}", GPUS, "n/a"),
+        ("\"/lib/firmware/nvidia/550.54.15/gsp_ga10x.bin\" = {}", GPUS, "n/a"),
+        ("\"/lib/firmware/nvidia/550.54.15\" = {}", JIT, "n/a"),
+    ] {
+        for host in hosts(fields) {
+            let (found, said) = step(&with(files), &host, Step::Mounts);
+            assert_eq!(found, expected, "{files} {said}");
+            assert_eq!(said.contains("path error: /lib/firmware/nvidia/550.54.15"), expected == "mount", "{said}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ mod request;
 mod requirement;
 mod runtime;
 #[cfg(test)]
-mod test_bench;
+mod step_tests;
 mod user_mode;
 pub mod words;
 

@@ -17,6 +17,7 @@ use crate::start::device::given;
 
 const WSL: Cite = Cite("nvidia-container-toolkit issues 289 and 371: file creation failed, file exists");
 const MODESET: Cite = Cite("libnvidia-container src/nvc_mount.c; dstack issue 4006");
+const FIRMWARE: Cite = Cite("nvidia-container-toolkit v1.20.0, tests/e2e, firmware-test: mount error, path error");
 const PLAIN: Cite = Cite("libnvidia-container src/nvc_mount.c");
 
 /// Can everything be mounted?
@@ -40,12 +41,33 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
         };
         return record(result, facts, WSL);
     }
+    if let Some(result) = firmware(replay) {
+        let facts = [Some(Basis::Image(replay.image.firmware.id)), Some(Basis::Pool(PoolField::Driver))];
+        return record(result, facts, FIRMWARE);
+    }
     // Most nodes have the device, also those without a display: only who says that it is missing is believed.
     if set.has("display") && host.modeset == Some(false) {
         let wanted = crate::start::environment::Env::of(replay).basis("NVIDIA_DRIVER_CAPABILITIES");
         return record(stops, [Some(wanted), Some(Basis::Pool(PoolField::Modeset))], MODESET);
     }
     record(StepResult::NotApplicable, [Some(Basis::Pool(PoolField::Wsl)), None], PLAIN)
+}
+
+/// What comes of a file or link where the firmware directory of the host's driver goes; none where there is neither.
+fn firmware(replay: Replay<'_>) -> Option<StepResult> {
+    match &replay.image.firmware.state {
+        State::Absent { .. } => None,
+        State::Unknown(_) => Some(StepResult::Unknown),
+        State::Known(_) if replay.host.driver.is_none() => Some(StepResult::Unknown),
+        State::Known(_) => firmware_path(replay).map(|_| StepResult::Stops(Wall::refused(Reason::Mount))),
+    }
+}
+
+/// The file in the place of the firmware directory of the host's driver.
+pub(super) fn firmware_path(replay: Replay<'_>) -> Option<&str> {
+    let version = replay.host.driver?.to_string();
+    let paths = replay.image.firmware.known()?;
+    paths.iter().map(String::as_str).find(|path| path.rsplit('/').next() == Some(version.as_str()))
 }
 
 /// Under WSL the host's libraries have no version in their names, so that a file or link of that name in the

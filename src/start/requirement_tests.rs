@@ -1,7 +1,7 @@
 //! Requirements, by mode, version, brand and what is known of the host.
 
 use crate::start::Step;
-use crate::start::test_bench::expect;
+use crate::start::step_tests::expect;
 
 const GPUS: &str = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"";
 const ORIN: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\ngpu = \"Jetson AGX Orin\"\n\
