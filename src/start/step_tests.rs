@@ -65,6 +65,7 @@ fn word(result: StepResult) -> String {
         }
         StepResult::Unknown => "unknown".to_owned(),
         StepResult::NotSeen => "not seen".to_owned(),
+        StepResult::FailsLater => "fails later".to_owned(),
         StepResult::NotApplicable => "n/a".to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 use crate::fact::GpuCode;
 use crate::fact::State;
 use crate::fact::Value;
+use crate::fleet::Mode;
 use crate::outcome::Outcome;
 use crate::start::Loaded;
 use crate::start::Replay;
