@@ -83,18 +83,6 @@ impl Meaning {
     }
 }
 
-/// What else a toolkit does with the libraries of an image, as far as its mode asks for it.
-fn libraries(mode: Mode, row: Option<&ContainerToolkitRow>) -> [bool; 4] {
-    let Some(row) = row else { return [false; 4] };
-    let by_files = matches!(mode, Mode::Cdi | Mode::JitCdi | Mode::Csv);
-    [
-        mode == Mode::Legacy && row.follows_absolute_link,
-        by_files && row.hook_needs_cache,
-        by_files && row.hook_takes_links,
-        by_files && row.keeps_listed_directories,
-    ]
-}
-
 impl Pool {
     /// The modes and toolkits that one launch may mean.
     pub(super) fn ways(&self, gpu: PoolGpu<'_>, launch: Launch, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Way> {
@@ -118,9 +106,10 @@ impl Pool {
                 let assumed: Vec<PoolField> = open_toolkit.into_iter().chain(meaning.open).collect();
                 // Versions that behave alike here need not be told apart; the newest stands for them.
                 ways.retain(|other| {
-                    (other.mode, other.selection, other.devices) != (meaning.mode, selection, meaning.devices)
-                        || libraries(other.mode, other.versions.map(|other| other.row))
-                            != libraries(meaning.mode, Some(versions.row))
+                    let alike =
+                        (other.mode, other.selection, other.devices) == (meaning.mode, selection, meaning.devices);
+                    let row = other.versions.map(|versions| libraries(other.mode, versions.row));
+                    !alike || row != Some(libraries(meaning.mode, versions.row))
                 });
                 ways.push(Way {
                     mode: meaning.mode,
@@ -302,4 +291,15 @@ impl Pool {
         }
         without_hook(own)
     }
+}
+
+/// What else a toolkit does with the libraries of an image, as far as its mode asks for it.
+fn libraries(mode: Mode, row: &ContainerToolkitRow) -> [bool; 4] {
+    let by_files = matches!(mode, Mode::Cdi | Mode::JitCdi | Mode::Csv);
+    [
+        mode == Mode::Legacy && row.follows_absolute_link,
+        by_files && row.hook_needs_cache,
+        by_files && row.hook_takes_links,
+        by_files && row.keeps_listed_directories,
+    ]
 }
