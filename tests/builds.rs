@@ -143,7 +143,8 @@ fn broken_and_hostile_files_end_with_a_word() {
     let axis = |name: &str| format!("{name} = [{}]", (0..40).map(|at| format!("{at}")).collect::<Vec<_>>().join(","));
     let wide = format!("target \"a\" {{ matrix = {{ {}, {}, {} }} }}", axis("x"), axis("y"), axis("z"));
     assert_eq!(bake("x.hcl", &wide), Err(BuildsError::TooBig));
-    let bomb: String = (1..40).map(|at| format!("a{at}: &a{at} [*a{0}, *a{0}, *a{0}]\n", at - 1)).collect();
+    let anchor = |at: usize| format!("a{at}: &a{at} [*a{0}, *a{0}, *a{0}]\n", at - 1);
+    let bomb = (1..40).map(anchor).collect::<Vec<_>>().concat();
     let started = Instant::now();
     for text in ["services: 1", "a: [", "- x", "", &format!("a0: &a0 [x]\n{bomb}services: {{}}"), &"[".repeat(9_000)] {
         assert!(compose(text, &environment_file("")).is_err(), "{}", &text[..text.len().min(40)]);

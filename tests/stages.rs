@@ -107,9 +107,8 @@ fn packages_travel_through_several_stages() {
     let text = "FROM python:3.11 AS a\nRUN pip install torch==2.4.0\nFROM ubuntu:22.04 AS b\nCOPY --from=a /usr/local /opt/py\n\
                 FROM b AS c\nRUN x\nFROM debian:12\nCOPY --from=c /opt/py /usr/local\n";
     assert_eq!(seen(text), "debian:12 pip[torch] apt[]");
-    let deep: String = (1..40)
-        .map(|at| format!("FROM debian:12 AS s{at}\nCOPY --from=s{0} / /\nCOPY --from=s{0} / /\n", at - 1))
-        .collect();
+    let stage = |at: usize| format!("FROM debian:12 AS s{at}\nCOPY --from=s{0} / /\nCOPY --from=s{0} / /\n", at - 1);
+    let deep = (1..40).map(stage).collect::<Vec<_>>().concat();
     let text = format!("FROM python:3.11 AS s0\nRUN pip install torch==2.4.0\n{deep}");
     assert!(seen(&text).starts_with("debian:12"), "it ends");
 }

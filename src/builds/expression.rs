@@ -33,7 +33,7 @@ const FUNCTIONS: &[(&str, Option<usize>, Function)] = &[
         let (text, part) = (said(&args, 0)?, said(&args, 1)?);
         Ok(Value::from(text.strip_suffix(&part).unwrap_or(&text)))
     }),
-    ("split", Some(2), |args| Ok(Value::from_iter(said(&args, 1)?.split(&said(&args, 0)?).map(str::to_owned)))),
+    ("split", Some(2), |args| Ok(said(&args, 1)?.split(&said(&args, 0)?).map(str::to_owned).collect())),
     ("join", Some(2), |args| {
         let parts = args.get(1).and_then(Value::as_array).ok_or("a list is expected")?;
         let parts: Option<Vec<String>> = parts.iter().map(text).collect();

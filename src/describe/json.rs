@@ -35,7 +35,7 @@ impl Description {
         put("base", self.base.as_ref().map(|base| json!(base.value)));
         put("as_of", self.as_of.as_ref().map(|date| json!(date.value.to_string())));
         put("platform", self.platform.as_ref().map(|platform| json!(platform.value)));
-        put("from_scratch", self.from_scratch.then(|| json!(true)));
+        put("from_scratch", self.from_scratch.then_some(Value::Bool(true)));
         put("cuda_runtime", self.cuda_runtime.as_ref().map(|version| json!(version.value.to_string())));
         put("entrypoint", self.entrypoint.as_ref().map(|words| json!(words.value)));
         let complete: Vec<&str> = self.complete.iter().map(|family| family.value.as_str()).collect();

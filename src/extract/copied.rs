@@ -58,16 +58,13 @@ impl<'a> Stages<'a> {
             return None;
         }
         let copy = evaluated.copies.iter().find(|copy| copy.from.is_some() && sources(copy).any(landing::whole))?;
-        let base = match copy.from_stage {
-            Some(stage) => {
-                let inner = self.evaluate(stage)?;
-                self.flattened(&inner).map_or(inner.base, |(base, _)| base)
-            }
-            None => {
-                let (name, span) = copy.from.as_ref()?;
-                let kind = BaseKind::Image(ImageReference::parse(name.known()?).ok()?);
-                EvaluatedBase { text: name.clone(), span: *span, sources: name.origins().to_vec(), kind }
-            }
+        let base = if let Some(stage) = copy.from_stage {
+            let inner = self.evaluate(stage)?;
+            self.flattened(&inner).map_or(inner.base, |(base, _)| base)
+        } else {
+            let (name, span) = copy.from.as_ref()?;
+            let kind = BaseKind::Image(ImageReference::parse(name.known()?).ok()?);
+            EvaluatedBase { text: name.clone(), span: *span, sources: name.origins().to_vec(), kind }
         };
         (base.kind != BaseKind::Scratch).then(|| (base, copy.clone()))
     }

@@ -23,7 +23,7 @@ pub fn files(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
 fn reason(subject: &Subject) -> String {
     if subject.gpu_content {
         let mut told: Vec<&Fact> = subject.facts.iter().filter(|fact| concerns_gpu(fact)).collect();
-        told.sort_by_key(|fact| !fact.key.ends_with(".cuda"));
+        told.sort_by_key(|fact| !speaks_of_cuda(fact));
         let mut words: Vec<String> = Vec::new();
         for fact in told {
             let word = match &fact.value {
@@ -50,9 +50,13 @@ fn reason(subject: &Subject) -> String {
 /// Whether a fact makes a subject one with GPU content.
 fn concerns_gpu(fact: &Fact) -> bool {
     let known = fact.state == "known";
-    let cuda = fact.key.ends_with(".cuda") && fact.state != "absent";
+    let cuda = speaks_of_cuda(fact) && fact.state != "absent";
     let variable = fact.key.starts_with("env.NVIDIA_") && known;
     cuda || variable || (known && matches!(fact.key.as_str(), "image.compat" | "image.driver_libraries"))
+}
+
+fn speaks_of_cuda(fact: &Fact) -> bool {
+    fact.key.rsplit_once('.').is_some_and(|(_, last)| last == "cuda")
 }
 
 fn shown(value: &serde_json::Value) -> String {

@@ -53,7 +53,8 @@ pub fn human(
 ) -> io::Result<()> {
     for subject in &report.subjects {
         // Where nothing concerns a GPU, only a file that nobody can build is worth a word.
-        let told = |finding: &&Finding| subject.gpu_content || finding.severity == "error";
+        let refused = |finding: &Finding| finding.pools.is_empty() && finding.severity == "error";
+        let told = |finding: &&Finding| subject.gpu_content || refused(finding);
         for finding in subject.findings.iter().filter(told) {
             write_telling(&of_finding(finding, subject, texts, options), options, out)?;
         }

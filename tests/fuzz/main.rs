@@ -7,6 +7,8 @@ mod dockerfile;
 mod mutate;
 
 use std::env;
+use std::io;
+use std::io::Write as _;
 use std::panic;
 use std::time::Duration;
 use std::time::Instant;
@@ -30,13 +32,13 @@ fn run(name: &str, seeds: &[String], words: &[&str], read: fn(&str)) {
         let text = mutated(&mut random, seeds, words);
         let started = Instant::now();
         if let Err(cause) = panic::catch_unwind(|| read(&text)) {
-            eprintln!("{name}: stopped by {text:?}");
+            let _ = writeln!(io::stderr(), "{name}: stopped by {text:?}");
             panic::resume_unwind(cause);
         }
         assert!(started.elapsed() < SLOWEST, "{name}: {:?} for {text:?}", started.elapsed());
         tried += 1;
     }
-    println!("{name}: {tried} inputs");
+    let _ = writeln!(io::stderr(), "{name}: {tried} inputs");
 }
 
 #[test]
