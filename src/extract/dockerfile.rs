@@ -6,23 +6,16 @@ use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::Resolved;
+use crate::extract::install;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
 use crate::fact::Evidence;
-use crate::fact::FactId;
 use crate::fact::FactKey;
-use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::Origin;
-use crate::fact::PackageSeen;
-use crate::fact::PackageVersion;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
-use crate::install;
-use crate::install::Install;
-use crate::install::VersionSpec;
-use crate::shell;
 use crate::source::SourceId;
 use crate::source::Span;
 
@@ -47,7 +40,7 @@ pub fn of_dockerfile(
     let mut reader = Reader { source, seen: Observations::new(Depth::Text), notes: Vec::new() };
     reader.base(&evaluated);
     reader.environment(&evaluated);
-    reader.installs(&evaluated);
+    install::installs(&evaluated, source, &mut reader.seen, &mut reader.notes);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
     Ok(Target { seen: reader.seen, stage, notes: reader.notes })
@@ -114,62 +107,6 @@ impl Reader {
             let fact = self.seen.facts.add(FactKey::Env, Some(&set.name), state, evidence);
             self.seen.env.insert(set.name.clone(), (value, fact));
         }
-    }
-
-    fn installs(&mut self, evaluated: &Evaluated) {
-        for run in &evaluated.runs {
-            for command in shell::commands(run) {
-                let found = install::installs(&command, run);
-                for install in &found.packages {
-                    self.package(install);
-                }
-                for (manager, name, _) in &found.removed {
-                    let manager = manager_of(*manager);
-                    self.seen.packages.retain(|package| package.manager != manager || package.name != *name);
-                }
-                for file in &found.files {
-                    let path = file.path.known().unwrap_or("a requirements file").to_owned();
-                    self.notes.push(format!("{path} was not read"));
-                }
-            }
-        }
-        self.notes.dedup();
-    }
-
-    fn package(&mut self, install: &Install) {
-        let variant = install.variant.as_ref();
-        let evidence = self.leaf(std::iter::once(install.span).chain(variant.map(|variant| variant.span)));
-        let version = match &install.version {
-            VersionSpec::Exact(text) => PackageVersion::Exact(text.clone()),
-            VersionSpec::Range(text) => PackageVersion::Open(text.clone()),
-            VersionSpec::None => PackageVersion::Open(String::new()),
-            VersionSpec::Unresolved => PackageVersion::Unresolved(Why {
-                reason: format!("the version of {} stands behind a variable without value", install.name),
-                supply: "give it by --build-arg NAME=VALUE".to_owned(),
-            }),
-        };
-        let asked = match &version {
-            PackageVersion::Exact(text) => format!("{}=={text}", install.name),
-            PackageVersion::Open(range) => format!("{}{range}", install.name),
-            PackageVersion::Unresolved(_) => install.name.clone(),
-        };
-        let fact: FactId = self.seen.facts.add(FactKey::Package, Some(&install.name), known(&asked), evidence);
-        let manager = manager_of(install.manager);
-        self.seen.packages.push(PackageSeen {
-            manager,
-            name: install.name.clone(),
-            version,
-            variant: variant.map(|variant| variant.tag.clone()),
-            fact,
-        });
-    }
-}
-
-fn manager_of(manager: install::Manager) -> Manager {
-    match manager {
-        install::Manager::Pip => Manager::Pip,
-        install::Manager::Conda => Manager::Conda,
-        install::Manager::Apt => Manager::Apt,
     }
 }
 

@@ -3,6 +3,7 @@
 mod config;
 mod description;
 mod dockerfile;
+mod install;
 
 pub use self::config::of_config;
 pub use self::description::{of_description, to_description};
