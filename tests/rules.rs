@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use imagelint::context::Files;
 use imagelint::describe::Description;
 use imagelint::dockerfile::Dockerfile;
 use imagelint::dockerfile::EvaluateOptions;
@@ -59,7 +60,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 build_args: std::iter::empty::<(String, String)>().collect(),
                 target: None,
             };
-            let content = Content::Dockerfile { source, dockerfile, options };
+            let content = Content::Dockerfile { source, dockerfile, options, files: Files::default() };
             Subject {
                 name: "Dockerfile".to_owned(),
                 path: String::new(),

@@ -9,6 +9,9 @@ use ignore::WalkBuilder;
 
 use crate::cli::args::BuildArgs;
 use crate::cli::render;
+use crate::context::Context;
+use crate::context::Files;
+use crate::context::Gathering;
 use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
@@ -17,6 +20,7 @@ use crate::judge::Content;
 use crate::judge::Subject;
 use crate::report::json;
 use crate::report::model::InputError;
+use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
 
@@ -111,7 +115,8 @@ impl Inputs {
         let notes = problems
             .map(|problem| format!("{name}:{}: {}", text.position(problem.span.start), problem.message))
             .collect();
-        let content = Content::Dockerfile { source, dockerfile, options };
+        let files = gather(name, source, &dockerfile, &options, build.context.as_deref(), sources);
+        let content = Content::Dockerfile { source, dockerfile, options, files };
         let path = name.to_owned();
         self.subjects.push(Subject { name: name.to_owned(), path, kind: "dockerfile", digest: None, notes, content });
     }
@@ -183,6 +188,29 @@ impl Inputs {
     fn error(&mut self, input: &str, message: String) {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
     }
+}
+
+/// The files of the build context that the commands of a Dockerfile read; its own folder where none is named.
+fn gather(
+    name: &str,
+    source: SourceId,
+    dockerfile: &Dockerfile,
+    options: &EvaluateOptions,
+    context: Option<&Path>,
+    sources: &mut Sources,
+) -> Files {
+    let own = (name != "-").then(|| Path::new(name));
+    let folder = context.or_else(|| own.and_then(Path::parent));
+    let Some(context) = folder.and_then(|folder| Context::new(folder, own)) else { return Files::default() };
+    let gathering = Gathering::new(&context, sources);
+    // What is copied may hang on the platform.
+    for platform in ["linux/amd64", "linux/arm64"] {
+        let options = EvaluateOptions { platform: platform.to_owned(), ..options.clone() };
+        if extract::of_dockerfile(source, dockerfile, &options, &gathering).is_err() {
+            break;
+        }
+    }
+    gathering.into_files()
 }
 
 fn read_text(path: &Path, limit: u64) -> Result<String, String> {

@@ -1,5 +1,6 @@
 //! What the shipped stage of a Dockerfile says.
 
+use crate::context::Shelf;
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateError;
@@ -30,17 +31,18 @@ pub struct Target {
     pub notes: Vec<String>,
 }
 
-/// Reads one target for one platform.
+/// Reads one target for one platform; `shelf` holds the files of its build context.
 pub fn of_dockerfile(
     source: SourceId,
     dockerfile: &Dockerfile,
     options: &EvaluateOptions,
+    shelf: &dyn Shelf,
 ) -> Result<Target, EvaluateError> {
     let evaluated = dockerfile.evaluate(options)?;
     let mut reader = Reader { source, seen: Observations::new(Depth::Text), notes: Vec::new() };
     reader.base(&evaluated);
     reader.environment(&evaluated);
-    install::installs(&evaluated, source, &mut reader.seen, &mut reader.notes);
+    install::installs(dockerfile, &evaluated, options, source, shelf, &mut reader.seen, &mut reader.notes);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
     Ok(Target { seen: reader.seen, stage, notes: reader.notes })

@@ -4,6 +4,7 @@ mod config;
 mod description;
 mod dockerfile;
 mod install;
+mod tree;
 
 pub use self::config::of_config;
 pub use self::description::{of_description, to_description};

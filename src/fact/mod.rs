@@ -17,7 +17,8 @@ pub use self::image::{
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{
-    BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, Observations, PackageSeen, PackageVersion,
+    BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, Observations, Offered, PackageGone,
+    PackageSeen, PackageVersion,
 };
 pub use self::value::Value;
 

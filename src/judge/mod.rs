@@ -8,6 +8,7 @@ mod verdict;
 
 use jiff::civil::Date;
 
+use crate::context::Files;
 use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
@@ -38,6 +39,8 @@ pub enum Content {
         dockerfile: Dockerfile,
         /// Build arguments and target; the platform is the pool's.
         options: EvaluateOptions,
+        /// The files of its build context that it asks for.
+        files: Files,
     },
     /// The same for every platform.
     Fixed(Observations),
@@ -177,9 +180,9 @@ fn observe(
     notes: &mut Vec<String>,
 ) -> Option<Observations> {
     match content {
-        Content::Dockerfile { source, dockerfile, options } => {
+        Content::Dockerfile { source, dockerfile, options, files } => {
             let options = EvaluateOptions { platform: platform.to_owned(), ..options.clone() };
-            let target = extract::of_dockerfile(*source, dockerfile, &options).ok()?;
+            let target = extract::of_dockerfile(*source, dockerfile, &options, files).ok()?;
             *stage = target.stage;
             *notes = target.notes;
             Some(target.seen)
