@@ -89,6 +89,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn step(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
         self.command += 1;
+        self.seen.other_python |= other_python(command);
         if command.program() == Some("cd") {
             let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
             self.folder = absolute(&self.folder, to);
@@ -285,6 +286,17 @@ fn script_word(command: &Command) -> Option<(usize, bool)> {
         _ => (is_script(first) || first.starts_with("./") || (first.starts_with('/') && !first.contains("/bin/")))
             .then_some((at, false)),
     }
+}
+
+/// Whether a command brings or chooses a Python that is not the image's own.
+fn other_python(command: &Command) -> bool {
+    let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+    let tool = |word: &&str| {
+        ["conda", "mamba", "pyenv", "deadsnakes", "pixi"].iter().any(|name| word.to_ascii_lowercase().contains(name))
+    };
+    let uv = words.first().is_some_and(|first| first.rsplit('/').next() == Some("uv"));
+    let chosen = |word: &&str| matches!(*word, "python" | "venv" | "sync" | "run") || word.starts_with("--python");
+    words.iter().any(tool) || (uv && words.iter().skip(1).any(chosen))
 }
 
 /// Whether a path names a script of the shell.

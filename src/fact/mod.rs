@@ -118,6 +118,8 @@ pub enum Derivation {
     Row,
     /// Several facts were weighed.
     Resolution,
+    /// The newest of several that would do was taken.
+    Newest,
 }
 
 /// What a fact rests on.

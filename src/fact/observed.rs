@@ -211,6 +211,8 @@ pub struct Observations {
     pub gone: Vec<PackageGone>,
     /// Bounds that commands put on what other packages bring.
     pub bounds: Vec<PackageSeen>,
+    /// Whether commands bring a Python of their own.
+    pub other_python: bool,
     /// Files by path.
     pub files: BTreeMap<String, FileSeen>,
     /// GPU code.
@@ -234,6 +236,7 @@ impl Observations {
             packages: Vec::new(),
             gone: Vec::new(),
             bounds: Vec::new(),
+            other_python: false,
             files: BTreeMap::new(),
             code: Vec::new(),
             cuda_runtime: None,

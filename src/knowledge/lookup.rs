@@ -6,8 +6,8 @@ use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::rows::{
     ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, CodeFamilyRow, CompatRow, ContainerToolkitRow,
     CudaImageRow, DriverPackageRow, EngineRow, ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow,
-    FrameworkRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, TegraRow, ToolkitRow,
-    TorchBuildRow, TorchRow, WithdrawnRow,
+    FrameworkRow, GpuRow, ImagePythonRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, TegraRow,
+    ToolkitRow, TorchBuildRow, TorchPinRow, TorchPythonRow, TorchRow, WithdrawnRow,
 };
 use crate::knowledge::{gpu_names, tables};
 
@@ -79,6 +79,12 @@ impl Knowledge {
         brands: BrandNumberRow = BRANDS;
         /// Every Tegra capability.
         tegra_capabilities: TegraRow = TEGRA_CAPABILITIES;
+        /// Which torch other distributions bring.
+        torch_pins: TorchPinRow = TORCH_PINS;
+        /// Which torch releases a version of Python can have.
+        torch_pythons: TorchPythonRow = TORCH_PYTHONS;
+        /// The Python of images and distributions.
+        image_pythons: ImagePythonRow = IMAGE_PYTHONS;
         /// Every withdrawn tag.
         withdrawn_tags: WithdrawnRow = WITHDRAWN_TAGS;
     }

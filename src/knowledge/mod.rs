@@ -3,6 +3,7 @@
 mod gpu_names;
 mod lookup;
 mod rows;
+mod torch_rows;
 
 mod tables {
     include!(concat!(env!("OUT_DIR"), "/tables.rs"));

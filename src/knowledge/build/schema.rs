@@ -139,5 +139,8 @@ tables! {
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool }
     tegra_capabilities: TegraRow by [capability] { capability: Capability }
+    torch_pins: TorchPinRow by [distribution, version] { distribution: Str, version: Str, torch: Str }
+    torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
+    image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
 }
