@@ -59,9 +59,9 @@ fn every_mistake_is_found_at_its_line_and_nothing_else() {
         let expected: BTreeSet<String> =
             expected.lines().filter(|line| !line.starts_with("args ") && !line.is_empty()).map(str::to_owned).collect();
         if expected.iter().any(|line| !line.starts_with("note ")) {
-            loud += 1
+            loud += 1;
         } else {
-            silent += 1
+            silent += 1;
         }
         let said = said(&folder, &args);
         if said != expected {

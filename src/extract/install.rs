@@ -11,6 +11,7 @@ use crate::dockerfile::Lookup;
 use crate::dockerfile::RunInstruction;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
+use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
 use crate::fact::Manager;
@@ -26,10 +27,12 @@ use crate::fact::Why;
 use crate::install;
 use crate::install::Around;
 use crate::install::Builds;
+use crate::install::Compiled;
 use crate::install::Environment;
 use crate::install::Install;
 use crate::install::Opened;
 use crate::install::VersionSpec;
+use crate::knowledge::Knowledge;
 use crate::shell;
 use crate::shell::Command;
 use crate::shell::Word;
@@ -56,6 +59,7 @@ pub(super) fn installs(
         seen,
         notes,
         source,
+        dockerfile: source,
         folder: String::new(),
         settings: BTreeMap::new(),
         changed: BTreeSet::new(),
@@ -77,6 +81,8 @@ struct Reader<'a> {
     notes: &'a mut Vec<String>,
     /// The text that the commands at hand stand in.
     source: SourceId,
+    /// The text of the Dockerfile.
+    dockerfile: SourceId,
     folder: String,
     /// What `pip config set` set, by the variable that says the same.
     settings: BTreeMap<String, String>,
@@ -105,7 +111,11 @@ impl Reader<'_> {
         let open = |folder: &str, path: &str| self.open(folder, path, run);
         let environment = Environment { machine: self.machine, python: None };
         let found = install::installs_with(command, Around { lookup: &lookup, open: &open, environment });
+        let compiled = install::compiled(command, &self.folder, &lookup, Knowledge::built_in().cuda_extensions());
         self.changes(command);
+        if let Some(compiled) = compiled {
+            self.code(compiled);
+        }
         for (manager, name, _) in &found.removed {
             let manager = manager_of(*manager);
             self.seen.packages.retain(|package| package.manager != manager || package.name != *name);
@@ -211,6 +221,19 @@ impl Reader<'_> {
         for path in named.into_iter().chain(command.writes.iter().filter_map(Word::known)).take(64) {
             self.changed.insert(absolute(&self.folder, path));
         }
+    }
+
+    fn code(&mut self, compiled: Compiled) {
+        let inside = compiled.spans.iter().map(|span| Origin::File { source: self.source, span: *span });
+        let outside = compiled.outside.iter().map(|span| Origin::File { source: self.dockerfile, span: *span });
+        let origins = inside.chain(outside).collect();
+        let sass = compiled.sass.iter().map(|target| format!("sm_{}", target.number()));
+        let ptx = compiled.ptx.iter().map(|target| format!("compute_{}", target.number()));
+        let state = State::Known(Value::List(sass.chain(ptx).collect()));
+        let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
+        let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
+        let Compiled { component, sass, ptx, .. } = compiled;
+        self.seen.code.push(CodeSeen { file: name, component, sass, ptx, fact });
     }
 
     fn package(&mut self, install: &Install) -> PackageSeen {

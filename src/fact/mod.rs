@@ -238,6 +238,15 @@ impl Facts {
         }
     }
 
+    /// The table row behind the newest release that was taken where nothing pins one, anywhere below a fact.
+    pub fn newest(&self, id: FactId) -> Option<&'static RowInfo> {
+        match &self.get(id).evidence {
+            Evidence::Derived { by: Derivation::Newest, row, .. } => *row,
+            Evidence::Derived { from, .. } => from.iter().find_map(|id| self.newest(*id)),
+            Evidence::Leaf(_) => None,
+        }
+    }
+
     /// The places at the bottom of a fact's evidence, in the order in which they were concluded from.
     pub fn origins(&self, id: FactId) -> Vec<Origin> {
         match &self.get(id).evidence {

@@ -35,7 +35,6 @@ const OWN_RUNTIME: &str = "cuda";
 const PLAIN_WORDING: CodeWording = CodeWording { no_code: 209, bad_ptx: 222 };
 
 /// All components, core ones first.
-#[expect(clippy::too_many_arguments, reason = "one call site; the arguments are what the tables are asked with")]
 pub(super) fn components(
     facts: &mut Facts,
     seen: &Observations,

@@ -1,4 +1,4 @@
-//! PyTorch as conda installs it: other packages of the environment choose the build.
+//! torch as conda installs it: other packages of the environment choose the build.
 
 use crate::fact::Manager;
 use crate::fact::Observations;

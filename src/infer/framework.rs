@@ -108,17 +108,13 @@ pub(super) fn brought(
     let (variant, row) = match &brought.variant {
         Ok(Some(variant)) => (Ok(variant.clone()), None),
         Err(why) => (Err(why.clone()), None),
-        Ok(None) => match of_table() {
-            Some((variant, row)) => (Ok(variant), Some(row)),
-            None => {
-                let why = Why {
-                    reason: format!("{name} {version} is not in the tables of {}", knowledge.newest_date()),
-                    supply: "name its build, such as +cu124, or describe its GPU code in an image description"
-                        .to_owned(),
-                };
-                (Err(why), None)
-            }
-        },
+        Ok(None) => {
+            let why = || Why {
+                reason: format!("{name} {version} is not in the tables of {}", knowledge.newest_date()),
+                supply: "name its build, such as +cu124, or describe its GPU code in an image description".to_owned(),
+            };
+            of_table().map_or_else(|| (Err(why()), None), |(variant, row)| (Ok(variant), Some(row)))
+        }
     };
     let component =
         |cuda, code| Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) };

@@ -1,4 +1,4 @@
-//! Which PyTorch an image ends up with: command by command, what is asked for, brought along, replaced or kept.
+//! Which torch an image ends up with: command by command, what is asked for, brought along, replaced or kept.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ pub(super) enum Torch<'a> {
     Brought(Brought<'a>),
 }
 
-/// A PyTorch that a command brought.
+/// A torch that a command brought.
 #[derive(Clone, Debug)]
 pub(super) struct Brought<'a> {
     /// The package that asked for it.
@@ -293,14 +293,13 @@ fn newest<'a>(package: &'a PackageSeen, ranges: &[String], python: &Result<Strin
         rows.filter(|row| offered(row, package, day))
             .max_by(|a, b| order(a.version, b.version).unwrap_or(Ordering::Equal))
     };
-    let chosen: Vec<&'static TorchRow> = match python {
-        Ok(python) => of_python(python).into_iter().collect(),
-        Err(_) => {
-            let mut all: Vec<&'static TorchRow> =
-                day.knowledge.torch_pythons().iter().filter_map(|row| of_python(row.python)).collect();
-            all.dedup_by_key(|row| row.version);
-            all
-        }
+    let chosen: Vec<&'static TorchRow> = if let Ok(python) = python {
+        of_python(python).into_iter().collect()
+    } else {
+        let mut all: Vec<&'static TorchRow> =
+            day.knowledge.torch_pythons().iter().filter_map(|row| of_python(row.python)).collect();
+        all.dedup_by_key(|row| row.version);
+        all
     };
     let row = match (chosen.as_slice(), python) {
         ([row], _) => *row,

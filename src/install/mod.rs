@@ -12,6 +12,7 @@ mod range;
 mod requirement;
 mod requirements;
 mod system;
+mod targets;
 mod tools;
 mod tree;
 mod variant;
@@ -31,6 +32,8 @@ pub use range::order;
 pub use range::public;
 pub use requirement::normalised;
 pub use requirement::requirement;
+pub use targets::Compiled;
+pub use targets::compiled;
 pub use variant::tag_of_url;
 
 /// Who installs.

@@ -104,13 +104,15 @@ pub(super) fn read(
     };
     match (tool, verb) {
         ("uv", Some("sync")) | ("poetry" | "pdm", Some("install" | "sync")) => {
-            let locked: Option<Vec<_>> = open(&format!("{tool}.lock")).ok().and_then(|opened: Opened| match tool {
-                "uv" => lock::uv(&opened, &parts, around),
-                _ => lock::flat(&opened, &parts, around),
-            });
-            match locked {
-                Some(packages) => found.packages.extend(packages),
-                None => manifest(found, &mut indexes),
+            let file = format!("{tool}.lock");
+            let read = |opened: &Opened| match tool {
+                "uv" => lock::uv(opened, &parts, around),
+                _ => lock::flat(opened, &parts, around),
+            };
+            match open(&file).map(|opened| read(&opened)) {
+                Ok(Some(packages)) => found.packages.extend(packages),
+                Ok(None) => missing(&path(&file), format!("it is not as {tool} writes it"), command, found),
+                Err(_) => manifest(found, &mut indexes),
             }
         }
         ("uv" | "poetry" | "pdm", Some("add")) => {

@@ -5,9 +5,9 @@ use jiff::civil::Date;
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::rows::{
     ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, CodeFamilyRow, CompatRow, ContainerToolkitRow,
-    CudaImageRow, DriverPackageRow, EngineRow, ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow,
-    FrameworkRow, GpuRow, ImagePythonRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, TegraRow,
-    ToolkitRow, TorchBuildRow, TorchPinRow, TorchPythonRow, TorchRow, WithdrawnRow,
+    CudaExtensionRow, CudaImageRow, DriverPackageRow, EngineRow, ErrorRow, ForwardRow, FrameworkBuildRow,
+    FrameworkImageRow, FrameworkRow, GpuRow, ImagePythonRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo,
+    TargetSetRow, TegraRow, ToolkitRow, TorchBuildRow, TorchPinRow, TorchPythonRow, TorchRow, WithdrawnRow,
 };
 use crate::knowledge::{gpu_names, tables};
 
@@ -85,6 +85,8 @@ impl Knowledge {
         torch_pythons: TorchPythonRow = TORCH_PYTHONS;
         /// The Python of images and distributions.
         image_pythons: ImagePythonRow = IMAGE_PYTHONS;
+        /// Packages that are compiled while the image is built.
+        cuda_extensions: CudaExtensionRow = CUDA_EXTENSIONS;
         /// Every withdrawn tag.
         withdrawn_tags: WithdrawnRow = WITHDRAWN_TAGS;
     }

@@ -40,3 +40,22 @@ pub struct ImagePythonRow {
     /// Its Python.
     pub python: &'static str,
 }
+
+/// A package whose GPU code is compiled while the image is built.
+#[derive(Clone, Copy, Debug)]
+pub struct CudaExtensionRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Distribution: `flash-attn`.
+    pub distribution: &'static str,
+    /// Last part of its repository's address, and of the folder that a clone makes.
+    pub repository: &'static str,
+    /// Variable with the targets.
+    pub variable: &'static str,
+    /// Variable that makes an install compile where there is a wheel.
+    pub force: Option<&'static str>,
+    /// Whether every install compiles.
+    pub sdist: bool,
+    /// Whether the variable lists numbers such as `80;90`, of which cubins alone are built.
+    pub plain: bool,
+}

@@ -14,7 +14,7 @@ pub(crate) const HEAD: &str = "// Generated from rules/knowledge by src/knowledg
     use crate::knowledge::rows::{\n    \
     ArchitectureRow, BaseFamilyRow, BranchRow, BrandNumberRow, BrandRow, ByArch, CodeFamilyRow, CompatRow, CompatSelection, ContainerToolkitRow, CudaImageRow,\n    \
     ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, GpuClass, GpuRow, How, MinorCompatRow, PlainImageRow,\n    \
-    DriverPackageRow, EngineRow, FrameworkRow, RequireRow, RowInfo, TegraRow, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, TorchPinRow, TorchPythonRow, ImagePythonRow, WithdrawnRow,\n};\n";
+    DriverPackageRow, EngineRow, FrameworkRow, RequireRow, RowInfo, TegraRow, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, TorchPinRow, TorchPythonRow, ImagePythonRow, CudaExtensionRow, WithdrawnRow,\n};\n";
 
 /// The fields that every row may have beside its own.
 const PROVENANCE: &[&str] = &["source", "checked", "how"];
