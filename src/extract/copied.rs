@@ -64,7 +64,7 @@ impl<'a> Stages<'a> {
     }
 
     /// Reads what a target installs and what its COPY instructions bring, in the order of the file.
-    pub(super) fn read(&mut self, reader: &mut Reader, evaluated: &Evaluated) {
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) {
         let from_stages = || evaluated.copies.iter().filter(|copy| copy.from_stage.is_some());
         if from_stages().next().is_none() {
             reader.installs(evaluated);
@@ -82,7 +82,7 @@ impl<'a> Stages<'a> {
     }
 
     /// The same for a stage that others copy from, with the places of its packages.
-    fn read_placed(&mut self, reader: &mut Reader, evaluated: &Evaluated) -> Landings {
+    fn read_placed(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) -> Landings {
         let mut landings = Landings::new();
         let mut copies = evaluated.copies.iter().filter(|copy| copy.from_stage.is_some()).peekable();
         for run in &evaluated.runs {
@@ -105,11 +105,18 @@ impl<'a> Stages<'a> {
     }
 
     /// Adds the packages of another stage that lie in what is copied.
-    fn bring(&mut self, reader: &mut Reader, copy: &CopyInstruction, landings: &mut Landings) {
+    fn bring(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction, landings: &mut Landings) {
         let Some(inner) = copy.from_stage.and_then(|stage| self.evaluate(stage)) else { return };
-        let own = std::mem::take(&mut reader.seen.packages);
+        // What the other stage took away, bounded, compiled or wrote stays there.
+        let done = std::mem::take(&mut reader.done);
+        let mut own = reader.seen.clone();
+        reader.seen.packages = Vec::new();
         let inner_landings = self.read_placed(reader, &inner);
-        let others = std::mem::replace(&mut reader.seen.packages, own);
+        let others = std::mem::take(&mut reader.seen.packages);
+        std::mem::swap(&mut own.facts, &mut reader.seen.facts);
+        own.commands = reader.seen.commands;
+        reader.seen = own;
+        reader.done = done;
         for package in others {
             let places = inner_landings.get(&package.fact).map_or(&[][..], Vec::as_slice);
             if !sources(copy).any(|source| landing::brings(source, package.manager, &package.name, places)) {
@@ -130,7 +137,7 @@ fn sources(copy: &CopyInstruction) -> impl Iterator<Item = &str> {
 }
 
 /// The package with the COPY beside the place of its installation.
-fn with_copy(reader: &mut Reader, package: PackageSeen, copy: &CopyInstruction) -> PackageSeen {
+fn with_copy(reader: &mut Reader<'_>, package: PackageSeen, copy: &CopyInstruction) -> PackageSeen {
     let facts = &mut reader.seen.facts;
     let mut origins = facts.origins(package.fact);
     origins.push(Origin::File { source: reader.source, span: copy.span });

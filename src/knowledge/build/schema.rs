@@ -127,6 +127,12 @@ macro_rules! every_table {
         distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs,
     }
     toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour] { cuda_major: U32, flavour: Str, sonames: Strs }
+    torch_pins: TorchPinRow by [distribution, version] { distribution: Str, version: Str, torch: Str }
+    torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
+    image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
+    cuda_extensions: CudaExtensionRow by [distribution] {
+        distribution: Str, repository: Str, variable: Str, force: OptStr, sdist: Flag, plain: Flag,
+    }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
     } };
 }
