@@ -29,7 +29,7 @@ fn of(text: &str) -> Vec<String> {
 
 #[test]
 fn each_stray_line_is_one_finding_and_the_rest_is_judged() {
-    let text = format!("{REFUSED}export STRAY=1\nRUN x\nRNU echo\nRUN <<E\nnever ended\n");
+    let text = format!("{REFUSED}export STRAY=1\nRUN x\nRNU echo\nRUN <<E <<F\nnever ended\n");
     let place = Place::new();
     place.file("Dockerfile", &text);
     let report = place.json(&["check", "Dockerfile"]);
@@ -41,6 +41,17 @@ fn each_stray_line_is_one_finding_and_the_rest_is_judged() {
     let done = place.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 1);
     assert!(out(&done).contains("unknown instruction `export`"), "{}", out(&done));
+}
+
+#[test]
+fn a_heredoc_without_end_hides_no_stage() {
+    let text = "FROM debian:12 AS a\nRUN <<E\necho 1\nFROMAGE\n  RUN x\nrun y\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV A=1\n";
+    assert_eq!(of(text), ["dockerfile-syntax 2:5"]);
+    let place = Place::new();
+    place.file("Dockerfile", text);
+    let report = place.json(&["check", "Dockerfile"]);
+    assert_eq!(report["subjects"][0]["description"]["base"], "nvidia/cuda:12.4.1-base-ubuntu22.04");
+    assert_eq!(report["subjects"][0]["description"]["env"]["A"], "1");
 }
 
 #[test]

@@ -2,9 +2,13 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use imagelint::cuda::{CodeTarget, ComputeCapability, CudaVersion, DriverVersion};
-use imagelint::knowledge::{CompatSelection, GpuClass, How, Knowledge};
+use imagelint::knowledge::{CompatSelection, GpuClass, How, Knowledge, by_number};
+use imagelint::overlay;
+use imagelint::source::SourceText;
 
 const KNOWLEDGE: Knowledge = Knowledge::built_in();
 
@@ -16,30 +20,13 @@ fn targets(text: &str) -> Vec<CodeTarget> {
     text.split_whitespace().map(|number| number.parse().expect(number)).collect()
 }
 
-/// Digits compare as numbers, everything else as text.
-fn by_number(one: &str, other: &str) -> Ordering {
-    let parts = |text: &str| -> Vec<(u8, u64, String)> {
-        let mut parts: Vec<(u8, u64, String)> = Vec::new();
-        for sign in text.chars() {
-            match (parts.last_mut(), sign.to_digit(10)) {
-                (Some((0, number, _)), Some(digit)) => *number = *number * 10 + u64::from(digit),
-                (_, Some(digit)) => parts.push((0, digit.into(), String::new())),
-                (Some((1, _, word)), None) => word.push(sign),
-                (_, None) => parts.push((1, 0, sign.to_string())),
-            }
-        }
-        parts
-    };
-    parts(one).cmp(&parts(other))
-}
-
 #[test]
 fn tables_are_sorted_by_key_and_keys_are_unique() {
     let mut by_table: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 37);
+    assert_eq!(by_table.len(), 41);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -87,6 +74,11 @@ fn references_between_tables_resolve() {
         assert!(package.versions.iter().all(|version| version.branch() == package.branch), "{package:?}");
         assert!(package.base_branches.iter().all(|branch| KNOWLEDGE.branch(*branch).is_some()), "{package:?}");
     }
+    for image in KNOWLEDGE.framework_images() {
+        let base = image.base.map(|version| KNOWLEDGE.cuda_image(version).expect(version).version);
+        let minor = base.map(|version| cuda(version).release());
+        assert!(minor.is_none_or(|minor| minor == image.cuda.release()), "{image:?}");
+    }
     for build in KNOWLEDGE.torch_builds() {
         let release = KNOWLEDGE.torch(build.version).expect(build.version);
         assert!(release.variants.contains(&build.variant), "{build:?}");
@@ -113,6 +105,93 @@ fn newer_toolkits_and_branches_ask_for_no_less() {
         let found = KNOWLEDGE.container_toolkit(range.sample).expect("a range");
         assert_eq!(found.from, range.from, "{}", range.sample);
     }
+}
+
+#[test]
+fn releases_follow_each_other() {
+    for branch in KNOWLEDGE.branches() {
+        assert!(branch.releases.is_sorted_by(|one, next| one < next), "{}: {:?}", branch.branch, branch.releases);
+        assert!(branch.releases.iter().all(|release| release.branch() == branch.branch), "{}", branch.branch);
+    }
+    for package in KNOWLEDGE.compat_packages() {
+        assert!(package.versions.is_sorted_by(|one, next| one < next), "{package:?}");
+    }
+    for pair in KNOWLEDGE.torch_releases().windows(2) {
+        assert!(pair[0].released < pair[1].released, "torch {} and {}", pair[0].version, pair[1].version);
+    }
+    for image in KNOWLEDGE.requirements() {
+        assert!(image.first_seen <= image.last_seen, "{}", image.id);
+    }
+}
+
+/// Nothing was released or read after the newest day on which a source was read.
+#[test]
+fn no_day_lies_in_the_future() {
+    let today = KNOWLEDGE.newest_date();
+    let days = KNOWLEDGE.torch_releases().iter().filter_map(|row| row.released);
+    let days = days.chain(KNOWLEDGE.framework_builds().iter().filter_map(|row| row.released));
+    let days = days.chain(KNOWLEDGE.branches().iter().filter_map(|row| row.released));
+    let days = days.chain(KNOWLEDGE.toolkits().iter().filter_map(|row| row.released));
+    let days = days.chain(KNOWLEDGE.container_toolkits().iter().filter_map(|row| row.released));
+    let days: Vec<_> = days.chain(KNOWLEDGE.requirements().iter().map(|row| row.last_seen)).collect();
+    assert!(days.len() > KNOWLEDGE.torch_releases().len());
+    for day in days {
+        assert!(day <= today && day >= jiff::civil::date(2012, 1, 1), "{day}");
+    }
+}
+
+#[test]
+fn every_torch_release_has_its_day() {
+    for release in KNOWLEDGE.torch_releases() {
+        assert!(release.released.is_some(), "{}", release.version);
+    }
+}
+
+/// No table is dead weight: a question reads each.
+#[test]
+fn every_table_is_read_by_a_lookup() {
+    let methods = include_str!("../src/knowledge/set.rs").lines().filter_map(|line| {
+        let (method, row) = line.trim().strip_suffix(';')?.split_once(": ")?;
+        row.contains("Row = ").then_some(method)
+    });
+    let lookups = include_str!("../src/knowledge/lookup.rs");
+    let unread: Vec<&str> = methods.filter(|method| !lookups.contains(&format!("self.{method}()"))).collect();
+    assert_eq!(unread, Vec::<&str>::new());
+}
+
+/// What a board calls itself has changed with the driver.
+#[test]
+fn brands_follow_the_driver() {
+    for name in ["A100-PCIE-40GB", "A100-SXM4-80GB", "Tesla T4"] {
+        let brands = KNOWLEDGE.gpu(name).expect(name).brands;
+        let brand = |branch: u32| {
+            let holds = |from: Option<u32>, up_to: Option<u32>| {
+                from.is_none_or(|from| from <= branch) && up_to.is_none_or(|up_to| branch <= up_to)
+            };
+            brands.iter().find(|brand| holds(brand.from_branch, brand.up_to_branch)).map(|brand| brand.brand)
+        };
+        let found = [450, 460, 465, 470, 535].map(brand);
+        assert_eq!(found, [Some("tesla"), Some("tesla"), None, Some("nvidia"), Some("nvidia")], "{name}");
+    }
+}
+
+#[test]
+fn library_wheels_tell_the_cuda_that_they_are_of() {
+    for (distribution, version, cuda) in [
+        ("nvidia-cuda-runtime-cu12", "12.4.127", Some("12.4")),
+        ("nvidia-cuda-runtime", "13.2.75", Some("13.2")),
+        ("nvidia-cudnn-cu12", "9.1.0.70", Some("12")),
+        ("nvidia-cuda-runtime-cu12", "latest", None),
+        ("nvidia-ml-py", "13.615.71", None),
+    ] {
+        let found = KNOWLEDGE.library_wheel_cuda(distribution, version).map(|(cuda, _)| cuda.to_string());
+        assert_eq!(found.as_deref(), cuda, "{distribution} {version}");
+    }
+    let variants = |version| KNOWLEDGE.bundled_variants_of("bitsandbytes", version).map(|row| row.from);
+    assert_eq!(variants("0.45.1"), Some("0.45.0"));
+    assert_eq!(variants("0.1"), None);
+    assert_eq!(KNOWLEDGE.triton_compiler("3.1.0").map(|row| row.ptxas), Some(cuda("12.4.99")));
+    assert!(KNOWLEDGE.triton_compiler("99.0").is_none());
 }
 
 #[test]
@@ -219,4 +298,26 @@ fn lookups_fall_back_only_as_promised() {
     assert_eq!(toolkit("1.3.0"), Some(CompatSelection::Mount));
     assert_eq!(toolkit("1.17.3"), Some(CompatSelection::Mount));
     assert_eq!(toolkit("1.99.0"), Some(CompatSelection::Ldconfig));
+}
+
+/// The build script and the reader of a user's own tables give the same rows.
+#[test]
+fn the_built_in_files_read_the_same_at_run_time() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/knowledge");
+    let tables: Vec<&str> = KNOWLEDGE.summary().iter().map(|table| table.name).collect();
+    let read = |name: &&str| {
+        let text = fs::read_to_string(folder.join(format!("{name}.toml"))).expect(name);
+        SourceText::new(format!("{name}.toml"), text)
+    };
+    let files: Vec<SourceText> = tables.iter().map(read).collect();
+    let own = overlay::with_files(KNOWLEDGE, &files).expect("the built-in files");
+    for name in tables {
+        let rows = |knowledge: Knowledge| knowledge.ask("table", name).expect(name).rows;
+        let (one, other) = (rows(own), rows(KNOWLEDGE));
+        assert!(!one.is_empty() && one.len() == other.len(), "{name}");
+        for (one, other) in one.iter().zip(&other) {
+            assert_eq!(one.fields, other.fields, "{name}");
+            assert_eq!(format!("{:?}", one.info), format!("{:?}", other.info), "{name}");
+        }
+    }
 }

@@ -38,6 +38,8 @@ fn rows_are_printed_with_source_date_and_how() {
         (&["toolkit", "1.17.4"], &["container_toolkits: 1.17.4"]),
         (&["error", "804"], &["cudaErrorCompatNotSupportedOnDevice"]),
         (&["framework", "tensorflow", "2.15.1"], &["framework_builds: tensorflow 2.15.1"]),
+        (&["framework", "bitsandbytes", "0.45.1"], &["bundled_variants: bitsandbytes 0.45.0", "cu124"]),
+        (&["framework", "nvidia-cuda-runtime-cu12"], &["library_wheels", "libcudart"]),
         (&["table", "engines"], &["engines: docker"]),
     ] {
         let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
@@ -107,7 +109,8 @@ fn a_table_of_ones_own_makes_a_gpu_known_to_fleets() {
     place.file("lab/gpus.toml", OWN_GPU);
     let report = place.json(&["check", "--knowledge", "lab", "--pool", "new", "Dockerfile"]);
     assert!(fates(&report)[0].contains("\"starts\""), "{report}");
-    let done = place.run(&["--knowledge", "lab", "knowledge", "gpu", "acme-h100"]);
+    let folder = place.path("lab").display().to_string();
+    let done = place.run(&["--knowledge", &folder, "knowledge", "gpu", "acme-h100"]);
     assert!(out(&done).contains("measured, 2026-11-21: node inventory"), "{}", out(&done));
     let done = place.command(&["check", "--pool", "new", "Dockerfile"]).env("IMAGELINT_KNOWLEDGE", "lab").output();
     assert_eq!(code(&done.expect("a run")), 0);
@@ -164,4 +167,46 @@ fn a_folder_without_tables_or_with_a_strange_one_is_refused() {
     let done = place.run(&["knowledge", "--knowledge", "strange"]);
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("did you mean `gpus`?"), "{}", err(&done));
+}
+
+/// A pool whose driver is too old for the requirement of the CUDA 12.4 base.
+const OLD_DRIVER: &str = "[[pool]]\nname = \"old\"\ngpu = \"RTX 3090\"\ndriver = \"530.41.03\"\nplatform = \"linux/amd64\"\n\
+    launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+
+#[test]
+fn an_image_inherits_the_requirement_of_the_base_that_it_is_built_on() {
+    let place = Place::bare();
+    place.file("fleet.toml", OLD_DRIVER);
+    let fate = |tag: &str| {
+        place.file("Dockerfile", &format!("FROM ghcr.io/huggingface/text-generation-inference:{tag}\n"));
+        let report = place.json(&["check", "Dockerfile"]);
+        let verdict = &report["subjects"][0]["verdicts"][0];
+        (verdict["fate"].as_str().unwrap_or_default().to_owned(), verdict["outcome"].clone())
+    };
+    assert_eq!(fate("3.3.7"), ("fails".to_owned(), "refused".into()));
+    let (started, outcome) = fate("2.0.4");
+    assert!(started != "fails" && outcome.is_null(), "{started} {outcome}");
+    assert_ne!(fate("99.0").0, "fails");
+}
+
+/// CUDA 12 on a driver for CUDA 11, through a way of starting that leaves compat libraries alone.
+const CDI_470: &str = "[[pool]]\nname = \"old\"\ngpu = \"RTX 3090\"\ndriver = \"470.182.03\"\nplatform = \"linux/amd64\"\n\
+    launch = \"docker-cdi\"\ntoolkit = \"1.17.4\"\n";
+
+/// A row from memory and a documented one about the same image, and nothing else that differs.
+#[test]
+fn a_row_from_memory_about_the_image_decides_no_error_either() {
+    let place = Place::bare();
+    place.file("fleet.toml", CDI_470);
+    place.file("Dockerfile", "FROM example.com/team/app:1\n");
+    for (how, expected, word) in [("memory", 0, "warning: insufficient"), ("documented", 1, "error: insufficient")] {
+        let row = "[[row]]\nrepository = \"example.com/team/app\"\ntag = \"1\"\ncuda = \"12.3\"\n";
+        let head = format!("source = \"a wiki\"\nchecked = 2026-11-21\nhow = \"{how}\"\n");
+        place.file("lab/framework_images.toml", &format!("{head}{row}"));
+        let family = "[[row]]\nrepository = \"example.com/team/app\"\ncompat = false\n";
+        place.file("lab/base_families.toml", &format!("{}{family}", head.replace("memory", "documented")));
+        let done = place.run(&["check", "--knowledge", "lab", "Dockerfile"]);
+        assert_eq!(code(&done), expected, "{how}: {}{}", out(&done), err(&done));
+        assert!(out(&done).contains(word), "{how}: {}", out(&done));
+    }
 }

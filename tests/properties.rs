@@ -5,6 +5,7 @@ mod population;
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use imagelint::cuda::CodeTarget;
 use imagelint::cuda::ComputeCapability;
@@ -38,6 +39,7 @@ use imagelint::start::Fate;
 use imagelint::start::NoRecord;
 use imagelint::start::Replay;
 use imagelint::start::Route;
+use imagelint::start::Steps;
 use imagelint::start::replay;
 use population::Draw;
 use population::HostSpec;
@@ -58,8 +60,8 @@ fn starts(fate: Fate) -> bool {
 
 #[test]
 fn every_outcome_is_met_by_one_case_of_a_hundred() {
-    let images: Vec<ImageFacts> = population::images(11, 250).iter().map(ImageSpec::read).collect();
-    let hosts: Vec<Host> = population::hosts(12, 200).iter().map(HostSpec::read).collect();
+    let images: Vec<ImageFacts> = population::images(11, 220).iter().map(ImageSpec::read).collect();
+    let hosts: Vec<Host> = population::hosts(12, 110).iter().map(HostSpec::read).collect();
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
     let mut cases = 0;
     for fate in images.iter().flat_map(|image| hosts.iter().flat_map(|host| fates(image, host))) {
@@ -83,6 +85,25 @@ fn every_outcome_is_met_by_one_case_of_a_hundred() {
     }
 }
 
+#[test]
+fn a_recorder_changes_no_fate_and_gets_every_step() {
+    let hosts: Vec<Host> = population::hosts(15, 50).iter().map(HostSpec::read).collect();
+    let knowledge = Knowledge::built_in();
+    let mut lengths = BTreeSet::new();
+    for image in population::images(16, 60).iter().map(ImageSpec::read) {
+        for host in &hosts {
+            let recorded = image.components.iter().map(|component| {
+                let mut steps = Steps::default();
+                let fate = replay(Replay { image: &image, component, host, knowledge }, &mut steps);
+                lengths.insert(steps.0.len());
+                fate
+            });
+            assert_eq!(recorded.collect::<Vec<_>>(), fates(&image, host));
+        }
+    }
+    assert_eq!(lengths.len(), 1, "every start-up has the same steps: {lengths:?}");
+}
+
 /// Whether code of the image is for one capability alone.
 fn is_specific(image: &ImageFacts) -> bool {
     let codes = image.components.iter().filter_map(|component| component.code.known());
@@ -94,14 +115,17 @@ fn is_specific(image: &ImageFacts) -> bool {
 
 #[test]
 fn a_higher_minor_capability_loses_no_support() {
-    let images: Vec<ImageFacts> = population::images(21, 120).iter().map(ImageSpec::read).collect();
-    let plain: Vec<&ImageFacts> = images.iter().filter(|image| !is_specific(image)).collect();
+    let specs = population::images(21, 120);
+    let images: Vec<ImageFacts> = specs.iter().map(ImageSpec::read).collect();
+    let plain: Vec<(&ImageSpec, &ImageFacts)> =
+        specs.iter().zip(&images).filter(|(_, image)| !is_specific(image)).collect();
     let (mut compared, mut started) = (0, 0);
-    for spec in population::hosts(22, 60).into_iter().filter(|spec| spec.driver.is_some()) {
+    for spec in population::hosts(22, 40).into_iter().filter(|spec| spec.driver.is_some()) {
         for minors in [&["7.0", "7.5"][..], &["8.0", "8.6", "8.9"], &["10.0", "10.3"], &["12.0", "12.1"]] {
             let with = |minor: &&str| HostSpec { capability: Some((*minor).to_owned()), ..spec.clone() }.read();
             let hosts: Vec<Host> = minors.iter().map(with).collect();
-            for (pair, image) in hosts.windows(2).flat_map(|pair| plain.iter().map(move |image| (pair, image))) {
+            for (pair, (text, image)) in hosts.windows(2).flat_map(|pair| plain.iter().map(move |image| (pair, image)))
+            {
                 for (lower, higher) in fates(image, &pair[0]).into_iter().zip(fates(image, &pair[1])) {
                     compared += 1;
                     started += usize::from(starts(lower));
@@ -111,17 +135,13 @@ fn a_higher_minor_capability_loses_no_support() {
                         !starts(lower) || starts(higher) || unknown,
                         "{lower:?}, then {higher:?} on {minors:?}\n{}\n{}",
                         spec.to_toml(),
-                        image
-                            .facts
-                            .iter()
-                            .map(|(_, fact)| format!("{}: {:?}\n", fact.name(), fact.state))
-                            .collect::<String>()
+                        text.to_toml()
                     );
                 }
             }
         }
     }
-    assert!(compared >= 20_000 && started * 50 >= compared, "{started} of {compared} start");
+    assert!(compared >= 10_000 && started * 50 >= compared, "{started} of {compared} start");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use imagelint::report::human::HumanOptions;
 use imagelint::report::human::human;
 use imagelint::report::json::json;
 use imagelint::report::json::read;
+use imagelint::report::model::Missing;
 use imagelint::report::model::Report;
 use imagelint::report::why::why;
 
@@ -81,6 +82,41 @@ fn images_without_gpu_content_are_not_mentioned() {
          nvcr.io/app:1  starts (minor)  starts      -\n\n\
          1 image on 3 pools: 2 start, 1 does not apply; no findings\n"
     );
+}
+
+#[test]
+fn open_verdicts_are_no_silent_pass() {
+    let mut report = sample();
+    report.errors.clear();
+    report.subjects.iter_mut().for_each(|subject| subject.findings.clear());
+    let text = told(&report, &options(100));
+    assert!(text.ends_with("1 does not apply; 1 verdict left open for want of pool.driver\n"), "{text}");
+    for (keys, ending) in [
+        (&["d", "b", "a", "c", "e"][..], "1 verdict left open for want of a, b, c, 2 more\n"),
+        (&[], "1 verdict left open\n"),
+    ] {
+        let open = report.subjects[0].verdicts.iter_mut().find(|verdict| verdict.fate == "undetermined").expect("one");
+        open.missing = keys.iter().map(|key| Missing { key: (*key).to_owned(), supply: String::new() }).collect();
+        let text = told(&report, &options(100));
+        assert!(text.ends_with(ending), "{text}");
+    }
+}
+
+#[test]
+fn notes_are_told_once_with_their_pools_and_unseen_code_gets_no_tick() {
+    let mut report = sample();
+    for verdict in report.subjects[1].verdicts.iter_mut().filter(|verdict| verdict.component.is_none()) {
+        verdict.notes.push("component x fails, which does not count".to_owned());
+        verdict.scenarios.clear();
+    }
+    let text = told(&report, &options(100));
+    let note = "note: nvcr.io/app:1: component x fails, which does not count (";
+    assert_eq!(text.matches(note).count(), 1, "{text}");
+    let step = &mut report.subjects[0].verdicts[0].scenarios[0].steps[0];
+    (step.step, step.text, step.result) = ("code".to_owned(), "was not seen".to_owned(), "not-seen".to_owned());
+    let text = reasons(&report, Some("desk-3090"));
+    assert!(text.contains("? code: was not seen"), "{text}");
+    assert!(!text.contains("✓ code"), "{text}");
 }
 
 #[test]

@@ -67,6 +67,26 @@ fn packages_stay_where_their_directory_stays() {
 }
 
 #[test]
+fn the_framework_of_an_image_travels_with_its_directory_and_cannot_be_told() {
+    let image = "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime";
+    for (text, travels) in [
+        (format!("FROM ubuntu:22.04\nCOPY --from={image} /opt/conda /opt/conda\n"), true),
+        (format!("FROM {image} AS b\nFROM ubuntu:22.04\nCOPY --from=b /opt/conda /opt/conda\n"), true),
+        (format!("FROM {image} AS b\nFROM ubuntu:22.04\nCOPY --from=b /workspace /workspace\n"), false),
+        ("FROM ubuntu:22.04\nCOPY --from=python:3.12 /usr/local /usr/local\n".to_owned(), false),
+        (format!("FROM {image} AS b\nFROM ubuntu:22.04\nCOPY --from=b $X /opt/conda\n"), false),
+    ] {
+        let place = Place::new();
+        place.file("Dockerfile", &text);
+        let report = place.json(&["check", "Dockerfile"]);
+        let subject = &report["subjects"][0];
+        assert_eq!(subject["gpu_content"], travels, "{text}");
+        let fate = if travels { "undetermined" } else { "not-applicable" };
+        assert_eq!(subject["verdicts"][0]["fate"], fate, "{text}");
+    }
+}
+
+#[test]
 fn what_is_installed_later_wins_over_what_was_copied() {
     let text = "FROM python:3.11 AS b\nRUN pip install torch==2.4.0\nFROM python:3.11\nRUN pip install torch==1.0.0\n\
                 COPY --from=b /usr/local /usr/local\nRUN pip install numpy\n";

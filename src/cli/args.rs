@@ -77,6 +77,12 @@ pub(crate) struct CheckArgs {
     /// Judge the services of a compose file that are built, each as a build of its own.
     #[arg(long, value_name = "FILE")]
     pub(crate) compose: Vec<PathBuf>,
+    /// Name of the Dockerfile on standard input, for the report, the fleet's patterns and what lies beside it.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) stdin_filename: Option<PathBuf>,
+    /// List the files instead, each with what in it concerns a GPU or why nothing does.
+    #[arg(long)]
+    pub(crate) show_files: bool,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]
@@ -109,6 +115,13 @@ pub(crate) struct BuildSet {
     /// Judge each stage that no other stage needs, not the last one alone.
     #[arg(long, conflicts_with = "target")]
     pub(crate) all_targets: bool,
+}
+
+impl JudgingArgs {
+    /// How many workers to use.
+    pub(crate) fn jobs(&self) -> usize {
+        self.jobs.map_or_else(crate::cli::parallel::default_jobs, std::num::NonZero::get)
+    }
 }
 
 /// What `scan` takes.
@@ -164,6 +177,9 @@ pub(crate) struct JudgingArgs {
     /// Colour in the output.
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
+    /// How many files are worked on at once; as many as there are processors where not given.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<std::num::NonZero<usize>>,
     /// Tell also what was found to have no GPU content.
     #[arg(short, long)]
     pub(crate) verbose: bool,

@@ -51,7 +51,7 @@ impl Inputs {
                     let before = self.subjects.len();
                     let context = folder.join(&one.context);
                     let options = options(one, build);
-                    self.target(&title, &path, source, &dockerfile, options, Some(&context), sources);
+                    self.target(&title, &path, source, dockerfile, options, Some(&context), sources);
                     for subject in self.subjects.iter_mut().skip(before) {
                         subject.notes.extend(one.notes.iter().cloned());
                     }

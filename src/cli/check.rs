@@ -24,9 +24,15 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         paths.push(PathBuf::from("."));
     }
     let files = paths.iter().chain(&options.bake).chain(&options.compose);
-    let first = files.map(PathBuf::as_path).find(|path| path.exists());
+    let named = options.stdin_filename.iter().filter_map(|path| path.parent());
+    let first = files.map(PathBuf::as_path).chain(named).find(|path| path.exists());
     let fleet = fleet::load(&options.judging, first, knowledge, &mut sources)?;
-    let build = Build { args: &options.build, set: &options.set };
+    let build = Build {
+        args: &options.build,
+        set: &options.set,
+        stdin_filename: options.stdin_filename.as_deref(),
+        jobs: options.judging.jobs(),
+    };
     let mut inputs = Inputs::read(&paths, &build, &mut sources);
     for file in &options.bake {
         inputs.builds(file, Kind::Bake, &build, &mut sources);
@@ -42,5 +48,6 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     if inputs.subjects.is_empty() && inputs.errors.is_empty() {
         writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
     }
-    output::judge_and_print(&inputs.subjects, inputs.errors, &fleet, &options.judging, knowledge, &sources)
+    let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
+    tell(&inputs.subjects, inputs.errors, &fleet, &options.judging, knowledge, &sources)
 }

@@ -34,7 +34,7 @@ pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
 fn read(options: &DescribeArgs) -> Result<Vec<Subject>, Failure> {
     let path = Path::new(&options.input);
     if path.exists() || options.input == "-" {
-        let build = Build { args: &options.build, set: &BuildSet::default() };
+        let build = Build { args: &options.build, set: &BuildSet::default(), stdin_filename: None, jobs: 1 };
         let inputs = Inputs::read(&[path], &build, &mut Sources::default());
         return match inputs.errors.first() {
             Some(error) => Err(Failure::Said(format!("error: cannot read {}: {}", error.input, error.message))),

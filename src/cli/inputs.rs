@@ -4,11 +4,14 @@ use std::fs;
 use std::io;
 use std::io::Read as _;
 use std::path::Path;
+use std::path::PathBuf;
 
+use ignore::DirEntry;
 use ignore::WalkBuilder;
 
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
+use crate::cli::parallel;
 use crate::cli::render;
 use crate::context::Context;
 use crate::context::Files;
@@ -47,72 +50,76 @@ pub(crate) struct Build<'a> {
     pub(crate) args: &'a BuildArgs,
     /// Platforms and which targets.
     pub(crate) set: &'a BuildSet,
+    /// Name of the Dockerfile on standard input.
+    pub(crate) stdin_filename: Option<&'a Path>,
+    /// How many files to read at once.
+    pub(crate) jobs: usize,
+}
+
+/// Something at a path.
+#[derive(Debug)]
+enum Found {
+    File(PathBuf),
+    Standard,
+    Error(String, String),
+}
+
+/// The text of a file, read as what its name says.
+enum Text {
+    Dockerfile(Dockerfile, SourceText),
+    Description(SourceText),
+    Report(String),
 }
 
 impl Inputs {
     /// Reads everything at the paths.
     pub(crate) fn read(paths: &[impl AsRef<Path>], build: &Build<'_>, sources: &mut Sources) -> Self {
         let mut inputs = Self::default();
-        for path in paths {
-            inputs.path(path.as_ref(), build, sources);
+        let files: Vec<Found> = paths.iter().flat_map(|path| found(path.as_ref())).collect();
+        let texts = parallel::map(build.jobs, &files, |file| match file {
+            Found::File(path) => Some(read_file(path)),
+            Found::Standard | Found::Error(..) => None,
+        });
+        for (file, text) in files.into_iter().zip(texts) {
+            match (file, text) {
+                (Found::File(path), Some(Ok(text))) => inputs.file(&path.display().to_string(), text, build, sources),
+                (Found::File(path), Some(Err(error))) => inputs.error(&path.display().to_string(), error),
+                (Found::Error(name, error), _) => inputs.error(&name, error),
+                (Found::Standard | Found::File(_), _) => inputs.standard(build, sources),
+            }
         }
         inputs
     }
 
-    fn path(&mut self, path: &Path, build: &Build<'_>, sources: &mut Sources) {
-        if path == Path::new("-") {
-            let mut text = String::new();
-            match io::stdin().take(MAX_TEXT).read_to_string(&mut text) {
-                Ok(_) => self.dockerfile("-", text, build, sources),
-                Err(error) => self.error("-", format!("cannot read standard input: {error}")),
+    fn standard(&mut self, build: &Build<'_>, sources: &mut Sources) {
+        let name = build.stdin_filename.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
+        let mut bytes = Vec::new();
+        match io::stdin().take(MAX_TEXT).read_to_end(&mut bytes) {
+            Ok(_) => {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                self.dockerfile(&name, Dockerfile::parse(&text), SourceText::new(name.as_str(), text), build, sources);
             }
-        } else if path.is_dir() {
-            self.folder(path, build, sources);
-        } else {
-            self.file(path, build, sources);
+            Err(error) => self.error(&name, format!("cannot read standard input: {error}")),
         }
     }
 
-    fn folder(&mut self, folder: &Path, build: &Build<'_>, sources: &mut Sources) {
-        let walk = WalkBuilder::new(folder)
-            .hidden(false)
-            .filter_entry(|entry| entry.file_name() != ".git")
-            .sort_by_file_name(Ord::cmp)
-            .build();
-        for entry in walk {
-            match entry {
-                Ok(entry) => {
-                    let name = entry.file_name().to_string_lossy();
-                    let file = entry.file_type().is_some_and(|kind| kind.is_file());
-                    if file && (is_dockerfile(&name) || is_description(&name)) {
-                        let path = entry.path();
-                        self.file(path.strip_prefix("./").unwrap_or(path), build, sources);
-                    }
-                }
-                Err(error) => self.error(&folder.display().to_string(), error.to_string()),
-            }
+    fn file(&mut self, name: &str, text: Text, build: &Build<'_>, sources: &mut Sources) {
+        match text {
+            Text::Dockerfile(dockerfile, text) => self.dockerfile(name, dockerfile, text, build, sources),
+            Text::Description(text) => self.description(name, text, sources),
+            Text::Report(text) => self.report(name, &text),
         }
     }
 
-    fn file(&mut self, path: &Path, build: &Build<'_>, sources: &mut Sources) {
-        let name = path.display().to_string();
-        let report = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        let text = match read_text(path, if report { MAX_REPORT } else { MAX_TEXT }) {
-            Ok(text) => text,
-            Err(error) => return self.error(&name, error),
-        };
-        if is_description(&name) {
-            self.description(&name, text, sources);
-        } else if report {
-            self.report(&name, &text);
-        } else {
-            self.dockerfile(&name, text, build, sources);
-        }
-    }
-
-    fn dockerfile(&mut self, name: &str, text: String, build: &Build<'_>, sources: &mut Sources) {
-        let dockerfile = Dockerfile::parse(&text);
-        let source = sources.add(SourceText::new(name, text));
+    fn dockerfile(
+        &mut self,
+        name: &str,
+        dockerfile: Dockerfile,
+        text: SourceText,
+        build: &Build<'_>,
+        sources: &mut Sources,
+    ) {
+        let source = sources.add(text);
         let targets = if build.set.all_targets { dockerfile.leaves() } else { Vec::new() };
         let target = |target: Option<String>| EvaluateOptions {
             build_args: build.args.build_args.iter().cloned().collect(),
@@ -123,11 +130,11 @@ impl Inputs {
         let context = build.args.context.as_deref();
         if targets.len() < 2 {
             let options = target(build.args.target.clone());
-            return self.target(name, name, source, &dockerfile, options, context, sources);
+            return self.target(name, name, source, dockerfile, options, context, sources);
         }
         for stage in targets {
             let options = target(Some(stage.to_string()));
-            self.target(name, name, source, &dockerfile, options, context, sources);
+            self.target(name, name, source, dockerfile.clone(), options, context, sources);
         }
     }
 
@@ -138,23 +145,25 @@ impl Inputs {
         name: &str,
         path: &str,
         source: SourceId,
-        dockerfile: &Dockerfile,
+        dockerfile: Dockerfile,
         options: EvaluateOptions,
         context: Option<&Path>,
         sources: &mut Sources,
     ) {
         // A file without any stage is told of by its problems.
-        if let Err(error @ EvaluateError::UnknownTarget(_)) = dockerfile.evaluate(&options) {
-            return self.error(name, error.to_string());
+        if let Some(target) = &options.target
+            && !dockerfile.stages.is_empty()
+            && dockerfile.stage(target).is_none()
+        {
+            return self.error(name, EvaluateError::UnknownTarget(target.clone()).to_string());
         }
-        let files = gather(path, source, dockerfile, &options, context, sources);
-        let content = Content::Dockerfile { source, dockerfile: dockerfile.clone(), options, files };
+        let files = gather(path, source, &dockerfile, &options, context, sources);
+        let content = Content::Dockerfile { source, dockerfile, options, files };
         let (name, path) = (name.to_owned(), path.to_owned());
         self.subjects.push(Subject { name, path, kind: "dockerfile", digest: None, notes: Vec::new(), content });
     }
 
-    fn description(&mut self, name: &str, text: String, sources: &mut Sources) {
-        let text = SourceText::new(name, text);
+    fn description(&mut self, name: &str, text: SourceText, sources: &mut Sources) {
         match Description::read(&text) {
             Ok(description) => {
                 let source = sources.add(text);
@@ -244,6 +253,45 @@ fn gather(
         }
     }
     gathering.into_files()
+}
+
+/// The files at a path, a folder's sorted.
+fn found(path: &Path) -> Vec<Found> {
+    if path == Path::new("-") {
+        return vec![Found::Standard];
+    }
+    if !path.is_dir() {
+        return vec![Found::File(path.to_path_buf())];
+    }
+    let walk = WalkBuilder::new(path)
+        .hidden(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .sort_by_file_name(Ord::cmp)
+        .build();
+    let file = |entry: Result<DirEntry, ignore::Error>| match entry {
+        Ok(entry) => {
+            let name = entry.file_name().to_string_lossy();
+            let file = entry.file_type().is_some_and(|kind| kind.is_file());
+            let path = entry.path();
+            let path = path.strip_prefix("./").unwrap_or(path);
+            (file && (is_dockerfile(&name) || is_description(&name))).then(|| Found::File(path.to_path_buf()))
+        }
+        Err(error) => Some(Found::Error(path.display().to_string(), error.to_string())),
+    };
+    walk.filter_map(file).collect()
+}
+
+fn read_file(path: &Path) -> Result<Text, String> {
+    let name = path.display().to_string();
+    let report = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let text = read_text(path, if report { MAX_REPORT } else { MAX_TEXT })?;
+    Ok(if is_description(&name) {
+        Text::Description(SourceText::new(name, text))
+    } else if report {
+        Text::Report(text)
+    } else {
+        Text::Dockerfile(Dockerfile::parse(&text), SourceText::new(name, text))
+    })
 }
 
 /// The text of a file, if it is not too long.

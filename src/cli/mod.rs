@@ -9,6 +9,7 @@ mod fleet;
 mod inputs;
 mod knowledge;
 mod output;
+mod parallel;
 mod scan;
 
 use std::io;

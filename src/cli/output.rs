@@ -14,13 +14,16 @@ use crate::cli::args::Format;
 use crate::cli::args::JudgingArgs;
 use crate::cli::exit;
 use crate::cli::exit::Exit;
+use crate::cli::parallel;
 use crate::cli::render;
 use crate::fleet::DriverSpec;
 use crate::fleet::Fleet;
 use crate::judge;
+use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::report::files;
 use crate::report::human;
 use crate::report::human::HumanOptions;
 use crate::report::json;
@@ -39,6 +42,33 @@ pub(crate) fn judge_and_print(
     knowledge: Knowledge,
     sources: &Sources,
 ) -> Result<Exit, Failure> {
+    let report = report(subjects, errors, fleet, options, knowledge, sources)?;
+    print(&report, options, sources)?;
+    Ok(exit::of(&report, options.fail_on))
+}
+
+/// Judges everything and lists what was looked at.
+pub(crate) fn judge_and_list(
+    subjects: &[Subject],
+    errors: Vec<InputError>,
+    fleet: &Fleet,
+    options: &JudgingArgs,
+    knowledge: Knowledge,
+    sources: &Sources,
+) -> Result<Exit, Failure> {
+    let report = report(subjects, errors, fleet, options, knowledge, sources)?;
+    files::files(&report, &mut io::stdout().lock())?;
+    Ok(if report.errors.is_empty() { Exit::Clean } else { Exit::Broken })
+}
+
+fn report(
+    subjects: &[Subject],
+    errors: Vec<InputError>,
+    fleet: &Fleet,
+    options: &JudgingArgs,
+    knowledge: Knowledge,
+    sources: &Sources,
+) -> Result<model::Report, Failure> {
     let own;
     let book = if options.rules.is_empty() {
         RuleBook::built_in()
@@ -55,7 +85,8 @@ pub(crate) fn judge_and_print(
         book,
         sources,
     };
-    let report = model::Report {
+    let hosts = Hosts::of(settings);
+    Ok(model::Report {
         schema_version: json::SCHEMA_VERSION,
         tool: model::Tool {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -63,11 +94,9 @@ pub(crate) fn judge_and_print(
         },
         as_of: options.as_of.map(|day| day.to_string()),
         fleet: of_fleet(fleet, options, sources),
-        subjects: subjects.iter().map(|subject| judge::judge(subject, settings)).collect(),
+        subjects: parallel::map(options.jobs(), subjects, |subject| judge::judge_on(subject, settings, &hosts)),
         errors,
-    };
-    print(&report, options, sources)?;
-    Ok(exit::of(&report, options.fail_on))
+    })
 }
 
 fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failure> {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::dockerfile::Heredoc;
+use crate::dockerfile::Kind;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Problem;
 use crate::dockerfile::lines::Lines;
@@ -86,11 +87,33 @@ pub(super) fn bodies(
         }
         end = Some(lines.at);
         found.push(Heredoc { name: opening.name, span, body, expand: opening.expand, strip: opening.strip });
+        if !closed {
+            break;
+        }
     }
     (found, end)
 }
 
+/// The body, and whether it ends; one without end ends before the next line that begins with a keyword, so
+/// that no stage is lost in it.
 fn body(opening: &Opening, lines: &mut Lines<'_>) -> (Mapped, bool) {
+    let start = lines.at;
+    let (all, closed) = up_to(opening, lines, |_| false);
+    if closed {
+        return (all, true);
+    }
+    lines.at = start;
+    (up_to(opening, lines, begins_instruction).0, false)
+}
+
+/// Whether a line begins as an instruction does: a keyword in upper case, or a FROM in any.
+fn begins_instruction(line: &str) -> bool {
+    let word = line.split([' ', '\t']).next().unwrap_or("");
+    let kind = Kind::of(word);
+    line.len() > word.len() && !matches!(kind, Kind::Unknown(_)) && (kind == Kind::From || kind.name() == word)
+}
+
+fn up_to(opening: &Opening, lines: &mut Lines<'_>, stops: impl Fn(&str) -> bool) -> (Mapped, bool) {
     let start = lines.at;
     let mut body = Mapped::default();
     body.push("", start);
@@ -98,6 +121,10 @@ fn body(opening: &Opening, lines: &mut Lines<'_>) -> (Mapped, bool) {
         let compared = if opening.strip { line.text.trim_start_matches('\t') } else { line.text };
         if compared == opening.name {
             return (body, true);
+        }
+        if stops(line.text) {
+            lines.at = line.start;
+            break;
         }
         body.push(compared, line.start + line.text.len() - compared.len());
         if line.next > line.start + line.text.len() {

@@ -15,12 +15,21 @@ use crate::extract::landing::Place;
 use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
+use crate::fact::Manager;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
 
 /// How many stages one target may look into; a chain of stages may ask for each of them more than once.
 const MOST_STAGES: usize = 64;
+
+/// The framework that the tables know in images.
+const TORCH: &str = "torch";
 
 /// Where the packages of a stage may lie, by their facts.
 type Landings = BTreeMap<FactId, Vec<Place>>;
@@ -65,18 +74,23 @@ impl<'a> Stages<'a> {
 
     /// Reads what a target installs and what its COPY instructions bring, in the order of the file.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) {
-        let from_stages = || evaluated.copies.iter().filter(|copy| copy.from_stage.is_some());
-        if from_stages().next().is_none() {
+        let flattened = evaluated.base.kind == BaseKind::Scratch;
+        let others = || evaluated.copies.iter().filter(|copy| copy.from.is_some());
+        if others().next().is_none() {
             reader.installs(evaluated);
             return;
         }
         let mut runs = evaluated.runs.as_slice();
-        for copy in from_stages() {
+        for copy in others() {
             let before = runs.partition_point(|run| run.instruction < copy.instruction);
             let (now, later) = runs.split_at(before);
             reader.installs(&only(evaluated, now));
             runs = later;
             self.bring(reader, copy, &mut Landings::new());
+            // What an image from nothing holds is its base already.
+            if !(flattened && sources(copy).any(landing::whole)) {
+                self.bring_of_base(reader, copy);
+            }
         }
         reader.installs(&only(evaluated, runs));
     }
@@ -102,6 +116,39 @@ impl<'a> Stages<'a> {
             self.bring(reader, copy, &mut landings);
         }
         landings
+    }
+
+    /// Adds the framework of the image at the bottom of what is copied from, where its directories are copied:
+    /// that it is there is known, its build is not.
+    fn bring_of_base(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
+        let Some((name, span)) = &copy.from else { return };
+        let (image, span) = match copy.from_stage {
+            Some(stage) => {
+                let Some(inner) = self.evaluate(stage) else { return };
+                let BaseKind::Image(image) = inner.base.kind else { return };
+                (image, inner.base.span)
+            }
+            None => match name.known().and_then(|name| ImageReference::parse(name).ok()) {
+                Some(image) => (image, *span),
+                None => return,
+            },
+        };
+        let row = Knowledge::built_in().framework_image(&image.familiar(), image.tag().unwrap_or_default());
+        let carried = sources(copy).any(|source| landing::brings(source, Manager::Pip, TORCH, &landing::usual()));
+        if carried && row.is_some_and(|row| row.torch.is_some()) {
+            let why = Why {
+                reason: format!("{TORCH} is copied out of `{image}`, and its build there is not known"),
+                supply: "run `imagelint scan` on the built image, or describe it in an image description".to_owned(),
+            };
+            let origins = [span, copy.span].map(|span| Origin::File { source: reader.source, span });
+            let state = State::Known(Value::Text(TORCH.to_owned()));
+            let fact = reader.seen.facts.add(FactKey::Package, Some(TORCH), state, Evidence::Leaf(origins.to_vec()));
+            let version = PackageVersion::Unresolved(why);
+            let name = TORCH.to_owned();
+            reader.seen.commands += 1;
+            let command = reader.seen.commands;
+            reader.seen.packages.push(PackageSeen { command, ..PackageSeen::new(Manager::Pip, name, version, fact) });
+        }
     }
 
     /// Adds the packages of another stage that lie in what is copied.

@@ -170,9 +170,11 @@ impl Reader<'_> {
     /// The last ENTRYPOINT of the chain.
     fn entrypoint(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
         let stages = evaluated.chain.iter().filter_map(|index| dockerfile.stages.get(*index));
-        let instructions =
+        let mut instructions =
             stages.flat_map(|stage| &stage.instructions).filter_map(|at| dockerfile.instructions.get(*at));
-        let Some(last) = instructions.filter(|instruction| instruction.kind == Kind::Entrypoint).last() else { return };
+        let Some(last) = instructions.rfind(|instruction| instruction.kind == Kind::Entrypoint) else {
+            return;
+        };
         let words: Vec<String> = match &last.json {
             Some(words) => words.iter().map(|word| word.text().to_owned()).collect(),
             None => last.arguments.text().split_whitespace().map(str::to_owned).collect(),

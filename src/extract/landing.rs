@@ -26,6 +26,11 @@ const SYSTEM: &[&str] = &["/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr
 /// Where conda is, where nothing says it.
 const CONDA: &[&str] = &["conda", "mamba", "miniconda", "miniforge", "micromamba"];
 
+/// Where the packages that an image comes with may lie.
+pub(super) fn usual() -> Vec<Place> {
+    USUAL.iter().map(|root| Place::Prefix((*root).to_owned())).collect()
+}
+
 /// Where the packages of a RUN may land.
 pub(super) fn of_run(run: &RunInstruction) -> Vec<Place> {
     let mut found: Vec<Place> = Vec::new();
@@ -84,7 +89,7 @@ fn of_command(command: &Command, words: &[&str], run: &RunInstruction, activated
         .or_else(|| first_on_path(command, run));
     match root {
         Some(root) if root != "/usr" && !root.is_empty() => vec![Place::Prefix(root)],
-        _ => USUAL.iter().map(|root| Place::Prefix((*root).to_owned())).collect(),
+        _ => usual(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::cuda::COMPAT_ROOT;
 use crate::cuda::CodeTarget;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
@@ -27,6 +28,13 @@ pub struct CompatLibrary {
     pub root: Option<&'static str>,
     /// Whether it is a file and no link.
     pub regular: bool,
+}
+
+impl CompatLibrary {
+    /// Whether it is made for one kind of module, and its number is that of no driver.
+    pub fn of_module(&self) -> bool {
+        self.root.is_some_and(|root| root != COMPAT_ROOT)
+    }
 }
 
 /// The compat directory of an image.

@@ -230,7 +230,9 @@ impl Pool {
                 }
                 let way = Way { mode, toolkit: Some(row), version: declared.or(Some(row.sample)), selection, assumed };
                 // Versions that behave alike here need not be told apart; the newest stands for them.
-                ways.retain(|other| (other.mode, other.selection) != (way.mode, way.selection));
+                ways.retain(|other| {
+                    (other.mode, other.selection) != (way.mode, way.selection) || libraries(other) != libraries(&way)
+                });
                 ways.push(way);
             }
         }
@@ -373,6 +375,18 @@ struct Way {
     version: Option<CudaVersion>,
     selection: CompatSelection,
     assumed: Vec<PoolField>,
+}
+
+/// What else a toolkit does with the libraries of an image, as far as its mode asks for it.
+fn libraries(way: &Way) -> [bool; 4] {
+    let Some(row) = way.toolkit else { return [false; 4] };
+    let by_files = matches!(way.mode, Mode::Cdi | Mode::JitCdi | Mode::Csv);
+    [
+        way.mode == Mode::Legacy && row.follows_absolute_link,
+        by_files && row.hook_needs_cache,
+        by_files && row.hook_takes_links,
+        by_files && row.keeps_listed_directories,
+    ]
 }
 
 /// First and last known release of every branch with releases inside; none where there is none.

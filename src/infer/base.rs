@@ -15,6 +15,7 @@ use crate::fact::Observations;
 use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::unknown;
+use crate::knowledge::BaseFamilyRow;
 use crate::knowledge::ByArch;
 use crate::knowledge::CudaImageRow;
 use crate::knowledge::FrameworkImageRow;
@@ -128,7 +129,11 @@ fn of_reference(
         return cuda_builds(row, fact, arch, as_of, &name, reference.digest().is_some(), knowledge);
     }
     if let Some(row) = knowledge.framework_image(&repository, tag) {
-        return vec![framework_build(row, fact, name, knowledge)];
+        let base = row.base.and_then(|version| knowledge.cuda_image(version));
+        return match base {
+            Some(base) => inherited(row, cuda_builds(base, fact, arch, as_of, &name, true, knowledge)),
+            None => vec![framework_build(row, fact, name, knowledge)],
+        };
     }
     if let Some(row) = knowledge.plain_image(&repository) {
         return vec![BaseBuild::new(Family::Plain, Some(fact), Some(&row.info), name)];
@@ -136,6 +141,10 @@ fn of_reference(
     let mut build = BaseBuild::new(Family::Unknown, Some(fact), None, name);
     if knowledge.is_cuda_repository(&repository) {
         build.family = Family::Cuda;
+    } else if let Some(family) = knowledge.base_family(&repository) {
+        build.family = Family::Framework;
+        build.family_row = Some(&family.info);
+        inherit(&mut build, family);
     }
     vec![build]
 }
@@ -222,20 +231,44 @@ fn requirements(
     }
 }
 
+/// What an image has from the CUDA base image that it is built on: the requirement and what is injected.
+///
+/// Steps after the base may change the search path of libraries, so that and the compat library stay unknown.
+fn inherited(row: &'static FrameworkImageRow, mut builds: Vec<BaseBuild>) -> Vec<BaseBuild> {
+    for build in &mut builds {
+        build.family = Family::Framework;
+        build.cuda = Some((row.cuda, &row.info));
+        build.torch = row.torch.map(|version| (version, &row.info));
+        build.compat = None;
+        build.env.retain(|(variable, _, _)| *variable != "LD_LIBRARY_PATH");
+        build.unresolved = Some(Why {
+            reason: format!("what `{}` adds to its CUDA base image was not read", build.name),
+            supply: build.unseen("").supply,
+        });
+        build.env_unknown.push(("LD_LIBRARY_PATH", build.unseen("LD_LIBRARY_PATH")));
+    }
+    builds
+}
+
 fn framework_build(row: &'static FrameworkImageRow, fact: FactId, name: String, knowledge: Knowledge) -> BaseBuild {
     let info = &row.info;
     let mut build = BaseBuild::new(Family::Framework, Some(fact), Some(info), name);
     build.cuda = Some((row.cuda, info));
     build.torch = row.torch.map(|version| (version, info));
     if let Some(family) = knowledge.base_family(row.repository) {
-        build.env_known = true;
-        build.compat = family.compat.map(|bundled| (bundled, &family.info));
-        build.compat_probe = family.compat_probe.map(|word| (word, &family.info));
-        for (variable, value) in family.env {
-            build.env.push((variable, (*value).to_owned(), &family.info));
-        }
+        inherit(&mut build, family);
     }
     build
+}
+
+/// What every image of a family has, whatever its tag.
+fn inherit(build: &mut BaseBuild, family: &'static BaseFamilyRow) {
+    build.env_known = true;
+    build.compat = family.compat.map(|bundled| (bundled, &family.info));
+    build.compat_probe = family.compat_probe.map(|word| (word, &family.info));
+    for (variable, value) in family.env {
+        build.env.push((variable, (*value).to_owned(), &family.info));
+    }
 }
 
 /// CUDA of the base: by its tag, else by the variable that CUDA images set.

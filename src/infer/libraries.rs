@@ -95,6 +95,8 @@ fn asked(seen: &Observations, components: &[Component], component: &Component, k
     }
     for package in &seen.packages {
         let of = knowledge.framework(&package.name).is_some_and(|framework| framework.component == component.name);
+        // The rows speak of the build on the default index.
+        let of = of && package.variant.is_none();
         let row = version_of(package).filter(|_| of).and_then(|version| knowledge.needs_of(&package.name, version));
         if let Some(row) = row {
             asked.at_start.extend(row.needs.iter().map(|name| (*name).to_owned()));
@@ -103,6 +105,9 @@ fn asked(seen: &Observations, components: &[Component], component: &Component, k
             asked.row = Some(&row.info);
         }
     }
+    let parts: Vec<String> =
+        asked.at_start.iter().flat_map(|name| knowledge.parts_of(name)).map(|part| (*part).to_owned()).collect();
+    asked.later.extend(parts);
     for list in [&mut asked.at_start, &mut asked.later] {
         list.sort();
         list.dedup();
@@ -148,13 +153,14 @@ enum Says {
 impl World<'_> {
     fn soname(&self, name: &str) -> Soname {
         let files = self.files(name);
-        let said = files.max(self.packages(name)).max(self.base(name));
+        // A part comes in the package of the whole.
+        let whole = self.knowledge.whole_of(name);
+        let said = files.max(self.packages(whole)).max(self.base(whole));
         let presence = match (said, self.knowledge.driver_soname(name)) {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
-            (Says::Perhaps, None) => Presence::Unseen,
             (Says::No, None) if self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
-            (Says::No, None) => Presence::Unseen,
+            (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
         Soname { name: name.to_owned(), presence }
     }
@@ -293,6 +299,28 @@ mod tests {
             let mut seen = seen(files, packages);
             (seen.complete.files, seen.complete.packages) = complete;
             assert_eq!(cublas_11(seen, cuda), Some(expected), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_part_comes_with_the_whole_and_may_be_left_out_of_files() {
+        let (whole, part) = ("/usr/lib/x86_64-linux-gnu/libcudnn.so.8", "libcudnn_ops_infer.so.8");
+        let file = format!("/usr/lib/x86_64-linux-gnu/{part}");
+        for (what, files, packages, expected) in [
+            ("both", &[whole, &file][..], &[][..], Presence::Image),
+            ("the whole alone", &[whole], &[], Presence::Absent),
+            ("its package", &[], &[(Manager::Apt, "libcudnn8", "8.9.7.29-1+cuda12.2")], Presence::Image),
+            ("another package", &[], &[(Manager::Apt, "libcudnn9-cuda-12", "9.1.0-1")], Presence::Absent),
+        ] {
+            let mut seen = seen(files, packages);
+            seen.complete.files = true;
+            let pip = seen_package("onnxruntime-gpu", "1.18.0", &mut seen);
+            seen.packages.push(pip);
+            let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
+            let needs = images[0].needs.iter().find(|needs| needs.component == "onnxruntime").expect("needs");
+            let later = needs.later.known().expect("parts");
+            let found = later.iter().find(|library| library.name == part).map(|library| library.presence);
+            assert_eq!(found, Some(expected), "{what}");
         }
     }
 

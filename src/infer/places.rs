@@ -169,7 +169,7 @@ pub(super) fn ld_conf(
             let behind = behind.split_once('\n').map_or("", |(_, behind)| behind);
             files.push(LdConf::read("", before));
             files.push(LdConf::read("~", behind));
-        } else if directory == "/etc/ld.so.conf.d" && name.ends_with(".conf") {
+        } else if directory == "/etc/ld.so.conf.d" && name.strip_suffix(".conf").is_some() {
             files.push(LdConf::read(name, text));
         } else {
             continue;

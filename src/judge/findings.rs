@@ -141,7 +141,7 @@ fn basis(host: &HostFate<'_>) -> Vec<Basis> {
 }
 
 /// Said with a finding that rests on somebody's memory.
-const FROM_MEMORY: &str = "\nA row of the tables that is from memory decides here, so this is no error.";
+const FROM_MEMORY: &str = " A row of the tables that is from memory decides here, so this is no error.";
 
 /// Whether the step that decided looked at a table row from memory: itself, for a fact of the image, or for the host.
 fn rests_on_memory(host: &HostFate<'_>) -> bool {

@@ -32,6 +32,7 @@ use crate::start::verdicts;
 
 /// What a subject consists of.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one for each subject, made once")]
 pub enum Content {
     /// A Dockerfile, evaluated for each platform that is asked.
     Dockerfile {
@@ -93,15 +94,30 @@ pub(crate) struct Build {
     first_fact: u32,
 }
 
+/// The hosts of every pool: the same for all subjects of a run.
+#[derive(Clone, Debug)]
+pub struct Hosts(Vec<Vec<Host>>);
+
+impl Hosts {
+    /// Those of the fleet, pool by pool.
+    pub fn of(settings: Settings<'_>) -> Self {
+        Self(settings.fleet.pools.iter().map(|pool| pool.hosts(settings.knowledge, settings.as_of)).collect())
+    }
+}
+
 /// Judges one subject.
 pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
+    judge_on(subject, settings, &Hosts::of(settings))
+}
+
+/// Judges one subject on hosts that are known already.
+pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> model::Subject {
     let knowledge = settings.knowledge;
     let mut orders = Orders::of(subject, settings);
-    let here = |pool: &&Pool| runs(subject, pool, settings.pools) && orders.runs(pool);
-    let pools: Vec<&Pool> = settings.fleet.pools.iter().filter(here).collect();
-    let hosts: Vec<Vec<Host>> = pools.iter().map(|pool| pool.hosts(knowledge, settings.as_of)).collect();
+    let here = |(pool, _): &(&Pool, &Vec<Host>)| runs(subject, pool, settings.pools) && orders.runs(pool);
+    let (pools, hosts): (Vec<&Pool>, Vec<&Vec<Host>>) = settings.fleet.pools.iter().zip(&hosts.0).filter(here).unzip();
     let mut platforms: Vec<String> = Vec::new();
-    for host in hosts.iter().flatten() {
+    for host in hosts.iter().copied().flatten() {
         if !platforms.contains(&host.platform) {
             platforms.push(host.platform.clone());
         }

@@ -12,6 +12,7 @@ use crate::start::Basis;
 use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::Replay;
+use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Verdict;
@@ -67,7 +68,7 @@ pub(super) fn report(
         message: message(verdict, knowledge),
         confidence: verdict.confidence.name().to_owned(),
         missing: missing(verdict, knowledge),
-        not_seen: not_seen(verdict),
+        not_seen: not_seen(verdict, all),
         notes: notes(verdict, all, knowledge),
         scenarios: told(verdict).into_iter().map(|host| scenario(host, builds, knowledge)).collect(),
     }
@@ -194,11 +195,27 @@ fn supply(field: PoolField) -> &'static str {
     }
 }
 
-/// GPU code that nothing is known of.
-fn not_seen(verdict: &Verdict<'_>) -> Vec<String> {
-    let unseen = verdict.hosts.iter().any(|host| host.steps.iter().any(|step| step.result == StepResult::NotSeen));
-    let name = verdict.hosts.first().map(|host| host.component.name.clone());
-    name.filter(|_| unseen).map(|name| format!("GPU code of {name}")).into_iter().collect()
+/// What was asked for and not seen: GPU code, libraries; for the image that of every core component.
+fn not_seen(verdict: &Verdict<'_>, all: &[Verdict<'_>]) -> Vec<String> {
+    if verdict.component.is_some() {
+        return unseen(verdict);
+    }
+    all.iter().filter(|one| one.component.is_some() && !is_extension(one)).flat_map(unseen).collect()
+}
+
+fn unseen(verdict: &Verdict<'_>) -> Vec<String> {
+    let Some(first) = verdict.hosts.first() else { return Vec::new() };
+    let name = &first.component.name;
+    let met = |step: Step| {
+        let mut steps = verdict.hosts.iter().flat_map(|host| &host.steps);
+        steps.any(|one| one.step == step && one.result == StepResult::NotSeen)
+    };
+    let told = [
+        (Step::Code, format!("GPU code of {name}")),
+        (Step::Libraries, format!("libraries that {name} needs")),
+        (Step::OpenedLater, format!("libraries that {name} opens later")),
+    ];
+    told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect()
 }
 
 /// What decides nothing and is worth knowing: libraries without code that are picked at run time, and, beside the
@@ -260,6 +277,7 @@ fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: K
         result: match record.result {
             StepResult::Passes(_) => "passes",
             StepResult::NotSeen => "not-seen",
+            StepResult::FailsLater => "fails-later",
             StepResult::Stops(_) => "stops",
             StepResult::Unknown => "unknown",
             StepResult::NotApplicable => "not-applicable",

@@ -223,6 +223,7 @@ impl Knowledge {
         };
         let name = name.to_lowercase().replace(['_', '.'], "-");
         answer.push(self.framework(&name).map(ShowRow::shown));
+        self.push_wheels(&mut answer, &name, version);
         let builds = || self.framework_builds().iter().filter(|row| row.distribution == name);
         match version {
             None => answer.rows.extend(builds().map(ShowRow::shown)),
@@ -230,21 +231,41 @@ impl Knowledge {
                 let build = self.framework_build(&name, version);
                 let keys: Vec<String> = builds().map(|row| format!("{} {}", row.distribution, row.version)).collect();
                 answer.near = near(key, &keys);
-                if build.is_none() {
+                if build.is_none() && self.framework(&name).is_some() {
                     answer.rows.clear();
+                    answer.note = self.newer_framework(&name, version).then(|| self.newer("version"));
                 }
                 answer.push(build.map(ShowRow::shown));
             }
         }
         if answer.rows.is_empty() && answer.near.is_empty() {
             let builds = self.framework_builds().iter().map(|row| row.distribution);
+            let libraries = self.library_wheels().iter().map(|row| row.distribution);
             let mut keys: Vec<String> =
-                self.frameworks().iter().map(|row| row.distribution).chain(builds).map(str::to_owned).collect();
+                self.frameworks().iter().map(|row| row.distribution).map(str::to_owned).collect();
+            keys.extend(builds.chain(libraries).chain(["bitsandbytes", "triton"]).map(str::to_owned));
             keys.sort();
             keys.dedup();
             answer.near = near(&name, &keys);
         }
         answer
+    }
+
+    /// Rows about distributions that are no framework by themselves.
+    fn push_wheels(self, answer: &mut Answer, name: &str, version: Option<&str>) {
+        answer.push(self.library_wheel(name).map(ShowRow::shown));
+        let bundled = self.bundled_variants().iter().filter(|row| row.distribution == name);
+        let triton = self.triton_compilers().iter().filter(|_| name == "triton");
+        match version {
+            None => {
+                answer.rows.extend(bundled.map(ShowRow::shown));
+                answer.rows.extend(triton.map(ShowRow::shown));
+            }
+            Some(version) => {
+                answer.push(self.bundled_variants_of(name, version).map(ShowRow::shown));
+                answer.rows.extend(triton.filter(|row| row.version == version).map(ShowRow::shown));
+            }
+        }
     }
 
     fn ask_requirement(self, key: &str) -> Answer {

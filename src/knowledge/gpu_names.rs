@@ -1,5 +1,8 @@
 //! Finding a GPU by what people, drivers and node labels call it.
 
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
 use crate::knowledge::rows::GpuRow;
 use crate::nearest::distance;
 
@@ -67,23 +70,60 @@ pub(super) fn find(rows: &'static [GpuRow], name: &str) -> Option<&'static GpuRo
     agreed(&all(rows, name))
 }
 
+/// One spelling of a GPU, taken apart.
+struct Spelling {
+    row: &'static GpuRow,
+    words: Vec<String>,
+    core: Vec<String>,
+    joined: String,
+}
+
+/// Every spelling of one table.
+type Index = &'static [Spelling];
+
+/// The spellings of the tables asked so far, each taken apart once: a fleet asks for the same few names again and again.
+static INDEXES: Mutex<Vec<(&'static [GpuRow], Index)>> = Mutex::new(Vec::new());
+
+fn index(rows: &'static [GpuRow]) -> Index {
+    let mut known = INDEXES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, index)) = known.iter().find(|(of, _)| std::ptr::eq(*of, rows)) {
+        return index;
+    }
+    let apart = |row: &'static GpuRow, spelling: &str| {
+        let words = words(spelling);
+        let core = core(words.clone());
+        Spelling { row, words, joined: core.concat(), core }
+    };
+    let all: Vec<Spelling> =
+        rows.iter().flat_map(|row| spellings(row).map(move |spelling| apart(row, spelling))).collect();
+    let index: Index = all.leak();
+    known.push((rows, index));
+    index
+}
+
 /// Every row that `name` may mean: the closest way of reading it that fits any.
 pub(super) fn all(rows: &'static [GpuRow], name: &str) -> Vec<&'static GpuRow> {
-    let matching = |test: &dyn Fn(&str) -> bool| -> Vec<&'static GpuRow> {
-        rows.iter().filter(|row| spellings(row).any(test)).collect()
-    };
-    let written = matching(&|spelling| spelling.eq_ignore_ascii_case(name.trim()));
+    let name = name.trim();
+    let written: Vec<&'static GpuRow> =
+        rows.iter().filter(|row| spellings(row).any(|spelling| spelling.eq_ignore_ascii_case(name))).collect();
     let asked = words(name);
     if !written.is_empty() || asked.is_empty() {
         return written;
     }
     let asked_core = core(asked.clone());
     let joined = asked_core.concat();
-    let stages: [&dyn Fn(&str) -> bool; 4] = [
-        &|spelling| words(spelling) == asked,
-        &|spelling| core(words(spelling)) == asked_core,
-        &|spelling| core(words(spelling)).concat() == joined,
-        &|spelling| abbreviates(&asked_core, &core(words(spelling))),
+    let index = index(rows);
+    let matching = |test: &dyn Fn(&Spelling) -> bool| -> Vec<&'static GpuRow> {
+        let mut found: Vec<&'static GpuRow> =
+            index.iter().filter(|spelling| test(spelling)).map(|spelling| spelling.row).collect();
+        found.dedup_by_key(|row| row.name);
+        found
+    };
+    let stages: [&dyn Fn(&Spelling) -> bool; 4] = [
+        &|spelling| spelling.words == asked,
+        &|spelling| spelling.core == asked_core,
+        &|spelling| spelling.joined == joined,
+        &|spelling| abbreviates(&asked_core, &spelling.core),
     ];
     stages.into_iter().map(matching).find(|found| !found.is_empty()).unwrap_or_default()
 }

@@ -65,6 +65,8 @@ pub struct FrameworkImageRow {
     pub cuda: CudaVersion,
     /// torch inside, where known.
     pub torch: Option<&'static str>,
+    /// Version of the CUDA base image that it is built on, whose requirement it inherits, where known: `12.4.1`.
+    pub base: Option<&'static str>,
 }
 
 /// A family of images without any NVIDIA content: what official operating system and language images are.

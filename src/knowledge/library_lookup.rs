@@ -1,7 +1,9 @@
 //! Questions about shared libraries.
 
+use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
 use crate::knowledge::rows::{DriverSonameRow, LibraryNeedsRow, LibraryPackageRow, OsRow};
 
 impl Knowledge {
@@ -26,6 +28,16 @@ impl Knowledge {
         rows.find(|row| row.name == name && within(version, row.from, row.before))
     }
 
+    /// The parts that a library opens while it runs.
+    pub fn parts_of(self, soname: &str) -> &'static [&'static str] {
+        self.library_parts().iter().find(|row| row.soname == soname).map_or(&[], |row| row.parts)
+    }
+
+    /// The library that a part comes with; itself where it is none.
+    pub fn whole_of(self, soname: &str) -> &str {
+        self.library_parts().iter().find(|row| row.parts.contains(&soname)).map_or(soname, |row| row.soname)
+    }
+
     /// Whether a package may bring CUDA libraries, whichever.
     pub fn carries_libraries(self, name: &str) -> bool {
         self.library_carriers().iter().any(|row| name.contains(row.word))
@@ -38,12 +50,12 @@ impl Knowledge {
     }
 
     /// The compat directory of its own that a Tegra module has.
-    pub fn compat_root(self, capability: crate::cuda::ComputeCapability) -> Option<&'static str> {
+    pub fn compat_root(self, capability: ComputeCapability) -> Option<&'static str> {
         self.tegra_capabilities().iter().find(|row| row.capability == capability)?.compat_root
     }
 
     /// The entrypoint among these words that tries the compat library, with the family whose it is.
-    pub fn compat_probe<'w>(self, words: &'w [String]) -> Option<(&'w String, &'static crate::knowledge::RowInfo)> {
+    pub fn compat_probe(self, words: &[String]) -> Option<(&String, &'static RowInfo)> {
         let mut rows = self.base_families().iter();
         rows.find_map(|row| {
             let word = words.iter().find(|word| row.compat_probe == Some(word.as_str()))?;

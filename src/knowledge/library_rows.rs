@@ -66,6 +66,17 @@ pub struct LibraryNeedsRow {
     pub opens: &'static [&'static str],
 }
 
+/// A library that opens parts of itself while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryPartsRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `libcudnn.so.9`.
+    pub soname: &'static str,
+    /// `libcudnn_ops.so.9`.
+    pub parts: &'static [&'static str],
+}
+
 /// The libraries of a CUDA base image.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolkitLibraryRow {

@@ -6,10 +6,12 @@ use jiff::civil::Date;
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::gpu_names;
+use crate::knowledge::order::by_number;
 use crate::knowledge::rows::{
-    ArchitectureRow, BaseFamilyRow, BranchRow, CompatRow, ContainerToolkitRow, CudaImageRow, DriverPackageRow,
-    ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, FrameworkRow, GpuRow, MinorCompatRow, PlainImageRow,
-    RequireRow, RowInfo, TargetSetRow, ToolkitRow, TorchBuildRow, TorchRow, WithdrawnRow,
+    ArchitectureRow, BaseFamilyRow, BranchRow, BundledRow, CompatRow, ContainerToolkitRow, CudaImageRow,
+    DriverPackageRow, ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, FrameworkRow, GpuRow,
+    LibraryWheelRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, ToolkitRow, TorchBuildRow,
+    TorchRow, TritonRow, WithdrawnRow,
 };
 use crate::knowledge::set::Tables;
 use crate::knowledge::tables;
@@ -180,6 +182,33 @@ impl Knowledge {
             self.framework_builds().iter().find(|row| row.distribution == distribution && row.version == version)
         };
         of(version).or_else(|| of("*"))
+    }
+
+    /// A distribution with a library of the CUDA toolkit, by its normalised name.
+    pub fn library_wheel(self, distribution: &str) -> Option<&'static LibraryWheelRow> {
+        self.library_wheels().iter().find(|row| row.distribution == distribution)
+    }
+
+    /// The CUDA version of a library wheel: its minor where versions tell it, else the major.
+    pub fn library_wheel_cuda(self, distribution: &str, version: &str) -> Option<(CudaVersion, &'static RowInfo)> {
+        let row = self.library_wheel(distribution)?;
+        let minor = || {
+            let (major, rest) = version.split_once('.')?;
+            format!("{major}.{}", rest.split('.').next()?).parse().ok()
+        };
+        let told = if row.versioned { minor() } else { row.cuda };
+        told.map(|cuda| (cuda, &row.info))
+    }
+
+    /// The CUDA variants that a version of a distribution such as bitsandbytes has libraries for.
+    pub fn bundled_variants_of(self, distribution: &str, version: &str) -> Option<&'static BundledRow> {
+        let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
+        rows.find(|row| by_number(row.from, version).is_le())
+    }
+
+    /// The assemblers of a Triton release.
+    pub fn triton_compiler(self, version: &str) -> Option<&'static TritonRow> {
+        self.triton_compilers().iter().find(|row| row.version == version)
     }
 
     /// The container toolkit range that a version lies in.

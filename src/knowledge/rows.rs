@@ -8,7 +8,7 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 pub use crate::knowledge::code_rows::{CodeLibraryRow, JetsonUpgradeRow};
 pub use crate::knowledge::library_rows::{
-    DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, OsRow, ToolkitLibraryRow,
+    DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow, ToolkitLibraryRow,
 };
 
 pub use crate::knowledge::image_rows::*;
@@ -227,6 +227,7 @@ pub enum CompatSelection {
 
 /// Behaviour of a range of container toolkit versions.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent columns of a table")]
 pub struct ContainerToolkitRow {
     /// Where the row stands.
     pub info: RowInfo,

@@ -97,6 +97,8 @@ whole_tables! {
     library_carriers: LibraryCarrierRow = library_carriers;
     /// Every distribution that asks for libraries from outside.
     library_needs: LibraryNeedsRow = library_needs;
+    /// Every library that opens parts of itself.
+    library_parts: LibraryPartsRow = library_parts;
     /// Libraries of CUDA base images by major and flavour.
     toolkit_libraries: ToolkitLibraryRow = toolkit_libraries;
     /// What the images of a repository have in common.
@@ -121,6 +123,12 @@ whole_tables! {
     image_pythons: ImagePythonRow = image_pythons;
     /// Packages that are compiled while the image is built.
     cuda_extensions: CudaExtensionRow = cuda_extensions;
+    /// Every distribution with a library of the CUDA toolkit.
+    library_wheels: LibraryWheelRow = library_wheels;
+    /// Distributions with a library for each of several CUDA versions.
+    bundled_variants: BundledRow = bundled_variants;
+    /// The assemblers of every Triton release, oldest first.
+    triton_compilers: TritonRow = triton_compilers;
     /// Every withdrawn tag.
     withdrawn_tags: WithdrawnRow = withdrawn_tags;
 }

@@ -73,4 +73,47 @@ pub struct FrameworkBuildRow {
     pub ptx: &'static [CodeTarget],
     /// Whether `sass` and `ptx` are known at all.
     pub code_known: bool,
+    /// Day on which the default index got it, where known.
+    pub released: Option<Date>,
+}
+
+/// A distribution that brings a library of the CUDA toolkit.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryWheelRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name: `nvidia-cuda-runtime-cu12`.
+    pub distribution: &'static str,
+    /// Library in it: `libcudart`.
+    pub library: &'static str,
+    /// CUDA major that its name or its versions tell.
+    pub cuda: Option<CudaVersion>,
+    /// Whether its versions begin with the CUDA minor: 12.4.127 is of CUDA 12.4.
+    pub versioned: bool,
+}
+
+/// A distribution with one library for each of several CUDA versions, of which it takes torch's.
+#[derive(Clone, Copy, Debug)]
+pub struct BundledRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name: `bitsandbytes`.
+    pub distribution: &'static str,
+    /// First version that has these; the next row begins where that changes.
+    pub from: &'static str,
+    /// `cu118`, `cu124`.
+    pub variants: &'static [&'static str],
+}
+
+/// The assemblers in a Triton release, which say what GPUs it compiles for.
+#[derive(Clone, Copy, Debug)]
+pub struct TritonRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `3.9.0`.
+    pub version: &'static str,
+    /// CUDA version of its ptxas.
+    pub ptxas: CudaVersion,
+    /// CUDA version of the ptxas for Blackwell GPUs, where it brings one of its own.
+    pub ptxas_blackwell: Option<CudaVersion>,
 }

@@ -5,6 +5,7 @@ use std::io;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::report::escape::is_unsafe;
 use crate::report::model::Report;
 
 /// The only schema version that this program knows.
@@ -29,7 +30,17 @@ pub enum ReadError {
 
 /// Writes the report, indented, with a newline at the end.
 pub fn json(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, report).map_err(io::Error::from)?;
+    let text = serde_json::to_string_pretty(report).map_err(io::Error::from)?;
+    let mut rest = text.as_str();
+    // Line ends are the only such characters between the strings; within them all can be written as escapes.
+    while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c != '\n' && is_unsafe(*c)) {
+        out.write_all(rest.get(..at).unwrap_or_default().as_bytes())?;
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            write!(out, "\\u{unit:04x}")?;
+        }
+        rest = rest.get(at + c.len_utf8()..).unwrap_or_default();
+    }
+    out.write_all(rest.as_bytes())?;
     out.write_all(b"\n")
 }
 

@@ -1,6 +1,7 @@
 //! Reports: how verdicts and findings are told.
 
 pub mod escape;
+pub mod files;
 pub mod hosts;
 pub mod human;
 pub mod json;

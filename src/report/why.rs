@@ -118,6 +118,7 @@ impl Chain<'_> {
         let (sign, tone) = match step.result.as_str() {
             "passes" => ("✓", Tone::Good),
             "stops" => ("✗", Tone::Bad),
+            "fails-later" => ("!", Tone::Open),
             "not-applicable" => ("·", Tone::Faint),
             _ => ("?", Tone::Open),
         };

@@ -84,15 +84,15 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         return record(StepResult::Unknown);
     };
     let compiler = compiler(replay, loaded);
-    let (mut found, mut compiled) = (StepResult::NotApplicable, false);
+    let (mut found, mut from_ptx) = (StepResult::NotApplicable, false);
     for library in counted(replay, code) {
         let coverage = coverage(library, capability, is_jetson(replay), replay.knowledge);
         if coverage.all > 0 {
-            compiled |= coverage.ptx > 0;
+            from_ptx |= coverage.ptx > 0;
             found = worse(found, of_library(replay, coverage, compiler));
         }
     }
-    if !compiled {
+    if !from_ptx {
         return record(found);
     }
     let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Driver)];

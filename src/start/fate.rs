@@ -60,8 +60,13 @@ impl Unsettled {
             StepResult::Stops(wall) => self.wall = self.wall.or(Some(wall)),
             StepResult::Unknown => self.unknown = true,
             StepResult::Passes(route) => self.route = self.route.max(route),
-            StepResult::NotSeen | StepResult::NotApplicable => {}
+            StepResult::NotSeen | StepResult::FailsLater | StepResult::NotApplicable => {}
         }
+    }
+
+    /// Whether no later step can change it.
+    pub(super) fn is_decided(&self) -> bool {
+        self.wall.is_some()
     }
 
     pub(super) fn settle(self) -> Fate {
@@ -191,7 +196,7 @@ impl HostFate<'_> {
     }
 
     /// Trust in the weakest image fact among the deciding ones.
-    fn confidence(&self) -> Confidence {
+    pub fn confidence(&self) -> Confidence {
         let of = |step: &StepRecord| {
             step.facts
                 .iter()

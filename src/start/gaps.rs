@@ -67,7 +67,7 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             let reason = newer(format!("driver branch {}", replay.host.branch()?));
             (PoolField::Driver.name().to_owned(), reason, "nothing but newer knowledge tells it")
         }
-        Step::Runtime if runtime::is_beyond(replay, *cuda.known()?) => {
+        Step::Runtime if runtime::is_beyond(replay.knowledge, *cuda.known()?) => {
             let reason = newer(format!("CUDA {}", cuda.known()?));
             (name(cuda.id), reason, "nothing but newer knowledge tells it")
         }

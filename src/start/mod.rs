@@ -11,6 +11,7 @@ mod code;
 mod device;
 mod fate;
 mod gaps;
+mod libraries;
 mod loader;
 mod mount;
 mod platform;
@@ -46,24 +47,33 @@ pub struct Replay<'a> {
 }
 
 /// Goes through the start-up of one component on one host.
-pub fn replay(replay: Replay<'_>, record: &mut impl Record) -> Fate {
+///
+/// The first certain stop decides. The steps behind it are taken where somebody keeps them, and nowhere else.
+pub fn replay<R: Record>(replay: Replay<'_>, record: &mut R) -> Fate {
     let mut fate = Fate::unsettled();
-    let mut note = |step: StepRecord| {
+    let mut done = |step: StepRecord| {
+        let step = runtime::asked(replay, step);
         fate.meet(&step);
         record.record(step);
+        !R::WHOLE && fate.is_decided()
     };
-    note(platform::step(replay));
-    note(platform::mode(replay));
-    note(device::devices(replay));
-    note(device::capabilities(replay));
-    note(requirement::step(replay));
-    note(mount::step(replay));
-    let (loaded, step) = loader::step(replay);
-    note(step);
-    note(user_mode::admitted(replay, &loaded));
-    note(user_mode::gpu_known(replay, &loaded));
-    note(runtime::build(replay));
-    note(runtime::step(replay, &loaded));
-    note(code::step(replay, &loaded));
+    let decided = done(platform::step(replay))
+        || done(platform::mode(replay))
+        || done(device::devices(replay))
+        || done(device::capabilities(replay))
+        || done(requirement::step(replay))
+        || done(mount::step(replay))
+        // What a program needs by name is resolved before it can look for libcuda.
+        || done(libraries::needed(replay));
+    if !decided {
+        let (loaded, step) = loader::step(replay);
+        let _ = done(step)
+            || done(user_mode::admitted(replay, &loaded))
+            || done(user_mode::gpu_known(replay, &loaded))
+            || done(runtime::build(replay))
+            || done(runtime::step(replay, &loaded))
+            || done(code::step(replay, &loaded))
+            || done(libraries::opened_later(replay));
+    }
     fate.settle()
 }

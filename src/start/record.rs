@@ -20,6 +20,8 @@ pub enum Step {
     Requirement,
     /// Can everything be mounted?
     Mounts,
+    /// Are the libraries there that the program needs to start?
+    Libraries,
     /// Which libcuda does the loader find?
     Loader,
     /// Does it go with the kernel-mode driver?
@@ -32,6 +34,8 @@ pub enum Step {
     Runtime,
     /// Is there code for the GPU?
     Code,
+    /// Will the libraries be there that it opens while it runs?
+    OpenedLater,
 }
 
 impl Step {
@@ -44,12 +48,14 @@ impl Step {
             Self::Capabilities => "capabilities",
             Self::Requirement => "requirement",
             Self::Mounts => "mounts",
+            Self::Libraries => "libraries",
             Self::Loader => "loader",
             Self::UserMode => "user-mode-driver",
             Self::GpuKnown => "gpu-known",
             Self::Build => "build",
             Self::Runtime => "runtime",
             Self::Code => "code",
+            Self::OpenedLater => "opened-later",
         }
     }
 }
@@ -175,6 +181,8 @@ pub enum StepResult {
     Unknown,
     /// Goes on, but something was not seen.
     NotSeen,
+    /// Starts, and fails at something that it does later.
+    FailsLater,
     /// Not taken on this host or for this component.
     NotApplicable,
 }
@@ -235,6 +243,9 @@ impl StepRecord {
 
 /// Where step records go.
 pub trait Record {
+    /// Whether the steps behind the deciding one are wanted as well.
+    const WHOLE: bool = true;
+
     /// Takes one.
     fn record(&mut self, step: StepRecord);
 }
@@ -244,6 +255,8 @@ pub trait Record {
 pub struct NoRecord;
 
 impl Record for NoRecord {
+    const WHOLE: bool = false;
+
     fn record(&mut self, _: StepRecord) {}
 }
 

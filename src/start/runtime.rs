@@ -4,6 +4,7 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fact::State;
 use crate::fleet::PoolField;
+use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::outcome::Outcome;
 use crate::start::Basis;
@@ -20,6 +21,21 @@ use crate::start::Wall;
 
 const BUILD: Cite = Cite("the build variant of the distribution; a build without CUDA never asks for a GPU");
 const MINOR: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615, Minor Version Compatibility");
+
+/// A build without CUDA never asks for a driver: what would stop others does not stop it.
+pub(super) fn asked(replay: Replay<'_>, record: StepRecord) -> StepRecord {
+    let about_driver = matches!(record.step, Step::Loader | Step::UserMode | Step::GpuKnown);
+    let no_gpu = matches!(record.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu);
+    if is_without_cuda(replay) && (about_driver || no_gpu) {
+        return StepRecord { result: StepResult::NotApplicable, ..record };
+    }
+    record
+}
+
+/// Whether the component is certainly a build without CUDA.
+pub(super) fn is_without_cuda(replay: Replay<'_>) -> bool {
+    matches!(replay.component.cuda.state, State::Absent { .. })
+}
 
 /// Is there a CUDA build at all?
 pub(super) fn build(replay: Replay<'_>) -> StepRecord {
@@ -50,7 +66,7 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         return StepRecord::new(Step::Runtime, StepResult::NotApplicable, facts, MINOR);
     }
     let (result, row) = match loaded.cuda {
-        Some(supported) => compared(replay, runtime, supported, loaded.version),
+        Some(supported) => compared(replay.knowledge, runtime, supported, loaded.version),
         // A newer driver runs every older runtime.
         None if beyond_tables(replay, loaded) && runtime.release() <= replay.knowledge.newest_cuda().release() => {
             (StepResult::Passes(Route::Native), None)
@@ -63,7 +79,7 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
 
 /// A runtime on a driver, and the row of the floor where that decides.
 fn compared(
-    replay: Replay<'_>,
+    knowledge: Knowledge,
     runtime: CudaVersion,
     supported: CudaVersion,
     driver: Option<DriverVersion>,
@@ -73,22 +89,18 @@ fn compared(
     }
     let too_old = StepResult::Stops(Wall::new(Outcome::InsufficientDriver, Codes::certain(35)));
     let minor = StepResult::Passes(Route::MinorVersion);
-    let Some(floor) = replay.knowledge.minor_compat(runtime.major()) else {
+    let Some(floor) = knowledge.minor_compat(runtime.major()) else {
         // Majors without minor version compatibility compare in full; majors newer than the tables cannot be told.
-        return (if is_beyond(replay, runtime) { StepResult::Unknown } else { too_old }, None);
+        return (if is_beyond(knowledge, runtime) { StepResult::Unknown } else { too_old }, None);
     };
     let result = match driver {
-        Some(driver) => {
-            if driver >= floor.min_driver {
-                minor
-            } else {
-                too_old
-            }
-        }
-        None if supported.major() < runtime.major() => too_old,
+        // Also where the pool declares less than its driver would have.
+        _ if supported.major() < runtime.major() => too_old,
+        Some(driver) if driver >= floor.min_driver => minor,
+        Some(_) => too_old,
         // Of the driver only its CUDA version is declared: the first one of a major has releases below the floor.
         None => {
-            let first = replay.knowledge.driver_cuda(floor.min_driver).map(|(cuda, _)| cuda.release());
+            let first = knowledge.driver_cuda(floor.min_driver).map(|(cuda, _)| cuda.release());
             if first.is_some_and(|first| first < supported.release()) { minor } else { StepResult::Unknown }
         }
     };
@@ -96,12 +108,68 @@ fn compared(
 }
 
 /// Whether a runtime is of a major that the tables do not know yet.
-pub(super) fn is_beyond(replay: Replay<'_>, runtime: CudaVersion) -> bool {
-    runtime.major() > replay.knowledge.newest_cuda().major()
+pub(super) fn is_beyond(knowledge: Knowledge, runtime: CudaVersion) -> bool {
+    runtime.major() > knowledge.newest_cuda().major()
 }
 
 /// Whether the loaded driver is of a newer branch than the tables know.
 pub(super) fn beyond_tables(replay: Replay<'_>, loaded: &Loaded) -> bool {
     let newest = replay.knowledge.newest_branch().map(|row| row.branch);
     loaded.version.zip(newest).is_some_and(|(version, newest)| newest < version.branch())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `Some(true)` passes, `Some(false)` stops with 35, none cannot be told.
+    fn runs(runtime: &str, supported: &str, driver: Option<&str>) -> Option<bool> {
+        let cuda = |text: &str| text.parse().expect("a CUDA version");
+        let driver = driver.map(|text| text.parse().expect("a driver"));
+        match compared(Knowledge::built_in(), cuda(runtime), cuda(supported), driver).0 {
+            StepResult::Passes(_) => Some(true),
+            StepResult::Stops(wall) => {
+                assert_eq!(wall.codes().certain, Some(35));
+                Some(false)
+            }
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn full_driver_versions_are_compared_with_the_floor() {
+        for (runtime, supported, driver, expected) in [
+            ("11.0", "11.0", "450.36.06", true),
+            ("11.1", "11.0", "450.51.06", false),
+            ("11.8", "11.0", "450.80.02", true),
+            ("12.0", "12.0", "525.53", true),
+            ("12.1", "12.0", "525.53", false),
+            ("12.9", "12.0", "525.60.13", true),
+            ("12.0", "11.8", "520.61.05", false),
+            ("13.0", "12.9", "575.64.05", false),
+            ("13.4", "13.0", "580.65.06", true),
+            ("10.2", "10.1", "418.67", false),
+            ("10.1", "10.1", "418.39", true),
+            ("9.2", "13.0", "580.65.06", true),
+            ("12.1", "11.4", "525.60.13", false),
+        ] {
+            assert_eq!(runs(runtime, supported, Some(driver)), Some(expected), "{runtime} on {driver}");
+        }
+    }
+
+    #[test]
+    fn a_cuda_version_alone_tells_what_it_can() {
+        for (runtime, supported, expected) in [
+            ("12.4", "12.2", Some(true)),
+            ("12.4", "12.4", Some(true)),
+            ("12.4", "11.8", Some(false)),
+            ("10.2", "10.1", Some(false)),
+            // The first release of a branch may lie below the floor.
+            ("11.4", "11.0", None),
+            ("11.4", "11.1", Some(true)),
+            ("99.0", "13.0", None),
+        ] {
+            assert_eq!(runs(runtime, supported, None), expected, "{runtime} on a driver for {supported}");
+        }
+    }
 }

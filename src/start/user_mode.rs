@@ -86,6 +86,9 @@ fn baked(replay: Replay<'_>, library: DriverVersion, host: DriverVersion) -> Ste
 
 /// A compat library: admitted on some GPU classes and kernel-mode branches only.
 pub(super) fn forward(replay: Replay<'_>, library: &CompatLibrary) -> (StepResult, Option<&'static RowInfo>) {
+    if library.of_module() {
+        return (StepResult::Passes(Route::ForwardCompat), None);
+    }
     let Some(host) = replay.host.driver else { return (StepResult::Unknown, None) };
     if library.version == host {
         return (StepResult::Passes(Route::Native), None);

@@ -18,9 +18,11 @@ use crate::start::Wall;
 use crate::start::code;
 pub use crate::start::gaps::MissingFact;
 pub use crate::start::gaps::missing;
+use crate::start::libraries;
 use crate::start::loader;
 use crate::start::requirement;
 use crate::start::requirement::Check;
+use crate::start::runtime;
 
 /// What a step found, in one sentence.
 pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
@@ -31,6 +33,13 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
         } else {
             format!("cannot tell: {}", missing.join("; "))
         };
+    }
+    let about_driver = match record.step {
+        Step::Capabilities => replay.host.mode == Mode::Legacy,
+        step => matches!(step, Step::Devices | Step::Loader | Step::UserMode | Step::GpuKnown),
+    };
+    if record.result == StepResult::NotApplicable && about_driver && runtime::is_without_cuda(replay) {
+        return format!("{} is a build without CUDA and asks for no driver", replay.component.name);
     }
     match record.step {
         Step::Platform => platform(replay, record),
@@ -43,6 +52,7 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
             StepResult::Stops(wall) => message(replay, wall),
             _ => "no file of the image is in the way".to_owned(),
         },
+        Step::Libraries | Step::OpenedLater => libraries::words(replay, record),
         Step::Loader => loader_text(replay, record),
         Step::UserMode => user_mode(replay, record),
         Step::GpuKnown => gpu_known(replay, record),
@@ -50,7 +60,7 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
             StepResult::Stops(_) => format!("{} is a build without CUDA", replay.component.name),
             _ => format!("{} is a CUDA build", replay.component.name),
         },
-        Step::Runtime => runtime(replay, record),
+        Step::Runtime => runtime_text(replay, record),
         Step::Code => code_text(replay, record),
     }
 }
@@ -156,7 +166,7 @@ fn gpu_known(replay: Replay<'_>, record: &StepRecord) -> String {
     }
 }
 
-fn runtime(replay: Replay<'_>, record: &StepRecord) -> String {
+fn runtime_text(replay: Replay<'_>, record: &StepRecord) -> String {
     let name = &replay.component.name;
     let Some(runtime) = replay.component.cuda.known() else { return format!("{name} has no CUDA runtime") };
     let supported = loaded(replay).cuda.map_or_else(|| "an unknown CUDA".to_owned(), |cuda| format!("CUDA {cuda}"));
@@ -234,7 +244,7 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
             format!("no manifest for {}: exec format error, or nothing to pull", replay.host.platform)
         }
         Outcome::NoGpu => format!("{said}: the container has no GPU"),
-        Outcome::LibraryMissing => "cannot open shared object file".to_owned(),
+        Outcome::LibraryMissing => libraries::message(replay),
         Outcome::StubLibrary => said,
         Outcome::DriverMismatch => format!("{said}: {library} of the image on kernel-mode driver {kernel}"),
         Outcome::CompatNotSupported => {

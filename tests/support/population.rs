@@ -357,21 +357,21 @@ impl HostSpec {
 
 /// So many images that differ, from one seed.
 pub(crate) fn images(seed: u64, number: usize) -> Vec<ImageSpec> {
-    distinct(number, |draw| ImageSpec::drawn(draw), ImageSpec::to_toml, seed)
+    distinct(number, ImageSpec::drawn, ImageSpec::to_toml, seed)
 }
 
 /// So many hosts that differ, from one seed.
 pub(crate) fn hosts(seed: u64, number: usize) -> Vec<HostSpec> {
-    distinct(number, |draw| HostSpec::drawn(draw), HostSpec::to_toml, seed)
+    distinct(number, HostSpec::drawn, HostSpec::to_toml, seed)
 }
 
 fn distinct<T>(number: usize, drawn: impl Fn(&mut Draw) -> T, text: impl Fn(&T) -> String, seed: u64) -> Vec<T> {
     let mut draw = Draw::new(seed);
-    let mut seen = std::collections::BTreeSet::new();
+    let mut known = std::collections::BTreeSet::new();
     let mut found = Vec::new();
     while found.len() < number {
         let one = drawn(&mut draw);
-        if seen.insert(text(&one)) {
+        if known.insert(text(&one)) {
             found.push(one);
         }
     }

@@ -87,7 +87,7 @@ macro_rules! every_table {
         compat_package: OptStr, bundles_compat: BoolByArch, ld_library_path: Str, visible_devices: Str,
         driver_capabilities: Str,
     }
-    framework_images: FrameworkImageRow by [repository, tag] { repository: Str, tag: Str, cuda: Cuda, torch: OptStr }
+    framework_images: FrameworkImageRow by [repository, tag] { repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr }
     plain_images: PlainImageRow by [repository] { repository: Str }
     torch_releases: TorchRow by [version] {
         version: Str, default_variant: StrByArch, variants: Strs, released: OptDay,
@@ -97,6 +97,7 @@ macro_rules! every_table {
     }
     framework_builds: FrameworkBuildRow by [distribution, version] {
         distribution: Str, version: Str, cuda: OptCuda, sass: Targets, ptx: Targets, code_known: Bool,
+        released: OptDay,
     }
     container_toolkits: ContainerToolkitRow by [from] {
         from: Cuda, before: OptCuda, legacy_hook: COMPAT, legacy_runtime: COMPAT, cdi: COMPAT, csv: COMPAT,
@@ -126,6 +127,7 @@ macro_rules! every_table {
     library_needs: LibraryNeedsRow by [distribution, from] {
         distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs,
     }
+    library_parts: LibraryPartsRow by [soname] { soname: Str, parts: Strs }
     toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour] { cuda_major: U32, flavour: Str, sonames: Strs }
     torch_pins: TorchPinRow by [distribution, version] { distribution: Str, version: Str, torch: Str }
     torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
@@ -133,6 +135,11 @@ macro_rules! every_table {
     cuda_extensions: CudaExtensionRow by [distribution] {
         distribution: Str, repository: Str, variable: Str, force: OptStr, sdist: Flag, plain: Flag,
     }
+    library_wheels: LibraryWheelRow by [distribution] {
+        distribution: Str, library: Str, cuda: OptCuda, versioned: Flag,
+    }
+    bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, variants: Strs }
+    triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
     } };
 }

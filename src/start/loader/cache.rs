@@ -71,7 +71,7 @@ fn in_order<'a>(replay: Replay<'a>, host: &'a str) -> (Found<'a>, bool) {
     );
     for directory in order {
         let found = if directory == host {
-            in_host_directory(replay, directory)
+            Some(in_host_directory(replay, directory))
         } else {
             in_image_directory(replay, directory)
         };
@@ -107,7 +107,7 @@ pub(super) fn lies_in(names: &[String], directory: &str) -> bool {
 }
 
 /// What `ldconfig` links in the directory of the host's libraries, which those of the image share.
-pub(super) fn in_host_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
+pub(super) fn in_host_directory<'a>(replay: Replay<'a>, directory: &str) -> Found<'a> {
     let mounts = matches!(select::choice(replay), Choice::Mounted);
     let mounted = select::mounted(replay).filter(move |_| mounts);
     let mounted = mounted.map(|library| (Some(library.version), Found::Compat(library)));
@@ -116,12 +116,12 @@ pub(super) fn in_host_directory<'a>(replay: Replay<'a>, directory: &str) -> Opti
     let baked = baked.map(|library| (rank(library), Found::Image(library)));
     let own = [(replay.host.driver, Found::Host)].into_iter();
     let unseen = replay.image.driver_libraries.is_unknown();
-    Some(match linked(own.chain(mounted).chain(baked)) {
+    match linked(own.chain(mounted).chain(baked)) {
         Linked::One(_) if unseen => Found::Open(Basis::Image(replay.image.driver_libraries.id)),
         Linked::One(found) => found,
         Linked::None | Linked::Open if replay.host.driver.is_none() => Found::Open(Basis::Pool(PoolField::Driver)),
         Linked::None | Linked::Open => Found::Open(Basis::Image(replay.image.driver_libraries.id)),
-    })
+    }
 }
 
 /// What it links in a directory that the image alone fills.

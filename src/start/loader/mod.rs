@@ -73,7 +73,7 @@ impl<'a> Loaded<'a> {
         let package = || replay.image.compat.known().and_then(|compat| compat.cuda);
         Self {
             source: Some(Source::Compat(library)),
-            version: Some(library.version),
+            version: Some(library.version).filter(|_| !library.of_module()),
             cuda: note.or_else(by_branch).or_else(package),
             forced_by: None,
         }

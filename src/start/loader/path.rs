@@ -50,7 +50,7 @@ fn in_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
     }
     // There `ldconfig` has made the links anew.
     if replay.image.library_directory.known().is_some_and(|own| own == directory) && !cache::outside(replay) {
-        return cache::in_host_directory(replay, directory);
+        return Some(cache::in_host_directory(replay, directory));
     }
     // The loader opens that very name; a link of it says which version it means.
     let baked = replay.image.driver_libraries.known().into_iter().flatten();

@@ -1,1 +1,242 @@
+//! Which libcuda wins, case by case.
 
+use super::*;
+use crate::describe::Description;
+use crate::extract;
+use crate::fleet;
+use crate::fleet::GpuName;
+use crate::infer::infer;
+use crate::knowledge::Knowledge;
+use crate::source::SourceText;
+use crate::source::Sources;
+
+const HEAD: &str = "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n";
+const COMPAT: &str =
+    "\"/usr/local/cuda\" = { link = \"cuda-12.4\" }\n\"/usr/local/cuda-12.4/compat/libcuda.so.550.54.15\" = {}\n";
+const DEBIAN: &str = "\"/etc/debian_version\" = {}\n";
+
+/// What programs get: in words, so that a table of them can be read.
+fn gets(image: &str, pool: &str) -> String {
+    let description = Description::read(&SourceText::new("x.image.toml", image)).expect("a description");
+    let seen = extract::of_description(&description, None, None);
+    let knowledge = Knowledge::built_in();
+    let images = infer(&seen, "linux/amd64", None, knowledge);
+    let mut sources = Sources::default();
+    let text = SourceText::new("fleet.toml", format!("[[pool]]\nname = \"p\"\n{pool}"));
+    let source = sources.add(text.clone());
+    let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
+    let hosts = fleet.pools[0].hosts(knowledge, None);
+    let (image, host) = (&images[0], &hosts[0]);
+    let (loaded, record) = step(Replay { image, component: &image.components[0], host, knowledge });
+    let stub = if matches!(record.result, StepResult::Stops(_)) { "stops: " } else { "" };
+    let source = match loaded.source {
+        None => "unknown".to_owned(),
+        Some(Source::Host) => "host".to_owned(),
+        Some(Source::Compat(library)) => format!("compat {}", library.version),
+        Some(Source::Image(path)) => path.to_owned(),
+        Some(Source::Nowhere) => "nowhere".to_owned(),
+    };
+    format!("{stub}{source}")
+}
+
+fn pool(launch: &str, toolkit: &str, driver: &str) -> String {
+    format!("gpu = \"A100\"\nlaunch = \"{launch}\"\ntoolkit = \"{toolkit}\"\ndriver = \"{driver}\"\n")
+}
+
+fn files(list: &str) -> String {
+    format!("{HEAD}[files]\n{list}")
+}
+
+#[test]
+fn the_toolkits_version_decides_about_compat() {
+    for (launch, toolkit, driver, expected) in [
+        ("docker-gpus", "1.3.0", "470.57.02", "compat 550.54.15"),
+        ("docker-gpus", "1.17.3", "470.57.02", "compat 550.54.15"),
+        ("docker-gpus", "1.17.3", "570.86.15", "host"),
+        ("docker-gpus", "1.17.3", "550.54.14", "host"),
+        ("docker-gpus", "1.17.4", "470.57.02", "host"),
+        ("docker-gpus", "1.17.6", "470.57.02", "host"),
+        ("nvidia-runtime", "1.17.6", "470.57.02", "compat 550.54.15"),
+        ("docker-gpus", "1.17.7", "470.57.02", "compat 550.54.15"),
+        ("docker-gpus", "1.17.7", "570.86.15", "host"),
+        ("docker-cdi", "1.17.4", "470.57.02", "host"),
+        ("docker-cdi", "1.19.0", "470.57.02", "compat 550.54.15"),
+        ("docker-cdi", "1.19.0", "550.54.14", "host"),
+        ("docker-cdi", "1.20.0", "570.86.15", "host"),
+    ] {
+        let found =
+            gets(&files(&format!("{COMPAT}{DEBIAN}\"/etc/ld.so.cache\" = {{}}\n")), &pool(launch, toolkit, driver));
+        assert_eq!(found, expected, "{launch} {toolkit} {driver}");
+    }
+}
+
+#[test]
+fn the_hook_of_some_versions_wants_a_cache_and_of_others_a_file() {
+    let linked =
+        format!("{COMPAT}\"/usr/local/cuda-12.4/compat/libcuda.so.550.54\" = {{ link = \"libcuda.so.550.54.15\" }}\n");
+    let cached = |list: &str| format!("{list}\"/etc/ld.so.cache\" = {{}}\n");
+    for (what, list, toolkit, expected) in [
+        ("no cache", COMPAT.to_owned(), "1.18.0", "host"),
+        ("a cache", cached(COMPAT), "1.18.0", "compat 550.54.15"),
+        ("no cache needed", COMPAT.to_owned(), "1.18.1", "compat 550.54.15"),
+        ("a link beside the file", cached(&linked), "1.18.2", "host"),
+        ("a link does not count", linked.clone(), "1.19.0", "compat 550.54.15"),
+        ("not behind the link", COMPAT.replace("= \"cuda-12.4", "= \"cuda-12.8"), "1.19.0", "host"),
+    ] {
+        assert_eq!(gets(&files(&list), &pool("docker-cdi", toolkit, "470.57.02")), expected, "{what}");
+    }
+}
+
+#[test]
+fn old_libraries_do_not_follow_an_absolute_link() {
+    let absolute = COMPAT.replace("= \"cuda-12.4", "= \"/usr/local/cuda-12.4");
+    for (list, toolkit, expected) in [
+        (absolute.as_str(), "1.3.0", "host"),
+        (absolute.as_str(), "1.3.1", "compat 550.54.15"),
+        (COMPAT, "1.3.0", "compat 550.54.15"),
+    ] {
+        assert_eq!(gets(&files(list), &pool("docker-gpus", toolkit, "470.57.02")), expected, "{toolkit}");
+    }
+}
+
+#[test]
+fn files_for_ldconfig_are_read_by_name() {
+    let named = |name: &str| {
+        format!("{COMPAT}{DEBIAN}\"/etc/ld.so.conf.d/{name}\" = {{ text = \"/usr/local/cuda/compat\" }}\n")
+    };
+    for (name, launch, toolkit, expected) in [
+        ("00-cuda-compat.conf", "docker-cdi", "1.17.4", "compat 550.54.15"),
+        ("00-cuda-compat.conf", "docker-cdi", "1.19.0", "compat 550.54.15"),
+        ("00-cuda-compat.conf", "docker-gpus", "1.17.8", "host"),
+        ("cuda-compat.conf", "docker-cdi", "1.18.0", "host"),
+        ("cuda-compat.conf", "docker-cdi", "1.18.1", "compat 550.54.15"),
+        ("cuda-compat.conf", "docker-gpus", "1.19.0", "host"),
+        ("zz-compat.conf", "docker-cdi", "1.19.0", "host"),
+        ("cuda-compat.txt", "docker-cdi", "1.19.0", "host"),
+    ] {
+        assert_eq!(
+            gets(&files(&named(name)), &pool(launch, toolkit, "570.86.15")),
+            expected,
+            "{name} {launch} {toolkit}"
+        );
+    }
+}
+
+#[test]
+fn of_one_directory_the_highest_version_wins() {
+    let lib = "/usr/lib/x86_64-linux-gnu";
+    let list = |path: &str| format!("{DEBIAN}\"{path}\" = {{}}\n");
+    let gpus = pool("docker-gpus", "1.17.8", "535.129.03");
+    for (what, list, expected) in [
+        (
+            "newer",
+            list("/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15"),
+            "/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15",
+        ),
+        ("older", list("/usr/lib/x86_64-linux-gnu/libcuda.so.470.57.02"), "host"),
+        ("the same", list("/usr/lib/x86_64-linux-gnu/libcuda.so.535.129.03"), "host"),
+        ("without version", list("/usr/lib/x86_64-linux-gnu/libcuda.so.1"), "host"),
+        (
+            "behind the old name",
+            list("/lib/x86_64-linux-gnu/libcuda.so.550.54.15"),
+            "/lib/x86_64-linux-gnu/libcuda.so.550.54.15",
+        ),
+        ("another directory", list("/usr/local/lib/libcuda.so.550.54.15"), "host"),
+        ("not Debian's", "\"/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15\" = {}\n".to_owned(), "host"),
+        ("no libcuda", list(&format!("{lib}/libnvidia-ml.so.550.54.15")), "host"),
+    ] {
+        assert_eq!(gets(&files(&list), &gpus), expected, "{what}");
+    }
+    let red_hat = "\"/usr/lib64/libcuda.so.550.54.15\" = {}\n";
+    assert_eq!(gets(&files(red_hat), &gpus), "/usr/lib64/libcuda.so.550.54.15");
+    assert_eq!(gets(&files(&format!("{red_hat}{DEBIAN}")), &gpus), "host");
+}
+
+#[test]
+fn the_search_path_comes_first() {
+    let path = |value: &str, list: &str| format!("{HEAD}[env]\nLD_LIBRARY_PATH = \"{value}\"\n[files]\n{list}");
+    let stub = "\"/usr/local/cuda/lib64/stubs/libcuda.so\" = {}\n";
+    let soname = "\"/usr/local/cuda/lib64/stubs/libcuda.so.1\" = { link = \"libcuda.so\" }\n";
+    let both = format!("{stub}{soname}");
+    let elsewhere =
+        format!("{stub}\"/opt/lib/libcuda.so.1\" = {{ link = \"/usr/local/cuda/lib64/stubs/libcuda.so\" }}\n");
+    let chain = "\"/usr/local/cuda\" = { link = \"/etc/alternatives/cuda\" }\n\
+        \"/etc/alternatives/cuda\" = { link = \"/usr/local/cuda-12.4\" }\n\
+        \"/usr/local/cuda-12.4/compat/libcuda.so.550.54.15\" = {}\n";
+    let gpus = pool("docker-gpus", "1.17.8", "570.86.15");
+    for (what, image, expected) in [
+        ("compat", path("/usr/local/cuda/compat/", COMPAT), "compat 550.54.15"),
+        ("compat by a chain of links", path("/usr/local/cuda/compat", chain), "compat 550.54.15"),
+        ("compat of another toolkit", path("/usr/local/cuda-11.8/compat", COMPAT), "host"),
+        ("compat behind the host's", path("/usr/lib64:/usr/local/cuda/compat", COMPAT), "host"),
+        ("stub", path("/usr/local/cuda/lib64/stubs", &both), "stops: /usr/local/cuda/lib64/stubs/libcuda.so.1"),
+        ("stub without soname", path("/usr/local/cuda/lib64/stubs", stub), "host"),
+        ("stub behind a link", path("/opt/lib", &elsewhere), "stops: /opt/lib/libcuda.so.1"),
+        ("directory beside", path("/usr/local/cuda/lib64", &both), "host"),
+        ("longer name", path("/usr/local/cuda/lib64/stubsx", &both), "host"),
+        ("empty parts", path("::", &both), "host"),
+    ] {
+        assert_eq!(gets(&image, &gpus), expected, "{what}");
+    }
+    let own = format!("{gpus}env = {{ LD_LIBRARY_PATH = \"\" }}\n");
+    assert_eq!(gets(&path("/usr/local/cuda/compat", COMPAT), &own), "host", "the pool's value replaces the image's");
+    let forced = format!("{gpus}env = {{ LD_LIBRARY_PATH = \"/usr/local/cuda/compat\" }}\n");
+    assert_eq!(gets(&files(COMPAT), &forced), "compat 550.54.15");
+}
+
+#[test]
+fn a_stub_that_ldconfig_finds_first_is_a_stub() {
+    let list = format!(
+        "{DEBIAN}\"/usr/local/cuda/lib64/stubs/libcuda.so\" = {{}}\n\
+        \"/usr/local/lib/libcuda.so.1\" = {{ link = \"/usr/local/cuda/lib64/stubs/libcuda.so\" }}\n"
+    );
+    for (launch, toolkit, expected) in [
+        ("docker-cdi", "1.18.0", "host"),
+        ("docker-cdi", "1.18.1", "stops: /usr/local/lib/libcuda.so.1"),
+        ("docker-gpus", "1.18.1", "host"),
+    ] {
+        assert_eq!(gets(&files(&list), &pool(launch, toolkit, "570.86.15")), expected, "{launch} {toolkit}");
+    }
+}
+
+#[test]
+fn an_entrypoint_that_probes_falls_back() {
+    let image = |entrypoint: &str| {
+        format!(
+            "cuda_runtime = \"12.4\"\nentrypoint = [\"{entrypoint}\"]\n{}[files]\n{COMPAT}",
+            HEAD.split_once('\n').expect("lines").1
+        )
+    };
+    let ngc = image("/opt/nvidia/nvidia_entrypoint.sh");
+    let geforce = pool("docker-gpus", "1.17.3", "525.116.03").replace("A100", "GeForce RTX 4090");
+    let data_center = pool("docker-gpus", "1.17.4", "470.57.02");
+    for (what, image, pool, expected) in [
+        ("refused by the GPU", &ngc, &geforce, "host"),
+        ("entrypoint replaced", &image("/bin/bash"), &geforce, "compat 550.54.15"),
+        ("without the toolkit's help", &ngc, &data_center, "compat 550.54.15"),
+        ("without the entrypoint", &image("/bin/bash"), &data_center, "host"),
+        ("newer driver", &ngc, &pool_570(), "host"),
+        ("branch not listed", &ngc, &pool("docker-gpus", "1.17.3", "545.23.08"), "host"),
+    ] {
+        assert_eq!(gets(image, pool), expected, "{what}");
+    }
+}
+
+fn pool_570() -> String {
+    pool("docker-gpus", "1.17.3", "570.86.15")
+}
+
+#[test]
+fn what_is_not_known_is_not_guessed() {
+    let open = "cuda_runtime = \"12.4\"\n";
+    let old = pool("docker-gpus", "1.17.3", "470.57.02");
+    assert_eq!(gets(open, &old), "unknown", "nothing said of files");
+    let no_driver = "gpu = \"A100\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.3\"\n".to_owned();
+    assert_eq!(gets(&files(""), &no_driver), "host", "nothing to choose from");
+    let packages = format!("{HEAD}[packages.apt]\nlibnvidia-compute-535 = \"*\"\n");
+    assert_eq!(gets(&packages, &old), "unknown", "a package of an unknown version");
+    let gke = "gpu = \"A100\"\nlaunch = \"gke\"\ndriver = \"535.129.03\"\n";
+    assert_eq!(gets(&files(""), gke), "stops: nowhere", "GKE without the search path");
+    let looks = format!("{HEAD}[env]\nLD_LIBRARY_PATH = \"/usr/local/nvidia/lib:/usr/local/nvidia/lib64\"\n");
+    assert_eq!(gets(&looks, gke), "host", "GKE with it");
+}

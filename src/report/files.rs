@@ -1,0 +1,64 @@
+//! The files that a run looks at, each with what in it concerns a GPU or why nothing does.
+
+use std::io;
+
+use crate::report::escape::clean;
+use crate::report::model::Fact;
+use crate::report::model::Report;
+use crate::report::model::Subject;
+use crate::report::words::count;
+use crate::report::words::title;
+
+/// Writes one line per subject and per input that cannot be read.
+pub fn files(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
+    for subject in &report.subjects {
+        writeln!(out, "{}: {}: {}", title(subject), clean(&subject.kind), clean(&reason(subject)))?;
+    }
+    for error in &report.errors {
+        writeln!(out, "{}: cannot be read: {}", clean(&error.input), clean(&error.message))?;
+    }
+    Ok(())
+}
+
+fn reason(subject: &Subject) -> String {
+    if subject.gpu_content {
+        let mut told: Vec<&Fact> = subject.facts.iter().filter(|fact| concerns_gpu(fact)).collect();
+        told.sort_by_key(|fact| !fact.key.ends_with(".cuda"));
+        let mut words: Vec<String> = Vec::new();
+        for fact in told {
+            let word = match &fact.value {
+                Some(value) => format!("{} = {}", fact.key, shown(value)),
+                None => format!("{} is not known", fact.key),
+            };
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words.truncate(4);
+        return format!("GPU content: {}", words.join(", "));
+    }
+    let base = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.value.as_ref());
+    let Some(base) = base else { return "no GPU content: there is no stage to judge".to_owned() };
+    let packages = subject.facts.iter().filter(|fact| fact.key.starts_with("package.")).count();
+    format!(
+        "no GPU content: the base {} holds no CUDA, none of {} needs a GPU, no variable NVIDIA_* is set",
+        shown(base),
+        count(packages, "package")
+    )
+}
+
+/// Whether a fact makes a subject one with GPU content.
+fn concerns_gpu(fact: &Fact) -> bool {
+    let known = fact.state == "known";
+    let cuda = fact.key.ends_with(".cuda") && fact.state != "absent";
+    let variable = fact.key.starts_with("env.NVIDIA_") && known;
+    cuda || variable || (known && matches!(fact.key.as_str(), "image.compat" | "image.driver_libraries"))
+}
+
+fn shown(value: &serde_json::Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match text.char_indices().nth(60) {
+        Some((at, _)) => format!("{} ...", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}

@@ -1,0 +1,201 @@
+//! Which files a run looks at, in which order, and what a hostile repository cannot do.
+
+#[expect(dead_code, reason = "other tests need the rest of it")]
+#[path = "support/place.rs"]
+mod place;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use place::Place;
+use place::code;
+use place::err;
+use place::out;
+use serde_json::Value;
+
+const GPU: &str = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n";
+
+fn names(report: &Value) -> Vec<String> {
+    let subjects = report["subjects"].as_array().expect("subjects").iter();
+    subjects.map(|subject| subject["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn a_folder_is_searched_by_name_and_without_what_git_ignores() {
+    let place = Place::new();
+    for name in [
+        "Dockerfile",
+        "dockerfile.GPU",
+        "Dockerfile_gpu",
+        "Dockerfile-gpu",
+        "gpu.dockerfile",
+        "x/Containerfile",
+        "x/a.containerfile",
+        ".devcontainer/Dockerfile",
+    ] {
+        place.file(name, GPU);
+    }
+    for name in [
+        "Dockerfiles",
+        "mydockerfile",
+        "Dockerfile.dockerignore",
+        "Dockerfile.md",
+        ".git/Dockerfile",
+        "out/Dockerfile",
+        "x/skip.Dockerfile",
+        "Dockerfile/inside.txt2",
+    ] {
+        if name != "Dockerfile/inside.txt2" {
+            place.file(name, GPU);
+        }
+    }
+    place.file(".gitignore", "out/\n");
+    place.file("x/.gitignore", "skip.*\n");
+    let found = names(&place.json(&["check", "."]));
+    let expected = [
+        ".devcontainer/Dockerfile",
+        "Dockerfile",
+        "Dockerfile-gpu",
+        "Dockerfile_gpu",
+        "dockerfile.GPU",
+        "gpu.dockerfile",
+        "x/Containerfile",
+        "x/a.containerfile",
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(names(&place.json(&["check"])), expected, "the current folder is the default");
+    assert_eq!(names(&place.json(&["check", "out/Dockerfile", "mydockerfile"])), ["out/Dockerfile", "mydockerfile"]);
+}
+
+#[test]
+fn many_files_come_out_the_same_whatever_the_number_of_workers() {
+    let place = Place::new();
+    for at in 0..60 {
+        let text = format!("FROM nvidia/cuda:1{}.{}.1-base-ubuntu22.04\nENV A={at}\n", at % 3, at % 5);
+        place.file(&format!("d{at}/Dockerfile"), &text);
+    }
+    let one = place.run(&["check", "--jobs", "1", "."]);
+    for jobs in ["2", "5", "64"] {
+        assert_eq!(out(&place.run(&["check", "--jobs", jobs, "."])), out(&one), "{jobs}");
+    }
+    assert!(out(&one).contains("61 images"), "{}", out(&one));
+    assert_eq!(code(&place.run(&["check", "--jobs", "0"])), 2);
+}
+
+#[test]
+fn standard_input_may_have_a_name() {
+    let place = Place::new();
+    place.file(
+        "fleet.toml",
+        "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"570.211.01\"\ndockerfiles = [\"train/**\"]\n",
+    );
+    let run = |arguments: &[&str]| {
+        let done = place.command(&[&["check", "-", "--format", "json"], arguments].concat());
+        let done = { done }.write_stdin(GPU).output().expect("a run");
+        serde_json::from_slice::<Value>(&done.stdout).expect("JSON")
+    };
+    let report = run(&["--stdin-filename", "train/Dockerfile"]);
+    assert_eq!(names(&report), ["train/Dockerfile"]);
+    assert_eq!(report["subjects"][0]["verdicts"].as_array().map(Vec::is_empty), Some(false));
+    assert_eq!(names(&run(&["--fleet", "fleet.toml"])), ["-"]);
+}
+
+#[test]
+fn the_list_of_files_says_why() {
+    let place = Place::new();
+    place.file("gpu/Dockerfile", GPU);
+    place.file("web/Dockerfile", "FROM python:3.12\nRUN pip install flask\n");
+    place.file("none/Dockerfile", "RUN x\n");
+    let done = place.run(&["check", "--show-files", "gpu", "web", "none"]);
+    let lines: Vec<String> = out(&done).lines().map(str::to_owned).collect();
+    assert_eq!(code(&done), 0);
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines[0].starts_with("gpu/Dockerfile: dockerfile: GPU content: "), "{}", lines[0]);
+    assert!(lines[0].contains("image.base.cuda = 12.4.1"), "{}", lines[0]);
+    assert!(lines[1].contains("no GPU content: the base python:3.12 holds no CUDA, none of 1 package"), "{}", lines[1]);
+    assert!(lines[2].contains("there is no stage to judge"), "{}", lines[2]);
+    assert_eq!(code(&place.run(&["check", "--show-files", "nothere"])), 2);
+}
+
+#[test]
+fn a_walk_follows_no_link_and_reads_no_device() {
+    let outer = Place::new();
+    outer.file("Dockerfile", GPU);
+    let place = Place::bare();
+    place.file("sound/Dockerfile", GPU);
+    symlink(outer.path("Dockerfile"), place.path("Dockerfile")).expect("a link");
+    symlink(outer.path(""), place.path("folder")).expect("a link");
+    symlink("/dev/zero", place.path("gpu.Dockerfile")).expect("a link");
+    symlink(".", place.path("sound/loop")).expect("a link");
+    assert_eq!(names(&place.json(&["check", "."])), ["sound/Dockerfile"]);
+}
+
+#[test]
+fn nothing_in_a_repository_reaches_the_terminal_as_a_command() {
+    let place = Place::new();
+    let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{202e}\u{9b}31m";
+    let folder = "a\u{1b}[31m";
+    place.file(
+        &format!("{folder}/Dockerfile"),
+        &format!(
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS run\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0 {evil}\"\n\
+             {evil}stray\n::error file=x::pwned\nCOPY --{evil} a b\n# imagelint: ignore[{evil}] {evil}\n\
+             # imagelint: pools={evil}\nRUN pip install torch=={evil} -r {evil}\nENV <!--{evil}\n"
+        ),
+    );
+    place.file("x.hcl", &format!("target \"{evil}\" {{ dockerfile = \"{evil}\" }}"));
+    place.file("x.yaml", &format!("services: {{\"a\": {{build: {{context: ., args: [\"{}\"]}}}}}}", "x".repeat(9)));
+    for arguments in [
+        &["check", "--color", "never", "."][..],
+        &["check", "--color", "never", "--verbose", "--persona", "auditor", "."],
+        &["check", "--color", "never", "--why", "--", "."],
+        &["check", "--show-files", "."],
+        &["check", "--color", "never", "--bake", "x.hcl"],
+        &["check", "--color", "never", "--compose", "x.yaml"],
+        &["check", "--color", "never", "--format", "json", "."],
+    ] {
+        let done = place.run(arguments);
+        let said = format!("{}{}", out(&done), err(&done));
+        let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!said.contains(bad), "{arguments:?}: {said:?}");
+        let command = |line: &str| line.trim_start().starts_with("::error");
+        assert!(!said.lines().any(command), "{arguments:?}: a workflow command");
+        assert!(!said.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn nothing_in_a_repository_names_a_program_or_opens_the_network() {
+    let place = Place::new();
+    let bin = place.path("bin");
+    for name in ["git", "sh", "docker", "docker-credential-evil", "curl", "python", "pip"] {
+        place.file(&format!("bin/{name}"), &format!("#!/bin/sh\ntouch {}\n", place.path("ran").display()));
+        let mut permissions = fs::metadata(bin.join(name)).expect("a program").permissions();
+        std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o755);
+        fs::set_permissions(bin.join(name), permissions).expect("permissions");
+    }
+    place.file("config.json", "{\"credsStore\": \"evil\", \"credHelpers\": {\"127.0.0.1:1\": \"evil\"}}");
+    place.file(".git/config", "[core]\n\tfsmonitor = touch ran\n\tpager = touch ran\n");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.set_nonblocking(true).expect("a port");
+    let port = listener.local_addr().expect("a port").port();
+    place.file(
+        "Dockerfile",
+        &format!(
+            "# syntax=127.0.0.1:{port}/x/frontend:1\nFROM 127.0.0.1:{port}/x/cuda:12.4.1\n\
+             ADD http://127.0.0.1:{port}/x /x\nCOPY --from=127.0.0.1:{port}/y:1 / /\n\
+             RUN pip install --index-url http://127.0.0.1:{port}/simple torch -r http://127.0.0.1:{port}/r.txt\n\
+             RUN --mount=type=bind,from=127.0.0.1:{port}/z curl http://127.0.0.1:{port}/\n"
+        ),
+    );
+    let mut command = place.command(&["check", "--format", "json", "."]);
+    command
+        .env("PATH", &bin)
+        .env("DOCKER_CONFIG", place.path(""))
+        .env("http_proxy", format!("http://127.0.0.1:{port}"));
+    let done = command.output().expect("a run");
+    assert_eq!(names(&serde_json::from_slice(&done.stdout).expect("JSON")), ["Dockerfile"]);
+    assert!(!place.path("ran").exists(), "a program was run");
+    let reached = listener.accept().map(|_| ()).map_err(|error| error.kind());
+    assert_eq!(reached, Err(std::io::ErrorKind::WouldBlock), "the network was opened");
+}

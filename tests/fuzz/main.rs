@@ -1,0 +1,55 @@
+//! Random mutations of known inputs against every reader of a text: no panic, no endless run, no lost place.
+//!
+//! Runs briefly with the other tests; longer by `IMAGELINT_FUZZ_SECONDS=600 cargo test --release --test fuzz`.
+
+mod builds;
+mod dockerfile;
+mod mutate;
+
+use std::env;
+use std::panic;
+use std::time::Duration;
+use std::time::Instant;
+
+use mutate::Random;
+use mutate::mutated;
+
+/// A brief run, in seconds.
+const BRIEF: u64 = 3;
+/// No input of a few kilobytes may take longer.
+const SLOWEST: Duration = Duration::from_secs(5);
+
+/// Feeds mutations of the seeds to a reader until the time is over.
+fn run(name: &str, seeds: &[String], words: &[&str], read: fn(&str)) {
+    let seconds = env::var("IMAGELINT_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(BRIEF);
+    let seed = env::var("IMAGELINT_FUZZ_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0x2545_f491_4f6c_dd1d);
+    let mut random = Random::new(seed);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let mut tried = 0_u64;
+    while tried < 50 || Instant::now() < end {
+        let text = mutated(&mut random, seeds, words);
+        let started = Instant::now();
+        if let Err(cause) = panic::catch_unwind(|| read(&text)) {
+            eprintln!("{name}: stopped by {text:?}");
+            panic::resume_unwind(cause);
+        }
+        assert!(started.elapsed() < SLOWEST, "{name}: {:?} for {text:?}", started.elapsed());
+        tried += 1;
+    }
+    println!("{name}: {tried} inputs");
+}
+
+#[test]
+fn dockerfiles() {
+    run("dockerfile", &dockerfile::seeds(), dockerfile::WORDS, dockerfile::read);
+}
+
+#[test]
+fn bake_files() {
+    run("bake", &builds::bake_seeds(), builds::BAKE_WORDS, builds::read_bake);
+}
+
+#[test]
+fn compose_files() {
+    run("compose", &builds::compose_seeds(), builds::COMPOSE_WORDS, builds::read_compose);
+}
