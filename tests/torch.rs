@@ -1,4 +1,4 @@
-//! Which PyTorch a Dockerfile ends up with: version and build, or that it cannot be told.
+//! Which torch a Dockerfile ends up with: version and build, or that it cannot be told.
 
 use imagelint::context::Files;
 use imagelint::dockerfile::Dockerfile;

@@ -8,6 +8,7 @@ use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::Lookup;
+use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
@@ -126,6 +127,11 @@ impl Reader<'_> {
         for install in &found.constraints {
             let package = self.package(install);
             self.seen.bounds.push(package);
+        }
+        for (word, _) in &found.unresolved {
+            if let Resolved::Unresolved { reason, .. } = word {
+                self.note(format!("a command installs more than can be told: {reason}"));
+            }
         }
         for file in &found.files {
             let path = file.path.known().unwrap_or("a requirements file");
