@@ -147,7 +147,7 @@ impl Inputs {
         source: SourceId,
         dockerfile: Dockerfile,
         options: EvaluateOptions,
-        context: Option<&Path>,
+        root: Option<&Path>,
         sources: &mut Sources,
     ) {
         // A file without any stage is told of by its problems.
@@ -157,7 +157,7 @@ impl Inputs {
         {
             return self.error(name, EvaluateError::UnknownTarget(target.clone()).to_string());
         }
-        let files = gather(path, source, &dockerfile, &options, context, sources);
+        let files = gather(path, source, &dockerfile, &options, root, sources);
         let content = Content::Dockerfile { source, dockerfile, options, files };
         let (name, path) = (name.to_owned(), path.to_owned());
         self.subjects.push(Subject { name, path, kind: "dockerfile", digest: None, notes: Vec::new(), content });
