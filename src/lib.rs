@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | cellar | [`nearest`], [`source`], [`cuda`], [`reference`], [`outcome`] | plain values | know a table or a file |
 //! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
-//! | first | [`toml_reader`], [`overlay`], [`dockerfile`], [`builds`], [`shell`], [`install`], [`describe`], [`fleet`], [`oci`] | read what people and registries wrote | judge |
+//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`builds`], [`shell`], [`install`], [`describe`], [`fleet`], [`oci`] | read what people and registries wrote | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
 //! | fourth | [`rules`], [`report`], [`judge`] | pages that tell, conditions that notice, the report as data and in print | decide a fate |
@@ -27,6 +27,7 @@
 
 pub mod builds;
 pub mod cli;
+pub mod context;
 pub mod cuda;
 pub mod describe;
 pub mod dockerfile;

@@ -29,13 +29,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("serde_saphyr", &["builds/"]),
     ("sha2", &["oci/digest.rs"]),
     ("tokio", &["cli/", "oci/"]),
-    ("toml", &["describe/", "fleet/", "knowledge/build/", "overlay/", "rules/header.rs", "toml_reader.rs"]),
+    ("toml", &["describe/", "fleet/", "install/", "knowledge/build/", "overlay/", "rules/header.rs", "toml_reader.rs"]),
 ];
 
 /// A module of the standard library, and what alone may name it.
 const STANDARD: &[(&str, &[&str])] = &[
     ("env", &["cli/", "knowledge/build/", "main.rs", "oci/helper.rs"]),
-    ("fs", &["cli/", "knowledge/build/", "main.rs", "oci/credentials.rs", "oci/layout.rs"]),
+    ("fs", &["cli/", "context/", "knowledge/build/", "main.rs", "oci/credentials.rs", "oci/layout.rs"]),
     ("net", &["oci/"]),
     ("process", &["cli/", "main.rs", "oci/helper.rs"]),
     ("thread", &["cli/parallel.rs", "oci/helper.rs"]),
@@ -216,7 +216,7 @@ fn each_kind_of_fault_is_found() {
         ("oci/http.rs", "use sha2::Digest;", "1: only oci/digest.rs may name `sha2`"),
         ("judge/mod.rs", "\n\nlet end = Wall::new(a, b);", "3: only start/ may name `Wall::new`"),
         ("rules/eval.rs", "Wall::refused(a)", "1: only start/ may name `Wall::refused`"),
-        ("fleet/file.rs", "use std::{\n    fmt,\n    fs::File,\n};", "3: only cli/, knowledge/build/"),
+        ("fleet/file.rs", "use std::{\n    fmt,\n    fs::File,\n};", "3: only cli/, context/, knowledge/build/"),
         ("rules/book.rs", "std::env::var(x)", "1: only cli/, knowledge/build/"),
         ("start/fate.rs", "let now = SystemTime::now();", "1: only cli/, main.rs may name `SystemTime`"),
         ("start/code.rs", "\nlet x = \"535.54.03\";", "2: `\"535.54` belongs in a table"),

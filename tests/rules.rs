@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use imagelint::context::Files;
 use imagelint::describe::Description;
 use imagelint::dockerfile::Dockerfile;
 use imagelint::dockerfile::EvaluateOptions;
@@ -47,7 +48,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
             let dockerfile = Dockerfile::parse(text);
             let source = sources.add(SourceText::new("Dockerfile", text.clone()));
             let options = EvaluateOptions::default();
-            let content = Content::Dockerfile { source, dockerfile, options };
+            let content = Content::Dockerfile { source, dockerfile, options, files: Files::default() };
             Subject {
                 name: "Dockerfile".to_owned(),
                 path: String::new(),

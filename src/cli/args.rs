@@ -93,6 +93,7 @@ pub(crate) struct CheckArgs {
 
 /// How a Dockerfile is built.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_field_names, reason = "a build argument is called that")]
 pub(crate) struct BuildArgs {
     /// Value of a build argument, as given to the build.
     #[arg(long = "build-arg", value_name = "NAME=VALUE", value_parser = build_arg)]
@@ -100,6 +101,9 @@ pub(crate) struct BuildArgs {
     /// Stage that ships; the last one where not given.
     #[arg(long, value_name = "STAGE")]
     pub(crate) target: Option<String>,
+    /// Folder of the build context; the Dockerfile's own where not given.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) context: Option<PathBuf>,
 }
 
 /// What a build is told beside its arguments.

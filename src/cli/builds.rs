@@ -49,7 +49,9 @@ impl Inputs {
             match recipe(one, folder, &mut read, &title, sources) {
                 Ok((path, source, dockerfile)) => {
                     let before = self.subjects.len();
-                    self.target(&title, &path, source, dockerfile, options(one, build));
+                    let context = folder.join(&one.context);
+                    let options = options(one, build);
+                    self.target(&title, &path, source, dockerfile, options, Some(&context), sources);
                     for subject in self.subjects.iter_mut().skip(before) {
                         subject.notes.extend(one.notes.iter().cloned());
                     }

@@ -13,6 +13,9 @@ use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
 use crate::cli::parallel;
 use crate::cli::render;
+use crate::context::Context;
+use crate::context::Files;
+use crate::context::Gathering;
 use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateError;
@@ -124,15 +127,19 @@ impl Inputs {
             platforms: build.set.platforms.clone(),
             ..EvaluateOptions::default()
         };
+        let context = build.args.context.as_deref();
         if targets.len() < 2 {
-            return self.target(name, name, source, dockerfile, target(build.args.target.clone()));
+            let options = target(build.args.target.clone());
+            return self.target(name, name, source, dockerfile, options, context, sources);
         }
         for stage in targets {
-            self.target(name, name, source, dockerfile.clone(), target(Some(stage.to_string())));
+            let options = target(Some(stage.to_string()));
+            self.target(name, name, source, dockerfile.clone(), options, context, sources);
         }
     }
 
     /// Adds one target of a Dockerfile at `path`.
+    #[expect(clippy::too_many_arguments, reason = "what one build is made of")]
     pub(super) fn target(
         &mut self,
         name: &str,
@@ -140,6 +147,8 @@ impl Inputs {
         source: SourceId,
         dockerfile: Dockerfile,
         options: EvaluateOptions,
+        root: Option<&Path>,
+        sources: &mut Sources,
     ) {
         // A file without any stage is told of by its problems.
         if let Some(target) = &options.target
@@ -148,7 +157,8 @@ impl Inputs {
         {
             return self.error(name, EvaluateError::UnknownTarget(target.clone()).to_string());
         }
-        let content = Content::Dockerfile { source, dockerfile, options };
+        let files = gather(path, source, &dockerfile, &options, root, sources);
+        let content = Content::Dockerfile { source, dockerfile, options, files };
         let (name, path) = (name.to_owned(), path.to_owned());
         self.subjects.push(Subject { name, path, kind: "dockerfile", digest: None, notes: Vec::new(), content });
     }
@@ -219,6 +229,30 @@ impl Inputs {
     pub(super) fn error(&mut self, input: &str, message: String) {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
     }
+}
+
+/// The files of the build context that the commands of a Dockerfile read; its own folder where none is named.
+fn gather(
+    name: &str,
+    source: SourceId,
+    dockerfile: &Dockerfile,
+    options: &EvaluateOptions,
+    context: Option<&Path>,
+    sources: &mut Sources,
+) -> Files {
+    let own = (name != "-").then(|| Path::new(name));
+    let folder = context.or_else(|| own.and_then(Path::parent));
+    let Some(context) = folder.and_then(|folder| Context::new(folder, own)) else { return Files::default() };
+    let gathering = Gathering::new(&context, sources);
+    // What is copied may hang on the platform.
+    let usual = ["linux/amd64".to_owned(), "linux/arm64".to_owned()];
+    for platform in options.platforms.iter().chain(&usual) {
+        let options = EvaluateOptions { platform: platform.clone(), ..options.clone() };
+        if extract::of_dockerfile(source, dockerfile, &options, &gathering).is_err() {
+            break;
+        }
+    }
+    gathering.into_files()
 }
 
 /// The files at a path, a folder's sorted.

@@ -70,7 +70,7 @@ impl<'a> Stages<'a> {
     }
 
     /// Reads what a target installs and what its COPY instructions bring, in the order of the file.
-    pub(super) fn read(&mut self, reader: &mut Reader, evaluated: &Evaluated) {
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) {
         let flattened = evaluated.base.kind == BaseKind::Scratch;
         let others = || evaluated.copies.iter().filter(|copy| copy.from.is_some());
         if others().next().is_none() {
@@ -93,7 +93,7 @@ impl<'a> Stages<'a> {
     }
 
     /// The same for a stage that others copy from, with the places of its packages.
-    fn read_placed(&mut self, reader: &mut Reader, evaluated: &Evaluated) -> Landings {
+    fn read_placed(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) -> Landings {
         let mut landings = Landings::new();
         let mut copies = evaluated.copies.iter().filter(|copy| copy.from_stage.is_some()).peekable();
         for run in &evaluated.runs {
@@ -117,7 +117,7 @@ impl<'a> Stages<'a> {
 
     /// Adds the framework of the image at the bottom of what is copied from, where its directories are copied:
     /// that it is there is known, its build is not.
-    fn bring_of_base(&mut self, reader: &mut Reader, copy: &CopyInstruction) {
+    fn bring_of_base(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
         let Some((name, span)) = &copy.from else { return };
         let (image, span) = match copy.from_stage {
             Some(stage) => {
@@ -142,16 +142,25 @@ impl<'a> Stages<'a> {
             let fact = reader.seen.facts.add(FactKey::Package, Some(TORCH), state, Evidence::Leaf(origins.to_vec()));
             let version = PackageVersion::Unresolved(why);
             let name = TORCH.to_owned();
-            reader.seen.packages.push(PackageSeen { manager: Manager::Pip, name, version, variant: None, fact });
+            reader.seen.commands += 1;
+            let command = reader.seen.commands;
+            reader.seen.packages.push(PackageSeen { command, ..PackageSeen::new(Manager::Pip, name, version, fact) });
         }
     }
 
     /// Adds the packages of another stage that lie in what is copied.
-    fn bring(&mut self, reader: &mut Reader, copy: &CopyInstruction, landings: &mut Landings) {
+    fn bring(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction, landings: &mut Landings) {
         let Some(inner) = copy.from_stage.and_then(|stage| self.evaluate(stage)) else { return };
-        let own = std::mem::take(&mut reader.seen.packages);
+        // What the other stage took away, bounded, compiled or wrote stays there.
+        let done = std::mem::take(&mut reader.done);
+        let mut own = reader.seen.clone();
+        reader.seen.packages = Vec::new();
         let inner_landings = self.read_placed(reader, &inner);
-        let others = std::mem::replace(&mut reader.seen.packages, own);
+        let others = std::mem::take(&mut reader.seen.packages);
+        std::mem::swap(&mut own.facts, &mut reader.seen.facts);
+        own.commands = reader.seen.commands;
+        reader.seen = own;
+        reader.done = done;
         for package in others {
             let places = inner_landings.get(&package.fact).map_or(&[][..], Vec::as_slice);
             if !sources(copy).any(|source| landing::brings(source, package.manager, &package.name, places)) {
@@ -172,7 +181,7 @@ fn sources(copy: &CopyInstruction) -> impl Iterator<Item = &str> {
 }
 
 /// The package with the COPY beside the place of its installation.
-fn with_copy(reader: &mut Reader, package: PackageSeen, copy: &CopyInstruction) -> PackageSeen {
+fn with_copy(reader: &mut Reader<'_>, package: PackageSeen, copy: &CopyInstruction) -> PackageSeen {
     let facts = &mut reader.seen.facts;
     let mut origins = facts.origins(package.fact);
     origins.push(Origin::File { source: reader.source, span: copy.span });

@@ -118,7 +118,7 @@ impl Reader {
                 } else {
                     PackageVersion::Open(version.value.trim_start_matches('*').to_owned())
                 };
-                self.seen.packages.push(PackageSeen { manager, name: plain, version, variant: None, fact });
+                self.seen.packages.push(PackageSeen::new(manager, plain, version, fact));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What the shipped stage of a Dockerfile says.
 
+use crate::context::Shelf;
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateError;
@@ -9,23 +10,17 @@ use crate::dockerfile::EvaluatedBase;
 use crate::dockerfile::Kind;
 use crate::dockerfile::Resolved;
 use crate::extract::copied::Stages;
+use crate::extract::install;
+use crate::extract::install::State as Done;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
 use crate::fact::Evidence;
-use crate::fact::FactId;
 use crate::fact::FactKey;
-use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::Origin;
-use crate::fact::PackageSeen;
-use crate::fact::PackageVersion;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
-use crate::install;
-use crate::install::Install;
-use crate::install::VersionSpec;
-use crate::shell;
 use crate::source::SourceId;
 use crate::source::Span;
 
@@ -42,14 +37,23 @@ pub struct Target {
     pub notes: Vec<String>,
 }
 
-/// Reads one target for one platform.
+/// Reads one target for one platform; `shelf` holds the files of its build context.
 pub fn of_dockerfile(
     source: SourceId,
     dockerfile: &Dockerfile,
     options: &EvaluateOptions,
+    shelf: &dyn Shelf,
 ) -> Result<Target, EvaluateError> {
     let evaluated = dockerfile.evaluate(options)?;
-    let mut reader = Reader { source, seen: Observations::new(Depth::Text), notes: Vec::new() };
+    let mut reader = Reader {
+        source,
+        dockerfile,
+        options,
+        shelf,
+        seen: Observations::new(Depth::Text),
+        notes: Vec::new(),
+        done: Done::default(),
+    };
     let mut stages = Stages::new(dockerfile, options);
     let flattened = stages.flattened(&evaluated);
     reader.base(
@@ -67,13 +71,18 @@ pub fn of_dockerfile(
 }
 
 /// What was read so far.
-pub(super) struct Reader {
+pub(super) struct Reader<'a> {
     pub(super) source: SourceId,
+    dockerfile: &'a Dockerfile,
+    options: &'a EvaluateOptions,
+    shelf: &'a dyn Shelf,
     pub(super) seen: Observations,
     notes: Vec<String>,
+    /// What the commands of the stage at hand left behind.
+    pub(super) done: Done,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn leaf(&self, spans: impl IntoIterator<Item = Span>) -> Evidence {
         let mut origins: Vec<Origin> = Vec::new();
         for span in spans {
@@ -148,23 +157,14 @@ impl Reader {
 
     /// What the RUN instructions install.
     pub(super) fn installs(&mut self, evaluated: &Evaluated) {
-        for run in &evaluated.runs {
-            for command in shell::commands(run) {
-                let found = install::installs(&command, run);
-                for install in &found.packages {
-                    self.package(install);
-                }
-                for (manager, name, _) in &found.removed {
-                    let manager = manager_of(*manager);
-                    self.seen.packages.retain(|package| package.manager != manager || package.name != *name);
-                }
-                for file in &found.files {
-                    let path = file.path.known().unwrap_or("a requirements file").to_owned();
-                    self.notes.push(format!("{path} was not read"));
-                }
-            }
-        }
-        self.notes.dedup();
+        let inputs = install::Inputs {
+            dockerfile: self.dockerfile,
+            evaluated,
+            options: self.options,
+            source: self.source,
+            shelf: self.shelf,
+        };
+        install::installs(inputs, &mut self.done, &mut self.seen, &mut self.notes);
     }
 
     /// The last ENTRYPOINT of the chain.
@@ -182,42 +182,6 @@ impl Reader {
         let evidence = self.leaf([last.span]);
         let fact = self.seen.facts.add(FactKey::Entrypoint, None, State::Known(Value::from(&words)), evidence);
         self.seen.entrypoint = Some((words, fact));
-    }
-
-    fn package(&mut self, install: &Install) {
-        let variant = install.variant.as_ref();
-        let evidence = self.leaf(std::iter::once(install.span).chain(variant.map(|variant| variant.span)));
-        let version = match &install.version {
-            VersionSpec::Exact(text) => PackageVersion::Exact(text.clone()),
-            VersionSpec::Range(text) => PackageVersion::Open(text.clone()),
-            VersionSpec::None => PackageVersion::Open(String::new()),
-            VersionSpec::Unresolved => PackageVersion::Unresolved(Why {
-                reason: format!("the version of {} stands behind a variable without value", install.name),
-                supply: "give it by --build-arg NAME=VALUE".to_owned(),
-            }),
-        };
-        let asked = match &version {
-            PackageVersion::Exact(text) => format!("{}=={text}", install.name),
-            PackageVersion::Open(range) => format!("{}{range}", install.name),
-            PackageVersion::Unresolved(_) => install.name.clone(),
-        };
-        let fact: FactId = self.seen.facts.add(FactKey::Package, Some(&install.name), known(&asked), evidence);
-        let manager = manager_of(install.manager);
-        self.seen.packages.push(PackageSeen {
-            manager,
-            name: install.name.clone(),
-            version,
-            variant: variant.map(|variant| variant.tag.clone()),
-            fact,
-        });
-    }
-}
-
-fn manager_of(manager: install::Manager) -> Manager {
-    match manager {
-        install::Manager::Pip => Manager::Pip,
-        install::Manager::Conda => Manager::Conda,
-        install::Manager::Apt => Manager::Apt,
     }
 }
 

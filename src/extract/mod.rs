@@ -4,7 +4,9 @@ mod config;
 mod copied;
 mod description;
 mod dockerfile;
+mod install;
 mod landing;
+mod tree;
 
 pub use self::config::of_config;
 pub use self::description::{of_description, to_description};

@@ -17,8 +17,8 @@ pub use self::image::{
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{
-    BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, NeedsSeen, Observations, PackageSeen,
-    PackageVersion,
+    BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, NeedsSeen, Observations, Offered,
+    PackageGone, PackageSeen, PackageVersion,
 };
 pub use self::value::Value;
 
@@ -119,6 +119,8 @@ pub enum Derivation {
     Row,
     /// Several facts were weighed.
     Resolution,
+    /// The newest of several that would do was taken.
+    Newest,
 }
 
 /// What a fact rests on.
@@ -234,6 +236,15 @@ impl Facts {
                 let own = row.map_or(Confidence::Measured, row_confidence);
                 from.iter().map(|id| self.confidence(*id)).fold(own, Confidence::min)
             }
+        }
+    }
+
+    /// The table row behind the newest release that was taken where nothing pins one, anywhere below a fact.
+    pub fn newest(&self, id: FactId) -> Option<&'static RowInfo> {
+        match &self.get(id).evidence {
+            Evidence::Derived { by: Derivation::Newest, row, .. } => *row,
+            Evidence::Derived { from, .. } => from.iter().find_map(|id| self.newest(*id)),
+            Evidence::Leaf(_) => None,
         }
     }
 

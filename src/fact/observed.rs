@@ -81,6 +81,20 @@ pub enum PackageVersion {
     Unresolved(Why),
 }
 
+/// Which builds of a package a command chose from, where neither version nor variant says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Offered {
+    /// Those of the default index.
+    #[default]
+    Default,
+    /// Those of one variant's index alone.
+    Only(String),
+    /// Those of the default index and of these variants' indexes: the best version wins, a local one above its base.
+    Beside(Vec<String>),
+    /// That cannot be told.
+    Unknown(Why),
+}
+
 /// A package.
 #[derive(Clone, Debug)]
 pub struct PackageSeen {
@@ -92,8 +106,37 @@ pub struct PackageSeen {
     pub version: PackageVersion,
     /// CUDA variant that the command chose by its index or URL: `cu121`, `cpu`.
     pub variant: Option<String>,
+    /// Which builds there were to choose from.
+    pub offered: Offered,
+    /// Whether a version that is there already is replaced.
+    pub upgrade: bool,
+    /// Python that the command names by its version.
+    pub python: Option<String>,
+    /// Why it may not be installed at all.
+    pub conditional: Option<Why>,
+    /// Number of the command; packages of one command are chosen together.
+    pub command: u32,
     /// Evidence.
     pub fact: FactId,
+}
+
+impl PackageSeen {
+    /// A package that something else than a command says is there.
+    pub fn new(manager: Manager, name: String, version: PackageVersion, fact: FactId) -> Self {
+        let (variant, offered, python, conditional) = (None, Offered::Default, None, None);
+        Self { manager, name, version, variant, offered, upgrade: true, python, conditional, command: 0, fact }
+    }
+}
+
+/// A package that a command took away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackageGone {
+    /// Who took it away.
+    pub manager: Manager,
+    /// Normalised name.
+    pub name: String,
+    /// Number of the command.
+    pub command: u32,
 }
 
 /// What is known of a file.
@@ -181,6 +224,14 @@ pub struct Observations {
     pub env: BTreeMap<String, (Result<String, Why>, FactId)>,
     /// Packages in the order of the commands.
     pub packages: Vec<PackageSeen>,
+    /// Packages that commands took away.
+    pub gone: Vec<PackageGone>,
+    /// Bounds that commands put on what other packages bring.
+    pub bounds: Vec<PackageSeen>,
+    /// How many commands were read.
+    pub commands: u32,
+    /// Whether commands bring a Python of their own.
+    pub other_python: bool,
     /// Files by path.
     pub files: BTreeMap<String, FileSeen>,
     /// GPU code.
@@ -207,6 +258,10 @@ impl Observations {
             platforms: None,
             env: BTreeMap::new(),
             packages: Vec::new(),
+            gone: Vec::new(),
+            bounds: Vec::new(),
+            commands: 0,
+            other_python: false,
             files: BTreeMap::new(),
             code: Vec::new(),
             needs: Vec::new(),

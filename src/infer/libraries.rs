@@ -249,7 +249,7 @@ mod tests {
         for (manager, name, version) in packages {
             let version = PackageVersion::Exact((*version).to_owned());
             let name = (*name).to_owned();
-            seen.packages.push(PackageSeen { manager: *manager, name, version, variant: None, fact });
+            seen.packages.push(PackageSeen::new(*manager, name, version, fact));
         }
         seen
     }
@@ -274,7 +274,7 @@ mod tests {
             Evidence::Leaf(Vec::new()),
         );
         let version = PackageVersion::Exact(version.to_owned());
-        PackageSeen { manager: Manager::Pip, name: name.to_owned(), version, variant: None, fact }
+        PackageSeen::new(Manager::Pip, name.to_owned(), version, fact)
     }
 
     #[test]

@@ -5,10 +5,14 @@
 
 mod base;
 mod component;
+mod conda_torch;
 mod driver;
 mod firmware;
+mod framework;
 mod libraries;
 mod places;
+mod python;
+mod torch;
 
 use std::collections::BTreeMap;
 
@@ -46,10 +50,19 @@ const ASKED: &[&str] = &[
 pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
     let arch = platform.split('/').nth(1).unwrap_or(platform);
     let as_of = seen.as_of.or(as_of);
-    base::builds(seen, arch, as_of, knowledge).into_iter().map(|build| assemble(seen, build, arch, knowledge)).collect()
+    base::builds(seen, arch, as_of, knowledge)
+        .into_iter()
+        .map(|build| assemble(seen, build, arch, as_of, knowledge))
+        .collect()
 }
 
-fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowledge) -> ImageFacts {
+fn assemble(
+    seen: &Observations,
+    build: BaseBuild,
+    arch: &str,
+    as_of: Option<Date>,
+    knowledge: Knowledge,
+) -> ImageFacts {
     let mut facts = seen.facts.clone();
     let base = build.fact;
     let env = environment(&mut facts, seen, &build);
@@ -62,7 +75,7 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::firmware(&mut facts, seen);
     let base_cuda = base::cuda(&mut facts, &build, &env);
-    let components = component::components(&mut facts, seen, &build, &base_cuda, arch, knowledge);
+    let components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
     let platforms = match &seen.platforms {
         Some((list, fact)) => Fact { id: *fact, state: State::Known(list.clone()) },

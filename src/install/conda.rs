@@ -1,5 +1,7 @@
 //! Arguments of `conda install` and `conda create`, and of the programs that take its place.
 
+use crate::dockerfile::Resolved;
+use crate::install::Around;
 use crate::install::Install;
 use crate::install::Installs;
 use crate::install::Manager;
@@ -7,6 +9,9 @@ use crate::install::RequirementFile;
 use crate::install::Variant;
 use crate::install::VariantSource;
 use crate::install::VersionSpec;
+use crate::install::environment;
+use crate::install::files::at_source;
+use crate::install::requirement::empty;
 use crate::install::variant::is_tag;
 use crate::shell::Command;
 use crate::shell::Word;
@@ -15,7 +20,7 @@ use crate::source::Span;
 const WITH_VALUE: &[&str] =
     &["-c", "--channel", "-n", "--name", "-p", "--prefix", "--solver", "--experimental-solver", "-r", "--root-prefix"];
 
-pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
+pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found: &mut Installs) {
     let mut rest = words.iter().skip_while(|word| word.known().is_some_and(|text| text.starts_with('-')));
     let Some(mut verb) = rest.next().and_then(Word::known) else { return };
     let mut rest = rest.peekable();
@@ -26,6 +31,7 @@ pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
     if !removes && !matches!(verb, "install" | "create" | "update" | "upgrade") {
         return;
     }
+    let from = found.packages.len();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
             found.unresolved.push((word.value.clone(), word.span));
@@ -34,13 +40,14 @@ pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
         match text {
             "-f" | "--file" => {
                 let Some(next) = rest.next() else { break };
-                found.files.push(RequirementFile { path: next.value.clone(), constraint: false, span: next.span });
+                file(next, around, found);
             }
             _ if WITH_VALUE.contains(&text) => drop(rest.next()),
             _ if text.starts_with('-') => {}
             _ => {
-                if let Some(mut package) = spec(text, word.span) {
-                    package.conditional = command.conditional;
+                if matches!(ending(text), "yml" | "yaml") {
+                    file(word, around, found);
+                } else if let Some(package) = spec(text, word.span) {
                     if removes {
                         found.removed.push((Manager::Conda, package.name, package.span));
                     } else {
@@ -50,9 +57,44 @@ pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
             }
         }
     }
+    for package in found.packages.get_mut(from..).unwrap_or_default() {
+        package.conditional |= command.conditional;
+    }
 }
 
-fn spec(text: &str, span: Span) -> Option<Install> {
+/// An environment file, a lock, or a list of specs.
+fn file(word: &Word, around: &Around<'_>, found: &mut Installs) {
+    let opened = match &word.value {
+        Resolved::Known { value, .. } => (around.open)("", value),
+        Resolved::Unresolved { reason, .. } => Err(reason.clone()),
+    };
+    match opened {
+        Ok(opened) if opened.path.contains("lock") => environment::lock(&opened, around, found),
+        Ok(opened) if ending(&opened.path) == "txt" => {
+            let mut at = 0;
+            for raw in opened.text.text().split_inclusive('\n') {
+                let line = raw.trim();
+                let span = opened.text.span(at..at + raw.trim_end().len());
+                at += raw.len();
+                let package = if line.starts_with(['#', '@']) { None } else { spec(line, span) };
+                if let Some(mut package) = package {
+                    at_source(&mut package, &opened);
+                    found.packages.push(package);
+                }
+            }
+        }
+        Ok(opened) => environment::environment(&opened, found),
+        Err(why) => {
+            found.files.push(RequirementFile { path: word.value.clone(), constraint: false, span: word.span, why });
+        }
+    }
+}
+
+fn ending(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(_, ending)| ending)
+}
+
+pub(super) fn spec(text: &str, span: Span) -> Option<Install> {
     let text = text.rsplit("::").next().unwrap_or(text).trim();
     let end = text.find(['=', '<', '>', '!', '~', ' ', '[']).unwrap_or(text.len());
     let name = text[..end].to_ascii_lowercase();
@@ -73,9 +115,9 @@ fn spec(text: &str, span: Span) -> Option<Install> {
         (version, parts.next().map(str::to_owned))
     };
     let tag = build.as_deref().and_then(tag_of_build);
-    let variant = tag.map(|tag| Variant { tag, from: VariantSource::LocalVersion, span });
+    let variant = tag.map(|tag| Variant { tag, from: VariantSource::LocalVersion, span, source: None });
     let (manager, extras) = (Manager::Conda, Vec::new());
-    Some(Install { manager, name, extras, version, variant, extra_index: None, build, span, conditional: false })
+    Some(Install { manager, name, extras, version, variant, build, ..empty("", span) })
 }
 
 /// `cu121` from `py3.10_cuda12.1_cudnn8.9.2_0`, `cu126` from `cuda126_generic`, `cpu` from `cpu_generic`.

@@ -1,20 +1,39 @@
 //! What commands install: Python distributions, conda packages and system packages.
 
 mod conda;
+mod environment;
+mod files;
+mod index;
+mod lock;
+mod marker;
 mod pip;
+mod project;
+mod range;
 mod requirement;
+mod requirements;
 mod system;
+mod targets;
+mod tools;
+mod tree;
 mod variant;
 
 use crate::dockerfile::Lookup;
+use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::shell::Command;
 use crate::shell::Word;
+use crate::source::SourceId;
 use crate::source::Span;
 
+pub use marker::Environment;
+pub use range::admits;
+pub use range::order;
+pub use range::public;
 pub use requirement::normalised;
 pub use requirement::requirement;
+pub use targets::Compiled;
+pub use targets::compiled;
 pub use variant::tag_of_url;
 
 /// Who installs.
@@ -67,6 +86,22 @@ pub struct Variant {
     pub from: VariantSource,
     /// Where that is written.
     pub span: Span,
+    /// The file that it is written in; the command's own where `None`.
+    pub source: Option<SourceId>,
+}
+
+/// Which builds of a distribution a command chooses from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Builds {
+    /// Those of the default index.
+    #[default]
+    Default,
+    /// Those of one build's index alone.
+    Only(String),
+    /// Those of the default index and of these builds' indexes; the best version wins, a local one above its base.
+    Beside(Vec<String>),
+    /// That cannot be told, for this reason.
+    Unknown(String),
 }
 
 /// One package that a command installs.
@@ -82,12 +117,18 @@ pub struct Install {
     pub version: VersionSpec,
     /// The build, where the command decides it.
     pub variant: Option<Variant>,
-    /// The tag of a further index that does not decide.
-    pub extra_index: Option<String>,
+    /// The builds to choose from, where the version does not say.
+    pub builds: Builds,
+    /// Whether a version that is there already is replaced.
+    pub upgrade: bool,
     /// conda's build string, where it is asked for.
     pub build: Option<String>,
+    /// The Python that the command names by its version.
+    pub python: Option<String>,
     /// The word that names it.
     pub span: Span,
+    /// The file that the word stands in; the command's own where `None`.
+    pub source: Option<SourceId>,
     /// Whether the command may not run.
     pub conditional: bool,
 }
@@ -101,6 +142,30 @@ pub struct RequirementFile {
     pub constraint: bool,
     /// Where it is written.
     pub span: Span,
+    /// Why it was not read.
+    pub why: String,
+}
+
+/// A file as a command finds it in the image.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The source that its places are of; the command's own where `None`.
+    pub source: Option<SourceId>,
+    /// Where it lies in the image.
+    pub path: String,
+    /// What is in it.
+    pub text: Mapped,
+}
+
+/// What a command finds around it.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// Variables that the command itself does not set.
+    pub lookup: &'a dyn Fn(&str) -> Lookup,
+    /// Opens a path as seen from a folder; the folder is empty for the command's own. An error says why not.
+    pub open: &'a dyn Fn(&str, &str) -> Result<Opened, String>,
+    /// What markers ask for.
+    pub environment: Environment<'a>,
 }
 
 /// What one command does to the packages.
@@ -110,22 +175,26 @@ pub struct Installs {
     pub packages: Vec<Install>,
     /// What it takes away again, and where that is written.
     pub removed: Vec<(Manager, String, Span)>,
-    /// Files that name more.
+    /// Bounds on what other packages bring.
+    pub constraints: Vec<Install>,
+    /// Files that name more and were not read.
     pub files: Vec<RequirementFile>,
     /// Words that might name packages but are not known, with the reason.
     pub unresolved: Vec<(Resolved, Span)>,
 }
 
-/// What a command of a RUN installs and removes.
+/// What a command of a RUN installs and removes, without the files that it names.
 pub fn installs(command: &Command, run: &RunInstruction) -> Installs {
-    installs_with(command, &|name| run.scope.lookup(name))
+    let environment = Environment { machine: "x86_64", python: None };
+    let open = |_: &str, _: &str| Err("no files are read here".to_owned());
+    installs_with(command, Around { lookup: &|name| run.scope.lookup(name), open: &open, environment })
 }
 
-/// The same, with another source of the variables that the command itself does not set.
-pub fn installs_with(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Installs {
+/// The same with everything around it.
+pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
     let variable = |name: &str| match command.variable(name) {
         Some(value) => value.known().map(str::to_owned),
-        None => match lookup(name) {
+        None => match (around.lookup)(name) {
             Lookup::Known(value, _) => Some(value),
             _ => None,
         },
@@ -135,24 +204,31 @@ pub fn installs_with(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Inst
     for _ in 0..8 {
         let Some(program) = words.first().and_then(Word::known) else { break };
         let program = program.rsplit('/').next().unwrap_or(program);
+        let after = |skip: usize| words.get(skip..).unwrap_or(&[]);
         match invocation(program, words) {
-            Some(Invocation::Inside(skip)) => words = words.get(skip..).unwrap_or(&[]),
-            Some(Invocation::Pip(skip, uv)) => {
-                pip::read(words.get(skip..).unwrap_or(&[]), uv, command, &variable, &mut found);
-                break;
+            Some(Invocation::Inside(skip)) => {
+                words = after(skip);
+                continue;
             }
-            Some(Invocation::Conda) => {
-                conda::read(words.get(1..).unwrap_or(&[]), command, &mut found);
-                break;
-            }
-            Some(Invocation::System) => {
-                system::read(words.get(1..).unwrap_or(&[]), command, &mut found);
-                break;
-            }
-            None => break,
+            Some(Invocation::Pip(skip, uv)) => pip::read(after(skip), uv, command, &around, &variable, &mut found),
+            Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &variable, &mut found),
+            Some(Invocation::Conda) => conda::read(after(1), command, &around, &mut found),
+            Some(Invocation::System) => system::read(after(1), command, &mut found),
+            None => {}
         }
+        let python = python_of(program);
+        for package in &mut found.packages {
+            package.python.clone_from(&python);
+        }
+        break;
     }
     found
+}
+
+/// The version in `python3.11` and `pip3.11`.
+fn python_of(program: &str) -> Option<String> {
+    let version = program.strip_prefix("python").or_else(|| program.strip_prefix("pip"))?;
+    version.contains('.').then(|| version.to_owned())
 }
 
 enum Invocation {
@@ -160,6 +236,8 @@ enum Invocation {
     Inside(usize),
     /// pip's own arguments stand after so many words; whether it is uv.
     Pip(usize, bool),
+    /// The arguments of a tool for projects stand after so many words.
+    Tool(usize),
     Conda,
     System,
 }
@@ -174,7 +252,23 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
             let option = |one: &Word| one.known().is_some_and(|text| text.starts_with('-') || text.contains('='));
             Some(Invocation::Inside(1 + words.iter().skip(1).take_while(|one| option(one)).count()))
         }
+        "xargs" => {
+            let mut at = 1;
+            while word(at).starts_with('-') {
+                at += 1 + usize::from(matches!(word(at), "-n" | "-P" | "-I" | "-L" | "-a" | "-d"));
+            }
+            Some(Invocation::Inside(at))
+        }
         "uv" if word(1) == "pip" => Some(Invocation::Pip(2, true)),
+        "uv" | "poetry" | "pdm" | "pixi" if word(1) == "run" => {
+            let mut at = 2;
+            while word(at).starts_with('-') {
+                at +=
+                    1 + usize::from(matches!(word(at), "--python" | "-p" | "--with" | "--extra" | "--project" | "-e"));
+            }
+            Some(Invocation::Inside(at))
+        }
+        "uv" | "poetry" | "pdm" | "pixi" => Some(Invocation::Tool(1)),
         "conda" | "mamba" | "micromamba" if word(1) == "run" => {
             let mut at = 2;
             while word(at).starts_with('-') {

@@ -1,15 +1,17 @@
 //! Arguments of `pip install` and `uv pip install`.
 
+use crate::dockerfile::Resolved;
+use crate::install::Around;
 use crate::install::Installs;
 use crate::install::Manager;
 use crate::install::RequirementFile;
-use crate::install::Variant;
-use crate::install::VariantSource;
 use crate::install::VersionSpec;
+use crate::install::files;
+use crate::install::index::Indexes;
+use crate::install::index::PIP_CONFIG;
+use crate::install::index::Place;
 use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
-use crate::install::variant::is_tag;
-use crate::install::variant::tag_of_url;
 use crate::shell::Command;
 use crate::shell::Word;
 use crate::source::Span;
@@ -25,6 +27,7 @@ const WITH_VALUE: &[&str] = &[
     "--python",
     "-p",
     "--python-version",
+    "--python-platform",
     "--platform",
     "--implementation",
     "--abi",
@@ -50,7 +53,6 @@ const WITH_VALUE: &[&str] = &[
     "--use-feature",
     "--use-deprecated",
     "--hash",
-    "--index-strategy",
     "--prerelease",
     "--resolution",
     "--link-mode",
@@ -67,50 +69,11 @@ const WITH_VALUE: &[&str] = &[
     "--root-user-action",
 ];
 
-/// The families whose builds an index of their own decides.
-const TORCH_FAMILY: &[&str] = &[
-    "torch",
-    "torchvision",
-    "torchaudio",
-    "torchtext",
-    "torchao",
-    "torchcodec",
-    "torchrec",
-    "torchtune",
-    "torchserve",
-    "torchdata",
-    "torch-tensorrt",
-    "triton",
-    "pytorch-triton",
-    "pytorch-triton-rocm",
-    "pytorch-triton-xpu",
-    "xformers",
-    "fbgemm-gpu",
-    "fbgemm-gpu-genai",
-    "vllm",
-    "flash-attn",
-    "deepspeed",
-    "pyg-lib",
-    "torch-scatter",
-    "torch-sparse",
-    "torch-cluster",
-    "torch-spline-conv",
-    "natten",
-    "megablocks",
-];
-
-#[derive(Default)]
-struct Options {
-    index: Option<(String, Span)>,
-    extra: Option<(String, Span)>,
-    links: Option<(String, Span)>,
-    backend: Option<(String, Span)>,
-}
-
 pub(super) fn read(
     words: &[Word],
     uv: bool,
     command: &Command,
+    around: &Around<'_>,
     variable: &dyn Fn(&str) -> Option<String>,
     found: &mut Installs,
 ) {
@@ -128,29 +91,25 @@ pub(super) fn read(
     if !matches!(verb, "install" | "sync" | "uninstall") {
         return;
     }
-    let from = found.packages.len();
-    let options = arguments(rest.as_slice(), verb, uv, command, found);
-    let options = defaults(options, uv, command, variable);
-    for package in &mut found.packages[from..] {
-        package.conditional = command.conditional;
-        if package.variant.is_none() && TORCH_FAMILY.contains(&package.name.as_str()) {
-            let variant = |(tag, span): &(String, Span), from| Variant { tag: tag.clone(), from, span: *span };
-            let exact = matches!(package.version, VersionSpec::Exact(_));
-            package.variant = options.backend.as_ref().map(|one| variant(one, VariantSource::TorchBackend));
-            let index = || options.index.as_ref().map(|one| variant(one, VariantSource::IndexUrl));
-            let extra =
-                || options.extra.as_ref().filter(|_| exact || uv).map(|one| variant(one, VariantSource::ExtraIndex));
-            let links = || options.links.as_ref().filter(|_| exact).map(|one| variant(one, VariantSource::FindLinks));
-            package.variant = package.variant.take().or_else(extra).or_else(index).or_else(links);
-            if package.variant.is_none() {
-                package.extra_index = options.extra.as_ref().map(|(tag, _)| tag.clone());
+    let mut indexes = Indexes { first_index: uv, ..Indexes::default() };
+    arguments(rest.as_slice(), verb, uv, command, &mut indexes, found);
+    files::follow(uv, around, variable, &mut indexes, found);
+    indexes.defaults(uv, command, variable);
+    if !uv {
+        let named = variable("PIP_CONFIG_FILE");
+        for path in named.iter().map(String::as_str).chain(PIP_CONFIG.iter().copied()) {
+            if let Ok(opened) = (around.open)("/", path) {
+                indexes.config(&opened);
             }
         }
     }
+    for package in found.packages.iter_mut().chain(&mut found.constraints) {
+        package.conditional |= command.conditional;
+        indexes.choose(package);
+    }
 }
 
-fn arguments(words: &[Word], verb: &str, uv: bool, command: &Command, found: &mut Installs) -> Options {
-    let mut options = Options::default();
+fn arguments(words: &[Word], verb: &str, uv: bool, command: &Command, indexes: &mut Indexes, found: &mut Installs) {
     let mut rest = words.iter().peekable();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
@@ -166,29 +125,53 @@ fn arguments(words: &[Word], verb: &str, uv: bool, command: &Command, found: &mu
             Some(value) => Some((value.to_owned(), word.span)),
             None => rest.next().and_then(|next| next.known().map(|value| (value.to_owned(), next.span))),
         };
-        let tag = |given: Option<(String, Span)>| given.and_then(|(url, span)| Some((tag_of_url(&url)?, span)));
         match name {
-            "-i" | "--index-url" | "--default-index" => options.index = tag(value(inline)),
-            "--extra-index-url" | "--index" => options.extra = tag(value(inline)).or(options.extra.take()),
-            "-f" | "--find-links" => options.links = tag(value(inline)).or(options.links.take()),
-            "--torch-backend" => options.backend = value(inline).filter(|(tag, _)| is_tag(tag)),
             "-r" | "--requirement" | "--requirements" | "-c" | "--constraint" | "--constraints" | "--override" => {
                 let constraint = !matches!(name, "-r" | "--requirement" | "--requirements");
                 let next = if inline.is_none() { rest.next() } else { None };
                 let path = match (inline, next) {
-                    (Some(path), _) => crate::dockerfile::Resolved::literal(path),
+                    (Some(path), _) => Resolved::literal(path),
                     (None, Some(next)) => next.value.clone(),
                     (None, None) => continue,
                 };
                 let span = next.map_or(word.span, |next| next.span);
-                found.files.push(RequirementFile { path, constraint, span });
+                found.files.push(RequirementFile { path, constraint, span, why: String::new() });
             }
-            "-e" | "--editable" => drop(value(inline)),
-            _ if inline.is_none() && WITH_VALUE.contains(&name) && !(uv && name == "--hash") => drop(value(None)),
+            "-e" | "--editable" => {
+                if let Some((path, span)) = value(inline) {
+                    project(&path, span, found);
+                }
+            }
+            _ if !option(name, || value(inline), indexes)
+                && inline.is_none()
+                && WITH_VALUE.contains(&name)
+                && !(uv && name == "--hash") =>
+            {
+                drop(value(None));
+            }
             _ => {}
         }
     }
-    options
+}
+
+/// Takes an option about indexes; says whether it was one.
+pub(super) fn option(name: &str, value: impl FnOnce() -> Option<(String, Span)>, indexes: &mut Indexes) -> bool {
+    let place = |given: (String, Span)| {
+        let url = given.0.split_once("=http").map_or(given.0.clone(), |(_, rest)| format!("http{rest}"));
+        Place::new(&url, given.1, None)
+    };
+    match name {
+        "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(place),
+        "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
+        "-f" | "--find-links" => indexes.links.extend(value().map(place)),
+        "--torch-backend" => indexes.backend = value(),
+        "--index-strategy" => indexes.first_index &= value().is_none_or(|(strategy, _)| strategy == "first-index"),
+        "-U" | "--upgrade" | "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => {
+            indexes.upgrade = true;
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// `--name=value`, or a short option with its value behind it.
@@ -207,9 +190,20 @@ fn package(word: &Word, text: &str, verb: &str, found: &mut Installs) {
         found.removed.push((Manager::Pip, normalised(text), word.span));
     } else if verb == "sync" {
         let path = word.value.clone();
-        found.files.push(RequirementFile { path, constraint: false, span: word.span });
+        found.files.push(RequirementFile { path, constraint: false, span: word.span, why: String::new() });
     } else if let Some(package) = requirement(text, word.span) {
         found.packages.push(package);
+    } else {
+        project(text, word.span, found);
+    }
+}
+
+/// A folder with a project: `.`, `./src[extra]`.
+fn project(path: &str, span: Span, found: &mut Installs) {
+    let folder = path.split('[').next().unwrap_or(path);
+    if folder.starts_with(['.', '/']) && !matches!(folder.rsplit('.').next(), Some("whl" | "gz" | "zip")) {
+        let path = Resolved::literal(format!("{}/pyproject.toml", folder.trim_end_matches('/')));
+        found.files.push(RequirementFile { path, constraint: false, span, why: String::new() });
     }
 }
 
@@ -226,24 +220,4 @@ fn unresolved(word: &Word, verb: &str, command: &Command, found: &mut Installs) 
         }
         _ => found.unresolved.push((word.value.clone(), word.span)),
     }
-}
-
-fn defaults(mut options: Options, uv: bool, command: &Command, variable: &dyn Fn(&str) -> Option<String>) -> Options {
-    let tag = |names: &[&str]| {
-        let url = names.iter().find_map(|name| variable(name))?;
-        let tag = url.split_whitespace().find_map(tag_of_url)?;
-        Some((tag, command.span))
-    };
-    let (index, extra, links): (&[&str], &[&str], &[&str]) = if uv {
-        (&["UV_DEFAULT_INDEX", "UV_INDEX_URL"], &["UV_INDEX", "UV_EXTRA_INDEX_URL"], &["UV_FIND_LINKS"])
-    } else {
-        (&["PIP_INDEX_URL"], &["PIP_EXTRA_INDEX_URL"], &["PIP_FIND_LINKS"])
-    };
-    options.index = options.index.or_else(|| tag(index));
-    options.extra = options.extra.or_else(|| tag(extra));
-    options.links = options.links.or_else(|| tag(links));
-    if uv && options.backend.is_none() {
-        options.backend = variable("UV_TORCH_BACKEND").filter(|tag| is_tag(tag)).map(|tag| (tag, command.span));
-    }
-    options
 }

@@ -6,6 +6,7 @@ use pep440_rs::Operator;
 use pep440_rs::Version;
 use pep440_rs::VersionSpecifiers;
 
+use crate::install::Builds;
 use crate::install::Install;
 use crate::install::Manager;
 use crate::install::Variant;
@@ -51,23 +52,26 @@ pub fn requirement(text: &str, span: Span) -> Option<Install> {
     Some(found)
 }
 
-fn empty(name: &str, span: Span) -> Install {
+pub(super) fn empty(name: &str, span: Span) -> Install {
     Install {
         manager: Manager::Pip,
         name: normalised(name),
         extras: Vec::new(),
         version: VersionSpec::None,
         variant: None,
-        extra_index: None,
+        builds: Builds::Default,
+        upgrade: false,
         build: None,
+        python: None,
         span,
+        source: None,
         conditional: false,
     }
 }
 
-fn local_variant(version: &VersionSpec, span: Span) -> Option<Variant> {
+pub(super) fn local_variant(version: &VersionSpec, span: Span) -> Option<Variant> {
     let VersionSpec::Exact(version) = version else { return None };
-    tag_of_version(version).map(|tag| Variant { tag, from: VariantSource::LocalVersion, span })
+    tag_of_version(version).map(|tag| Variant { tag, from: VariantSource::LocalVersion, span, source: None })
 }
 
 fn is_name(name: &str) -> bool {
@@ -86,7 +90,7 @@ fn name_and_extras(text: &str) -> Option<(String, Vec<String>)> {
     is_name(name).then(|| (normalised(name), extras))
 }
 
-fn specifier(text: &str) -> VersionSpec {
+pub(super) fn specifier(text: &str) -> VersionSpec {
     if text.is_empty() {
         return VersionSpec::None;
     }
@@ -94,7 +98,7 @@ fn specifier(text: &str) -> VersionSpec {
         return VersionSpec::Exact(version.trim().to_owned());
     }
     let Ok(all) = VersionSpecifiers::from_str(text) else { return VersionSpec::Range(text.to_owned()) };
-    match all.iter().find(|one| *one.operator() == Operator::Equal) {
+    match all.iter().find(|one| matches!(one.operator(), Operator::Equal | Operator::ExactEqual)) {
         Some(one) => VersionSpec::Exact(one.version().to_string()),
         None => VersionSpec::Range(text.to_owned()),
     }
@@ -110,6 +114,13 @@ fn wheel(address: &str, span: Span) -> Option<Install> {
     let written = parts.next()?;
     let version = Version::from_str(written).map_or_else(|_| written.to_owned(), |version| version.to_string());
     let tag = tag_of_version(&version).or_else(|| tag_of_url(&format!("{folder}/")));
-    let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span });
+    let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span, source: None });
     Some(Install { version: VersionSpec::Exact(version), variant, ..empty(name, span) })
+}
+
+/// A requirement that a lock or project file writes as a name and a version.
+pub(super) fn named(name: &str, version: VersionSpec, span: Span) -> Install {
+    let mut found = Install { version, ..empty(name, span) };
+    found.variant = local_variant(&found.version, span);
+    found
 }

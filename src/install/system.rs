@@ -1,5 +1,6 @@
 //! Arguments of `apt-get install`, `dnf install` and the like.
 
+use crate::install::Builds;
 use crate::install::Install;
 use crate::install::Installs;
 use crate::install::Manager;
@@ -67,9 +68,12 @@ fn push(name: &str, version: VersionSpec, word: &Word, command: &Command, found:
         extras: Vec::new(),
         version,
         variant: None,
-        extra_index: None,
+        builds: Builds::Default,
+        upgrade: false,
         build: None,
+        python: None,
         span: word.span,
+        source: None,
         conditional: command.conditional,
     });
 }

@@ -2,6 +2,7 @@
 
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
+use crate::install::Builds;
 use crate::install::Installs;
 use crate::install::VersionSpec;
 use crate::install::installs;
@@ -26,7 +27,11 @@ fn read(run: &str) -> Vec<String> {
             VersionSpec::Unresolved => "?".to_owned(),
         };
         let variant = one.variant.as_ref().map_or_else(String::new, |one| format!(" {} {:?}", one.tag, one.from));
-        let extra = one.extra_index.as_ref().map_or_else(String::new, |tag| format!(" ({tag})"));
+        let extra = match &one.builds {
+            Builds::Beside(tags) if one.variant.is_none() => format!(" ({})", tags.join(" ")),
+            Builds::Unknown(_) => " (?)".to_owned(),
+            _ => String::new(),
+        };
         format!("{} {version}{variant}{extra}", one.name)
     };
     all(&file).iter().flat_map(|one| one.packages.iter().map(line).collect::<Vec<_>>()).collect()
@@ -40,18 +45,29 @@ fn pip_commands() {
         (format!("pip3 install torch==2.1.0 --index-url {whl}/cu121"), vec!["torch ==2.1.0 cu121 IndexUrl"]),
         (format!("pip3.11 install -i {whl}/nightly/cu128 --pre torch"), vec!["torch - cu128 IndexUrl"]),
         (format!("pip install torch==2.1.0 --extra-index-url={whl}/cu118"), vec!["torch ==2.1.0 cu118 ExtraIndex"]),
-        (format!("pip install torch numpy --extra-index-url {whl}/cu118"), vec!["torch - (cu118)", "numpy -"]),
+        (format!("pip install torch numpy --extra-index-url {whl}/cu118"), vec!["torch - (cu118)", "numpy - (cu118)"]),
         (format!("python3 -m pip install \"torch==${{TORCH}}\" --index-url {whl}/cu${{CU}}"), vec!["torch ==2.1.0 cu121 IndexUrl"]),
         (format!("/opt/venv/bin/pip install {whl}/cu121/torch-2.1.0%2Bcu121-cp310-cp310-linux_x86_64.whl"), vec!["torch ==2.1.0+cu121 cu121 WheelUrl"]),
         (format!("pip install {whl}/cu101/torch-1.4.0-cp37-cp37m-linux_x86_64.whl"), vec!["torch ==1.4.0 cu101 WheelUrl"]),
         (format!("pip install 'torch @ {whl}/cu121/torch-2.1.0%2Bcu121-cp310-cp310-linux_x86_64.whl#sha256=00'"), vec!["torch ==2.1.0+cu121 cu121 WheelUrl"]),
         ("uv pip install torch==2.7.1 --torch-backend=cu128".to_owned(), vec!["torch ==2.7.1 cu128 TorchBackend"]),
+        ("uv pip install torch --torch-backend=auto".to_owned(), vec!["torch - (?)"]),
+        (format!("uv pip install torch --extra-index-url {whl}/cu118"), vec!["torch - cu118 ExtraIndex"]),
+        (format!("uv pip install torch --index-strategy unsafe-best-match --extra-index-url {whl}/cu118"), vec!["torch - (cu118)"]),
+        (format!("pip install torch==2.1.0 --index-url {whl}/cpu --extra-index-url {whl}/cu118"), vec!["torch ==2.1.0 cu118 ExtraIndex"]),
+        ("pip install torch==1.8.1 -f https://download.pytorch.org/whl/torch_stable.html".to_owned(), vec!["torch ==1.8.1 (?)"]),
+        ("pip install torch -i https://mirror.example.com/simple".to_owned(), vec!["torch -"]),
+        ("xargs -n 1 pip install torch==2.0.0".to_owned(), vec!["torch ==2.0.0"]),
+        ("uv run pip install torch==2.0.0; time pip install a; env X=1 pip install b".to_owned(), vec!["torch ==2.0.0", "a -", "b -"]),
+        ("uv add 'torch>=2.5'; poetry add torch@^2.1; pdm add torch==2.2.0".to_owned(), vec!["torch >=2.5", "torch >=2.1,<3", "torch ==2.2.0"]),
+        ("pixi add pytorch=2.5".to_owned(), vec!["pytorch ==2.5"]),
+        ("uv tool install torch; pipx install torch; uv venv; uv lock".to_owned(), vec![]),
         ("UV_TORCH_BACKEND=cpu uv pip install --system torch".to_owned(), vec!["torch - cpu TorchBackend"]),
         (format!("export PIP_INDEX_URL={whl}/cpu && sudo -H pip install torch"), vec!["torch - cpu IndexUrl"]),
         ("conda run -n x pip install 'Torch_Vision[a,b]>=0.1,<2; python_version>\"3\"'".to_owned(), vec!["torch-vision >=0.1,<2"]),
         ("pip install torch==$NOPE $ALSO".to_owned(), vec!["torch ?"]),
         ("pip install --no-cache-dir -U -t /x flash-attn --no-build-isolation".to_owned(), vec!["flash-attn -"]),
-        (format!("pip install -f {whl}/torch-2.1.0+cu121.html torch-scatter"), vec!["torch-scatter -"]),
+        (format!("pip install -f {whl}/torch-2.1.0+cu121.html torch-scatter"), vec!["torch-scatter - (cu121)"]),
         ("bash -c 'pip install a && pip install b'".to_owned(), vec!["a -", "b -"]),
         ("<<E\npip install a==1\nE".to_owned(), vec!["a ==1"]),
         ("[\"pip\", \"install\", \"a==1.0\"]".to_owned(), vec!["a ==1.0"]),

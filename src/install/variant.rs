@@ -22,6 +22,24 @@ pub(super) fn tag_of_version(version: &str) -> Option<String> {
 /// The tag in the path of an index: the part after `/whl/`, whatever the host is.
 pub fn tag_of_url(url: &str) -> Option<String> {
     let path = url.split(['?', '#']).next().unwrap_or(url);
-    let mut parts = path.split('/').skip_while(|part| *part != "whl").skip(1);
-    parts.find(|part| is_tag(part)).map(str::to_owned)
+    let mut parts = path.split('/').skip_while(|part| !is_wheels(part)).skip(1);
+    parts.find_map(|part| Some(part).filter(|part| is_tag(part)).map(str::to_owned).or_else(|| tag_of_page(part)))
+}
+
+/// The folder of wheels: the index's own, and what mirrors call it.
+fn is_wheels(part: &str) -> bool {
+    matches!(part, "whl" | "pytorch-wheels" | "pytorch")
+}
+
+/// `cu121` in the name of a page such as `torch-2.1.0+cu121.html`.
+fn tag_of_page(part: &str) -> Option<String> {
+    tag_of_version(part.strip_suffix(".html")?)
+}
+
+/// Whether an address offers every build of every version side by side.
+pub(super) fn every_build(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
+    let last = path.rsplit('/').next().unwrap_or(path);
+    let below = path.split('/').any(is_wheels);
+    below && (is_wheels(last) || matches!(last, "torch_stable.html" | "torch_nightly.html" | "nightly"))
 }

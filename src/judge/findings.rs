@@ -203,7 +203,9 @@ fn label(image: &ImageFacts, id: crate::fact::FactId) -> String {
             let value = value.to_string();
             let short: String = value.chars().take(60).collect();
             let dots = if short.len() < value.len() { " ..." } else { "" };
-            format!("{}: {short}{dots}", entry.name())
+            let newest = image.facts.newest(id);
+            let newest = newest.map_or_else(String::new, |row| format!(", with the newest release of {}", row.checked));
+            format!("{}: {short}{dots}{newest}", entry.name())
         }
         crate::fact::State::Absent { .. } => format!("{} is not there", entry.name()),
         crate::fact::State::Unknown(_) => format!("{} is not known", entry.name()),

@@ -9,6 +9,7 @@ mod verdict;
 
 use jiff::civil::Date;
 
+use crate::context::Files;
 use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
@@ -42,6 +43,8 @@ pub enum Content {
         dockerfile: Dockerfile,
         /// Build arguments and target; the platform is the pool's.
         options: EvaluateOptions,
+        /// The files of its build context that it asks for.
+        files: Files,
     },
     /// The same for every platform.
     Fixed(Observations),
@@ -221,12 +224,12 @@ struct Beside {
 
 fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Observations> {
     match content {
-        Content::Dockerfile { source, dockerfile, options } => {
+        Content::Dockerfile { source, dockerfile, options, files } => {
             // A build for certain platforms makes the nearest of them, whatever the pool has.
             let made = options.platforms.iter().find(|own| *own == platform).or(options.platforms.first());
             let platform = made.map_or(platform, String::as_str);
             let options = EvaluateOptions { platform: platform.to_owned(), ..options.clone() };
-            let target = extract::of_dockerfile(*source, dockerfile, &options).ok()?;
+            let target = extract::of_dockerfile(*source, dockerfile, &options, files).ok()?;
             *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes };
             Some(target.seen)
         }

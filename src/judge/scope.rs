@@ -2,6 +2,8 @@
 
 use crate::cuda::CudaVersion;
 use crate::fact::Component;
+use crate::fact::Derivation;
+use crate::fact::Evidence;
 use crate::fact::Fact;
 use crate::fact::FactId;
 use crate::fact::FactKey;
@@ -123,7 +125,12 @@ impl Subject<'_> {
                 _ => Lookup::Unknown,
             };
         };
-        let pinned = matches!(fact_text(self.image, FactKey::ComponentVersion, "torch"), Lookup::Known(_));
+        let pinned = find(self.image, FactKey::ComponentVersion, "torch")
+            .map(|id| self.image.facts.get(id))
+            .is_some_and(|version| {
+                let newest = matches!(version.evidence, Evidence::Derived { by: Derivation::Newest, .. });
+                matches!(version.state, State::Known(_)) && !newest
+            });
         match name {
             "present" => Lookup::Known(Value::Bool(true)),
             "pinned" => Lookup::Known(Value::Bool(pinned)),

@@ -17,6 +17,7 @@ mod order;
 mod rows;
 mod set;
 mod shown;
+mod torch_rows;
 mod wheel_rows;
 mod words;
 

@@ -117,6 +117,14 @@ whole_tables! {
     brands: BrandNumberRow = brands;
     /// Every Tegra capability.
     tegra_capabilities: TegraRow = tegra_capabilities;
+    /// Which torch other distributions bring.
+    torch_pins: TorchPinRow = torch_pins;
+    /// Which torch releases a version of Python can have.
+    torch_pythons: TorchPythonRow = torch_pythons;
+    /// The Python of images and distributions.
+    image_pythons: ImagePythonRow = image_pythons;
+    /// Packages that are compiled while the image is built.
+    cuda_extensions: CudaExtensionRow = cuda_extensions;
     /// Every distribution with a library of the CUDA toolkit.
     library_wheels: LibraryWheelRow = library_wheels;
     /// Distributions with a library for each of several CUDA versions.

@@ -6,6 +6,7 @@ mod walk;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
+use crate::dockerfile::Scope;
 use crate::source::Span;
 
 /// A word of a command after expansion.
@@ -35,6 +36,8 @@ pub struct Command {
     pub span: Span,
     /// `NAME=value` in front of the program, and what was exported or assigned before in the same RUN.
     pub variables: Vec<(String, Resolved)>,
+    /// Files that it writes by redirection.
+    pub writes: Vec<Word>,
     /// Whether it may not run: below `if`, `case`, `for`, `while`, or after `||`.
     pub conditional: bool,
 }
@@ -59,5 +62,10 @@ pub fn commands(run: &RunInstruction) -> Vec<Command> {
 
 /// The commands of a text for the shell that stands on its own, such as a script.
 pub fn script_commands(text: &Mapped) -> Vec<Command> {
-    walk::script(text)
+    walk::script(text, &Scope::default(), &[])
+}
+
+/// The commands of a script that a command runs: it sees the command's variables and its own arguments.
+pub fn called_commands(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)]) -> Vec<Command> {
+    walk::script(text, scope, variables)
 }

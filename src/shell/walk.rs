@@ -37,16 +37,16 @@ pub(super) fn commands(run: &RunInstruction) -> Vec<Command> {
             let script = inner_script(&words).and_then(|at| elements.get(at));
             match script {
                 Some(script) => walk.text(script, 1),
-                None => walk.emit(words, None),
+                None => walk.emit(words, None, Vec::new()),
             }
         }
     }
     walk.out
 }
 
-pub(super) fn script(text: &Mapped) -> Vec<Command> {
-    let scope = Scope::default();
-    let mut walk = Walk::new(&scope, &[]);
+pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)]) -> Vec<Command> {
+    let mut walk = Walk::new(scope, &[]);
+    walk.variables.extend(variables.iter().take(MOST_VARIABLES).cloned());
     walk.text(text, 0);
     walk.out
 }
@@ -99,6 +99,7 @@ impl<'a> Walk<'a> {
     fn text(&mut self, text: &Mapped, depth: usize) {
         let mut words = Vec::new();
         let mut heredocs = Vec::new();
+        let mut writes = Vec::new();
         for token in tokens(text.text()) {
             match token {
                 Token::Word(range) => {
@@ -106,20 +107,21 @@ impl<'a> Walk<'a> {
                     continue;
                 }
                 Token::Redirect(range) => {
-                    let span = text.span(range);
+                    let span = text.span(range.clone());
+                    writes.extend(self.written(text, range));
                     heredocs.extend(
                         self.heredocs.iter().filter(|one| one.span.start >= span.start && one.span.end <= span.end),
                     );
                     continue;
                 }
                 Token::Close if self.branches.last().is_some_and(|branch| branch.case) => words.clear(),
-                _ => self.simple(text, &words, &heredocs, depth),
+                _ => self.simple(text, &words, &heredocs, std::mem::take(&mut writes), depth),
             }
             words.clear();
             heredocs.clear();
             self.after_or = token == Token::Or;
         }
-        self.simple(text, &words, &heredocs, depth);
+        self.simple(text, &words, &heredocs, writes, depth);
         self.after_or = false;
     }
 
@@ -168,7 +170,22 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn simple(&mut self, text: &Mapped, ranges: &[Range<usize>], heredocs: &[&Heredoc], depth: usize) {
+    /// The file that a redirection writes.
+    fn written(&self, text: &Mapped, range: Range<usize>) -> Option<Word> {
+        let raw = text.get(range.clone());
+        let target =
+            raw.find('>')? + raw.get(raw.find('>')?..)?.find(|c: char| !matches!(c, '>' | '|' | '&' | ' ' | '\t'))?;
+        self.word(text, range.start + target..range.end).into_iter().next()
+    }
+
+    fn simple(
+        &mut self,
+        text: &Mapped,
+        ranges: &[Range<usize>],
+        heredocs: &[&Heredoc],
+        writes: Vec<Word>,
+        depth: usize,
+    ) {
         let mut rest = ranges;
         while let Some((first, after)) = rest.split_first() {
             let word = text.get(first.clone());
@@ -220,19 +237,19 @@ impl<'a> Walk<'a> {
             for (name, value) in own {
                 self.variables.insert(name, value);
             }
-            self.emit(words, Some(text.span(start..start + 1).start));
+            self.emit(words, Some(text.span(start..start + 1).start), writes);
             self.variables = saved;
         }
     }
 
-    fn emit(&mut self, words: Vec<Word>, start: Option<usize>) {
+    fn emit(&mut self, words: Vec<Word>, start: Option<usize>, writes: Vec<Word>) {
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
         let mut span = first.span.to(last.span);
         span.start = start.unwrap_or(span.start).min(span.start);
         let conditional = self.after_or || !self.branches.is_empty();
         if self.out.len() < MOST_COMMANDS {
             let variables = self.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-            self.out.push(Command { words, span, variables, conditional });
+            self.out.push(Command { words, span, variables, writes, conditional });
         }
     }
 
@@ -317,7 +334,10 @@ mod tests {
     fn run(text: &str) -> Vec<String> {
         let text = Mapped::whole(text, 0);
         let word = |word: Word| word.known().map_or_else(|| "?".to_owned(), str::to_owned);
-        script(&text).into_iter().map(|one| one.words.into_iter().map(word).collect::<Vec<_>>().join(" ")).collect()
+        script(&text, &Scope::default(), &[])
+            .into_iter()
+            .map(|one| one.words.into_iter().map(word).collect::<Vec<_>>().join(" "))
+            .collect()
     }
 
     #[test]

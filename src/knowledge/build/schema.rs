@@ -140,6 +140,12 @@ macro_rules! every_table {
     }
     library_parts: LibraryPartsRow by [soname] { soname: Str, parts: Strs }
     toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour] { cuda_major: U32, flavour: Str, sonames: Strs }
+    torch_pins: TorchPinRow by [distribution, version] { distribution: Str, version: Str, torch: Str }
+    torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
+    image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
+    cuda_extensions: CudaExtensionRow by [distribution] {
+        distribution: Str, repository: Str, variable: Str, force: OptStr, sdist: Flag, plain: Flag,
+    }
     library_wheels: LibraryWheelRow by [distribution] {
         distribution: Str, library: Str, cuda: OptCuda, versioned: Flag,
     }

@@ -1,0 +1,364 @@
+//! What the commands of the shipped stage install, with the files and scripts that they read.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::context::Shelf;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::Evaluated;
+use crate::dockerfile::Lookup;
+use crate::dockerfile::Resolved;
+use crate::dockerfile::RunInstruction;
+use crate::extract::tree::Tree;
+use crate::extract::tree::absolute;
+use crate::fact::CodeSeen;
+use crate::fact::Evidence;
+use crate::fact::FactKey;
+use crate::fact::Manager;
+use crate::fact::Observations;
+use crate::fact::Offered;
+use crate::fact::Origin;
+use crate::fact::PackageGone;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::State as FactState;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::install;
+use crate::install::Around;
+use crate::install::Builds;
+use crate::install::Compiled;
+use crate::install::Environment;
+use crate::install::Install;
+use crate::install::Opened;
+use crate::install::VersionSpec;
+use crate::knowledge::Knowledge;
+use crate::shell;
+use crate::shell::Command;
+use crate::shell::Word;
+use crate::source::SourceId;
+
+/// Scripts run scripts, but not for ever.
+const DEEPEST: usize = 4;
+const MOST_SCRIPTS: usize = 64;
+
+/// What the commands of a stage are read with.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    pub(super) dockerfile: &'a Dockerfile,
+    pub(super) evaluated: &'a Evaluated,
+    pub(super) options: &'a EvaluateOptions,
+    pub(super) source: SourceId,
+    pub(super) shelf: &'a dyn Shelf,
+}
+
+/// What commands leave behind for those after them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    /// What `pip config set` set, by the variable that says the same.
+    settings: BTreeMap<String, String>,
+    /// Files that a command wrote or changed.
+    changed: BTreeSet<String>,
+    scripts: usize,
+}
+
+/// Reads every RUN in order: packages come and go in `seen`; what could not be read becomes a note.
+pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observations, notes: &mut Vec<String>) {
+    let Inputs { dockerfile, evaluated, options, source, shelf } = inputs;
+    let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
+    let tree = Tree { dockerfile, evaluated, options, shelf };
+    let folder = String::new();
+    let mut reader = Reader { tree, machine, seen, notes, done, source, dockerfile: source, folder };
+    for run in &evaluated.runs {
+        reader.folder = reader.tree.workdir(run.instruction, run);
+        for command in shell::commands(run) {
+            reader.step(&command, run, 0);
+        }
+    }
+}
+
+struct Reader<'a> {
+    tree: Tree<'a>,
+    machine: &'static str,
+    seen: &'a mut Observations,
+    notes: &'a mut Vec<String>,
+    done: &'a mut State,
+    /// The text that the commands at hand stand in.
+    source: SourceId,
+    /// The text of the Dockerfile.
+    dockerfile: SourceId,
+    folder: String,
+}
+
+impl Reader<'_> {
+    fn step(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
+        self.seen.commands += 1;
+        self.seen.other_python |= other_python(command);
+        if command.program() == Some("cd") {
+            let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
+            self.folder = absolute(&self.folder, to);
+            return;
+        }
+        if self.configure(command) || self.script(command, run, depth) {
+            return;
+        }
+        let lookup = |name: &str| match self.done.settings.get(name) {
+            Some(value) => Lookup::Known(value.clone(), Vec::new()),
+            None => run.scope.lookup(name),
+        };
+        let open = |folder: &str, path: &str| self.open(folder, path, run);
+        let environment = Environment { machine: self.machine, python: None };
+        let found = install::installs_with(command, Around { lookup: &lookup, open: &open, environment });
+        let compiled = install::compiled(command, &self.folder, &lookup, Knowledge::built_in().cuda_extensions());
+        self.changes(command);
+        if let Some(compiled) = compiled {
+            self.code(compiled);
+        }
+        for (manager, name, _) in &found.removed {
+            let manager = manager_of(*manager);
+            self.seen.packages.retain(|package| package.manager != manager || package.name != *name);
+            self.seen.gone.push(PackageGone { manager, name: name.clone(), command: self.seen.commands });
+        }
+        for install in &found.packages {
+            let package = self.package(install);
+            self.seen.packages.push(package);
+        }
+        for install in &found.constraints {
+            let package = self.package(install);
+            self.seen.bounds.push(package);
+        }
+        for (word, _) in &found.unresolved {
+            if let Resolved::Unresolved { reason, .. } = word {
+                self.note(format!("a command installs more than can be told: {reason}"));
+            }
+        }
+        for file in &found.files {
+            let path = file.path.known().unwrap_or("a requirements file");
+            self.note(format!("{path} was not read: {}", file.why));
+        }
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn open(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<Opened, String> {
+        let folder = if folder.is_empty() { &self.folder } else { folder };
+        let path = absolute(folder, path);
+        if self.done.changed.contains(&path) {
+            return Err("a command writes it before it is read".to_owned());
+        }
+        self.tree.open(run, &path)
+    }
+
+    /// `pip config set global.index-url …` holds for all that follows.
+    fn configure(&mut self, command: &Command) -> bool {
+        let words: Vec<&str> =
+            command.words.iter().filter_map(Word::known).filter(|word| !word.starts_with("--")).collect();
+        let pip = command.program().is_some_and(|program| program.starts_with("pip") || program.starts_with("python"));
+        let Some(at) = words.windows(2).position(|pair| pair == ["config", "set"]).filter(|_| pip) else {
+            return false;
+        };
+        if let [key, value, ..] = words.get(at + 2..).unwrap_or_default() {
+            let name = key.rsplit('.').next().unwrap_or(key).to_ascii_uppercase().replace('-', "_");
+            self.done.settings.insert(format!("PIP_{name}"), (*value).to_owned());
+        }
+        true
+    }
+
+    /// Goes through a script that came from the context; says whether the command runs one.
+    fn script(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
+        let Some((at, same_shell)) = script_word(command) else { return false };
+        let Some(path) = command.words.get(at).and_then(Word::known) else { return false };
+        if depth >= DEEPEST || self.done.scripts >= MOST_SCRIPTS {
+            self.note(format!("{path} was not read: too many scripts run one another"));
+            return true;
+        }
+        let opened = match self.open("", path, run) {
+            Ok(opened) => opened,
+            Err(why) => {
+                if is_script(path) {
+                    self.note(format!("{path} was not read: {why}"));
+                }
+                return false;
+            }
+        };
+        let first = opened.text.text().lines().next().unwrap_or("");
+        if first.starts_with("#!") && !first.contains("sh") {
+            return false;
+        }
+        self.done.scripts += 1;
+        let mut variables = command.variables.clone();
+        for (number, word) in command.words.iter().skip(at + 1).take(9).enumerate() {
+            variables.push(((number + 1).to_string(), word.value.clone()));
+        }
+        let (source, folder) = (self.source, self.folder.clone());
+        self.source = opened.source.unwrap_or(source);
+        for mut inner in shell::called_commands(&opened.text, &run.scope, &variables) {
+            inner.conditional |= command.conditional;
+            self.step(&inner, run, depth + 1);
+        }
+        self.source = source;
+        if !same_shell {
+            self.folder = folder;
+        }
+        true
+    }
+
+    /// Remembers the files that a command writes or edits in place.
+    fn changes(&mut self, command: &Command) {
+        let words = || command.words.iter().skip(1).filter_map(Word::known);
+        let in_place = match command.program() {
+            Some("sed" | "perl") => {
+                words().any(|word| word.starts_with("-i") || word.starts_with("-pi") || word.starts_with("--in-place"))
+            }
+            Some("tee" | "mv" | "cp" | "wget" | "curl" | "pip-compile") => true,
+            Some("poetry") => words().any(|word| word == "export"),
+            Some("uv") => words().any(|word| matches!(word, "export" | "compile" | "lock")),
+            _ => false,
+        };
+        let named: Vec<&str> =
+            if in_place { words().filter(|word| !word.starts_with('-')).collect() } else { Vec::new() };
+        for path in named.into_iter().chain(command.writes.iter().filter_map(Word::known)).take(64) {
+            self.done.changed.insert(absolute(&self.folder, path));
+        }
+    }
+
+    fn code(&mut self, compiled: Compiled) {
+        let inside = compiled.spans.iter().map(|span| Origin::File { source: self.source, span: *span });
+        let outside = compiled.outside.iter().map(|span| Origin::File { source: self.dockerfile, span: *span });
+        let origins = inside.chain(outside).collect();
+        let sass = compiled.sass.iter().map(|target| format!("sm_{}", target.number()));
+        let ptx = compiled.ptx.iter().map(|target| format!("compute_{}", target.number()));
+        let state = FactState::Known(Value::List(sass.chain(ptx).collect()));
+        let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
+        let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
+        let Compiled { component, sass, ptx, .. } = compiled;
+        self.seen.code.push(CodeSeen { file: name, component, sass, ptx, fact });
+    }
+
+    fn package(&mut self, install: &Install) -> PackageSeen {
+        let source = install.source.unwrap_or(self.source);
+        let mut origins = vec![Origin::File { source, span: install.span }];
+        if let Some(variant) = &install.variant {
+            let origin = Origin::File { source: variant.source.unwrap_or(self.source), span: variant.span };
+            if !origins.contains(&origin) {
+                origins.push(origin);
+            }
+        }
+        let version = match &install.version {
+            VersionSpec::Exact(text) => PackageVersion::Exact(text.clone()),
+            VersionSpec::Range(text) => PackageVersion::Open(text.clone()),
+            VersionSpec::None => PackageVersion::Open(String::new()),
+            VersionSpec::Unresolved => PackageVersion::Unresolved(Why {
+                reason: format!("the version of {} stands behind a variable without value", install.name),
+                supply: "give it by --build-arg NAME=VALUE".to_owned(),
+            }),
+        };
+        let asked = match &version {
+            PackageVersion::Exact(text) => format!("{}=={text}", install.name),
+            PackageVersion::Open(range) => format!("{}{range}", install.name),
+            PackageVersion::Unresolved(_) => install.name.clone(),
+        };
+        let state = FactState::Known(Value::Text(asked));
+        let fact = self.seen.facts.add(FactKey::Package, Some(&install.name), state, Evidence::Leaf(origins));
+        let offered = match &install.builds {
+            Builds::Default => Offered::Default,
+            Builds::Only(tag) => Offered::Only(tag.clone()),
+            Builds::Beside(tags) => Offered::Beside(tags.clone()),
+            Builds::Unknown(reason) => Offered::Unknown(Why {
+                reason: reason.clone(),
+                supply: "name the build in the version, such as +cu128".to_owned(),
+            }),
+        };
+        let conditional = install.conditional.then(|| Why {
+            reason: format!("{} is installed on one of several ways through the commands", install.name),
+            supply: "describe the built image, or scan it".to_owned(),
+        });
+        PackageSeen {
+            manager: manager_of(install.manager),
+            name: install.name.clone(),
+            version,
+            variant: install.variant.as_ref().map(|variant| variant.tag.clone()),
+            offered,
+            upgrade: install.upgrade,
+            python: install.python.clone(),
+            conditional,
+            command: self.seen.commands,
+            fact,
+        }
+    }
+}
+
+/// Which word of a command is a script, and whether the same shell goes through it.
+fn script_word(command: &Command) -> Option<(usize, bool)> {
+    let known = |at: usize| command.words.get(at).and_then(Word::known);
+    let mut at = 0;
+    while matches!(known(at), Some("sudo" | "exec" | "time" | "env" | "nice"))
+        || (at > 0 && known(at).is_some_and(|word| word.starts_with('-') || word.contains('=')))
+    {
+        at += 1;
+    }
+    let first = known(at)?;
+    match first.rsplit('/').next()? {
+        "sh" | "bash" | "dash" | "ash" | "zsh" => {
+            let after = (at + 1..command.words.len())
+                .find(|at| known(*at).is_some_and(|word| !word.starts_with(['-', '+'])))?;
+            Some((after, false))
+        }
+        "." | "source" => Some((at + 1, true)),
+        _ => (is_script(first) || first.starts_with("./") || (first.starts_with('/') && !first.contains("/bin/")))
+            .then_some((at, false)),
+    }
+}
+
+/// Whether a command brings or chooses a Python that is not the image's own.
+fn other_python(command: &Command) -> bool {
+    let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+    let tool = |word: &&str| {
+        ["conda", "mamba", "pyenv", "deadsnakes", "pixi"].iter().any(|name| word.to_ascii_lowercase().contains(name))
+    };
+    let uv = words.first().is_some_and(|first| first.rsplit('/').next() == Some("uv"));
+    let chosen = |word: &&str| matches!(*word, "python" | "venv" | "sync" | "run") || word.starts_with("--python");
+    words.iter().any(tool) || (uv && words.iter().skip(1).any(chosen))
+}
+
+/// Whether a path names a script of the shell.
+fn is_script(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, ending)| matches!(ending, "sh" | "bash"))
+}
+
+fn manager_of(manager: install::Manager) -> Manager {
+    match manager {
+        install::Manager::Pip => Manager::Pip,
+        install::Manager::Conda => Manager::Conda,
+        install::Manager::Apt => Manager::Apt,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::script_word;
+    use crate::dockerfile::Mapped;
+    use crate::shell::script_commands;
+
+    #[test]
+    fn a_command_says_which_script_it_runs() {
+        for (text, expected) in [
+            ("./install.sh a", Some((0, false))),
+            ("bash -eux /tmp/x.sh", Some((2, false))),
+            ("sudo -E sh x.sh", Some((3, false))),
+            (". ./env.sh", Some((1, true))),
+            ("/tmp/install.sh", Some((0, false))),
+            ("python3 x.py", None),
+            ("/usr/bin/pip install x", None),
+            ("echo x.sh", None),
+        ] {
+            let commands = script_commands(&Mapped::whole(text, 0));
+            assert_eq!(commands.first().and_then(script_word), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Which file of the build context lies at a path of the image: through COPY, ADD and bind mounts.
+
+use crate::context::Missing;
+use crate::context::Shelf;
+use crate::context::matches;
+use crate::context::normal;
+use crate::dockerfile::CopyInstruction;
+use crate::dockerfile::Dialect;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::Evaluated;
+use crate::dockerfile::Instruction;
+use crate::dockerfile::Kind;
+use crate::dockerfile::Mapped;
+use crate::dockerfile::Resolved;
+use crate::dockerfile::RunInstruction;
+use crate::dockerfile::expand;
+use crate::install::Opened;
+
+/// Stages copy from stages, but not for ever.
+const DEEPEST: usize = 4;
+
+/// The files of one stage as its instructions lay them out.
+#[derive(Clone, Copy)]
+pub(super) struct Tree<'a> {
+    pub(super) dockerfile: &'a Dockerfile,
+    pub(super) evaluated: &'a Evaluated,
+    pub(super) options: &'a EvaluateOptions,
+    pub(super) shelf: &'a dyn Shelf,
+}
+
+/// A path of the image: `path` as seen from `folder`.
+pub(super) fn absolute(folder: &str, path: &str) -> String {
+    let path = path.strip_prefix("~/").map_or_else(|| path.to_owned(), |rest| format!("/root/{rest}"));
+    if path.starts_with('/') {
+        format!("/{}", normal(&path))
+    } else {
+        format!("/{}", normal(&format!("{folder}/{path}")))
+    }
+}
+
+impl Tree<'_> {
+    /// The folder that holds at an instruction of the chain.
+    pub(super) fn workdir(&self, before: usize, run: &RunInstruction) -> String {
+        let stages = self.evaluated.chain.iter().filter_map(|stage| self.dockerfile.stages.get(*stage));
+        let numbers = stages.flat_map(|stage| stage.instructions.iter()).filter(|at| **at < before);
+        let mut folder = "/".to_owned();
+        for instruction in numbers.filter_map(|at| self.dockerfile.instructions.get(*at)) {
+            if instruction.kind == Kind::Workdir {
+                let dialect = Dialect::Dockerfile(self.dockerfile.escape);
+                let text = instruction.arguments.text().trim().trim_matches(['"', '\'']);
+                let path = expand(text, dialect, &|name| run.scope.lookup(name));
+                folder = absolute(&folder, path.known().unwrap_or("?"));
+            }
+        }
+        folder
+    }
+
+    /// The file at a path of the image, as a RUN finds it.
+    pub(super) fn open(&self, run: &RunInstruction, path: &str) -> Result<Opened, String> {
+        let instruction = self.dockerfile.instructions.get(run.instruction);
+        if let Some(answer) = instruction.and_then(|instruction| self.mounted(instruction, run, path)) {
+            return answer;
+        }
+        self.copied(Some(run), usize::MAX, path, 0)
+    }
+
+    fn shelf(&self, context: &str, path: &str) -> Result<Opened, Missing> {
+        let file = self.shelf.open(&normal(context))?;
+        let text = Mapped::whole(&file.text, 0);
+        Ok(Opened { source: Some(file.source), path: path.to_owned(), text })
+    }
+
+    /// `--mount=type=bind,source=requirements.txt,target=requirements.txt`.
+    fn mounted(&self, instruction: &Instruction, run: &RunInstruction, path: &str) -> Option<Result<Opened, String>> {
+        let folder = self.workdir(run.instruction, run);
+        for flag in instruction.flags.iter().filter(|flag| flag.name == "mount") {
+            let text = flag.value.as_ref().map_or("", Mapped::text);
+            let dialect = Dialect::Dockerfile(self.dockerfile.escape);
+            let value = |names: &[&str]| {
+                let pair =
+                    |part: &str| part.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.to_owned()));
+                let found = text.split(',').filter_map(pair).find(|(name, _)| names.contains(&name.as_str()));
+                found.and_then(|(_, value)| {
+                    expand(&value, dialect, &|name| run.scope.lookup(name)).known().map(str::to_owned)
+                })
+            };
+            if value(&["type"]).is_some_and(|kind| kind != "bind") {
+                continue;
+            }
+            let Some(target) = value(&["target", "dst", "destination"]) else { continue };
+            let target = absolute(&folder, &target);
+            let Some(below) = below(path, &target) else { continue };
+            if value(&["from"]).is_some() {
+                return Some(Err("it comes from another stage or image".to_owned()));
+            }
+            let source = value(&["source", "src"]).unwrap_or_default();
+            let answer = self.shelf(&format!("{source}/{below}"), path);
+            return Some(answer.map_err(|missing| missing.to_string()));
+        }
+        None
+    }
+
+    fn copied(&self, run: Option<&RunInstruction>, before: usize, path: &str, depth: usize) -> Result<Opened, String> {
+        let before = run.map_or(before, |run| run.instruction);
+        let mut why = None;
+        for copy in self.evaluated.copies.iter().rev().filter(|copy| copy.instruction < before) {
+            let Some((destination, _)) = &copy.destination else { continue };
+            let Some(destination) = destination.known() else { continue };
+            let folder = self.folder_of(copy, run);
+            let into = absolute(&folder, destination);
+            let names_folder = destination.ends_with('/') || copy.sources.len() > 1 || destination.ends_with('.');
+            for (source, _) in &copy.sources {
+                let Some(source) = source.known() else { continue };
+                if let Some(found) = self.heredoc(copy, source, &into, path, names_folder) {
+                    return Ok(found);
+                }
+                for candidate in candidates(source, &into, path, names_folder) {
+                    match self.at_source(copy, &candidate, path, depth) {
+                        Ok(opened) => return Ok(opened),
+                        Err(Some(reason)) => drop(why.get_or_insert(reason)),
+                        Err(None) => {}
+                    }
+                }
+            }
+        }
+        Err(why.unwrap_or_else(|| "no COPY brings it into the image".to_owned()))
+    }
+
+    fn folder_of(&self, copy: &CopyInstruction, run: Option<&RunInstruction>) -> String {
+        let run = run.or_else(|| self.evaluated.runs.first());
+        run.map_or_else(|| "/".to_owned(), |run| self.workdir(copy.instruction, run))
+    }
+
+    /// The file where a COPY takes it from; no reason where it is simply not there.
+    fn at_source(
+        &self,
+        copy: &CopyInstruction,
+        from: &str,
+        path: &str,
+        depth: usize,
+    ) -> Result<Opened, Option<String>> {
+        match (&copy.from, copy.from_stage) {
+            (None, _) => self.shelf(from, path).map_err(|missing| Some(missing.to_string())),
+            (Some(_), Some(stage)) if depth < DEEPEST => {
+                let options = EvaluateOptions { target: Some(stage.to_string()), ..self.options.clone() };
+                let evaluated = self.dockerfile.evaluate(&options).map_err(|error| Some(error.to_string()))?;
+                let tree = Tree { evaluated: &evaluated, ..*self };
+                tree.copied(None, copy.instruction, &absolute("/", from), depth + 1).map_err(Some)
+            }
+            (Some((Resolved::Known { value, .. }, _)), _) => Err(Some(format!("it comes from `{value}`"))),
+            (Some(_), _) => Err(Some("it comes from another stage or image".to_owned())),
+        }
+    }
+
+    /// `COPY <<EOF requirements.txt`: the file stands in the Dockerfile itself.
+    fn heredoc(
+        &self,
+        copy: &CopyInstruction,
+        source: &str,
+        into: &str,
+        path: &str,
+        names_folder: bool,
+    ) -> Option<Opened> {
+        let name = source.strip_prefix("<<")?.trim_start_matches('-').trim_matches(['"', '\'']);
+        let here = if names_folder { format!("{into}/{name}") } else { into.to_owned() };
+        let heredocs = &self.dockerfile.instructions.get(copy.instruction)?.heredocs;
+        let body = heredocs.iter().find(|heredoc| heredoc.name == name).filter(|_| here == path)?;
+        Some(Opened { source: None, path: path.to_owned(), text: body.body.clone() })
+    }
+}
+
+/// What follows a folder, or nothing where both are the same.
+fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
+    if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
+}
+
+/// Where `path` may come from when `source` is copied to `into`, likeliest first.
+fn candidates(source: &str, into: &str, path: &str, names_folder: bool) -> Vec<String> {
+    let Some(rest) = below(path, into) else { return Vec::new() };
+    let source = normal(source);
+    let name = source.rsplit('/').next().unwrap_or(&source);
+    let mut out = Vec::new();
+    if name.contains(['*', '?', '[']) {
+        let first = rest.split('/').next().unwrap_or(rest);
+        if !first.is_empty() && matches(name, first) {
+            let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
+            out.push(format!("{folder}/{rest}"));
+        }
+        return out;
+    }
+    if rest.is_empty() && !names_folder {
+        out.push(source.clone());
+    }
+    if rest == name && !rest.is_empty() {
+        out.push(source.clone());
+    }
+    if !rest.is_empty() {
+        out.push(format!("{source}/{rest}"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_back_through_a_copy() {
+        for (source, into, path, folder, expected) in [
+            (
+                "requirements.txt",
+                "/app",
+                "/app/requirements.txt",
+                true,
+                vec!["requirements.txt", "requirements.txt/requirements.txt"],
+            ),
+            ("requirements/gpu.txt", "/tmp/r.txt", "/tmp/r.txt", false, vec!["requirements/gpu.txt"]),
+            (".", "/app", "/app/a/b.txt", true, vec!["/a/b.txt"]),
+            ("src", "/app", "/app/b.txt", false, vec!["src/b.txt"]),
+            ("req*.txt", "/app", "/app/req-a.txt", true, vec!["/req-a.txt"]),
+            ("req*.txt", "/app", "/app/other.txt", true, vec![]),
+            ("a.txt", "/app", "/apple/a.txt", true, vec![]),
+            ("a.txt", "/app", "/etc/passwd", true, vec![]),
+        ] {
+            assert_eq!(candidates(source, into, path, folder), expected, "{source} {into} {path}");
+        }
+    }
+
+    #[test]
+    fn paths_are_seen_from_a_folder() {
+        for (folder, path, expected) in [
+            ("/app", "r.txt", "/app/r.txt"),
+            ("/app", "../r.txt", "/r.txt"),
+            ("/app", "/r.txt", "/r.txt"),
+            ("/", "../../etc/passwd", "/etc/passwd"),
+            ("/app", "~/.pip/pip.conf", "/root/.pip/pip.conf"),
+        ] {
+            assert_eq!(absolute(folder, path), expected, "{folder} {path}");
+        }
+    }
+}

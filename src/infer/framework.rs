@@ -1,0 +1,261 @@
+//! One framework of an image: its version, build, CUDA runtime and GPU code.
+
+use crate::cuda::CudaVersion;
+use crate::fact::CodeWording;
+use crate::fact::Component;
+use crate::fact::Derivation;
+use crate::fact::Evidence;
+use crate::fact::Fact;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::GpuCode;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::Role;
+use crate::fact::Signature;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::infer::base::BaseBuild;
+use crate::infer::torch::Brought;
+use crate::infer::unknown;
+use crate::knowledge::FrameworkRow;
+use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
+
+/// A framework that the base image ships.
+#[expect(clippy::too_many_arguments, reason = "one call site; the arguments are what the tables are asked with")]
+pub(super) fn shipped(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    version: &'static str,
+    row: &'static RowInfo,
+    build: &BaseBuild,
+    from: &[FactId],
+    arch: &str,
+    knowledge: Knowledge,
+) -> Component {
+    let name = framework.component;
+    let evidence = |row| Evidence::Derived { by: Derivation::Row, from: from.to_vec(), row: Some(row) };
+    let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), evidence(row));
+    let (state, cuda_row) = match build.cuda {
+        Some((cuda, row)) => (State::Known(cuda), row),
+        None => (State::Unknown(build.unseen("its CUDA runtime")), row),
+    };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence(cuda_row));
+    let code = match build.cuda {
+        Some((cuda, _)) => torch_code(facts, name, version, &variant_of(cuda), arch, version_id, knowledge),
+        None => no_code_row(facts, name, version, version_id),
+    };
+    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
+}
+
+/// A framework of one build a version that a command installs.
+pub(super) fn installed(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    package: &PackageSeen,
+    knowledge: Knowledge,
+) -> Component {
+    let name = framework.component;
+    let read = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
+    let text = match (&package.conditional, &package.version) {
+        (Some(why), _) | (None, PackageVersion::Unresolved(why)) => {
+            return component_unknown(facts, framework, package, why, None);
+        }
+        (None, PackageVersion::Exact(text)) => text,
+        (None, PackageVersion::Open(range)) => {
+            let range = if range.is_empty() { "no version" } else { range };
+            let why = Why {
+                reason: format!("{} is installed with {range}: the build depends on the day", package.name),
+                supply: format!("pin it, such as {}==<version>", package.name),
+            };
+            return component_unknown(facts, framework, package, &why, None);
+        }
+    };
+    let version = text.split('+').next().unwrap_or(text);
+    let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
+    from_build_row(facts, framework, package, version, version_id, knowledge)
+}
+
+/// The framework of several builds a version, as the commands brought it.
+pub(super) fn brought(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    brought: &Brought<'_>,
+    arch: &str,
+    knowledge: Knowledge,
+) -> Component {
+    let name = framework.component;
+    let package = brought.package;
+    let version = match &brought.version {
+        Ok(version) => version,
+        Err(why) => {
+            let tag = brought.variant.as_ref().ok().and_then(Option::as_deref);
+            return component_unknown(facts, framework, package, why, tag);
+        }
+    };
+    let by = if brought.newest { Derivation::Newest } else { Derivation::Resolution };
+    let row = brought.row.filter(|_| brought.newest || package.name != name);
+    let read = Evidence::Derived { by, from: vec![package.fact], row };
+    let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
+    let of_table = || {
+        let row = knowledge.torch(version)?;
+        let default = row.default_variant.iter().find(|value| value.arch == arch)?;
+        Some((default.value.to_owned(), &row.info))
+    };
+    let (variant, row) = match &brought.variant {
+        Ok(Some(variant)) => (Ok(variant.clone()), None),
+        Err(why) => (Err(why.clone()), None),
+        Ok(None) => {
+            let why = || Why {
+                reason: format!("{name} {version} is not in the tables of {}", knowledge.newest_date()),
+                supply: "name its build, such as +cu124, or describe its GPU code in an image description".to_owned(),
+            };
+            of_table().map_or_else(|| (Err(why()), None), |(variant, row)| (Ok(variant), Some(row)))
+        }
+    };
+    let component =
+        |cuda, code| Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) };
+    let from_version = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row };
+    let variant = match variant {
+        Ok(variant) => variant,
+        Err(why) => {
+            let cuda = unknown(facts, FactKey::ComponentCuda, Some(name), why.clone(), from_version.clone());
+            let code = unknown(facts, FactKey::ComponentCode, Some(name), why, from_version);
+            return component(cuda, code);
+        }
+    };
+    let variant_id = facts.add(FactKey::ComponentVariant, Some(name), known_text(&variant), from_version);
+    let from_variant = Evidence::Derived { by: Derivation::Resolution, from: vec![variant_id], row: None };
+    let Some(cuda) = variant_cuda(&variant) else {
+        let searched = "the build variant, which is none of CUDA";
+        let cuda =
+            facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, from_variant.clone());
+        let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, from_variant);
+        return component(cuda, code);
+    };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(cuda), from_variant);
+    let code = torch_code(facts, name, version, &variant, arch, variant_id, knowledge);
+    component(cuda, code)
+}
+
+/// A component of which neither version nor build can be told; its CUDA may still be, by the index chosen.
+fn component_unknown(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    package: &PackageSeen,
+    why: &Why,
+    tag: Option<&str>,
+) -> Component {
+    let name = framework.component;
+    let read = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
+    facts.add(FactKey::ComponentVersion, Some(name), State::Unknown(why.clone()), read.clone());
+    let code = unknown(facts, FactKey::ComponentCode, Some(name), why.clone(), read.clone());
+    let cuda = match tag.map(variant_cuda) {
+        Some(Some(cuda)) => State::Known(cuda),
+        Some(None) => State::Absent { searched: "the build variant, which is none of CUDA" },
+        None => State::Unknown(why.clone()),
+    };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, read);
+    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
+}
+
+/// A framework whose distribution has one build a version.
+fn from_build_row(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    package: &PackageSeen,
+    version: &str,
+    version_id: FactId,
+    knowledge: Knowledge,
+) -> Component {
+    let name = framework.component;
+    let row = knowledge.framework_build(&package.name, version);
+    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: row.map(|row| &row.info) };
+    let why = Why {
+        reason: format!("{} {version} is not in the tables of {}", package.name, knowledge.newest_date()),
+        supply: "describe its CUDA runtime and GPU code in an image description".to_owned(),
+    };
+    let (cuda, code) = match row {
+        None => (State::Unknown(why.clone()), State::Unknown(why)),
+        Some(row) => {
+            let cuda = row.cuda.map_or(State::Absent { searched: "the build, which has no CUDA" }, State::Known);
+            let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
+            let code = if row.code_known { State::Known(GpuCode::from(container)) } else { State::Unknown(why) };
+            (cuda, code)
+        }
+    };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, evidence.clone());
+    let code = facts.add_typed(FactKey::ComponentCode, Some(name), code, evidence);
+    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
+}
+
+fn torch_code(
+    facts: &mut Facts,
+    name: &str,
+    version: &str,
+    variant: &str,
+    arch: &str,
+    from: FactId,
+    knowledge: Knowledge,
+) -> Fact<GpuCode> {
+    let Some(row) = knowledge.torch_build(version, variant, arch) else {
+        return no_code_row(facts, name, &format!("{version}+{variant} for {arch}"), from);
+    };
+    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![from], row: Some(&row.info) };
+    let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
+    facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(GpuCode::from(container)), evidence)
+}
+
+fn no_code_row(facts: &mut Facts, name: &str, build: &str, from: FactId) -> Fact<GpuCode> {
+    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![from], row: None };
+    let why = Why {
+        reason: format!("the GPU code of {name} {build} is not in the tables"),
+        supply: "list it under [[gpu_code]] in an image description".to_owned(),
+    };
+    unknown(facts, FactKey::ComponentCode, Some(name), why, evidence)
+}
+
+fn known_text(text: &str) -> State<Value> {
+    State::Known(Value::Text(text.to_owned()))
+}
+
+fn wording(framework: &FrameworkRow) -> CodeWording {
+    CodeWording { no_code: framework.no_code, bad_ptx: framework.bad_ptx }
+}
+
+/// `cu124` for 12.4.
+fn variant_of(cuda: CudaVersion) -> String {
+    format!("cu{}{}", cuda.major(), cuda.minor())
+}
+
+/// CUDA of a variant: 12.4 for `cu124`; none for `cpu`, `rocm6.2`, `xpu`.
+pub(crate) fn variant_cuda(variant: &str) -> Option<CudaVersion> {
+    let digits = variant.strip_prefix("cu").filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let (major, minor) = digits.split_at_checked(digits.len().checked_sub(1)?)?;
+    format!("{major}.{minor}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_names_its_cuda_by_the_last_digit() {
+        for (variant, cuda) in [
+            ("cu92", Some("9.2")),
+            ("cu102", Some("10.2")),
+            ("cu118", Some("11.8")),
+            ("cu130", Some("13.0")),
+            ("cpu", None),
+            ("rocm6.2", None),
+            ("cu", None),
+            ("cu1", None),
+            ("cxx11", None),
+        ] {
+            assert_eq!(variant_cuda(variant).map(|cuda| cuda.to_string()).as_deref(), cuda, "{variant}");
+        }
+    }
+}

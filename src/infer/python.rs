@@ -1,0 +1,51 @@
+//! Which Python packages are installed for: it bounds which releases there are to choose from.
+
+use crate::fact::BaseSeen;
+use crate::fact::Manager;
+use crate::fact::Observations;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::Why;
+use crate::knowledge::Knowledge;
+
+/// The Python of a package's command, as `3.11`.
+pub(super) fn python(seen: &Observations, package: &PackageSeen, knowledge: Knowledge) -> Result<String, Why> {
+    let minor = |version: &str| version.split('.').take(2).collect::<Vec<_>>().join(".");
+    if let Some(version) = &package.python {
+        return Ok(minor(version));
+    }
+    let of_conda = seen.packages.iter().rfind(|package| package.manager == Manager::Conda && package.name == "python");
+    if let Some(PackageVersion::Exact(version)) = of_conda.map(|package| &package.version)
+        && version.contains('.')
+    {
+        return Ok(minor(version));
+    }
+    let of_base = of_base(seen, knowledge);
+    let another = |package: &PackageSeen| {
+        let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
+        let version = version.map(|rest| rest.split('-').next().unwrap_or(rest));
+        package.manager == Manager::Apt && version.is_some_and(|version| Some(version) != of_base)
+    };
+    let open = seen.other_python || of_conda.is_some() || seen.packages.iter().any(another);
+    of_base.filter(|_| !open).map(str::to_owned).ok_or_else(|| Why {
+        reason: format!("the newest release of {} depends on the version of Python, which is not known", package.name),
+        supply: format!("pin it, such as {}==<version>", package.name),
+    })
+}
+
+/// The Python that the base image brings, or its distribution installs first.
+fn of_base(seen: &Observations, knowledge: Knowledge) -> Option<&'static str> {
+    let BaseSeen::Image(reference, _) = &seen.base else { return None };
+    let repository = reference.familiar();
+    let last = repository.rsplit('/').next().unwrap_or(&repository);
+    let tag = reference.tag().unwrap_or_default();
+    let begins =
+        |version: &str| tag.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']));
+    let named = |row: &&crate::knowledge::ImagePythonRow| {
+        let word = format!("{}{}", row.name, row.version);
+        (last == row.name && begins(row.version)) || tag.split('-').any(|part| part == word)
+    };
+    let rows = knowledge.image_pythons();
+    let own = rows.iter().find(|row| last == row.name && begins(row.version));
+    own.or_else(|| rows.iter().find(named)).map(|row| row.python)
+}

@@ -1,0 +1,162 @@
+//! The files that name what a command installs, opened through the build context.
+
+use std::collections::BTreeSet;
+
+use crate::dockerfile::Resolved;
+use crate::install::Around;
+use crate::install::Install;
+use crate::install::Installs;
+use crate::install::Opened;
+use crate::install::RequirementFile;
+use crate::install::VersionSpec;
+use crate::install::index::Indexes;
+use crate::install::index::Place;
+use crate::install::marker::holds;
+use crate::install::pip;
+use crate::install::project;
+use crate::install::requirement::requirement;
+use crate::install::requirements::Line;
+use crate::install::requirements::lines;
+use crate::source::Span;
+
+const DEEPEST: usize = 8;
+const MOST: usize = 64;
+
+/// Reads the files that a command names; those that cannot be read stay, with the reason.
+pub(super) fn follow(
+    uv: bool,
+    around: &Around<'_>,
+    variable: &dyn Fn(&str) -> Option<String>,
+    indexes: &mut Indexes,
+    found: &mut Installs,
+) {
+    let asked = std::mem::take(&mut found.files);
+    let mut walk = Walk { uv, around, variable, indexes, found, seen: BTreeSet::new() };
+    for file in asked {
+        walk.file("", file, 0);
+    }
+}
+
+struct Walk<'a, 'b> {
+    uv: bool,
+    around: &'a Around<'b>,
+    variable: &'a dyn Fn(&str) -> Option<String>,
+    indexes: &'a mut Indexes,
+    found: &'a mut Installs,
+    seen: BTreeSet<(String, bool)>,
+}
+
+impl Walk<'_, '_> {
+    fn file(&mut self, folder: &str, mut file: RequirementFile, depth: usize) {
+        match self.open(folder, &file, depth) {
+            Ok(Some(opened)) if opened.path.ends_with("pyproject.toml") => {
+                project::pep621(&opened, self.uv, self.around, self.indexes, self.found);
+            }
+            Ok(Some(opened)) => self.read(&opened, file.constraint, depth),
+            Ok(None) => {}
+            Err(why) => {
+                file.why = why;
+                self.found.files.push(file);
+            }
+        }
+    }
+
+    fn open(&mut self, folder: &str, file: &RequirementFile, depth: usize) -> Result<Option<Opened>, String> {
+        let path = match &file.path {
+            Resolved::Known { value, .. } => value,
+            Resolved::Unresolved { reason, .. } => return Err(reason.clone()),
+        };
+        if path.contains("://") {
+            return Err("it lies on the network".to_owned());
+        }
+        if depth > DEEPEST || self.seen.len() > MOST {
+            return Err("too many files include one another".to_owned());
+        }
+        let opened = (self.around.open)(folder, path)?;
+        Ok(self.seen.insert((opened.path.clone(), file.constraint)).then_some(opened))
+    }
+
+    fn read(&mut self, opened: &Opened, constraint: bool, depth: usize) {
+        let folder = opened.path.rsplit_once('/').map_or("/", |(folder, _)| folder);
+        for line in lines(opened.text.text()) {
+            match line {
+                Line::Requirement { text, marker, range } => {
+                    let span = opened.text.span(range);
+                    self.requirement(&text, marker.as_deref(), constraint, span, opened);
+                }
+                Line::Option { name, value, range } => {
+                    let span = opened.text.span(range);
+                    self.option(&name, value, constraint, span, folder, opened, depth);
+                }
+            }
+        }
+    }
+
+    fn requirement(&mut self, text: &str, marker: Option<&str>, constraint: bool, span: Span, opened: &Opened) {
+        let expanded = expanded(text, self.variable);
+        let read = if let Some(text) = &expanded {
+            requirement(text, span)
+        } else {
+            let name = text.split(['=', '<', '>', '~', '!', '$', '{', '@']).next().unwrap_or("");
+            requirement(name, span).map(|package| Install { version: VersionSpec::Unresolved, ..package })
+        };
+        let Some(mut package) = read else { return };
+        match marker.map(|marker| holds(marker, self.around.environment)) {
+            Some(Some(false)) => return,
+            Some(None) => package.conditional = true,
+            Some(Some(true)) | None => {}
+        }
+        at_source(&mut package, opened);
+        if constraint { self.found.constraints.push(package) } else { self.found.packages.push(package) }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call site")]
+    fn option(
+        &mut self,
+        name: &str,
+        value: Option<String>,
+        constraint: bool,
+        span: Span,
+        folder: &str,
+        opened: &Opened,
+        depth: usize,
+    ) {
+        let value = value.map(|value| expanded(&value, self.variable).unwrap_or(value));
+        match name {
+            "-r" | "--requirement" | "-c" | "--constraint" => {
+                let Some(path) = value else { return };
+                let path = Resolved::literal(path);
+                let constraint = constraint || matches!(name, "-c" | "--constraint");
+                self.file(folder, RequirementFile { path, constraint, span, why: String::new() }, depth + 1);
+            }
+            "-i" | "--index-url" => self.indexes.index = value.map(|url| Place::new(&url, span, opened.source)),
+            "--extra-index-url" => self.indexes.extra.extend(value.map(|url| Place::new(&url, span, opened.source))),
+            "-f" | "--find-links" => self.indexes.links.extend(value.map(|url| Place::new(&url, span, opened.source))),
+            _ => {
+                let _taken: bool = pip::option(name, || value.map(|value| (value, span)), self.indexes);
+            }
+        }
+    }
+}
+
+/// Says of a package that it stands in a file.
+pub(super) fn at_source(package: &mut Install, opened: &Opened) {
+    package.source = opened.source;
+    if let Some(variant) = &mut package.variant {
+        variant.source = opened.source;
+    }
+}
+
+/// A text with `${NAME}` put in; `None` where a variable has no value.
+fn expanded(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, behind) = after.split_once('}')?;
+        out.push_str(before);
+        out.push_str(&variable(name)?);
+        rest = behind;
+    }
+    out.push_str(rest);
+    Some(out)
+}

@@ -1,0 +1,145 @@
+//! Lock files of uv, poetry and pdm: exact versions, and which of them the project reaches.
+
+use std::collections::BTreeSet;
+
+use toml::de::DeTable;
+
+use crate::install::Around;
+use crate::install::Builds;
+use crate::install::Install;
+use crate::install::Opened;
+use crate::install::Variant;
+use crate::install::VariantSource;
+use crate::install::VersionSpec;
+use crate::install::files::at_source;
+use crate::install::marker::holds;
+use crate::install::requirement::named;
+use crate::install::requirement::normalised;
+use crate::install::tree::at;
+use crate::install::tree::list_at;
+use crate::install::tree::span_of;
+use crate::install::tree::tables_at;
+use crate::install::tree::text_at;
+use crate::install::variant::tag_of_url;
+
+/// Which parts of a project a command installs beside the main one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parts {
+    /// Extras by name.
+    pub(super) extras: Vec<String>,
+    /// All extras.
+    pub(super) all_extras: bool,
+}
+
+/// The packages of a `uv.lock` that the project reaches.
+pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
+    let root = DeTable::parse(opened.text.text()).ok()?;
+    let packages = tables_at(root.get_ref(), &["package"]);
+    let own =
+        |package: &&&DeTable<'_>| ["virtual", "editable"].iter().any(|kind| at(package, &["source", kind]).is_some());
+    let mut reached: BTreeSet<String> = BTreeSet::new();
+    let mut open: Vec<String> = Vec::new();
+    for package in packages.iter().filter(own) {
+        for (list, always) in [("dependencies", true), ("dev-dependencies", true), ("optional-dependencies", false)] {
+            let Some(value) = at(package, &[list]) else { continue };
+            let groups: Vec<&DeTable<'_>> = match value.get_ref().as_table() {
+                Some(table) => {
+                    let wanted = |name: &str| always || parts.all_extras || parts.extras.iter().any(|own| own == name);
+                    let lists = table.iter().filter(|(name, _)| wanted(name.get_ref()));
+                    lists
+                        .filter_map(|(_, list)| list.get_ref().as_array())
+                        .flat_map(|list| list.iter().filter_map(|one| one.get_ref().as_table()))
+                        .collect()
+                }
+                None => tables_at(package, &[list]),
+            };
+            open.extend(groups.into_iter().filter_map(|one| wanted(one, around)));
+        }
+    }
+    let whole = open.is_empty() && !packages.iter().any(|package| own(&package));
+    while let Some(name) = open.pop() {
+        if !reached.insert(name.clone()) {
+            continue;
+        }
+        for package in packages.iter().filter(|package| text_at(package, &["name"]) == Some(name.as_str())) {
+            open.extend(tables_at(package, &["dependencies"]).into_iter().filter_map(|one| wanted(one, around)));
+        }
+    }
+    let used = |package: &&&DeTable<'_>| {
+        text_at(package, &["name"]).is_some_and(|name| whole || reached.contains(name)) && fits(package, around)
+    };
+    Some(once(packages.iter().filter(used).filter_map(|package| entry(package, opened)).collect()))
+}
+
+fn wanted(dependency: &DeTable<'_>, around: &Around<'_>) -> Option<String> {
+    let out = text_at(dependency, &["marker"]).is_some_and(|marker| holds(marker, around.environment) == Some(false));
+    text_at(dependency, &["name"]).filter(|_| !out).map(str::to_owned)
+}
+
+/// Whether one of the markers under which an entry was resolved may hold.
+fn fits(package: &DeTable<'_>, around: &Around<'_>) -> bool {
+    let markers = list_at(package, &["resolution-markers"]);
+    let may = |marker: &str| holds(marker, around.environment) != Some(false);
+    markers.is_empty() || markers.iter().any(|marker| marker.get_ref().as_str().is_some_and(may))
+}
+
+/// The packages of a `poetry.lock` or `pdm.lock` that are not optional.
+pub(super) fn flat(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
+    let root = DeTable::parse(opened.text.text()).ok()?;
+    let mut found = Vec::new();
+    for package in tables_at(root.get_ref(), &["package"]) {
+        let optional = at(package, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+        let groups: Vec<&str> =
+            list_at(package, &["groups"]).into_iter().filter_map(|group| group.get_ref().as_str()).collect();
+        let default = groups.is_empty()
+            || groups
+                .iter()
+                .any(|group| matches!(*group, "main" | "default") || parts.extras.iter().any(|own| own == group));
+        let marker = text_at(package, &["markers"]).or_else(|| text_at(package, &["marker"]));
+        let marker = marker.map(|marker| holds(marker, around.environment));
+        if (optional && !parts.all_extras && parts.extras.is_empty()) || !default || marker == Some(Some(false)) {
+            continue;
+        }
+        if let Some(mut install) = entry(package, opened) {
+            install.conditional = marker == Some(None) || optional;
+            found.push(install);
+        }
+    }
+    Some(once(found))
+}
+
+fn entry(package: &DeTable<'_>, opened: &Opened) -> Option<Install> {
+    let name = text_at(package, &["name"])?;
+    let version = at(package, &["version"])?;
+    let mut install = named(name, VersionSpec::Exact(version.get_ref().as_str()?.to_owned()), span_of(version, opened));
+    let url = [&["source", "registry"][..], &["source", "url"], &["url"]].iter().find_map(|path| at(package, path));
+    if install.variant.is_none()
+        && let Some(url) = url
+        && let Some(tag) = url.get_ref().as_str().and_then(tag_of_url)
+    {
+        let (span, source) = (span_of(url, opened), opened.source);
+        install.builds = Builds::Only(tag.clone());
+        install.variant = Some(Variant { tag, from: VariantSource::IndexUrl, span, source });
+    }
+    install.upgrade = true;
+    at_source(&mut install, opened);
+    Some(install)
+}
+
+/// A name that stands there in several versions is none that can be told.
+fn once(mut found: Vec<Install>) -> Vec<Install> {
+    let mut seen: Vec<Install> = Vec::new();
+    for install in found.drain(..) {
+        let name = normalised(&install.name);
+        match seen.iter_mut().find(|own| own.name == name) {
+            Some(own) if own.version != install.version || own.variant != install.variant => {
+                own.version = VersionSpec::Unresolved;
+                own.variant = None;
+                own.builds = Builds::Unknown("the lock file has several builds of it".to_owned());
+            }
+            Some(_) => {}
+            None => seen.push(install),
+        }
+    }
+    seen
+}

@@ -1,0 +1,204 @@
+//! `pyproject.toml`, and the tools that install from it: uv, poetry and pdm.
+
+use toml::de::DeTable;
+
+use crate::install::Around;
+use crate::install::Builds;
+use crate::install::Install;
+use crate::install::Installs;
+use crate::install::Opened;
+use crate::install::Variant;
+use crate::install::VariantSource;
+use crate::install::VersionSpec;
+use crate::install::files::at_source;
+use crate::install::index::Indexes;
+use crate::install::index::Place;
+use crate::install::marker::holds;
+use crate::install::requirement::named;
+use crate::install::requirement::normalised;
+use crate::install::requirement::requirement;
+use crate::install::requirement::specifier;
+use crate::install::tree::Value;
+use crate::install::tree::at;
+use crate::install::tree::list_at;
+use crate::install::tree::span_of;
+use crate::install::tree::table_at;
+use crate::install::tree::tables_at;
+use crate::install::tree::text_at;
+use crate::install::variant::tag_of_url;
+
+/// Reads the dependencies of a project: PEP 621, else poetry's own; `uv` follows uv's sources and indexes.
+pub(super) fn pep621(opened: &Opened, uv: bool, around: &Around<'_>, indexes: &mut Indexes, found: &mut Installs) {
+    let Ok(root) = DeTable::parse(opened.text.text()) else { return };
+    let root = root.get_ref();
+    let from = found.packages.len();
+    for value in list_at(root, &["project", "dependencies"]) {
+        found.packages.extend(value.get_ref().as_str().and_then(|text| one(text, value, opened, around)));
+    }
+    if at(root, &["project", "dependencies"]).is_none()
+        && let Some(table) = table_at(root, &["tool", "poetry", "dependencies"])
+    {
+        for (name, value) in table {
+            found.packages.extend(poetry(name.get_ref(), value, root, opened, around));
+        }
+    }
+    if uv {
+        for index in tables_at(root, &["tool", "uv", "index"]) {
+            let explicit = at(index, &["explicit"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+            let default = at(index, &["default"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+            if let Some(url) = at(index, &["url"]).filter(|_| !explicit)
+                && let Some(text) = url.get_ref().as_str()
+            {
+                let place = Place::new(text, span_of(url, opened), opened.source);
+                if default { indexes.index = Some(place) } else { indexes.extra.push(place) }
+            }
+        }
+        for package in found.packages.get_mut(from..).unwrap_or_default() {
+            uv_source(package, root, opened, around);
+        }
+    }
+}
+
+fn one(text: &str, value: &Value<'_>, opened: &Opened, around: &Around<'_>) -> Option<Install> {
+    let (text, marker) = text.split_once(';').map_or((text, None), |(text, marker)| (text, Some(marker)));
+    let mut package = requirement(text, span_of(value, opened))?;
+    match marker.map(|marker| holds(marker, around.environment)) {
+        Some(Some(false)) => return None,
+        Some(None) => package.conditional = true,
+        _ => {}
+    }
+    at_source(&mut package, opened);
+    Some(package)
+}
+
+/// `[tool.uv.sources]`: the index that one distribution comes from.
+fn uv_source(package: &mut Install, root: &DeTable<'_>, opened: &Opened, around: &Around<'_>) {
+    let Some(sources) = table_at(root, &["tool", "uv", "sources"]) else { return };
+    let Some((_, value)) = sources.iter().find(|(name, _)| normalised(name.get_ref()) == package.name) else { return };
+    let tables: Vec<&DeTable<'_>> = match value.get_ref().as_array() {
+        Some(list) => list.iter().filter_map(|one| one.get_ref().as_table()).collect(),
+        None => value.get_ref().as_table().into_iter().collect(),
+    };
+    let mut open = false;
+    for table in tables {
+        let marker = text_at(table, &["marker"]).map(|marker| holds(marker, around.environment));
+        open |= marker == Some(None) || at(table, &["extra"]).is_some();
+        if marker == Some(Some(false)) || open {
+            continue;
+        }
+        let named_index = text_at(table, &["index"]);
+        let index = tables_at(root, &["tool", "uv", "index"])
+            .into_iter()
+            .find(|index| named_index.is_some() && text_at(index, &["name"]) == named_index);
+        let url = index.and_then(|index| at(index, &["url"])).or_else(|| at(table, &["url"]));
+        if let Some(url) = url {
+            decide(package, url, opened);
+        }
+    }
+    if open {
+        package.builds = Builds::Unknown("the project chooses its index by a condition that cannot be told".to_owned());
+    }
+}
+
+fn decide(package: &mut Install, url: &Value<'_>, opened: &Opened) {
+    if let Some(tag) = url.get_ref().as_str().and_then(tag_of_url) {
+        let (span, source) = (span_of(url, opened), opened.source);
+        package.builds = Builds::Only(tag.clone());
+        package.variant = Some(Variant { tag, from: VariantSource::IndexUrl, span, source });
+    }
+}
+
+/// A dependency as poetry writes it: a range, or a table with a range, a source or an address.
+fn poetry(name: &str, value: &Value<'_>, root: &DeTable<'_>, opened: &Opened, around: &Around<'_>) -> Option<Install> {
+    if name == "python" {
+        return None;
+    }
+    let span = span_of(value, opened);
+    let mut package = match (value.get_ref().as_str(), value.get_ref().as_table()) {
+        (Some(range), _) => named(name, poetry_range(range), span),
+        (None, Some(table)) => {
+            if at(table, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true) {
+                return None;
+            }
+            let range = text_at(table, &["version"]).map_or(VersionSpec::None, poetry_range);
+            let from_url = text_at(table, &["url"]).and_then(|url| requirement(url, span));
+            let mut package = from_url.unwrap_or_else(|| named(name, range, span));
+            package.name = normalised(name);
+            match text_at(table, &["markers"]).map(|marker| holds(marker, around.environment)) {
+                Some(Some(false)) => return None,
+                Some(None) => package.conditional = true,
+                _ => {}
+            }
+            let source = text_at(table, &["source"]);
+            let sources = tables_at(root, &["tool", "poetry", "source"]);
+            let found = sources.into_iter().find(|one| source.is_some() && text_at(one, &["name"]) == source);
+            if let Some(url) = found.and_then(|one| at(one, &["url"])) {
+                decide(&mut package, url, opened);
+            }
+            package
+        }
+        _ => {
+            let mut package = named(name, VersionSpec::None, span);
+            package.conditional = true;
+            package
+        }
+    };
+    at_source(&mut package, opened);
+    Some(package)
+}
+
+/// `^2.1`, `~2.1`, `2.1.0`, `*` or a range of PEP 440, in PEP 440's words.
+pub(super) fn poetry_range(text: &str) -> VersionSpec {
+    let text = text.trim();
+    if matches!(text, "" | "*" | "latest") {
+        return VersionSpec::None;
+    }
+    if text.contains("||") {
+        return VersionSpec::Unresolved;
+    }
+    let part = |part: &str| {
+        let part = part.trim();
+        let (mark, version) = match part.chars().next() {
+            Some(mark @ ('^' | '~')) if !part.starts_with("~=") => (Some(mark), part[1..].trim()),
+            _ => (None, part),
+        };
+        let numbers: Vec<u64> = version.split('.').map_while(|number| number.parse().ok()).collect();
+        let kept = match mark {
+            Some('^') => numbers.iter().position(|number| *number > 0).unwrap_or(numbers.len().saturating_sub(1)),
+            Some(_) => usize::from(numbers.len() > 1),
+            None if part.starts_with(|c: char| c.is_ascii_digit()) => return format!("=={part}"),
+            None => return part.to_owned(),
+        };
+        let mut upper: Vec<u64> = numbers.iter().take(kept + 1).copied().collect();
+        if let Some(last) = upper.last_mut() {
+            *last = last.saturating_add(1);
+        }
+        let upper: Vec<String> = upper.iter().map(ToString::to_string).collect();
+        format!(">={version},<{}", upper.join("."))
+    };
+    specifier(&text.split(',').map(part).collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn poetry_s_ranges_become_those_of_pep_440() {
+        for (text, expected) in [
+            ("^2.1", VersionSpec::Range(">=2.1,<3".to_owned())),
+            ("^0.3.1", VersionSpec::Range(">=0.3.1,<0.4".to_owned())),
+            ("~2.1", VersionSpec::Range(">=2.1,<2.2".to_owned())),
+            ("~2", VersionSpec::Range(">=2,<3".to_owned())),
+            ("2.1.0", VersionSpec::Exact("2.1.0".to_owned())),
+            ("2.1.0+cu121", VersionSpec::Exact("2.1.0+cu121".to_owned())),
+            (">=2.0,<2.5", VersionSpec::Range(">=2.0,<2.5".to_owned())),
+            ("*", VersionSpec::None),
+            ("^1 || ^2", VersionSpec::Unresolved),
+            ("2.*", VersionSpec::Range("==2.*".to_owned())),
+            ("^", VersionSpec::Range(">=,<".to_owned())),
+        ] {
+            assert_eq!(poetry_range(text), expected, "{text}");
+        }
+    }
+}

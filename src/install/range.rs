@@ -1,0 +1,51 @@
+//! Versions and ranges of PEP 440, for those who choose among releases.
+
+use std::cmp::Ordering;
+use std::str::FromStr as _;
+
+use pep440_rs::Version;
+use pep440_rs::VersionSpecifiers;
+
+/// Whether a range such as `>=2.1,<3` admits a version; an empty one admits all. `None` where either cannot be read.
+pub fn admits(range: &str, version: &str) -> Option<bool> {
+    let version = Version::from_str(version).ok()?;
+    if range.trim().is_empty() {
+        return Some(true);
+    }
+    Some(VersionSpecifiers::from_str(range).ok()?.contains(&version))
+}
+
+/// Which of two versions is newer; `None` where one cannot be read.
+pub fn order(one: &str, other: &str) -> Option<Ordering> {
+    Some(Version::from_str(one).ok()?.cmp(&Version::from_str(other).ok()?))
+}
+
+/// A version without its local part.
+pub fn public(version: &str) -> &str {
+    version.split('+').next().unwrap_or(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_admit_by_pep_440() {
+        for (range, version, expected) in [
+            ("", "2.1.0", Some(true)),
+            (">=2.1,<3", "2.10.0", Some(true)),
+            (">=2.1,<3", "3.0", Some(false)),
+            ("==2.1", "2.1.0+cu118", Some(true)),
+            ("==2.1.0+cu118", "2.1.0", Some(false)),
+            ("==2.1.*", "2.1.2", Some(true)),
+            ("~=2.1.0", "2.2.0", Some(false)),
+            ("nonsense", "2.1.0", None),
+            (">=1", "nonsense", None),
+        ] {
+            assert_eq!(admits(range, version), expected, "{range} {version}");
+        }
+        assert_eq!(order("2.10.0", "2.9.1"), Some(Ordering::Greater));
+        assert_eq!(order("2.1", "2.1.0"), Some(Ordering::Equal));
+        assert_eq!(order("x", "2.1.0"), None);
+    }
+}

@@ -1,0 +1,295 @@
+//! For which GPUs a command compiles: lists of architectures, tied to the command that reads them.
+
+use crate::cuda::CodeTarget;
+use crate::dockerfile::Lookup;
+use crate::dockerfile::Resolved;
+use crate::install::requirement::normalised;
+use crate::knowledge::CudaExtensionRow;
+use crate::shell::Command;
+use crate::shell::Word;
+use crate::source::Span;
+
+/// The names that torch knows for groups of architectures.
+const NAMED: &[(&str, &str)] = &[
+    ("maxwell", "5.0;5.2"),
+    ("pascal", "6.0;6.1"),
+    ("volta", "7.0"),
+    ("turing", "7.5"),
+    ("ampere", "8.0;8.6"),
+    ("ada", "8.9"),
+    ("hopper", "9.0"),
+];
+
+/// GPU code that a command compiles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compiled {
+    /// The distribution that it belongs to; none for a program of the image's own.
+    pub component: Option<String>,
+    /// The command that compiles it, in a word.
+    pub by: String,
+    /// Cubins.
+    pub sass: Vec<CodeTarget>,
+    /// PTX.
+    pub ptx: Vec<CodeTarget>,
+    /// Where the targets are written in the command's own text.
+    pub spans: Vec<Span>,
+    /// Where they are written in the Dockerfile, for a variable of its own.
+    pub outside: Vec<Span>,
+}
+
+impl Compiled {
+    fn cubin(&mut self, text: &str) -> Option<()> {
+        let target = text.parse().ok()?;
+        if !self.sass.contains(&target) {
+            self.sass.push(target);
+        }
+        Some(())
+    }
+
+    fn intermediate(&mut self, text: &str) -> Option<()> {
+        let target = text.parse().ok()?;
+        if !self.ptx.contains(&target) {
+            self.ptx.push(target);
+        }
+        Some(())
+    }
+}
+
+/// What a command compiles; `None` where it compiles nothing, or its targets cannot be told.
+pub fn compiled(
+    command: &Command,
+    folder: &str,
+    lookup: &dyn Fn(&str) -> Lookup,
+    extensions: &[CudaExtensionRow],
+) -> Option<Compiled> {
+    match command.program()? {
+        "nvcc" => nvcc(command),
+        "cmake" => cmake(command),
+        program if program.starts_with("pip") || program.starts_with("python") || program == "uv" => {
+            extension(command, folder, lookup, extensions)
+        }
+        _ => None,
+    }
+}
+
+fn nvcc(command: &Command) -> Option<Compiled> {
+    let words = || command.words.iter().filter_map(Word::known);
+    let source = |word: &str| word.rsplit_once('.').is_some_and(|(_, ending)| ending == "cu");
+    if !words().any(source) || words().any(|word| matches!(word, "-E" | "-ptx" | "--ptx" | "-M" | "-MM")) {
+        return None;
+    }
+    let mut found = Compiled { by: "nvcc".to_owned(), ..Compiled::default() };
+    let mut arch: Option<(String, Span)> = None;
+    let mut codes: Vec<(String, Span)> = Vec::new();
+    let mut rest = command.words.iter();
+    while let Some(word) = rest.next() {
+        let text = word.known()?;
+        let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
+        let mut value = || inline.clone().or_else(|| rest.next().and_then(Word::known).map(str::to_owned));
+        match name {
+            "-gencode" | "--generate-code" => {
+                let value = value()?;
+                gencode(&value, &mut found)?;
+                found.spans.push(word.span);
+            }
+            "-arch" | "--gpu-architecture" => arch = Some((value()?, word.span)),
+            "-code" | "--gpu-code" => codes.push((value()?, word.span)),
+            _ => {}
+        }
+    }
+    if let Some((arch, span)) = arch {
+        found.spans.push(span);
+        if codes.is_empty() {
+            found.cubin(&arch.replace("compute_", "sm_"))?;
+            found.intermediate(&arch)?;
+        }
+    }
+    for (code, span) in codes {
+        found.spans.push(span);
+        code.split(',').try_for_each(|code| one_code(code, &mut found))?;
+    }
+    (!found.spans.is_empty()).then_some(found)
+}
+
+/// `arch=compute_80,code=[sm_80,compute_80]`.
+fn gencode(text: &str, found: &mut Compiled) -> Option<()> {
+    let (_, codes) = text.trim_matches(['"', '\'']).split_once("code=")?;
+    codes.trim_matches(['[', ']', '"', '\'']).split(',').try_for_each(|code| one_code(code, found))
+}
+
+fn one_code(code: &str, found: &mut Compiled) -> Option<()> {
+    let code = code.trim();
+    if code.starts_with("compute_") { found.intermediate(code) } else { found.cubin(code) }
+}
+
+/// `cmake -DCMAKE_CUDA_ARCHITECTURES="80;90-real"`.
+fn cmake(command: &Command) -> Option<Compiled> {
+    let mut found = Compiled { by: "cmake".to_owned(), ..Compiled::default() };
+    for word in &command.words {
+        let Some(text) = word.known() else { continue };
+        let Some((name, value)) = text.strip_prefix("-D").and_then(|rest| rest.split_once('=')) else { continue };
+        if name.split(':').next() != Some("CMAKE_CUDA_ARCHITECTURES") {
+            continue;
+        }
+        for part in value.split(';').filter(|part| !part.trim().is_empty()) {
+            let part = part.trim();
+            match part.rsplit_once('-') {
+                Some((number, "real")) => found.cubin(number)?,
+                Some((number, "virtual")) => found.intermediate(number)?,
+                Some(_) => return None,
+                None => {
+                    found.cubin(part)?;
+                    found.intermediate(part)?;
+                }
+            }
+        }
+        found.spans.push(word.span);
+    }
+    (!found.sass.is_empty() || !found.ptx.is_empty()).then_some(found)
+}
+
+/// A package of the table that this command compiles.
+fn extension(
+    command: &Command,
+    folder: &str,
+    lookup: &dyn Fn(&str) -> Lookup,
+    extensions: &[CudaExtensionRow],
+) -> Option<Compiled> {
+    let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+    let installs = words.iter().any(|word| matches!(*word, "install" | "develop" | "bdist_wheel" | "build_ext"));
+    let variable = |name: &str| match command.variable(name) {
+        Some(Resolved::Known { value, origins }) => Some((value.clone(), origins.clone(), true)),
+        Some(Resolved::Unresolved { .. }) => None,
+        None => match lookup(name) {
+            Lookup::Known(value, origins) => Some((value, origins, false)),
+            _ => None,
+        },
+    };
+    let here = folder.rsplit('/').next().unwrap_or("");
+    let built = |row: &&CudaExtensionRow| {
+        let own = here.eq_ignore_ascii_case(row.repository)
+            && words.iter().any(|word| matches!(*word, "." | "./" | "-e" | "setup.py" | ".[all]"));
+        let address = |word: &&str| {
+            let path = word.split(['@', '#']).find(|part| part.contains("://")).unwrap_or("");
+            word.contains("git+") && path.trim_end_matches(".git").rsplit('/').next() == Some(row.repository)
+        };
+        let named = |word: &&str| {
+            let name = word.split(['=', '<', '>', '~', '!', '[', ' ']).next().unwrap_or("");
+            normalised(name) == row.distribution
+        };
+        let forced =
+            row.force.and_then(&variable).is_some_and(|(value, ..)| value.eq_ignore_ascii_case("true") || value == "1");
+        let from_source = words.iter().any(|word| word.starts_with("--no-binary"));
+        // A page of links serves wheels.
+        let links = words.iter().any(|word| matches!(*word, "-f" | "--find-links"));
+        let compiles = (row.sdist && !links) || forced || from_source;
+        own || words.iter().any(address) || (compiles && words.iter().any(named))
+    };
+    let row = extensions.iter().filter(|_| installs).find(built)?;
+    let (list, origins, inside) = variable(row.variable)?;
+    let mut found = Compiled { component: Some(row.distribution.to_owned()), ..Compiled::default() };
+    row.variable.clone_into(&mut found.by);
+    if row.plain {
+        plain(&list, &mut found)?;
+    } else {
+        dotted(&list, &mut found)?;
+    }
+    if inside {
+        found.spans = origins;
+    } else {
+        found.outside = origins;
+    }
+    if found.spans.is_empty() && found.outside.is_empty() {
+        found.spans.push(command.span);
+    }
+    Some(found)
+}
+
+fn plain(list: &str, found: &mut Compiled) -> Option<()> {
+    list.split([';', ',', ' ']).map(str::trim).filter(|part| !part.is_empty()).try_for_each(|part| found.cubin(part))
+}
+
+/// torch's list: `7.0 8.0;9.0+PTX`, or names of architectures.
+fn dotted(list: &str, found: &mut Compiled) -> Option<()> {
+    for part in list.split([';', ',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
+        let (name, all_ptx) = part.strip_suffix("+PTX").map_or((part, false), |name| (name, true));
+        match NAMED.iter().find(|(own, _)| name.to_ascii_lowercase() == *own) {
+            Some((_, group)) => {
+                for one in group.split(';') {
+                    target(one, all_ptx, found)?;
+                }
+            }
+            None => target(part, false, found)?,
+        }
+    }
+    (!found.sass.is_empty()).then_some(())
+}
+
+fn target(part: &str, ptx: bool, found: &mut Compiled) -> Option<()> {
+    let (number, own_ptx) = part.strip_suffix("+PTX").map_or((part, ptx), |number| (number, true));
+    found.cubin(number)?;
+    if own_ptx { found.intermediate(number) } else { Some(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::Mapped;
+    use crate::knowledge::Knowledge;
+    use crate::shell::script_commands;
+
+    /// `component: targets` of every command that compiles.
+    fn read(text: &str, folder: &str) -> Vec<String> {
+        let lookup = |name: &str| match name {
+            "TORCH_CUDA_ARCH_LIST" => Lookup::Known("8.0;9.0+PTX".to_owned(), vec![Span::new(0, 1)]),
+            _ => Lookup::Unset,
+        };
+        let commands = script_commands(&Mapped::whole(text, 0));
+        let found =
+            commands.iter().filter_map(|one| compiled(one, folder, &lookup, Knowledge::built_in().cuda_extensions()));
+        let list = |list: &[CodeTarget]| list.iter().map(|target| target.number()).collect::<Vec<_>>().join(" ");
+        found
+            .map(|one| format!("{}: {} | {}", one.component.unwrap_or_default(), list(&one.sass), list(&one.ptx)))
+            .collect()
+    }
+
+    #[test]
+    fn lists_belong_to_the_command_that_reads_them() {
+        for (text, folder, expected) in [
+            (
+                "nvcc -gencode arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90] a.cu",
+                "/",
+                vec![": 80 90 | 90"],
+            ),
+            ("nvcc -arch=sm_75 -o a a.cu", "/", vec![": 75 | 75"]),
+            ("nvcc -arch=compute_70 -code=sm_70,sm_75 a.cu", "/", vec![": 70 75 | "]),
+            ("cmake -B b -DCMAKE_CUDA_ARCHITECTURES='80;86-real;90a-virtual' .", "/", vec![": 80 86 | 80 90a"]),
+            (
+                "TORCH_CUDA_ARCH_LIST='7.5 8.6+PTX' pip install git+https://github.com/NVIDIA/apex.git@main",
+                "/",
+                vec!["apex: 75 86 | 86"],
+            ),
+            ("export TORCH_CUDA_ARCH_LIST=Hopper; pip install torch-scatter", "/", vec!["torch-scatter: 90 | "]),
+            ("pip install torch-scatter", "/", vec!["torch-scatter: 80 90 | 90"]),
+            ("python setup.py install", "/src/apex", vec!["apex: 80 90 | 90"]),
+            (
+                "FLASH_ATTN_CUDA_ARCHS='80;90' FLASH_ATTENTION_FORCE_BUILD=TRUE pip install flash-attn==2.7.4",
+                "/",
+                vec!["flash-attn: 80 90 | "],
+            ),
+            // A wheel is not compiled, whatever a variable says.
+            ("FLASH_ATTN_CUDA_ARCHS=80 pip install flash-attn", "/", vec![]),
+            ("TORCH_CUDA_ARCH_LIST=8.0 pip install torch xformers", "/", vec![]),
+            ("pip install torch-scatter -f https://data.pyg.org/whl/torch-2.1.0+cu121.html", "/", vec![]),
+            ("pip install .", "/src/web", vec![]),
+            // Targets that only the machine of the build knows.
+            ("nvcc -arch=native a.cu; cmake -DCMAKE_CUDA_ARCHITECTURES=native .", "/", vec![]),
+            ("cmake -DCMAKE_CUDA_ARCHITECTURES=all-major .; cmake -DCMAKE_BUILD_TYPE=Release .", "/", vec![]),
+            ("nvcc --version; nvcc -arch=sm_80 -ptx a.cu; nvcc a.cu", "/", vec![]),
+            ("sed -i 's/-gencode arch=compute_20,code=sm_20//' Makefile; echo nvcc -arch=sm_20 a.cu", "/", vec![]),
+            ("TORCH_CUDA_ARCH_LIST=nonsense pip install torch-scatter", "/", vec![]),
+        ] {
+            assert_eq!(read(text, folder), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The commands of tools that work on a project: `uv sync`, `uv add`, poetry, pdm and pixi.
+
+use crate::dockerfile::Resolved;
+use crate::install::Around;
+use crate::install::Installs;
+use crate::install::Opened;
+use crate::install::RequirementFile;
+use crate::install::conda;
+use crate::install::environment;
+use crate::install::index::Indexes;
+use crate::install::lock;
+use crate::install::lock::Parts;
+use crate::install::pip;
+use crate::install::project;
+use crate::install::requirement::named;
+use crate::install::requirement::requirement;
+use crate::shell::Command;
+use crate::shell::Word;
+
+const WITH_VALUE: &[&str] = &[
+    "--project",
+    "--directory",
+    "-C",
+    "-p",
+    "--python",
+    "--group",
+    "--only-group",
+    "--no-group",
+    "--with",
+    "--without",
+    "--only",
+    "-G",
+    "-L",
+    "--lockfile",
+    "--package",
+    "--no-install-package",
+    "--cache-dir",
+    "--link-mode",
+    "--extra",
+    "-E",
+    "--extras",
+    "-e",
+    "--environment",
+    "--manifest-path",
+    "--source",
+    "--platform",
+];
+
+/// Reads the arguments behind the tool's name.
+pub(super) fn read(
+    tool: &str,
+    words: &[Word],
+    command: &Command,
+    around: &Around<'_>,
+    variable: &dyn Fn(&str) -> Option<String>,
+    found: &mut Installs,
+) {
+    let mut rest = words.iter();
+    let mut verb = None;
+    let mut folder = String::new();
+    let mut parts = Parts::default();
+    let mut names: Vec<&Word> = Vec::new();
+    let mut indexes = Indexes { first_index: tool == "uv", ..Indexes::default() };
+    while let Some(word) = rest.next() {
+        let Some(text) = word.known() else {
+            if verb.is_some() {
+                found.unresolved.push((word.value.clone(), word.span));
+            }
+            continue;
+        };
+        if !text.starts_with('-') {
+            match verb {
+                None => verb = Some(text),
+                Some(_) => names.push(word),
+            }
+            continue;
+        }
+        let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
+        let mut value = || inline.clone().or_else(|| rest.next().and_then(Word::known).map(str::to_owned));
+        match name {
+            "--all-extras" => parts.all_extras = true,
+            "--extra" | "-E" | "--extras" | "-G" | "--group" | "--with" => {
+                let given = value().unwrap_or_default();
+                parts.extras.extend(given.split([',', ' ']).map(str::to_owned));
+            }
+            "--project" | "--directory" | "-C" => folder = value().unwrap_or_default(),
+            "--manifest-path" => {
+                let path = value().unwrap_or_default();
+                path.rsplit_once('/').map_or("", |(folder, _)| folder).clone_into(&mut folder);
+            }
+            _ if WITH_VALUE.contains(&name) => drop(value()),
+            _ => {
+                let given = || value().map(|value| (value, word.span));
+                let _taken: bool = pip::option(name, given, &mut indexes);
+            }
+        }
+    }
+    let from = found.packages.len();
+    let path = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+    let open = |name: &str| (around.open)("", &path(name));
+    let manifest = |found: &mut Installs, indexes: &mut Indexes| match open("pyproject.toml") {
+        Ok(opened) => project::pep621(&opened, tool == "uv", around, indexes, found),
+        Err(why) => missing(&path("pyproject.toml"), why, command, found),
+    };
+    match (tool, verb) {
+        ("uv", Some("sync")) | ("poetry" | "pdm", Some("install" | "sync")) => {
+            let file = format!("{tool}.lock");
+            let read = |opened: &Opened| match tool {
+                "uv" => lock::uv(opened, &parts, around),
+                _ => lock::flat(opened, &parts, around),
+            };
+            match open(&file).map(|opened| read(&opened)) {
+                Ok(Some(packages)) => found.packages.extend(packages),
+                Ok(None) => missing(&path(&file), format!("it is not as {tool} writes it"), command, found),
+                Err(_) => manifest(found, &mut indexes),
+            }
+        }
+        ("uv" | "poetry" | "pdm", Some("add")) => {
+            for word in names {
+                let text = word.known().unwrap_or("");
+                found.packages.extend(
+                    match text.split_once('@').filter(|_| tool == "poetry" && !text.contains("://")) {
+                        Some((name, range)) => Some(named(name, project::poetry_range(range), word.span)),
+                        None => requirement(text, word.span),
+                    },
+                );
+            }
+            if let (Ok(opened), "uv") = (open("pyproject.toml"), tool) {
+                project::pep621(&opened, true, around, &mut indexes, found);
+            }
+        }
+        ("pixi", Some("install" | "run")) => match open("pixi.lock") {
+            Ok(opened) => environment::lock(&opened, around, found),
+            Err(why) => missing(&path("pixi.lock"), why, command, found),
+        },
+        ("pixi", Some("add")) => {
+            found.packages.extend(names.iter().filter_map(|word| conda::spec(word.known().unwrap_or(""), word.span)));
+        }
+        _ => {}
+    }
+    indexes.defaults(tool == "uv", command, variable);
+    for package in found.packages.get_mut(from..).unwrap_or_default() {
+        package.conditional |= command.conditional;
+        indexes.choose(package);
+    }
+}
+
+fn missing(path: &str, why: String, command: &Command, found: &mut Installs) {
+    let path = Resolved::literal(path);
+    found.files.push(RequirementFile { path, constraint: false, span: command.span, why });
+}

@@ -1,0 +1,61 @@
+//! Rows about what decides the release of torch: other distributions' pins and versions of Python.
+
+use crate::knowledge::rows::RowInfo;
+
+/// Which torch another distribution asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct TorchPinRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Distribution: `torchvision`.
+    pub distribution: &'static str,
+    /// Version; `*` for every version without a row of its own.
+    pub version: &'static str,
+    /// Range of PEP 440; empty where any will do.
+    pub torch: &'static str,
+}
+
+/// Which torch releases have a wheel for a version of Python.
+#[derive(Clone, Copy, Debug)]
+pub struct TorchPythonRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `3.8`.
+    pub python: &'static str,
+    /// The first release.
+    pub first: &'static str,
+    /// The last one, where later ones have none.
+    pub last: Option<&'static str>,
+}
+
+/// The Python of an image or distribution.
+#[derive(Clone, Copy, Debug)]
+pub struct ImagePythonRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `ubuntu`, `python`.
+    pub name: &'static str,
+    /// `22.04`, `3.11`.
+    pub version: &'static str,
+    /// Its Python.
+    pub python: &'static str,
+}
+
+/// A package whose GPU code is compiled while the image is built.
+#[derive(Clone, Copy, Debug)]
+pub struct CudaExtensionRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Distribution: `flash-attn`.
+    pub distribution: &'static str,
+    /// Last part of its repository's address, and of the folder that a clone makes.
+    pub repository: &'static str,
+    /// Variable with the targets.
+    pub variable: &'static str,
+    /// Variable that makes an install compile where there is a wheel.
+    pub force: Option<&'static str>,
+    /// Whether every install compiles.
+    pub sdist: bool,
+    /// Whether the variable lists numbers such as `80;90`, of which cubins alone are built.
+    pub plain: bool,
+}

@@ -1,0 +1,235 @@
+//! Which torch a Dockerfile ends up with: version and build, or that it cannot be told.
+
+use imagelint::context::Files;
+use imagelint::dockerfile::Dockerfile;
+use imagelint::dockerfile::EvaluateOptions;
+use imagelint::extract;
+use imagelint::fact::FactKey;
+use imagelint::fact::State;
+use imagelint::infer::infer;
+use imagelint::knowledge::Knowledge;
+use imagelint::source::SourceText;
+use imagelint::source::Sources;
+use jiff::civil::Date;
+use jiff::civil::date;
+
+/// `version variant` of torch; `?` for what cannot be told, `-` for what is not there.
+fn torch(text: &str, platform: &str, as_of: Option<Date>) -> String {
+    let dockerfile = Dockerfile::parse(text);
+    let source = Sources::default().add(SourceText::new("Dockerfile", text));
+    let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };
+    let target = extract::of_dockerfile(source, &dockerfile, &options, &Files::default()).expect("a stage");
+    let images = infer(&target.seen, platform, as_of, Knowledge::built_in());
+    let image = images.first().expect("a build");
+    let component = image.components.iter().find(|component| component.name == "torch");
+    let Some(component) = component else { return "-".to_owned() };
+    let last = |key: FactKey| {
+        let entries = image.facts.iter().filter(|(_, entry)| entry.key == key && entry.of.as_deref() == Some("torch"));
+        match entries.last().map(|(_, entry)| entry.state.clone()) {
+            Some(State::Known(value)) => value.to_string(),
+            Some(State::Unknown(_)) => "?".to_owned(),
+            Some(State::Absent { .. }) | None => "-".to_owned(),
+        }
+    };
+    let cuda = match &component.cuda.state {
+        State::Known(cuda) => cuda.to_string(),
+        State::Absent { .. } => "none".to_owned(),
+        State::Unknown(_) => "?".to_owned(),
+    };
+    format!("{} {cuda}", last(FactKey::ComponentVersion))
+}
+
+const WHL: &str = "https://download.pytorch.org/whl";
+const PY311: &str = "FROM python:3.11-slim\n";
+const PYTORCH: &str = "FROM pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime\n";
+
+fn check(cases: &[(String, &str)], platform: &str) {
+    let wrong: Vec<String> = cases
+        .iter()
+        .filter_map(|(text, expected)| {
+            let said = torch(text, platform, None);
+            (said != *expected).then(|| format!("{text}\n  expected {expected}, said {said}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_index_and_a_version_decide_the_build() {
+    check(
+        &[
+            (format!("{PY311}RUN pip install torch==2.4.0"), "2.4.0 12.1"),
+            (format!("{PY311}RUN pip install torch==2.4"), "2.4.0 12.1"),
+            (format!("{PY311}RUN pip install torch==2.4.0+cu118"), "2.4.0 11.8"),
+            (format!("{PY311}RUN pip install torch==2.4.0 --index-url {WHL}/cu124"), "2.4.0 12.4"),
+            (format!("{PY311}RUN pip install torch==2.4.0 --extra-index-url {WHL}/cu124"), "2.4.0 12.4"),
+            // There is no such build of 2.4.0: the default index gives its own.
+            (format!("{PY311}RUN pip install torch==2.4.0 --extra-index-url {WHL}/cu111"), "2.4.0 12.1"),
+            (format!("{PY311}ENV PIP_EXTRA_INDEX_URL={WHL}/cu118\nRUN pip install torch==2.4.0"), "2.4.0 11.8"),
+            (
+                format!("{PY311}RUN pip config set global.index-url {WHL}/cu118\nRUN pip install torch==2.4.0"),
+                "2.4.0 11.8",
+            ),
+            (format!("{PY311}RUN pip install torch==2.4.0 --index-url {WHL}/cpu"), "2.4.0 none"),
+            (format!("{PY311}RUN pip install torch==2.4.0 -i https://pypi.tuna.tsinghua.edu.cn/simple"), "2.4.0 12.1"),
+            (
+                format!("{PY311}RUN pip install {WHL}/cu118/torch-2.4.0%2Bcu118-cp311-cp311-linux_x86_64.whl"),
+                "2.4.0 11.8",
+            ),
+            (format!("{PY311}RUN pip install torch==1.13.1 -f {WHL}/torch_stable.html"), "1.13.1 ?"),
+            (format!("{PY311}RUN uv pip install torch==2.7.1 --torch-backend=auto"), "2.7.1 ?"),
+            (format!("{PY311}RUN uv pip install torch==2.7.1 --torch-backend=cu118"), "2.7.1 11.8"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn without_a_pin_the_newest_that_fits_is_taken() {
+    check(
+        &[
+            (format!("{PY311}RUN pip install torch"), "2.15.0 13.2"),
+            (format!("{PY311}RUN pip install 'torch<2.5'"), "2.4.1 12.1"),
+            (format!("{PY311}RUN pip install 'torch~=2.5.0'"), "2.5.1 12.4"),
+            ("FROM python:3.8-slim\nRUN pip install torch".to_owned(), "2.4.1 12.1"),
+            ("FROM python:3.10-slim\nRUN pip install torch".to_owned(), "2.14.1 13.0"),
+            ("FROM nvidia/cuda:12.4.1-runtime-ubuntu20.04\nRUN pip install torch".to_owned(), "2.4.1 12.1"),
+            (
+                "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch torchvision".to_owned(),
+                "2.14.1 13.0",
+            ),
+            // pip takes the best version of all indexes, uv the first index that has the package.
+            (format!("{PY311}RUN pip install torch --extra-index-url {WHL}/cu118"), "2.15.0 13.2"),
+            (format!("{PY311}RUN pip install 'torch<2.5' --extra-index-url {WHL}/cu118"), "2.4.1 11.8"),
+            (format!("{PY311}RUN pip install torch --index-url {WHL}/cu118"), "2.7.1 11.8"),
+            (format!("{PY311}RUN uv pip install torch --extra-index-url {WHL}/cu118"), "2.7.1 11.8"),
+            // What a package brings along comes from the same indexes.
+            (format!("{PY311}RUN pip install accelerate --index-url {WHL}/cu121"), "2.5.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn without_the_python_the_newest_cannot_be_told_unless_all_agree() {
+    check(
+        &[
+            ("FROM nvidia/cuda:12.4.1-runtime-ubuntu20.04\nRUN apt-get install -y python3.11\nRUN pip install torch".to_owned(), "? ?"),
+            ("FROM nvidia/cuda:12.4.1-runtime-ubuntu20.04\nRUN apt-get install -y python3.11\nRUN python3.11 -m pip install torch".to_owned(), "2.15.0 13.2"),
+            ("FROM ubuntu:22.04\nRUN bash Miniconda3-latest-Linux-x86_64.sh -b && pip install torch".to_owned(), "? ?"),
+            ("FROM ubuntu:22.04\nRUN conda create -n x python=3.9 && pip install torch".to_owned(), "2.8.0 12.8"),
+            ("FROM continuumio/miniconda3\nRUN pip install torch".to_owned(), "? ?"),
+            ("FROM continuumio/miniconda3\nRUN pip install 'torch>=2.1,<2.5'".to_owned(), "2.4.1 12.1"),
+            ("FROM ubuntu:22.04\nRUN uv venv --python 3.9 && uv pip install torch".to_owned(), "? ?"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn later_commands_keep_replace_or_remove() {
+    let first = format!("{PY311}RUN pip install torch==2.1.0 --index-url {WHL}/cu118\n");
+    check(
+        &[
+            (format!("{first}RUN pip install torch"), "2.1.0 11.8"),
+            (format!("{first}RUN pip install 'torch>=2.0' numpy"), "2.1.0 11.8"),
+            (format!("{first}RUN pip install accelerate timm"), "2.1.0 11.8"),
+            (format!("{first}RUN pip install -U torch"), "2.15.0 13.2"),
+            (format!("{first}RUN pip install 'torch>=2.4,<2.5'"), "2.4.1 12.1"),
+            (format!("{first}RUN pip install torch==2.1.0+cu121"), "2.1.0 12.1"),
+            (format!("{first}RUN pip install vllm==0.6.6.post1"), "2.5.1 12.4"),
+            (format!("{first}RUN pip install torchvision==0.16.0"), "2.1.0 11.8"),
+            (format!("{first}RUN pip install torchvision==0.19.1"), "2.4.1 12.1"),
+            (format!("{first}RUN pip uninstall -y torch"), "-"),
+            (format!("{first}RUN pip install torch==$NOPE"), "? ?"),
+            (format!("{first}RUN if [ -n \"$X\" ]; then pip install torch==2.4.0; fi"), "? ?"),
+            (format!("{first}RUN if [ -n \"$X\" ]; then pip install torch; fi"), "2.1.0 11.8"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn pins_of_others_bring_their_torch() {
+    check(
+        &[
+            (format!("{PY311}RUN pip install vllm==0.6.6.post1"), "2.5.1 12.4"),
+            (format!("{PY311}RUN pip install torchvision==0.19.1 --index-url {WHL}/cu118"), "2.4.1 11.8"),
+            (format!("{PY311}RUN pip install torch torchvision==0.19.1"), "2.4.1 12.1"),
+            (format!("{PY311}RUN pip install accelerate"), "2.15.0 13.2"),
+            (format!("{PY311}RUN pip install vllm"), "? ?"),
+            (format!("{PY311}RUN pip install vllm==0.0.1"), "? ?"),
+            (format!("{PY311}RUN pip install torch==2.4.0 vllm"), "2.4.0 12.1"),
+            (format!("{PY311}RUN pip install numpy flask"), "-"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn what_the_base_has_is_kept_where_it_will_do() {
+    check(
+        &[
+            (format!("{PYTORCH}RUN pip install torch"), "2.4.0 12.1.1"),
+            (format!("{PYTORCH}RUN pip install torchvision transformers"), "2.4.0 12.1.1"),
+            (format!("{PYTORCH}RUN pip install torch==2.4.0"), "2.4.0 12.1.1"),
+            (format!("{PYTORCH}RUN pip install vllm==0.6.6.post1"), "2.5.1 12.4"),
+            (format!("{PYTORCH}RUN pip uninstall -y torch"), "-"),
+            ("FROM registry.example.com/ml/base:7\nRUN pip install torch".to_owned(), "? ?"),
+            ("FROM registry.example.com/ml/base:7\nRUN pip install torch==2.4.0".to_owned(), "2.4.0 12.1"),
+            ("FROM registry.example.com/ml/base:7\nRUN pip install flask".to_owned(), "-"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn conda_s_build_is_named_by_others_or_not_at_all() {
+    check(
+        &[
+            (
+                "FROM continuumio/miniconda3\nRUN conda install pytorch==2.1.2 pytorch-cuda=12.1 -c pytorch -c nvidia"
+                    .to_owned(),
+                "2.1.2 12.1",
+            ),
+            (
+                "FROM continuumio/miniconda3\nRUN conda install pytorch=2.1 pytorch-cuda=11.8 -c pytorch".to_owned(),
+                "2.1.2 11.8",
+            ),
+            (
+                "FROM continuumio/miniconda3\nRUN conda install pytorch==1.12.1 cudatoolkit=11.3 -c pytorch".to_owned(),
+                "1.12.1 11.3",
+            ),
+            (
+                "FROM continuumio/miniconda3\nRUN conda install pytorch==2.1.2 cpuonly -c pytorch".to_owned(),
+                "2.1.2 none",
+            ),
+            ("FROM continuumio/miniconda3\nRUN conda install pytorch==2.1.2".to_owned(), "2.1.2 ?"),
+            ("FROM continuumio/miniconda3\nRUN conda install pytorch".to_owned(), "? ?"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn another_platform_has_other_builds() {
+    check(
+        &[
+            (format!("{PY311}RUN pip install torch==2.4.0"), "2.4.0 none"),
+            (format!("{PY311}RUN pip install torch"), "2.15.0 13.2"),
+            (format!("{PY311}RUN pip install 'torch<2.11'"), "2.10.0 none"),
+        ],
+        "linux/arm64",
+    );
+}
+
+#[test]
+fn a_day_before_a_release_cannot_have_it() {
+    let text = format!("{PY311}RUN pip install torch");
+    let said = torch(&text, "linux/amd64", Some(date(2024, 1, 1)));
+    assert!(!said.starts_with("2.15.0"), "{said}");
+    assert_eq!(
+        torch(&format!("{PY311}RUN pip install torch==2.4.0"), "linux/amd64", Some(date(2024, 9, 1))),
+        "2.4.0 12.1"
+    );
+}
