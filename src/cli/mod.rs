@@ -6,6 +6,7 @@ mod describe;
 mod exit;
 mod fleet;
 mod inputs;
+mod needs;
 mod output;
 mod scan;
 
@@ -34,6 +35,7 @@ pub fn run() -> ExitCode {
         Command::Check(options) => check::run(options),
         Command::Scan(options) => scan::run(options),
         Command::Describe(options) => describe::run(options),
+        Command::Needs(options) => needs::run(options),
     };
     match done {
         Ok(exit) => exit.into(),
