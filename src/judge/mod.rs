@@ -33,7 +33,6 @@ use crate::start::verdicts;
 
 /// What a subject consists of.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one for each subject, made once")]
 pub enum Content {
     /// A Dockerfile, evaluated for each platform that is asked.
     Dockerfile {
