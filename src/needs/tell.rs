@@ -12,9 +12,12 @@ use crate::needs::model::Range;
 use crate::needs::model::Span;
 use crate::needs::model::Way;
 use crate::report::escape::clean;
+use crate::report::escape::shorten;
 
 /// So many names stand for a group of GPUs.
 const MOST_NAMES: usize = 4;
+/// Longer values of facts are cut.
+const LONGEST_VALUE: usize = 72;
 
 /// Writes what an input demands.
 pub fn tell(needs: &Needs, out: &mut impl io::Write) -> io::Result<()> {
@@ -59,6 +62,11 @@ fn of_group(group: &Group, out: &mut impl io::Write) -> io::Result<()> {
         _ => "GPU code not known",
     };
     writeln!(out, "      {code}")?;
+    // Where there is no code, no driver helps, whatever else stands in the way.
+    if group.code == "none" {
+        let plainest = group.ways.iter().rev().find_map(|way| way.because.as_ref());
+        return plainest.map_or(Ok(()), |because| of_because(because, false, out));
+    }
     for ways in together(&group.ways) {
         let titles = ways.iter().map(|way| way.title).collect::<Vec<_>>().join(", ");
         let Some(way) = ways.first() else { continue };
@@ -67,8 +75,8 @@ fn of_group(group: &Group, out: &mut impl io::Write) -> io::Result<()> {
             of_because(because, way.span.smallest_driver.is_some(), out)?;
         }
     }
-    for older in &group.older_toolkits {
-        of_older(older, out)?;
+    for (span, olders) in alike(&group.older_toolkits) {
+        of_older(span, &olders, out)?;
     }
     Ok(())
 }
@@ -117,18 +125,31 @@ fn of_because(because: &Because, some_do: bool, out: &mut impl io::Write) -> io:
     let on = if some_do { format!("{driver}: ") } else { String::new() };
     writeln!(out, "        {on}{outcome}: {}", clean(message))?;
     for Evidence { key, value, place } in &because.evidence {
-        let value = value.as_ref().map_or_else(String::new, |value| format!(" = {}", clean(value)));
+        let value =
+            value.as_ref().map_or_else(String::new, |value| format!(" = {}", shorten(&clean(value), LONGEST_VALUE)));
         writeln!(out, "          {}{value} [{}]", clean(key), clean(place))?;
     }
     Ok(())
 }
 
-fn of_older(older: &OlderToolkit, out: &mut impl io::Write) -> io::Result<()> {
-    let OlderToolkit { title, from, before, span } = older;
-    let versions = match before {
-        Some(before) if from == "0" => format!("below {before}"),
-        Some(before) => format!("{from} to below {before}"),
-        None => format!("{from} and newer"),
+/// Older toolkits under which everything ends alike, told in one line.
+fn alike(list: &[OlderToolkit]) -> Vec<(&Span, Vec<&OlderToolkit>)> {
+    let mut lines: Vec<(&Span, Vec<&OlderToolkit>)> = Vec::new();
+    for older in list {
+        match lines.iter_mut().find(|(span, _)| **span == older.span) {
+            Some((_, olders)) => olders.push(older),
+            None => lines.push((&older.span, vec![older])),
+        }
+    }
+    lines
+}
+
+fn of_older(span: &Span, olders: &[&OlderToolkit], out: &mut impl io::Write) -> io::Result<()> {
+    let versions = |older: &OlderToolkit| match (&older.before, older.from.as_str()) {
+        (Some(before), "0") => format!("below {before}"),
+        (Some(before), from) => format!("{from} to below {before}"),
+        (None, from) => format!("{from} and newer"),
     };
-    writeln!(out, "      container toolkit {versions}, {title}: {}", of_span(span))
+    let named: Vec<String> = olders.iter().map(|older| format!("{} ({})", versions(older), older.title)).collect();
+    writeln!(out, "      with container toolkit {}: {}", named.join(", "), of_span(span))
 }
