@@ -161,6 +161,48 @@ pub struct FileSeen {
     pub fact: FactId,
 }
 
+/// A piece of a value that builds on the environment of the base image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TemplatePart {
+    /// As it stands.
+    Text(String),
+    /// The value of a variable of the base image.
+    Variable(String),
+}
+
+/// A value that builds on the environment of the base image, such as `/opt/x:$LD_LIBRARY_PATH`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnvTemplate {
+    /// The value.
+    pub set: Vec<TemplatePart>,
+    /// The value where the base image does not set the variable, if that is another.
+    pub unset: Option<String>,
+}
+
+impl EnvTemplate {
+    /// The variables of the base image, each once.
+    pub fn variables(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        for part in &self.set {
+            if let TemplatePart::Variable(name) = part
+                && !found.contains(&name.as_str())
+            {
+                found.push(name.as_str());
+            }
+        }
+        found
+    }
+
+    /// The value with the variables put in; none where one has none.
+    pub fn filled(&self, value: impl Fn(&str) -> Option<String>) -> Option<String> {
+        let pieces = self.set.iter().map(|part| match part {
+            TemplatePart::Text(text) => Some(text.clone()),
+            TemplatePart::Variable(name) => value(name),
+        });
+        pieces.collect()
+    }
+}
+
 /// GPU code of one library.
 #[derive(Clone, Debug)]
 pub struct CodeSeen {
@@ -222,6 +264,8 @@ pub struct Observations {
     pub platforms: Option<(Vec<String>, FactId)>,
     /// Environment; an error where a variable has a value that cannot be told.
     pub env: BTreeMap<String, (Result<String, Why>, FactId)>,
+    /// How values that cannot be told build on the environment of the base image.
+    pub env_templates: BTreeMap<String, EnvTemplate>,
     /// Packages in the order of the commands.
     pub packages: Vec<PackageSeen>,
     /// Packages that commands took away.
@@ -232,6 +276,8 @@ pub struct Observations {
     pub commands: u32,
     /// Whether commands bring a Python of their own.
     pub other_python: bool,
+    /// What commands remove of the base image: packages and absolute paths.
+    pub removed: Vec<(String, FactId)>,
     /// Files by path.
     pub files: BTreeMap<String, FileSeen>,
     /// GPU code.
@@ -257,11 +303,13 @@ impl Observations {
             as_of: None,
             platforms: None,
             env: BTreeMap::new(),
+            env_templates: BTreeMap::new(),
             packages: Vec::new(),
             gone: Vec::new(),
             bounds: Vec::new(),
             commands: 0,
             other_python: false,
+            removed: Vec::new(),
             files: BTreeMap::new(),
             code: Vec::new(),
             needs: Vec::new(),

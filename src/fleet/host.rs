@@ -170,9 +170,9 @@ impl Pool {
         let mut hosts = Vec::new();
         for gpu in self.gpus(knowledge) {
             let (drivers, driver_open) = self.drivers(gpu, knowledge);
-            let ways: Vec<(Launch, Vec<Way>)> =
-                self.launches().iter().map(|launch| (*launch, self.ways(gpu, *launch, knowledge, as_of))).collect();
             for driver in &drivers {
+                let of_launch = |launch: &Launch| (*launch, self.ways(gpu, *driver, *launch, knowledge, as_of));
+                let ways: Vec<(Launch, Vec<Way>)> = self.launches().iter().map(of_launch).collect();
                 for (launch, way) in ways.iter().flat_map(|(launch, ways)| ways.iter().map(move |way| (launch, way))) {
                     if hosts.len() == MAX_HOSTS {
                         return hosts;
@@ -192,7 +192,8 @@ impl Pool {
     pub(super) fn width(&self, knowledge: Knowledge) -> usize {
         let mut width = 0_usize;
         for gpu in self.gpus(knowledge) {
-            let ways: usize = self.launches().iter().map(|launch| self.ways(gpu, *launch, knowledge, None).len()).sum();
+            let ways: usize =
+                self.launches().iter().map(|launch| self.ways(gpu, None, *launch, knowledge, None).len()).sum();
             width = width.saturating_add(ways.saturating_mul(self.drivers(gpu, knowledge).0.len()));
         }
         width

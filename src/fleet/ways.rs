@@ -4,6 +4,7 @@
 use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
 use crate::cuda::ToolkitVersion;
 use crate::fleet::DeviceListStrategy;
 use crate::fleet::DeviceSource;
@@ -85,7 +86,14 @@ impl Meaning {
 
 impl Pool {
     /// The modes and toolkits that one launch may mean.
-    pub(super) fn ways(&self, gpu: PoolGpu<'_>, launch: Launch, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Way> {
+    pub(super) fn ways(
+        &self,
+        gpu: PoolGpu<'_>,
+        driver: Option<DriverVersion>,
+        launch: Launch,
+        knowledge: Knowledge,
+        as_of: Option<Date>,
+    ) -> Vec<Way> {
         if matches!(launch, Launch::Native | Launch::Singularity | Launch::Gke) {
             return vec![Way {
                 mode: self.mode.as_ref().map_or(Mode::None, |mode| mode.value),
@@ -99,7 +107,7 @@ impl Pool {
         }
         let tegra = gpu.row.is_some_and(|row| row.class == GpuClass::Jetson);
         let mut ways: Vec<Way> = Vec::new();
-        for versions in self.versions(knowledge, as_of) {
+        for versions in self.versions(driver, knowledge, as_of) {
             for meaning in self.meanings(launch, versions.row, tegra, knowledge) {
                 let selection = self.compat_selection(launch, meaning.mode, versions, knowledge);
                 let open_toolkit = (!versions.declared).then_some(PoolField::Toolkit);
@@ -134,7 +142,7 @@ impl Pool {
         ways
     }
 
-    fn versions(&self, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Versions> {
+    fn versions(&self, driver: Option<DriverVersion>, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Versions> {
         let toolkit = self.toolkit.as_ref().map(|toolkit| toolkit.value);
         let library = self.libnvidia_container.as_ref().map(|library| library.value);
         let declared = toolkit.or(library).zip(library.or(toolkit));
@@ -144,9 +152,7 @@ impl Pool {
                 row.map(|row| Versions { row, toolkit, library, declared: true }).into_iter().collect()
             }
             None => knowledge
-                .container_toolkits()
-                .iter()
-                .filter(|row| as_of.is_none_or(|day| row.released.is_none_or(|released| released <= day)))
+                .toolkits_in_use(driver, as_of)
                 .map(|row| Versions { row, toolkit: row.sample, library: row.sample, declared: false })
                 .collect(),
         }

@@ -114,6 +114,12 @@ pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
 pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> model::Subject {
     let knowledge = settings.knowledge;
     let mut orders = Orders::of(subject, settings);
+    // A description's own day is that of its hosts, too.
+    let own = match &subject.content {
+        Content::Fixed(seen) => seen.as_of.map(|day| Hosts::of(Settings { as_of: Some(day), ..settings })),
+        Content::Dockerfile { .. } | Content::ByPlatform(_) => None,
+    };
+    let hosts = own.as_ref().unwrap_or(hosts);
     let here = |(pool, _): &(&Pool, &Vec<Host>)| runs(subject, pool, settings.pools) && orders.runs(pool);
     let (pools, hosts): (Vec<&Pool>, Vec<&Vec<Host>>) = settings.fleet.pools.iter().zip(&hosts.0).filter(here).unzip();
     let mut platforms: Vec<String> = Vec::new();

@@ -23,6 +23,7 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::floor;
 use crate::start::runtime::beyond_tables;
 
 const CODE: Cite =
@@ -75,7 +76,7 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let code = match &fact.state {
         State::Known(code) => code,
         State::Absent { .. } => return record(StepResult::NotApplicable),
-        State::Unknown(_) => return record(StepResult::NotSeen),
+        State::Unknown(_) => return floor::step(replay).unwrap_or_else(|| record(StepResult::NotSeen)),
     };
     if loaded.source == Some(Source::Nowhere) {
         return record(StepResult::NotApplicable);

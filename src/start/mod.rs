@@ -12,6 +12,7 @@ mod container_words;
 mod device;
 mod environment;
 mod fate;
+mod floor;
 mod gaps;
 mod libraries;
 mod loader;

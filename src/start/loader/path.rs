@@ -69,7 +69,7 @@ fn in_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
     }
 }
 
-/// Whether a directory is a toolkit's compat directory, which nobody has looked into.
+/// Whether a directory is a toolkit's compat directory or below it, which nobody has looked into.
 fn is_compat_directory(directory: &str) -> bool {
-    directory.starts_with("/usr/local/cuda") && directory.ends_with("/compat")
+    directory.starts_with("/usr/local/cuda") && directory.split('/').any(|part| part == "compat")
 }
