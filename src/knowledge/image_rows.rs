@@ -69,8 +69,11 @@ pub struct FrameworkImageRow {
     pub torch: Option<&'static str>,
     /// Version of the CUDA base image that it is built on, whose requirement it inherits, where known: `12.4.1`.
     pub base: Option<&'static str>,
-    /// Whether its recipe was read, and changes neither the compat directory nor the search path of that base.
+    /// Whether its recipe was read, and changes nothing of the compat directory and the search path of that base but for
+    /// `search_path`.
     pub untouched: bool,
+    /// Directories that its recipe puts before the search path of that base, where it was read.
+    pub search_path: Option<&'static str>,
 }
 
 /// One month of NVIDIA's framework containers.

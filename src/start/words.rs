@@ -139,6 +139,11 @@ fn code_text(replay: Replay<'_>, record: &StepRecord) -> String {
     let told = match record.result {
         StepResult::NotSeen => return format!("the GPU code of {name} was not seen"),
         StepResult::NotApplicable => return format!("{name} has no GPU code to look at"),
+        StepResult::Stops(wall) if list.is_empty() => {
+            let floor = replay.image.code_floors.iter().find(|(of, _)| of == name).and_then(|(_, floor)| floor.known());
+            let lowest = floor.map_or_else(String::new, |floor| format!(" and takes {floor} and later"));
+            return format!("{name} was not read{lowest}: {}", message(replay, wall));
+        }
         StepResult::Stops(wall) => match code::deciding(replay, &loaded(replay)) {
             Some(library) => {
                 let own = Value::from(&GpuCode { libraries: vec![library.clone()] });

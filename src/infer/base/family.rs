@@ -38,6 +38,9 @@ fn inherited(
         if !row.untouched {
             build.adds_unread();
         }
+        if let Some(first) = row.search_path {
+            build.put_before("LD_LIBRARY_PATH", first, &row.info);
+        }
         for (variable, value) in family.map_or(&[][..], |family| family.env) {
             build.env_unknown.retain(|(own, _)| own != variable);
             build.set(variable, value, &row.info);

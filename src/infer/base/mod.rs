@@ -108,6 +108,15 @@ impl BaseBuild {
         self.env.push((variable, value.to_owned(), row));
     }
 
+    /// Puts something before the value of a variable that is known.
+    fn put_before(&mut self, variable: &'static str, first: &str, row: &'static RowInfo) {
+        let known =
+            self.env.iter().find(|(own, _, _)| *own == variable).map(|(_, value, _)| format!("{first}:{value}"));
+        if let Some(value) = known {
+            self.set(variable, &value, row);
+        }
+    }
+
     /// Why something of the base cannot be told.
     pub(super) fn unseen(&self, what: &str) -> Why {
         if let Some(why) = &self.unresolved {

@@ -100,6 +100,7 @@ macro_rules! every_table {
     }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr, untouched: Flag,
+        search_path: OptStr,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
     torch_releases: TorchRow by [version] {
