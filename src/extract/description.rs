@@ -121,13 +121,13 @@ impl Reader {
                 set: inherited::parts(&value.set.value),
                 unset: value.unset.as_ref().map(|unset| unset.value.clone()),
             };
-            self.seen.env_templates.insert(name.value.clone(), template);
+            self.seen.of_base.env_templates.insert(name.value.clone(), template);
         }
         for what in &description.removed {
             let key = if what.value.starts_with('/') { FactKey::File } else { FactKey::Package };
             let state = State::Absent { searched: "the build removes it" };
             let fact = self.fact(key, Some(&what.value), state, what.span);
-            self.seen.removed.push((what.value.clone(), fact));
+            self.seen.of_base.removed.push((what.value.clone(), fact));
         }
     }
 
@@ -239,7 +239,7 @@ pub fn to_description(seen: &Observations) -> Description {
         }
     }
     for (name, (value, _)) in &seen.env {
-        match (value, seen.env_templates.get(name)) {
+        match (value, seen.of_base.env_templates.get(name)) {
             (Ok(value), _) => description.env.push((text(name), text(value))),
             (Err(_), Some(template)) => {
                 let set = text(&inherited::written(&template.set));
@@ -249,7 +249,7 @@ pub fn to_description(seen: &Observations) -> Description {
             (Err(_), None) => {}
         }
     }
-    description.removed = seen.removed.iter().map(|(what, _)| text(what)).collect();
+    description.removed = seen.of_base.removed.iter().map(|(what, _)| text(what)).collect();
     for package in &seen.packages {
         let list = match package.manager {
             Manager::Pip => &mut description.packages.pip,

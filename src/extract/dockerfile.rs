@@ -64,7 +64,7 @@ pub fn of_dockerfile(
     );
     reader.platforms(&evaluated, options);
     reader.environment(&evaluated);
-    reader.seen.env_templates = inherited::templates(dockerfile, options, &evaluated);
+    reader.seen.of_base.env_templates = inherited::templates(dockerfile, options, &evaluated);
     stages.read(&mut reader, &evaluated);
     removed::read(&evaluated, source, &mut reader.seen);
     reader.entrypoint(dockerfile, &evaluated);

@@ -20,19 +20,21 @@ const MANAGERS: &[&str] = &["apt", "apt-get", "aptitude", "dnf", "dpkg", "microd
 const REMOVES: &[&str] = &["-P", "-e", "-r", "--purge", "--remove", "autoremove", "erase", "purge", "remove", "rm"];
 /// The compat packages begin so.
 const PACKAGE: &str = "cuda-compat";
+/// And the directories of toolkits so.
+const DIRECTORY: &str = "/usr/local/cuda";
 
 /// Notes what the commands of a target remove; packages that were installed before are no longer there.
 ///
 /// A command that may not run removes nothing for certain, and is left out.
 pub(super) fn read(evaluated: &Evaluated, source: SourceId, seen: &mut Observations) {
-    for run in evaluated.runs.iter().filter(|run| mentions_compat(run)) {
+    for run in evaluated.runs.iter().filter(|run| mentions_cuda(run)) {
         for command in shell::commands(run).iter().filter(|command| !command.conditional) {
             for (what, span) in removals(command) {
                 let key = if what.starts_with('/') { FactKey::File } else { FactKey::Package };
                 let evidence = Evidence::Leaf(vec![Origin::File { source, span }]);
                 let state = State::Absent { searched: "a command of the build removes it" };
                 let fact = seen.facts.add(key, Some(&what), state, evidence);
-                seen.removed.push((what, fact));
+                seen.of_base.removed.push((what, fact));
                 drop_packages(seen, source, span);
             }
         }
@@ -50,9 +52,9 @@ fn drop_packages(seen: &mut Observations, source: SourceId, span: Span) {
     });
 }
 
-/// Whether a RUN speaks of compat at all: only then its commands are taken apart.
-fn mentions_compat(run: &RunInstruction) -> bool {
-    let within = |text: &str| text.contains("compat");
+/// Whether a RUN speaks of CUDA at all: only then its commands are taken apart.
+fn mentions_cuda(run: &RunInstruction) -> bool {
+    let within = |text: &str| text.contains("cuda");
     let form = match &run.form {
         RunForm::Shell(text) => within(text.text()),
         RunForm::Exec(words) => words.iter().any(|word| within(word.text())),
@@ -60,16 +62,21 @@ fn mentions_compat(run: &RunInstruction) -> bool {
     form || !run.heredocs.is_empty()
 }
 
-/// The compat packages and absolute paths that one command removes.
+/// Whether a package, or a pattern of packages, is that of compat: `cuda-compat-12-4`, `cuda-*`.
+fn names_compat(text: &str) -> bool {
+    text.starts_with(PACKAGE) || text.strip_suffix('*').is_some_and(|head| head.len() > 3 && PACKAGE.starts_with(head))
+}
+
+/// The compat packages and paths that one command removes.
 fn removals(command: &Command) -> Vec<(String, Span)> {
     let program = command.program().unwrap_or_default();
     let words = || command.words.iter().skip(1).filter_map(|word| Some((word.known()?, word.span)));
     let owned = |(text, span): (&str, Span)| (text.to_owned(), span);
     if matches!(program, "rm" | "unlink") {
-        return words().filter(|(text, _)| text.starts_with('/')).map(owned).collect();
+        return words().filter(|(text, _)| text.starts_with(DIRECTORY)).map(owned).collect();
     }
     if MANAGERS.contains(&program) && words().any(|(text, _)| REMOVES.contains(&text)) {
-        return words().filter(|(text, _)| text.starts_with(PACKAGE)).map(owned).collect();
+        return words().filter(|(text, _)| names_compat(text)).map(owned).collect();
     }
     Vec::new()
 }

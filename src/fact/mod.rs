@@ -17,7 +17,7 @@ pub use self::image::{
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{
-    BaseSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, Manager, NeedsSeen, Observations,
+    BaseSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, Manager, NeedsSeen, Observations, OfBase,
     Offered, PackageGone, PackageSeen, PackageVersion, TemplatePart,
 };
 pub use self::value::Value;

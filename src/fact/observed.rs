@@ -2,6 +2,7 @@
 //! image configurations, image descriptions and saved reports.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
@@ -181,16 +182,12 @@ pub struct EnvTemplate {
 
 impl EnvTemplate {
     /// The variables of the base image, each once.
-    pub fn variables(&self) -> Vec<&str> {
-        let mut found = Vec::new();
-        for part in &self.set {
-            if let TemplatePart::Variable(name) = part
-                && !found.contains(&name.as_str())
-            {
-                found.push(name.as_str());
-            }
-        }
-        found
+    pub fn variables(&self) -> BTreeSet<&str> {
+        let names = self.set.iter().filter_map(|part| match part {
+            TemplatePart::Text(_) => None,
+            TemplatePart::Variable(name) => Some(name.as_str()),
+        });
+        names.collect()
     }
 
     /// The value with the variables put in; none where one has none.
@@ -201,6 +198,15 @@ impl EnvTemplate {
         });
         pieces.collect()
     }
+}
+
+/// What is done to what the base image brings.
+#[derive(Clone, Debug, Default)]
+pub struct OfBase {
+    /// How values that cannot be told build on the environment of the base image.
+    pub env_templates: BTreeMap<String, EnvTemplate>,
+    /// What commands remove of it: packages and absolute paths.
+    pub removed: Vec<(String, FactId)>,
 }
 
 /// GPU code of one library.
@@ -264,8 +270,8 @@ pub struct Observations {
     pub platforms: Option<(Vec<String>, FactId)>,
     /// Environment; an error where a variable has a value that cannot be told.
     pub env: BTreeMap<String, (Result<String, Why>, FactId)>,
-    /// How values that cannot be told build on the environment of the base image.
-    pub env_templates: BTreeMap<String, EnvTemplate>,
+    /// What is done to what the base image brings.
+    pub of_base: Box<OfBase>,
     /// Packages in the order of the commands.
     pub packages: Vec<PackageSeen>,
     /// Packages that commands took away.
@@ -276,8 +282,6 @@ pub struct Observations {
     pub commands: u32,
     /// Whether commands bring a Python of their own.
     pub other_python: bool,
-    /// What commands remove of the base image: packages and absolute paths.
-    pub removed: Vec<(String, FactId)>,
     /// Files by path.
     pub files: BTreeMap<String, FileSeen>,
     /// GPU code.
@@ -303,13 +307,12 @@ impl Observations {
             as_of: None,
             platforms: None,
             env: BTreeMap::new(),
-            env_templates: BTreeMap::new(),
+            of_base: Box::default(),
             packages: Vec::new(),
             gone: Vec::new(),
             bounds: Vec::new(),
             commands: 0,
             other_python: false,
-            removed: Vec::new(),
             files: BTreeMap::new(),
             code: Vec::new(),
             needs: Vec::new(),

@@ -17,6 +17,9 @@ use crate::infer::unknown;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 
+/// The compat packages begin so.
+const PACKAGE: &str = "cuda-compat";
+
 /// A compat package, or what lies in an image as if it were one.
 pub(super) struct Package {
     pub(super) cuda: CudaVersion,
@@ -38,12 +41,15 @@ impl Package {
 /// Whether the removal of a package or path leaves no compat library: `cuda-compat-12-4`, `/usr/local/cuda/compat`.
 pub(super) fn removes_compat(what: &str) -> bool {
     if !what.starts_with('/') {
-        return what.starts_with("cuda-compat");
+        let pattern = what.strip_suffix('*').filter(|head| !head.is_empty());
+        return what.starts_with(PACKAGE) || pattern.is_some_and(|head| PACKAGE.starts_with(head));
     }
+    let what = what.trim_end_matches('/');
     let Some((directory, rest)) = what.strip_prefix("/usr/local/").and_then(|rest| rest.split_once('/')) else {
-        return false;
+        // The toolkit as a whole; `/usr/local/cuda` is a link to it.
+        return what.starts_with("/usr/local/cuda-") || what == "/usr/local/cuda*";
     };
-    let mut parts = rest.trim_end_matches('/').split('/');
+    let mut parts = rest.split('/');
     let inside = |part: Option<&str>| match part {
         None | Some("*" | "lib.real") => true,
         Some(name) => name.starts_with("lib*") || name.starts_with("libcuda"),
@@ -102,6 +108,12 @@ mod tests {
             ("/usr/local/cuda-12.4/compat/*", true),
             ("/usr/local/cuda*/compat", true),
             ("/usr/local/cuda/compat/lib.real", true),
+            ("/usr/local/cuda-12.4", true),
+            ("/usr/local/cuda*", true),
+            ("cuda-*", true),
+            ("/usr/local/cuda", false),
+            ("*", false),
+            ("cuda-toolkit-*", false),
             ("/usr/local/cuda/compat/libcuda.so*", true),
             ("/usr/local/cuda/compat/libnvidia-nvvm.so.4", false),
             ("/usr/local/cuda/compat/lib.real/libcuda.so.1", false),

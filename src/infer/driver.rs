@@ -51,7 +51,7 @@ pub(super) fn compat(
         return compat_from_package(facts, &Package::installed(cuda, version), vec![package.fact], knowledge);
     }
     let removed: Vec<FactId> =
-        seen.removed.iter().filter(|(what, _)| removes_compat(what)).map(|(_, fact)| *fact).collect();
+        seen.of_base.removed.iter().filter(|(what, _)| removes_compat(what)).map(|(_, fact)| *fact).collect();
     if !removed.is_empty() {
         let searched = "what the build leaves of the base image";
         let evidence = Evidence::Derived { by: Derivation::Resolution, from: removed, row: None };

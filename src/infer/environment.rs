@@ -1,6 +1,7 @@
 //! The environment of an image: what its base sets, what it sets itself, and what is known of all the rest.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::fact::Derivation;
 use crate::fact::EnvFacts;
@@ -44,7 +45,7 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
     // Templates build on the base's values, so that those are looked up before any is replaced.
     let of_base = set.clone();
     for (name, (value, id)) in &seen.env {
-        let fact = match (value, seen.env_templates.get(name)) {
+        let fact = match (value, seen.of_base.env_templates.get(name)) {
             (Ok(value), _) => Fact { id: *id, state: State::Known(value.clone()) },
             (Err(_), Some(template)) if seen.base_env => filled(facts, name, *id, template, &of_base, build),
             (Err(why), _) => Fact { id: *id, state: State::Unknown(why.clone()) },
@@ -74,6 +75,10 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
     EnvFacts { set, others: facts.add_typed(FactKey::Env, Some("*"), state, evidence) }
 }
 
+fn listed_names(names: &BTreeSet<&str>) -> String {
+    names.iter().copied().collect::<Vec<_>>().join(", ")
+}
+
 /// A value that builds on the base's: with what the base sets, where that is known.
 fn filled(
     facts: &mut Facts,
@@ -98,6 +103,6 @@ fn filled(
         Some(text) if unset => Some(text.clone()),
         _ => template.filled(value),
     };
-    let state = known.map_or_else(|| State::Unknown(build.unseen(&variables.join(", "))), State::Known);
+    let state = known.map_or_else(|| State::Unknown(build.unseen(&listed_names(&variables))), State::Known);
     facts.add_typed(FactKey::Env, Some(name), state, evidence)
 }
