@@ -79,6 +79,20 @@ fn references_between_tables_resolve() {
         let minor = base.map(|version| cuda(version).release());
         assert!(minor.is_none_or(|minor| minor == image.cuda.release()), "{image:?}");
     }
+    let built_on_nothing = KNOWLEDGE
+        .framework_images()
+        .iter()
+        .find(|image| image.repository == "pytorch/pytorch" && image.tag.ends_with("-devel") && image.base.is_none());
+    assert!(built_on_nothing.is_none(), "a devel image is built on a CUDA image: {built_on_nothing:?}");
+    for floor in KNOWLEDGE.code_floors() {
+        assert!(KNOWLEDGE.base_family(floor.repository).is_some_and(|family| family.monthly), "{floor:?}");
+        assert!(floor.before.is_none_or(|before| floor.from < before), "{floor:?}");
+    }
+    for month in KNOWLEDGE.ngc_releases() {
+        let branch = KNOWLEDGE.compat_package(month.cuda).map(|package| package.branch);
+        assert!(branch.is_some(), "{month:?}");
+        assert!(month.compat.is_none_or(|compat| Some(compat.branch()) == branch), "{month:?}");
+    }
     for build in KNOWLEDGE.torch_builds() {
         let release = KNOWLEDGE.torch(build.version).expect(build.version);
         assert!(release.variants.contains(&build.variant), "{build:?}");

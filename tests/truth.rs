@@ -28,7 +28,7 @@ const REACHED_EXACT: usize = 35;
 /// The same as the mean over outcomes.
 const REACHED_MACRO_AVERAGE: f64 = 0.64;
 /// Undecidable reports that are contradicted. To be lowered, down to none.
-const REACHED_CONTRADICTIONS: usize = 10;
+const REACHED_CONTRADICTIONS: usize = 5;
 
 #[test]
 fn the_replay_says_what_happened() {
