@@ -14,14 +14,18 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
+use crate::fact::Component;
+use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::EnvFacts;
 use crate::fact::Evidence;
 use crate::fact::Fact;
+use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::ImageFacts;
 use crate::fact::Observations;
+use crate::fact::Role;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
@@ -41,6 +45,9 @@ const ASKED: &[&str] = &[
     "NVIDIA_REQUIRE_CUDA",
     "NVIDIA_VISIBLE_DEVICES",
 ];
+
+/// The name of the component that stands for a container in which nothing was seen that calls CUDA.
+const CONTAINER: &str = "container";
 
 /// The facts of every build that answers to what was seen, for one platform such as `linux/amd64`.
 pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
@@ -62,7 +69,7 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::firmware(&mut facts, seen);
     let base_cuda = base::cuda(&mut facts, &build, &env);
-    let components = component::components(&mut facts, seen, &build, &base_cuda, arch, knowledge);
+    let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, knowledge);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
     let platforms = match &seen.platforms {
         Some((list, fact)) => Fact { id: *fact, state: State::Known(list.clone()) },
@@ -74,10 +81,13 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
         ),
     };
     let gpu_content = matches!(build.family, Family::Cuda | Family::Framework)
-        || components.iter().any(|component| !matches!(component.cuda.state, State::Absent { .. }))
+        || components.iter().any(|component| concerns_gpu(component, seen, &facts))
         || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some();
+    if gpu_content && components.is_empty() {
+        components.push(container(&mut facts));
+    }
     ImageFacts {
         facts,
         build: build.label,
@@ -95,6 +105,43 @@ fn assemble(seen: &Observations, build: BaseBuild, arch: &str, knowledge: Knowle
         base_cuda,
         components,
         gpu_content,
+    }
+}
+
+/// Whether a component is a reason to ask about GPUs: it has a CUDA build, or is one without that nobody chose.
+///
+/// What a Dockerfile builds on and nobody has read is none: most of such images never see a GPU.
+fn concerns_gpu(component: &Component, seen: &Observations, facts: &Facts) -> bool {
+    match &component.cuda.state {
+        State::Known(_) => true,
+        State::Absent { .. } => by_default(facts, component.cuda.id),
+        State::Unknown(_) => component.name != component::OWN_RUNTIME || seen.depth != Depth::Text,
+    }
+}
+
+/// Whether a fact rests on a build variant that a table row gives where nobody chose one.
+fn by_default(facts: &Facts, id: FactId) -> bool {
+    let entry = facts.get(id);
+    match &entry.evidence {
+        Evidence::Derived { row, .. } if entry.key == FactKey::ComponentVariant => row.is_some(),
+        Evidence::Derived { from, .. } => from.iter().any(|id| by_default(facts, *id)),
+        Evidence::Leaf(_) => false,
+    }
+}
+
+/// What stands for an image in which nothing was seen that calls CUDA.
+fn container(facts: &mut Facts) -> Component {
+    let why = || Why {
+        reason: "nothing was seen that calls CUDA".to_owned(),
+        supply: "name the packages or [[gpu_code]] of the image in an image description".to_owned(),
+    };
+    let evidence = || Evidence::Derived { by: Derivation::Resolution, from: Vec::new(), row: None };
+    Component {
+        name: CONTAINER.to_owned(),
+        role: Role::Container,
+        cuda: unknown(facts, FactKey::ComponentCuda, Some(CONTAINER), why(), evidence()),
+        code: unknown(facts, FactKey::ComponentCode, Some(CONTAINER), why(), evidence()),
+        codes: component::PLAIN_WORDING,
     }
 }
 
