@@ -207,6 +207,8 @@ pub enum Role {
     Core,
     /// It is there as well.
     Extension,
+    /// The container itself: nothing was seen in the image that calls CUDA.
+    Container,
 }
 
 /// Something that can start or fail on its own.

@@ -19,12 +19,17 @@ mod torch;
 
 use jiff::civil::Date;
 
+use crate::fact::Component;
+use crate::fact::Depth;
+use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fact::Fact;
+use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::ImageFacts;
 use crate::fact::Observations;
+use crate::fact::Role;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
@@ -34,6 +39,9 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::places::Tree;
 use crate::knowledge::Knowledge;
+
+/// The name of the component that stands for a container in which nothing was seen that calls CUDA.
+const CONTAINER: &str = "container";
 
 /// The facts of every build that answers to what was seen, for one platform such as `linux/amd64`.
 pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
@@ -64,7 +72,7 @@ fn assemble(
     let ld_cache = places::ld_cache(&mut facts, seen);
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::firmware(&mut facts, seen);
-    let components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
+    let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
     let code_floors = floor::code_floors(&mut facts, seen, &build, &components);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
     let platforms = match &seen.platforms {
@@ -77,10 +85,13 @@ fn assemble(
         ),
     };
     let gpu_content = matches!(build.family, Family::Cuda | Family::Framework)
-        || components.iter().any(|component| !matches!(component.cuda.state, State::Absent { .. }))
+        || components.iter().any(|component| concerns_gpu(component, seen, &facts))
         || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some();
+    if gpu_content && components.is_empty() {
+        components.push(container(&mut facts));
+    }
     ImageFacts {
         facts,
         build: build.label,
@@ -99,6 +110,43 @@ fn assemble(
         components,
         code_floors,
         gpu_content,
+    }
+}
+
+/// Whether a component is a reason to ask about GPUs: it has a CUDA build, or is one without that nobody chose.
+///
+/// What a Dockerfile builds on and nobody has read is none: most of such images never see a GPU.
+fn concerns_gpu(component: &Component, seen: &Observations, facts: &Facts) -> bool {
+    match &component.cuda.state {
+        State::Known(_) => true,
+        State::Absent { .. } => by_default(facts, component.cuda.id),
+        State::Unknown(_) => component.name != component::OWN_RUNTIME || seen.depth != Depth::Text,
+    }
+}
+
+/// Whether a fact rests on a build variant that a table row gives where nobody chose one.
+fn by_default(facts: &Facts, id: FactId) -> bool {
+    let entry = facts.get(id);
+    match &entry.evidence {
+        Evidence::Derived { row, .. } if entry.key == FactKey::ComponentVariant => row.is_some(),
+        Evidence::Derived { from, .. } => from.iter().any(|id| by_default(facts, *id)),
+        Evidence::Leaf(_) => false,
+    }
+}
+
+/// What stands for an image in which nothing was seen that calls CUDA.
+fn container(facts: &mut Facts) -> Component {
+    let why = || Why {
+        reason: "nothing was seen that calls CUDA".to_owned(),
+        supply: "name the packages or [[gpu_code]] of the image in an image description".to_owned(),
+    };
+    let evidence = || Evidence::Derived { by: Derivation::Resolution, from: Vec::new(), row: None };
+    Component {
+        name: CONTAINER.to_owned(),
+        role: Role::Container,
+        cuda: unknown(facts, FactKey::ComponentCuda, Some(CONTAINER), why(), evidence()),
+        code: unknown(facts, FactKey::ComponentCode, Some(CONTAINER), why(), evidence()),
+        codes: component::PLAIN_WORDING,
     }
 }
 

@@ -133,7 +133,7 @@ macro_rules! every_table {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag,
     }
     driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool }
-    engines: EngineRow by [name] { name: Str, cdi_from: Cuda }
+    engines: EngineRow by [name] { name: Str, cdi_from: Cuda, cdi_released: OptDay }
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool, later: Flag }
     tegra_capabilities: TegraRow by [capability] { capability: Capability, compat_root: OptStr }

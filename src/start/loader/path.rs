@@ -34,6 +34,11 @@ impl<'a> SearchPath<'a> {
         Self { value, basis: Basis::Image(fact.id), unseen: fact.is_unknown() }
     }
 
+    /// Whether it has a value that is known.
+    pub(super) fn is_set(&self) -> bool {
+        self.value.is_some()
+    }
+
     /// The libcuda of the first directory that has one.
     pub(super) fn search(&self, replay: Replay<'a>) -> Option<Found<'a>> {
         let directories = self.value?.split(':').filter(|directory| !directory.is_empty()).map(trimmed);
