@@ -11,6 +11,7 @@ mod knowledge;
 mod output;
 mod parallel;
 mod scan;
+mod walk;
 
 use std::io;
 use std::io::Write as _;

@@ -4,6 +4,7 @@ mod control;
 mod facts;
 mod findings;
 mod place;
+pub mod saved;
 mod scope;
 mod verdict;
 
@@ -23,8 +24,10 @@ use crate::fleet::PoolField;
 use crate::infer::infer;
 use crate::judge::control::Orders;
 use crate::judge::place::Places;
+use crate::judge::saved::Saved;
 use crate::knowledge::Knowledge;
 use crate::report::model;
+use crate::report::observed::OnPlatform;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
 use crate::source::SourceId;
@@ -33,7 +36,6 @@ use crate::start::verdicts;
 
 /// What a subject consists of.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one for each subject, made once")]
 pub enum Content {
     /// A Dockerfile, evaluated for each platform that is asked.
     Dockerfile {
@@ -50,6 +52,8 @@ pub enum Content {
     Fixed(Observations),
     /// One for each platform of an index; a pool whose platform is not there gets the first.
     ByPlatform(Vec<(String, Observations)>),
+    /// What a saved report says was seen.
+    Saved(Saved),
 }
 
 /// Something to judge.
@@ -65,6 +69,8 @@ pub struct Subject {
     pub digest: Option<String>,
     /// What the reader had to leave out, with its place.
     pub notes: Vec<String>,
+    /// Day for which tables are asked where the run does not say it.
+    pub as_of: Option<Date>,
     /// What it consists of.
     pub content: Content,
 }
@@ -126,7 +132,7 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
     if platforms.is_empty() {
         platforms.push("linux/amd64".to_owned());
     }
-    let (mut builds, mut beside) = (Vec::<Build>::new(), Beside::default());
+    let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::new());
     let mut description = Description::default();
     for (at, platform) in platforms.iter().enumerate() {
         let Some(seen) = observe(&subject.content, platform, &mut beside) else { continue };
@@ -137,6 +143,7 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
             let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());
             builds.push(Build { platform: platform.clone(), image, first_fact: before });
         }
+        looked.push(beside.clone().on(platform, seen));
     }
     let places = Places { sources: settings.sources, fleet: settings.fleet };
     let gpu_content = builds.iter().any(|build| build.image.gpu_content);
@@ -155,6 +162,8 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         findings: Vec::new(),
         facts: facts::report(&builds, places),
         description: description.to_json(),
+        observed: saved::observed(subject, looked),
+        as_of: settings.as_of.map(|day| day.to_string()),
     };
     if !gpu_content {
         report.verdicts =
@@ -207,19 +216,28 @@ fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
     let here = match &subject.content {
         Content::Dockerfile { .. } => pool.runs_dockerfile(&subject.path),
         Content::ByPlatform(_) => pool.runs_image(&subject.name),
-        Content::Fixed(_) => true,
+        Content::Saved(_) if subject.kind == "dockerfile" => pool.runs_dockerfile(&subject.path),
+        Content::Saved(_) if subject.kind == "image" => pool.runs_image(&subject.name),
+        Content::Fixed(_) | Content::Saved(_) => true,
     };
     wanted && here
 }
 
 /// What a Dockerfile says beside its facts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Beside {
     /// Name of the stage that ships.
     stage: Option<String>,
     /// The stages that it is built from.
     stages: Vec<usize>,
     notes: Vec<String>,
+}
+
+impl Beside {
+    fn on(self, platform: &str, seen: Observations) -> OnPlatform {
+        let Self { stage, stages, notes } = self;
+        OnPlatform { platform: platform.to_owned(), stage, stages, notes, seen }
+    }
 }
 
 fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Observations> {
@@ -238,6 +256,18 @@ fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Obs
             let own = list.iter().find(|(name, _)| platform.starts_with(name.as_str()) || name.starts_with(platform));
             own.or(list.first()).map(|(_, seen)| seen.clone())
         }
+        Content::Saved(saved) => {
+            let one = saved.on(platform)?;
+            let (stage, stages, mut notes) = (one.stage.clone(), one.stages.clone(), one.notes.clone());
+            if saved.dockerfile.is_some() && one.platform != platform {
+                notes.push(format!(
+                    "the report holds nothing for {platform}: what it holds for {} is taken",
+                    one.platform
+                ));
+            }
+            *beside = Beside { stage, stages, notes };
+            Some(one.seen.clone())
+        }
     }
 }
 
@@ -251,5 +281,6 @@ fn depth(content: &Content) -> &'static str {
         Content::Dockerfile { .. } => crate::fact::Depth::Text.name(),
         Content::Fixed(seen) => seen.depth.name(),
         Content::ByPlatform(_) => crate::fact::Depth::Config.name(),
+        Content::Saved(saved) => saved.platforms.first().map_or("text", |one| one.seen.depth.name()),
     }
 }
