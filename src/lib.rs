@@ -13,7 +13,7 @@
 //! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`builds`], [`shell`], [`install`], [`describe`], [`fleet`], [`oci`] | read what people and registries wrote | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
-//! | fourth | [`rules`], [`report`], [`judge`] | pages that tell, conditions that notice, the report as data and in print | decide a fate |
+//! | fourth | [`rules`], [`report`], [`judge`], [`needs`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes | decide a fate |
 //! | door | [`cli`] | flags, files, exit codes | hold logic worth a unit test |
 //!
 //! # Invariants
@@ -39,6 +39,7 @@ pub mod install;
 pub mod judge;
 pub mod knowledge;
 pub mod nearest;
+pub mod needs;
 pub mod oci;
 pub mod outcome;
 pub mod overlay;

@@ -224,6 +224,9 @@ fn gpus_are_found_by_what_people_write() {
         ("RTX 2080 Ti", (7, 5), GpuClass::Consumer),
         ("GeForce RTX 2080 Ti", (7, 5), GpuClass::Consumer),
         ("RTX A6000", (8, 6), GpuClass::Workstation),
+        ("NVIDIA 5060 Ti 16GB", (12, 0), GpuClass::Consumer),
+        ("RTX 4090 24GB", (8, 9), GpuClass::Consumer),
+        ("GRID A100D-4C", (8, 0), GpuClass::Vgpu),
     ] {
         let gpu = KNOWLEDGE.gpu(name).unwrap_or_else(|| panic!("{name}"));
         assert_eq!((gpu.capability, gpu.class), (ComputeCapability::new(capability.0, capability.1), class), "{name}");
@@ -242,7 +245,20 @@ fn every_name_and_alias_of_the_table_is_found() {
 
 #[test]
 fn near_misses_are_not_found_but_suggested() {
-    for name in ["A1000000", "RTX 2080 Tie", "80GB", "RTX 6000", "", "NVIDIA", "MIG", "gpu"] {
+    for name in [
+        "A1000000",
+        "RTX 2080 Tie",
+        "80GB",
+        "4C",
+        "GRID B100-4C",
+        "RTX 9999 16GB",
+        "16GB 24GB",
+        "RTX 6000",
+        "",
+        "NVIDIA",
+        "MIG",
+        "gpu",
+    ] {
         assert!(KNOWLEDGE.gpu(name).is_none(), "{name}: {:?}", KNOWLEDGE.gpu(name));
     }
     assert_eq!(KNOWLEDGE.gpu_suggestions("RTX 2080 Tie")[0], "NVIDIA GeForce RTX 2080 Ti");

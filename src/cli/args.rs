@@ -47,6 +47,10 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint knowledge gpu A100
     Knowledge(KnowledgeArgs),
+    /// Say what an input demands of any node, without a fleet: the drivers that it starts on, by GPU and launch.
+    ///
+    /// Example: imagelint needs Dockerfile
+    Needs(NeedsArgs),
 }
 
 /// What `knowledge` takes.
@@ -143,6 +147,25 @@ pub(crate) struct DescribeArgs {
     /// Platform to describe it for.
     #[arg(long, default_value = "linux/amd64")]
     pub(crate) platform: String,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+}
+
+/// What `needs` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NeedsArgs {
+    /// A Dockerfile, an image description, or an image as `scan` takes it.
+    #[arg(value_name = "INPUT")]
+    pub(crate) input: String,
+    /// Platform to ask for.
+    #[arg(long, default_value = "linux/amd64")]
+    pub(crate) platform: String,
+    /// Take images as they were built on this day (YYYY-MM-DD).
+    #[arg(long, value_name = "DATE")]
+    pub(crate) as_of: Option<Date>,
+    /// How to tell it.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
 }

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use crate::cli::Failure;
+use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
 use crate::cli::args::DescribeArgs;
 use crate::cli::exit::Exit;
@@ -19,7 +20,7 @@ use crate::source::Sources;
 
 /// Runs it.
 pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
-    let subjects = read(options)?;
+    let subjects = read(&options.input, &options.platform, &options.build, &mut Sources::default())?;
     let mut out = io::stdout().lock();
     for (at, subject) in subjects.iter().enumerate() {
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
@@ -31,19 +32,25 @@ pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
     Ok(if subjects.is_empty() { Exit::Nothing } else { Exit::Clean })
 }
 
-fn read(options: &DescribeArgs) -> Result<Vec<Subject>, Failure> {
-    let path = Path::new(&options.input);
-    if path.exists() || options.input == "-" {
-        let build = Build { args: &options.build, set: &BuildSet::default(), stdin_filename: None, jobs: 1 };
-        let inputs = Inputs::read(&[path], &build, &mut Sources::default());
+/// The subjects of one input: files, or an image.
+pub(crate) fn read(
+    input: &str,
+    platform: &str,
+    build: &BuildArgs,
+    sources: &mut Sources,
+) -> Result<Vec<Subject>, Failure> {
+    let path = Path::new(input);
+    if path.exists() || input == "-" {
+        let build = Build { args: build, set: &BuildSet::default(), stdin_filename: None, jobs: 1 };
+        let inputs = Inputs::read(&[path], &build, sources);
         return match inputs.errors.first() {
             Some(error) => Err(Failure::Said(format!("error: cannot read {}: {}", error.input, error.message))),
             None => Ok(inputs.subjects),
         };
     }
-    let platform: Platform = options.platform.parse().map_err(|_| {
-        Failure::Said(format!("error: `{}` is no platform: expected os/architecture", options.platform))
-    })?;
-    let images = scan::pull(&options.input, &[platform]).map_err(|error| Failure::Said(format!("error: {error}")))?;
-    Ok(vec![scan::subject(&options.input, &images)])
+    let platform: Platform = platform
+        .parse()
+        .map_err(|_| Failure::Said(format!("error: `{platform}` is no platform: expected os/architecture")))?;
+    let images = scan::pull(input, &[platform]).map_err(|error| Failure::Said(format!("error: {error}")))?;
+    Ok(vec![scan::subject(input, &images)])
 }

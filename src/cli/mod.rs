@@ -8,6 +8,7 @@ mod exit;
 mod fleet;
 mod inputs;
 mod knowledge;
+mod needs;
 mod output;
 mod parallel;
 mod scan;
@@ -39,6 +40,7 @@ pub fn run() -> ExitCode {
         Command::Scan(options) => scan::run(options, knowledge),
         Command::Describe(options) => describe::run(options),
         Command::Knowledge(options) => knowledge::run(options, knowledge),
+        Command::Needs(options) => needs::run(options, knowledge),
     });
     match done {
         Ok(exit) => exit.into(),

@@ -157,37 +157,9 @@ fn check_gpus(reader: &mut Reader, pool: &Pool, overridden: bool, gpu_exists: &d
     }
 }
 
-fn empty_pool(name: Declared<String>) -> Pool {
-    Pool {
-        name,
-        gpu: Vec::new(),
-        driver: Vec::new(),
-        platform: None,
-        launch: None,
-        toolkit: None,
-        libnvidia_container: None,
-        engine: None,
-        runtime: None,
-        privileged: None,
-        cdi_specs: None,
-        modeset: None,
-        mode: None,
-        device_list_strategy: None,
-        env: Vec::new(),
-        nodes: None,
-        compute_capability: None,
-        brand: None,
-        driver_cuda: None,
-        wsl: None,
-        dockerfiles: Vec::new(),
-        images: Vec::new(),
-        host: Vec::new(),
-    }
-}
-
 /// The pool; nothing where it has no name.
 fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Pool> {
-    let mut pool = empty_pool(Declared { value: String::new(), span });
+    let mut pool = Pool::undeclared(Declared { value: String::new(), span });
     let mut named = false;
     for (key, key_span, value) in entries(table) {
         let declared = span_of(value);

@@ -169,3 +169,34 @@ pub struct Pool {
     /// Options of the toolkit's `config.toml`, dotted names and values as text.
     pub host: Vec<(String, Declared<String>)>,
 }
+
+impl Pool {
+    /// A pool of which nothing is declared but its name.
+    pub fn undeclared(name: Declared<String>) -> Self {
+        Self {
+            name,
+            gpu: Vec::new(),
+            driver: Vec::new(),
+            platform: None,
+            launch: None,
+            toolkit: None,
+            libnvidia_container: None,
+            engine: None,
+            runtime: None,
+            privileged: None,
+            cdi_specs: None,
+            modeset: None,
+            mode: None,
+            device_list_strategy: None,
+            env: Vec::new(),
+            nodes: None,
+            compute_capability: None,
+            brand: None,
+            driver_cuda: None,
+            wsl: None,
+            dockerfiles: Vec::new(),
+            images: Vec::new(),
+            host: Vec::new(),
+        }
+    }
+}

@@ -37,6 +37,23 @@ fn has_digit(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
+/// Whether a word ends in one of `units` behind digits: the memory of a board, the profile of a share of one.
+fn measures(word: &str, units: &[&str]) -> bool {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    digits > 0 && word.get(digits..).is_some_and(|unit| units.contains(&unit))
+}
+
+/// The words without those that measure.
+fn without(words: &[String], units: &[&str]) -> Option<Vec<String>> {
+    let rest: Vec<String> = words.iter().filter(|word| !measures(word, units)).cloned().collect();
+    (!rest.is_empty() && rest.len() < words.len()).then_some(rest)
+}
+
+/// What measures memory in a name.
+const MEMORY: &[&str] = &["gb", "gib"];
+/// What ends the profile of a virtual GPU: `GRID A100D-4C`.
+const PROFILES: &[&str] = &["a", "b", "c", "q"];
+
 /// Whether `short` leaves out words of `full`, but not the one that tells the model.
 fn abbreviates(short: &[String], full: &[String]) -> bool {
     let model = full.iter().find(|word| has_digit(word));
@@ -110,9 +127,25 @@ pub(super) fn all(rows: &'static [GpuRow], name: &str) -> Vec<&'static GpuRow> {
     if !written.is_empty() || asked.is_empty() {
         return written;
     }
-    let asked_core = core(asked.clone());
-    let joined = asked_core.concat();
     let index = index(rows);
+    let found = of_words(index, &asked);
+    if !found.is_empty() {
+        return found;
+    }
+    // Shares of one board differ in memory alone, and people write the memory of boards that are named without it.
+    let share = without(&asked, PROFILES).map(|asked| {
+        let shares = index.iter().filter(|spelling| without(&spelling.words, PROFILES).as_ref() == Some(&asked));
+        let mut found: Vec<&'static GpuRow> = shares.map(|spelling| spelling.row).collect();
+        found.dedup_by_key(|row| row.name);
+        found
+    });
+    let share = share.filter(|found| !found.is_empty());
+    share.or_else(|| without(&asked, MEMORY).map(|asked| of_words(index, &asked))).unwrap_or_default()
+}
+
+fn of_words(index: Index, asked: &[String]) -> Vec<&'static GpuRow> {
+    let asked_core = core(asked.to_vec());
+    let joined = asked_core.concat();
     let matching = |test: &dyn Fn(&Spelling) -> bool| -> Vec<&'static GpuRow> {
         let mut found: Vec<&'static GpuRow> =
             index.iter().filter(|spelling| test(spelling)).map(|spelling| spelling.row).collect();
@@ -120,7 +153,7 @@ pub(super) fn all(rows: &'static [GpuRow], name: &str) -> Vec<&'static GpuRow> {
         found
     };
     let stages: [&dyn Fn(&Spelling) -> bool; 4] = [
-        &|spelling| spelling.words == asked,
+        &|spelling| spelling.words == *asked,
         &|spelling| spelling.core == asked_core,
         &|spelling| spelling.joined == joined,
         &|spelling| abbreviates(&asked_core, &spelling.core),

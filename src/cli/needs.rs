@@ -1,0 +1,61 @@
+//! `imagelint needs`: what an input demands of any node, without a fleet.
+
+use std::io;
+use std::io::Write as _;
+
+use serde::Serialize;
+
+use crate::cli::Failure;
+use crate::cli::args::Format;
+use crate::cli::args::NeedsArgs;
+use crate::cli::describe;
+use crate::cli::exit::Exit;
+use crate::infer::infer;
+use crate::judge;
+use crate::knowledge::Knowledge;
+use crate::needs;
+use crate::needs::model::Needs;
+use crate::report::json::SCHEMA_VERSION;
+use crate::source::Sources;
+
+/// What goes out as JSON.
+#[derive(Serialize)]
+struct Report {
+    schema_version: u32,
+    knowledge: String,
+    subjects: Vec<Needs>,
+}
+
+/// Runs it.
+pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    let mut sources = Sources::default();
+    let mut found = Vec::new();
+    for subject in describe::read(&options.input, &options.platform, &options.build, &mut sources)? {
+        let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
+        for image in infer(&seen, &options.platform, options.as_of, knowledge) {
+            found.push(needs::survey(&subject.name, &options.platform, &image, options.as_of, &sources, knowledge));
+        }
+    }
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match options.format {
+        Format::Json => {
+            let empty = found.is_empty();
+            let knowledge = knowledge.newest_date().to_string();
+            let report = Report { schema_version: SCHEMA_VERSION, knowledge, subjects: found };
+            serde_json::to_writer_pretty(&mut out, &report).map_err(io::Error::from)?;
+            writeln!(out)?;
+            out.flush()?;
+            Ok(if empty { Exit::Nothing } else { Exit::Clean })
+        }
+        Format::Human => {
+            for (at, needs) in found.iter().enumerate() {
+                if at > 0 {
+                    writeln!(out)?;
+                }
+                needs::tell::tell(needs, &mut out)?;
+            }
+            out.flush()?;
+            Ok(if found.is_empty() { Exit::Nothing } else { Exit::Clean })
+        }
+    }
+}

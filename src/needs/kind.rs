@@ -1,0 +1,53 @@
+//! Kinds of GPU: what the start-up cannot tell apart is one kind.
+
+use std::collections::BTreeMap;
+
+use crate::cuda::ComputeCapability;
+use crate::knowledge::GpuClass;
+use crate::knowledge::GpuRow;
+use crate::knowledge::How;
+use crate::knowledge::Knowledge;
+
+/// GPUs of one capability, class, brand and driver support.
+#[derive(Clone, Debug)]
+pub(super) struct Kind {
+    /// Class.
+    pub(super) class: GpuClass,
+    /// Capability.
+    pub(super) capability: ComputeCapability,
+    /// Their names, as drivers print them.
+    pub(super) names: Vec<&'static str>,
+}
+
+/// Every kind in the tables, oldest capability first. GPUs known from memory alone stand for nothing.
+pub(super) fn kinds(knowledge: Knowledge) -> Vec<Kind> {
+    let mut found: BTreeMap<_, Kind> = BTreeMap::new();
+    for row in knowledge.gpus().iter().filter(|row| row.info.how != How::Memory) {
+        let kind = || Kind { class: row.class, capability: row.capability, names: Vec::new() };
+        found.entry(key(row)).or_insert_with(kind).names.push(row.name);
+    }
+    found.into_values().collect()
+}
+
+/// All that a replay may see of a GPU.
+fn key(row: &GpuRow) -> impl Ord + use<> {
+    let brands: Vec<_> = row.brands.iter().map(|brand| (brand.from_branch, brand.up_to_branch, brand.brand)).collect();
+    (row.capability, row.class, row.forward_compat, brands, row.last_branch, row.arm64_host)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_gpu_that_is_not_from_memory_is_of_one_kind() {
+        let kinds = kinds(Knowledge::built_in());
+        let named: Vec<&str> = kinds.iter().flat_map(|kind| kind.names.iter().copied()).collect();
+        let distinct: BTreeSet<&str> = named.iter().copied().collect();
+        let expected = Knowledge::built_in().gpus().iter().filter(|row| row.info.how != How::Memory).count();
+        assert_eq!((named.len(), distinct.len()), (expected, expected));
+        assert!(kinds.len() < named.len() / 2, "{} kinds of {} GPUs", kinds.len(), named.len());
+    }
+}

@@ -1,0 +1,82 @@
+//! Ways of starting a container, and the hosts that they make of a kind of GPU.
+
+use jiff::civil::Date;
+
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::fleet::Declared;
+use crate::fleet::DriverSpec;
+use crate::fleet::GpuSpec;
+use crate::fleet::Host;
+use crate::fleet::Launch;
+use crate::fleet::Pool;
+use crate::knowledge::GpuClass;
+use crate::knowledge::Knowledge;
+use crate::needs::kind::Kind;
+use crate::source::Span;
+
+/// A launch, with the container toolkit behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    /// The launch.
+    pub(super) launch: Launch,
+    /// The toolkit; none without one.
+    pub(super) toolkit: Option<CudaVersion>,
+}
+
+impl Way {
+    /// The heading of its column.
+    pub(super) const fn title(self) -> &'static str {
+        match self.launch {
+            Launch::DockerGpus => "docker --gpus",
+            Launch::NvidiaRuntime => "nvidia runtime",
+            Launch::DockerCdi => "CDI",
+            Launch::Native => "no container",
+            other => other.as_str(),
+        }
+    }
+}
+
+/// The ways that a kind of GPU is told for, with the newest toolkit.
+pub(super) fn ways(kind: &Kind, knowledge: Knowledge) -> Vec<Way> {
+    let newest = knowledge.container_toolkits().last().map(|row| row.sample);
+    let launches: &[Launch] = match kind.class {
+        GpuClass::Jetson => &[Launch::NvidiaRuntime, Launch::Native],
+        _ => &[Launch::DockerGpus, Launch::NvidiaRuntime, Launch::DockerCdi, Launch::Native],
+    };
+    let with = |launch: &Launch| Way { launch: *launch, toolkit: newest.filter(|_| *launch != Launch::Native) };
+    launches.iter().map(with).collect()
+}
+
+/// Every driver release in the tables, oldest first.
+pub(super) fn drivers(knowledge: Knowledge) -> Vec<DriverVersion> {
+    let mut found: Vec<DriverVersion> =
+        knowledge.branches().iter().flat_map(|row| row.releases.iter().copied()).collect();
+    found.extend(knowledge.toolkits().iter().filter_map(|row| row.bundled_driver));
+    found.extend(knowledge.minor_compats().iter().map(|row| row.min_driver));
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// One host for each driver.
+pub(super) fn hosts(
+    kind: &Kind,
+    way: Way,
+    drivers: &[DriverVersion],
+    as_of: Option<Date>,
+    knowledge: Knowledge,
+) -> Vec<Host> {
+    let Some(name) = kind.names.first() else { return Vec::new() };
+    let gpu = GpuSpec { name: (*name).to_owned(), count: None, compute_capability: None, brand: None, mig: false };
+    let mut pool = Pool::undeclared(nowhere(way.title().to_owned()));
+    pool.gpu = vec![nowhere(gpu)];
+    pool.launch = Some(nowhere(way.launch));
+    pool.toolkit = way.toolkit.map(nowhere);
+    pool.driver = drivers.iter().map(|driver| nowhere(DriverSpec::Exact(*driver))).collect();
+    pool.hosts(knowledge, as_of)
+}
+
+fn nowhere<T>(value: T) -> Declared<T> {
+    Declared { value, span: Span { start: 0, end: 0 } }
+}

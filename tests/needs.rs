@@ -1,0 +1,148 @@
+//! `imagelint needs`: what an input demands without any fleet, through the built program.
+
+use std::fs;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const ENOUGH: &str = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
+
+fn needs(image: &str, more: &[&str]) -> Value {
+    let folder = TempDir::new().expect("temporary folder");
+    let path = folder.path().join("x.image.toml");
+    fs::write(&path, image).expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let output = command.arg("needs").arg(&path).args(["--format", "json"]).args(more).output().expect("runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// The group of a GPU in the first component.
+fn group<'r>(report: &'r Value, gpu: &str) -> &'r Value {
+    let groups = report["subjects"][0]["components"][0]["groups"].as_array().expect("groups");
+    groups.iter().find(|group| group["gpus"].as_array().expect("GPUs").iter().any(|name| name == gpu)).expect("the GPU")
+}
+
+fn way<'r>(group: &'r Value, title: &str) -> &'r Value {
+    group["ways"].as_array().expect("ways").iter().find(|way| way["title"] == title).expect("the way")
+}
+
+/// The smallest driver of a CUDA 12.4 program with code for all, by how it is started.
+#[test]
+fn the_smallest_driver_hangs_on_the_way_of_starting() {
+    let image = format!(
+        "{ENOUGH}cuda_runtime = \"12.4\"\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n\
+         NVIDIA_REQUIRE_CUDA = \"cuda>=12.4 brand=tesla,driver>=470,driver<471 brand=nvidia,driver>=470,driver<471\"\n\
+         [[gpu_code]]\nfile = \"app\"\nsass = [\"sm_70\", \"sm_75\", \"sm_80\", \"sm_90\"]\n"
+    );
+    let report = needs(&image, &[]);
+    let a100 = group(&report, "NVIDIA A100-SXM4-80GB");
+    assert_eq!(a100["code"], "native");
+    for (title, smallest, outcome) in [
+        // Without the check, minor version compatibility: the floor of CUDA 12.
+        ("no container", "525.60.13", "insufficient-driver"),
+        ("CDI", "525.60.13", "insufficient-driver"),
+        ("nvidia runtime", "525.60.13", "insufficient-driver"),
+        // The check wants a driver of CUDA 12.4, or of branch 470, on which the program does not start.
+        ("docker --gpus", "550.40.07", "refused"),
+    ] {
+        let way = way(a100, title);
+        let found = way["smallest_driver"].as_str().expect("a driver");
+        assert_eq!(found.split('.').next(), smallest.split('.').next(), "{title}");
+        assert_eq!(way["because"]["outcome"], outcome, "{title}");
+        assert_eq!(way["up_to"], Value::Null, "{title}");
+        assert_eq!(way["also"].as_array().map(Vec::len), Some(0), "{title}");
+        let evidence = way["because"]["evidence"].as_array().expect("evidence");
+        assert!(evidence.iter().all(|one| one["place"].as_str().is_some_and(|place| !place.is_empty())), "{title}");
+    }
+    assert_eq!(way(a100, "no container")["smallest_driver"], "525.60.13");
+    // The requirement of the old branch counts for nobody: the runtime is too new for it.
+    assert_eq!(way(group(&report, "Tesla T4"), "docker --gpus")["because"]["step"], "requirement");
+}
+
+#[test]
+fn code_decides_which_gpus_are_covered() {
+    let image = format!(
+        "{ENOUGH}cuda_runtime = \"11.8\"\n[[gpu_code]]\nfile = \"app\"\nsass = [\"sm_80\"]\nptx = [\"compute_80\"]\n"
+    );
+    let report = needs(&image, &[]);
+    for (gpu, code) in [
+        ("NVIDIA A100-SXM4-80GB", "native"),
+        ("NVIDIA L4", "native"),
+        ("NVIDIA H100 80GB HBM3", "jit"),
+        ("NVIDIA GeForce RTX 5090", "jit"),
+        ("Tesla V100-SXM2-16GB", "none"),
+        ("Tesla T4", "none"),
+    ] {
+        let group = group(&report, gpu);
+        assert_eq!(group["code"], code, "{gpu}");
+        let starts = !way(group, "no container")["smallest_driver"].is_null();
+        assert_eq!(starts, code != "none", "{gpu}");
+    }
+    let v100 = way(group(&report, "Tesla V100-SXM2-16GB"), "no container");
+    assert_eq!(v100["because"]["outcome"], "no-kernel-image");
+    assert_eq!(v100["because"]["step"], "code");
+}
+
+/// A compat library is for branches that are listed, and not for those between them.
+#[test]
+fn older_branches_are_not_assumed_to_be_in_order() {
+    let image = format!(
+        "{ENOUGH}cuda_runtime = \"12.4\"\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n\
+         [files]\n\"/usr/local/cuda\" = {{ link = \"cuda-12.4\" }}\n\"/etc/debian_version\" = {{}}\n\
+         \"/usr/local/cuda-12.4/compat/libcuda.so.550.54.15\" = {{ elf_note = {{ cuda = \"12.4\", driver = [470, 535], device = [1, 2, 14] }} }}\n\
+         [[gpu_code]]\nfile = \"app\"\nsass = [\"sm_80\"]\n"
+    );
+    let report = needs(&image, &[]);
+    let a100 = way(group(&report, "NVIDIA A100-SXM4-80GB"), "docker --gpus");
+    let branch = |text: &Value| text.as_str().expect("a driver").split('.').next().expect("a branch").to_owned();
+    let also: Vec<(String, &Value)> = a100["also"]
+        .as_array()
+        .expect("ranges")
+        .iter()
+        .map(|range| (branch(&range["from"]), &range["route"]))
+        .collect();
+    assert!(also.contains(&("470".to_owned(), &Value::from("forward-compat"))), "{a100}");
+    assert!(!also.iter().any(|(branch, _)| branch == "510" || branch == "515"), "{a100}");
+    // A GeForce gets no forward compatibility: only the drivers of the library's own branch and newer.
+    let geforce = way(group(&report, "NVIDIA GeForce RTX 3090"), "docker --gpus");
+    assert_eq!(geforce["also"].as_array().map(Vec::len), Some(0), "{geforce}");
+    assert_eq!(branch(&geforce["smallest_driver"]), "550", "{geforce}");
+}
+
+#[test]
+fn a_dropped_gpu_has_a_newest_driver_as_well() {
+    let image = format!("{ENOUGH}cuda_runtime = \"10.2\"\n[[gpu_code]]\nfile = \"app\"\nsass = [\"sm_37\"]\n");
+    let report = needs(&image, &[]);
+    let k80 = way(group(&report, "Tesla K80"), "no container");
+    assert!(k80["smallest_driver"].as_str().is_some_and(|driver| driver.starts_with("440.")), "{k80}");
+    assert!(k80["up_to"].as_str().is_some_and(|driver| driver.starts_with("470.")), "{k80}");
+}
+
+#[test]
+fn an_image_without_gpu_content_demands_nothing() {
+    let report = needs("base = \"python:3.11-slim\"\n[packages.pip]\nflask = \"3.0\"\n", &[]);
+    assert_eq!(report["subjects"][0]["components"].as_array().map(Vec::len), Some(0), "{report}");
+}
+
+#[test]
+fn the_human_form_names_drivers_reasons_and_places() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let output =
+        command.current_dir(root).args(["needs", "examples/a100-torch-1.12/Dockerfile"]).output().expect("runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("torch, CUDA 10.2, sm_37 sm_50 sm_60 sm_70"), "{text}");
+    assert!(text.contains("no-kernel-image"), "{text}");
+    assert!(text.contains("[examples/a100-torch-1.12/Dockerfile:"), "{text}");
+    assert!(text.contains("tried on every known driver up to "), "{text}");
+}
+
+#[test]
+fn what_is_not_there_is_a_broken_input() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let output = command.args(["needs", "oci:/nowhere/at-all:x"]).output().expect("runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere/at-all"));
+}
