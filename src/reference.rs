@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Deserialize;
+use serde::Serialize;
 use thiserror::Error;
 
 const DEFAULT_REGISTRY: &str = "docker.io";
@@ -33,7 +35,8 @@ pub enum ReferenceError {
 }
 
 /// A parsed image name: registry, repository, and at most one tag and one digest.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct ImageReference {
     registry: String,
     repository: String,
@@ -123,6 +126,23 @@ impl fmt::Display for ImageReference {
             write!(f, "@{digest}")?;
         }
         Ok(())
+    }
+}
+
+impl From<ImageReference> for String {
+    /// In full, with the registry that Docker leaves out.
+    fn from(reference: ImageReference) -> Self {
+        let ImageReference { registry, repository, tag, digest } = reference;
+        let part = |sign: &str, text: Option<Self>| text.map(|text| format!("{sign}{text}")).unwrap_or_default();
+        format!("{registry}/{repository}{}{}", part(":", tag), part("@", digest))
+    }
+}
+
+impl TryFrom<String> for ImageReference {
+    type Error = ReferenceError;
+
+    fn try_from(text: String) -> Result<Self, ReferenceError> {
+        Self::parse(&text)
     }
 }
 

@@ -260,7 +260,7 @@ fn the_json_has_the_fields_of_the_model() {
     let report = place.json(&["check", "Dockerfile"]);
     assert_eq!(report["schema_version"], 1);
     let keys = |value: &Value| -> Vec<String> { value.as_object().expect("an object").keys().cloned().collect() };
-    assert_eq!(keys(&report), ["as_of", "errors", "fleet", "schema_version", "subjects", "tool"]);
+    assert_eq!(keys(&report), ["as_of", "errors", "fleet", "schema_version", "subjects", "texts", "tool"]);
     let model: imagelint::report::model::Report = serde_json::from_value(report.clone()).expect("the model reads it");
     assert_eq!(serde_json::to_value(model).expect("the model as JSON"), report, "no field more and none less");
     let subject = &report["subjects"][0];

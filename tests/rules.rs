@@ -55,6 +55,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 kind: "dockerfile",
                 digest: None,
                 notes: Vec::new(),
+                as_of: None,
                 content,
             }
         }
@@ -69,6 +70,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 kind: "description",
                 digest: None,
                 notes: Vec::new(),
+                as_of: None,
                 content,
             }
         }

@@ -13,6 +13,7 @@ use crate::cli::fleet;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::output;
+use crate::cli::output::Run;
 use crate::knowledge::Knowledge;
 use crate::source::Sources;
 
@@ -49,5 +50,6 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
     }
     let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
-    tell(&inputs.subjects, inputs.errors, &fleet, &options.judging, knowledge, &sources)
+    let options = &options.judging;
+    tell(Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources }, inputs.errors)
 }

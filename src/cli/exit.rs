@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use crate::cli::args::FailOn;
-use crate::report::model::Report;
+use crate::report::model::Finding;
+use crate::report::model::InputError;
+use crate::report::model::Subject;
+use crate::report::model::Verdict;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,28 +32,42 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The exit code of a report: unread inputs win over findings.
-pub(crate) fn of(report: &Report, fail_on: FailOn) -> Exit {
-    if !report.errors.is_empty() {
-        return Exit::Broken;
+/// What an exit code hangs on, gathered subject by subject.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    subjects: usize,
+    found: bool,
+}
+
+impl Tally {
+    /// Adds one subject.
+    pub(crate) fn add(&mut self, subject: &Subject, fail_on: FailOn) {
+        self.subjects += 1;
+        let untold = matches!(fail_on, FailOn::Warning | FailOn::Note | FailOn::Undetermined);
+        let open = |verdict: &Verdict| {
+            verdict.component.is_none() && matches!(verdict.fate.as_str(), "depends" | "undetermined")
+        };
+        self.found |= subject.findings.iter().any(|finding| counts(finding, fail_on))
+            || (untold && subject.verdicts.iter().any(open));
     }
-    if report.subjects.is_empty() {
-        return Exit::Nothing;
+
+    /// The exit code: unread inputs win over findings.
+    pub(crate) fn exit(self, errors: &[InputError]) -> Exit {
+        match self {
+            _ if !errors.is_empty() => Exit::Broken,
+            Self { subjects: 0, .. } => Exit::Nothing,
+            Self { found: true, .. } => Exit::Found,
+            Self { .. } => Exit::Clean,
+        }
     }
+}
+
+fn counts(finding: &Finding, fail_on: FailOn) -> bool {
     let severities: &[&str] = match fail_on {
         FailOn::Error | FailOn::Undetermined => &["error"],
         FailOn::Warning => &["error", "warning"],
         FailOn::Note => &["error", "warning", "note"],
         FailOn::Never => &[],
     };
-    let untold = matches!(fail_on, FailOn::Warning | FailOn::Note | FailOn::Undetermined);
-    let found = report.subjects.iter().any(|subject| {
-        let said = subject.findings.iter().any(|finding| severities.contains(&finding.severity.as_str()));
-        let open = subject
-            .verdicts
-            .iter()
-            .any(|verdict| verdict.component.is_none() && matches!(verdict.fate.as_str(), "depends" | "undetermined"));
-        said || (untold && open)
-    });
-    if found { Exit::Found } else { Exit::Clean }
+    severities.contains(&finding.severity.as_str())
 }

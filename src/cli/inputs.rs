@@ -4,27 +4,29 @@ use std::fs;
 use std::io;
 use std::io::Read as _;
 use std::path::Path;
-use std::path::PathBuf;
-
-use ignore::DirEntry;
-use ignore::WalkBuilder;
 
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
 use crate::cli::parallel;
-use crate::cli::render;
+use crate::cli::walk::Found;
+use crate::cli::walk::found;
+use crate::cli::walk::is_description;
 use crate::context::Context;
 use crate::context::Files;
 use crate::context::Gathering;
 use crate::describe::Description;
+use crate::describe::DescriptionErrors;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::extract;
 use crate::judge::Content;
 use crate::judge::Subject;
+use crate::judge::saved;
 use crate::report::json;
 use crate::report::model::InputError;
+use crate::report::model::Location;
+use crate::report::model::Region;
 use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
@@ -56,14 +58,6 @@ pub(crate) struct Build<'a> {
     pub(crate) jobs: usize,
 }
 
-/// Something at a path.
-#[derive(Debug)]
-enum Found {
-    File(PathBuf),
-    Standard,
-    Error(String, String),
-}
-
 /// The text of a file, read as what its name says.
 enum Text {
     Dockerfile(Dockerfile, SourceText),
@@ -93,10 +87,8 @@ impl Inputs {
 
     fn standard(&mut self, build: &Build<'_>, sources: &mut Sources) {
         let name = build.stdin_filename.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
-        let mut bytes = Vec::new();
-        match io::stdin().take(MAX_TEXT).read_to_end(&mut bytes) {
-            Ok(_) => {
-                let text = String::from_utf8_lossy(&bytes).into_owned();
+        match read_limited(io::stdin(), MAX_TEXT) {
+            Ok(text) => {
                 self.dockerfile(&name, Dockerfile::parse(&text), SourceText::new(name.as_str(), text), build, sources);
             }
             Err(error) => self.error(&name, format!("cannot read standard input: {error}")),
@@ -107,7 +99,7 @@ impl Inputs {
         match text {
             Text::Dockerfile(dockerfile, text) => self.dockerfile(name, dockerfile, text, build, sources),
             Text::Description(text) => self.description(name, text, sources),
-            Text::Report(text) => self.report(name, &text),
+            Text::Report(text) => self.report(name, &text, sources),
         }
     }
 
@@ -160,7 +152,15 @@ impl Inputs {
         let files = gather(path, source, &dockerfile, &options, root, sources);
         let content = Content::Dockerfile { source, dockerfile, options, files };
         let (name, path) = (name.to_owned(), path.to_owned());
-        self.subjects.push(Subject { name, path, kind: "dockerfile", digest: None, notes: Vec::new(), content });
+        self.subjects.push(Subject {
+            name,
+            path,
+            kind: "dockerfile",
+            digest: None,
+            notes: Vec::new(),
+            as_of: None,
+            content,
+        });
     }
 
     fn description(&mut self, name: &str, text: SourceText, sources: &mut Sources) {
@@ -168,57 +168,60 @@ impl Inputs {
             Ok(description) => {
                 let source = sources.add(text);
                 let seen = extract::of_description(&description, Some(source), None);
-                let content = Content::Fixed(seen);
-                let path = name.to_owned();
                 self.subjects.push(Subject {
                     name: name.to_owned(),
-                    path,
+                    path: name.to_owned(),
                     kind: "description",
                     digest: None,
                     notes: Vec::new(),
-                    content,
+                    as_of: None,
+                    content: Content::Fixed(seen),
                 });
             }
-            Err(errors) => self.error(name, render(errors.as_ref())),
+            Err(errors) => self.mistakes(name, &errors, text, sources),
         }
     }
 
-    /// Every subject of a saved report, to be judged again.
-    fn report(&mut self, name: &str, text: &str) {
+    /// Every mistake of a description, with its place.
+    fn mistakes(&mut self, name: &str, errors: &DescriptionErrors, text: SourceText, sources: &mut Sources) {
+        for problem in errors.all() {
+            let help = problem.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
+            let location = Location {
+                kind: "description".to_owned(),
+                path: name.to_owned(),
+                label: problem.message.clone(),
+                region: Some(Region::of(&text, problem.span)),
+            };
+            let message = format!("{}{help}", problem.message);
+            self.errors.push(InputError { input: name.to_owned(), message, location: Some(location) });
+        }
+        sources.add(text);
+    }
+
+    /// Every subject of a saved report, to be judged again, and what it says could not be read.
+    fn report(&mut self, name: &str, text: &str, sources: &mut Sources) {
         let report = match json::read(text) {
             Ok(report) => report,
             Err(error) => return self.error(name, error.to_string()),
         };
+        let texts = saved::texts(report.texts, sources);
         for subject in report.subjects {
-            match Description::from_json(subject.description) {
-                Ok(description) => {
-                    let seen = extract::of_description(&description, None, Some(name));
-                    let kind = match subject.kind.as_str() {
-                        "dockerfile" => "dockerfile",
-                        "image" => "image",
-                        _ => "description",
-                    };
-                    let content = Content::Fixed(seen);
-                    let path = subject.name.clone();
-                    self.subjects.push(Subject {
-                        name: subject.name,
-                        path,
-                        kind,
-                        digest: subject.digest,
-                        notes: Vec::new(),
-                        content,
-                    });
-                }
-                Err(error) => self.error(name, format!("{}: {error}", subject.name)),
+            let told = subject.name.clone();
+            match saved::subject(subject, &texts, sources) {
+                Ok(subject) => self.subjects.push(subject),
+                Err(error) => self.error(name, format!("{told}: {error}")),
             }
         }
+        self.errors.extend(report.errors);
     }
 
     /// Makes the paths what the pools' patterns of a fleet file in `folder` mean.
     pub(crate) fn seen_from(&mut self, folder: &Path) {
         let Ok(folder) = folder.canonicalize() else { return };
         for subject in &mut self.subjects {
-            if let Ok(path) = Path::new(&subject.path).canonicalize()
+            // The path of a saved subject is what it was when it was seen.
+            if !matches!(subject.content, Content::Saved(_))
+                && let Ok(path) = Path::new(&subject.path).canonicalize()
                 && let Ok(inside) = path.strip_prefix(&folder)
             {
                 subject.path = inside.display().to_string();
@@ -255,32 +258,6 @@ fn gather(
     gathering.into_files()
 }
 
-/// The files at a path, a folder's sorted.
-fn found(path: &Path) -> Vec<Found> {
-    if path == Path::new("-") {
-        return vec![Found::Standard];
-    }
-    if !path.is_dir() {
-        return vec![Found::File(path.to_path_buf())];
-    }
-    let walk = WalkBuilder::new(path)
-        .hidden(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .sort_by_file_name(Ord::cmp)
-        .build();
-    let file = |entry: Result<DirEntry, ignore::Error>| match entry {
-        Ok(entry) => {
-            let name = entry.file_name().to_string_lossy();
-            let file = entry.file_type().is_some_and(|kind| kind.is_file());
-            let path = entry.path();
-            let path = path.strip_prefix("./").unwrap_or(path);
-            (file && (is_dockerfile(&name) || is_description(&name))).then(|| Found::File(path.to_path_buf()))
-        }
-        Err(error) => Some(Found::Error(path.display().to_string(), error.to_string())),
-    };
-    walk.filter_map(file).collect()
-}
-
 fn read_file(path: &Path) -> Result<Text, String> {
     let name = path.display().to_string();
     let report = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
@@ -297,53 +274,15 @@ fn read_file(path: &Path) -> Result<Text, String> {
 /// The text of a file, if it is not too long.
 pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, String> {
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    read_limited(file, limit)
+}
+
+/// A text that is not longer than the limit.
+fn read_limited(from: impl io::Read, limit: u64) -> Result<String, String> {
     let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    from.take(limit + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if u64::try_from(bytes.len()).is_ok_and(|len| len > limit) {
         return Err(format!("longer than {limit} bytes"));
     }
     String::from_utf8(bytes).or_else(|error| Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()))
-}
-
-/// `Dockerfile`, `Containerfile`, `Dockerfile.gpu`, `gpu.dockerfile`, in any case.
-fn is_dockerfile(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    if [".dockerignore", ".md"].into_iter().any(|ending| name.ends_with(ending)) {
-        return false;
-    }
-    let separated = |rest: &str| rest.is_empty() || rest.starts_with(['.', '_', '-']);
-    ["dockerfile", "containerfile"].into_iter().any(|word| {
-        name.strip_prefix(word).is_some_and(separated)
-            || name.strip_suffix(word).is_some_and(|rest| rest.ends_with(['.', '_', '-']))
-    })
-}
-
-fn is_description(name: &str) -> bool {
-    name.ends_with(".image.toml")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_dockerfile;
-
-    #[test]
-    fn the_usual_names_are_found_and_no_others() {
-        for (name, expected) in [
-            ("Dockerfile", true),
-            ("dockerfile", true),
-            ("Dockerfile.gpu", true),
-            ("Dockerfile-gpu", true),
-            ("Dockerfile_gpu", true),
-            ("gpu.Dockerfile", true),
-            ("x.containerfile", true),
-            ("Containerfile", true),
-            ("Dockerfiles", false),
-            ("mydockerfile", false),
-            ("Dockerfile.md", false),
-            (".dockerignore", false),
-            ("Dockerfile.dockerignore", false),
-        ] {
-            assert_eq!(is_dockerfile(name), expected, "{name}");
-        }
-    }
 }

@@ -12,6 +12,7 @@ mod needs;
 mod output;
 mod parallel;
 mod scan;
+mod walk;
 
 use std::io;
 use std::io::Write as _;

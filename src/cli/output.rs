@@ -1,6 +1,8 @@
 //! The report on its way out: format, colour, width.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::io;
@@ -8,12 +10,14 @@ use std::io::IsTerminal as _;
 use std::io::Write as _;
 use std::path::Path;
 
+use jiff::civil::Date;
+
 use crate::cli::Failure;
 use crate::cli::args::Color;
 use crate::cli::args::Format;
 use crate::cli::args::JudgingArgs;
-use crate::cli::exit;
 use crate::cli::exit::Exit;
+use crate::cli::exit::Tally;
 use crate::cli::parallel;
 use crate::cli::render;
 use crate::fleet::Fleet;
@@ -21,6 +25,7 @@ use crate::judge;
 use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
+use crate::judge::saved::Used;
 use crate::knowledge::Knowledge;
 use crate::report::files;
 use crate::report::human;
@@ -28,74 +33,139 @@ use crate::report::human::HumanOptions;
 use crate::report::json;
 use crate::report::model;
 use crate::report::model::InputError;
+use crate::report::observed::Observed;
 use crate::report::why;
 use crate::rules::RuleBook;
 use crate::source::Sources;
 
+/// What was read, and what it is judged by.
+#[derive(Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) subjects: &'a [Subject],
+    pub(crate) fleet: &'a Fleet,
+    pub(crate) options: &'a JudgingArgs,
+    pub(crate) knowledge: Knowledge,
+    pub(crate) sources: &'a Sources,
+}
+
+/// So many subjects are judged before the first of them is written.
+const AT_ONCE: usize = 64;
+
 /// Judges everything and prints the report.
-pub(crate) fn judge_and_print(
-    subjects: &[Subject],
-    errors: Vec<InputError>,
-    fleet: &Fleet,
-    options: &JudgingArgs,
-    knowledge: Knowledge,
-    sources: &Sources,
-) -> Result<Exit, Failure> {
-    let report = report(subjects, errors, fleet, options, knowledge, sources)?;
-    print(&report, options, sources)?;
-    Ok(exit::of(&report, options.fail_on))
+pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<Exit, Failure> {
+    let own = own_rules(run.options)?;
+    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()));
+    let mut report = judge.head(errors);
+    let mut tally = Tally::default();
+    let mut all = judge.subjects().inspect(|subject| tally.add(subject, run.options.fail_on));
+    let stdout = io::stdout();
+    let color = color(run.options.color, stdout.is_terminal());
+    let mut out = io::BufWriter::new(stdout.lock());
+    match (run.options.format, &run.options.why) {
+        (Format::Json, _) => {
+            let used = RefCell::new(Used::default());
+            let all = all.inspect(|subject| used.borrow_mut().add(subject));
+            json::stream(&report, all, || used.borrow().texts(&report.errors, run.sources), &mut out)?;
+        }
+        (Format::Human, Some(pool)) => {
+            report.subjects = all.collect();
+            why::why(&report, Some(pool.as_str()).filter(|pool| !pool.is_empty()), &mut out, color)?;
+        }
+        (Format::Human, None) => {
+            report.subjects = all.by_ref().map(told).collect();
+            let width = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
+            let options = HumanOptions { color, ascii: false, width, verbose: run.options.verbose };
+            human::human(&report, &named(&report, run.sources), &options, &mut out)?;
+        }
+    }
+    out.flush()?;
+    Ok(tally.exit(&report.errors))
 }
 
 /// Judges everything and lists what was looked at.
-pub(crate) fn judge_and_list(
-    subjects: &[Subject],
-    errors: Vec<InputError>,
-    fleet: &Fleet,
-    options: &JudgingArgs,
-    knowledge: Knowledge,
-    sources: &Sources,
-) -> Result<Exit, Failure> {
-    let report = report(subjects, errors, fleet, options, knowledge, sources)?;
+pub(crate) fn judge_and_list(run: Run<'_>, errors: Vec<InputError>) -> Result<Exit, Failure> {
+    let own = own_rules(run.options)?;
+    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()));
+    let mut report = judge.head(errors);
+    report.subjects = judge.subjects().collect();
     files::files(&report, &mut io::stdout().lock())?;
     Ok(if report.errors.is_empty() { Exit::Clean } else { Exit::Broken })
 }
 
-fn report(
-    subjects: &[Subject],
-    errors: Vec<InputError>,
-    fleet: &Fleet,
-    options: &JudgingArgs,
-    knowledge: Knowledge,
-    sources: &Sources,
-) -> Result<model::Report, Failure> {
-    let own;
-    let book = if options.rules.is_empty() {
-        RuleBook::built_in()
-    } else {
-        own = read_rules(&options.rules)?;
-        &own
-    };
-    let settings = Settings {
-        fleet,
-        pools: &options.pools,
-        as_of: options.as_of,
-        persona: options.persona,
-        knowledge,
-        book,
-        sources,
-    };
-    let hosts = Hosts::of(settings);
-    Ok(model::Report {
-        schema_version: json::SCHEMA_VERSION,
-        tool: model::Tool {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            knowledge: knowledge.newest_date().to_string(),
-        },
-        as_of: options.as_of.map(|day| day.to_string()),
-        fleet: of_fleet(fleet, options, sources),
-        subjects: parallel::map(options.jobs(), subjects, |subject| judge::judge_on(subject, settings, &hosts)),
-        errors,
-    })
+/// What a report for a person tells of a subject; the rest is for those who read JSON or ask why.
+fn told(mut subject: model::Subject) -> model::Subject {
+    subject.facts = Vec::new();
+    subject.description = serde_json::Value::Null;
+    subject.observed = Observed::default();
+    for verdict in &mut subject.verdicts {
+        verdict.scenarios = Vec::new();
+    }
+    subject
+}
+
+/// The texts that places of the report lie in, by path.
+fn named(report: &model::Report, sources: &Sources) -> BTreeMap<String, String> {
+    let findings = report.subjects.iter().flat_map(|subject| &subject.findings);
+    let places = findings.flat_map(|finding| &finding.locations);
+    let places = places.chain(report.errors.iter().filter_map(|error| error.location.as_ref()));
+    let paths: BTreeSet<&str> = places.map(|place| place.path.as_str()).collect();
+    let texts = sources.iter().filter(|text| paths.contains(text.name()));
+    texts.map(|text| (text.name().to_owned(), text.text().to_owned())).collect()
+}
+
+/// Everything that judging needs, and the hosts for each day that tables are asked for.
+struct Judge<'a> {
+    run: Run<'a>,
+    settings: Settings<'a>,
+    hosts: BTreeMap<Option<Date>, Hosts>,
+}
+
+impl<'a> Judge<'a> {
+    fn new(run: Run<'a>, book: &'a RuleBook) -> Self {
+        let Run { fleet, options, knowledge, sources, .. } = run;
+        let (pools, as_of, persona) = (&options.pools, options.as_of, options.persona);
+        let settings = Settings { fleet, pools, as_of, persona, knowledge, book, sources };
+        let days: BTreeSet<Option<Date>> = run.subjects.iter().map(|subject| as_of.or(subject.as_of)).collect();
+        let hosts = days.into_iter().map(|as_of| (as_of, Hosts::of(Settings { as_of, ..settings }))).collect();
+        Self { run, settings, hosts }
+    }
+
+    /// The report without its subjects.
+    fn head(&self, errors: Vec<InputError>) -> model::Report {
+        let mut days = self.hosts.keys();
+        let common = days.next().copied().flatten().filter(|_| days.next().is_none());
+        model::Report {
+            schema_version: json::SCHEMA_VERSION,
+            tool: model::Tool {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                knowledge: self.run.knowledge.newest_date().to_string(),
+            },
+            as_of: self.run.options.as_of.or(common).map(|day| day.to_string()),
+            fleet: of_fleet(self.run.fleet, self.run.options, self.run.sources),
+            subjects: Vec::new(),
+            errors,
+            texts: Vec::new(),
+        }
+    }
+
+    /// Every subject in its order, judged some at a time.
+    fn subjects(&self) -> impl Iterator<Item = model::Subject> {
+        let jobs = self.run.options.jobs();
+        self.run.subjects.chunks(AT_ONCE).flat_map(move |some| parallel::map(jobs, some, |subject| self.judge(subject)))
+    }
+
+    fn judge(&self, subject: &Subject) -> model::Subject {
+        let as_of = self.settings.as_of.or(subject.as_of);
+        let settings = Settings { as_of, ..self.settings };
+        match self.hosts.get(&as_of) {
+            Some(hosts) => judge::judge_on(subject, settings, hosts),
+            None => judge::judge(subject, settings),
+        }
+    }
+}
+
+fn own_rules(options: &JudgingArgs) -> Result<Option<RuleBook>, Failure> {
+    if options.rules.is_empty() { Ok(None) } else { read_rules(&options.rules).map(Some) }
 }
 
 fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failure> {
@@ -135,27 +205,6 @@ fn of_fleet(fleet: &Fleet, options: &JudgingArgs, sources: &Sources) -> model::F
             })
             .collect(),
     }
-}
-
-fn print(report: &model::Report, options: &JudgingArgs, sources: &Sources) -> Result<(), Failure> {
-    let stdout = io::stdout();
-    let color = color(options.color, stdout.is_terminal());
-    let mut out = io::BufWriter::new(stdout.lock());
-    match (options.format, &options.why) {
-        (Format::Json, _) => json::json(report, &mut out)?,
-        (Format::Human, Some(pool)) => {
-            why::why(report, Some(pool.as_str()).filter(|pool| !pool.is_empty()), &mut out, color)?;
-        }
-        (Format::Human, None) => {
-            let texts: BTreeMap<String, String> =
-                sources.iter().map(|text| (text.name().to_owned(), text.text().to_owned())).collect();
-            let width = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
-            let options = HumanOptions { color, ascii: false, width, verbose: options.verbose };
-            human::human(report, &texts, &options, &mut out)?;
-        }
-    }
-    out.flush()?;
-    Ok(())
 }
 
 /// Colour by flag, else by the environment, else on a terminal.

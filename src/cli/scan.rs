@@ -7,6 +7,7 @@ use crate::cli::args::ScanArgs;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
 use crate::cli::output;
+use crate::cli::output::Run;
 use crate::extract;
 use crate::fleet::Fleet;
 use crate::judge::Content;
@@ -38,7 +39,9 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
             }
         }
     }
-    output::judge_and_print(&subjects, errors, &fleet, &options.judging, knowledge, &sources)
+    let options = &options.judging;
+    let run = Run { subjects: &subjects, fleet: &fleet, options, knowledge, sources: &sources };
+    output::judge_and_print(run, errors)
 }
 
 /// Every platform that a host of the fleet has.
@@ -80,6 +83,7 @@ pub(crate) fn subject(name: &str, images: &[PulledImage]) -> Subject {
         kind: "image",
         digest,
         notes: Vec::new(),
+        as_of: None,
         content: Content::ByPlatform(list),
     }
 }

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::Deserialize;
+use serde::Serialize;
+
 use crate::cuda::version::BadVersion;
 
 /// What a GPU can run: X.Y, such as 8.6.
@@ -58,7 +61,8 @@ pub enum Suffix {
 /// What one piece of GPU code is built for: the `90a` of `sm_90a` or of `compute_90a`.
 ///
 /// Whether it is a cubin or PTX is told by the list that holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct CodeTarget {
     /// The capability that it names.
     pub capability: ComputeCapability,
@@ -85,6 +89,20 @@ impl CodeTarget {
             Suffix::FamilySpecific => "f",
         };
         format!("{}{}{suffix}", self.capability.major, self.capability.minor)
+    }
+}
+
+impl From<CodeTarget> for String {
+    fn from(target: CodeTarget) -> Self {
+        target.number()
+    }
+}
+
+impl TryFrom<String> for CodeTarget {
+    type Error = BadVersion;
+
+    fn try_from(text: String) -> Result<Self, BadVersion> {
+        text.parse()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 
 /// NVIDIA's note inside a compat library: what it may be used on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ElfNote {
     /// CUDA version of the library.
     pub cuda: Option<CudaVersion>,

@@ -7,6 +7,9 @@ macro_rules! keys {
         pub enum FactKey { $(#[doc = $doc] $variant,)* }
 
         impl FactKey {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
             /// The name, with `*` where it speaks of something.
             pub const fn pattern(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }

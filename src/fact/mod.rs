@@ -4,12 +4,17 @@
 //! with its origin) or concluded from other facts and a table row. Labels, confidence and, later,
 //! fixes all walk that graph down to a leaf that somebody can edit.
 
+mod as_text;
 mod image;
 mod key;
 mod observed;
+mod saved;
 mod value;
 
 use std::fmt;
+
+use serde::Deserialize;
+use serde::Serialize;
 
 pub use self::image::{
     CodeWording, Compat, CompatLibrary, Component, DriverLibrary, EnvFacts, GpuCode, ImageFacts, Library, Needs,
@@ -29,7 +34,8 @@ use crate::source::SourceId;
 use crate::source::Span;
 
 /// A fact's number within its arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct FactId(pub u32);
 
 impl fmt::Display for FactId {
@@ -39,7 +45,7 @@ impl fmt::Display for FactId {
 }
 
 /// Why something is unknown, and what would make it known.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Why {
     /// What stands in the way: `the base image was not read`.
     pub reason: String,
@@ -184,6 +190,14 @@ impl Entry {
     }
 }
 
+/// The entry of no fact.
+static NOTHING: Entry = Entry {
+    key: FactKey::File,
+    of: None,
+    state: State::Unknown(Why { reason: String::new(), supply: String::new() }),
+    evidence: Evidence::Leaf(Vec::new()),
+};
+
 /// All facts of one subject.
 #[derive(Clone, Debug, Default)]
 pub struct Facts(Vec<Entry>);
@@ -208,9 +222,9 @@ impl Facts {
         Fact { id: self.add(key, of, printed, evidence), state }
     }
 
-    /// The entry behind an id of this arena.
+    /// The entry behind an id of this arena; one of which nothing is known for an id of none.
     pub fn get(&self, id: FactId) -> &Entry {
-        &self.0[id.0 as usize]
+        self.0.get(id.0 as usize).unwrap_or(&NOTHING)
     }
 
     /// How many there are.

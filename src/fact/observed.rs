@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
+use serde::Deserialize;
+use serde::Serialize;
 
 use crate::cuda::CodeTarget;
 use crate::cuda::CudaVersion;
@@ -12,10 +14,12 @@ use crate::fact::ElfNote;
 use crate::fact::FactId;
 use crate::fact::Facts;
 use crate::fact::Why;
+use crate::fact::as_text;
 use crate::reference::ImageReference;
 
 /// How deep an input was looked into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Depth {
     /// The text of a Dockerfile.
     Text,
@@ -37,7 +41,8 @@ impl Depth {
 }
 
 /// The base image.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum BaseSeen {
     /// Nothing is said of it.
     NotSaid,
@@ -50,7 +55,8 @@ pub enum BaseSeen {
 }
 
 /// Who installed a package.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Manager {
     /// pip and those that speak its language.
     Pip,
@@ -72,7 +78,8 @@ impl Manager {
 }
 
 /// The version of a package as it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PackageVersion {
     /// This one, local part included.
     Exact(String),
@@ -83,7 +90,8 @@ pub enum PackageVersion {
 }
 
 /// Which builds of a package a command chose from, where neither version nor variant says it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Offered {
     /// Those of the default index.
     #[default]
@@ -97,7 +105,7 @@ pub enum Offered {
 }
 
 /// A package.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PackageSeen {
     /// Who installed it.
     pub manager: Manager,
@@ -130,7 +138,7 @@ impl PackageSeen {
 }
 
 /// A package that a command took away.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageGone {
     /// Who took it away.
     pub manager: Manager,
@@ -141,7 +149,8 @@ pub struct PackageGone {
 }
 
 /// What is known of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FileKind {
     /// It is there.
     Present,
@@ -154,7 +163,7 @@ pub enum FileKind {
 }
 
 /// A file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FileSeen {
     /// What is known of it.
     pub kind: FileKind,
@@ -163,7 +172,7 @@ pub struct FileSeen {
 }
 
 /// A piece of a value that builds on the environment of the base image.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TemplatePart {
     /// As it stands.
     Text(String),
@@ -172,7 +181,7 @@ pub enum TemplatePart {
 }
 
 /// A value that builds on the environment of the base image, such as `/opt/x:$LD_LIBRARY_PATH`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvTemplate {
     /// The value.
     pub set: Vec<TemplatePart>,
@@ -201,7 +210,7 @@ impl EnvTemplate {
 }
 
 /// What is done to what the base image brings.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OfBase {
     /// How values that cannot be told build on the environment of the base image.
     pub env_templates: BTreeMap<String, EnvTemplate>,
@@ -210,7 +219,7 @@ pub struct OfBase {
 }
 
 /// GPU code of one library.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CodeSeen {
     /// Path.
     pub file: String,
@@ -225,7 +234,7 @@ pub struct CodeSeen {
 }
 
 /// Libraries that a file asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NeedsSeen {
     /// Path.
     pub file: String,
@@ -240,7 +249,7 @@ pub struct NeedsSeen {
 }
 
 /// Families of which everything was seen, so that the rest is absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "four independent families")]
 pub struct Completeness {
     /// Environment.
@@ -254,7 +263,8 @@ pub struct Completeness {
 }
 
 /// Everything that was seen in one input.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Observations {
     /// The evidence.
     pub facts: Facts,
@@ -265,32 +275,43 @@ pub struct Observations {
     /// Whether the environment of the base is the image's too; not where its files alone were copied.
     pub base_env: bool,
     /// Day of the build, where said.
+    #[serde(with = "as_text", skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Date>,
     /// Platforms; none = built for whatever is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub platforms: Option<(Vec<String>, FactId)>,
     /// Environment; an error where a variable has a value that cannot be told.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, (Result<String, Why>, FactId)>,
     /// What is done to what the base image brings.
     pub of_base: Box<OfBase>,
     /// Packages in the order of the commands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<PackageSeen>,
     /// Packages that commands took away.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<PackageGone>,
     /// Bounds that commands put on what other packages bring.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<PackageSeen>,
     /// How many commands were read.
     pub commands: u32,
     /// Whether commands bring a Python of their own.
     pub other_python: bool,
     /// Files by path.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, FileSeen>,
     /// GPU code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<CodeSeen>,
     /// Libraries that files ask for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<NeedsSeen>,
     /// The program that the image starts, where one is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<(Vec<String>, FactId)>,
     /// CUDA runtime of code that is not one of the packages.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cuda_runtime: Option<(CudaVersion, FactId)>,
     /// What was seen whole.
     pub complete: Completeness,
@@ -320,5 +341,34 @@ impl Observations {
             cuda_runtime: None,
             complete: Completeness::default(),
         }
+    }
+}
+
+impl Default for Observations {
+    fn default() -> Self {
+        Self::new(Depth::Description)
+    }
+}
+
+impl Observations {
+    /// Whether every id in it is that of a fact in it.
+    pub fn is_whole(&self) -> bool {
+        let base = match &self.base {
+            BaseSeen::NotSaid => None,
+            BaseSeen::Scratch(fact) | BaseSeen::Image(_, fact) | BaseSeen::Unresolved(_, fact) => Some(*fact),
+        };
+        let single = [
+            base,
+            self.platforms.as_ref().map(|(_, fact)| *fact),
+            self.entrypoint.as_ref().map(|(_, fact)| *fact),
+            self.cuda_runtime.as_ref().map(|(_, fact)| *fact),
+        ];
+        let env = self.env.values().map(|(_, fact)| *fact);
+        let packages = self.packages.iter().chain(&self.bounds).map(|package| package.fact);
+        let files = self.files.values().map(|file| file.fact);
+        let code = self.code.iter().map(|code| code.fact).chain(self.needs.iter().map(|needs| needs.fact));
+        let removed = self.of_base.removed.iter().map(|(_, fact)| *fact);
+        let all = single.into_iter().flatten().chain(env).chain(packages).chain(files).chain(code).chain(removed);
+        all.into_iter().all(|fact| self.facts.has(fact))
     }
 }

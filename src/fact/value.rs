@@ -1,9 +1,13 @@
 //! The printed form of a fact's value.
 
+use serde::Deserialize;
+use serde::Serialize;
+
 use crate::cuda::CudaVersion;
 
 /// A value as reports show it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Value {
     /// One word or line.
     Text(String),

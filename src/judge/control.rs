@@ -36,6 +36,7 @@ impl<'a> Orders<'a> {
     pub(super) fn of(subject: &'a Subject, settings: Settings<'a>) -> Self {
         let file = match &subject.content {
             Content::Dockerfile { source, dockerfile, .. } => Some((*source, dockerfile)),
+            Content::Saved(saved) => saved.dockerfile.as_ref().map(|(source, dockerfile)| (*source, dockerfile)),
             Content::Fixed(_) | Content::ByPlatform(_) => None,
         };
         Self { file, settings, used: BTreeSet::new(), notes: Vec::new() }

@@ -5,6 +5,7 @@ mod facts;
 mod findings;
 mod hosts;
 mod place;
+pub mod saved;
 mod scope;
 mod verdict;
 
@@ -26,8 +27,10 @@ pub use crate::judge::hosts::Hosts;
 use crate::judge::hosts::Outlook;
 use crate::judge::hosts::Tried;
 use crate::judge::place::Places;
+use crate::judge::saved::Saved;
 use crate::knowledge::Knowledge;
 use crate::report::model;
+use crate::report::observed::OnPlatform;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
 use crate::source::SourceId;
@@ -51,6 +54,8 @@ pub enum Content {
     Fixed(Observations),
     /// One for each platform of an index; a pool whose platform is not there gets the first.
     ByPlatform(Vec<(String, Observations)>),
+    /// What a saved report says was seen.
+    Saved(Saved),
 }
 
 /// Something to judge.
@@ -66,6 +71,8 @@ pub struct Subject {
     pub digest: Option<String>,
     /// What the reader had to leave out, with its place.
     pub notes: Vec<String>,
+    /// Day for which tables are asked where the run does not say it.
+    pub as_of: Option<Date>,
     /// What it consists of.
     pub content: Content,
 }
@@ -113,7 +120,7 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
     let pools: Vec<(usize, &Pool)> =
         numbered.filter(|(_, pool)| runs(subject, pool, settings.pools) && orders.runs(pool)).collect();
     let platforms = hosts.platforms(&pools, knowledge);
-    let (mut builds, mut beside) = (Vec::<Build>::new(), Beside::default());
+    let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::new());
     let mut description = Description::default();
     for (at, platform) in platforms.iter().enumerate() {
         let Some(seen) = observe(&subject.content, platform, &mut beside) else { continue };
@@ -124,6 +131,7 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
             let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());
             builds.push(Build { platform: platform.clone(), image, first_fact: before });
         }
+        looked.push(beside.clone().on(platform, seen));
     }
     let places = Places { sources: settings.sources, fleet: settings.fleet };
     let gpu_content = builds.iter().any(|build| build.image.gpu_content);
@@ -142,6 +150,8 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         findings: Vec::new(),
         facts: facts::report(&builds, places),
         description: description.to_json(),
+        observed: saved::observed(subject, looked),
+        as_of: settings.as_of.map(|day| day.to_string()),
     };
     if !gpu_content {
         report.verdicts = pools.iter().map(|(_, pool)| verdict::not_applicable(&pool.name.value, &builds)).collect();
@@ -191,19 +201,28 @@ fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
     let here = match &subject.content {
         Content::Dockerfile { .. } => pool.runs_dockerfile(&subject.path),
         Content::ByPlatform(_) => pool.runs_image(&subject.name),
-        Content::Fixed(_) => true,
+        Content::Saved(_) if subject.kind == "dockerfile" => pool.runs_dockerfile(&subject.path),
+        Content::Saved(_) if subject.kind == "image" => pool.runs_image(&subject.name),
+        Content::Fixed(_) | Content::Saved(_) => true,
     };
     wanted && here
 }
 
 /// What a Dockerfile says beside its facts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Beside {
     /// Name of the stage that ships.
     stage: Option<String>,
     /// The stages that it is built from.
     stages: Vec<usize>,
     notes: Vec<String>,
+}
+
+impl Beside {
+    fn on(self, platform: &str, seen: Observations) -> OnPlatform {
+        let Self { stage, stages, notes } = self;
+        OnPlatform { platform: platform.to_owned(), stage, stages, notes, seen }
+    }
 }
 
 fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Observations> {
@@ -222,6 +241,18 @@ fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Obs
             let own = list.iter().find(|(name, _)| platform.starts_with(name.as_str()) || name.starts_with(platform));
             own.or(list.first()).map(|(_, seen)| seen.clone())
         }
+        Content::Saved(saved) => {
+            let one = saved.on(platform)?;
+            let (stage, stages, mut notes) = (one.stage.clone(), one.stages.clone(), one.notes.clone());
+            if saved.dockerfile.is_some() && one.platform != platform {
+                notes.push(format!(
+                    "the report holds nothing for {platform}: what it holds for {} is taken",
+                    one.platform
+                ));
+            }
+            *beside = Beside { stage, stages, notes };
+            Some(one.seen.clone())
+        }
     }
 }
 
@@ -236,6 +267,7 @@ fn said_day(content: &Content) -> Option<Date> {
         Content::Dockerfile { .. } => None,
         Content::Fixed(seen) => seen.as_of,
         Content::ByPlatform(list) => list.iter().find_map(|(_, seen)| seen.as_of),
+        Content::Saved(saved) => saved.platforms.iter().find_map(|one| one.seen.as_of),
     }
 }
 
@@ -244,5 +276,6 @@ fn depth(content: &Content) -> &'static str {
         Content::Dockerfile { .. } => crate::fact::Depth::Text.name(),
         Content::Fixed(seen) => seen.depth.name(),
         Content::ByPlatform(_) => crate::fact::Depth::Config.name(),
+        Content::Saved(saved) => saved.platforms.first().map_or("text", |one| one.seen.depth.name()),
     }
 }

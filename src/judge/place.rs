@@ -40,16 +40,7 @@ impl Places<'_> {
     /// A place in a text.
     pub(super) fn text(self, kind: &str, source: SourceId, span: Span, label: String) -> Location {
         let text = self.sources.get(source);
-        let (start, end) = (text.position(span.start), text.position(span.end));
-        let region = Region {
-            start_line: start.line,
-            start_column: start.column,
-            end_line: end.line,
-            end_column: end.column,
-            start_byte: span.start,
-            end_byte: span.end,
-        };
-        Location { kind: kind.to_owned(), path: text.name().to_owned(), label, region: Some(region) }
+        Location { kind: kind.to_owned(), path: text.name().to_owned(), label, region: Some(Region::of(text, span)) }
     }
 }
 

@@ -7,6 +7,7 @@ pub mod human;
 pub mod json;
 pub mod matrix;
 pub mod model;
+pub mod observed;
 pub mod paint;
 pub mod snippet;
 pub mod summary;

@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::report::observed::Observed;
+use crate::report::observed::Text;
+use crate::source::SourceText;
+use crate::source::Span;
+
 /// One run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
@@ -17,6 +22,9 @@ pub struct Report {
     pub subjects: Vec<Subject>,
     /// Inputs that could not be read.
     pub errors: Vec<InputError>,
+    /// The texts that places point into.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<Text>,
 }
 
 /// Program and knowledge versions.
@@ -75,6 +83,9 @@ pub struct Subject {
     pub name: String,
     /// `dockerfile`, `image` or `description`.
     pub kind: String,
+    /// Day for which tables were asked, where the run does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<String>,
     /// Stage judged, for a Dockerfile with names.
     pub stage: Option<String>,
     /// Platform judged, where one alone.
@@ -91,8 +102,11 @@ pub struct Subject {
     pub findings: Vec<Finding>,
     /// The facts behind, by id.
     pub facts: Vec<Fact>,
-    /// The image description: what `describe` prints and `check report.json` judges again.
+    /// The image description: what `describe` prints.
     pub description: serde_json::Value,
+    /// What was seen: `check report.json` judges it again.
+    #[serde(default)]
+    pub observed: Observed,
 }
 
 /// How deep a subject was looked into.
@@ -248,6 +262,21 @@ pub struct Region {
     pub start_byte: usize,
     /// Byte after the end.
     pub end_byte: usize,
+}
+
+impl Region {
+    /// The region of a span in its text.
+    pub fn of(text: &SourceText, span: Span) -> Self {
+        let (start, end) = (text.position(span.start), text.position(span.end));
+        Self {
+            start_line: start.line,
+            start_column: start.column,
+            end_line: end.line,
+            end_column: end.column,
+            start_byte: span.start,
+            end_byte: span.end,
+        }
+    }
 }
 
 /// A fact of a subject.

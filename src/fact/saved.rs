@@ -1,0 +1,139 @@
+//! Facts as a report carries them: leaves in the order of their ids, each with the places where it was read.
+//!
+//! What was concluded is not kept: whoever reads a report concludes it again.
+
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde::de::Error;
+
+use crate::fact::Evidence;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::Origin;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::source::SourceId;
+use crate::source::Span;
+
+/// Options that facts are read from; another one is not ours.
+const OPTIONS: &[&str] = &["--build-arg", "--platform", "--target"];
+/// What an absent fact of a report rests on.
+const SEARCHED: &str = "what the saved report says was searched";
+
+#[derive(Serialize, Deserialize)]
+struct Leaf {
+    key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of: Option<String>,
+    state: LeafState,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    origins: Vec<LeafOrigin>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum LeafState {
+    Known(Value),
+    Absent,
+    Unknown(Why),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum LeafOrigin {
+    File { text: u32, start: usize, end: usize },
+    Config { digest: String, field: String },
+    Option(String),
+    Report(String),
+}
+
+impl Serialize for Facts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(|(id, entry)| Leaf {
+            key: entry.key.pattern().to_owned(),
+            of: entry.of.clone(),
+            state: match &entry.state {
+                State::Known(value) => LeafState::Known(value.clone()),
+                State::Absent { .. } => LeafState::Absent,
+                State::Unknown(why) => LeafState::Unknown(why.clone()),
+            },
+            origins: self.origins(id).into_iter().map(LeafOrigin::from).collect(),
+        }))
+    }
+}
+
+impl From<Origin> for LeafOrigin {
+    fn from(origin: Origin) -> Self {
+        match origin {
+            Origin::File { source, span } => Self::File { text: source.0, start: span.start, end: span.end },
+            Origin::Config { digest, field } => Self::Config { digest, field },
+            Origin::Option(name) => Self::Option(name.to_owned()),
+            Origin::Report(path) => Self::Report(path),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Facts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut facts = Self::default();
+        for leaf in Vec::<Leaf>::deserialize(deserializer)? {
+            let key = FactKey::ALL.iter().find(|key| key.pattern() == leaf.key);
+            let key = *key.ok_or_else(|| Error::custom(format!("there is no fact `{}`", leaf.key)))?;
+            let state = match leaf.state {
+                LeafState::Known(value) => State::Known(value),
+                LeafState::Absent => State::Absent { searched: SEARCHED },
+                LeafState::Unknown(why) => State::Unknown(why),
+            };
+            let origins = leaf.origins.into_iter().map(origin).collect::<Result<Vec<Origin>, D::Error>>()?;
+            facts.add(key, leaf.of.as_deref(), state, Evidence::Leaf(origins));
+        }
+        Ok(facts)
+    }
+}
+
+fn origin<E: Error>(origin: LeafOrigin) -> Result<Origin, E> {
+    Ok(match origin {
+        LeafOrigin::File { text, start, end } => Origin::File { source: SourceId(text), span: Span::new(start, end) },
+        LeafOrigin::Config { digest, field } => Origin::Config { digest, field },
+        LeafOrigin::Report(path) => Origin::Report(path),
+        LeafOrigin::Option(name) => match OPTIONS.iter().find(|option| **option == name) {
+            Some(option) => Origin::Option(option),
+            None => return Err(Error::custom(format!("there is no option `{name}`"))),
+        },
+    })
+}
+
+impl Facts {
+    /// The texts that facts were read in, each place once or more.
+    pub fn texts(&self) -> impl Iterator<Item = SourceId> {
+        self.iter().flat_map(|(id, _)| self.origins(id)).filter_map(|origin| match origin {
+            Origin::File { source, .. } => Some(source),
+            Origin::Config { .. } | Origin::Option(_) | Origin::Report(_) => None,
+        })
+    }
+
+    /// Moves every place to the text that `moved` names for it; false where it names none.
+    #[must_use]
+    pub fn move_texts(&mut self, moved: &dyn Fn(SourceId, Span) -> Option<SourceId>) -> bool {
+        let leaves = self.0.iter_mut().filter_map(|entry| match &mut entry.evidence {
+            Evidence::Leaf(origins) => Some(origins),
+            Evidence::Derived { .. } => None,
+        });
+        for origin in leaves.flatten() {
+            if let Origin::File { source, span } = origin {
+                let Some(there) = moved(*source, *span) else { return false };
+                *source = there;
+            }
+        }
+        true
+    }
+
+    /// Whether an id is one of this arena.
+    pub fn has(&self, id: FactId) -> bool {
+        id.0 < self.len()
+    }
+}

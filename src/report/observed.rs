@@ -1,0 +1,50 @@
+//! What a report carries so that it can be judged again: what was seen of each subject, and the texts behind it.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::fact::Observations;
+
+/// A text that places in the report point into.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Text {
+    /// The number by which facts name it.
+    pub id: u32,
+    /// Its path.
+    pub path: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// What was seen of a subject.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Observed {
+    /// The path as the pools' patterns see it.
+    pub path: String,
+    /// Number of the Dockerfile's own text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<u32>,
+    /// What was left out before any stage was looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What was seen for each platform; an empty name stands for all.
+    pub platforms: Vec<OnPlatform>,
+}
+
+/// What was seen for one platform.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OnPlatform {
+    /// `linux/amd64`.
+    pub platform: String,
+    /// Name of the stage that ships.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// Numbers of the stages that it is built from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<usize>,
+    /// What was left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The observations.
+    pub seen: Observations,
+}

@@ -1,0 +1,375 @@
+//! A saved report loses nothing: what is judged again is told again, word for word.
+
+#[path = "support/layout.rs"]
+#[expect(dead_code, reason = "one image is enough here")]
+mod layout;
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "a place without files of its own is enough here")]
+mod place;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use place::Place;
+use place::code;
+use place::err;
+use place::out;
+use serde_json::Value;
+use serde_json::json;
+
+/// Pools of two platforms, of two launches, one for some Dockerfiles alone.
+const FLEET: &str = r#"[[pool]]
+name = "rtx"
+gpu = "RTX 2080 Ti"
+driver = "450.102.04"
+launch = "nvidia-runtime"
+libnvidia_container = "1.4.0"
+
+[[pool]]
+name = "open"
+gpu = ["A100", "T4"]
+driver = "535.161.08"
+toolkit = "1.17.8"
+
+[[pool]]
+name = "grace"
+gpu = "GH200"
+driver = "570.211.01"
+platform = "linux/arm64"
+launch = "docker-gpus"
+toolkit = "1.17.8"
+
+[[pool]]
+name = "few"
+gpu = "L4"
+driver = "535"
+dockerfiles = ["only/**"]
+images = ["none/**"]
+"#;
+
+/// A report without what may differ: the kind of its subjects; texts go by their paths, not by numbers.
+fn compared(mut report: Value) -> Value {
+    let texts = report["texts"].as_array().cloned().unwrap_or_default();
+    let paths = texts.iter().map(|text| (text["id"].clone(), text["path"].clone())).collect::<Vec<_>>();
+    for text in report["texts"].as_array_mut().into_iter().flatten() {
+        text.as_object_mut().expect("a text").remove("id");
+    }
+    for subject in report["subjects"].as_array_mut().expect("subjects") {
+        subject.as_object_mut().expect("a subject").remove("kind");
+        named(&mut subject["observed"], &paths);
+    }
+    report
+}
+
+/// Puts paths where numbers of texts stand.
+fn named(value: &mut Value, paths: &[(Value, Value)]) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                match paths.iter().find(|(id, _)| key == "text" && id == value) {
+                    Some((_, path)) => *value = path.clone(),
+                    None => named(value, paths),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| named(value, paths)),
+        _ => {}
+    }
+}
+
+/// The paths where two values differ, the first few of them.
+fn differences(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for key in keys {
+                let of = |map: &serde_json::Map<String, Value>| map.get(key).cloned().unwrap_or_default();
+                differences(&format!("{path}.{key}"), &of(a), &of(b), found);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (at, (one, other)) in a.iter().zip(b).enumerate() {
+                differences(&format!("{path}[{at}]"), one, other, found);
+            }
+        }
+        _ if one != other && found.len() < 5 => found.push(format!("{path}: {one} / {other}")),
+        _ => {}
+    }
+}
+
+/// Judges, saves, judges the report, and says where the two differ.
+fn lost(place: &Place, arguments: &[&str]) -> Vec<String> {
+    let first = place.json(arguments);
+    place.file("saved.json", &first.to_string());
+    let again = place.json(&["check", "--fleet", "fleet.toml", "saved.json"]);
+    let mut found = Vec::new();
+    differences("", &compared(first), &compared(again), &mut found);
+    found
+}
+
+/// Every file below a folder.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Every example, fixture and story of the repository, by its name and text; fixtures keep what lies beside them.
+fn inputs(place: &Place) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut named = Vec::new();
+    for folder in ["examples", "tests/fixtures"] {
+        for path in below(&root.join(folder)) {
+            let name = path.strip_prefix(root).expect("inside").display().to_string();
+            let Ok(text) = fs::read_to_string(&path) else { continue };
+            let lower = name.to_lowercase();
+            place.file(&format!("in/{name}"), &text);
+            if lower.contains("dockerfile") && ![".md", ".json"].iter().any(|end| lower.ends_with(end))
+                || lower.ends_with(".image.toml")
+            {
+                named.push(format!("in/{name}"));
+            }
+        }
+    }
+    for path in below(&root.join("tests/stories")) {
+        let text = fs::read_to_string(&path).expect("a story");
+        let table: toml::Table = toml::from_str(&text).expect("stories");
+        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        for (name, image) in table.get("images").and_then(toml::Value::as_table).into_iter().flatten() {
+            let file = format!("in/stories/{stem}-{name}.image.toml");
+            place.file(&file, image.as_str().expect("a text"));
+            named.push(file);
+        }
+        let cases = table.get("case").and_then(toml::Value::as_array);
+        for (at, case) in cases.into_iter().flatten().enumerate() {
+            for (key, ending) in [("image", "image.toml"), ("dockerfile", "Dockerfile")] {
+                if let Some(text) = case.get(key).and_then(toml::Value::as_str).filter(|text| text.contains('\n')) {
+                    let file = format!("in/stories/{stem}-{at}.{ending}");
+                    place.file(&file, text);
+                    named.push(file);
+                }
+            }
+        }
+    }
+    named
+}
+
+#[test]
+fn every_input_of_the_repository_is_told_alike_from_its_report() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    let named = inputs(&place);
+    assert!(named.len() > 200, "{}", named.len());
+    let mut wrong = Vec::new();
+    for some in named.chunks(40) {
+        let mut arguments = vec!["check", "--fleet", "fleet.toml"];
+        arguments.extend(some.iter().map(String::as_str));
+        wrong.extend(lost(&place, &arguments));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_one_build_depends_on_is_kept() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("requirements.txt", "torch==2.4.0\n--extra-index-url https://download.pytorch.org/whl/cu118\n");
+    place.file("broken.image.toml", "base = 3\n");
+    place.file("only/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    for (what, text) in [
+        (
+            "a variable without value",
+            "FROM python:3.11\nRUN pip install torch==2.4.0\nARG X\nENV NVIDIA_VISIBLE_DEVICES=$X\n",
+        ),
+        (
+            "a value that builds on the base",
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV LD_LIBRARY_PATH=/opt/x:$LD_LIBRARY_PATH\n",
+        ),
+        (
+            "an index without a version",
+            "FROM python:3.11\nRUN pip install torch --index-url https://download.pytorch.org/whl/cu118\n",
+        ),
+        (
+            "a base by platform",
+            "ARG TARGETARCH\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS amd64\nFROM python:3.11 AS arm64\nFROM ${TARGETARCH}\n",
+        ),
+        ("a file beside it", "FROM python:3.11\nCOPY requirements.txt /r.txt\nRUN pip install -r /r.txt\n"),
+        (
+            "comments",
+            "FROM nvidia/cuda:11.2.2-base-ubuntu20.04\n# imagelint: ignore[refused@rtx] soon\nENV A=1\n# imagelint: ignore[nosuch]\nENV B=2\n",
+        ),
+        ("a line that nobody can read", "FROM nvidia/cuda:11.2.2-base-ubuntu20.04\nFOO é\nENV A=1\n"),
+        ("no stage", "# nothing\n"),
+    ] {
+        place.file("Dockerfile", text);
+        for arguments in [
+            &["check", "--fleet", "fleet.toml", "Dockerfile", "only/Dockerfile"][..],
+            &["check", "--fleet", "fleet.toml", "--as-of", "2021-06-29", "Dockerfile", "broken.image.toml"],
+            &["check", "--fleet", "fleet.toml", "--platform", "linux/arm64", "--all-targets", "Dockerfile"],
+        ] {
+            assert_eq!(lost(&place, arguments), Vec::<String>::new(), "{what}: {arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn an_index_of_two_platforms_stays_one() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    let folder = place.path("images");
+    let image = |architecture: &str| {
+        let mut config = layout::config(architecture);
+        config["config"]["Env"] = json!(["NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_REQUIRE_CUDA=cuda>=12.4"]);
+        let config = layout::blob(&folder, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
+        let media_type = "application/vnd.oci.image.manifest.v1+json";
+        let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": []});
+        let mut found = layout::blob(&folder, media_type, manifest.to_string().as_bytes());
+        found["platform"] = json!({"os": "linux", "architecture": architecture});
+        found
+    };
+    let manifests = [image("amd64"), image("arm64")];
+    let media_type = "application/vnd.oci.image.index.v1+json";
+    let index = json!({"schemaVersion": 2, "mediaType": media_type, "manifests": manifests});
+    let index = layout::blob(&folder, media_type, index.to_string().as_bytes());
+    layout::finish(&folder, &[("many", index)]);
+    assert_eq!(lost(&place, &["scan", "--fleet", "fleet.toml", "oci:images:many"]), Vec::<String>::new());
+    let again = place.json(&["check", "--fleet", "fleet.toml", "saved.json"]);
+    let verdicts = again["subjects"][0]["verdicts"].as_array().expect("verdicts");
+    assert!(verdicts.iter().all(|verdict| verdict["outcome"] != "wrong-platform"), "{verdicts:?}");
+}
+
+#[test]
+fn the_day_of_the_report_counts_unless_another_is_given() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\n");
+    let first = place.json(&["check", "--as-of", "2021-06-29", "--pool", "rtx", "Dockerfile"]);
+    assert_eq!(first["subjects"][0]["verdicts"][0]["outcome"], "compat-not-supported");
+    place.file("saved.json", &first.to_string());
+    let again = place.json(&["check", "--pool", "rtx", "saved.json"]);
+    assert_eq!((&again["as_of"], &first["as_of"]), (&json!("2021-06-29"), &json!("2021-06-29")));
+    assert_eq!(again["subjects"][0]["verdicts"], first["subjects"][0]["verdicts"]);
+    let other = place.json(&["check", "--as-of", "2026-01-01", "--pool", "rtx", "saved.json"]);
+    assert_eq!(other["subjects"][0]["verdicts"][0]["outcome"], "refused");
+}
+
+#[test]
+fn inputs_that_could_not_be_read_still_cannot() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", "FROM python:3.11\n");
+    let done = place.run(&["check", "--format", "json", "Dockerfile", "nothere"]);
+    assert_eq!(code(&done), 2);
+    place.file("saved.json", &out(&done));
+    let again = place.run(&["check", "saved.json"]);
+    assert_eq!(code(&again), 2, "{}", out(&again));
+    assert!(out(&again).contains("nothere"), "{}", out(&again));
+}
+
+#[test]
+fn the_person_sees_the_same_lines() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=99\n");
+    let first = place.run(&["check", "Dockerfile"]);
+    let report = place.json(&["check", "Dockerfile"]);
+    place.file("saved.json", &report.to_string());
+    fs::remove_file(place.path("Dockerfile")).expect("removed");
+    assert_eq!(out(&place.run(&["check", "saved.json"])), out(&first));
+    assert!(out(&first).contains("Dockerfile:2:"), "{}", out(&first));
+}
+
+/// A report of a Dockerfile, with one thing in it changed.
+fn changed(report: &Value, pointer: &str, value: &Value) -> String {
+    let mut report = report.clone();
+    *report.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = value.clone();
+    report.to_string()
+}
+
+#[test]
+fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV A=é\nRUN pip install torch==2.4.0\n");
+    let report = place.json(&["check", "Dockerfile"]);
+    let seen = "/subjects/0/observed/platforms/0/seen";
+    let place_of = |end: &str| format!("{seen}/facts/0/origins/0/file/{end}");
+    let outside = "a place in it lies outside of the texts of the report";
+    for (pointer, value, said) in [
+        (place_of("end"), json!(4_000_000_000_u64), outside),
+        (place_of("end"), json!(u64::MAX), outside),
+        (place_of("start"), json!(9_000), outside),
+        (place_of("text"), json!(77), outside),
+        (place_of("start"), json!(-1), "not a report of schema version 1"),
+        ("/texts/0/text".to_owned(), json!("FROM x"), outside),
+        ("/texts/0/text".to_owned(), json!("é".repeat(60)), outside),
+        ("/texts".to_owned(), json!([]), outside),
+        (format!("{seen}/packages/0/fact"), json!(999), "it rests on a fact that is not in the report"),
+        (format!("{seen}/packages/0/fact"), json!(u64::MAX), "not a report of schema version 1"),
+        (format!("{seen}/facts"), json!([]), "it rests on a fact that is not in the report"),
+        (format!("{seen}/facts/0/key"), json!("image.bse"), "there is no fact `image.bse`"),
+        (format!("{seen}/base/image/0"), json!("UPPER//"), "not a report of schema version 1"),
+        (format!("{seen}/depth"), json!("deep"), "unknown variant `deep`"),
+        ("/subjects/0/observed".to_owned(), json!({"path": "", "platforms": []}), "does not say what was seen"),
+        ("/subjects/0/observed/platforms".to_owned(), json!(7), "not a report of schema version 1"),
+        ("/schema_version".to_owned(), json!(2), "schema version 2 is not known"),
+    ] {
+        place.file("saved.json", &changed(&report, &pointer, &value));
+        let done = place.run(&["check", "saved.json"]);
+        assert_eq!(code(&done), 2, "{pointer} = {value}: {}{}", out(&done), err(&done));
+        let told = out(&done).split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+        assert!(told.contains(said), "{pointer} = {value}: {told}");
+    }
+}
+
+#[test]
+fn no_change_of_a_report_ends_in_a_panic() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.0\n");
+    let report = place.json(&["check", "--pool", "rtx", "Dockerfile"]);
+    let mut pointers = Vec::new();
+    walk("/subjects/0/observed", &report["subjects"][0]["observed"], &mut pointers);
+    walk("/texts", &report["texts"], &mut pointers);
+    let mut files = Vec::new();
+    for (at, pointer) in pointers.iter().enumerate() {
+        for (which, value) in [json!(null), json!(u32::MAX), json!("x"), json!([]), json!({})].iter().enumerate() {
+            let name = format!("changed/{at}-{which}.json");
+            place.file(&name, &changed(&report, pointer, value));
+            files.push(name);
+        }
+    }
+    assert!(files.len() > 100, "{}", files.len());
+    for some in files.chunks(100) {
+        let mut arguments = vec!["check", "--pool", "rtx", "--fleet", "fleet.toml"];
+        arguments.extend(some.iter().map(String::as_str));
+        let done = place.run(&arguments);
+        assert!([0, 1, 2].contains(&code(&done)) && !err(&done).contains("panicked"), "{}", err(&done));
+    }
+}
+
+fn walk(pointer: &str, value: &Value, found: &mut Vec<String>) {
+    found.push(pointer.to_owned());
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            walk(&format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")), value, found);
+        }),
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(at, value)| walk(&format!("{pointer}/{at}"), value, found));
+        }
+        _ => {}
+    }
+}
