@@ -143,12 +143,16 @@ impl Pool {
                 let row = knowledge.container_toolkit(library);
                 row.map(|row| Versions { row, toolkit, library, declared: true }).into_iter().collect()
             }
-            None => knowledge
-                .container_toolkits()
-                .iter()
-                .filter(|row| as_of.is_none_or(|day| row.released.is_none_or(|released| released <= day)))
-                .map(|row| Versions { row, toolkit: row.sample, library: row.sample, declared: false })
-                .collect(),
+            None => {
+                // A version of which the day is not known came no earlier than the one before it.
+                let mut latest: Option<Date> = None;
+                let of_day = |row: &&ContainerToolkitRow| {
+                    latest = row.released.or(latest);
+                    as_of.is_none_or(|day| latest.is_none_or(|released| released <= day))
+                };
+                let rows = knowledge.container_toolkits().iter().filter(of_day);
+                rows.map(|row| Versions { row, toolkit: row.sample, library: row.sample, declared: false }).collect()
+            }
         }
     }
 
@@ -167,7 +171,7 @@ impl Pool {
         let meanings = match launch {
             Launch::DockerCdi | Launch::PodmanCdi => vec![Meaning::of(Mode::Cdi, DeviceSource::Launch)],
             Launch::DockerGpus if under_nvidia == Some(true) => vec![own(DeviceSource::Variable)],
-            Launch::DockerGpus => self.of_gpus_flag(tegra, knowledge, as_of),
+            Launch::DockerGpus => self.of_gpus_flag(row, tegra, knowledge, as_of),
             Launch::Enroot => vec![Meaning::of(Mode::Legacy, DeviceSource::Enroot)],
             Launch::NvidiaRuntime => vec![own(DeviceSource::Environment)],
             Launch::Kubernetes => vec![match strategy {
@@ -213,8 +217,14 @@ impl Pool {
 
     /// `docker run --gpus` without the nvidia runtime: the hook, or CDI by the engine where it is new enough and
     /// the node has specifications. An engine that is not declared is asked for where a day is given that has such
-    /// engines: before that day there was none.
-    fn of_gpus_flag(&self, tegra: bool, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Meaning> {
+    /// engines, and a toolkit that writes specifications unasked: those that make them at every start do.
+    fn of_gpus_flag(
+        &self,
+        row: &ContainerToolkitRow,
+        tegra: bool,
+        knowledge: Knowledge,
+        as_of: Option<Date>,
+    ) -> Vec<Meaning> {
         let configured = self.configured_mode().and_then(|mode| mode.parse().ok());
         // The hook looks at the mode that its configuration means, unless it is told not to.
         let blind = self.host_flag("nvidia-container-runtime-hook.skip-mode-detection");
@@ -224,12 +234,13 @@ impl Pool {
         let cdi = Meaning::of(Mode::Cdi, DeviceSource::Launch);
         let engine = self.engine.as_ref().map(|engine| engine.value.as_str()).filter(|engine| engine.contains(' '));
         let new_enough = engine.map(|engine| knowledge.engine_prefers_cdi(engine));
+        let by_itself = row.auto_mode == Mode::JitCdi.as_str();
         let specs = self.cdi_specs.as_ref().map(|specs| specs.value);
         match (new_enough, specs) {
             (Some(true), Some(true)) => vec![cdi],
             (Some(true), None) => [hook, cdi].map(|way| Meaning { open: Some(PoolField::CdiSpecs), ..way }).into(),
             (None, Some(true)) => [hook, cdi].map(|way| Meaning { open: Some(PoolField::Engine), ..way }).into(),
-            (None, None) if !tegra && as_of.is_some_and(|day| knowledge.cdi_preferred_by(day)) => {
+            (None, None) if !tegra && by_itself && as_of.is_some_and(|day| knowledge.cdi_preferred_by(day)) => {
                 [hook, cdi].map(|way| Meaning { open: Some(PoolField::Engine), ..way }).into()
             }
             (Some(false), _) | (_, Some(false)) | (None, None) => vec![hook],
