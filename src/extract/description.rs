@@ -25,6 +25,7 @@ use crate::fact::Observations;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
+use crate::fact::REMOVED;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
@@ -125,7 +126,7 @@ impl Reader {
         }
         for what in &description.removed {
             let key = if what.value.starts_with('/') { FactKey::File } else { FactKey::Package };
-            let state = State::Absent { searched: "the build removes it" };
+            let state = State::Absent { searched: REMOVED };
             let fact = self.fact(key, Some(&what.value), state, what.span);
             self.seen.of_base.removed.push((what.value.clone(), fact));
         }

@@ -53,6 +53,9 @@ pub struct Why {
     pub supply: String,
 }
 
+/// The only certain absence that a reader alone can tell.
+pub const REMOVED: &str = "a command of the build removes it";
+
 /// A value, its certain absence, or the reason why neither can be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State<T> {

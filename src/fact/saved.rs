@@ -13,6 +13,7 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Origin;
+use crate::fact::REMOVED;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
@@ -21,8 +22,6 @@ use crate::source::Span;
 
 /// Options that facts are read from; another one is not ours.
 const OPTIONS: &[&str] = &["--build-arg", "--platform", "--target"];
-/// What an absent fact of a report rests on.
-const SEARCHED: &str = "what the saved report says was searched";
 
 #[derive(Serialize, Deserialize)]
 struct Leaf {
@@ -85,7 +84,7 @@ impl<'de> Deserialize<'de> for Facts {
             let key = *key.ok_or_else(|| Error::custom(format!("there is no fact `{}`", leaf.key)))?;
             let state = match leaf.state {
                 LeafState::Known(value) => State::Known(value),
-                LeafState::Absent => State::Absent { searched: SEARCHED },
+                LeafState::Absent => State::Absent { searched: REMOVED },
                 LeafState::Unknown(why) => State::Unknown(why),
             };
             let origins = leaf.origins.into_iter().map(origin).collect::<Result<Vec<Origin>, D::Error>>()?;

@@ -132,7 +132,8 @@ fn requirements(asked: &Asked<'_>, row: &CudaImageRow, version: &str) -> Result<
         knowledge.requirements().iter().filter(tagged).collect()
     };
     let candidates = match asked.as_of {
-        Some(_) if history.is_empty() => return Ok(newest()),
+        // After the last build that was seen, the newest stays.
+        Some(day) if history.iter().all(|require| require.last_seen < day) => return Ok(newest()),
         Some(day) => {
             let begun = knowledge.requirements().iter().map(|require| require.first_seen).min();
             let found = of_day(&history, day, begun);

@@ -21,7 +21,28 @@ pub(super) fn of_tag(asked: &Asked<'_>) -> Option<Vec<BaseBuild>> {
             None => vec![framework_build(asked, row, family)],
         });
     }
-    family.filter(|family| family.monthly).map(|family| vec![of_month(asked, family)])
+    match family {
+        Some(family) if family.monthly => Some(vec![of_month(asked, family)]),
+        _ => of_repository(asked).map(|build| vec![build]),
+    }
+}
+
+/// A tag without a row, in a repository of framework images: one of them all the same, unless their tags share a word,
+/// such as `gpu`, that it lacks.
+fn of_repository(asked: &Asked<'_>) -> Option<BaseBuild> {
+    let rows = || asked.knowledge.framework_images().iter().filter(|row| row.repository == asked.repository);
+    let has = |tag: &str, word: &str| tag.split(['-', '_']).any(|own| own == word);
+    let first = rows().next()?;
+    let common = first.tag.split(['-', '_']).filter(|word| rows().all(|row| has(row.tag, word)));
+    if common.into_iter().any(|word| !has(asked.tag, word)) {
+        return None;
+    }
+    let mut build = asked.build(Family::Framework, Some(&first.info));
+    build.unresolved = Some(Why {
+        reason: format!("`{}` is not in the tables of {}", asked.name, asked.knowledge.newest_date()),
+        supply: "run `imagelint scan` on the built image, or describe it in an image description".to_owned(),
+    });
+    Some(build)
 }
 
 /// What an image has from the CUDA base image that it is built on: the requirement and what is injected; where its
