@@ -18,7 +18,7 @@ use crate::start::verdicts;
 
 /// So many hosts of a fleet are kept from one subject to the next; of wider pools they are made anew, and those
 /// that tell nothing of their own are dropped at once.
-const KEPT: usize = 10_000;
+const KEPT: usize = 2_000;
 
 /// The hosts of every pool: the same for all subjects of a run. None of a pool whose hosts are too many to keep.
 #[derive(Clone, Debug)]
@@ -88,7 +88,10 @@ impl Hosts {
         // Where nothing was judged one host stands for all.
         let none = !telling.clone().any(|tells| tells);
         let kept = hosts.into_iter().enumerate().filter(|(at, _)| telling.next() == Some(true) || (none && *at == 0));
-        Tried { hosts: Cow::Owned(kept.map(|(_, host)| host).collect()), settled }
+        let mut kept: Vec<Host> = kept.map(|(_, host)| host).collect();
+        // The list is made in the place of the whole one.
+        kept.shrink_to_fit();
+        Tried { hosts: Cow::Owned(kept), settled }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::Replay;
 use crate::start::Route;
+use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Steps;
@@ -24,7 +25,7 @@ use crate::start::fate::field_value;
 use crate::start::platform;
 use crate::start::replay;
 
-/// Of so many hosts all are told; of more, one for each way that it may go.
+/// Of so many hosts all are told; of more, one for each way that it may end.
 const FEW: usize = 16;
 
 /// The verdicts of one pool: the image's first, then its components'. Empty where there is nothing to judge.
@@ -75,7 +76,7 @@ fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowled
             let fate = replay(Replay { image, component, host, knowledge }, &mut steps);
             tried.push(Tried { host, image, fate });
             stands(&mut everywhere, &steps.0);
-            let known = |other: &HostFate<'_>| same_way(other, fate, host, image, component, &steps.0);
+            let known = |other: &HostFate<'_>| same_way(other, fate, image, component, &steps.0);
             if pairs.len() <= FEW || !told.iter().any(known) {
                 told.push(HostFate { host, image, component, fate, steps: steps.0.clone() });
             }
@@ -87,20 +88,18 @@ fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowled
     Verdict { component: Some(name), fate, hosts: told, confidence, open_fields, open_build }
 }
 
-/// Whether a host goes the way of another, step by step.
-fn same_way(
-    other: &HostFate<'_>,
-    fate: Fate,
-    host: &Host,
-    image: &ImageFacts,
-    component: &Component,
-    steps: &[StepRecord],
-) -> bool {
-    other.fate == fate
-        && (other.host.launch, other.host.mode) == (host.launch, host.mode)
+/// Whether a host ends as another, for the same step.
+fn same_way(other: &HostFate<'_>, fate: Fate, image: &ImageFacts, component: &Component, steps: &[StepRecord]) -> bool {
+    other.fate.same(fate)
         && std::ptr::eq(other.image, image)
         && std::ptr::eq(other.component, component)
-        && other.steps.iter().map(|step| step.result).eq(steps.iter().map(|step| step.result))
+        && turn(&other.steps) == turn(steps)
+}
+
+/// The step on which a start-up turns: its first stop, else the first that cannot be told.
+fn turn(steps: &[StepRecord]) -> Option<Step> {
+    let stop = steps.iter().find(|step| matches!(step.result, StepResult::Stops(_)));
+    stop.or_else(|| steps.iter().find(|step| step.result == StepResult::Unknown)).map(|step| step.step)
 }
 
 /// Takes off the walls that do not stand on a host; a code stays as long as it is the same on all.

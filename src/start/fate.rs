@@ -91,7 +91,7 @@ pub struct Verdict<'a> {
     pub component: Option<&'a str>,
     /// The common fate; none where hosts differ.
     pub fate: Option<Fate>,
-    /// The hosts that tell it: all of few; of many, the first of each way that it may go.
+    /// The hosts that tell it: all of few; of many, the first of each way that it may end.
     pub hosts: Vec<HostFate<'a>>,
     /// Trust in the weakest image fact that decided.
     pub confidence: Confidence,

@@ -118,6 +118,8 @@ pub(crate) struct ImageSpec {
     pub(crate) sass: Vec<&'static str>,
     pub(crate) ptx: Vec<&'static str>,
     pub(crate) code_seen: bool,
+    /// A library that the program asks for by name.
+    pub(crate) needs: Option<&'static str>,
 }
 
 impl ImageSpec {
@@ -151,6 +153,8 @@ impl ImageSpec {
         if draw.percent(52) {
             spec.packed(draw);
         }
+        spec.needs =
+            draw.percent(12).then(|| *draw.one(&["libgone.so.1", "libgone.so.1", "libhere.so.1", "libcuda.so.1"]));
         spec
     }
 
@@ -222,6 +226,9 @@ impl ImageSpec {
             say(format!("[packages.pip]\ntorch = {torch:?}"));
         }
         say("[files]".to_owned());
+        if self.needs.is_some() {
+            say("\"/usr/lib/libhere.so.1\" = {}".to_owned());
+        }
         if self.stub {
             say("\"/usr/local/cuda/lib64/stubs/libcuda.so\" = {}".to_owned());
             say("\"/usr/local/cuda/lib64/stubs/libcuda.so.1\" = { link = \"libcuda.so\" }".to_owned());
@@ -242,6 +249,9 @@ impl ImageSpec {
             let sass: Vec<String> = self.sass.iter().map(|target| format!("sm_{target}")).collect();
             let ptx: Vec<String> = self.ptx.iter().map(|target| format!("compute_{target}")).collect();
             say(format!("[[gpu_code]]\nfile = \"/opt/app/app\"\nsass = {sass:?}\nptx = {ptx:?}"));
+            if let Some(needs) = self.needs {
+                say(format!("needs = [{needs:?}]"));
+            }
         }
         text
     }
