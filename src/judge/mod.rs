@@ -3,6 +3,7 @@
 mod control;
 mod facts;
 mod findings;
+mod open;
 mod place;
 pub mod saved;
 mod scope;
