@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 42);
+    assert_eq!(by_table.len(), 44);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -78,6 +78,20 @@ fn references_between_tables_resolve() {
         let base = image.base.map(|version| KNOWLEDGE.cuda_image(version).expect(version).version);
         let minor = base.map(|version| cuda(version).release());
         assert!(minor.is_none_or(|minor| minor == image.cuda.release()), "{image:?}");
+    }
+    let built_on_nothing = KNOWLEDGE
+        .framework_images()
+        .iter()
+        .find(|image| image.repository == "pytorch/pytorch" && image.tag.ends_with("-devel") && image.base.is_none());
+    assert!(built_on_nothing.is_none(), "a devel image is built on a CUDA image: {built_on_nothing:?}");
+    for floor in KNOWLEDGE.code_floors() {
+        assert!(KNOWLEDGE.base_family(floor.repository).is_some_and(|family| family.monthly), "{floor:?}");
+        assert!(floor.before.is_none_or(|before| floor.from < before), "{floor:?}");
+    }
+    for month in KNOWLEDGE.ngc_releases() {
+        let branch = KNOWLEDGE.compat_package(month.cuda).map(|package| package.branch);
+        assert!(branch.is_some(), "{month:?}");
+        assert!(month.compat.is_none_or(|compat| Some(compat.branch()) == branch), "{month:?}");
     }
     for build in KNOWLEDGE.torch_builds() {
         let release = KNOWLEDGE.torch(build.version).expect(build.version);

@@ -11,6 +11,7 @@ use crate::describe::Family;
 use crate::describe::FileFacts;
 use crate::describe::GpuCode;
 use crate::describe::Named;
+use crate::describe::OnBase;
 use crate::describe::Spanned;
 use crate::source::SourceText;
 use crate::toml_reader::Problems;
@@ -30,7 +31,9 @@ const KEYS: &[&str] = &[
     "cuda_runtime",
     "entrypoint",
     "complete",
+    "removed",
     "env",
+    "env_on_base",
     "packages",
     "files",
     "gpu_code",
@@ -52,6 +55,8 @@ impl Description {
                     "cuda_runtime" => description.cuda_runtime = parsed(&mut reader, key, value),
                     "entrypoint" => description.entrypoint = Some(words(&mut reader, key, value)),
                     "complete" => description.complete = families(&mut reader, value),
+                    "removed" => description.removed = names(&mut reader, key, value),
+                    "env_on_base" => description.env_on_base = on_base(&mut reader, key, value),
                     "env" => description.env = texts(&mut reader, key, value),
                     "packages" => packages(&mut reader, value, &mut description),
                     "files" => description.files = files(&mut reader, value),
@@ -129,6 +134,31 @@ fn texts(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Named<Spanned
         text_of(reader, key, value).map(|text| (Spanned { value: key.to_owned(), span }, text))
     };
     entries(table).into_iter().filter_map(read).collect()
+}
+
+fn on_base(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Named<OnBase>> {
+    let Some(table) = reader.table(key, value) else { return Vec::new() };
+    let mut found = Vec::new();
+    for (name, span, value) in entries(table) {
+        let (mut set, mut unset) = (None, None);
+        if value.get_ref().is_table() {
+            let Some(table) = reader.table(name, value) else { continue };
+            for (key, key_span, value) in entries(table) {
+                match key {
+                    "set" => set = text_of(reader, key, value),
+                    "unset" => unset = text_of(reader, key, value),
+                    _ => reader.unknown_key(key, key_span, &["set", "unset"]),
+                }
+            }
+            if set.is_none() {
+                reader.report(span, format!("`{name}` says no `set`"), None);
+            }
+        } else {
+            set = text_of(reader, name, value);
+        }
+        found.extend(set.map(|set| (Spanned { value: name.to_owned(), span }, OnBase { set, unset })));
+    }
+    found
 }
 
 fn packages(reader: &mut Reader, value: &Value<'_>, description: &mut Description) {

@@ -8,10 +8,15 @@ platform = "linux/amd64"
 cuda_runtime = "11.2.2"
 entrypoint = ["/opt/start.sh", "--all"]
 complete = ["env", "packages", "files", "code"]
+removed = ["/usr/local/cuda/compat", "cuda-compat-12-4"]
 
 [env]
 NVIDIA_VISIBLE_DEVICES = "all"
 "odd name" = "a\"\\\n\t\u0001\u007Fé"
+
+[env_on_base]
+LD_LIBRARY_PATH = "/opt/x:${LD_LIBRARY_PATH}"
+PATH = { set = "/a:${PATH}", unset = "/a" }
 
 [packages.pip]
 torch = "1.9.0+cu102"
@@ -81,6 +86,10 @@ fn bad_files_say_what_and_where() {
         ("complete = [\"package\"]", "1:13 unknown family `package` | did you mean `packages`?"),
         ("entrypoint = [1]", "1:15 `entrypoint` is an integer, expected a string | put it in quotes: \"1\""),
         ("[[gpu_code]]\nneeds = { a = 1 }", "2:9 `needs` is a table, expected a string"),
+        ("[env_on_base]\nA = { unset = \"/a\" }", "2:1 `A` says no `set`"),
+        ("[env_on_base]\nA = { sat = \"/a\" }", "2:1 `A` says no `set`; 2:7 unknown key `sat` | did you mean `set`?"),
+        ("[env_on_base]\nA = 1", "2:5 `A` is an integer, expected a string | put it in quotes: \"1\""),
+        ("removed = { a = 1 }", "1:11 `removed` is a table, expected a string"),
         ("complete = true", "1:12 `complete` is a boolean, expected a list"),
         ("[packages.pypi]\na = \"1\"", "1:11 unknown key `pypi` | known here: pip, conda, apt"),
         ("[files]\n\"/a\" = { lnk = \"b\" }", "2:10 unknown key `lnk` | did you mean `link`?"),

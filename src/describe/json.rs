@@ -8,6 +8,7 @@ use crate::describe::Description;
 use crate::describe::FileFacts;
 use crate::describe::GpuCode;
 use crate::describe::Named;
+use crate::describe::OnBase;
 use crate::describe::Spanned;
 use crate::describe::write::code_words;
 use crate::source::SourceText;
@@ -40,7 +41,12 @@ impl Description {
         put("entrypoint", self.entrypoint.as_ref().map(|words| json!(words.value)));
         let complete: Vec<&str> = self.complete.iter().map(|family| family.value.as_str()).collect();
         put("complete", (!complete.is_empty()).then(|| json!(complete)));
+        let removed: Vec<&str> = self.removed.iter().map(|what| what.value.as_str()).collect();
+        put("removed", (!removed.is_empty()).then(|| json!(removed)));
         put("env", texts(&self.env));
+        let on_base: serde_json::Map<String, Value> =
+            self.env_on_base.iter().map(|(name, value)| (name.value.clone(), on_base(value))).collect();
+        put("env_on_base", (!on_base.is_empty()).then_some(Value::Object(on_base)));
         let managers = [("pip", &self.packages.pip), ("conda", &self.packages.conda), ("apt", &self.packages.apt)];
         let packages: serde_json::Map<String, Value> = managers
             .into_iter()
@@ -68,6 +74,13 @@ fn texts(list: &[Named<Spanned<String>>]) -> Option<Value> {
     let map: serde_json::Map<String, Value> =
         list.iter().map(|(name, text)| (name.value.clone(), json!(text.value))).collect();
     (!map.is_empty()).then_some(Value::Object(map))
+}
+
+fn on_base(value: &OnBase) -> Value {
+    match &value.unset {
+        Some(unset) => json!({ "set": value.set.value, "unset": unset.value }),
+        None => json!(value.set.value),
+    }
 }
 
 fn file(facts: &FileFacts) -> Value {

@@ -107,6 +107,15 @@ pub struct FileFacts {
     pub opens: Vec<Spanned<String>>,
 }
 
+/// A value in which `${NAME}` stands for a variable of the base, and `$$` for a dollar sign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnBase {
+    /// The value.
+    pub set: Spanned<String>,
+    /// The value where the base does not set the variable, if that is another.
+    pub unset: Option<Spanned<String>>,
+}
+
 /// GPU code of one library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GpuCode {
@@ -143,6 +152,10 @@ pub struct Description {
     pub complete: Vec<Spanned<Family>>,
     /// Environment variables.
     pub env: Vec<Named<Spanned<String>>>,
+    /// Environment variables whose values build on the environment of the base.
+    pub env_on_base: Vec<Named<OnBase>>,
+    /// What the build removes of the base: packages and absolute paths.
+    pub removed: Vec<Spanned<String>>,
     /// Packages.
     pub packages: Packages,
     /// Files by path.

@@ -7,6 +7,7 @@ use crate::describe::Description;
 use crate::describe::FileFacts;
 use crate::describe::GpuCode;
 use crate::describe::Named;
+use crate::describe::OnBase;
 use crate::describe::Spanned;
 
 /// Targets as the list `sass` or `ptx` writes them.
@@ -29,7 +30,14 @@ impl Description {
         line(&mut out, "entrypoint", self.entrypoint.as_ref().map(words));
         let complete = self.complete.iter().map(|family| quoted(family.value.as_str()));
         line(&mut out, "complete", (!self.complete.is_empty()).then(|| listed(complete)));
+        line(&mut out, "removed", name_list(&self.removed));
         section(&mut out, "env", &self.env);
+        if !self.env_on_base.is_empty() {
+            header(&mut out, "[env_on_base]");
+            for (name, value) in &self.env_on_base {
+                line(&mut out, &key_text(&name.value), Some(on_base(value)));
+            }
+        }
         section(&mut out, "packages.pip", &self.packages.pip);
         section(&mut out, "packages.conda", &self.packages.conda);
         section(&mut out, "packages.apt", &self.packages.apt);
@@ -116,6 +124,14 @@ fn file(facts: &FileFacts) -> String {
         parts.extend(name_list(names).map(|list| format!("{key} = {list}")));
     }
     if parts.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", parts.join(", ")) }
+}
+
+fn on_base(value: &OnBase) -> String {
+    let set = quoted(&value.set.value);
+    match &value.unset {
+        Some(unset) => format!("{{ set = {set}, unset = {} }}", quoted(&unset.value)),
+        None => set,
+    }
 }
 
 fn name_list(names: &[Spanned<String>]) -> Option<String> {

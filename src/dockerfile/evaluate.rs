@@ -50,7 +50,7 @@ impl Dockerfile {
             file: self,
             options,
             global: &global,
-            scope: Arc::new(Scope { open, ..Scope::default() }),
+            scope: Arc::new(Scope { base_env: open.then_some(options.base_env), ..Scope::default() }),
             shell: None,
             path_head: None,
             workdir: (!open).then(|| "/".to_owned()),

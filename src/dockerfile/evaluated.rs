@@ -13,6 +13,21 @@ use crate::dockerfile::Scope;
 use crate::reference::ImageReference;
 use crate::source::Span;
 
+/// What an evaluation takes the environment of the base image to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BaseEnv {
+    /// Nothing is known of it.
+    #[default]
+    Unseen,
+    /// Every variable is set, and values name it between [`BASE_MARK`]s.
+    Named,
+    /// No variable is set.
+    Empty,
+}
+
+/// Stands before and behind the name of a variable of the base image.
+pub const BASE_MARK: char = '\u{1}';
+
 /// What a build would be told on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvaluateOptions {
@@ -26,6 +41,8 @@ pub struct EvaluateOptions {
     pub target: Option<String>,
     /// The platforms that the build is told to make images for; whatever is asked where empty.
     pub platforms: Vec<String>,
+    /// The environment of the base image.
+    pub base_env: BaseEnv,
 }
 
 impl Default for EvaluateOptions {
@@ -36,6 +53,7 @@ impl Default for EvaluateOptions {
             unknown_args: BTreeSet::new(),
             target: None,
             platforms: Vec::new(),
+            base_env: BaseEnv::Unseen,
         }
     }
 }

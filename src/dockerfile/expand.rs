@@ -1,5 +1,6 @@
 //! Expansion of variables as `BuildKit` does it, and the little more that a shell does.
 
+use crate::dockerfile::BASE_MARK;
 use crate::dockerfile::pattern::Pattern;
 use crate::source::Span;
 
@@ -300,6 +301,16 @@ impl Run<'_> {
         }
     }
 
+    /// The value of a use that looks into it: a variable of the base image cannot be looked into.
+    fn whole_value(&mut self, name: &str) -> Option<String> {
+        let value = self.value(name)?;
+        if value.contains(BASE_MARK) {
+            self.miss(vec![name.to_owned()], "only the base image could set it");
+            return None;
+        }
+        Some(value)
+    }
+
     fn note(&mut self, origins: Vec<Span>) {
         for origin in origins {
             if self.origins.len() < MOST_ORIGINS && !self.origins.contains(&origin) {
@@ -325,7 +336,7 @@ impl Run<'_> {
             Some(c @ ('#' | '%')) if !colon => {
                 let word = self.until(Some('}'), true);
                 let (longest, word) = word.strip_prefix(c).map_or((false, word.as_str()), |rest| (true, rest));
-                if let Some(value) = self.value(&name) {
+                if let Some(value) = self.whole_value(&name) {
                     self.store(Pattern::new(word).and_then(|pattern| pattern.trim(&value, c == '%', longest)), out);
                 }
             }
@@ -360,7 +371,7 @@ impl Run<'_> {
         } else {
             (pattern, self.until(Some('}'), false))
         };
-        if let Some(value) = self.value(name) {
+        if let Some(value) = self.whole_value(name) {
             self.store(Pattern::new(&pattern).and_then(|pattern| pattern.replace(&value, &with, all)), out);
         }
     }

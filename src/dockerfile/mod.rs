@@ -27,6 +27,8 @@ pub use ast::Stage;
 pub use control::Control;
 pub use control::Ignored;
 pub use control::Order;
+pub use evaluated::BASE_MARK;
+pub use evaluated::BaseEnv;
 pub use evaluated::BaseKind;
 pub use evaluated::CopyInstruction;
 pub use evaluated::EnvSet;

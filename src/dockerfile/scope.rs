@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::dockerfile::BASE_MARK;
+use crate::dockerfile::BaseEnv;
 use crate::dockerfile::Dialect;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Mapped;
@@ -15,8 +17,8 @@ pub struct Scope {
     pub(super) env: BTreeMap<String, Resolved>,
     /// `None` is an ARG without a value.
     pub(super) args: BTreeMap<String, Option<Resolved>>,
-    /// Whether names that are not here may be set by a base image.
-    pub(super) open: bool,
+    /// What a base image sets of names that are not here; none where there is no base image.
+    pub(super) base_env: Option<BaseEnv>,
     /// Whether this is the scope in front of the first FROM.
     pub(super) global: bool,
 }
@@ -31,8 +33,13 @@ impl Scope {
                 Lookup::Unknown(names, reason.clone())
             }
             None if self.global || self.args.contains_key(name) => Lookup::NoValue,
-            None if self.open => Lookup::Unknown(vec![name.to_owned()], "only the base image could set it".to_owned()),
-            None => Lookup::Unset,
+            None => match self.base_env {
+                Some(BaseEnv::Unseen) => {
+                    Lookup::Unknown(vec![name.to_owned()], "only the base image could set it".to_owned())
+                }
+                Some(BaseEnv::Named) => Lookup::Known(format!("{BASE_MARK}{name}{BASE_MARK}"), Vec::new()),
+                Some(BaseEnv::Empty) | None => Lookup::Unset,
+            },
         }
     }
 

@@ -6,11 +6,14 @@ use crate::describe::Family;
 use crate::describe::FileFacts;
 use crate::describe::GpuCode;
 use crate::describe::Named;
+use crate::describe::OnBase;
 use crate::describe::Spanned;
+use crate::extract::inherited;
 use crate::fact::BaseSeen;
 use crate::fact::CodeSeen;
 use crate::fact::Depth;
 use crate::fact::ElfNote;
+use crate::fact::EnvTemplate;
 use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
@@ -34,6 +37,7 @@ use crate::source::Span;
 pub fn of_description(description: &Description, source: Option<SourceId>, report: Option<&str>) -> Observations {
     let mut reader = Reader { seen: Observations::new(Depth::Description), source, report: report.map(str::to_owned) };
     reader.head(description);
+    reader.of_base(description);
     reader.packages(description);
     reader.files(description);
     reader.code(description);
@@ -100,6 +104,30 @@ impl Reader {
         for (name, value) in &description.env {
             let fact = self.text(FactKey::Env, Some(&name.value), &value.value, value.span);
             self.seen.env.insert(name.value.clone(), (Ok(value.value.clone()), fact));
+        }
+    }
+
+    /// Values that build on the base's, and what the build removes of it.
+    fn of_base(&mut self, description: &Description) {
+        for (name, value) in &description.env_on_base {
+            let why = Why {
+                reason: format!("{} builds on the environment of the base image", name.value),
+                supply: "say its whole value under [env]".to_owned(),
+            };
+            let span = value.unset.as_ref().map_or(value.set.span, |unset| value.set.span.to(unset.span));
+            let fact = self.fact(FactKey::Env, Some(&name.value), State::Unknown(why.clone()), span);
+            self.seen.env.insert(name.value.clone(), (Err(why), fact));
+            let template = EnvTemplate {
+                set: inherited::parts(&value.set.value),
+                unset: value.unset.as_ref().map(|unset| unset.value.clone()),
+            };
+            self.seen.of_base.env_templates.insert(name.value.clone(), template);
+        }
+        for what in &description.removed {
+            let key = if what.value.starts_with('/') { FactKey::File } else { FactKey::Package };
+            let state = State::Absent { searched: "the build removes it" };
+            let fact = self.fact(key, Some(&what.value), state, what.span);
+            self.seen.of_base.removed.push((what.value.clone(), fact));
         }
     }
 
@@ -211,10 +239,17 @@ pub fn to_description(seen: &Observations) -> Description {
         }
     }
     for (name, (value, _)) in &seen.env {
-        if let Ok(value) = value {
-            description.env.push((text(name), text(value)));
+        match (value, seen.of_base.env_templates.get(name)) {
+            (Ok(value), _) => description.env.push((text(name), text(value))),
+            (Err(_), Some(template)) => {
+                let set = text(&inherited::written(&template.set));
+                let unset = template.unset.as_deref().map(text);
+                description.env_on_base.push((text(name), OnBase { set, unset }));
+            }
+            (Err(_), None) => {}
         }
     }
+    description.removed = seen.of_base.removed.iter().map(|(what, _)| text(what)).collect();
     for package in &seen.packages {
         let list = match package.manager {
             Manager::Pip => &mut description.packages.pip,

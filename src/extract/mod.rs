@@ -4,8 +4,10 @@ mod config;
 mod copied;
 mod description;
 mod dockerfile;
+mod inherited;
 mod install;
 mod landing;
+mod removed;
 mod tree;
 
 pub use self::config::of_config;

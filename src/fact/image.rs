@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::cuda::COMPAT_ROOT;
 use crate::cuda::CodeTarget;
+use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::cuda::ElfNote;
@@ -75,6 +76,12 @@ impl DriverLibrary {
     /// Whether its name has the soname's number and no version behind it, or not even that.
     pub fn unversioned(&self) -> bool {
         self.path.ends_with("/libcuda.so.1") || self.path.ends_with("/libcuda.so")
+    }
+}
+
+impl From<&ComputeCapability> for Value {
+    fn from(capability: &ComputeCapability) -> Self {
+        Self::Text(capability.to_string())
     }
 }
 
@@ -200,6 +207,8 @@ pub enum Role {
     Core,
     /// It is there as well.
     Extension,
+    /// The container itself: nothing was seen in the image that calls CUDA.
+    Container,
 }
 
 /// Something that can start or fail on its own.
@@ -275,6 +284,9 @@ pub struct ImageFacts {
     pub base_cuda: Fact<CudaVersion>,
     /// Components, core ones first.
     pub components: Vec<Component>,
+    /// Lowest compute capability that components of the base image take, where that is all that is known of their
+    /// GPU code.
+    pub code_floors: Vec<(String, Fact<ComputeCapability>)>,
     /// Whether anything concerns a GPU.
     pub gpu_content: bool,
 }

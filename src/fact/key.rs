@@ -43,6 +43,7 @@ keys! {
     ComponentVariant = "*.variant", "text", "Build variant of a component, such as cu124 or cpu.";
     ComponentCuda = "*.cuda", "version", "CUDA runtime of a component.";
     ComponentCode = "*.code", "list", "GPU code of a component.";
+    ComponentFloor = "*.lowest_capability", "text", "Lowest compute capability that a component takes, where nothing more is known of its GPU code.";
     ComponentNeeds = "*.needs", "list", "Libraries from outside of its package that a component needs to start.";
     ComponentOpens = "*.opens", "list", "Libraries that a component opens while it runs.";
 }

@@ -22,8 +22,8 @@ pub use self::image::{
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{
-    BaseSeen, CodeSeen, Completeness, Depth, FileKind, FileSeen, Manager, NeedsSeen, Observations, Offered,
-    PackageGone, PackageSeen, PackageVersion,
+    BaseSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, Manager, NeedsSeen, Observations, OfBase,
+    Offered, PackageGone, PackageSeen, PackageVersion, TemplatePart,
 };
 pub use self::value::Value;
 

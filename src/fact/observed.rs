@@ -2,6 +2,7 @@
 //! image configurations, image descriptions and saved reports.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 use serde::Deserialize;
@@ -170,6 +171,54 @@ pub struct FileSeen {
     pub fact: FactId,
 }
 
+/// A piece of a value that builds on the environment of the base image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TemplatePart {
+    /// As it stands.
+    Text(String),
+    /// The value of a variable of the base image.
+    Variable(String),
+}
+
+/// A value that builds on the environment of the base image, such as `/opt/x:$LD_LIBRARY_PATH`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvTemplate {
+    /// The value.
+    pub set: Vec<TemplatePart>,
+    /// The value where the base image does not set the variable, if that is another.
+    pub unset: Option<String>,
+}
+
+impl EnvTemplate {
+    /// The variables of the base image, each once.
+    pub fn variables(&self) -> BTreeSet<&str> {
+        let names = self.set.iter().filter_map(|part| match part {
+            TemplatePart::Text(_) => None,
+            TemplatePart::Variable(name) => Some(name.as_str()),
+        });
+        names.collect()
+    }
+
+    /// The value with the variables put in; none where one has none.
+    pub fn filled(&self, value: impl Fn(&str) -> Option<String>) -> Option<String> {
+        let pieces = self.set.iter().map(|part| match part {
+            TemplatePart::Text(text) => Some(text.clone()),
+            TemplatePart::Variable(name) => value(name),
+        });
+        pieces.collect()
+    }
+}
+
+/// What is done to what the base image brings.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct OfBase {
+    /// How values that cannot be told build on the environment of the base image.
+    pub env_templates: BTreeMap<String, EnvTemplate>,
+    /// What commands remove of it: packages and absolute paths.
+    pub removed: Vec<(String, FactId)>,
+}
+
 /// GPU code of one library.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CodeSeen {
@@ -235,6 +284,8 @@ pub struct Observations {
     /// Environment; an error where a variable has a value that cannot be told.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, (Result<String, Why>, FactId)>,
+    /// What is done to what the base image brings.
+    pub of_base: Box<OfBase>,
     /// Packages in the order of the commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<PackageSeen>,
@@ -278,6 +329,7 @@ impl Observations {
             as_of: None,
             platforms: None,
             env: BTreeMap::new(),
+            of_base: Box::default(),
             packages: Vec::new(),
             gone: Vec::new(),
             bounds: Vec::new(),
@@ -296,27 +348,5 @@ impl Observations {
 impl Default for Observations {
     fn default() -> Self {
         Self::new(Depth::Description)
-    }
-}
-
-impl Observations {
-    /// Whether every id in it is that of a fact in it.
-    pub fn is_whole(&self) -> bool {
-        let base = match &self.base {
-            BaseSeen::NotSaid => None,
-            BaseSeen::Scratch(fact) | BaseSeen::Image(_, fact) | BaseSeen::Unresolved(_, fact) => Some(*fact),
-        };
-        let single = [
-            base,
-            self.platforms.as_ref().map(|(_, fact)| *fact),
-            self.entrypoint.as_ref().map(|(_, fact)| *fact),
-            self.cuda_runtime.as_ref().map(|(_, fact)| *fact),
-        ];
-        let env = self.env.values().map(|(_, fact)| *fact);
-        let packages = self.packages.iter().chain(&self.bounds).map(|package| package.fact);
-        let files = self.files.values().map(|file| file.fact);
-        let code = self.code.iter().map(|code| code.fact).chain(self.needs.iter().map(|needs| needs.fact));
-        let all = single.into_iter().flatten().chain(env).chain(packages).chain(files).chain(code);
-        all.into_iter().all(|fact| self.facts.has(fact))
     }
 }

@@ -4,6 +4,7 @@ use crate::cuda::DriverVersion;
 use crate::fleet::DriverSpec;
 use crate::fleet::Pool;
 use crate::fleet::host::PoolGpu;
+use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
 
 impl Pool {
@@ -39,8 +40,14 @@ impl Pool {
     }
 
     /// Where no driver is declared: the newest release of every branch that drives the GPU, since the node has
-    /// it; where the GPU is not declared either, nothing.
+    /// it; where the GPU is not declared either, nothing. A CUDA version that is declared names the branches of
+    /// that version, of which a node may have any release.
     fn any_driver(&self, gpu: PoolGpu<'_>, knowledge: Knowledge) -> Vec<Option<DriverVersion>> {
+        // A module's driver comes with its own release, and has none of these numbers.
+        if gpu.row.is_some_and(|row| row.class == GpuClass::Jetson) {
+            return vec![None];
+        }
+        let declared = self.driver_cuda.as_ref().map(|cuda| cuda.value.release());
         let overridden = self.compute_capability.as_ref().map(|capability| capability.value);
         let capability =
             gpu.spec.and_then(|gpu| gpu.compute_capability).or(overridden).or(gpu.row.map(|row| row.capability));
@@ -49,7 +56,13 @@ impl Pool {
             .branches()
             .iter()
             .filter(|row| drives(row.branch).is_some_and(|(known, _)| known))
-            .filter_map(|row| row.releases.last().copied())
+            .filter(|row| declared.is_none_or(|declared| declared == row.cuda.release()))
+            .flat_map(|row| {
+                let oldest = row.releases.first().filter(|_| declared.is_some());
+                [oldest, row.releases.last()]
+            })
+            .flatten()
+            .copied()
             .map(Some)
             .collect();
         if found.is_empty() { vec![None] } else { found }

@@ -57,8 +57,10 @@ pub enum DeviceSource {
 /// The GPU of a host.
 #[derive(Clone, Debug)]
 pub struct HostGpu {
-    /// As the pool writes it.
+    /// As the pool writes it, else what is known of it in words.
     pub name: String,
+    /// Whether the pool names it.
+    pub named: bool,
     /// How many a node has, where declared.
     pub count: Option<u32>,
     /// What it can run.
@@ -170,9 +172,9 @@ impl Pool {
         let mut hosts = Vec::new();
         for gpu in self.gpus(knowledge) {
             let (drivers, driver_open) = self.drivers(gpu, knowledge);
-            let ways: Vec<(Launch, Vec<Way>)> =
-                self.launches().iter().map(|launch| (*launch, self.ways(gpu, *launch, knowledge, as_of))).collect();
             for driver in &drivers {
+                let of_launch = |launch: &Launch| (*launch, self.ways(gpu, *driver, *launch, knowledge, as_of));
+                let ways: Vec<(Launch, Vec<Way>)> = self.launches().iter().map(of_launch).collect();
                 for (launch, way) in ways.iter().flat_map(|(launch, ways)| ways.iter().map(move |way| (launch, way))) {
                     if hosts.len() == MAX_HOSTS {
                         return hosts;
@@ -188,11 +190,24 @@ impl Pool {
         hosts
     }
 
+    /// The platforms of its hosts.
+    pub fn platforms(&self, knowledge: Knowledge) -> Vec<String> {
+        self.gpus(knowledge).into_iter().map(|gpu| self.platform_of(gpu.row)).collect()
+    }
+
+    fn platform_of(&self, row: Option<&'static GpuRow>) -> String {
+        self.platform.as_ref().map_or_else(
+            || if row.is_some_and(|row| row.arm64_host) { "linux/arm64" } else { "linux/amd64" }.to_owned(),
+            |platform| platform.value.clone(),
+        )
+    }
+
     /// How many hosts this pool may be, without making them.
     pub(super) fn width(&self, knowledge: Knowledge) -> usize {
         let mut width = 0_usize;
         for gpu in self.gpus(knowledge) {
-            let ways: usize = self.launches().iter().map(|launch| self.ways(gpu, *launch, knowledge, None).len()).sum();
+            let ways: usize =
+                self.launches().iter().map(|launch| self.ways(gpu, None, *launch, knowledge, None).len()).sum();
             width = width.saturating_add(ways.saturating_mul(self.drivers(gpu, knowledge).0.len()));
         }
         width
@@ -221,11 +236,8 @@ impl Pool {
     ) -> Host {
         let by_branch = driver.and_then(|driver| knowledge.driver_cuda(driver));
         let driver_cuda = self.driver_cuda.as_ref().map(|cuda| cuda.value).or(by_branch.map(|(cuda, _)| cuda));
-        let gpu = gpu.map(|gpu| self.host_gpu(gpu, row, driver));
-        let platform = self.platform.as_ref().map_or_else(
-            || if row.is_some_and(|row| row.arm64_host) { "linux/arm64" } else { "linux/amd64" }.to_owned(),
-            |platform| platform.value.clone(),
-        );
+        let gpu = self.host_gpu(gpu, row, driver);
+        let platform = self.platform_of(row);
         let behaviour = Behaviour::of(way.versions, knowledge);
         let by_image = matches!(way.devices, DeviceSource::Environment) && way.auto;
         let values = values(gpu.as_ref(), driver, driver_cuda, behaviour.newer_brands, knowledge);
@@ -233,7 +245,8 @@ impl Pool {
             gpu,
             driver,
             driver_cuda,
-            driver_row: by_branch.map(|(_, row)| row),
+            // What the pool says itself is no row's word.
+            driver_row: by_branch.map(|(_, row)| row).filter(|_| self.driver_cuda.is_none()),
             platform,
             launch,
             mode: way.mode,
@@ -258,18 +271,33 @@ impl Pool {
         host
     }
 
-    fn host_gpu(&self, gpu: &GpuSpec, row: Option<&'static GpuRow>, driver: Option<DriverVersion>) -> HostGpu {
+    /// What is known of the GPU; none where the pool says nothing of it, not even its brand.
+    fn host_gpu(
+        &self,
+        gpu: Option<&GpuSpec>,
+        row: Option<&'static GpuRow>,
+        driver: Option<DriverVersion>,
+    ) -> Option<HostGpu> {
         let overridden = self.compute_capability.as_ref().map(|capability| capability.value);
-        let brand = gpu.brand.clone().or(self.brand.as_ref().map(|brand| brand.value.clone()));
-        HostGpu {
-            name: gpu.name.clone(),
-            count: gpu.count,
-            capability: gpu.compute_capability.or(overridden).or(row.map(|row| row.capability)),
+        let of_pool = self.brand.as_ref().map(|brand| brand.value.clone());
+        let brand = gpu.and_then(|gpu| gpu.brand.clone()).or(of_pool);
+        let name = match (gpu, &brand) {
+            (Some(gpu), _) => gpu.name.clone(),
+            (None, Some(brand)) => format!("a {brand} GPU"),
+            (None, None) if overridden.is_some() => "a GPU".to_owned(),
+            (None, None) => return None,
+        };
+        let capability = gpu.and_then(|gpu| gpu.compute_capability);
+        Some(HostGpu {
+            name,
+            named: gpu.is_some(),
+            count: gpu.and_then(|gpu| gpu.count),
+            capability: capability.or(overridden).or(row.map(|row| row.capability)),
             class: row.map(|row| row.class),
             forward_compat: row.and_then(|row| row.forward_compat),
             brand: brand.or_else(|| brand_of_row(row?, driver.map(DriverVersion::branch))),
             row: row.map(|row| &row.info),
-        }
+        })
     }
 }
 
@@ -285,13 +313,13 @@ fn in_cdi(host: Host) -> Host {
 
 /// What NVML calls a GPU under drivers of a branch.
 fn brand_of_row(row: &GpuRow, branch: Option<u32>) -> Option<String> {
-    let holds = |brand: &&crate::knowledge::BrandRow| {
-        branch.is_some_and(|branch| {
+    let holds = |brand: &&crate::knowledge::BrandRow| match branch {
+        Some(branch) => {
             brand.from_branch.is_none_or(|from| from <= branch) && brand.up_to_branch.is_none_or(|last| branch <= last)
-        })
+        }
+        None => brand.from_branch.is_none() && brand.up_to_branch.is_none(),
     };
-    let brand = if row.brands.len() == 1 { row.brands.first() } else { row.brands.iter().find(holds) };
-    brand.map(|brand| brand.brand.to_owned())
+    row.brands.iter().find(holds).map(|brand| brand.brand.to_owned())
 }
 
 /// What the requirement check sees of a host with one GPU; of a MIG device, its parent.

@@ -4,6 +4,7 @@
 use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
 use crate::cuda::ToolkitVersion;
 use crate::fleet::DeviceListStrategy;
 use crate::fleet::DeviceSource;
@@ -85,7 +86,14 @@ impl Meaning {
 
 impl Pool {
     /// The modes and toolkits that one launch may mean.
-    pub(super) fn ways(&self, gpu: PoolGpu<'_>, launch: Launch, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Way> {
+    pub(super) fn ways(
+        &self,
+        gpu: PoolGpu<'_>,
+        driver: Option<DriverVersion>,
+        launch: Launch,
+        knowledge: Knowledge,
+        as_of: Option<Date>,
+    ) -> Vec<Way> {
         if matches!(launch, Launch::Native | Launch::Singularity | Launch::Gke) {
             return vec![Way {
                 mode: self.mode.as_ref().map_or(Mode::None, |mode| mode.value),
@@ -99,8 +107,8 @@ impl Pool {
         }
         let tegra = gpu.row.is_some_and(|row| row.class == GpuClass::Jetson);
         let mut ways: Vec<Way> = Vec::new();
-        for versions in self.versions(knowledge, as_of) {
-            for meaning in self.meanings(launch, versions.row, tegra, knowledge) {
+        for versions in self.versions(driver, knowledge, as_of) {
+            for meaning in self.meanings(launch, versions.row, tegra, knowledge, as_of) {
                 let selection = self.compat_selection(launch, meaning.mode, versions, knowledge);
                 let open_toolkit = (!versions.declared).then_some(PoolField::Toolkit);
                 let assumed: Vec<PoolField> = open_toolkit.into_iter().chain(meaning.open).collect();
@@ -134,7 +142,7 @@ impl Pool {
         ways
     }
 
-    fn versions(&self, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Versions> {
+    fn versions(&self, driver: Option<DriverVersion>, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Versions> {
         let toolkit = self.toolkit.as_ref().map(|toolkit| toolkit.value);
         let library = self.libnvidia_container.as_ref().map(|library| library.value);
         let declared = toolkit.or(library).zip(library.or(toolkit));
@@ -144,9 +152,7 @@ impl Pool {
                 row.map(|row| Versions { row, toolkit, library, declared: true }).into_iter().collect()
             }
             None => knowledge
-                .container_toolkits()
-                .iter()
-                .filter(|row| as_of.is_none_or(|day| row.released.is_none_or(|released| released <= day)))
+                .toolkits_in_use(driver, as_of)
                 .map(|row| Versions { row, toolkit: row.sample, library: row.sample, declared: false })
                 .collect(),
         }
@@ -159,6 +165,7 @@ impl Pool {
         row: &'static ContainerToolkitRow,
         tegra: bool,
         knowledge: Knowledge,
+        as_of: Option<Date>,
     ) -> Vec<Meaning> {
         let strategy = self.device_list_strategy.as_ref().map(|strategy| strategy.value);
         let under_nvidia = self.runtime.as_ref().map(|runtime| runtime.value == Runtime::Nvidia);
@@ -166,7 +173,7 @@ impl Pool {
         let meanings = match launch {
             Launch::DockerCdi | Launch::PodmanCdi => vec![Meaning::of(Mode::Cdi, DeviceSource::Launch)],
             Launch::DockerGpus if under_nvidia == Some(true) => vec![own(DeviceSource::Variable)],
-            Launch::DockerGpus => self.of_gpus_flag(tegra, knowledge),
+            Launch::DockerGpus => self.of_gpus_flag(tegra, knowledge, as_of),
             Launch::Enroot => vec![Meaning::of(Mode::Legacy, DeviceSource::Enroot)],
             Launch::NvidiaRuntime => vec![own(DeviceSource::Environment)],
             Launch::Kubernetes => vec![match strategy {
@@ -211,8 +218,9 @@ impl Pool {
     }
 
     /// `docker run --gpus` without the nvidia runtime: the hook, or CDI by the engine where it is new enough and
-    /// the node has specifications.
-    fn of_gpus_flag(&self, tegra: bool, knowledge: Knowledge) -> Vec<Meaning> {
+    /// the node has specifications. An engine that is not declared is asked for where a day is given that has such
+    /// engines: before that day there was none.
+    fn of_gpus_flag(&self, tegra: bool, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Meaning> {
         let configured = self.configured_mode().and_then(|mode| mode.parse().ok());
         // The hook looks at the mode that its configuration means, unless it is told not to.
         let blind = self.host_flag("nvidia-container-runtime-hook.skip-mode-detection");
@@ -227,6 +235,9 @@ impl Pool {
             (Some(true), Some(true)) => vec![cdi],
             (Some(true), None) => [hook, cdi].map(|way| Meaning { open: Some(PoolField::CdiSpecs), ..way }).into(),
             (None, Some(true)) => [hook, cdi].map(|way| Meaning { open: Some(PoolField::Engine), ..way }).into(),
+            (None, None) if !tegra && as_of.is_some_and(|day| knowledge.cdi_preferred_by(day)) => {
+                [hook, cdi].map(|way| Meaning { open: Some(PoolField::Engine), ..way }).into()
+            }
             (Some(false), _) | (_, Some(false)) | (None, None) => vec![hook],
         }
     }

@@ -32,7 +32,7 @@ use crate::knowledge::Knowledge;
 /// The name of the component that stands for the image's own CUDA runtime.
 pub(super) const OWN_RUNTIME: &str = "cuda";
 /// How the CUDA runtime itself words missing code and unusable PTX.
-const PLAIN_WORDING: CodeWording = CodeWording { no_code: 209, bad_ptx: 222 };
+pub(super) const PLAIN_WORDING: CodeWording = CodeWording { no_code: 209, bad_ptx: 222 };
 
 /// All components, core ones first.
 pub(super) fn components(

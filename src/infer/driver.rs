@@ -22,10 +22,12 @@ use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
+use crate::infer::compat::Package;
+use crate::infer::compat::compat_from_package;
+use crate::infer::compat::removes_compat;
 use crate::infer::places::Tree;
 use crate::infer::unknown;
 use crate::knowledge::Knowledge;
-use crate::knowledge::RowInfo;
 
 /// What lies in the compat directory.
 pub(super) fn compat(
@@ -34,6 +36,7 @@ pub(super) fn compat(
     tree: &Tree<'_>,
     build: &BaseBuild,
     env: &EnvFacts,
+    base_cuda: &Fact<CudaVersion>,
     knowledge: Knowledge,
 ) -> Fact<Compat> {
     if let Some(fact) = compat_from_files(facts, seen, tree, knowledge) {
@@ -45,15 +48,37 @@ pub(super) fn compat(
             PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
             PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
         };
-        return compat_from_package(facts, cuda, version, vec![package.fact], knowledge);
+        return compat_from_package(facts, &Package::installed(cuda, version), vec![package.fact], knowledge);
+    }
+    let removed: Vec<FactId> =
+        seen.of_base.removed.iter().filter(|(what, _)| removes_compat(what)).map(|(_, fact)| *fact).collect();
+    if !removed.is_empty() {
+        let searched = "what the build leaves of the base image";
+        let evidence = Evidence::Derived { by: Derivation::Resolution, from: removed, row: None };
+        return facts.add_typed(FactKey::Compat, None, State::Absent { searched }, evidence);
     }
     let package = env.get("NV_CUDA_COMPAT_PACKAGE");
     if let Some(cuda) = package.known().and_then(|name| compat_cuda(name)) {
-        return compat_from_package(facts, cuda, None, vec![package.id], knowledge);
+        return compat_from_package(facts, &Package::installed(cuda, None), vec![package.id], knowledge);
     }
     let from: Vec<FactId> = build.fact.into_iter().collect();
     match build.compat {
-        Some((true, _)) if let Some((cuda, _)) = build.cuda => compat_from_package(facts, cuda, None, from, knowledge),
+        // The entrypoint of such images keeps or removes the link that the search path names.
+        Some((true, row)) if build.compat_folder.is_some() && other_entrypoint(seen, knowledge) => {
+            let evidence = Evidence::Derived { by: Derivation::Row, from, row: Some(row) };
+            let why = Why {
+                reason:
+                    "whether the compat library is linked where another ENTRYPOINT than the base's runs is not known"
+                        .to_owned(),
+                supply: "keep the ENTRYPOINT of the base, or set LD_LIBRARY_PATH without the compat directory"
+                    .to_owned(),
+            };
+            unknown(facts, FactKey::Compat, None, why, evidence)
+        }
+        Some((true, _)) if let Some((cuda, _)) = build.cuda => {
+            let package = Package { cuda, version: None, told: build.compat_version, folder: build.compat_folder };
+            compat_from_package(facts, &package, vec![base_cuda.id], knowledge)
+        }
         Some((false, row)) => {
             let searched = "the packages of the base image";
             let evidence = Evidence::Derived { by: Derivation::Row, from, row: Some(row) };
@@ -69,6 +94,11 @@ pub(super) fn compat(
             unknown(facts, FactKey::Compat, None, build.unseen("the content of /usr/local/cuda/compat"), evidence)
         }
     }
+}
+
+/// Whether the image starts with a program that does not try the compat library.
+fn other_entrypoint(seen: &Observations, knowledge: Knowledge) -> bool {
+    seen.entrypoint.as_ref().is_some_and(|(words, _)| knowledge.compat_probe(words).is_none())
 }
 
 fn compat_from_files(
@@ -140,31 +170,6 @@ fn library_version(name: &str) -> Option<DriverVersion> {
 fn compat_cuda(package: &str) -> Option<CudaVersion> {
     let package = package.split('=').next().unwrap_or(package);
     package.strip_prefix("cuda-compat-")?.replace('-', ".").parse().ok()
-}
-
-fn compat_from_package(
-    facts: &mut Facts,
-    cuda: CudaVersion,
-    version: Option<DriverVersion>,
-    from: Vec<FactId>,
-    knowledge: Knowledge,
-) -> Fact<Compat> {
-    let row = knowledge.compat_package(cuda);
-    let info: Option<&'static RowInfo> = row.map(|row| &row.info);
-    let evidence = Evidence::Derived { by: Derivation::Row, from, row: info };
-    let Some(version) = version.or_else(|| row.and_then(|row| row.versions.last().copied())) else {
-        let why = Why {
-            reason: format!("the driver version inside the compat package of CUDA {cuda} is not in the tables"),
-            supply: "run `imagelint scan` on the built image".to_owned(),
-        };
-        return unknown(facts, FactKey::Compat, None, why, evidence);
-    };
-    // The package's own directory; the links to it are made when it is installed.
-    let own = format!("/usr/local/cuda-{cuda}/compat");
-    let directories = vec![own, COMPAT_ROOT.to_owned(), format!("/usr/local/cuda-{}/compat", cuda.major())];
-    let library = CompatLibrary { version, note: None, directories, root: Some(COMPAT_ROOT), regular: true };
-    let compat = Compat { libraries: vec![library], cuda: Some(cuda), ptx_compiler: Some(true), absolute_link: true };
-    facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence)
 }
 
 /// Driver libraries outside the compat directory.

@@ -4,28 +4,32 @@
 //! gives its own facts.
 
 mod base;
+mod compat;
 mod component;
 mod conda_torch;
 mod driver;
+mod environment;
 mod firmware;
+mod floor;
 mod framework;
 mod libraries;
 mod places;
 mod python;
 mod torch;
 
-use std::collections::BTreeMap;
-
 use jiff::civil::Date;
 
+use crate::fact::Component;
+use crate::fact::Depth;
 use crate::fact::Derivation;
-use crate::fact::EnvFacts;
 use crate::fact::Evidence;
 use crate::fact::Fact;
+use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::ImageFacts;
 use crate::fact::Observations;
+use crate::fact::Role;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
@@ -36,15 +40,8 @@ use crate::infer::base::Family;
 use crate::infer::places::Tree;
 use crate::knowledge::Knowledge;
 
-/// Variables that the start-up asks for.
-const ASKED: &[&str] = &[
-    "CUDA_VERSION",
-    "LD_LIBRARY_PATH",
-    "NVIDIA_DISABLE_REQUIRE",
-    "NVIDIA_DRIVER_CAPABILITIES",
-    "NVIDIA_REQUIRE_CUDA",
-    "NVIDIA_VISIBLE_DEVICES",
-];
+/// The name of the component that stands for a container in which nothing was seen that calls CUDA.
+const CONTAINER: &str = "container";
 
 /// The facts of every build that answers to what was seen, for one platform such as `linux/amd64`.
 pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
@@ -65,17 +62,18 @@ fn assemble(
 ) -> ImageFacts {
     let mut facts = seen.facts.clone();
     let base = build.fact;
-    let env = environment(&mut facts, seen, &build);
+    let env = environment::environment(&mut facts, seen, &build);
     let tree = Tree::of(seen);
-    let compat = driver::compat(&mut facts, seen, &tree, &build, &env, knowledge);
+    let base_cuda = base::cuda(&mut facts, &build, &env);
+    let compat = driver::compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
     let driver_libraries = driver::libraries(&mut facts, seen, &tree, &build, &compat, knowledge);
     let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);
     let ld_conf = places::ld_conf(&mut facts, seen, &tree, &library_directory);
     let ld_cache = places::ld_cache(&mut facts, seen);
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::firmware(&mut facts, seen);
-    let base_cuda = base::cuda(&mut facts, &build, &env);
-    let components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
+    let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
+    let code_floors = floor::code_floors(&mut facts, seen, &build, &components);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
     let platforms = match &seen.platforms {
         Some((list, fact)) => Fact { id: *fact, state: State::Known(list.clone()) },
@@ -87,10 +85,13 @@ fn assemble(
         ),
     };
     let gpu_content = matches!(build.family, Family::Cuda | Family::Framework)
-        || components.iter().any(|component| !matches!(component.cuda.state, State::Absent { .. }))
+        || components.iter().any(|component| concerns_gpu(component, seen, &facts))
         || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some();
+    if gpu_content && components.is_empty() {
+        components.push(container(&mut facts));
+    }
     ImageFacts {
         facts,
         build: build.label,
@@ -107,54 +108,46 @@ fn assemble(
         base,
         base_cuda,
         components,
+        code_floors,
         gpu_content,
     }
 }
 
-fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> EnvFacts {
-    let mut set: BTreeMap<String, Fact<String>> = BTreeMap::new();
-    let (own, unknown) =
-        if seen.base_env { (build.env.as_slice(), build.env_unknown.as_slice()) } else { (&[][..], &[][..]) };
-    for (name, value, row) in own {
-        let evidence =
-            Evidence::Derived { by: Derivation::Row, from: build.fact.into_iter().collect(), row: Some(row) };
-        let fact = facts.add_typed(FactKey::Env, Some(name), State::Known(value.clone()), evidence);
-        set.insert((*name).to_owned(), fact);
+/// Whether a component is a reason to ask about GPUs: it has a CUDA build, or is one without that nobody chose.
+///
+/// What a Dockerfile builds on and nobody has read is none: most of such images never see a GPU.
+fn concerns_gpu(component: &Component, seen: &Observations, facts: &Facts) -> bool {
+    match &component.cuda.state {
+        State::Known(_) => true,
+        State::Absent { .. } => by_default(facts, component.cuda.id),
+        State::Unknown(_) => component.name != component::OWN_RUNTIME || seen.depth != Depth::Text,
     }
-    for (name, why) in unknown {
-        let evidence =
-            Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: None };
-        let fact = facts.add_typed(FactKey::Env, Some(name), State::Unknown(why.clone()), evidence);
-        set.insert((*name).to_owned(), fact);
+}
+
+/// Whether a fact rests on a build variant that a table row gives where nobody chose one.
+fn by_default(facts: &Facts, id: FactId) -> bool {
+    let entry = facts.get(id);
+    match &entry.evidence {
+        Evidence::Derived { row, .. } if entry.key == FactKey::ComponentVariant => row.is_some(),
+        Evidence::Derived { from, .. } => from.iter().any(|id| by_default(facts, *id)),
+        Evidence::Leaf(_) => false,
     }
-    for (name, (value, id)) in &seen.env {
-        let state = match value {
-            Ok(value) => State::Known(value.clone()),
-            Err(why) => State::Unknown(why.clone()),
-        };
-        set.insert(name.clone(), Fact { id: *id, state });
-    }
-    let state = if seen.complete.env {
-        State::Absent { searched: "the whole environment of the image" }
-    } else if !seen.base_env {
-        State::Absent { searched: "every ENV: the files of the base were copied into an empty image" }
-    } else if build.env_known {
-        State::Absent { searched: "the environment of the base image family and every ENV" }
-    } else {
-        State::Unknown(build.unseen("the environment of the image"))
+}
+
+/// What stands for an image in which nothing was seen that calls CUDA.
+fn container(facts: &mut Facts) -> Component {
+    let why = || Why {
+        reason: "nothing was seen that calls CUDA".to_owned(),
+        supply: "name the packages or [[gpu_code]] of the image in an image description".to_owned(),
     };
-    let evidence = Evidence::Derived {
-        by: Derivation::Inheritance,
-        from: build.fact.into_iter().collect(),
-        row: build.family_row,
-    };
-    // What the start-up asks for by name gets a fact by name, also where it is not set.
-    for name in ASKED {
-        if !set.contains_key(*name) {
-            set.insert((*name).to_owned(), facts.add_typed(FactKey::Env, Some(name), state.clone(), evidence.clone()));
-        }
+    let evidence = || Evidence::Derived { by: Derivation::Resolution, from: Vec::new(), row: None };
+    Component {
+        name: CONTAINER.to_owned(),
+        role: Role::Container,
+        cuda: unknown(facts, FactKey::ComponentCuda, Some(CONTAINER), why(), evidence()),
+        code: unknown(facts, FactKey::ComponentCode, Some(CONTAINER), why(), evidence()),
+        codes: component::PLAIN_WORDING,
     }
-    EnvFacts { set, others: facts.add_typed(FactKey::Env, Some("*"), state, evidence) }
 }
 
 /// Adds a fact that could not be told.

@@ -222,7 +222,11 @@ pub(super) fn compat_probe(
             None => (State::Absent { searched: "the entrypoint of the image" }, vec![*fact], None),
         },
         None => match build.compat_probe {
-            Some((word, row)) => (State::Known(vec![word.to_owned()]), build.fact.into_iter().collect(), Some(row)),
+            Some((word, row)) => {
+                let known = || State::Known(vec![word.to_owned()]);
+                let state = build.probe_unsure.clone().map_or_else(known, State::Unknown);
+                (state, build.fact.into_iter().collect(), Some(row))
+            }
             None => (
                 State::Absent { searched: "the base image's family and ENTRYPOINT" },
                 build.fact.into_iter().collect(),

@@ -3,6 +3,7 @@
 mod control;
 mod facts;
 mod findings;
+mod hosts;
 mod open;
 mod place;
 pub mod saved;
@@ -19,11 +20,13 @@ use crate::extract;
 use crate::fact::ImageFacts;
 use crate::fact::Observations;
 use crate::fleet::Fleet;
-use crate::fleet::Host;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::infer::infer;
 use crate::judge::control::Orders;
+pub use crate::judge::hosts::Hosts;
+use crate::judge::hosts::Outlook;
+use crate::judge::hosts::Tried;
 use crate::judge::place::Places;
 use crate::judge::saved::Saved;
 use crate::knowledge::Knowledge;
@@ -33,7 +36,6 @@ use crate::rules::Persona;
 use crate::rules::RuleBook;
 use crate::source::SourceId;
 use crate::source::Sources;
-use crate::start::verdicts;
 
 /// What a subject consists of.
 #[derive(Clone, Debug)]
@@ -102,17 +104,6 @@ pub(crate) struct Build {
     first_fact: u32,
 }
 
-/// The hosts of every pool: the same for all subjects of a run.
-#[derive(Clone, Debug)]
-pub struct Hosts(Vec<Vec<Host>>);
-
-impl Hosts {
-    /// Those of the fleet, pool by pool.
-    pub fn of(settings: Settings<'_>) -> Self {
-        Self(settings.fleet.pools.iter().map(|pool| pool.hosts(settings.knowledge, settings.as_of)).collect())
-    }
-}
-
 /// Judges one subject.
 pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
     judge_on(subject, settings, &Hosts::of(settings))
@@ -122,17 +113,14 @@ pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
 pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> model::Subject {
     let knowledge = settings.knowledge;
     let mut orders = Orders::of(subject, settings);
-    let here = |(pool, _): &(&Pool, &Vec<Host>)| runs(subject, pool, settings.pools) && orders.runs(pool);
-    let (pools, hosts): (Vec<&Pool>, Vec<&Vec<Host>>) = settings.fleet.pools.iter().zip(&hosts.0).filter(here).unzip();
-    let mut platforms: Vec<String> = Vec::new();
-    for host in hosts.iter().copied().flatten() {
-        if !platforms.contains(&host.platform) {
-            platforms.push(host.platform.clone());
-        }
-    }
-    if platforms.is_empty() {
-        platforms.push("linux/amd64".to_owned());
-    }
+    // What is told of an earlier day ran on what there was on that day.
+    let day = said_day(&subject.content).or(settings.as_of);
+    let of_day = (day != settings.as_of).then(|| Hosts::of(Settings { as_of: day, ..settings }));
+    let hosts = of_day.as_ref().unwrap_or(hosts);
+    let numbered = settings.fleet.pools.iter().enumerate();
+    let pools: Vec<(usize, &Pool)> =
+        numbered.filter(|(_, pool)| runs(subject, pool, settings.pools) && orders.runs(pool)).collect();
+    let platforms = hosts.platforms(&pools, knowledge);
     let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::new());
     let mut description = Description::default();
     for (at, platform) in platforms.iter().enumerate() {
@@ -167,26 +155,28 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         as_of: settings.as_of.map(|day| day.to_string()),
     };
     if !gpu_content {
-        report.verdicts =
-            pools.iter().map(|pool| verdict::not_applicable(&pool.name.value, !builds.is_empty())).collect();
+        report.verdicts = pools.iter().map(|(_, pool)| verdict::not_applicable(&pool.name.value, &builds)).collect();
         report.findings = orders.notices(&beside.stages, false, places);
         return report;
     }
-    let mut judged = Vec::new();
-    for (pool, hosts) in pools.iter().zip(&hosts) {
-        let of_platform = |host: &&Host| builds.iter().filter(|build| build.platform == host.platform).count() > 0;
-        let pairs: Vec<(&ImageFacts, &Host)> = hosts
-            .iter()
-            .filter(of_platform)
-            .flat_map(|host| {
-                builds.iter().filter(|build| build.platform == host.platform).map(move |build| (&build.image, host))
-            })
-            .collect();
-        let list = verdicts(&pairs, knowledge);
-        report.verdicts.extend(list.iter().map(|one| verdict::report(one, &list, pool, &builds, knowledge)));
-        judged.push(findings::Judged { pool, verdicts: list });
+    let tried: Vec<Tried<'_>> = pools.iter().map(|(at, pool)| hosts.tried(*at, pool, &builds, settings, day)).collect();
+    let (mut judged, mut hostless) = (Vec::new(), Vec::new());
+    for ((_, pool), tried) in pools.iter().zip(&tried) {
+        match tried.verdicts(&builds, knowledge) {
+            Outlook::NoHost => {
+                let verdict = verdict::no_host(&pool.name.value, day);
+                hostless.extend(open::no_host(pool, &verdict, places, settings, &mut orders));
+                report.verdicts.push(verdict);
+            }
+            Outlook::NoContent(own) => report.verdicts.push(verdict::not_applicable(&pool.name.value, own)),
+            Outlook::Judged(list) => {
+                report.verdicts.extend(list.iter().map(|one| verdict::report(one, &list, pool, &builds, knowledge)));
+                judged.push(findings::Judged { pool, verdicts: list });
+            }
+        }
     }
     report.findings = findings::report(&judged, &builds, places, settings, &mut orders);
+    report.findings.append(&mut hostless);
     report.findings.extend(orders.notices(&beside.stages, true, places));
     findings::sort(&mut report.findings);
     report.inspected.notes.append(&mut orders.notes);
@@ -275,6 +265,16 @@ fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Obs
 /// What was observed of a subject, for one platform.
 pub fn observations(content: &Content, platform: &str) -> Option<Observations> {
     observe(content, platform, &mut Beside::default())
+}
+
+/// The day that an input itself is of.
+fn said_day(content: &Content) -> Option<Date> {
+    match content {
+        Content::Dockerfile { .. } => None,
+        Content::Fixed(seen) => seen.as_of,
+        Content::ByPlatform(list) => list.iter().find_map(|(_, seen)| seen.as_of),
+        Content::Saved(saved) => saved.platforms.iter().find_map(|one| one.seen.as_of),
+    }
 }
 
 fn depth(content: &Content) -> &'static str {

@@ -1,5 +1,7 @@
 //! Verdicts that are left open, told as warnings: one for each cause, with the pools that share it.
 
+use crate::fleet::Pool;
+use crate::fleet::PoolField;
 use crate::judge::Settings;
 use crate::judge::control::Orders;
 use crate::judge::findings::Judged;
@@ -10,6 +12,7 @@ use crate::judge::place::Places;
 use crate::judge::scope::NoticeWords;
 use crate::judge::verdict::message;
 use crate::judge::verdict::missing;
+use crate::report::model;
 use crate::report::model::Finding;
 use crate::report::model::Location;
 use crate::rules::Notice;
@@ -65,6 +68,24 @@ pub(super) fn report(
         }
     }
     causes.into_iter().filter_map(|cause| finding(cause, settings)).collect()
+}
+
+/// What is told of a pool of which no node can be drawn up.
+pub(super) fn no_host(
+    pool: &Pool,
+    verdict: &model::Verdict,
+    places: Places<'_>,
+    settings: Settings<'_>,
+    orders: &mut Orders<'_>,
+) -> Option<Finding> {
+    let label = format!("the toolkit of pool `{}`", pool.name.value);
+    let locations: Vec<Location> = places.pool(pool, Some(PoolField::Toolkit), label).into_iter().collect();
+    if orders.ignores(Notice::Undetermined.word(), Some(&pool.name.value), &locations) {
+        return None;
+    }
+    let help = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect::<Vec<_>>().join("; ");
+    let (notice, message, pools) = (Notice::Undetermined, verdict.message.clone(), vec![pool.name.value.clone()]);
+    finding(Cause { notice, message, help, pools, locations }, settings)
 }
 
 fn finding(cause: Cause, settings: Settings<'_>) -> Option<Finding> {

@@ -1,5 +1,7 @@
 //! Verdicts as the report carries them.
 
+use jiff::civil::Date;
+
 use crate::fact::Role;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
@@ -20,18 +22,38 @@ use crate::start::Wall;
 use crate::start::words;
 
 /// A subject without GPU content, or one of which nothing could be read: nothing to judge.
-pub(super) fn not_applicable(pool: &str, read: bool) -> model::Verdict {
+pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
+    let unread = builds.iter().any(|build| build.image.base_cuda.is_unknown());
+    let message = match builds {
+        [] => "there is no stage to judge",
+        _ if unread => "nothing in it concerns a GPU; what it builds on is an unknown base that was not read",
+        _ => "nothing in it concerns a GPU",
+    };
+    plain(pool, "not-applicable", message.to_owned(), Vec::new())
+}
+
+/// A pool that nothing in the tables answers to.
+pub(super) fn no_host(pool: &str, day: Option<Date>) -> model::Verdict {
+    let until = day.map_or_else(String::new, |day| format!(" until {day}"));
+    let message =
+        format!("cannot tell: no version of the container toolkit{until} is known to have the mode of the pool");
+    let supply = "set `toolkit` of the pool to the version of its nodes, or leave `mode` out".to_owned();
+    let missing = model::Missing { key: PoolField::Toolkit.name().to_owned(), supply };
+    plain(pool, fate_name(Some(Fate::Undetermined)), message, vec![missing])
+}
+
+fn plain(pool: &str, fate: &str, message: String, missing: Vec<model::Missing>) -> model::Verdict {
     model::Verdict {
         pool: pool.to_owned(),
         component: None,
-        fate: "not-applicable".to_owned(),
+        fate: fate.to_owned(),
         outcome: None,
         reason: None,
         codes: model::Codes::default(),
         route: None,
-        message: if read { "nothing in it concerns a GPU" } else { "there is no stage to judge" }.to_owned(),
+        message,
         confidence: "declared".to_owned(),
-        missing: Vec::new(),
+        missing,
         not_seen: Vec::new(),
         notes: Vec::new(),
         scenarios: Vec::new(),
@@ -70,24 +92,8 @@ pub(super) fn report(
         missing: missing(verdict, knowledge),
         not_seen: not_seen(verdict, all),
         notes: notes(verdict, all, knowledge),
-        scenarios: told(verdict).into_iter().map(|host| scenario(host, builds, knowledge)).collect(),
+        scenarios: verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect(),
     }
-}
-
-/// The hosts to tell: all of few; of many, one for each way that it may go.
-fn told<'a, 'v>(verdict: &'v Verdict<'a>) -> Vec<&'v HostFate<'a>> {
-    const FEW: usize = 16;
-    let mut told: Vec<&HostFate<'a>> = Vec::new();
-    let way = |host: &HostFate<'_>| {
-        let results: Vec<StepResult> = host.steps.iter().map(|step| step.result).collect();
-        (host.host.launch, host.host.mode, host.image.build.clone(), results)
-    };
-    for host in &verdict.hosts {
-        if verdict.hosts.len() <= FEW || !told.iter().any(|other| way(other) == way(host)) {
-            told.push(host);
-        }
-    }
-    told
 }
 
 fn fate_name(fate: Option<Fate>) -> &'static str {
@@ -107,7 +113,13 @@ fn replay_of<'a>(host: &HostFate<'a>, knowledge: Knowledge) -> Replay<'a> {
 pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
     match verdict.fate {
         Some(Fate::Fails(wall)) => match verdict.typical() {
-            Some(host) => words::message(replay_of(host, knowledge), wall),
+            Some(host) => {
+                let own = match host.fate {
+                    Fate::Fails(own) => own,
+                    Fate::Starts(_) | Fate::Undetermined => wall,
+                };
+                format!("{}{}", words::message(replay_of(host, knowledge), own), elsewhere(verdict, wall))
+            }
             None => wall.outcome().to_string(),
         },
         Some(Fate::Starts(route)) => format!("starts ({})", route.name()),
@@ -127,6 +139,19 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
             format!("depends on {on}: {}", fates.join(" or "))
         }
     }
+}
+
+/// What other nodes of a pool meet, where all fail and not all at this wall.
+fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
+    let mut others: Vec<String> = verdict
+        .hosts
+        .iter()
+        .filter(|host| !matches!(host.fate, Fate::Fails(own) if own.outcome() == wall.outcome() && own.reason() == wall.reason()))
+        .map(|host| outcome_name(host.fate))
+        .collect();
+    others.sort();
+    others.dedup();
+    if others.is_empty() { String::new() } else { format!("; first on other nodes of the pool: {}", others.join(", ")) }
 }
 
 fn outcome_name(fate: Fate) -> String {
@@ -214,6 +239,9 @@ fn not_seen(verdict: &Verdict<'_>, all: &[Verdict<'_>]) -> Vec<String> {
 
 fn unseen(verdict: &Verdict<'_>) -> Vec<String> {
     let Some(first) = verdict.hosts.first() else { return Vec::new() };
+    if first.component.role == Role::Container {
+        return vec!["anything that calls CUDA".to_owned()];
+    }
     let name = &first.component.name;
     let met = |step: Step| {
         let mut steps = verdict.hosts.iter().flat_map(|host| &host.steps);

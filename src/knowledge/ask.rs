@@ -167,6 +167,9 @@ impl Knowledge {
         answer.push(self.base_family(&repository).map(ShowRow::shown));
         answer.push(self.plain_image(&repository).map(ShowRow::shown));
         answer.push(self.framework_image(&repository, tag).map(ShowRow::shown));
+        let month = self.base_family(&repository).and_then(|family| self.ngc_release(family, tag));
+        answer.push(month.map(ShowRow::shown));
+        answer.push(self.code_floor(&repository, tag).map(ShowRow::shown));
         answer.push(self.withdrawn(&repository, version).map(ShowRow::shown));
         if self.is_cuda_repository(&repository) {
             let Some(image) = self.cuda_image(version) else {
@@ -182,7 +185,9 @@ impl Knowledge {
             let ids = image.require.iter().map(|by_arch| by_arch.value).chain(image.require_history.iter().copied());
             let ids: std::collections::BTreeSet<&str> = ids.collect();
             answer.rows.extend(ids.into_iter().filter_map(|id| self.requirement(id)).map(ShowRow::shown));
-        } else if answer.rows.is_empty() || (!tag.is_empty() && self.framework_image(&repository, tag).is_none()) {
+        } else if answer.rows.is_empty()
+            || (!tag.is_empty() && month.is_none() && self.framework_image(&repository, tag).is_none())
+        {
             let images = self.framework_images().iter().filter(|row| row.repository == repository);
             let keys: Vec<String> = images.map(|row| format!("{}:{}", row.repository, row.tag)).collect();
             answer.near = near(&format!("{repository}:{tag}"), &keys);

@@ -2,7 +2,9 @@
 
 use jiff::civil::Date;
 
+use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
 use crate::knowledge::rows::ByArch;
 use crate::knowledge::rows::RowInfo;
 
@@ -67,6 +69,41 @@ pub struct FrameworkImageRow {
     pub torch: Option<&'static str>,
     /// Version of the CUDA base image that it is built on, whose requirement it inherits, where known: `12.4.1`.
     pub base: Option<&'static str>,
+    /// Whether its recipe was read, and changes nothing of the compat directory and the search path of that base but for
+    /// `search_path`.
+    pub untouched: bool,
+    /// Directories that its recipe puts before the search path of that base, where it was read.
+    pub search_path: Option<&'static str>,
+}
+
+/// One month of NVIDIA's framework containers.
+#[derive(Clone, Copy, Debug)]
+pub struct NgcReleaseRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `23.10`.
+    pub month: &'static str,
+    /// CUDA inside.
+    pub cuda: CudaVersion,
+    /// Driver whose libcuda lies in the compat folder, where a source names its full version.
+    pub compat: Option<DriverVersion>,
+    /// torch of the `PyTorch` container, where known.
+    pub torch: Option<&'static str>,
+}
+
+/// The lowest compute capability that the program of an image takes, from one month on.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeFloorRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Repository, shortened.
+    pub repository: &'static str,
+    /// First month.
+    pub from: &'static str,
+    /// First month that differs again; none where it still holds.
+    pub before: Option<&'static str>,
+    /// The capability.
+    pub capability: ComputeCapability,
 }
 
 /// A family of images without any NVIDIA content: what official operating system and language images are.
@@ -87,10 +124,20 @@ pub struct BaseFamilyRow {
     pub repository: &'static str,
     /// Whether its tags are CUDA base images with a version first.
     pub cuda_base: bool,
+    /// Whether its images add to a CUDA base image what nobody has read.
+    pub unread: bool,
+    /// Whether its tags begin with a month of [`NgcReleaseRow`].
+    pub monthly: bool,
+    /// Words of tags whose content is not that of their month.
+    pub other_months: &'static [&'static str],
     /// Whether a compat package lies under `/usr/local/cuda/compat`.
     pub compat: Option<bool>,
+    /// Where its libraries lie, if not in that directory itself: no container toolkit looks there.
+    pub compat_folder: Option<&'static str>,
     /// Entrypoint that tries the compat library and falls back to the host's.
     pub compat_probe: Option<&'static str>,
+    /// First month of which it is known that the entrypoint finds out GPUs that refuse the library, too.
+    pub probe_from: Option<&'static str>,
     /// Variables that every image of it sets.
     pub env: &'static [(&'static str, &'static str)],
 }

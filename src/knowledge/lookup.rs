@@ -294,6 +294,11 @@ impl Knowledge {
         self.engines().iter().any(|row| row.name == name && row.cdi_from <= version)
     }
 
+    /// Whether some engine took CDI for `--gpus` on a day.
+    pub fn cdi_preferred_by(self, day: Date) -> bool {
+        self.engines().iter().any(|row| row.cdi_released.is_some_and(|released| released <= day))
+    }
+
     /// The capabilities that run a family-specific target.
     pub fn family(self, named: ComputeCapability) -> &'static [ComputeCapability] {
         self.code_families().iter().find(|row| row.capability == named).map_or(&[], |row| row.members)

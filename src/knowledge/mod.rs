@@ -5,6 +5,7 @@
 pub(crate) mod schema;
 
 mod ask;
+mod base_lookup;
 mod change_rows;
 mod code_rows;
 mod gpu_names;
@@ -17,6 +18,7 @@ mod order;
 mod rows;
 mod set;
 mod shown;
+mod toolkit_lookup;
 mod torch_rows;
 mod wheel_rows;
 mod words;

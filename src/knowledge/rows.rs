@@ -299,6 +299,8 @@ pub struct EngineRow {
     pub name: &'static str,
     /// First version that takes CDI specifications, where the host has them, for `--gpus`.
     pub cdi_from: CudaVersion,
+    /// The day of that version, where known.
+    pub cdi_released: Option<Date>,
 }
 
 /// The members of a family-specific target.

@@ -105,6 +105,10 @@ whole_tables! {
     toolkit_libraries: ToolkitLibraryRow = toolkit_libraries;
     /// What the images of a repository have in common.
     base_families: BaseFamilyRow = base_families;
+    /// Every month of NVIDIA's framework containers, oldest first.
+    ngc_releases: NgcReleaseRow = ngc_releases;
+    /// The lowest compute capabilities that programs of images take.
+    code_floors: CodeFloorRow = code_floors;
     /// Every distribution with GPU code.
     frameworks: FrameworkRow = frameworks;
     /// Every package with driver libraries.

@@ -11,6 +11,7 @@ use crate::fact::State;
 use crate::fleet::PoolField;
 use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
 use crate::outcome::Outcome;
 use crate::start::Basis;
 use crate::start::Cite;
@@ -23,10 +24,14 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::floor;
 use crate::start::runtime::beyond_tables;
+use crate::start::runtime::is_container;
 
 const CODE: Cite =
     Cite("CUDA C++ Programming Guide 13.4, Binary and PTX Compatibility; NVIDIA CUDA Compatibility guide, edition 615");
+
+const TARGETS: Cite = Cite("ptxas of that toolkit: the targets that it compiles to");
 
 /// Of a library built from parts, so many of a hundred containers must have code; the rest are parts for
 /// one generation alone. Measured: 87 to 94 on every GPU that such a build is for, 45 and less on others.
@@ -75,7 +80,15 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let code = match &fact.state {
         State::Known(code) => code,
         State::Absent { .. } => return record(StepResult::NotApplicable),
-        State::Unknown(_) => return record(StepResult::NotSeen),
+        State::Unknown(_) if is_container(replay) => return record(StepResult::NotApplicable),
+        State::Unknown(_) => {
+            if let Some(step) = floor::step(replay) {
+                return step;
+            }
+            let Some((result, row)) = beyond_toolkit(replay, loaded) else { return record(StepResult::NotSeen) };
+            let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Gpu), Basis::Row(row)];
+            return StepRecord::new(Step::Code, result, more, TARGETS);
+        }
     };
     if loaded.source == Some(Source::Nowhere) {
         return record(StepResult::NotApplicable);
@@ -100,13 +113,28 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     StepRecord::new(Step::Code, found, facts.chain(more).chain(from_compat), CODE)
 }
 
+/// Code that nobody has seen, for a GPU older than everything that the component's own toolkit makes code for: there
+/// is neither machine code nor PTX that such a GPU could run.
+fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'static RowInfo)> {
+    let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability)?;
+    let row = replay.knowledge.target_set(*replay.component.cuda.known()?)?;
+    let oldest = row.targets.iter().map(|target| target.capability).min()?;
+    let reaches = oldest <= capability || loaded.source == Some(Source::Nowhere);
+    (!reaches).then(|| (no_code(replay), &row.info))
+}
+
+fn no_code(replay: Replay<'_>) -> StepResult {
+    let codes = replay.component.codes;
+    let runtime = replay.component.cuda.known();
+    let code = runtime.map_or(codes.no_code, |runtime| replay.knowledge.code_in(codes.no_code, *runtime));
+    StepResult::Stops(Wall::new(Outcome::NoKernelImage, Codes::certain(code)))
+}
+
 /// What one library comes to.
 fn of_library(replay: Replay<'_>, coverage: Coverage, compiler: Compiler) -> StepResult {
     let codes = replay.component.codes;
     if !coverage.enough(coverage.cubin + coverage.ptx) {
-        let runtime = replay.component.cuda.known();
-        let code = runtime.map_or(codes.no_code, |runtime| replay.knowledge.code_in(codes.no_code, *runtime));
-        return StepResult::Stops(Wall::new(Outcome::NoKernelImage, Codes::certain(code)));
+        return no_code(replay);
     }
     match compiler {
         Compiler::Works if coverage.ptx > 0 => StepResult::Passes(Route::Jit),

@@ -17,6 +17,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::environment::Env;
+use crate::start::mount;
 use crate::start::request::Asked;
 use crate::start::request::Request;
 use crate::start::request::at_work;
@@ -77,7 +78,12 @@ fn stopped_later(replay: Replay<'_>) -> bool {
         Given::Set(set) => !brings_libcuda(set),
         Given::NotAsked | Given::Untold(_) => false,
     };
-    without_libcuda || requirement::refuses(replay)
+    without_libcuda || refused_later(replay)
+}
+
+/// Whether the container is not created for what comes behind its devices and capabilities.
+fn refused_later(replay: Replay<'_>) -> bool {
+    requirement::refuses(replay) || matches!(mount::step(replay).result, StepResult::Stops(_))
 }
 
 /// What the variable gives.
@@ -166,7 +172,7 @@ pub(super) fn capabilities(replay: Replay<'_>) -> StepRecord {
         Given::Refused => StepResult::Stops(Wall::refused(Reason::Capability)),
         Given::Set(set) if brings_libcuda(set) => StepResult::Passes(Route::Native),
         // Libcuda stays outside, unless the container is not even created.
-        Given::Set(_) if requirement::refuses(replay) => StepResult::Passes(Route::Native),
+        Given::Set(_) if refused_later(replay) => StepResult::Passes(Route::Native),
         Given::Set(_) => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35))),
     };
     StepRecord::new(Step::Capabilities, result, decided, cite)

@@ -1,24 +1,16 @@
-//! Fate: what becomes of one host, and what that means for a pool whose nodes may be any of several.
-
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+//! Fate: what becomes of one host, and the verdict on a pool whose nodes may be any of several.
 
 use crate::fact::Component;
 use crate::fact::Confidence;
 use crate::fact::FactKey;
 use crate::fact::ImageFacts;
-use crate::fact::Role;
 use crate::fleet::Host;
 use crate::fleet::PoolField;
-use crate::knowledge::Knowledge;
 use crate::start::Basis;
-use crate::start::Replay;
 use crate::start::Route;
 use crate::start::StepRecord;
 use crate::start::StepResult;
-use crate::start::Steps;
 use crate::start::Wall;
-use crate::start::replay;
 
 /// What becomes of one component on one host, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,12 +29,10 @@ impl Fate {
     }
 
     /// What two fates must share to be one: the same walls by outcome, the same starts whatever the route.
-    fn same(self, other: Self) -> bool {
+    pub(super) fn same(self, other: Self) -> bool {
         match (self, other) {
             (Self::Starts(_), Self::Starts(_)) | (Self::Undetermined, Self::Undetermined) => true,
-            (Self::Fails(one), Self::Fails(other)) => {
-                (one.outcome(), one.reason()) == (other.outcome(), other.reason())
-            }
+            (Self::Fails(one), Self::Fails(other)) => one.same(other),
             _ => false,
         }
     }
@@ -101,7 +91,7 @@ pub struct Verdict<'a> {
     pub component: Option<&'a str>,
     /// The common fate; none where hosts differ.
     pub fate: Option<Fate>,
-    /// Every host that was tried.
+    /// The hosts that tell it: all of few; of many, the first of each way that it may go.
     pub hosts: Vec<HostFate<'a>>,
     /// Trust in the weakest image fact that decided.
     pub confidence: Confidence,
@@ -111,69 +101,9 @@ pub struct Verdict<'a> {
     pub open_build: bool,
 }
 
-/// The verdicts of one pool: the image's first, then its components'. Empty where there is nothing to judge.
-///
-/// Each pair is a build of the image, inferred for the host's platform, and a host of the pool.
-pub fn verdicts<'a>(pairs: &[(&'a ImageFacts, &'a Host)], knowledge: Knowledge) -> Vec<Verdict<'a>> {
-    let mut names: Vec<(Role, &str)> = Vec::new();
-    for component in pairs.iter().flat_map(|(image, _)| &image.components) {
-        if !names.iter().any(|(_, name)| *name == component.name) {
-            names.push((component.role, &component.name));
-        }
-    }
-    let components: Vec<(Role, Verdict<'a>)> =
-        names.into_iter().map(|(role, name)| (role, of_component(pairs, name, knowledge))).collect();
-    let worst = components
-        .iter()
-        .filter(|(role, _)| *role == Role::Core)
-        .max_by_key(|(_, verdict)| verdict.badness())
-        .map(|(_, verdict)| Verdict { component: None, ..verdict.clone() });
-    worst.into_iter().chain(components.into_iter().map(|(_, verdict)| verdict)).collect()
-}
-
-fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowledge: Knowledge) -> Verdict<'a> {
-    let mut fates = Vec::new();
-    for (image, host) in pairs.iter().copied() {
-        let host = super::platform::host_for(image, host);
-        for component in image.components.iter().filter(|component| component.name == name) {
-            let mut steps = Steps::default();
-            let fate = replay(Replay { image, component, host, knowledge }, &mut steps);
-            fates.push(HostFate { host, image, component, fate, steps: steps.0 });
-        }
-    }
-    let common = fates.first().map(|first| first.fate).filter(|first| fates.iter().all(|one| one.fate.same(*first)));
-    let common = common.map(|fate| plainest(fate, &fates)).or_else(|| commonest_wall(&fates));
-    let confidence = fates.iter().map(HostFate::confidence).min().unwrap_or(Confidence::Measured);
-    let (open_fields, open_build) = if common.is_none() { settlers(&fates) } else { (Vec::new(), false) };
-    Verdict { component: Some(name), fate: common, hosts: fates, confidence, open_fields, open_build }
-}
-
-/// Of hosts that all fail, though not all at the same wall, the pool's is the one that most of them meet.
-fn commonest_wall(fates: &[HostFate<'_>]) -> Option<Fate> {
-    let count = |fate: Fate| fates.iter().filter(|one| one.fate.same(fate)).count();
-    let all_fail = fates.iter().all(|one| matches!(one.fate, Fate::Fails(_)));
-    // The first of equals, so that the order of the hosts decides and nothing else.
-    let commonest = fates.iter().map(|one| one.fate).rev().max_by_key(|fate| count(*fate));
-    commonest.filter(|_| all_fail)
-}
-
-/// Of hosts that all start, the most remarkable route is the pool's.
-fn plainest(fate: Fate, fates: &[HostFate<'_>]) -> Fate {
-    match fate {
-        Fate::Starts(_) => {
-            let routes = fates.iter().filter_map(|one| match one.fate {
-                Fate::Starts(route) => Some(route),
-                _ => None,
-            });
-            Fate::Starts(routes.max().unwrap_or(Route::Native))
-        }
-        other => other,
-    }
-}
-
 impl Verdict<'_> {
     /// Better first: starts, cannot tell, depends, fails.
-    fn badness(&self) -> u8 {
+    pub(super) fn badness(&self) -> u8 {
         match self.fate {
             Some(Fate::Starts(_)) => 0,
             Some(Fate::Undetermined) => 1,
@@ -197,6 +127,11 @@ impl HostFate<'_> {
         self.steps.iter().find(|step| matches!(step.result, StepResult::Stops(_)))
     }
 
+    /// Whether a fact that a step looked at could not be told.
+    fn unseen_in(&self, step: &StepRecord) -> bool {
+        step.facts.iter().any(|basis| matches!(basis, Basis::Image(id) if self.image.why(id).is_some()))
+    }
+
     /// Trust in the weakest image fact among the deciding ones.
     pub fn confidence(&self) -> Confidence {
         let of = |step: &StepRecord| {
@@ -206,39 +141,19 @@ impl HostFate<'_> {
                     Basis::Image(id) => Some(id),
                     Basis::Pool(_) | Basis::Row(_) => None,
                 })
-                // What is certainly absent, or was never known, did not carry the verdict.
+                // What is certainly absent did not carry the verdict.
                 .filter(|id| self.image.facts.get(*id).key != FactKey::Platforms)
                 .map(|id| self.image.facts.confidence(id))
                 .min()
         };
         let weakest = match self.deciding() {
+            // Stopped although not everything was seen: that the rest says nothing against it is taken for granted.
+            Some(step) if self.unseen_in(step) => Some(Confidence::Assumed),
             Some(step) => of(step),
             None => self.steps.iter().filter(|step| matches!(step.result, StepResult::Passes(_))).filter_map(of).min(),
         };
         weakest.unwrap_or(Confidence::Declared)
     }
-}
-
-/// The open pool fields on which the fates turn: one that settles them alone, else all that vary.
-fn settlers(fates: &[HostFate<'_>]) -> (Vec<PoolField>, bool) {
-    let open: BTreeSet<PoolField> = fates.iter().flat_map(|one| one.host.assumed.iter().copied()).collect();
-    let build = |one: &HostFate<'_>| one.image.build.clone().unwrap_or_default();
-    if settled_by(fates, build) && fates.iter().any(|one| one.image.build.is_some()) {
-        return (Vec::new(), true);
-    }
-    for field in &open {
-        if settled_by(fates, |one| field_value(*field, one.host)) {
-            return (vec![*field], false);
-        }
-    }
-    let several_builds = fates.iter().any(|one| one.image.build.is_some());
-    (open.into_iter().collect(), several_builds)
-}
-
-/// Whether hosts that agree in a value always share their fate.
-fn settled_by(fates: &[HostFate<'_>], value: impl Fn(&HostFate<'_>) -> String) -> bool {
-    let mut by_value: BTreeMap<String, Fate> = BTreeMap::new();
-    fates.iter().all(|one| by_value.entry(value(one)).or_insert(one.fate).same(one.fate))
 }
 
 /// The value of a pool field on one host, for comparison and for reports.

@@ -8,10 +8,12 @@
 //! Invariant: only this module makes a [`Wall`].
 
 mod code;
+mod common;
 mod container_words;
 mod device;
 mod environment;
 mod fate;
+mod floor;
 mod gaps;
 mod libraries;
 mod loader;
@@ -27,7 +29,8 @@ mod user_mode;
 pub mod words;
 
 pub use self::code::{Coverage, coverage};
-pub use self::fate::{Fate, HostFate, Verdict, verdicts};
+pub use self::common::verdicts;
+pub use self::fate::{Fate, HostFate, Verdict};
 pub use self::loader::{Loaded, Source};
 pub use self::record::{
     Basis, BasisList, Cite, Codes, NoRecord, Reason, Record, Route, Step, StepRecord, StepResult, Steps, Wall,

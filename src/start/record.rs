@@ -154,6 +154,16 @@ impl Wall {
         Self { outcome: Outcome::Refused, reason: Some(reason), codes: Codes::NONE }
     }
 
+    /// The same without a code: of hosts that fail alike with different ones.
+    pub(super) const fn without_codes(self) -> Self {
+        Self { codes: Codes::NONE, ..self }
+    }
+
+    /// Whether two walls are one: the same outcome for the same reason, whatever the code.
+    pub(super) fn same(self, other: Self) -> bool {
+        (self.outcome, self.reason) == (other.outcome, other.reason)
+    }
+
     /// Which outcome.
     pub const fn outcome(self) -> Outcome {
         self.outcome

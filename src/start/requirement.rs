@@ -14,6 +14,7 @@ use crate::cuda::is_legacy_image;
 use crate::cuda::outcome_c;
 use crate::cuda::requirements_disabled;
 use crate::cuda::visit_requirements;
+use crate::fact::Evidence;
 use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
 use crate::fleet::PoolField;
@@ -89,8 +90,9 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
         return of(StepResult::NotApplicable, basis);
     }
     let found = check(replay);
-    // What is not seen of the environment cannot save a container that another variable stops, but for the switch.
-    let certain = matches!(found, Check::Refused | Check::Malformed) && env.untold(SWITCH).is_none();
+    // What is not seen of the environment cannot save a container that another variable stops, but for the switch:
+    // that one was set and cannot be read is not known, that a base nobody has read sets it is not assumed.
+    let certain = matches!(found, Check::Refused | Check::Malformed) && !switch_set(replay);
     if let Some(missing) = untold(replay).filter(|_| !certain) {
         return of(StepResult::Unknown, missing);
     }
@@ -109,14 +111,21 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
     // A text that cannot be read is at fault alone, whatever the host.
     let pool = (found != Check::Malformed).then_some([PoolField::Driver, PoolField::Gpu].map(Basis::Pool));
     let row = host.driver_row.filter(|_| pool.is_some()).map(Basis::Row);
-    let facts = variables(replay).into_iter().flatten().chain(pool.into_iter().flatten()).chain(row);
+    let unseen = env.untold(SWITCH).filter(|_| matches!(result, StepResult::Stops(_)));
+    let facts = variables(replay).into_iter().flatten().chain(unseen).chain(pool.into_iter().flatten()).chain(row);
     StepRecord::new(Step::Requirement, result, facts, cite)
 }
 
 /// Whether a container is certainly not created for its requirements.
 pub(super) fn refuses(replay: Replay<'_>) -> bool {
-    let env = Env::of(replay);
-    off(replay).is_none() && env.untold(SWITCH).is_none() && matches!(check(replay), Check::Refused | Check::Malformed)
+    off(replay).is_none() && !switch_set(replay) && matches!(check(replay), Check::Refused | Check::Malformed)
+}
+
+/// Whether the variable that switches the check off is set to something that cannot be told.
+fn switch_set(replay: Replay<'_>) -> bool {
+    let untold = Env::of(replay).untold(SWITCH);
+    let read = |id| matches!(replay.image.facts.get(id).evidence, Evidence::Leaf(_));
+    untold.is_some_and(|basis| matches!(basis, Basis::Image(id) if read(id)))
 }
 
 /// Why nothing is evaluated, where that is so.

@@ -2,6 +2,7 @@
 
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+use crate::fact::Role;
 use crate::fact::State;
 use crate::fleet::PoolField;
 use crate::knowledge::Knowledge;
@@ -18,18 +19,32 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::user_mode;
 
 const BUILD: Cite = Cite("the build variant of the distribution; a build without CUDA never asks for a GPU");
 const MINOR: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615, Minor Version Compatibility");
 
-/// A build without CUDA never asks for a driver: what would stop others does not stop it.
+/// A build without CUDA never asks for a driver: what would stop others does not stop it. Nor does a container of
+/// which nothing is known to call CUDA miss a GPU that its own image does without.
 pub(super) fn asked(replay: Replay<'_>, record: StepRecord) -> StepRecord {
     let about_driver = matches!(record.step, Step::Loader | Step::UserMode | Step::GpuKnown);
     let no_gpu = matches!(record.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu);
-    if is_without_cuda(replay) && (about_driver || no_gpu) {
+    let not_asked = is_without_cuda(replay) && (about_driver || no_gpu);
+    if not_asked || (no_gpu && does_without(replay, &record)) {
         return StepRecord { result: StepResult::NotApplicable, ..record };
     }
     record
+}
+
+/// Whether nothing is known to call CUDA, and the image's own variable keeps the GPU out.
+pub(super) fn does_without(replay: Replay<'_>, record: &StepRecord) -> bool {
+    let own = |basis| matches!(basis, Basis::Image(id) if matches!(replay.image.facts.get(id).state, State::Known(_)));
+    is_container(replay) && record.facts.iter().next().is_some_and(own)
+}
+
+/// Whether this is the container itself, with nothing in it that is known to call CUDA.
+pub(super) fn is_container(replay: Replay<'_>) -> bool {
+    replay.component.role == Role::Container
 }
 
 /// Whether the component is certainly a build without CUDA.
@@ -41,6 +56,7 @@ pub(super) fn is_without_cuda(replay: Replay<'_>) -> bool {
 pub(super) fn build(replay: Replay<'_>) -> StepRecord {
     let cuda = &replay.component.cuda;
     let result = match &cuda.state {
+        _ if is_container(replay) => StepResult::NotApplicable,
         State::Known(_) => StepResult::Passes(Route::Native),
         State::Absent { .. } => StepResult::Stops(Wall::new(Outcome::CpuOnly, Codes::NONE)),
         State::Unknown(_) => StepResult::Unknown,
@@ -59,6 +75,7 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let facts = [Basis::Image(cuda.id), driver].into_iter();
     let runtime = match &cuda.state {
         State::Known(runtime) => *runtime,
+        _ if is_container(replay) => return StepRecord::new(Step::Runtime, StepResult::NotApplicable, facts, MINOR),
         State::Absent { .. } => return StepRecord::new(Step::Runtime, StepResult::NotApplicable, facts, MINOR),
         State::Unknown(_) => return StepRecord::new(Step::Runtime, StepResult::Unknown, facts, MINOR),
     };
@@ -66,7 +83,11 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         return StepRecord::new(Step::Runtime, StepResult::NotApplicable, facts, MINOR);
     }
     let (result, row) = match loaded.cuda {
-        Some(supported) => compared(replay.knowledge, runtime, supported, loaded.version),
+        // The floors are numbers of discrete drivers: a module's driver is told by its CUDA version alone.
+        Some(supported) => {
+            let version = loaded.version.filter(|_| !user_mode::is_jetson(replay));
+            compared(replay.knowledge, runtime, supported, version)
+        }
         // A newer driver runs every older runtime.
         None if beyond_tables(replay, loaded) && runtime.release() <= replay.knowledge.newest_cuda().release() => {
             (StepResult::Passes(Route::Native), None)

@@ -57,7 +57,7 @@ pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     }
 }
 
-fn is_jetson(replay: Replay<'_>) -> bool {
+pub(super) fn is_jetson(replay: Replay<'_>) -> bool {
     replay.host.gpu.as_ref().and_then(|gpu| gpu.class) == Some(GpuClass::Jetson)
 }
 
@@ -84,7 +84,8 @@ fn baked(replay: Replay<'_>, library: DriverVersion, host: DriverVersion) -> Ste
     }
 }
 
-/// A compat library: admitted on some GPU classes and kernel-mode branches only.
+/// A compat library: admitted on some kernel-mode branches and GPU classes only. A branch that the library is not
+/// for is met first, whatever the GPU.
 pub(super) fn forward(replay: Replay<'_>, library: &CompatLibrary) -> (StepResult, Option<&'static RowInfo>) {
     if library.of_module() {
         return (StepResult::Passes(Route::ForwardCompat), None);
@@ -96,18 +97,12 @@ pub(super) fn forward(replay: Replay<'_>, library: &CompatLibrary) -> (StepResul
     if library.version < host {
         return (StepResult::Stops(Wall::new(Outcome::DriverMismatch, Codes::certain(803))), None);
     }
-    match class_admitted(replay, library) {
-        Some(true) => {}
-        Some(false) => {
-            return (StepResult::Stops(Wall::new(Outcome::CompatNotSupported, Codes::certain(804))), None);
-        }
-        None => return (StepResult::Unknown, None),
-    }
     let (listed, row) = branch_listed(replay, library, host);
-    let result = match listed {
-        Some(true) => StepResult::Passes(Route::ForwardCompat),
-        Some(false) => StepResult::Stops(UNUSABLE),
-        None => StepResult::Unknown,
+    let result = match (listed, class_admitted(replay, library)) {
+        (Some(false), _) => StepResult::Stops(UNUSABLE),
+        (_, Some(false)) => StepResult::Stops(Wall::new(Outcome::CompatNotSupported, Codes::certain(804))),
+        (Some(true), Some(true)) => StepResult::Passes(Route::ForwardCompat),
+        (None, _) | (_, None) => StepResult::Unknown,
     };
     (result, row)
 }

@@ -38,6 +38,16 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
     if record.result == StepResult::NotApplicable && about_driver && runtime::is_without_cuda(replay) {
         return format!("{} is a build without CUDA and asks for no driver", replay.component.name);
     }
+    let behind = matches!(record.step, Step::Libraries | Step::OpenedLater | Step::Build | Step::Runtime | Step::Code);
+    if runtime::is_container(replay) && record.result == StepResult::NotApplicable {
+        if behind {
+            return "nothing was seen that calls CUDA".to_owned();
+        }
+        if runtime::does_without(replay, record) {
+            return "the image itself does without a GPU for computing, and nothing was seen that calls CUDA"
+                .to_owned();
+        }
+    }
     match record.step {
         Step::Platform => platform(replay, record),
         Step::Mode => container_words::mode(replay.host),
@@ -139,10 +149,23 @@ fn code_text(replay: Replay<'_>, record: &StepRecord) -> String {
     let told = match record.result {
         StepResult::NotSeen => return format!("the GPU code of {name} was not seen"),
         StepResult::NotApplicable => return format!("{name} has no GPU code to look at"),
+        StepResult::Stops(wall) if list.is_empty() => {
+            let floor = replay.image.code_floors.iter().find(|(of, _)| of == name).and_then(|(_, floor)| floor.known());
+            let lowest = floor.map_or_else(String::new, |floor| format!(" and takes {floor} and later"));
+            return format!("{name} was not read{lowest}: {}", message(replay, wall));
+        }
         StepResult::Stops(wall) => match code::deciding(replay, &loaded(replay)) {
             Some(library) => {
                 let own = Value::from(&GpuCode { libraries: vec![library.clone()] });
                 format!("{} of {name} has {own}: {}", library.file, message(replay, wall))
+            }
+            None if list.is_empty() => {
+                let cuda = replay.component.cuda.known().map_or_else(String::new, |cuda| format!(" of CUDA {cuda}"));
+                format!(
+                    "the compilers{cuda} make no code for a GPU as old as {}: {}",
+                    gpu(replay),
+                    message(replay, wall)
+                )
             }
             None => format!("{name} has {list}: {}", message(replay, wall)),
         },

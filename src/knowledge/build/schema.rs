@@ -98,7 +98,10 @@ macro_rules! every_table {
         compat_package: OptStr, bundles_compat: BoolByArch, ld_library_path: Str, visible_devices: Str,
         driver_capabilities: Str,
     }
-    framework_images: FrameworkImageRow by [repository, tag] { repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr }
+    framework_images: FrameworkImageRow by [repository, tag] {
+        repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr, untouched: Flag,
+        search_path: OptStr,
+    }
     plain_images: PlainImageRow by [repository] { repository: Str }
     torch_releases: TorchRow by [version] {
         version: Str, default_variant: StrByArch, variants: Strs, released: OptDay,
@@ -119,13 +122,18 @@ macro_rules! every_table {
     code_libraries: CodeLibraryRow by [component, file] { component: Str, file: Str }
     jetson_upgrades: JetsonUpgradeRow by [base] { base: Cuda, compatible: Cudas }
     base_families: BaseFamilyRow by [repository] {
-        repository: Str, cuda_base: Flag, compat: OptBool, compat_probe: OptStr, env: Pairs,
+        repository: Str, cuda_base: Flag, unread: Flag, monthly: Flag, other_months: Strs, compat: OptBool, compat_folder: OptStr,
+        compat_probe: OptStr, probe_from: OptStr, env: Pairs,
+    }
+    ngc_releases: NgcReleaseRow by [month] { month: Str, cuda: Cuda, compat: OptDriver, torch: OptStr }
+    code_floors: CodeFloorRow by [repository, from] {
+        repository: Str, from: Str, before: OptStr, capability: Capability,
     }
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag,
     }
     driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool }
-    engines: EngineRow by [name] { name: Str, cdi_from: Cuda }
+    engines: EngineRow by [name] { name: Str, cdi_from: Cuda, cdi_released: OptDay }
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool, later: Flag }
     tegra_capabilities: TegraRow by [capability] { capability: Capability, compat_root: OptStr }

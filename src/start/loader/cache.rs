@@ -124,6 +124,22 @@ pub(super) fn in_host_directory<'a>(replay: Replay<'a>, directory: &str) -> Foun
     }
 }
 
+/// A library of the image above the host's in the host's own directory: `ldconfig` links it, however a compat
+/// directory is mounted beside it.
+pub(super) fn baked_above_host(replay: Replay<'_>) -> Option<&DriverLibrary> {
+    let host = replay.host.driver?;
+    let directory = replay.image.library_directory.known();
+    let there = |library: &&DriverLibrary| {
+        let in_one = |one: &str| library.directories.is_empty() || lies_in(&library.directories, one);
+        match directory {
+            Some(directory) => in_one(directory),
+            None => ANYWHERE.into_iter().any(in_one),
+        }
+    };
+    let above = |library: &&DriverLibrary| !library.stub && rank(library).is_some_and(|version| host < version);
+    baked(replay).filter(there).filter(above).max_by_key(|library| library.version)
+}
+
 /// What it links in a directory that the image alone fills.
 fn in_image_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
     let compat = compat_libraries(replay).filter(|library| lies_in(&library.directories, directory));

@@ -118,6 +118,9 @@ impl Found<'_> {
 /// Which libcuda does the loader find?
 pub(super) fn step(replay: Replay<'_>) -> (Loaded<'_>, StepRecord) {
     let path = SearchPath::of(replay);
+    if let Some((found, basis)) = without_seeing(replay, &path) {
+        return told(replay, found, basis, LDCONFIG);
+    }
     if let Some(found) = path.search(replay) {
         return told(replay, found, Some(path.basis), LDCONFIG);
     }
@@ -135,6 +138,27 @@ pub(super) fn step(replay: Replay<'_>) -> (Loaded<'_>, StepRecord) {
     let (found, by_file) = cache::search(replay);
     let conf = by_file.then_some(Basis::Image(replay.image.ld_conf.id));
     told(replay, found, conf, SELECT)
+}
+
+/// What is found although the image was not seen whole: on a machine without an image the host's library, and of
+/// those in one directory the highest.
+fn without_seeing<'a>(replay: Replay<'a>, path: &SearchPath<'_>) -> Option<(Found<'a>, Option<Basis>)> {
+    let image = replay.image;
+    if path.is_set() || image.compat.known().is_some() {
+        return None;
+    }
+    let no_image = match replay.host.launch {
+        Launch::Native => true,
+        Launch::Singularity => image.base.is_none(),
+        _ => false,
+    };
+    if no_image {
+        let none = image.driver_libraries.known().is_none();
+        return none.then_some((Found::Host, Some(Basis::Pool(PoolField::Launch))));
+    }
+    let unseen = path.unseen || image.compat.is_unknown();
+    let highest = cache::baked_above_host(replay).filter(|_| unseen && !cache::outside(replay));
+    highest.map(|library| (Found::Image(library), None))
 }
 
 /// The record of what was found, and of what put it first where something did.

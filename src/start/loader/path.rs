@@ -34,6 +34,11 @@ impl<'a> SearchPath<'a> {
         Self { value, basis: Basis::Image(fact.id), unseen: fact.is_unknown() }
     }
 
+    /// Whether it has a value that is known.
+    pub(super) fn is_set(&self) -> bool {
+        self.value.is_some()
+    }
+
     /// The libcuda of the first directory that has one.
     pub(super) fn search(&self, replay: Replay<'a>) -> Option<Found<'a>> {
         let directories = self.value?.split(':').filter(|directory| !directory.is_empty()).map(trimmed);
@@ -69,7 +74,7 @@ fn in_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
     }
 }
 
-/// Whether a directory is a toolkit's compat directory, which nobody has looked into.
+/// Whether a directory is a toolkit's compat directory or below it, which nobody has looked into.
 fn is_compat_directory(directory: &str) -> bool {
-    directory.starts_with("/usr/local/cuda") && directory.ends_with("/compat")
+    directory.starts_with("/usr/local/cuda") && directory.split('/').any(|part| part == "compat")
 }

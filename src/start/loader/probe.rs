@@ -3,6 +3,7 @@
 use crate::fact::State;
 use crate::fleet::Mode;
 use crate::fleet::PoolField;
+use crate::outcome::Outcome;
 use crate::start::Basis;
 use crate::start::Cite;
 use crate::start::Replay;
@@ -17,7 +18,10 @@ pub(super) const CITE: Cite = Cite(
 
 /// What such an entrypoint ends with: the compat library where it is newer and works, else the host's.
 pub(super) fn search(replay: Replay<'_>) -> Option<Found<'_>> {
-    replay.image.compat_probe.known()?;
+    let probe = &replay.image.compat_probe;
+    if matches!(probe.state, State::Absent { .. }) {
+        return None;
+    }
     if replay.host.mode == Mode::None {
         return None;
     }
@@ -31,6 +35,9 @@ pub(super) fn search(replay: Replay<'_>) -> Option<Found<'_>> {
     }
     Some(match user_mode::forward(replay, library).0 {
         StepResult::Passes(_) => Found::Compat(library),
+        StepResult::Stops(wall) if probe.is_unknown() && wall.outcome() == Outcome::CompatNotSupported => {
+            Found::Open(Basis::Image(probe.id))
+        }
         StepResult::Unknown => Found::Open(Basis::Pool(PoolField::Gpu)),
         _ => Found::Host,
     })

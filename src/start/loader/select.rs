@@ -92,7 +92,7 @@ fn by_hook<'a>(replay: Replay<'a>, compat: &'a Compat, rule: HookRule) -> Choice
         return Choice::Nothing;
     }
     let links = row.is_some_and(|row| row.hook_takes_links);
-    let candidates = candidates(compat, root(replay)).filter(|library| links || library.regular);
+    let candidates = candidates(compat, root(replay, rule)).filter(|library| links || library.regular);
     let Some(library) = only(candidates) else { return Choice::Nothing };
     let host = match rule {
         HookRule::Cuda => HookHost { driver: None, cuda: replay.host.driver_cuda },
@@ -105,9 +105,9 @@ fn by_hook<'a>(replay: Replay<'a>, compat: &'a Compat, rule: HookRule) -> Choice
     library.directories.first().filter(|_| used).map_or(Choice::Nothing, |directory| Choice::Written(directory))
 }
 
-/// The directory that the hook looks into: in csv mode some modules have their own.
-fn root(replay: Replay<'_>) -> &'static str {
+/// The directory that the hook looks into: since it goes by CUDA versions, some modules have their own.
+fn root(replay: Replay<'_>, rule: HookRule) -> &'static str {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
     let own = capability.and_then(|capability| replay.knowledge.compat_root(capability));
-    own.filter(|_| replay.host.mode == Mode::Csv).unwrap_or(COMPAT_ROOT)
+    own.filter(|_| replay.host.mode == Mode::Csv && rule == HookRule::Cuda).unwrap_or(COMPAT_ROOT)
 }

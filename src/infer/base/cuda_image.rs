@@ -1,0 +1,205 @@
+//! CUDA base images: which version a tag means, and which requirement its builds carried.
+
+use jiff::civil::Date;
+
+use crate::fact::Why;
+use crate::infer::base::Asked;
+use crate::infer::base::BaseBuild;
+use crate::infer::base::Family;
+use crate::knowledge::ByArch;
+use crate::knowledge::CudaImageRow;
+use crate::knowledge::RequireRow;
+
+/// The version part of a CUDA base tag: `11.2.2` of `11.2.2-cudnn8-devel-ubuntu20.04`.
+pub(crate) fn tag_version(tag: &str) -> &str {
+    tag.split('-').next().unwrap_or(tag)
+}
+
+/// Every build that a tag of a CUDA repository may stand for.
+pub(super) fn of_tag(asked: &Asked<'_>) -> Vec<BaseBuild> {
+    let version = tag_version(asked.tag);
+    let rows = asked.knowledge.cuda_images_of(version);
+    if rows.is_empty() {
+        let mut build = asked.build(Family::Cuda, None);
+        build.unresolved = Some(unknown_tag(asked, version));
+        return vec![build];
+    }
+    let several = rows.len() > 1;
+    let mut builds: Vec<BaseBuild> = Vec::new();
+    // The newest patch first, so that of builds that are alike it stands for the others.
+    for row in rows.into_iter().rev() {
+        for mut build in of_row(asked, row, version) {
+            if several {
+                let of_version = format!("CUDA {}", row.version);
+                build.label =
+                    Some(build.label.map_or_else(|| of_version.clone(), |label| format!("{of_version}, {label}")));
+            }
+            if !builds.iter().any(|other| alike(other, &build)) {
+                builds.push(build);
+            }
+        }
+    }
+    // A patch that was not built by that day is not meant, where another was.
+    if several && builds.iter().any(|build| build.env_unknown.is_empty()) {
+        builds.retain(|build| build.env_unknown.is_empty());
+    }
+    builds
+}
+
+/// Whether two builds differ in nothing that decides.
+fn alike(one: &BaseBuild, other: &BaseBuild) -> bool {
+    let value = |build: &BaseBuild, name: &str| {
+        build.env.iter().find(|(own, _, _)| *own == name).map(|(_, value, _)| value.clone())
+    };
+    let release = |build: &BaseBuild| build.cuda.map(|(cuda, _)| cuda.release());
+    release(one) == release(other)
+        && one.compat.map(|(bundled, _)| bundled) == other.compat.map(|(bundled, _)| bundled)
+        && one.env_unknown.len() == other.env_unknown.len()
+        && ["NVIDIA_REQUIRE_CUDA", "LD_LIBRARY_PATH"].iter().all(|name| value(one, name) == value(other, name))
+}
+
+/// Why a tag has no row.
+fn unknown_tag(asked: &Asked<'_>, version: &str) -> Why {
+    let name = &asked.name;
+    let scan = format!("run `imagelint scan` on the built image, or describe `{name}` in an image description");
+    let exact = "name the exact tag, such as 12.4.1-base-ubuntu22.04".to_owned();
+    let (reason, supply) = match version.parse() {
+        Ok(cuda) if asked.knowledge.newer_cuda(cuda) => {
+            (format!("`{name}` is newer than the knowledge of {}", asked.knowledge.newest_date()), scan)
+        }
+        Ok(_) => {
+            let date = asked.knowledge.newest_date();
+            (format!("the tables of {date} have no tag of CUDA {version}: is there a `{name}`?"), exact)
+        }
+        Err(_) => (format!("`{name}` names no CUDA version: what it was depends on the day of the build"), exact),
+    };
+    Why { reason, supply }
+}
+
+fn by_arch<T: Copy>(values: &[ByArch<T>], arch: &str) -> Option<T> {
+    values.iter().find(|value| value.arch == arch).map(|value| value.value)
+}
+
+/// The builds of one version that were tagged `version`.
+pub(super) fn of_row(asked: &Asked<'_>, row: &'static CudaImageRow, version: &str) -> Vec<BaseBuild> {
+    let info = &row.info;
+    let mut build = asked.build(Family::Cuda, Some(info));
+    build.env_known = true;
+    build.cuda = row.version.parse().ok().map(|version| (version, info));
+    build.compat = by_arch(row.bundles_compat, asked.arch).map(|bundled| (bundled, info));
+    let cuda_version = row.cuda_version.unwrap_or(row.version);
+    for (variable, value) in [
+        ("CUDA_VERSION", cuda_version),
+        ("LD_LIBRARY_PATH", row.ld_library_path),
+        ("NVIDIA_DRIVER_CAPABILITIES", row.driver_capabilities),
+        ("NVIDIA_VISIBLE_DEVICES", row.visible_devices),
+    ] {
+        build.env.push((variable, value.to_owned(), info));
+    }
+    let candidates = match requirements(asked, row, version) {
+        Ok(candidates) if !candidates.is_empty() => candidates,
+        Ok(_) => {
+            let why = build.unseen("NVIDIA_REQUIRE_CUDA");
+            build.env_unknown.push(("NVIDIA_REQUIRE_CUDA", why));
+            return vec![build];
+        }
+        Err(why) => {
+            build.env_unknown.push(("NVIDIA_REQUIRE_CUDA", why));
+            return vec![build];
+        }
+    };
+    let several = candidates.len() > 1;
+    candidates
+        .into_iter()
+        .map(|require| {
+            let mut build = build.clone();
+            build.label = several.then(|| format!("as built {} .. {}", require.first_seen, require.last_seen));
+            build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), &require.info));
+            build
+        })
+        .collect()
+}
+
+/// The requirement strings that a tag may have: the newest, or those of the builds of a day.
+fn requirements(asked: &Asked<'_>, row: &CudaImageRow, version: &str) -> Result<Vec<&'static RequireRow>, Why> {
+    let (knowledge, arch) = (asked.knowledge, asked.arch);
+    let newest = || by_arch(row.require, arch).and_then(|id| knowledge.requirement(id)).into_iter().collect();
+    let tagged =
+        |require: &&RequireRow| require.tag_versions.contains(&version) || require.tag_versions.contains(&row.version);
+    let history: Vec<&'static RequireRow> = if version == row.version {
+        row.require_history.iter().filter_map(|id| knowledge.requirement(id)).filter(tagged).collect()
+    } else {
+        knowledge.requirements().iter().filter(tagged).collect()
+    };
+    let candidates = match asked.as_of {
+        Some(_) if history.is_empty() => return Ok(newest()),
+        Some(day) => {
+            let begun = knowledge.requirements().iter().map(|require| require.first_seen).min();
+            let found = of_day(&history, day, begun);
+            if found.is_empty() {
+                return Err(Why {
+                    reason: format!("the tables have no build of `{}` as of {day}", asked.name),
+                    supply: "name the tag that was built by that day, or correct the day".to_owned(),
+                });
+            }
+            found
+        }
+        // A digest names one build, and the tag beside it does not say which.
+        None if asked.pinned => history,
+        None => return Ok(newest()),
+    };
+    // The tables keep no architecture with a string. Stages of other architectures carried the bare
+    // version alone, beside those with alternatives.
+    let of_arch = |require: &&RequireRow| arch == "amd64" && require.value.trim_end().contains(' ');
+    let with_alternatives: Vec<_> = candidates.iter().copied().filter(of_arch).collect();
+    Ok(match (with_alternatives.is_empty(), candidates.is_empty() || arch != "amd64") {
+        (false, _) => with_alternatives,
+        (true, false) => candidates,
+        (true, true) => newest(),
+    })
+}
+
+/// The strings of the builds that were current on a day: of the intervals that hold it, else of the last build
+/// before. `begun` is the day on which the tables begin: what they have on that day is older than they tell.
+fn of_day(history: &[&'static RequireRow], day: Date, begun: Option<Date>) -> Vec<&'static RequireRow> {
+    let of = |keep: &dyn Fn(&RequireRow) -> bool| -> Vec<&'static RequireRow> {
+        history.iter().copied().filter(|require| keep(require)).collect()
+    };
+    let inside = of(&|require| require.first_seen <= day && day <= require.last_seen);
+    if !inside.is_empty() {
+        return inside;
+    }
+    if let Some(last) = history.iter().map(|require| require.last_seen).filter(|seen| *seen < day).max() {
+        return of(&|require| require.last_seen == last);
+    }
+    of(&|require| Some(require.first_seen) == begun)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knowledge::Knowledge;
+
+    #[test]
+    fn the_version_stands_before_the_first_dash() {
+        for (tag, version) in [("11.2.2-cudnn8-devel-ubuntu20.04", "11.2.2"), ("12.4.1", "12.4.1"), ("", "")] {
+            assert_eq!(tag_version(tag), version, "{tag}");
+        }
+    }
+
+    #[test]
+    fn a_day_has_the_builds_of_that_day_and_a_day_before_the_first_has_none() {
+        let knowledge = Knowledge::built_in();
+        let row = knowledge.cuda_image("11.1.1").expect("a row");
+        let history: Vec<_> = row.require_history.iter().filter_map(|id| knowledge.requirement(id)).collect();
+        let begun = knowledge.requirements().iter().map(|require| require.first_seen).min();
+        let of = |day: &str| of_day(&history, day.parse().expect(day), begun).len();
+        assert_eq!(of("2019-08-01"), 0, "before CUDA 11.1");
+        assert!(of("2021-02-01") > 0, "between first and last");
+        assert!(of("2026-01-01") > 0, "the last build stays");
+        let first = knowledge.cuda_image("9.0").expect("a row").require_history;
+        let history: Vec<_> = first.iter().filter_map(|id| knowledge.requirement(id)).collect();
+        let earliest: Vec<_> = of_day(&history, "2018-03-01".parse().expect("a day"), begun);
+        assert!(earliest.iter().all(|require| Some(require.first_seen) == begun) && !earliest.is_empty());
+    }
+}

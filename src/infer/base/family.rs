@@ -1,0 +1,116 @@
+//! Images of families: NVIDIA's framework containers by month, and images that are built on a CUDA base image.
+
+use crate::fact::Why;
+use crate::infer::base::Asked;
+use crate::infer::base::BaseBuild;
+use crate::infer::base::Family;
+use crate::infer::base::cuda_image;
+use crate::knowledge::BaseFamilyRow;
+use crate::knowledge::FrameworkImageRow;
+
+/// The builds of an image whose repository or tag has a row.
+pub(super) fn of_tag(asked: &Asked<'_>) -> Option<Vec<BaseBuild>> {
+    let knowledge = asked.knowledge;
+    let family = knowledge.base_family(&asked.repository);
+    if let Some(row) = knowledge.framework_image(&asked.repository, asked.tag) {
+        let base = row.base.and_then(|version| knowledge.cuda_image(version));
+        // Which of its builds the base was, no table says.
+        let pinned = Asked { pinned: true, ..asked.clone() };
+        return Some(match base {
+            Some(base) => inherited(row, family, cuda_image::of_row(&pinned, base, base.version)),
+            None => vec![framework_build(asked, row, family)],
+        });
+    }
+    family.filter(|family| family.monthly).map(|family| vec![of_month(asked, family)])
+}
+
+/// What an image has from the CUDA base image that it is built on: the requirement and what is injected; where its
+/// recipe was read, the compat library and the search path too.
+fn inherited(
+    row: &'static FrameworkImageRow,
+    family: Option<&'static BaseFamilyRow>,
+    mut builds: Vec<BaseBuild>,
+) -> Vec<BaseBuild> {
+    for build in &mut builds {
+        build.family = Family::Framework;
+        build.cuda = Some((row.cuda, &row.info));
+        build.torch = row.torch.map(|version| (version, &row.info));
+        if !row.untouched {
+            build.adds_unread();
+        }
+        if let Some(first) = row.search_path {
+            build.put_before("LD_LIBRARY_PATH", first, &row.info);
+        }
+        for (variable, value) in family.map_or(&[][..], |family| family.env) {
+            build.env_unknown.retain(|(own, _)| own != variable);
+            build.set(variable, value, &row.info);
+        }
+    }
+    builds
+}
+
+fn framework_build(
+    asked: &Asked<'_>,
+    row: &'static FrameworkImageRow,
+    family: Option<&'static BaseFamilyRow>,
+) -> BaseBuild {
+    let mut build = asked.build(Family::Framework, Some(&row.info));
+    build.cuda = Some((row.cuda, &row.info));
+    build.torch = row.torch.map(|version| (version, &row.info));
+    if let Some(family) = family {
+        inherit(asked, &mut build, family);
+    }
+    build
+}
+
+/// An image of a family without a row of its own: what its month tells, where its tag names one.
+fn of_month(asked: &Asked<'_>, family: &'static BaseFamilyRow) -> BaseBuild {
+    let mut build = asked.build(Family::Framework, Some(&family.info));
+    inherit(asked, &mut build, family);
+    let Some(row) = asked.knowledge.ngc_release(family, asked.tag) else {
+        build.unresolved = Some(unknown_month(asked));
+        return build;
+    };
+    build.cuda = Some((row.cuda, &row.info));
+    build.compat_version = row.compat.map(|version| (version, &row.info));
+    // The row tells torch of the container that is named after it.
+    let named = asked.repository.ends_with("/pytorch");
+    build.torch = row.torch.filter(|_| named).map(|version| (version, &row.info));
+    build.set("CUDA_VERSION", &row.cuda.to_string(), &row.info);
+    build
+}
+
+fn unknown_month(asked: &Asked<'_>) -> Why {
+    let name = &asked.name;
+    let newest = asked.knowledge.ngc_months().map(|(_, newest)| newest);
+    let later = newest.filter(|newest| asked.tag.get(..newest.len()).is_some_and(|month| month > *newest));
+    let reason = match later.filter(|_| asked.tag.starts_with(|first: char| first.is_ascii_digit())) {
+        Some(_) => format!("`{name}` is newer than the knowledge of {}", asked.knowledge.newest_date()),
+        None => format!("the tables of {} do not have what lies in `{name}`", asked.knowledge.newest_date()),
+    };
+    Why {
+        reason,
+        supply: format!("run `imagelint scan` on the built image, or describe `{name}` in an image description"),
+    }
+}
+
+/// What every image of a family has, whatever its tag.
+fn inherit(asked: &Asked<'_>, build: &mut BaseBuild, family: &'static BaseFamilyRow) {
+    build.env_known = true;
+    build.compat = family.compat.map(|bundled| (bundled, &family.info));
+    build.compat_folder = family.compat_folder;
+    build.compat_probe = family.compat_probe.map(|word| (word, &family.info));
+    let seen = family.probe_from.is_none_or(|from| asked.tag.get(..from.len()).is_some_and(|month| from <= month));
+    build.probe_unsure = (!seen).then(|| Why {
+        reason: format!(
+            "whether the entrypoint of `{}` finds out GPUs that refuse the compat library is not known",
+            asked.name
+        ),
+        supply: "say what it starts with `entrypoint` in an image description".to_owned(),
+    });
+    let floor = asked.knowledge.code_floor(&asked.repository, asked.tag);
+    build.code_floor = floor.map(|row| (row.capability, &row.info));
+    for (variable, value) in family.env {
+        build.set(variable, value, &family.info);
+    }
+}

@@ -1,0 +1,229 @@
+//! The base image: which family its reference names, and what each build of that tag carries.
+
+mod cuda_image;
+mod family;
+
+use jiff::civil::Date;
+
+use crate::cuda::ComputeCapability;
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::fact::BaseSeen;
+use crate::fact::Derivation;
+use crate::fact::EnvFacts;
+use crate::fact::Evidence;
+use crate::fact::Fact;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::Observations;
+use crate::fact::State;
+use crate::fact::Why;
+pub(crate) use crate::infer::base::cuda_image::tag_version;
+use crate::infer::unknown;
+use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
+use crate::reference::ImageReference;
+
+/// What kind of image the base is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// A CUDA base image with a row.
+    Cuda,
+    /// A framework image with a row.
+    Framework,
+    /// An operating system or language image without NVIDIA content, or nothing at all.
+    Plain,
+    /// Not in the tables.
+    Unknown,
+}
+
+/// One build that a base reference may stand for.
+#[derive(Clone, Debug)]
+pub(super) struct BaseBuild {
+    pub(super) fact: Option<FactId>,
+    pub(super) family: Family,
+    pub(super) family_row: Option<&'static RowInfo>,
+    pub(super) label: Option<String>,
+    pub(super) env: Vec<(&'static str, String, &'static RowInfo)>,
+    pub(super) env_unknown: Vec<(&'static str, Why)>,
+    pub(super) env_known: bool,
+    pub(super) cuda: Option<(CudaVersion, &'static RowInfo)>,
+    /// Whether a compat package is installed; none where the tables do not say.
+    pub(super) compat: Option<(bool, &'static RowInfo)>,
+    /// The version of its libcuda, where the tables tell it.
+    pub(super) compat_version: Option<(DriverVersion, &'static RowInfo)>,
+    /// Where its libraries lie, if not in the directory that container toolkits look into.
+    pub(super) compat_folder: Option<&'static str>,
+    /// The lowest compute capability that the image's own program takes.
+    pub(super) code_floor: Option<(ComputeCapability, &'static RowInfo)>,
+    /// The family's entrypoint that tries the compat library.
+    pub(super) compat_probe: Option<(&'static str, &'static RowInfo)>,
+    /// Why it is not known whether that entrypoint finds out GPUs that refuse the library.
+    pub(super) probe_unsure: Option<Why>,
+    /// torch inside, with its CUDA variant.
+    pub(super) torch: Option<(&'static str, &'static RowInfo)>,
+    /// Why the reference itself cannot be told.
+    unresolved: Option<Why>,
+    name: String,
+}
+
+impl BaseBuild {
+    fn new(family: Family, fact: Option<FactId>, row: Option<&'static RowInfo>, name: String) -> Self {
+        Self {
+            fact,
+            family,
+            family_row: row,
+            label: None,
+            env: Vec::new(),
+            env_unknown: Vec::new(),
+            env_known: family == Family::Plain,
+            cuda: None,
+            compat: None,
+            compat_version: None,
+            compat_folder: None,
+            code_floor: None,
+            compat_probe: None,
+            probe_unsure: None,
+            torch: None,
+            unresolved: None,
+            name,
+        }
+    }
+
+    /// Takes back what steps after a CUDA base image may have changed: the compat library and the search path.
+    fn adds_unread(&mut self) {
+        self.compat = None;
+        self.env.retain(|(variable, _, _)| *variable != "LD_LIBRARY_PATH");
+        self.unresolved = Some(Why {
+            reason: format!("what `{}` adds to its CUDA base image was not read", self.name),
+            supply: self.unseen("").supply,
+        });
+        self.env_unknown.push(("LD_LIBRARY_PATH", self.unseen("LD_LIBRARY_PATH")));
+    }
+
+    /// Sets a variable, in place of what it was.
+    fn set(&mut self, variable: &'static str, value: &str, row: &'static RowInfo) {
+        self.env.retain(|(own, _, _)| *own != variable);
+        self.env.push((variable, value.to_owned(), row));
+    }
+
+    /// Puts something before the value of a variable that is known.
+    fn put_before(&mut self, variable: &'static str, first: &str, row: &'static RowInfo) {
+        let known =
+            self.env.iter().find(|(own, _, _)| *own == variable).map(|(_, value, _)| format!("{first}:{value}"));
+        if let Some(value) = known {
+            self.set(variable, &value, row);
+        }
+    }
+
+    /// Why something of the base cannot be told.
+    pub(super) fn unseen(&self, what: &str) -> Why {
+        if let Some(why) = &self.unresolved {
+            return Why { reason: format!("{what} is not known: {}", why.reason), supply: why.supply.clone() };
+        }
+        let base = if self.name.is_empty() { "the image".to_owned() } else { format!("`{}`", self.name) };
+        Why {
+            reason: format!("{what} is not known: {base} is not in the tables and was not read"),
+            supply: if self.name.is_empty() {
+                "say it in the image description, and name the family under `complete`".to_owned()
+            } else {
+                format!("run `imagelint scan` on the built image, or describe {base} in an image description")
+            },
+        }
+    }
+
+    fn evidence(&self, row: Option<&'static RowInfo>) -> Evidence {
+        Evidence::Derived { by: Derivation::Row, from: self.fact.into_iter().collect(), row }
+    }
+}
+
+/// Every build that the base may be, for one architecture.
+pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<BaseBuild> {
+    match &seen.base {
+        BaseSeen::NotSaid => vec![BaseBuild::new(Family::Unknown, None, None, String::new())],
+        BaseSeen::Scratch(fact) => vec![BaseBuild::new(Family::Plain, Some(*fact), None, "scratch".to_owned())],
+        BaseSeen::Unresolved(why, fact) => {
+            let mut build = BaseBuild::new(Family::Unknown, Some(*fact), None, String::new());
+            build.unresolved = Some(why.clone());
+            vec![build]
+        }
+        BaseSeen::Image(reference, fact) => of_reference(reference, *fact, arch, as_of, knowledge),
+    }
+}
+
+fn of_reference(
+    reference: &ImageReference,
+    fact: FactId,
+    arch: &str,
+    as_of: Option<Date>,
+    knowledge: Knowledge,
+) -> Vec<BaseBuild> {
+    let asked = Asked {
+        repository: reference.familiar(),
+        tag: reference.tag().unwrap_or_default(),
+        pinned: reference.digest().is_some(),
+        name: reference.to_string(),
+        fact,
+        arch,
+        as_of,
+        knowledge,
+    };
+    if knowledge.is_cuda_repository(&asked.repository) {
+        let mut builds = cuda_image::of_tag(&asked);
+        if let Some(family) = knowledge.base_family(&asked.repository) {
+            for build in builds.iter_mut().filter(|build| build.env_known) {
+                if family.unread {
+                    build.adds_unread();
+                }
+                family.env.iter().for_each(|(variable, value)| build.set(variable, value, &family.info));
+            }
+        }
+        return builds;
+    }
+    if let Some(builds) = family::of_tag(&asked) {
+        return builds;
+    }
+    if let Some(row) = knowledge.plain_image(&asked.repository) {
+        return vec![asked.build(Family::Plain, Some(&row.info))];
+    }
+    vec![asked.build(Family::Unknown, None)]
+}
+
+/// A reference, and for whom and when it is asked.
+#[derive(Clone, Debug)]
+struct Asked<'a> {
+    repository: String,
+    tag: &'a str,
+    /// Whether a digest names one build.
+    pinned: bool,
+    name: String,
+    fact: FactId,
+    arch: &'a str,
+    as_of: Option<Date>,
+    knowledge: Knowledge,
+}
+
+impl Asked<'_> {
+    fn build(&self, family: Family, row: Option<&'static RowInfo>) -> BaseBuild {
+        BaseBuild::new(family, Some(self.fact), row, self.name.clone())
+    }
+}
+
+/// CUDA of the base: by its tag, else by the variable that CUDA images set.
+pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts) -> Fact<CudaVersion> {
+    if let Some((version, row)) = build.cuda {
+        return facts.add_typed(FactKey::BaseCuda, None, State::Known(version), build.evidence(Some(row)));
+    }
+    let variable = env.get("CUDA_VERSION");
+    let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![variable.id], row: None };
+    if let Some(version) = variable.known().and_then(|text| text.parse().ok()) {
+        return facts.add_typed(FactKey::BaseCuda, None, State::Known(version), evidence);
+    }
+    let unset = matches!(variable.state, State::Absent { .. }) && build.unresolved.is_none();
+    if build.family == Family::Plain || unset {
+        let searched = "the base image's family and CUDA_VERSION";
+        return facts.add_typed(FactKey::BaseCuda, None, State::Absent { searched }, evidence);
+    }
+    unknown(facts, FactKey::BaseCuda, None, build.unseen("the CUDA version of the base"), evidence)
+}

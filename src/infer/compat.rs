@@ -1,0 +1,129 @@
+//! Compat packages: what they put into an image, and which commands take it away again.
+
+use crate::cuda::COMPAT_ROOT;
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::fact::Compat;
+use crate::fact::CompatLibrary;
+use crate::fact::Derivation;
+use crate::fact::Evidence;
+use crate::fact::Fact;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::State;
+use crate::fact::Why;
+use crate::infer::unknown;
+use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
+
+/// The compat packages begin so.
+const PACKAGE: &str = "cuda-compat";
+
+/// A compat package, or what lies in an image as if it were one.
+pub(super) struct Package {
+    pub(super) cuda: CudaVersion,
+    /// The version that was installed.
+    pub(super) version: Option<DriverVersion>,
+    /// The version that a table tells of the image.
+    pub(super) told: Option<(DriverVersion, &'static RowInfo)>,
+    /// Where its libraries were put, if not where the package has them.
+    pub(super) folder: Option<&'static str>,
+}
+
+impl Package {
+    /// One that a command installs.
+    pub(super) fn installed(cuda: CudaVersion, version: Option<DriverVersion>) -> Self {
+        Self { cuda, version, told: None, folder: None }
+    }
+}
+
+/// Whether the removal of a package or path leaves no compat library: `cuda-compat-12-4`, `/usr/local/cuda/compat`.
+pub(super) fn removes_compat(what: &str) -> bool {
+    if !what.starts_with('/') {
+        let pattern = what.strip_suffix('*').filter(|head| !head.is_empty());
+        return what.starts_with(PACKAGE) || pattern.is_some_and(|head| PACKAGE.starts_with(head));
+    }
+    let what = what.trim_end_matches('/');
+    let Some((directory, rest)) = what.strip_prefix("/usr/local/").and_then(|rest| rest.split_once('/')) else {
+        // The toolkit as a whole; `/usr/local/cuda` is a link to it.
+        return what.starts_with("/usr/local/cuda-") || what == "/usr/local/cuda*";
+    };
+    let mut parts = rest.split('/');
+    let inside = |part: Option<&str>| match part {
+        None | Some("*" | "lib.real") => true,
+        Some(name) => name.starts_with("lib*") || name.starts_with("libcuda"),
+    };
+    directory.starts_with("cuda")
+        && parts.next().is_some_and(|part| part == "compat" || part == "compat*")
+        && inside(parts.next())
+        && parts.next().is_none_or(|part| part == "*")
+}
+
+/// The compat library that a package brings.
+pub(super) fn compat_from_package(
+    facts: &mut Facts,
+    package: &Package,
+    from: Vec<FactId>,
+    knowledge: Knowledge,
+) -> Fact<Compat> {
+    let cuda = package.cuda;
+    let row = knowledge.compat_package(cuda);
+    let newest = || row.and_then(|row| Some((row.versions.last().copied()?, &row.info)));
+    let told = package.told.or_else(newest);
+    let info: Option<&'static RowInfo> = package.told.map(|(_, info)| info).or(row.map(|row| &row.info));
+    let evidence = Evidence::Derived { by: Derivation::Row, from, row: info };
+    let Some(version) = package.version.or(told.map(|(version, _)| version)) else {
+        let why = Why {
+            reason: format!("the driver version inside the compat package of CUDA {cuda} is not in the tables"),
+            supply: "run `imagelint scan` on the built image".to_owned(),
+        };
+        return unknown(facts, FactKey::Compat, None, why, evidence);
+    };
+    // The package's own directory; the links to it are made when it is installed.
+    let own = format!("/usr/local/cuda-{}.{}/compat", cuda.major(), cuda.minor());
+    let (directories, root) = if let Some(folder) = package.folder {
+        let behind = folder.strip_prefix(COMPAT_ROOT).map(|rest| format!("{own}{rest}"));
+        (behind.into_iter().chain([folder.to_owned()]).collect(), None)
+    } else {
+        let of_major = format!("/usr/local/cuda-{}/compat", cuda.major());
+        (vec![own, COMPAT_ROOT.to_owned(), of_major], Some(COMPAT_ROOT))
+    };
+    let library = CompatLibrary { version, note: None, directories, root, regular: true };
+    let compat = Compat { libraries: vec![library], cuda: Some(cuda), ptx_compiler: Some(true), absolute_link: true };
+    facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_removal_leaves_no_compat_library() {
+        for (what, expected) in [
+            ("cuda-compat-12-4", true),
+            ("cuda-compat-*", true),
+            ("/usr/local/cuda/compat", true),
+            ("/usr/local/cuda/compat/", true),
+            ("/usr/local/cuda-12.4/compat/*", true),
+            ("/usr/local/cuda*/compat", true),
+            ("/usr/local/cuda/compat/lib.real", true),
+            ("/usr/local/cuda-12.4", true),
+            ("/usr/local/cuda*", true),
+            ("cuda-*", true),
+            ("/usr/local/cuda", false),
+            ("*", false),
+            ("cuda-toolkit-*", false),
+            ("/usr/local/cuda/compat/libcuda.so*", true),
+            ("/usr/local/cuda/compat/libnvidia-nvvm.so.4", false),
+            ("/usr/local/cuda/compat/lib.real/libcuda.so.1", false),
+            ("/usr/local/cuda/lib64/stubs", false),
+            ("/usr/local/compat", false),
+            ("/opt/cuda/compat", false),
+            ("cuda-toolkit-12-4", false),
+            ("compat", false),
+        ] {
+            assert_eq!(removes_compat(what), expected, "{what}");
+        }
+    }
+}

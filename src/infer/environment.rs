@@ -1,0 +1,108 @@
+//! The environment of an image: what its base sets, what it sets itself, and what is known of all the rest.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::fact::Derivation;
+use crate::fact::EnvFacts;
+use crate::fact::EnvTemplate;
+use crate::fact::Evidence;
+use crate::fact::Fact;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::Observations;
+use crate::fact::State;
+use crate::infer::base::BaseBuild;
+
+/// Variables that the start-up asks for.
+const ASKED: &[&str] = &[
+    "CUDA_VERSION",
+    "LD_LIBRARY_PATH",
+    "NVIDIA_DISABLE_REQUIRE",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    "NVIDIA_REQUIRE_CUDA",
+    "NVIDIA_VISIBLE_DEVICES",
+];
+
+/// The variables of the image: those of its base, then its own.
+pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> EnvFacts {
+    let mut set: BTreeMap<String, Fact<String>> = BTreeMap::new();
+    let (own, unknown) =
+        if seen.base_env { (build.env.as_slice(), build.env_unknown.as_slice()) } else { (&[][..], &[][..]) };
+    for (name, value, row) in own {
+        let evidence =
+            Evidence::Derived { by: Derivation::Row, from: build.fact.into_iter().collect(), row: Some(row) };
+        let fact = facts.add_typed(FactKey::Env, Some(name), State::Known(value.clone()), evidence);
+        set.insert((*name).to_owned(), fact);
+    }
+    for (name, why) in unknown {
+        let evidence =
+            Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: None };
+        let fact = facts.add_typed(FactKey::Env, Some(name), State::Unknown(why.clone()), evidence);
+        set.insert((*name).to_owned(), fact);
+    }
+    // Templates build on the base's values, so that those are looked up before any is replaced.
+    let of_base = set.clone();
+    for (name, (value, id)) in &seen.env {
+        let fact = match (value, seen.of_base.env_templates.get(name)) {
+            (Ok(value), _) => Fact { id: *id, state: State::Known(value.clone()) },
+            (Err(_), Some(template)) if seen.base_env => filled(facts, name, *id, template, &of_base, build),
+            (Err(why), _) => Fact { id: *id, state: State::Unknown(why.clone()) },
+        };
+        set.insert(name.clone(), fact);
+    }
+    let state = if seen.complete.env {
+        State::Absent { searched: "the whole environment of the image" }
+    } else if !seen.base_env {
+        State::Absent { searched: "every ENV: the files of the base were copied into an empty image" }
+    } else if build.env_known {
+        State::Absent { searched: "the environment of the base image family and every ENV" }
+    } else {
+        State::Unknown(build.unseen("the environment of the image"))
+    };
+    let evidence = Evidence::Derived {
+        by: Derivation::Inheritance,
+        from: build.fact.into_iter().collect(),
+        row: build.family_row,
+    };
+    // What the start-up asks for by name gets a fact by name, also where it is not set.
+    for name in ASKED {
+        if !set.contains_key(*name) {
+            set.insert((*name).to_owned(), facts.add_typed(FactKey::Env, Some(name), state.clone(), evidence.clone()));
+        }
+    }
+    EnvFacts { set, others: facts.add_typed(FactKey::Env, Some("*"), state, evidence) }
+}
+
+fn listed_names(names: &BTreeSet<&str>) -> String {
+    names.iter().copied().collect::<Vec<_>>().join(", ")
+}
+
+/// A value that builds on the base's: with what the base sets, where that is known.
+fn filled(
+    facts: &mut Facts,
+    name: &str,
+    id: FactId,
+    template: &EnvTemplate,
+    of_base: &BTreeMap<String, Fact<String>>,
+    build: &BaseBuild,
+) -> Fact<String> {
+    let variables = template.variables();
+    let used = variables.iter().filter_map(|variable| of_base.get(*variable)).map(|fact| fact.id);
+    let from: Vec<FactId> = std::iter::once(id).chain(used).chain(build.fact).collect();
+    let evidence = Evidence::Derived { by: Derivation::Expansion, from, row: None };
+    // What is not in the tables is certainly not set only where they list all that the start-up asks for.
+    let listed = |variable: &str| build.env_known && ASKED.contains(&variable);
+    let unset = variables.iter().all(|variable| !of_base.contains_key(*variable) && listed(variable));
+    let value = |variable: &str| match of_base.get(variable) {
+        Some(fact) => fact.known().cloned(),
+        None => listed(variable).then(String::new),
+    };
+    let known = match &template.unset {
+        Some(text) if unset => Some(text.clone()),
+        _ => template.filled(value),
+    };
+    let state = known.map_or_else(|| State::Unknown(build.unseen(&listed_names(&variables))), State::Known);
+    facts.add_typed(FactKey::Env, Some(name), state, evidence)
+}

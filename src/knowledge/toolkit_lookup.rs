@@ -1,0 +1,79 @@
+//! Which container toolkits a host may have.
+
+use jiff::ToSpan;
+use jiff::civil::Date;
+
+use crate::cuda::DriverVersion;
+use crate::knowledge::Knowledge;
+use crate::knowledge::rows::ContainerToolkitRow;
+
+/// So long after the next range came out, nobody is taken to set up a host with an older one any more.
+///
+/// Nodes get driver and toolkit from the same hands: distributions and cloud images carry releases that are up to two
+/// years old. The third year is for those who keep one of them back.
+const YEARS_IN_USE: i16 = 3;
+
+impl Knowledge {
+    /// The toolkit ranges that a host without a declared toolkit may have: none that came out after `as_of`, and none
+    /// that was superseded long before its driver, or before that day.
+    pub fn toolkits_in_use(
+        self,
+        driver: Option<DriverVersion>,
+        as_of: Option<Date>,
+    ) -> impl Iterator<Item = &'static ContainerToolkitRow> {
+        let rows = self.container_toolkits();
+        let driver = driver.and_then(|driver| self.branch(driver.branch())).and_then(|row| row.released);
+        let since = driver.max(as_of);
+        let begun = move |row: &ContainerToolkitRow| {
+            as_of.is_none_or(|day| row.released.is_none_or(|released| released <= day))
+        };
+        let current = move |at: usize| {
+            let superseded = rows.get(at + 1..).into_iter().flatten().find_map(|next| next.released);
+            match (superseded, since) {
+                (Some(superseded), Some(since)) => {
+                    superseded.checked_add(YEARS_IN_USE.years()).is_ok_and(|last| since <= last)
+                }
+                _ => true,
+            }
+        };
+        rows.iter().enumerate().filter(move |(at, row)| begun(row) && current(*at)).map(|(_, row)| row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(driver: Option<&str>, as_of: Option<&str>) -> Vec<String> {
+        let driver = driver.map(|driver| driver.parse().expect(driver));
+        let as_of = as_of.map(|day| day.parse().expect(day));
+        let rows = Knowledge::built_in().toolkits_in_use(driver, as_of);
+        rows.map(|row| row.sample.to_string()).collect()
+    }
+
+    #[test]
+    fn nothing_is_left_out_where_no_day_is_known() {
+        let all = Knowledge::built_in().container_toolkits().len();
+        assert_eq!(samples(None, None).len(), all);
+        assert_eq!(samples(Some("99999.1"), None).len(), all, "a driver that no table has");
+        assert_eq!(samples(Some("450.80.02"), None).len(), all, "a driver without a date");
+    }
+
+    #[test]
+    fn a_range_superseded_long_before_is_left_out_and_a_current_one_never() {
+        for (driver, as_of, sample, expected) in [
+            (Some("535.171.04"), Some("2024-06-06"), "1.3.0", false),
+            (Some("535.171.04"), Some("2024-06-06"), "1.14.3", true),
+            (Some("535.171.04"), Some("2023-12-01"), "1.3.0", true),
+            (Some("535.171.04"), None, "1.3.0", true),
+            (Some("580.65.06"), None, "1.3.0", false),
+            (Some("580.65.06"), None, "1.14.3", true),
+            (Some("450.80.02"), Some("2020-12-11"), "1.3.0", true),
+            (Some("450.80.02"), Some("2020-12-11"), "1.14.3", false),
+            (None, Some("2024-06-06"), "1.17.4", false),
+        ] {
+            let found = samples(driver, as_of).iter().any(|found| found == sample);
+            assert_eq!(found, expected, "{sample} with {driver:?} as of {as_of:?}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Common: what the hosts of a pool, which may differ, have in common, and on what they turn.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::fact::Component;
+use crate::fact::Confidence;
+use crate::fact::ImageFacts;
+use crate::fact::Role;
+use crate::fleet::Host;
+use crate::fleet::PoolField;
+use crate::knowledge::Knowledge;
+use crate::start::Codes;
+use crate::start::Fate;
+use crate::start::HostFate;
+use crate::start::Replay;
+use crate::start::Route;
+use crate::start::StepRecord;
+use crate::start::StepResult;
+use crate::start::Steps;
+use crate::start::Verdict;
+use crate::start::Wall;
+use crate::start::fate::field_value;
+use crate::start::platform;
+use crate::start::replay;
+
+/// Of so many hosts all are told; of more, one for each way that it may go.
+const FEW: usize = 16;
+
+/// The verdicts of one pool: the image's first, then its components'. Empty where there is nothing to judge.
+///
+/// Each pair is a build of the image, inferred for the host's platform, and a host of the pool; the builds of one
+/// host follow each other.
+pub fn verdicts<'a>(pairs: &[(&'a ImageFacts, &'a Host)], knowledge: Knowledge) -> Vec<Verdict<'a>> {
+    let mut names: Vec<(Role, &str)> = Vec::new();
+    let mut seen: Vec<&ImageFacts> = Vec::new();
+    for image in pairs.iter().map(|(image, _)| *image) {
+        if seen.iter().any(|other| std::ptr::eq(*other, image)) {
+            continue;
+        }
+        seen.push(image);
+        for component in &image.components {
+            if !names.iter().any(|(_, name)| *name == component.name) {
+                names.push((component.role, &component.name));
+            }
+        }
+    }
+    let components: Vec<(Role, Verdict<'a>)> =
+        names.into_iter().map(|(role, name)| (role, of_component(pairs, name, knowledge))).collect();
+    let worst = components
+        .iter()
+        .filter(|(role, _)| *role != Role::Extension)
+        .max_by_key(|(_, verdict)| verdict.badness())
+        .map(|(_, verdict)| Verdict { component: None, ..verdict.clone() });
+    worst.into_iter().chain(components.into_iter().map(|(_, verdict)| verdict)).collect()
+}
+
+/// A host and a build as tried: enough to settle what they have in common.
+#[derive(Clone, Copy)]
+struct Tried<'a> {
+    host: &'a Host,
+    image: &'a ImageFacts,
+    fate: Fate,
+}
+
+fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowledge: Knowledge) -> Verdict<'a> {
+    let mut tried: Vec<Tried<'a>> = Vec::with_capacity(pairs.len());
+    let mut told: Vec<HostFate<'a>> = Vec::new();
+    let mut everywhere: Option<Vec<Wall>> = None;
+    let mut steps = Steps::default();
+    for (image, host) in pairs.iter().copied() {
+        let host = platform::host_for(image, host);
+        for component in image.components.iter().filter(|component| component.name == name) {
+            steps.0.clear();
+            let fate = replay(Replay { image, component, host, knowledge }, &mut steps);
+            tried.push(Tried { host, image, fate });
+            stands(&mut everywhere, &steps.0);
+            let known = |other: &HostFate<'_>| same_way(other, fate, host, image, component, &steps.0);
+            if pairs.len() <= FEW || !told.iter().any(known) {
+                told.push(HostFate { host, image, component, fate, steps: steps.0.clone() });
+            }
+        }
+    }
+    let fate = common(&tried, &everywhere.unwrap_or_default());
+    let confidence = told.iter().map(HostFate::confidence).min().unwrap_or(Confidence::Measured);
+    let (open_fields, open_build) = if fate.is_none() { settlers(&tried) } else { (Vec::new(), false) };
+    Verdict { component: Some(name), fate, hosts: told, confidence, open_fields, open_build }
+}
+
+/// Whether a host goes the way of another, step by step.
+fn same_way(
+    other: &HostFate<'_>,
+    fate: Fate,
+    host: &Host,
+    image: &ImageFacts,
+    component: &Component,
+    steps: &[StepRecord],
+) -> bool {
+    other.fate == fate
+        && (other.host.launch, other.host.mode) == (host.launch, host.mode)
+        && std::ptr::eq(other.image, image)
+        && std::ptr::eq(other.component, component)
+        && other.steps.iter().map(|step| step.result).eq(steps.iter().map(|step| step.result))
+}
+
+/// Takes off the walls that do not stand on a host; a code stays as long as it is the same on all.
+fn stands(everywhere: &mut Option<Vec<Wall>>, steps: &[StepRecord]) {
+    let own = steps.iter().filter_map(|step| match step.result {
+        StepResult::Stops(wall) => Some(wall),
+        _ => None,
+    });
+    match everywhere {
+        None => *everywhere = Some(own.collect()),
+        Some(walls) => walls.retain_mut(|wall| {
+            let Some(here) = own.clone().find(|one| one.same(*wall)) else { return false };
+            *wall = both(*wall, here);
+            true
+        }),
+    }
+}
+
+/// Two walls of one outcome as one: with the code that both have, else with the list that holds both.
+fn both(one: Wall, other: Wall) -> Wall {
+    let holds = |list: Codes, code: Codes| code.certain.is_some_and(|code| list.possible.contains(&code));
+    if one == other || holds(one.codes(), other.codes()) {
+        one
+    } else if holds(other.codes(), one.codes()) {
+        other
+    } else {
+        one.without_codes()
+    }
+}
+
+/// The common fate: that of all; of hosts that all fail, the wall that stands on every one, else the one that most
+/// meet first. None where it depends: on the host, or on the build.
+fn common(tried: &[Tried<'_>], everywhere: &[Wall]) -> Option<Fate> {
+    let first = tried.first()?.fate;
+    if tried.iter().all(|one| one.fate.same(first)) {
+        return Some(plainest(first, tried));
+    }
+    let of_one_host = |pair: &[Tried<'_>]| matches!(pair, [one, other] if std::ptr::eq(one.host, other.host));
+    let by_build = tried.windows(2).any(|pair| of_one_host(pair) && !alike(pair));
+    let all_fail = tried.iter().all(|one| matches!(one.fate, Fate::Fails(_)));
+    if by_build || !all_fail {
+        return None;
+    }
+    let met = |wall: &&Wall| tried.iter().any(|one| one.fate.same(Fate::Fails(**wall)));
+    match everywhere.iter().find(met) {
+        Some(wall) => Some(Fate::Fails(*wall)),
+        None => commonest(tried),
+    }
+}
+
+fn alike(pair: &[Tried<'_>]) -> bool {
+    matches!(pair, [one, other] if one.fate.same(other.fate))
+}
+
+/// The wall that most hosts meet; with its code only where the code is that of all.
+fn commonest(tried: &[Tried<'_>]) -> Option<Fate> {
+    let mut counts: Vec<(Wall, usize)> = Vec::new();
+    for one in tried {
+        let Fate::Fails(wall) = one.fate else { continue };
+        match counts.iter_mut().find(|(other, _)| other.same(wall)) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((wall, 1)),
+        }
+    }
+    let one_code = counts.windows(2).all(|pair| matches!(pair, [one, other] if one.0.codes() == other.0.codes()));
+    // The first of equals, so that the order of the hosts decides and nothing else.
+    let (wall, _) = counts.into_iter().rev().max_by_key(|(_, count)| *count)?;
+    Some(Fate::Fails(if one_code { wall } else { wall.without_codes() }))
+}
+
+/// Of hosts that all start, the most remarkable route is the pool's; of hosts that all fail, the codes of all.
+fn plainest(fate: Fate, tried: &[Tried<'_>]) -> Fate {
+    tried.iter().fold(fate, |fate, one| match (fate, one.fate) {
+        (Fate::Starts(route), Fate::Starts(other)) => Fate::Starts(Route::max(route, other)),
+        (Fate::Fails(wall), Fate::Fails(other)) => Fate::Fails(both(wall, other)),
+        _ => fate,
+    })
+}
+
+/// The open pool fields on which the fates turn: one that settles them alone, else all that vary.
+fn settlers(tried: &[Tried<'_>]) -> (Vec<PoolField>, bool) {
+    let open: BTreeSet<PoolField> = tried.iter().flat_map(|one| one.host.assumed.iter().copied()).collect();
+    let build = |one: &Tried<'_>| one.image.build.clone().unwrap_or_default();
+    let several_builds = tried.iter().any(|one| one.image.build.is_some());
+    if several_builds && settled_by(tried, build) {
+        return (Vec::new(), true);
+    }
+    for field in &open {
+        if settled_by(tried, |one| field_value(*field, one.host)) {
+            return (vec![*field], false);
+        }
+    }
+    (open.into_iter().collect(), several_builds)
+}
+
+/// Whether hosts that agree in a value always share their fate.
+fn settled_by(tried: &[Tried<'_>], value: impl Fn(&Tried<'_>) -> String) -> bool {
+    let mut by_value: BTreeMap<String, Fate> = BTreeMap::new();
+    tried.iter().all(|one| by_value.entry(value(one)).or_insert(one.fate).same(one.fate))
+}
+
+#[cfg(test)]
+#[path = "common_tests.rs"]
+mod tests;

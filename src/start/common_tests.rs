@@ -1,0 +1,99 @@
+use super::*;
+use crate::describe::Description;
+use crate::extract;
+use crate::fleet;
+use crate::fleet::GpuName;
+use crate::infer::infer;
+use crate::outcome::Outcome;
+use crate::source::SourceText;
+use crate::source::Sources;
+
+const WHOLE: &str =
+    "complete = [\"env\", \"packages\", \"files\", \"code\"]\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n";
+
+/// Outcome, certain code, open fields and build, and how many hosts are told, of the image on a pool.
+fn found(image: &str, pool: &str) -> (String, Option<u16>, Vec<PoolField>, bool, usize) {
+    let knowledge = Knowledge::built_in();
+    let description = Description::read(&SourceText::new("x.image.toml", image.to_owned())).expect("a description");
+    let images = infer(&extract::of_description(&description, None, None), "linux/amd64", None, knowledge);
+    let text = SourceText::new("fleet.toml", format!("[[pool]]\nname = \"p\"\n{pool}\n"));
+    let source = Sources::default().add(text.clone());
+    let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
+    let hosts = fleet.pools[0].hosts(knowledge, None);
+    let pairs: Vec<_> = hosts.iter().flat_map(|host| images.iter().map(move |image| (image, host))).collect();
+    let list = verdicts(&pairs, knowledge);
+    let verdict = list.first().expect("a verdict");
+    let (name, code) = match verdict.fate {
+        Some(Fate::Starts(_)) => ("starts", None),
+        Some(Fate::Undetermined) => ("undetermined", None),
+        Some(Fate::Fails(wall)) => (wall.outcome().name(), wall.codes().certain),
+        None => ("depends", None),
+    };
+    (name.to_owned(), code, verdict.open_fields.clone(), verdict.open_build, verdict.hosts.len())
+}
+
+fn own(runtime: &str, sass: &str) -> String {
+    format!("cuda_runtime = \"{runtime}\"\n{WHOLE}[[gpu_code]]\nsass = [\"{sass}\"]\nptx = []\n")
+}
+
+const PLAIN: &str = "launch = \"docker-gpus\"\ntoolkit = \"1.17.4\"\n";
+
+#[test]
+fn a_wall_on_every_host_comes_before_the_commonest() {
+    // Old branches are too old for the runtime as well; the code is for another GPU on all of them.
+    let (outcome, code, ..) = found(&own("12.8", "sm_90"), &format!("gpu = \"Tesla T4\"\n{PLAIN}"));
+    assert_eq!((outcome.as_str(), code), ("no-kernel-image", Some(209)));
+}
+
+#[test]
+fn walls_that_differ_share_no_code() {
+    let pool = format!("gpu = \"Tesla T4\"\ndriver = [\"470.82.01\", \"535.54.03\"]\n{PLAIN}");
+    // The older driver is too old, the newer one has code it cannot run: both stand on the older, one on both.
+    assert_eq!(found(&own("12.2", "sm_90"), &pool).0, "no-kernel-image");
+    // One is too old, on the other the image's older library is first.
+    let baked = format!(
+        "cuda_runtime = \"12.2\"\n{WHOLE}[files]\n\"/etc/debian_version\" = {{}}\n\"/usr/lib/x86_64-linux-gnu/libcuda.so.535.104.05\" = {{}}\n[[gpu_code]]\nsass = [\"sm_75\"]\n"
+    );
+    let pool = format!("gpu = \"Tesla T4\"\ndriver = [\"450.51.06\", \"535.54.03\"]\n{PLAIN}");
+    let (outcome, code, ..) = found(&baked, &pool);
+    assert_eq!((outcome.as_str(), code), ("driver-mismatch", Some(803)));
+}
+
+#[test]
+fn one_host_that_starts_makes_it_depend() {
+    let pool = format!("gpu = \"Tesla T4\"\ndriver = [\"450.51.06\", \"535.54.03\"]\n{PLAIN}");
+    let (outcome, code, fields, build, _) = found(&own("12.2", "sm_75"), &pool);
+    assert_eq!((outcome.as_str(), code, build), ("depends", None, false));
+    assert_eq!(fields, [PoolField::Driver]);
+}
+
+#[test]
+fn builds_that_fail_differently_depend_on_the_build() {
+    let image = "base = \"nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04@sha256:0000000000000000000000000000000000000000000000000000000000000000\"\n";
+    let pool = "gpu = \"NVIDIA GeForce RTX 2080 Ti\"\ndriver = \"450.102.04\"\nlaunch = \"docker-gpus\"\nlibnvidia_container = \"1.4.0\"\n";
+    let (outcome, code, _, build, _) = found(image, pool);
+    assert_eq!((outcome.as_str(), code, build), ("depends", None, true));
+}
+
+#[test]
+fn of_many_hosts_one_of_each_way_is_told() {
+    let image = own("12.2", "sm_75");
+    let (_, _, _, _, told) = found(&image, "gpu = \"Tesla T4\"\n");
+    assert!((3..60).contains(&told), "{told}");
+    assert_eq!(found(&image, &format!("gpu = \"Tesla T4\"\ndriver = \"535.54.03\"\n{PLAIN}")).4, 1);
+}
+
+#[test]
+fn codes_that_differ_are_none_and_a_list_holds_its_parts() {
+    let wall = |codes| Wall::new(Outcome::DriverMismatch, codes);
+    let (one, list) = (wall(Codes::certain(803)), wall(Codes::possible(&[803, 804])));
+    assert_eq!(both(one, list), list);
+    assert_eq!(both(list, one), list);
+    assert_eq!(both(one, one), one);
+    assert_eq!(both(one, wall(Codes::certain(999))).codes(), Codes::NONE);
+}
+
+#[test]
+fn nothing_is_said_of_no_host() {
+    assert!(verdicts(&[], Knowledge::built_in()).is_empty());
+}

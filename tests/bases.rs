@@ -1,0 +1,71 @@
+//! What the base image brings survives the way through an image description.
+
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "every test of the program takes what it needs")]
+mod place;
+
+use place::Place;
+
+const FLEET: &str = "[[pool]]\nname = \"new\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nplatform = \"linux/amd64\"\n\
+    launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n\n[[pool]]\nname = \"geforce\"\ngpu = \"GeForce RTX 4090\"\n\
+    driver = \"535.161.08\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+
+fn ends(place: &Place, input: &str) -> Vec<(String, String, String)> {
+    let report = place.json(&["check", input]);
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let verdicts = report["subjects"][0]["verdicts"].as_array().cloned().unwrap_or_default();
+    let whole = verdicts.iter().filter(|one| one["component"].is_null());
+    whole.map(|one| (text(&one["pool"]), text(&one["fate"]), text(&one["outcome"]))).collect()
+}
+
+#[test]
+fn a_description_says_what_the_dockerfile_said_of_its_base() {
+    for (rest, described, new, geforce) in [
+        (
+            "ENV LD_LIBRARY_PATH=/usr/local/cuda/compat:$LD_LIBRARY_PATH",
+            "LD_LIBRARY_PATH = \"/usr/local/cuda/compat:${LD_LIBRARY_PATH}\"",
+            "driver-mismatch",
+            "compat-not-supported",
+        ),
+        (
+            "ENV LD_LIBRARY_PATH=/a${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}",
+            "LD_LIBRARY_PATH = { set = \"/a:${LD_LIBRARY_PATH}\", unset = \"/a\" }",
+            "",
+            "compat-not-supported",
+        ),
+        ("RUN rm -rf /usr/local/cuda/compat", "removed = [\"/usr/local/cuda/compat\"]", "", ""),
+        ("RUN apt-get remove -y 'cuda-compat-*'", "removed = [\"cuda-compat-*\"]", "", ""),
+        ("RUN if true; then rm -rf /usr/local/cuda/compat; fi", "base = ", "", "compat-not-supported"),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET);
+        place.file("Dockerfile", &format!("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n{rest}\n"));
+        let written = place.run(&["describe", "Dockerfile"]);
+        let written = String::from_utf8(written.stdout).expect("text");
+        assert!(written.contains(described), "{rest}: {written}");
+        place.file("again.image.toml", &written);
+        let outcomes = ends(&place, "Dockerfile");
+        let expected = [new, geforce];
+        assert_eq!(outcomes.iter().map(|end| end.2.as_str()).collect::<Vec<_>>(), expected, "{rest}: {outcomes:?}");
+        assert_eq!(ends(&place, "again.image.toml"), outcomes, "{rest}");
+    }
+}
+
+#[test]
+fn an_unknown_tag_says_what_is_unknown_of_it() {
+    for (from, expected) in [
+        ("nvidia/cuda:latest", "names no CUDA version"),
+        ("nvidia/cuda", "names no CUDA version"),
+        ("nvidia/cuda:11.9.0-base", "have no tag of CUDA 11.9.0"),
+        ("nvidia/cuda:99.1.0-base", "newer than the knowledge of"),
+        ("nvcr.io/nvidia/pytorch:97.01-py3", "newer than the knowledge of"),
+        ("nvcr.io/nvidia/tritonserver:24.05-trtllm-python-py3", "do not have what lies in"),
+        ("nvidia/cudagl:11.4.2-devel", "adds to its CUDA base image was not read"),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET);
+        place.file("Dockerfile", &format!("FROM {from}\n"));
+        let report = place.json(&["check", "Dockerfile"]).to_string();
+        assert!(report.contains(expected), "{from}: {report}");
+    }
+}
