@@ -173,7 +173,7 @@ impl Pool {
         let meanings = match launch {
             Launch::DockerCdi | Launch::PodmanCdi => vec![Meaning::of(Mode::Cdi, DeviceSource::Launch)],
             Launch::DockerGpus if under_nvidia == Some(true) => vec![own(DeviceSource::Variable)],
-            Launch::DockerGpus => self.of_gpus_flag(tegra, knowledge, as_of),
+            Launch::DockerGpus => self.of_gpus_flag(row, tegra, knowledge, as_of),
             Launch::Enroot => vec![Meaning::of(Mode::Legacy, DeviceSource::Enroot)],
             Launch::NvidiaRuntime => vec![own(DeviceSource::Environment)],
             Launch::Kubernetes => vec![match strategy {
@@ -219,8 +219,14 @@ impl Pool {
 
     /// `docker run --gpus` without the nvidia runtime: the hook, or CDI by the engine where it is new enough and
     /// the node has specifications. An engine that is not declared is asked for where a day is given that has such
-    /// engines: before that day there was none.
-    fn of_gpus_flag(&self, tegra: bool, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Meaning> {
+    /// engines, and a toolkit that writes specifications unasked: those that make them at every start do.
+    fn of_gpus_flag(
+        &self,
+        row: &ContainerToolkitRow,
+        tegra: bool,
+        knowledge: Knowledge,
+        as_of: Option<Date>,
+    ) -> Vec<Meaning> {
         let configured = self.configured_mode().and_then(|mode| mode.parse().ok());
         // The hook looks at the mode that its configuration means, unless it is told not to.
         let blind = self.host_flag("nvidia-container-runtime-hook.skip-mode-detection");
@@ -230,12 +236,13 @@ impl Pool {
         let cdi = Meaning::of(Mode::Cdi, DeviceSource::Launch);
         let engine = self.engine.as_ref().map(|engine| engine.value.as_str()).filter(|engine| engine.contains(' '));
         let new_enough = engine.map(|engine| knowledge.engine_prefers_cdi(engine));
+        let by_itself = row.auto_mode == Mode::JitCdi.as_str();
         let specs = self.cdi_specs.as_ref().map(|specs| specs.value);
         match (new_enough, specs) {
             (Some(true), Some(true)) => vec![cdi],
             (Some(true), None) => [hook, cdi].map(|way| Meaning { open: Some(PoolField::CdiSpecs), ..way }).into(),
             (None, Some(true)) => [hook, cdi].map(|way| Meaning { open: Some(PoolField::Engine), ..way }).into(),
-            (None, None) if !tegra && as_of.is_some_and(|day| knowledge.cdi_preferred_by(day)) => {
+            (None, None) if !tegra && by_itself && as_of.is_some_and(|day| knowledge.cdi_preferred_by(day)) => {
                 [hook, cdi].map(|way| Meaning { open: Some(PoolField::Engine), ..way }).into()
             }
             (Some(false), _) | (_, Some(false)) | (None, None) => vec![hook],

@@ -24,8 +24,10 @@ impl Knowledge {
         let rows = self.container_toolkits();
         let driver = driver.and_then(|driver| self.branch(driver.branch())).and_then(|row| row.released);
         let since = driver.max(as_of);
-        let begun = move |row: &ContainerToolkitRow| {
-            as_of.is_none_or(|day| row.released.is_none_or(|released| released <= day))
+        // A range of which the day is not known came no earlier than the one before it.
+        let begun = move |at: usize| {
+            let released = rows.get(..=at).into_iter().flatten().rev().find_map(|row| row.released);
+            as_of.is_none_or(|day| released.is_none_or(|released| released <= day))
         };
         let current = move |at: usize| {
             let superseded = rows.get(at + 1..).into_iter().flatten().find_map(|next| next.released);
@@ -36,7 +38,7 @@ impl Knowledge {
                 _ => true,
             }
         };
-        rows.iter().enumerate().filter(move |(at, row)| begun(row) && current(*at)).map(|(_, row)| row)
+        rows.iter().enumerate().filter(move |(at, _)| begun(*at) && current(*at)).map(|(_, row)| row)
     }
 }
 
