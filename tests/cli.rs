@@ -297,3 +297,105 @@ fn an_unknown_pool_to_explain_gets_a_suggestion() {
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("did you mean `new`?"), "{}", err(&done));
 }
+
+#[test]
+fn open_verdicts_are_warnings_with_their_places() {
+    let place = Place::new();
+    place.file("Dockerfile", UNTOLD);
+    let report = place.json(&["check", "Dockerfile"]);
+    let findings = report["subjects"][0]["findings"].as_array().expect("findings");
+    let open: Vec<&Value> = findings.iter().filter(|finding| finding["rule"] == "undetermined").collect();
+    assert_eq!(open.len(), 1, "one cause, told once: {findings:?}");
+    assert_eq!((&open[0]["severity"], &open[0]["pools"]), (&"warning".into(), &serde_json::json!(["old", "new"])));
+    let places = open[0]["locations"].as_array().expect("places");
+    assert_eq!((&places[0]["path"], &places[0]["region"]["start_line"]), (&"Dockerfile".into(), &1.into()));
+    assert!(places.iter().any(|place| place["path"] == "fleet.toml"), "{places:?}");
+    assert!(open[0]["help"].as_str().is_some_and(|help| help.contains("imagelint scan")), "{open:?}");
+    let text = out(&place.run(&["check", "Dockerfile"]));
+    assert!(text.trim_end().ends_with("; 1 warning"), "{text}");
+}
+
+#[test]
+fn an_ignored_open_verdict_stays_open_and_does_not_fail_the_run() {
+    let place = Place::new();
+    for (rule, expected) in [("undetermined", 0), ("depends", 1), ("undetermined@old", 1)] {
+        place.file("Dockerfile", &format!("# imagelint: ignore-file[{rule}] seen by hand\n{UNTOLD}"));
+        let done = place.run(&["check", "--fail-on", "undetermined", "Dockerfile"]);
+        assert_eq!(code(&done), expected, "{rule}: {}", out(&done));
+        assert!(out(&done).contains("2 cannot be told"), "{rule}: {}", out(&done));
+    }
+}
+
+#[test]
+fn what_is_told_has_no_open_verdict() {
+    let place = Place::new();
+    for text in [DOCKERFILE, REFUSED, "FROM python:3.11\nARG X\nENV A=$X\n"] {
+        place.file("Dockerfile", text);
+        let report = place.json(&["check", "Dockerfile"]);
+        let findings = report["subjects"][0]["findings"].as_array().expect("findings");
+        let open = |finding: &&Value| finding["rule"] == "undetermined" || finding["rule"] == "depends";
+        assert_eq!(findings.iter().filter(open).count(), 0, "{text}: {findings:?}");
+    }
+}
+
+#[test]
+fn a_broken_description_is_told_in_words_with_every_place() {
+    let place = Place::new();
+    place.file("x.image.toml", "base = 3\n[env]\nA = true\n");
+    let report = place.json(&["check", "x.image.toml"]);
+    let errors = report["errors"].as_array().expect("errors");
+    let told: Vec<String> = errors
+        .iter()
+        .map(|error| {
+            format!("{} {}", error["location"]["region"]["start_line"], error["message"].as_str().expect("words"))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "1 `base` is an integer, expected a string; put it in quotes: \"3\"",
+            "3 `A` is a boolean, expected a string; put it in quotes: \"true\""
+        ]
+    );
+    let done = place.run(&["check", "x.image.toml"]);
+    assert_eq!(code(&done), 2);
+    for part in ["x.image.toml:1:8", "A = true", "1 input cannot be read"] {
+        assert!(out(&done).contains(part), "{part}: {}", out(&done));
+    }
+    assert!(!out(&done).contains("\\n"), "{}", out(&done));
+}
+
+#[test]
+fn standard_input_is_no_longer_than_a_file() {
+    let place = Place::new();
+    let text = format!("{DOCKERFILE}#{}\n", "x".repeat(4 << 20));
+    let done = place.command(&["check", "-"]).write_stdin(text.clone()).output().expect("a run");
+    assert_eq!(code(&done), 2);
+    assert!(out(&done).contains("longer than 4194304 bytes"), "{}", out(&done));
+    place.file("Dockerfile", &text);
+    assert_eq!(code(&place.run(&["check", "Dockerfile"])), 2);
+}
+
+#[test]
+fn an_empty_variable_names_no_fleet() {
+    let place = Place::new();
+    for command in [&["check", "--format", "json", "Dockerfile"][..], &["check", "--format", "json", "."]] {
+        let done = place.command(command).env("IMAGELINT_FLEET", "").output().expect("a run");
+        let report: Value = serde_json::from_slice(&done.stdout).expect("a report");
+        assert_eq!(report["fleet"]["source"], "fleet.toml");
+    }
+    let done = place.command(&["check", "Dockerfile"]).env("IMAGELINT_FLEET", "nothere.toml").output().expect("a run");
+    assert_eq!(code(&done), 2);
+}
+
+#[test]
+fn a_fleet_that_lies_nearer_to_an_input_is_not_passed_over_in_silence() {
+    let place = Place::new();
+    place.file("sub/Dockerfile", DOCKERFILE);
+    place.file("sub/fleet.toml", place::FLEET);
+    let told = "sub/fleet.toml is not used: the fleet of this run is fleet.toml; check that folder by itself\n";
+    assert_eq!(err(&place.run(&["check", "."])), told);
+    for quiet in [&["check", "sub"][..], &["check", "Dockerfile"], &["check", "--fleet", "fleet.toml", "."]] {
+        assert_eq!(err(&place.run(quiet)), "", "{quiet:?}");
+    }
+}

@@ -6,7 +6,7 @@ use imagelint::report::human::HumanOptions;
 use imagelint::report::human::human;
 use imagelint::report::json::json;
 use imagelint::report::json::read;
-use imagelint::report::model::Missing;
+use imagelint::report::model::Finding;
 use imagelint::report::model::Report;
 use imagelint::report::why::why;
 
@@ -91,16 +91,31 @@ fn open_verdicts_are_no_silent_pass() {
     report.errors.clear();
     report.subjects.iter_mut().for_each(|subject| subject.findings.clear());
     let text = told(&report, &options(100));
-    assert!(text.ends_with("1 does not apply; 1 verdict left open for want of pool.driver\n"), "{text}");
-    for (keys, ending) in [
-        (&["d", "b", "a", "c", "e"][..], "1 verdict left open for want of a, b, c, 2 more\n"),
-        (&[], "1 verdict left open\n"),
-    ] {
-        let open = report.subjects[0].verdicts.iter_mut().find(|verdict| verdict.fate == "undetermined").expect("one");
-        open.missing = keys.iter().map(|key| Missing { key: (*key).to_owned(), supply: String::new() }).collect();
-        let text = told(&report, &options(100));
-        assert!(text.ends_with(ending), "{text}");
-    }
+    assert!(text.ends_with("1 does not apply; 1 verdict left open\n"), "{text}");
+}
+
+#[test]
+fn one_cause_is_told_once_with_all_that_share_it() {
+    let mut report = sample();
+    report.errors.clear();
+    let mut open = report.subjects[0].findings[0].clone();
+    open.rule = "undetermined".to_owned();
+    open.severity = "warning".to_owned();
+    open.message = "cannot tell: the base is not known".to_owned();
+    open.help = Some("scan it".to_owned());
+    open.pools = vec!["a".to_owned(), "b".to_owned()];
+    report.subjects[0].findings = vec![open.clone()];
+    report.subjects[1].findings = vec![open.clone(), Finding { message: "cannot tell: other".to_owned(), ..open }];
+    let text = told(&report, &options(100));
+    assert_eq!(text.matches("the base is not known").count(), 1, "{text}");
+    assert_eq!(text.matches("help: scan it").count(), 2, "{text}");
+    assert!(text.starts_with("warning: undetermined: cannot tell: the base is not known\n  for Dockerfile"), "{text}");
+    assert!(text.contains(" on a, b; nvcr.io/app:1 on a, b\n  at Dockerfile:2:6, "), "{text}");
+    assert!(!text.contains('╭'), "no snippet: {text}");
+    assert!(text.ends_with("3 warnings\n"), "{text}");
+    report.subjects[1].gpu_content = false;
+    let text = told(&report, &options(100));
+    assert!(!text.contains("cannot tell: other"), "nothing of an image without GPU content: {text}");
 }
 
 #[test]

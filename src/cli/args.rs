@@ -18,7 +18,9 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// Folder with tables of your own: rows beside or instead of the built-in ones, in the same form.
-    #[arg(long, global = true, value_name = "DIR", env = "IMAGELINT_KNOWLEDGE")]
+    ///
+    /// Else IMAGELINT_KNOWLEDGE, where that is set and not empty.
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) knowledge: Option<PathBuf>,
 }
 
@@ -173,8 +175,9 @@ pub(crate) struct NeedsArgs {
 /// What to judge against, and how to tell it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct JudgingArgs {
-    /// Fleet file; else fleet.toml in the input's folder or above it, up to the repository root.
-    #[arg(long, value_name = "FILE", env = "IMAGELINT_FLEET")]
+    /// Fleet file; else IMAGELINT_FLEET where that is set and not empty, else fleet.toml in the first input's folder or
+    /// above it, up to the repository root.
+    #[arg(long, value_name = "FILE")]
     pub(crate) fleet: Option<PathBuf>,
     /// Judge for these pools only.
     #[arg(long = "pool", value_name = "NAME")]

@@ -41,6 +41,10 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     for file in &options.compose {
         inputs.builds(file, Kind::Compose, &build, &mut sources);
     }
+    for other in fleet::passed_over(&options.judging, &fleet, &inputs.subjects) {
+        let (other, used) = (other.display(), &fleet.name);
+        writeln!(io::stderr(), "{other} is not used: the fleet of this run is {used}; check that folder by itself")?;
+    }
     if !fleet.built_in
         && let Some(folder) = Path::new(&fleet.name).parent()
     {

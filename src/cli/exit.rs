@@ -6,7 +6,7 @@ use crate::cli::args::FailOn;
 use crate::report::model::Finding;
 use crate::report::model::InputError;
 use crate::report::model::Subject;
-use crate::report::model::Verdict;
+use crate::rules::Notice;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +43,7 @@ impl Tally {
     /// Adds one subject.
     pub(crate) fn add(&mut self, subject: &Subject, fail_on: FailOn) {
         self.subjects += 1;
-        let untold = matches!(fail_on, FailOn::Warning | FailOn::Note | FailOn::Undetermined);
-        let open = |verdict: &Verdict| {
-            verdict.component.is_none() && matches!(verdict.fate.as_str(), "depends" | "undetermined")
-        };
-        self.found |= subject.findings.iter().any(|finding| counts(finding, fail_on))
-            || (untold && subject.verdicts.iter().any(open));
+        self.found |= subject.findings.iter().any(|finding| counts(finding, fail_on));
     }
 
     /// The exit code: unread inputs win over findings.
@@ -63,7 +58,9 @@ impl Tally {
 }
 
 fn counts(finding: &Finding, fail_on: FailOn) -> bool {
+    let open = Notice::OPEN.iter().any(|notice| notice.word() == finding.rule);
     let severities: &[&str] = match fail_on {
+        FailOn::Undetermined if open => return true,
         FailOn::Error | FailOn::Undetermined => &["error"],
         FailOn::Warning => &["error", "warning"],
         FailOn::Note => &["error", "warning", "note"],

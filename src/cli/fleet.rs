@@ -1,15 +1,19 @@
 //! Finds and reads the fleet.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
 use crate::cli::Failure;
 use crate::cli::args::JudgingArgs;
+use crate::cli::path_from;
 use crate::cli::render;
 use crate::fleet;
 use crate::fleet::Fleet;
 use crate::fleet::GpuName;
+use crate::judge::Content;
+use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
 use crate::source::SourceText;
@@ -26,7 +30,7 @@ pub(crate) fn load(
     sources: &mut Sources,
 ) -> Result<Fleet, Failure> {
     let start = first_input.unwrap_or(Path::new("."));
-    let path = options.fleet.clone().or_else(|| upwards(start));
+    let path = named(options).or_else(|| upwards(start));
     let fleet = match path {
         None => {
             let source = sources.add(fleet::built_in_text());
@@ -66,6 +70,22 @@ fn gpu_name(knowledge: Knowledge, name: &str) -> GpuName {
         return GpuName::Known;
     }
     GpuName::Unknown { suggestions: knowledge.gpu_suggestions(name).into_iter().map(str::to_owned).collect() }
+}
+
+/// The fleet file that the command line or the environment names.
+fn named(options: &JudgingArgs) -> Option<PathBuf> {
+    options.fleet.clone().or_else(|| path_from("IMAGELINT_FLEET"))
+}
+
+/// Fleet files that lie nearer to inputs than the one that all of them are judged against.
+pub(crate) fn passed_over(options: &JudgingArgs, used: &Fleet, inputs: &[Subject]) -> BTreeSet<PathBuf> {
+    if named(options).is_some() {
+        return BTreeSet::new();
+    }
+    let paths = inputs.iter().filter(|input| !matches!(input.content, Content::Saved(_)));
+    let folders: BTreeSet<&Path> = paths.filter_map(|input| Path::new(&input.name).parent()).collect();
+    let here = |folder: &Path| if folder.as_os_str().is_empty() { upwards(Path::new(".")) } else { upwards(folder) };
+    folders.into_iter().filter_map(here).filter(|found| *found != Path::new(&used.name)).collect()
 }
 
 /// The fleet file in the folder of `start` or above, no further than the repository root.

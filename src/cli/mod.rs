@@ -14,8 +14,10 @@ mod parallel;
 mod scan;
 mod walk;
 
+use std::env;
 use std::io;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -35,7 +37,8 @@ pub fn run() -> ExitCode {
             return if usage { Exit::Broken } else { Exit::Clean }.into();
         }
     };
-    let done = knowledge::load(args.knowledge.as_deref()).and_then(|knowledge| match &args.command {
+    let folder = args.knowledge.clone().or_else(|| path_from("IMAGELINT_KNOWLEDGE"));
+    let done = knowledge::load(folder.as_deref()).and_then(|knowledge| match &args.command {
         Command::Check(options) => check::run(options, knowledge),
         Command::Scan(options) => scan::run(options, knowledge),
         Command::Describe(options) => describe::run(options),
@@ -50,6 +53,11 @@ pub fn run() -> ExitCode {
             Exit::Broken.into()
         }
     }
+}
+
+/// The path in an environment variable; an empty one is not set.
+pub(crate) fn path_from(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Why a command ends before its report.

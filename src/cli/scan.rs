@@ -35,6 +35,9 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         match pull(name, &platforms) {
             Ok(images) => subjects.push(subject(name, &images)),
             Err(error) => {
+                // The words of the registry begin with the name, and so does the report.
+                let told = error.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix(": "));
+                let error = told.map(str::to_owned).unwrap_or(error);
                 errors.push(InputError { input: name.clone(), message: error, location: None });
             }
         }

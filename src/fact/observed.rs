@@ -173,6 +173,7 @@ pub struct FileSeen {
 
 /// A piece of a value that builds on the environment of the base image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TemplatePart {
     /// As it stands.
     Text(String),
@@ -347,28 +348,5 @@ impl Observations {
 impl Default for Observations {
     fn default() -> Self {
         Self::new(Depth::Description)
-    }
-}
-
-impl Observations {
-    /// Whether every id in it is that of a fact in it.
-    pub fn is_whole(&self) -> bool {
-        let base = match &self.base {
-            BaseSeen::NotSaid => None,
-            BaseSeen::Scratch(fact) | BaseSeen::Image(_, fact) | BaseSeen::Unresolved(_, fact) => Some(*fact),
-        };
-        let single = [
-            base,
-            self.platforms.as_ref().map(|(_, fact)| *fact),
-            self.entrypoint.as_ref().map(|(_, fact)| *fact),
-            self.cuda_runtime.as_ref().map(|(_, fact)| *fact),
-        ];
-        let env = self.env.values().map(|(_, fact)| *fact);
-        let packages = self.packages.iter().chain(&self.bounds).map(|package| package.fact);
-        let files = self.files.values().map(|file| file.fact);
-        let code = self.code.iter().map(|code| code.fact).chain(self.needs.iter().map(|needs| needs.fact));
-        let removed = self.of_base.removed.iter().map(|(_, fact)| *fact);
-        let all = single.into_iter().flatten().chain(env).chain(packages).chain(files).chain(code).chain(removed);
-        all.into_iter().all(|fact| self.facts.has(fact))
     }
 }

@@ -8,10 +8,12 @@ use serde::Serialize;
 use serde::Serializer;
 use serde::de::Error;
 
+use crate::fact::BaseSeen;
 use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
+use crate::fact::Observations;
 use crate::fact::Origin;
 use crate::fact::REMOVED;
 use crate::fact::State;
@@ -134,5 +136,28 @@ impl Facts {
     /// Whether an id is one of this arena.
     pub fn has(&self, id: FactId) -> bool {
         id.0 < self.len()
+    }
+}
+
+impl Observations {
+    /// Whether every id in it is that of a fact in it.
+    pub fn is_whole(&self) -> bool {
+        let base = match &self.base {
+            BaseSeen::NotSaid => None,
+            BaseSeen::Scratch(fact) | BaseSeen::Image(_, fact) | BaseSeen::Unresolved(_, fact) => Some(*fact),
+        };
+        let single = [
+            base,
+            self.platforms.as_ref().map(|(_, fact)| *fact),
+            self.entrypoint.as_ref().map(|(_, fact)| *fact),
+            self.cuda_runtime.as_ref().map(|(_, fact)| *fact),
+        ];
+        let env = self.env.values().map(|(_, fact)| *fact);
+        let packages = self.packages.iter().chain(&self.bounds).map(|package| package.fact);
+        let files = self.files.values().map(|file| file.fact);
+        let removed = self.of_base.removed.iter().map(|(_, fact)| *fact);
+        let code = self.code.iter().map(|code| code.fact).chain(self.needs.iter().map(|needs| needs.fact));
+        let all = single.into_iter().flatten().chain(env).chain(packages).chain(files).chain(code).chain(removed);
+        all.into_iter().all(|fact| self.facts.has(fact))
     }
 }

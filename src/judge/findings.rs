@@ -8,6 +8,7 @@ use crate::fleet::PoolField;
 use crate::judge::Build;
 use crate::judge::Settings;
 use crate::judge::control::Orders;
+use crate::judge::open;
 use crate::judge::place::Places;
 use crate::judge::scope::PoolWords;
 use crate::judge::scope::Subject;
@@ -43,6 +44,7 @@ pub(super) fn report(
     orders: &mut Orders<'_>,
 ) -> Vec<Finding> {
     let mut findings = startup(judged, places, settings, orders);
+    findings.extend(open::report(judged, places, settings, orders));
     for page in settings.book.practice().iter().filter(|page| page.persona <= settings.persona) {
         for finding in practice(page, judged, builds, places, settings) {
             // Such a finding is about one pool or none.
@@ -60,7 +62,9 @@ pub(super) fn sort(findings: &mut [Finding]) {
 }
 
 fn first_byte(finding: &Finding) -> usize {
-    finding.locations.first().and_then(|location| location.region).map_or(usize::MAX, |region| region.start_byte)
+    // The place in a fleet file says nothing of the order in the input.
+    let first = finding.locations.first().filter(|location| location.kind != "fleet");
+    first.and_then(|location| location.region).map_or(usize::MAX, |region| region.start_byte)
 }
 
 /// One finding for each way to fail, with all the pools on which it is met in the same words.
@@ -163,7 +167,7 @@ fn severity(page: &Page, settings: Settings<'_>) -> String {
 }
 
 /// The places of the facts that decided, each labelled with its value, then those of the pool's fields.
-fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places: Places<'_>) -> Vec<Location> {
+pub(super) fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places: Places<'_>) -> Vec<Location> {
     let mut found: Vec<Location> = Vec::new();
     for one in basis {
         match one {
@@ -186,7 +190,7 @@ fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places: Places<'_
     found
 }
 
-fn push(found: &mut Vec<Location>, location: Location) {
+pub(super) fn push(found: &mut Vec<Location>, location: Location) {
     if !found
         .iter()
         .any(|other| other.kind == location.kind && other.path == location.path && other.region == location.region)
@@ -196,7 +200,7 @@ fn push(found: &mut Vec<Location>, location: Location) {
 }
 
 /// A fact in a label: its name and value.
-fn label(image: &ImageFacts, id: crate::fact::FactId) -> String {
+pub(super) fn label(image: &ImageFacts, id: crate::fact::FactId) -> String {
     let entry = image.facts.get(id);
     match &entry.state {
         crate::fact::State::Known(value) => {

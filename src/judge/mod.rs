@@ -4,6 +4,7 @@ mod control;
 mod facts;
 mod findings;
 mod hosts;
+mod open;
 mod place;
 pub mod saved;
 mod scope;
@@ -159,10 +160,14 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         return report;
     }
     let tried: Vec<Tried<'_>> = pools.iter().map(|(at, pool)| hosts.tried(*at, pool, &builds, settings, day)).collect();
-    let mut judged = Vec::new();
+    let (mut judged, mut hostless) = (Vec::new(), Vec::new());
     for ((_, pool), tried) in pools.iter().zip(&tried) {
         match tried.verdicts(&builds, knowledge) {
-            Outlook::NoHost => report.verdicts.push(verdict::no_host(&pool.name.value, day)),
+            Outlook::NoHost => {
+                let verdict = verdict::no_host(&pool.name.value, day);
+                hostless.extend(open::no_host(pool, &verdict, places, settings, &mut orders));
+                report.verdicts.push(verdict);
+            }
             Outlook::NoContent(own) => report.verdicts.push(verdict::not_applicable(&pool.name.value, own)),
             Outlook::Judged(list) => {
                 report.verdicts.extend(list.iter().map(|one| verdict::report(one, &list, pool, &builds, knowledge)));
@@ -171,6 +176,7 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         }
     }
     report.findings = findings::report(&judged, &builds, places, settings, &mut orders);
+    report.findings.append(&mut hostless);
     report.findings.extend(orders.notices(&beside.stages, true, places));
     findings::sort(&mut report.findings);
     report.inspected.notes.append(&mut orders.notes);

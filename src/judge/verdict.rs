@@ -125,6 +125,9 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
         Some(Fate::Starts(route)) => format!("starts ({})", route.name()),
         Some(Fate::Undetermined) => {
             let reasons: Vec<String> = reasons(verdict, knowledge);
+            if reasons.is_empty() {
+                return "cannot tell: nothing that is known decides it".to_owned();
+            }
             format!("cannot tell: {}", reasons.join("; "))
         }
         None => {
@@ -180,7 +183,7 @@ fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<words::Missin
 }
 
 /// What would settle a verdict that cannot be told or depends.
-fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model::Missing> {
+pub(super) fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model::Missing> {
     let mut list: Vec<model::Missing> = Vec::new();
     if verdict.fate.is_none() {
         list.extend(

@@ -23,6 +23,8 @@ use crate::report::model::Location;
 use crate::report::model::Region;
 use crate::report::model::Report;
 use crate::report::model::Subject;
+use crate::report::open::is_open;
+use crate::report::open::open;
 use crate::report::snippet::Mark;
 use crate::report::snippet::snippet;
 use crate::report::summary::summary;
@@ -54,11 +56,12 @@ pub fn human(
     for subject in &report.subjects {
         // Where nothing concerns a GPU, only a file that nobody can build is worth a word.
         let refused = |finding: &Finding| finding.pools.is_empty() && finding.severity == "error";
-        let told = |finding: &&Finding| subject.gpu_content || refused(finding);
+        let told = |finding: &&Finding| !is_open(finding) && (subject.gpu_content || refused(finding));
         for finding in subject.findings.iter().filter(told) {
             write_telling(&of_finding(finding, subject, texts, options), options, out)?;
         }
     }
+    open(report, options, out)?;
     for error in &report.errors {
         write_telling(&of_error(error, texts, options), options, out)?;
     }

@@ -8,6 +8,7 @@ pub mod json;
 pub mod matrix;
 pub mod model;
 pub mod observed;
+pub mod open;
 pub mod paint;
 pub mod snippet;
 pub mod summary;

@@ -1,4 +1,4 @@
-//! What a run ends with: the matrix, what is missing, the count.
+//! What a run ends with: the matrix, notes, the count.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -8,7 +8,6 @@ use crate::report::escape::clean;
 use crate::report::human::HumanOptions;
 use crate::report::matrix::image_verdict;
 use crate::report::matrix::matrix;
-use crate::report::model::Missing;
 use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::words::count;
@@ -22,7 +21,7 @@ pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write
             writeln!(out, "no GPU content in {}: nothing to judge", count(report.subjects.len(), "image"))?;
         }
         if !report.errors.is_empty() {
-            writeln!(out, "{} cannot be read", count(report.errors.len(), "input"))?;
+            writeln!(out, "{} cannot be read", unread(report))?;
         }
         return Ok(());
     }
@@ -34,9 +33,14 @@ pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write
     }
     matrix(report, options.width, options.color, out)?;
     notes(&subjects, out)?;
-    missing(report, &subjects, out)?;
     writeln!(out)?;
     closing(report, &subjects, out)
+}
+
+/// How many inputs could not be read; one may have several mistakes.
+fn unread(report: &Report) -> String {
+    let inputs: BTreeSet<&str> = report.errors.iter().map(|error| error.input.as_str()).collect();
+    count(inputs.len(), "input")
 }
 
 fn depth(subject: &Subject, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
@@ -69,72 +73,6 @@ fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
         writeln!(out, "note: {note} ({})", pools.join(", "))?;
     }
     Ok(())
-}
-
-fn missing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
-    let mut gaps: BTreeMap<&Missing, Vec<&str>> = BTreeMap::new();
-    let mut reasons: Vec<String> = Vec::new();
-    for subject in subjects {
-        for verdict in &subject.verdicts {
-            if !matches!(verdict.fate.as_str(), "depends" | "undetermined") {
-                continue;
-            }
-            for gap in &verdict.missing {
-                let pools = gaps.entry(gap).or_default();
-                if !pools.contains(&verdict.pool.as_str()) {
-                    pools.push(&verdict.pool);
-                }
-            }
-            if verdict.missing.is_empty() {
-                let reason = format!("  {} on {}: {}", title(subject), clean(&verdict.pool), clean(&verdict.message));
-                if !reasons.contains(&reason) {
-                    reasons.push(reason);
-                }
-            }
-        }
-    }
-    if gaps.is_empty() && reasons.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\nmissing:")?;
-    for (gap, pools) in gaps {
-        let named: Vec<_> = report
-            .fleet
-            .pools
-            .iter()
-            .filter(|pool| pools.contains(&pool.name.as_str()))
-            .map(|pool| clean(&pool.name))
-            .collect();
-        let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
-        writeln!(out, "  {}{named}: {}", clean(&gap.key), clean(&gap.supply))?;
-    }
-    for reason in reasons {
-        writeln!(out, "{reason}")?;
-    }
-    Ok(())
-}
-
-/// So many missing keys are named in the closing line; all of them stand above it.
-const NAMED: usize = 3;
-
-/// How many verdicts on images are open, and for want of what; none where all are told.
-fn open(subjects: &[&Subject]) -> Option<String> {
-    let verdicts = subjects.iter().flat_map(|subject| &subject.verdicts);
-    let open = verdicts
-        .filter(|verdict| verdict.component.is_none() && matches!(verdict.fate.as_str(), "depends" | "undetermined"));
-    let (mut number, mut keys) = (0, BTreeSet::new());
-    for verdict in open {
-        number += 1;
-        keys.extend(verdict.missing.iter().map(|gap| clean(&gap.key)));
-    }
-    let more = keys.len().saturating_sub(NAMED);
-    let mut keys: Vec<_> = keys.into_iter().take(NAMED).collect();
-    let rest = format!("{more} more");
-    if more > 0 {
-        keys.push(rest.into());
-    }
-    let want = if keys.is_empty() { String::new() } else { format!(" for want of {}", keys.join(", ")) };
-    (number > 0).then(|| format!("{} left open{want}", count(number, "verdict")))
 }
 
 fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
@@ -171,14 +109,18 @@ fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> 
             severities.push(count(number, severity));
         }
     }
-    let open = open(subjects);
-    if severities.is_empty() && open.is_none() {
-        severities.push("no findings".to_owned());
+    let open = fates.iter().filter(|fate| matches!(**fate, "depends" | "undetermined")).count();
+    if severities.is_empty() {
+        // A comment may have left out what is told of it, and nothing is proved by that.
+        severities.push(if open > 0 {
+            format!("{} left open", count(open, "verdict"))
+        } else {
+            "no findings".to_owned()
+        });
     }
-    severities.extend(open);
     write!(out, "{}", severities.join(", "))?;
     if !report.errors.is_empty() {
-        write!(out, "; {} cannot be read", count(report.errors.len(), "input"))?;
+        write!(out, "; {} cannot be read", unread(report))?;
     }
     writeln!(out)
 }

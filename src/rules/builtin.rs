@@ -4,11 +4,13 @@
 pub(super) const PAGES: &[(&str, &str)] = &[
     ("rules/practice/comment-without-effect.md", include_str!("../../rules/practice/comment-without-effect.md")),
     ("rules/practice/cpu-wheel-on-gpu-base.md", include_str!("../../rules/practice/cpu-wheel-on-gpu-base.md")),
+    ("rules/practice/depends.md", include_str!("../../rules/practice/depends.md")),
     ("rules/practice/dockerfile-syntax.md", include_str!("../../rules/practice/dockerfile-syntax.md")),
     ("rules/practice/dockerfile-template.md", include_str!("../../rules/practice/dockerfile-template.md")),
     ("rules/practice/driver-library-in-image.md", include_str!("../../rules/practice/driver-library-in-image.md")),
     ("rules/practice/floating-base-tag.md", include_str!("../../rules/practice/floating-base-tag.md")),
     ("rules/practice/torch-unpinned.md", include_str!("../../rules/practice/torch-unpinned.md")),
+    ("rules/practice/undetermined.md", include_str!("../../rules/practice/undetermined.md")),
     ("rules/practice/unused-ignore.md", include_str!("../../rules/practice/unused-ignore.md")),
     ("rules/practice/wheel-of-another-cuda.md", include_str!("../../rules/practice/wheel-of-another-cuda.md")),
     ("rules/practice/withdrawn-base-tag.md", include_str!("../../rules/practice/withdrawn-base-tag.md")),

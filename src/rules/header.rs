@@ -72,7 +72,7 @@ words! {
 }
 
 words! {
-    /// What the reader of an input takes note of.
+    /// What is told beside outcomes and conditions: by the reader of an input, and of verdicts that are left open.
     Notice {
         /// The builder would refuse it.
         Syntax = "syntax",
@@ -82,12 +82,20 @@ words! {
         Comment = "comment",
         /// An ignore that leaves nothing out.
         UnusedIgnore = "unused-ignore",
+        /// A verdict that nodes of one pool do not share.
+        Depends = "depends",
+        /// A verdict for want of something known.
+        Undetermined = "undetermined",
     }
 }
 
 impl Notice {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::Syntax, Self::Template, Self::Comment, Self::UnusedIgnore];
+    pub const ALL: &[Self] =
+        &[Self::Syntax, Self::Template, Self::Comment, Self::UnusedIgnore, Self::Depends, Self::Undetermined];
+
+    /// Those of verdicts that are left open.
+    pub const OPEN: &[Self] = &[Self::Depends, Self::Undetermined];
 }
 
 /// What a page is about.
