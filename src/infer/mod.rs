@@ -4,6 +4,7 @@
 //! gives its own facts.
 
 mod base;
+mod candidates;
 mod component;
 mod conda_torch;
 mod driver;
@@ -12,6 +13,7 @@ mod framework;
 mod libraries;
 mod places;
 mod python;
+mod runtime_packages;
 mod torch;
 
 use std::collections::BTreeMap;
