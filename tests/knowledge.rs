@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 44);
+    assert_eq!(by_table.len(), 48);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -159,6 +159,52 @@ fn every_torch_release_has_its_day() {
     for release in KNOWLEDGE.torch_releases() {
         assert!(release.released.is_some(), "{}", release.version);
     }
+}
+
+/// Of what the default index gives without being asked for a build, the code is known.
+#[test]
+fn every_default_wheel_with_cuda_has_its_code() {
+    let mut seen = 0;
+    let since = KNOWLEDGE.torch("1.4.0").and_then(|row| row.released);
+    for release in KNOWLEDGE.torch_releases().iter().filter(|row| row.released >= since) {
+        for default in release.default_variant.iter().filter(|default| default.value != "cpu") {
+            seen += 1;
+            let build = KNOWLEDGE.torch_build(release.version, default.value, default.arch);
+            assert!(build.is_some(), "{} {} {}", release.version, default.value, default.arch);
+        }
+    }
+    assert!(seen > 40, "{seen}");
+}
+
+/// Names of one table that another one speaks of are there.
+#[test]
+fn what_packages_bring_and_run_on_is_known() {
+    for row in KNOWLEDGE.brought_packages() {
+        assert!(KNOWLEDGE.framework(row.brings).is_some(), "{row:?}");
+        assert_eq!(row.extra, row.extra.to_lowercase().replace(['_', '.'], "-"), "{row:?}");
+    }
+    for row in KNOWLEDGE.frameworks() {
+        let Some(on) = row.rides else { continue };
+        assert!(KNOWLEDGE.frameworks().iter().any(|other| other.component == on && other.rides.is_none()), "{row:?}");
+    }
+    assert!(KNOWLEDGE.runtime_package("cuda-keyring").is_none());
+    assert!(KNOWLEDGE.runtime_package("nvidia-cuda-toolkit-doc").is_none());
+    assert!(KNOWLEDGE.runtime_package("libcuda1").is_none());
+    assert!(KNOWLEDGE.conda_variant("pytorch").is_none());
+    assert!(!KNOWLEDGE.has_build_index("numpy"));
+}
+
+#[test]
+fn a_row_of_a_minor_speaks_for_its_other_releases_alone() {
+    let of = |version: &str| KNOWLEDGE.framework_build("tensorflow", version).map(|row| row.version);
+    assert_eq!(of("2.3.0"), Some("2.3.0"));
+    assert_eq!(of("2.3.0rc0"), Some("2.3"));
+    assert_eq!(of("2.3"), Some("2.3"));
+    assert_eq!(of("2.30.0"), None);
+    assert_eq!(of("2"), None);
+    assert_eq!(of(""), None);
+    assert_eq!(of("2."), None);
+    assert_eq!(of("9.9.9"), None);
 }
 
 /// No table is dead weight: a question reads each.

@@ -233,3 +233,39 @@ fn a_day_before_a_release_cannot_have_it() {
         "2.4.0 12.1"
     );
 }
+
+#[test]
+fn where_python_is_not_known_candidates_that_agree_decide() {
+    let text = "FROM ubuntu:22.04\nRUN bash Miniconda3-latest-Linux-x86_64.sh -b && pip install torch";
+    let on = |platform: &str, day: Date| torch(text, platform, Some(day));
+    // No default wheel for arm64 had CUDA before 2.11.0.
+    assert_eq!(on("linux/arm64", date(2025, 4, 1)), "? none");
+    assert_eq!(on("linux/arm64", date(2026, 4, 1)), "? ?");
+    assert_eq!(on("linux/amd64", date(2025, 4, 1)), "? ?");
+    // On one day every Python that has a wheel at all gets the same CUDA, if not the same release.
+    assert_eq!(on("linux/amd64", date(2019, 8, 1)), "1.1.0 9.0");
+    let cpu = format!("{text} --index-url {WHL}/cpu");
+    assert_eq!(torch(&cpu, "linux/amd64", None), "? none");
+    let unread = format!("{text} -f {WHL}/torch_stable.html");
+    assert_eq!(torch(&unread, "linux/arm64", Some(date(2025, 4, 1))), "? ?");
+}
+
+#[test]
+fn releases_before_1_4_have_their_builds() {
+    let py37 = "FROM python:3.7-slim\n";
+    check(
+        &[
+            (format!("{py37}RUN pip install torch==1.0.0"), "1.0.0 9.0"),
+            (format!("{py37}RUN pip install torch==1.1.0"), "1.1.0 9.0"),
+            (format!("{py37}RUN pip install torch==1.2.0"), "1.2.0 10.0"),
+            (format!("{py37}RUN pip install torch==1.2.0+cu92"), "1.2.0 9.2"),
+            (format!("{py37}RUN pip install torch==1.3.1"), "1.3.1 10.1"),
+            (format!("{py37}RUN pip install 'torch<1.3'"), "1.2.0 10.0"),
+            (format!("{py37}RUN pip install torch==0.4.1"), "0.4.1 ?"),
+            (format!("{py37}RUN pip install torch==1.3.9"), "1.3.9 ?"),
+        ],
+        "linux/amd64",
+    );
+    // There was no wheel for arm64.
+    check(&[(format!("{py37}RUN pip install torch==1.3.1"), "1.3.1 ?")], "linux/arm64");
+}

@@ -10,6 +10,7 @@ use crate::dockerfile::Evaluated;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
+use crate::extract::along::along;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
 use crate::fact::CodeSeen;
@@ -119,6 +120,11 @@ impl Reader<'_> {
             let manager = manager_of(*manager);
             self.seen.packages.retain(|package| package.manager != manager || package.name != *name);
             self.seen.gone.push(PackageGone { manager, name: name.clone(), command: self.seen.commands });
+        }
+        // What a command names itself stands after what that brings along, and so wins.
+        for install in along(&found.packages, self.seen, Knowledge::built_in()) {
+            let package = self.package(&install);
+            self.seen.packages.push(package);
         }
         for install in &found.packages {
             let package = self.package(install);

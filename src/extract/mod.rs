@@ -1,5 +1,6 @@
 //! Evidence into observations: one reader per kind of input, nothing concluded yet.
 
+mod along;
 mod config;
 mod copied;
 mod description;

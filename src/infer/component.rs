@@ -21,9 +21,12 @@ use crate::fact::Signature;
 use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
+use crate::infer::framework::Image;
 use crate::infer::framework::brought;
 use crate::infer::framework::installed;
+use crate::infer::framework::riding;
 use crate::infer::framework::shipped;
+use crate::infer::runtime_packages;
 use crate::infer::torch;
 use crate::infer::torch::Torch;
 use crate::infer::unknown;
@@ -65,9 +68,13 @@ pub(super) fn components(
     for package in &seen.packages {
         if let Some(framework) = knowledge.framework(&package.name).filter(|row| !row.variants) {
             // A later install replaces an earlier one, and what the base brought.
-            found.insert(framework.component, installed(facts, framework, package, knowledge));
+            found.insert(
+                framework.component,
+                installed(facts, framework, package, Image { seen, build, arch, knowledge }),
+            );
         }
     }
+    ride(facts, &mut found, knowledge);
     let mut list: Vec<Component> = found.into_values().collect();
     for component in &mut list {
         if let Some(entries) = code.remove(component.name.as_str()) {
@@ -90,8 +97,21 @@ pub(super) fn components(
         };
         list.push(Component { name: OWN_RUNTIME.to_owned(), role, cuda: runtime, code, codes: PLAIN_WORDING });
     }
+    if list.is_empty() {
+        list.extend(runtime_packages::component(facts, seen, PLAIN_WORDING, knowledge));
+    }
     list.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
     list
+}
+
+/// Packages that run on another component's CUDA runtime take theirs from it.
+fn ride(facts: &mut Facts, found: &mut BTreeMap<&'static str, Component>, knowledge: Knowledge) {
+    for row in knowledge.frameworks() {
+        let Some(on) = row.rides.and_then(|on| found.get(on)).cloned() else { continue };
+        if let Some(component) = found.get_mut(row.component) {
+            riding(facts, component, &on);
+        }
+    }
 }
 
 /// The runtime of code that is not one of the packages: as said, else the base's.

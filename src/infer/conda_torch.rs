@@ -9,10 +9,6 @@ use crate::infer::torch::Brought;
 use crate::install::admits;
 use crate::knowledge::Knowledge;
 
-/// Packages whose version is the CUDA release of the build, and those that choose a build without CUDA.
-const CUDA: &[&str] = &["pytorch-cuda", "cuda-version", "cudatoolkit"];
-const CPU: &[&str] = &["cpuonly"];
-
 /// What a conda command brings.
 pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge: Knowledge) -> Brought<'a> {
     if let Some(why) = &package.conditional {
@@ -26,11 +22,11 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
             supply: format!("pin it, such as {}=<version>", package.name),
         }),
     };
-    let beside = |names: &[&str]| {
-        let mut all = seen.packages.iter().rev();
-        all.find(|other| other.manager == Manager::Conda && names.contains(&other.name.as_str()))
+    let beside = |cpu: bool| {
+        let mut all = seen.packages.iter().rev().filter(|other| other.manager == Manager::Conda);
+        all.find(|other| knowledge.conda_variant(&other.name).is_some_and(|row| row.cpu == cpu))
     };
-    let variant = match (&package.variant, beside(CPU), beside(CUDA).map(|cuda| &cuda.version)) {
+    let variant = match (&package.variant, beside(true), beside(false).map(|cuda| &cuda.version)) {
         (Some(variant), _, _) => Ok(Some(variant.clone())),
         (None, Some(_), _) => Ok(Some("cpu".to_owned())),
         (None, None, Some(PackageVersion::Exact(cuda))) => {
@@ -42,7 +38,7 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
             supply: "name it by pytorch-cuda, cuda-version or a build string".to_owned(),
         }),
     };
-    Brought { package, version, variant, newest: false, row: None }
+    Brought { package, version, variant, newest: false, row: None, candidates: Vec::new() }
 }
 
 /// `2.1` stands for the newest 2.1.x.

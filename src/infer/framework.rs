@@ -10,6 +10,8 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::GpuCode;
+use crate::fact::Manager;
+use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::Role;
@@ -18,6 +20,8 @@ use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
+use crate::infer::base::Family;
+use crate::infer::candidates;
 use crate::infer::torch::Brought;
 use crate::infer::unknown;
 use crate::knowledge::FrameworkRow;
@@ -51,19 +55,31 @@ pub(super) fn shipped(
     Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
 }
 
+/// What the build of a framework is told from, beside its package.
+#[derive(Clone, Copy)]
+pub(super) struct Image<'a> {
+    pub(super) seen: &'a Observations,
+    pub(super) build: &'a BaseBuild,
+    pub(super) arch: &'a str,
+    pub(super) knowledge: Knowledge,
+}
+
 /// A framework of one build a version that a command installs.
 pub(super) fn installed(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
     package: &PackageSeen,
-    knowledge: Knowledge,
+    image: Image<'_>,
 ) -> Component {
     let name = framework.component;
     let read = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
+    let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
+    if framework.cpu_on.contains(&image.arch) && !local && package.manager == Manager::Pip {
+        return without_cuda(facts, framework, package, &framework.info);
+    }
     let text = match (&package.conditional, &package.version) {
-        (Some(why), _) | (None, PackageVersion::Unresolved(why)) => {
-            return component_unknown(facts, framework, package, why, None);
-        }
+        (Some(why), _) => return component_unknown(facts, framework, package, why, None),
+        (None, PackageVersion::Unresolved(why)) => return any_version(facts, framework, package, why, image.knowledge),
         (None, PackageVersion::Exact(text)) => text,
         (None, PackageVersion::Open(range)) => {
             let range = if range.is_empty() { "no version" } else { range };
@@ -71,12 +87,56 @@ pub(super) fn installed(
                 reason: format!("{} is installed with {range}: the build depends on the day", package.name),
                 supply: format!("pin it, such as {}==<version>", package.name),
             };
-            return component_unknown(facts, framework, package, &why, None);
+            return any_version(facts, framework, package, &why, image.knowledge);
         }
     };
     let version = text.split('+').next().unwrap_or(text);
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
-    from_build_row(facts, framework, package, version, version_id, knowledge)
+    from_build_row(facts, framework, package, version, version_id, image)
+}
+
+/// A distribution that has no CUDA build for the platform, whatever its version.
+fn without_cuda(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    package: &PackageSeen,
+    row: &'static RowInfo,
+) -> Component {
+    let name = framework.component;
+    let searched = "the builds for this platform, which have no CUDA";
+    let evidence = |from| Evidence::Derived { by: Derivation::Row, from: vec![from], row: Some(row) };
+    let variant = facts.add(FactKey::ComponentVariant, Some(name), known_text("cpu"), evidence(package.fact));
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, evidence(variant));
+    let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, evidence(variant));
+    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
+}
+
+/// A framework whose version cannot be told: its CUDA can be where it is that of every version.
+fn any_version(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    package: &PackageSeen,
+    why: &Why,
+    knowledge: Knowledge,
+) -> Component {
+    let mut component = component_unknown(facts, framework, package, why, None);
+    if let Some(row) = knowledge.framework_build(&package.name, "*")
+        && let Some(cuda) = row.cuda
+    {
+        let evidence = Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(&row.info) };
+        component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), State::Known(cuda), evidence);
+    }
+    component
+}
+
+/// A package that runs on another component's CUDA takes it from there.
+pub(super) fn riding(facts: &mut Facts, component: &mut Component, on: &Component) {
+    if matches!(on.cuda.state, State::Unknown(_)) && matches!(component.cuda.state, State::Known(_)) {
+        return;
+    }
+    let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![on.cuda.id], row: None };
+    let state = on.cuda.state.clone();
+    component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), state, evidence);
 }
 
 /// The framework of several builds a version, as the commands brought it.
@@ -92,6 +152,9 @@ pub(super) fn brought(
     let version = match &brought.version {
         Ok(version) => version,
         Err(why) => {
+            if let Some(component) = candidates::shared(facts, framework, brought, why, arch, knowledge) {
+                return component;
+            }
             let tag = brought.variant.as_ref().ok().and_then(Option::as_deref);
             return component_unknown(facts, framework, package, why, tag);
         }
@@ -169,25 +232,34 @@ fn from_build_row(
     package: &PackageSeen,
     version: &str,
     version_id: FactId,
-    knowledge: Knowledge,
+    image: Image<'_>,
 ) -> Component {
-    let name = framework.component;
+    let (name, knowledge) = (framework.component, image.knowledge);
     let row = knowledge.framework_build(&package.name, version);
+    // Where an image brings a framework of its own, or its runtime is said, the name of a CPU build tells nothing.
+    let plain = matches!(image.build.family, Family::Plain | Family::Cuda) && image.seen.cuda_runtime.is_none();
+    let row = row.filter(|row| row.cuda.is_some() || plain);
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: row.map(|row| &row.info) };
     let why = Why {
         reason: format!("{} {version} is not in the tables of {}", package.name, knowledge.newest_date()),
         supply: "describe its CUDA runtime and GPU code in an image description".to_owned(),
     };
-    let (cuda, code) = match row {
-        None => (State::Unknown(why.clone()), State::Unknown(why)),
-        Some(row) => {
+    let (cuda, code) = match (row, image.seen.cuda_runtime) {
+        (None, Some((cuda, _))) => (State::Known(cuda), State::Unknown(why)),
+        (None, None) => (State::Unknown(why.clone()), State::Unknown(why)),
+        (Some(row), _) => {
             let cuda = row.cuda.map_or(State::Absent { searched: "the build, which has no CUDA" }, State::Known);
             let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
             let code = if row.code_known { State::Known(GpuCode::from(container)) } else { State::Unknown(why) };
             (cuda, code)
         }
     };
-    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, evidence.clone());
+    let said = image.seen.cuda_runtime.filter(|_| row.is_none());
+    let of_cuda = match said {
+        Some((_, fact)) => Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None },
+        None => evidence.clone(),
+    };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, of_cuda);
     let code = facts.add_typed(FactKey::ComponentCode, Some(name), code, evidence);
     Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
 }

@@ -4,6 +4,7 @@
 //! gives its own facts.
 
 mod base;
+mod candidates;
 mod compat;
 mod component;
 mod conda_torch;
@@ -15,6 +16,7 @@ mod framework;
 mod libraries;
 mod places;
 mod python;
+mod runtime_packages;
 mod torch;
 
 use jiff::civil::Date;

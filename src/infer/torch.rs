@@ -14,6 +14,8 @@ use crate::fact::PackageVersion;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
+use crate::infer::candidates::parts;
+use crate::infer::candidates::within;
 use crate::infer::conda_torch::conda;
 use crate::infer::python::python;
 use crate::install::admits;
@@ -50,6 +52,8 @@ pub(super) struct Brought<'a> {
     pub(super) newest: bool,
     /// The row that it was chosen by.
     pub(super) row: Option<&'static RowInfo>,
+    /// The releases that it may be, where the version cannot be told.
+    pub(super) candidates: Vec<&'static TorchRow>,
 }
 
 impl<'a> Brought<'a> {
@@ -58,7 +62,7 @@ impl<'a> Brought<'a> {
             (Some(tag), Offered::Only(_) | Offered::Default) => Ok(Some(tag.clone())),
             _ => Err(why.clone()),
         };
-        Self { package, version: Err(why), variant, newest: false, row: None }
+        Self { package, version: Err(why), variant, newest: false, row: None, candidates: Vec::new() }
     }
 }
 
@@ -221,12 +225,12 @@ fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a> {
         PackageVersion::Exact(text) => text,
         PackageVersion::Unresolved(why) => return Brought::unknown(package, why.clone()),
         PackageVersion::Open(range) => {
-            let range = if range.is_empty() { "no version" } else { range };
+            let asked = if range.is_empty() { "no version" } else { range };
             let why = Why {
-                reason: format!("{} is installed with {range}: the build depends on the day", package.name),
+                reason: format!("{} is installed with {asked}: the build depends on the day", package.name),
                 supply: format!("pin it, such as {}==<version>", package.name),
             };
-            return Brought::unknown(package, why);
+            return any_of(package, range, why, day);
         }
     };
     if let Some(why) = &package.conditional {
@@ -243,7 +247,25 @@ fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a> {
         (None, Offered::Unknown(why), _) => Err(why.clone()),
         (None, _, variant) => Ok(variant.clone()),
     };
-    Brought { package, version: Ok(version), variant, newest: false, row: row.map(|row| &row.info) }
+    Brought {
+        package,
+        version: Ok(version),
+        variant,
+        newest: false,
+        row: row.map(|row| &row.info),
+        candidates: Vec::new(),
+    }
+}
+
+/// A range that somebody wrote of an image that is there: any release of it.
+fn any_of<'a>(package: &'a PackageSeen, range: &str, why: Why, day: Day<'_>) -> Brought<'a> {
+    let (range, tag) = parts(range);
+    let brought = Brought::unknown(package, why);
+    if package.conditional.is_some() || matches!(package.offered, Offered::Unknown(_) | Offered::Beside(_)) {
+        return brought;
+    }
+    let variant = Ok(tag.or_else(|| package.variant.clone()));
+    Brought { variant, candidates: within(&range, day.as_of, day.knowledge), ..brought }
 }
 
 fn release(version: &str, knowledge: Knowledge) -> Option<&'static TorchRow> {
@@ -306,7 +328,14 @@ fn newest<'a>(package: &'a PackageSeen, ranges: &[String], python: &Result<Strin
         ([], _) => {
             return unknown(format!("no release of torch in the tables of {} fits", day.knowledge.newest_date()));
         }
-        (_, Err(why)) => return Brought::unknown(package, why.clone()),
+        (rows, Err(why)) => {
+            let variant = match &package.offered {
+                Offered::Only(tag) => Ok(Some(tag.clone())),
+                Offered::Default => Ok(None),
+                Offered::Beside(_) | Offered::Unknown(_) => Err(why.clone()),
+            };
+            return Brought { variant, candidates: rows.to_vec(), ..Brought::unknown(package, why.clone()) };
+        }
         (_, Ok(_)) => return unknown("several releases fit".to_owned()),
     };
     let variant = match &package.offered {
@@ -315,7 +344,14 @@ fn newest<'a>(package: &'a PackageSeen, ranges: &[String], python: &Result<Strin
         Offered::Default | Offered::Unknown(_) => None,
     };
     let newest = day.knowledge.torch_releases().iter().filter(fitting).count() > 1;
-    Brought { package, version: Ok(row.version.to_owned()), variant: Ok(variant), newest, row: Some(&row.info) }
+    Brought {
+        package,
+        version: Ok(row.version.to_owned()),
+        variant: Ok(variant),
+        newest,
+        row: Some(&row.info),
+        candidates: Vec::new(),
+    }
 }
 
 /// Whether the indexes that a command names have a release for the platform.

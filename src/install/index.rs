@@ -9,41 +9,10 @@ use crate::install::VersionSpec;
 use crate::install::variant::every_build;
 use crate::install::variant::is_tag;
 use crate::install::variant::tag_of_url;
+use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::source::SourceId;
 use crate::source::Span;
-
-/// The families whose builds an index of their own decides.
-const TORCH_FAMILY: &[&str] = &[
-    "torch",
-    "torchvision",
-    "torchaudio",
-    "torchtext",
-    "torchao",
-    "torchcodec",
-    "torchrec",
-    "torchtune",
-    "torchserve",
-    "torchdata",
-    "torch-tensorrt",
-    "triton",
-    "pytorch-triton",
-    "pytorch-triton-rocm",
-    "pytorch-triton-xpu",
-    "xformers",
-    "fbgemm-gpu",
-    "fbgemm-gpu-genai",
-    "vllm",
-    "flash-attn",
-    "deepspeed",
-    "pyg-lib",
-    "torch-scatter",
-    "torch-sparse",
-    "torch-cluster",
-    "torch-spline-conv",
-    "natten",
-    "megablocks",
-];
 
 /// Where pip looks for its settings.
 pub(super) const PIP_CONFIG: &[&str] =
@@ -152,7 +121,7 @@ impl Indexes {
         if package.variant.is_none() {
             self.offer(package);
             // What a package of another family brings along is chosen from the same indexes.
-            if !TORCH_FAMILY.contains(&package.name.as_str()) {
+            if !Knowledge::built_in().has_build_index(&package.name) {
                 package.variant = None;
             }
         }

@@ -236,7 +236,8 @@ impl Knowledge {
                 let build = self.framework_build(&name, version);
                 let keys: Vec<String> = builds().map(|row| format!("{} {}", row.distribution, row.version)).collect();
                 answer.near = near(key, &keys);
-                if build.is_none() && self.framework(&name).is_some() {
+                let bundled = self.bundled_variants_of(&name, version).is_some();
+                if build.is_none() && !bundled && self.framework(&name).is_some() {
                     answer.rows.clear();
                     answer.note = self.newer_framework(&name, version).then(|| self.newer("version"));
                 }

@@ -9,10 +9,10 @@ use crate::knowledge::change_rows::{ToolkitChange, ToolkitChangeRow};
 use crate::knowledge::gpu_names;
 use crate::knowledge::order::by_number;
 use crate::knowledge::rows::{
-    ArchitectureRow, BaseFamilyRow, BranchRow, BundledRow, CompatRow, ContainerToolkitRow, CudaImageRow,
-    DriverPackageRow, ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, FrameworkRow, GpuRow,
-    LibraryWheelRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow, ToolkitRow, TorchBuildRow,
-    TorchRow, TritonRow, WithdrawnRow,
+    ArchitectureRow, BaseFamilyRow, BranchRow, BroughtRow, BundledRow, CompatRow, CondaVariantRow, ContainerToolkitRow,
+    CudaImageRow, DriverPackageRow, ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, FrameworkRow, GpuRow,
+    LibraryWheelRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, RuntimePackageRow, TargetSetRow, ToolkitRow,
+    TorchBuildRow, TorchRow, TritonRow, WithdrawnRow,
 };
 use crate::knowledge::set::Tables;
 use crate::knowledge::tables;
@@ -27,6 +27,13 @@ impl fmt::Debug for Knowledge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Knowledge of {}", self.newest_date())
     }
+}
+
+/// `2.3` of `2.3.0rc0`.
+fn minor_of(version: &str) -> Option<String> {
+    let mut parts = version.split('.');
+    let minor: String = parts.nth(1)?.chars().take_while(char::is_ascii_digit).collect();
+    Some(format!("{}.{minor}", version.split('.').next()?))
 }
 
 /// The row with a key, in a table that is sorted by it.
@@ -177,12 +184,37 @@ impl Knowledge {
         rows.find(|row| row.version == version && row.variant == variant && row.arch == arch)
     }
 
-    /// A build of another framework: the version's own row, else the row that stands for every version.
+    /// A build of another framework: the version's own row, else that of its minor, else that of every version.
     pub fn framework_build(self, distribution: &str, version: &str) -> Option<&'static FrameworkBuildRow> {
         let of = |version: &str| {
             self.framework_builds().iter().find(|row| row.distribution == distribution && row.version == version)
         };
-        of(version).or_else(|| of("*"))
+        of(version).or_else(|| of(&minor_of(version)?)).or_else(|| of("*"))
+    }
+
+    /// What a package with these extras brings along.
+    pub fn brought_by(self, distribution: &str, extras: &[String]) -> impl Iterator<Item = &'static BroughtRow> {
+        let asked = |row: &&BroughtRow| row.extra.is_empty() || extras.iter().any(|extra| extra == row.extra);
+        self.brought_packages().iter().filter(move |row| row.distribution == distribution).filter(asked)
+    }
+
+    /// Whether an index of its own decides the build of a distribution.
+    pub fn has_build_index(self, distribution: &str) -> bool {
+        self.build_indexes().iter().any(|row| row.distribution == distribution)
+    }
+
+    /// Whether a conda package chooses a build: without CUDA, or the one that its version names.
+    pub fn conda_variant(self, name: &str) -> Option<&'static CondaVariantRow> {
+        self.conda_variants().iter().find(|row| row.name == name)
+    }
+
+    /// The CUDA runtime of a system package, where its name tells it: `cuda-cudart-12-4`.
+    pub fn runtime_package(self, name: &str) -> Option<(&'static RuntimePackageRow, Option<CudaVersion>)> {
+        let version = |rest: &str| rest.strip_prefix('-')?.replace('-', ".").parse::<CudaVersion>().ok();
+        self.runtime_packages().iter().find_map(|row| match name.strip_prefix(row.name)? {
+            "" => Some((row, None)),
+            rest => version(rest).map(|cuda| (row, Some(cuda))),
+        })
     }
 
     /// A distribution with a library of the CUDA toolkit, by its normalised name.

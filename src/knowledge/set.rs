@@ -131,6 +131,14 @@ whole_tables! {
     cuda_extensions: CudaExtensionRow = cuda_extensions;
     /// Every distribution with a library of the CUDA toolkit.
     library_wheels: LibraryWheelRow = library_wheels;
+    /// What packages and their extras bring along.
+    brought_packages: BroughtRow = brought_packages;
+    /// Every distribution whose build an index of its own decides.
+    build_indexes: BuildIndexRow = build_indexes;
+    /// Every conda package that chooses a build.
+    conda_variants: CondaVariantRow = conda_variants;
+    /// Every system package with a CUDA runtime.
+    runtime_packages: RuntimePackageRow = runtime_packages;
     /// Distributions with a library for each of several CUDA versions.
     bundled_variants: BundledRow = bundled_variants;
     /// The assemblers of every Triton release, oldest first.

@@ -54,6 +54,54 @@ pub struct FrameworkRow {
     pub bad_ptx: u16,
     /// Whether one version has builds for several CUDA versions.
     pub variants: bool,
+    /// The component whose CUDA runtime it runs on, where it brings none of its own.
+    pub rides: Option<&'static str>,
+    /// Architectures for which the default index has builds without CUDA alone.
+    pub cpu_on: &'static [&'static str],
+}
+
+/// A package that another one brings along.
+#[derive(Clone, Copy, Debug)]
+pub struct BroughtRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name of the distribution that is asked for.
+    pub distribution: &'static str,
+    /// The extra that asks for it; empty where every install does.
+    pub extra: &'static str,
+    /// What comes along.
+    pub brings: &'static str,
+    /// Whether it has the version of what was asked for.
+    pub same: bool,
+}
+
+/// A distribution whose builds differ by CUDA version and are chosen by an index of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildIndexRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name.
+    pub distribution: &'static str,
+}
+
+/// A conda package that chooses which build of torch an environment gets.
+#[derive(Clone, Copy, Debug)]
+pub struct CondaVariantRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it chooses a build without CUDA; else its version is the CUDA release.
+    pub cpu: bool,
+}
+
+/// A system package that brings a CUDA runtime.
+#[derive(Clone, Copy, Debug)]
+pub struct RuntimePackageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name, to which `-12-4` may be added.
+    pub name: &'static str,
 }
 
 /// A build of another framework, such as TensorFlow.
@@ -90,6 +138,8 @@ pub struct LibraryWheelRow {
     pub cuda: Option<CudaVersion>,
     /// Whether its versions begin with the CUDA minor: 12.4.127 is of CUDA 12.4.
     pub versioned: bool,
+    /// Whether its library is the CUDA runtime itself.
+    pub runtime: bool,
 }
 
 /// A distribution with one library for each of several CUDA versions, of which it takes torch's.

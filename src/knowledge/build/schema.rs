@@ -130,7 +130,7 @@ macro_rules! every_table {
         repository: Str, from: Str, before: OptStr, capability: Capability,
     }
     frameworks: FrameworkRow by [distribution] {
-        distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag,
+        distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
     }
     driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool }
     engines: EngineRow by [name] { name: Str, cdi_from: Cuda, cdi_released: OptDay }
@@ -155,8 +155,14 @@ macro_rules! every_table {
         distribution: Str, repository: Str, variable: Str, force: OptStr, sdist: Flag, plain: Flag,
     }
     library_wheels: LibraryWheelRow by [distribution] {
-        distribution: Str, library: Str, cuda: OptCuda, versioned: Flag,
+        distribution: Str, library: Str, cuda: OptCuda, versioned: Flag, runtime: Flag,
     }
+    brought_packages: BroughtRow by [distribution, extra, brings] {
+        distribution: Str, extra: Str, brings: Str, same: Flag,
+    }
+    build_indexes: BuildIndexRow by [distribution] { distribution: Str }
+    conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag }
+    runtime_packages: RuntimePackageRow by [name] { name: Str }
     bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     toolkit_changes: ToolkitChangeRow by [change] { change: Variant("ToolkitChange", CHANGE), from: Cuda, library: Flag }

@@ -1,0 +1,84 @@
+//! A CUDA runtime that a package of its own brings: without any framework, it is what the image runs on.
+
+use crate::cuda::CudaVersion;
+use crate::fact::CodeWording;
+use crate::fact::Component;
+use crate::fact::Derivation;
+use crate::fact::Evidence;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::Manager;
+use crate::fact::Observations;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::Role;
+use crate::fact::State;
+use crate::fact::Why;
+use crate::infer::unknown;
+use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
+
+/// What a package says of its runtime.
+type Runtime = (Result<CudaVersion, Why>, &'static RowInfo);
+
+/// The runtime that was installed last, as a component under the package's name.
+pub(super) fn component(
+    facts: &mut Facts,
+    seen: &Observations,
+    codes: CodeWording,
+    knowledge: Knowledge,
+) -> Option<Component> {
+    let (package, (cuda, row)) =
+        seen.packages.iter().rev().find_map(|package| Some((package, runtime(package, knowledge)?)))?;
+    let name = package.name.as_str();
+    let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row };
+    let cuda = match (&package.conditional, cuda) {
+        (Some(why), _) => State::Unknown(why.clone()),
+        (None, Err(why)) => State::Unknown(why),
+        (None, Ok(cuda)) => State::Known(cuda),
+    };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, evidence(Some(row)));
+    let why = Why {
+        reason: format!("nothing was seen of the GPU code that runs on {name}"),
+        supply: "list it under [[gpu_code]] in an image description".to_owned(),
+    };
+    let code = unknown(facts, FactKey::ComponentCode, Some(name), why, evidence(None));
+    Some(Component { name: name.to_owned(), role: Role::Core, cuda, code, codes })
+}
+
+fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
+    let untold = |by: &str| Why {
+        reason: format!("{by} decides which CUDA {} brings", package.name),
+        supply: "install a package of one CUDA release, or describe the image with `cuda_runtime`".to_owned(),
+    };
+    match (package.manager, &package.version) {
+        (Manager::Apt, _) => {
+            let (row, cuda) = knowledge.runtime_package(&package.name)?;
+            Some((cuda.ok_or_else(|| untold("the repository of the distribution")), &row.info))
+        }
+        (Manager::Pip, PackageVersion::Exact(version)) => {
+            let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
+            let cuda = knowledge.library_wheel_cuda(&package.name, version);
+            Some((cuda.map(|(cuda, _)| cuda).ok_or_else(|| untold("the version")), &wheel.info))
+        }
+        (Manager::Pip, _) => {
+            let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
+            Some((wheel.cuda.ok_or_else(|| untold("the day")), &wheel.info))
+        }
+        (Manager::Conda, version) => {
+            let chooses = knowledge.conda_variant(&package.name).filter(|row| !row.cpu).map(|row| &row.info);
+            let row = chooses.or_else(|| knowledge.runtime_package(&package.name).map(|(row, _)| &row.info))?;
+            let cuda = match version {
+                PackageVersion::Exact(version) => release(version),
+                _ => None,
+            };
+            Some((cuda.ok_or_else(|| untold("the channels of the day")), row))
+        }
+    }
+}
+
+/// `11.3` of `11.3.1`.
+fn release(version: &str) -> Option<CudaVersion> {
+    let parts: Vec<&str> = version.split('.').take(2).collect();
+    parts.join(".").parse().ok()
+}

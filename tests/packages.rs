@@ -1,0 +1,138 @@
+//! Which components the packages of a Dockerfile make, with the CUDA runtime of each: nothing that needs a GPU is lost.
+
+use imagelint::context::Files;
+use imagelint::dockerfile::Dockerfile;
+use imagelint::dockerfile::EvaluateOptions;
+use imagelint::extract;
+use imagelint::fact::State;
+use imagelint::infer::infer;
+use imagelint::knowledge::Knowledge;
+use imagelint::source::SourceText;
+use imagelint::source::Sources;
+
+/// `name CUDA` of every component; `?` for what cannot be told, `none` for a build without CUDA.
+fn components(run: &str, platform: &str) -> String {
+    let text = format!("FROM python:3.10-slim\nRUN {run}\n");
+    let dockerfile = Dockerfile::parse(&text);
+    let source = Sources::default().add(SourceText::new("Dockerfile", &text));
+    let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };
+    let target = extract::of_dockerfile(source, &dockerfile, &options, &Files::default()).expect("a stage");
+    let images = infer(&target.seen, platform, None, Knowledge::built_in());
+    let image = images.first().expect("a build");
+    let said = image.components.iter().map(|component| match &component.cuda.state {
+        State::Known(cuda) => format!("{} {cuda}", component.name),
+        State::Absent { .. } => format!("{} none", component.name),
+        State::Unknown(_) => format!("{} ?", component.name),
+    });
+    said.collect::<Vec<_>>().join(", ")
+}
+
+fn check(platform: &str, cases: &[(&str, &str)]) {
+    let wrong: Vec<String> = cases
+        .iter()
+        .map(|(run, expected)| (run, expected, components(run, platform)))
+        .filter(|(_, expected, said)| said != *expected)
+        .map(|(run, expected, said)| format!("{run}\n  expected `{expected}`, said `{said}`"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const AMD64: &str = "linux/amd64";
+
+#[test]
+fn an_extra_brings_the_build_for_gpus() {
+    check(
+        AMD64,
+        &[
+            ("pip install 'jax[cuda12]==0.4.30'", "jax 12"),
+            ("pip install -U 'jax[cuda12_pip]'", "jax 12"),
+            ("pip install 'jax[cuda13]'", "jax 13"),
+            ("pip install 'transformers[torch]' torch==2.4.0", "torch 12.1"),
+            ("pip install torch==2.4.0 && pip install 'transformers[torch]'", "torch 12.1"),
+            ("pip install jax==0.4.30", ""),
+            ("pip install 'jax[tpu]==0.4.30'", ""),
+            ("pip install 'jax[cuda99]==0.4.30'", ""),
+            ("pip install transformers", ""),
+            ("pip install 'diffusers[quality]'", ""),
+            ("if [ -n \"$GPU\" ]; then pip install 'jax[cuda12]==0.4.30'; fi", "jax ?"),
+        ],
+    );
+}
+
+#[test]
+fn what_runs_on_torch_has_the_runtime_of_torch() {
+    check(
+        AMD64,
+        &[
+            ("pip install torch==2.4.0 && pip install flash-attn==2.5.8", "flash-attn 12.1, torch 12.1"),
+            ("pip install torch==2.4.0+cu118 xformers", "torch 11.8, xformers 11.8"),
+            ("pip install vllm==0.9.1", "torch 12.6, vllm 12.6"),
+            ("pip install vllm==0.99.0", "torch ?, vllm ?"),
+            ("pip install torch==2.4.0+cpu && pip install flash-attn==2.5.8", "flash-attn none, torch none"),
+            ("pip install torchvision==0.19.0", "torch 12.1"),
+            ("pip install torchaudio==2.4.0+cu121", "torch 12.1"),
+            ("pip install flash-attention", ""),
+        ],
+    );
+}
+
+#[test]
+fn a_runtime_without_a_framework_is_not_passed_over() {
+    check(
+        AMD64,
+        &[
+            ("pip install nvidia-cuda-runtime-cu12==12.4.127", "nvidia-cuda-runtime-cu12 12.4"),
+            ("apt-get install -y cuda-cudart-12-4", "cuda-cudart-12-4 12.4"),
+            ("apt-get install -y nvidia-cuda-toolkit", "nvidia-cuda-toolkit ?"),
+            ("conda install -y cudatoolkit=11.3", "cudatoolkit 11.3"),
+            ("conda install -y cudatoolkit", "cudatoolkit ?"),
+            ("pip install torch==2.4.0 nvidia-cuda-runtime-cu12==12.4.127", "torch 12.1"),
+            ("pip install nvidia-cudnn-cu12==9.1.0.70", ""),
+            ("apt-get install -y cuda-keyring", ""),
+            ("apt-get install -y nvidia-cuda-toolkit-doc", ""),
+            ("apt-get install -y cuda-cudart-twelve", ""),
+            ("conda install -y cpuonly", ""),
+            ("[ -z \"$GPU\" ] || apt-get install -y cuda-cudart-12-4", "cuda-cudart-12-4 ?"),
+        ],
+    );
+}
+
+#[test]
+fn other_frameworks_tell_what_their_rows_do_and_no_more() {
+    check(
+        AMD64,
+        &[
+            ("pip install cupy-cuda12x", "cupy 12"),
+            ("pip install cupy", "cupy ?"),
+            ("pip install onnxruntime-gpu", "onnxruntime ?"),
+            ("pip install onnxruntime", ""),
+            ("pip install paddlepaddle-gpu", "paddle ?"),
+            ("pip install faster-whisper", "ctranslate2 ?"),
+            ("pip install tensorrt-cu12==10.0.1", "tensorrt 12"),
+            ("pip install tensorrt", "tensorrt ?"),
+            ("pip install tensorflow==2.3.0rc0", "tensorflow 10.1"),
+            ("pip install tensorflow==2.3.99", "tensorflow 10.1"),
+            ("pip install tensorflow==2.99.0", "tensorflow ?"),
+            ("pip install tensorflow==2", "tensorflow ?"),
+            ("pip install tensorflow-gpu==1.4.1", "tensorflow 8.0"),
+            ("pip install tensorflow-gpu==1.10.1", "tensorflow 9.0"),
+            ("pip install tensorflow==1.10.0", "tensorflow none"),
+            ("pip install tensorflow-cpu==2.10.0", ""),
+            ("pip install tf-nightly", "tensorflow ?"),
+        ],
+    );
+}
+
+#[test]
+fn an_architecture_may_have_no_build_for_gpus() {
+    check(
+        "linux/arm64",
+        &[
+            ("pip install tensorflow==2.15.0", "tensorflow none"),
+            ("pip install tensorflow", "tensorflow none"),
+            ("pip install tf-nightly", "tensorflow none"),
+            ("pip install torch==2.7.0", "torch none"),
+            ("pip install torch==2.11.0", "torch 13.0"),
+        ],
+    );
+}
