@@ -8,6 +8,7 @@ use crate::fact::FactKey;
 use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::Origin;
+use crate::fact::REMOVED;
 use crate::fact::State;
 use crate::shell;
 use crate::shell::Command;
@@ -32,7 +33,7 @@ pub(super) fn read(evaluated: &Evaluated, source: SourceId, seen: &mut Observati
             for (what, span) in removals(command) {
                 let key = if what.starts_with('/') { FactKey::File } else { FactKey::Package };
                 let evidence = Evidence::Leaf(vec![Origin::File { source, span }]);
-                let state = State::Absent { searched: "a command of the build removes it" };
+                let state = State::Absent { searched: REMOVED };
                 let fact = seen.facts.add(key, Some(&what), state, evidence);
                 seen.of_base.removed.push((what, fact));
                 drop_packages(seen, source, span);

@@ -25,6 +25,7 @@ pub use self::observed::{
     BaseSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, Manager, NeedsSeen, Observations, OfBase,
     Offered, PackageGone, PackageSeen, PackageVersion, TemplatePart,
 };
+pub use self::saved::REMOVED;
 pub use self::value::Value;
 
 pub use crate::cuda::ElfNote;
