@@ -19,7 +19,7 @@ pub(crate) struct Args {
     pub(crate) command: Command,
     /// Folder with tables of your own: rows beside or instead of the built-in ones, in the same form.
     ///
-    /// Else IMAGELINT_KNOWLEDGE, where that is set and not empty.
+    /// Else `IMAGELINT_KNOWLEDGE`, where that is set and not empty.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) knowledge: Option<PathBuf>,
 }
@@ -175,7 +175,7 @@ pub(crate) struct NeedsArgs {
 /// What to judge against, and how to tell it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct JudgingArgs {
-    /// Fleet file; else IMAGELINT_FLEET where that is set and not empty, else fleet.toml in the first input's folder or
+    /// Fleet file; else `IMAGELINT_FLEET` where that is set and not empty, else fleet.toml in the first input's folder or
     /// above it, up to the repository root.
     #[arg(long, value_name = "FILE")]
     pub(crate) fleet: Option<PathBuf>,

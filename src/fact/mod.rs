@@ -25,6 +25,7 @@ pub use self::observed::{
     BaseSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, Manager, NeedsSeen, Observations, OfBase,
     Offered, PackageGone, PackageSeen, PackageVersion, TemplatePart,
 };
+pub use self::saved::REMOVED;
 pub use self::value::Value;
 
 pub use crate::cuda::ElfNote;
@@ -52,9 +53,6 @@ pub struct Why {
     /// What the user can do: `run imagelint scan on it`.
     pub supply: String,
 }
-
-/// The only certain absence that a reader alone can tell.
-pub const REMOVED: &str = "a command of the build removes it";
 
 /// A value, its certain absence, or the reason why neither can be told.
 #[derive(Clone, Debug, PartialEq, Eq)]

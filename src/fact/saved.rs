@@ -15,7 +15,6 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Observations;
 use crate::fact::Origin;
-use crate::fact::REMOVED;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
@@ -24,6 +23,10 @@ use crate::source::Span;
 
 /// Options that facts are read from; another one is not ours.
 const OPTIONS: &[&str] = &["--build-arg", "--platform", "--target"];
+/// What was searched for a fact that is absent because a command takes it away.
+pub const REMOVED: &str = "a command of the build removes it";
+/// What an absent fact of a report rests on where none of ours says it.
+const SEARCHED: &str = "what the saved report says was searched";
 
 #[derive(Serialize, Deserialize)]
 struct Leaf {
@@ -39,7 +42,7 @@ struct Leaf {
 #[serde(rename_all = "lowercase")]
 enum LeafState {
     Known(Value),
-    Absent,
+    Absent(String),
     Unknown(Why),
 }
 
@@ -59,7 +62,7 @@ impl Serialize for Facts {
             of: entry.of.clone(),
             state: match &entry.state {
                 State::Known(value) => LeafState::Known(value.clone()),
-                State::Absent { .. } => LeafState::Absent,
+                State::Absent { searched } => LeafState::Absent((*searched).to_owned()),
                 State::Unknown(why) => LeafState::Unknown(why.clone()),
             },
             origins: self.origins(id).into_iter().map(LeafOrigin::from).collect(),
@@ -86,7 +89,8 @@ impl<'de> Deserialize<'de> for Facts {
             let key = *key.ok_or_else(|| Error::custom(format!("there is no fact `{}`", leaf.key)))?;
             let state = match leaf.state {
                 LeafState::Known(value) => State::Known(value),
-                LeafState::Absent => State::Absent { searched: REMOVED },
+                LeafState::Absent(searched) if searched == REMOVED => State::Absent { searched: REMOVED },
+                LeafState::Absent(_) => State::Absent { searched: SEARCHED },
                 LeafState::Unknown(why) => State::Unknown(why),
             };
             let origins = leaf.origins.into_iter().map(origin).collect::<Result<Vec<Origin>, D::Error>>()?;

@@ -62,7 +62,9 @@ pub(super) fn report(
         match causes.iter_mut().find(alike) {
             Some(cause) => {
                 cause.pools.push(pool.clone());
-                located.into_iter().for_each(|location| push(&mut cause.locations, location));
+                for location in located {
+                    push(&mut cause.locations, location);
+                }
             }
             None => causes.push(Cause { notice, message, help, pools: vec![pool.clone()], locations: located }),
         }
@@ -133,7 +135,9 @@ fn located(verdict: &Verdict<'_>, one: &Judged<'_>, places: Places<'_>) -> Vec<L
     }
     if let Some(host) = verdict.hosts.first() {
         let of_pool = locations(host.image, &fields, one.pool, places);
-        of_pool.into_iter().filter(|location| location.kind == "fleet").for_each(|place| push(&mut found, place));
+        for location in of_pool.into_iter().filter(|location| location.kind == "fleet") {
+            push(&mut found, location);
+        }
     }
     found
 }

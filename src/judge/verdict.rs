@@ -201,7 +201,8 @@ pub(super) fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model:
     if undetermined && verdict.fate.is_none_or(|fate| fate == Fate::Undetermined) {
         for missing in all_missing(verdict, knowledge) {
             let missing = model::Missing { key: missing.key, supply: missing.supply };
-            if !list.contains(&missing) {
+            // A field that settles the verdict is asked for once.
+            if !list.iter().any(|other| other.key == missing.key) {
                 list.push(missing);
             }
         }
