@@ -141,3 +141,40 @@ fn a_description_of_an_image_is_judged_the_same() {
     let report = place.json(&["check", "x.image.toml"]);
     assert_eq!(place::fates(&report), place::fates(&place.json(&["scan", "oci:images:one"])));
 }
+
+/// Layers were not read: without a sign of a GPU in the configuration nothing is known, and history is evidence.
+#[test]
+fn what_the_layers_hold_is_never_taken_to_be_nothing() {
+    for (history, expected, key) in [
+        (json!([{"created_by": "/bin/sh -c #(nop) ADD file:x in /"}]), "undetermined", None),
+        (json!([{"created_by": "RUN /bin/sh -c pip install flask # buildkit"}]), "undetermined", None),
+        (
+            json!([{"created_by": "RUN /bin/sh -c pip install torch==2.4.1+cu121 # buildkit"}]),
+            "undetermined",
+            Some("package.torch"),
+        ),
+        (json!([{"created_by": "RUN |1 V=2.4.1 /bin/sh -c pip install torch==$V # buildkit"}]), "undetermined", None),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n");
+        let folder = place.path("image");
+        let mut config = layout::config("amd64");
+        config["config"]["Env"] = json!(["PATH=/usr/bin"]);
+        config["history"] = history.clone();
+        let config = layout::blob(&folder, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
+        let media_type = "application/vnd.oci.image.manifest.v1+json";
+        let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": []});
+        let manifest = layout::blob(&folder, media_type, manifest.to_string().as_bytes());
+        layout::finish(&folder, &[("x", manifest)]);
+        let report = place.json(&["scan", "--fleet", "fleet.toml", "oci:image:x"]);
+        let subject = &report["subjects"][0];
+        assert_eq!(subject["verdicts"][0]["fate"], expected, "{history}: {subject}");
+        let facts = subject["facts"].as_array().expect("facts");
+        let read = facts.iter().find(|fact| fact["key"].as_str().is_some_and(|key| key.starts_with("package.")));
+        if let Some(key) = key {
+            let read = read.unwrap_or_else(|| panic!("{history}: no package"));
+            assert_eq!(read["key"], key);
+            assert_eq!(read["origins"][0]["path"], "history[0]", "{read}");
+        }
+    }
+}

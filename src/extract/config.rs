@@ -1,5 +1,6 @@
 //! What the configuration of an image says, read from a registry or a layout.
 
+use crate::extract::history;
 use crate::fact::Depth;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
@@ -34,5 +35,6 @@ pub fn of_config(image: &PulledImage) -> Observations {
         origin("architecture".to_owned()),
     );
     seen.platforms = Some((platforms, fact));
+    history::installs(image, &mut seen);
     seen
 }

@@ -11,29 +11,25 @@ use crate::dockerfile::Lookup;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::along::along;
+use crate::extract::packaged::manager_of;
+use crate::extract::packaged::packaged;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
-use crate::fact::Manager;
 use crate::fact::Observations;
-use crate::fact::Offered;
 use crate::fact::Origin;
 use crate::fact::PackageGone;
 use crate::fact::PackageSeen;
-use crate::fact::PackageVersion;
 use crate::fact::State as FactState;
 use crate::fact::Value;
-use crate::fact::Why;
 use crate::install;
 use crate::install::Around;
-use crate::install::Builds;
 use crate::install::Compiled;
 use crate::install::Environment;
 use crate::install::Install;
 use crate::install::Opened;
-use crate::install::VersionSpec;
 use crate::knowledge::Knowledge;
 use crate::shell;
 use crate::shell::Command;
@@ -255,47 +251,7 @@ impl Reader<'_> {
                 origins.push(origin);
             }
         }
-        let version = match &install.version {
-            VersionSpec::Exact(text) => PackageVersion::Exact(text.clone()),
-            VersionSpec::Range(text) => PackageVersion::Open(text.clone()),
-            VersionSpec::None => PackageVersion::Open(String::new()),
-            VersionSpec::Unresolved => PackageVersion::Unresolved(Why {
-                reason: format!("the version of {} stands behind a variable without value", install.name),
-                supply: "give it by --build-arg NAME=VALUE".to_owned(),
-            }),
-        };
-        let asked = match &version {
-            PackageVersion::Exact(text) => format!("{}=={text}", install.name),
-            PackageVersion::Open(range) => format!("{}{range}", install.name),
-            PackageVersion::Unresolved(_) => install.name.clone(),
-        };
-        let state = FactState::Known(Value::Text(asked));
-        let fact = self.seen.facts.add(FactKey::Package, Some(&install.name), state, Evidence::Leaf(origins));
-        let offered = match &install.builds {
-            Builds::Default => Offered::Default,
-            Builds::Only(tag) => Offered::Only(tag.clone()),
-            Builds::Beside(tags) => Offered::Beside(tags.clone()),
-            Builds::Unknown(reason) => Offered::Unknown(Why {
-                reason: reason.clone(),
-                supply: "name the build in the version, such as +cu128".to_owned(),
-            }),
-        };
-        let conditional = install.conditional.then(|| Why {
-            reason: format!("{} is installed on one of several ways through the commands", install.name),
-            supply: "describe the built image, or scan it".to_owned(),
-        });
-        PackageSeen {
-            manager: manager_of(install.manager),
-            name: install.name.clone(),
-            version,
-            variant: install.variant.as_ref().map(|variant| variant.tag.clone()),
-            offered,
-            upgrade: install.upgrade,
-            python: install.python.clone(),
-            conditional,
-            command: self.seen.commands,
-            fact,
-        }
+        packaged(&mut self.seen.facts, install, origins, self.seen.commands)
     }
 }
 
@@ -335,14 +291,6 @@ fn other_python(command: &Command) -> bool {
 /// Whether a path names a script of the shell.
 fn is_script(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| matches!(ending, "sh" | "bash"))
-}
-
-fn manager_of(manager: install::Manager) -> Manager {
-    match manager {
-        install::Manager::Pip => Manager::Pip,
-        install::Manager::Conda => Manager::Conda,
-        install::Manager::Apt => Manager::Apt,
-    }
 }
 
 #[cfg(test)]

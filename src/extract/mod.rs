@@ -5,9 +5,11 @@ mod config;
 mod copied;
 mod description;
 mod dockerfile;
+mod history;
 mod inherited;
 mod install;
 mod landing;
+mod packaged;
 mod removed;
 mod tree;
 

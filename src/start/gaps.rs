@@ -75,6 +75,8 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             let reason = newer(format!("CUDA {}", cuda.known()?));
             (name(cuda.id), reason, "nothing but newer knowledge tells it")
         }
+        // What is missing is what the loader's step lacks.
+        Step::Runtime if replay.host.driver.is_some() => return None,
         Step::Runtime => {
             let reason = "the driver's CUDA version alone does not tell whether it is above the floor".to_owned();
             (PoolField::Driver.name().to_owned(), reason, "set `driver` of the pool")

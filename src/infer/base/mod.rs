@@ -9,6 +9,7 @@ use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fact::BaseSeen;
+use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::EnvFacts;
 use crate::fact::Evidence;
@@ -211,7 +212,9 @@ impl Asked<'_> {
 }
 
 /// CUDA of the base: by its tag, else by the variable that CUDA images set.
-pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts) -> Fact<CudaVersion> {
+///
+/// Of an image of which the configuration alone was read, a variable that is not set says nothing: its layers may hold any.
+pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts, depth: Depth) -> Fact<CudaVersion> {
     if let Some((version, row)) = build.cuda {
         return facts.add_typed(FactKey::BaseCuda, None, State::Known(version), build.evidence(Some(row)));
     }
@@ -220,7 +223,7 @@ pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts) -> Fact
     if let Some(version) = variable.known().and_then(|text| text.parse().ok()) {
         return facts.add_typed(FactKey::BaseCuda, None, State::Known(version), evidence);
     }
-    let unset = matches!(variable.state, State::Absent { .. }) && build.unresolved.is_none();
+    let unset = matches!(variable.state, State::Absent { .. }) && build.unresolved.is_none() && depth != Depth::Config;
     if build.family == Family::Plain || unset {
         let searched = "the base image's family and CUDA_VERSION";
         return facts.add_typed(FactKey::BaseCuda, None, State::Absent { searched }, evidence);

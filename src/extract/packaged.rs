@@ -1,0 +1,71 @@
+//! A package that a command installs, as an observation.
+
+use crate::fact::Evidence;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::Manager;
+use crate::fact::Offered;
+use crate::fact::Origin;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::install;
+use crate::install::Builds;
+use crate::install::Install;
+use crate::install::VersionSpec;
+
+/// The package of one install, read at `origins` in the command of that number.
+pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin>, command: u32) -> PackageSeen {
+    let version = match &install.version {
+        VersionSpec::Exact(text) => PackageVersion::Exact(text.clone()),
+        VersionSpec::Range(text) => PackageVersion::Open(text.clone()),
+        VersionSpec::None => PackageVersion::Open(String::new()),
+        VersionSpec::Unresolved => PackageVersion::Unresolved(Why {
+            reason: format!("the version of {} stands behind a variable without value", install.name),
+            supply: "give it by --build-arg NAME=VALUE".to_owned(),
+        }),
+    };
+    let asked = match &version {
+        PackageVersion::Exact(text) => format!("{}=={text}", install.name),
+        PackageVersion::Open(range) => format!("{}{range}", install.name),
+        PackageVersion::Unresolved(_) => install.name.clone(),
+    };
+    let state = State::Known(Value::Text(asked));
+    let fact = facts.add(FactKey::Package, Some(&install.name), state, Evidence::Leaf(origins));
+    let offered = match &install.builds {
+        Builds::Default => Offered::Default,
+        Builds::Only(tag) => Offered::Only(tag.clone()),
+        Builds::Beside(tags) => Offered::Beside(tags.clone()),
+        Builds::Unknown(reason) => Offered::Unknown(Why {
+            reason: reason.clone(),
+            supply: "name the build in the version, such as +cu128".to_owned(),
+        }),
+    };
+    let conditional = install.conditional.then(|| Why {
+        reason: format!("{} is installed on one of several ways through the commands", install.name),
+        supply: "describe the built image, or scan it".to_owned(),
+    });
+    PackageSeen {
+        manager: manager_of(install.manager),
+        name: install.name.clone(),
+        version,
+        variant: install.variant.as_ref().map(|variant| variant.tag.clone()),
+        offered,
+        upgrade: install.upgrade,
+        python: install.python.clone(),
+        conditional,
+        command: command,
+        fact,
+    }
+}
+
+/// The manager as an observation has it.
+pub(super) fn manager_of(manager: install::Manager) -> Manager {
+    match manager {
+        install::Manager::Pip => Manager::Pip,
+        install::Manager::Conda => Manager::Conda,
+        install::Manager::Apt => Manager::Apt,
+    }
+}
