@@ -17,6 +17,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::environment::Env;
+use crate::start::libraries::brings;
 use crate::start::mount;
 use crate::start::request::Asked;
 use crate::start::request::Request;
@@ -113,6 +114,11 @@ impl PartialEq for Given {
 
 /// The driver capabilities of a container. Only legacy mode asks the variable.
 pub(super) fn given(replay: Replay<'_>) -> Given {
+    given_as_to(replay, "compute")
+}
+
+/// The same, untold only where that makes a difference to one capability.
+pub(super) fn given_as_to(replay: Replay<'_>, capability: &str) -> Given {
     let host = replay.host;
     let env = Env::of(replay);
     if host.mode != Mode::Legacy || !at_work(request(env, host).asked) {
@@ -128,9 +134,10 @@ pub(super) fn given(replay: Replay<'_>) -> Given {
     let set = |legacy| Capabilities::given(value, legacy, host.behaviour.default_capabilities, host.options.supported);
     let found = |legacy| set(legacy).map_or(Given::Refused, Given::Set);
     let untold = ["CUDA_VERSION", "NVIDIA_REQUIRE_CUDA"].into_iter().find_map(|name| env.untold(name));
+    let brought = |legacy| set(legacy).map(|set| brings(set, capability));
     match untold {
         // A legacy image gets more; often that makes no difference here.
-        Some(missing) if set(true).map(brings_libcuda) != set(false).map(brings_libcuda) => Given::Untold(missing),
+        Some(missing) if brought(true) != brought(false) => Given::Untold(missing),
         Some(_) => found(false),
         None => found(is_legacy_image(&env)),
     }
@@ -155,7 +162,7 @@ fn by_enroot(value: Option<&str>) -> Option<Capabilities> {
 
 /// Whether libcuda is among the files of a set: compute and video bring it.
 pub(super) fn brings_libcuda(set: Capabilities) -> bool {
-    set.has("compute") || set.has("video")
+    brings(set, "compute")
 }
 
 /// Are the driver's compute libraries put into the container?
