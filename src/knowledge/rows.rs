@@ -248,8 +248,6 @@ pub struct ContainerToolkitRow {
     pub follows_absolute_link: bool,
     /// Whether the hook does nothing in an image without `/etc/ld.so.cache`.
     pub hook_needs_cache: bool,
-    /// Whether the hook counts links beside files.
-    pub hook_takes_links: bool,
     /// Whether CDI leaves directories that the image lists itself in their place.
     pub keeps_listed_directories: bool,
     /// Mode that `auto` resolves to on a discrete GPU: `legacy`, `jit-cdi`.
@@ -338,4 +336,6 @@ pub struct TegraRow {
     pub capability: ComputeCapability,
     /// Compat directory of its own.
     pub compat_root: Option<&'static str>,
+    /// The version in the name of its libcuda, where it is not that of the driver.
+    pub libcuda: Option<DriverVersion>,
 }

@@ -5,6 +5,7 @@ use crate::cuda::is_legacy_image;
 use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
 use crate::fleet::PoolField;
+use crate::knowledge::ToolkitChange;
 use crate::outcome::Outcome;
 use crate::start::Basis;
 use crate::start::Cite;
@@ -26,13 +27,15 @@ use crate::start::request::mig_variable;
 use crate::start::request::request;
 use crate::start::requirement;
 
-const DEVICES: Cite =
-    Cite("nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go; moby daemon/nvidia_linux.go");
+const DEVICES: Cite = Cite(
+    "nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go and internal/modifier; moby docker-v29.2.0, daemon/devices_nvidia_linux.go; k8s-device-plugin 1b826ac, internal/plugin/server.go",
+);
 const HOOK: Cite =
     Cite("nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/hook_config.go, assertModeIsLegacy");
-const ENROOT: Cite = Cite("enroot conf/hooks/98-nvidia.sh at 1a6abbc");
-const CAPABILITIES: Cite =
-    Cite("nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/container_config.go");
+const ENROOT: Cite = Cite("enroot v4.1.2, conf/hooks/98-nvidia.sh");
+const CAPABILITIES: Cite = Cite(
+    "nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/container_config.go and internal/config/image/capabilities.go; libnvidia-container v1.20.0 (3e42819), src/options.h",
+);
 
 const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
 
@@ -43,11 +46,15 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
     let Request { asked, facts } = request(env, host);
     let cite = if host.devices == DeviceSource::Enroot { ENROOT } else { DEVICES };
     let record = |result| StepRecord::new(Step::Devices, result, facts.into_iter().flatten(), cite);
-    // The hook does not look at its mode where nothing is asked.
-    if at_work(asked) && host.devices == DeviceSource::Hook && host.mode != Mode::Legacy {
+    let wrong_mode = host.devices == DeviceSource::Hook && host.mode != Mode::Legacy;
+    let reads_first = host.behaviour.changes.has(ToolkitChange::HookReadsFirst);
+    let by_mode = || {
         let result = StepResult::Stops(Wall::refused(Reason::Hook));
         let fields = [PoolField::Launch, PoolField::Mode, PoolField::Gpu, PoolField::Host];
-        return StepRecord::new(Step::Devices, result, fields.map(Basis::Pool), HOOK);
+        StepRecord::new(Step::Devices, result, fields.map(Basis::Pool), HOOK)
+    };
+    if wrong_mode && !reads_first {
+        return by_mode();
     }
     if let Some(name) = mig_variable(env, host).filter(|_| at_work(asked)) {
         let result = StepResult::Stops(Wall::refused(Reason::Device));
@@ -57,6 +64,14 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
             [env.basis(name), Basis::Pool(PoolField::Privileged)],
             CAPABILITIES,
         );
+    }
+    // The hook does not look at its mode where nothing is asked, and reads the words before it does.
+    if wrong_mode && at_work(asked) {
+        if !words_refused(replay) {
+            return by_mode();
+        }
+        let result = StepResult::Stops(Wall::refused(Reason::Capability));
+        return StepRecord::new(Step::Devices, result, [env.basis(WANTED), Basis::Pool(PoolField::Mode)], CAPABILITIES);
     }
     record(match asked {
         Asked::Gpus => StepResult::Passes(Route::Native),
@@ -110,6 +125,13 @@ impl PartialEq for Given {
             _ => false,
         }
     }
+}
+
+/// Whether the hook does not take the words of the variable, whatever the image is otherwise.
+fn words_refused(replay: Replay<'_>) -> bool {
+    let value = Env::of(replay).value(WANTED);
+    let (default, supported) = (replay.host.behaviour.default_capabilities, replay.host.options.supported);
+    Capabilities::given(value, false, default, supported).is_none()
 }
 
 /// The driver capabilities of a container. Only legacy mode asks the variable.
