@@ -158,7 +158,8 @@ impl<'a> Semver<'a> {
             if !digits || (strict && part.len() > 1 && part.starts_with('0')) {
                 return None;
             }
-            *numbers.get_mut(count)? = part.parse().ok()?;
+            // The older reader compares digits of any length; no host comes near the end of a number here.
+            *numbers.get_mut(count)? = if strict { part.parse().unwrap_or(u64::MAX) } else { part.parse().ok()? };
             count += 1;
         }
         if strict && count < 3 && (prerelease.is_some() || build.is_some()) {
@@ -268,6 +269,8 @@ mod tests {
         let read = |text| Semver::read(text, ToolkitVersion::UpTo1_20_0);
         assert!(read("11.6-rc1").is_none() && read("11.6.0-rc1") < read("11.6") && read("v11") == read("11.0.0"));
         assert!(Semver::read("11.6-rc1", ToolkitVersion::After1_20_0).is_some());
+        let long = "99999999999999999999";
+        assert!(read(long) > read("13.0") && Semver::read(long, ToolkitVersion::After1_20_0).is_none());
         assert!(read("1.0.0-2") < read("1.0.0-10") && read("1.0.0-10") < read("1.0.0-a"));
     }
 }

@@ -160,9 +160,8 @@ fn behind(path: &str, root: Option<&'static str>, tree: &Tree<'_>, seen: &Observ
     let directories = tree.directories(&target);
     let note = match seen.files.get(&target).map(|file| &file.kind) {
         Some(FileKind::Noted(note)) => Some(note.clone()),
-        Some(_) => None,
         None if seen.complete.files => return None,
-        None => None,
+        Some(_) | None => None,
     };
     if root.is_none() || is_compat(&target) || directories.first() == tree.directories(path).first() {
         return None;

@@ -228,7 +228,6 @@ pub enum CompatSelection {
 
 /// Behaviour of a range of container toolkit versions.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "independent columns of a table")]
 pub struct ContainerToolkitRow {
     /// Where the row stands.
     pub info: RowInfo,

@@ -123,16 +123,16 @@ fn capability_message(replay: Replay<'_>) -> String {
         return format!("Unknown NVIDIA driver capability: {}", words.find(|word| !known(word)).unwrap_or_default());
     }
     match driver_capabilities(Some(value), is_legacy_image(&env), &host.options.supported_text) {
-        Err(error) if !host.behaviour.capability_list => first_unknown(&error),
+        Err(error) if !host.behaviour.capability_list => first_unknown(value, &error),
         Err(error) => error.to_string(),
         Ok(_) => "unsupported capabilities found in NVIDIA_DRIVER_CAPABILITIES".to_owned(),
     }
 }
 
-/// Older toolkits name the first word that they do not know.
-fn first_unknown(error: &UnsupportedCapabilities) -> String {
+/// Older toolkits name the first word that they do not know, as it is written.
+fn first_unknown(value: &str, error: &UnsupportedCapabilities) -> String {
     let allowed: Vec<&str> = error.allowed.split(',').collect();
-    let word = error.requested.split(',').find(|word| !allowed.contains(word));
+    let word = value.split(',').find(|word| !allowed.contains(word));
     format!("unknown driver capability: {}", word.unwrap_or_default())
 }
 

@@ -349,6 +349,7 @@ fn capabilities_are_those_of_the_configuration_and_the_version() {
             (old, "CUDA_VERSION = \"12.4.1\"", "passes", ""),
             (middle, "", "passes", ""),
             (middle, &caps("compute,foo"), "capability", "unknown driver capability: foo"),
+            (middle, &caps("zoo,compute,bar"), "capability", "unknown driver capability: zoo"),
             (JIT, &caps("foo"), "n/a", "does not ask"),
             (LEGACY, &caps("foo"), "n/a", "without devices"),
         ],
