@@ -21,11 +21,11 @@ pub const MAX_REQUIREMENTS: usize = 32;
 
 /// A `CUDA_VERSION` that the toolkit cannot read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("invalid CUDA version {value}: invalid version string{detail}")]
+#[error("invalid CUDA version {value}: invalid {what}")]
 pub struct BadCudaVersion {
     /// The value as written.
     pub value: String,
-    detail: &'static str,
+    what: &'static str,
 }
 
 /// Why an environment has no requirements to evaluate, although the container is refused.
@@ -61,6 +61,8 @@ pub fn go_bool(text: &str) -> Option<bool> {
 pub enum RequirementsReader {
     /// The container toolkit.
     Toolkit(ToolkitVersion),
+    /// The container toolkit by itself: no command line limits how many there are.
+    Csv(ToolkitVersion),
     /// enroot's own hook: every variable, no legacy images, and any value switches the check off.
     Enroot,
 }
@@ -68,7 +70,9 @@ pub enum RequirementsReader {
 /// Whether the environment switches the check off.
 pub fn requirements_disabled(env: &impl Environment, reader: RequirementsReader) -> bool {
     match reader {
-        RequirementsReader::Toolkit(_) => env.get("NVIDIA_DISABLE_REQUIRE").and_then(go_bool) == Some(true),
+        RequirementsReader::Toolkit(_) | RequirementsReader::Csv(_) => {
+            env.get("NVIDIA_DISABLE_REQUIRE").and_then(go_bool) == Some(true)
+        }
         RequirementsReader::Enroot => env.filled("NVIDIA_DISABLE_REQUIRE"),
     }
 }
@@ -87,13 +91,13 @@ pub fn visit_requirements(
     let counts = |name: &str| reader == RequirementsReader::Enroot || !name.starts_with("NVIDIA_REQUIRE_JETPACK");
     let mut count = env.beginning("NVIDIA_REQUIRE_").filter(|(name, _)| counts(name)).count();
     let legacy = match reader {
-        RequirementsReader::Toolkit(version) if is_legacy_image(env) => {
+        RequirementsReader::Toolkit(version) | RequirementsReader::Csv(version) if is_legacy_image(env) => {
             env.get("CUDA_VERSION").map(|value| cuda_version_requirement(value, version)).transpose()?
         }
         _ => None,
     };
     count += usize::from(legacy.is_some());
-    if count > MAX_REQUIREMENTS {
+    if count > MAX_REQUIREMENTS && !matches!(reader, RequirementsReader::Csv(_)) {
         return Err(RequirementsError::TooMany { count });
     }
     for (name, value) in env.beginning("NVIDIA_REQUIRE_").filter(|(name, _)| counts(name)) {
@@ -119,14 +123,17 @@ pub fn image_requirements(
 
 /// The requirement that `CUDA_VERSION` stands for: `cuda>=12.4` of `12.4.1`.
 pub fn cuda_version_requirement(value: &str, version: ToolkitVersion) -> Result<String, BadCudaVersion> {
-    let detail = match version {
-        ToolkitVersion::UpTo1_20_0 => "",
-        ToolkitVersion::After1_20_0 => ": invalid semantic version",
+    let bad = |what| BadCudaVersion { value: value.to_owned(), what };
+    let unread = match version {
+        ToolkitVersion::UpTo1_20_0 => "version string",
+        ToolkitVersion::After1_20_0 => "version string: invalid semantic version",
     };
-    let semver = Semver::read(value, version).ok_or_else(|| BadCudaVersion { value: value.to_owned(), detail })?;
+    let semver = Semver::read(value, version).ok_or_else(|| bad(unread))?;
     let [major, minor, _] = semver.numbers;
-    if major.max(minor) > u64::from(u32::MAX) {
-        return Err(BadCudaVersion { value: value.to_owned(), detail });
+    for (number, what) in [(major, "major version"), (minor, "minor version")] {
+        if number > u64::from(u32::MAX) {
+            return Err(bad(what));
+        }
     }
     Ok(format!("cuda>={major}.{minor}"))
 }
@@ -151,7 +158,8 @@ impl<'a> Semver<'a> {
             if !digits || (strict && part.len() > 1 && part.starts_with('0')) {
                 return None;
             }
-            *numbers.get_mut(count)? = part.parse().ok()?;
+            // The older reader compares digits of any length; no host comes near the end of a number here.
+            *numbers.get_mut(count)? = if strict { part.parse().unwrap_or(u64::MAX) } else { part.parse().ok()? };
             count += 1;
         }
         if strict && count < 3 && (prerelease.is_some() || build.is_some()) {
@@ -220,6 +228,19 @@ mod tests {
     }
 
     #[test]
+    fn only_a_command_line_has_room_for_so_many() {
+        let env: BTreeMap<String, String> = (0..33).map(|at| (format!("NVIDIA_REQUIRE_{at}"), String::new())).collect();
+        let version = ToolkitVersion::default();
+        for (reader, read) in [
+            (RequirementsReader::Csv(version), true),
+            (RequirementsReader::Toolkit(version), false),
+            (RequirementsReader::Enroot, false),
+        ] {
+            assert_eq!(visit_requirements(&env, reader, |_, _| {}).is_ok(), read, "{reader:?}");
+        }
+    }
+
+    #[test]
     fn at_most_32_requirements() {
         let env = |count: usize| -> BTreeMap<String, String> {
             (0..count).map(|at| (format!("NVIDIA_REQUIRE_{at}"), String::new())).collect()
@@ -230,10 +251,26 @@ mod tests {
     }
 
     #[test]
+    fn a_version_that_cannot_be_read_says_what_is_wrong() {
+        for (value, expected) in [
+            ("12.x", "invalid CUDA version 12.x: invalid version string"),
+            ("4294967296.1", "invalid CUDA version 4294967296.1: invalid major version"),
+            ("12.4294967296", "invalid CUDA version 12.4294967296: invalid minor version"),
+        ] {
+            let error = cuda_version_requirement(value, ToolkitVersion::UpTo1_20_0).expect_err(value);
+            assert_eq!(error.to_string(), expected);
+        }
+        let found = cuda_version_requirement("4294967295.0.1", ToolkitVersion::UpTo1_20_0);
+        assert_eq!(found.as_deref(), Ok("cuda>=4294967295.0"));
+    }
+
+    #[test]
     fn versions_read_and_order_as_semantic_versions() {
         let read = |text| Semver::read(text, ToolkitVersion::UpTo1_20_0);
         assert!(read("11.6-rc1").is_none() && read("11.6.0-rc1") < read("11.6") && read("v11") == read("11.0.0"));
         assert!(Semver::read("11.6-rc1", ToolkitVersion::After1_20_0).is_some());
+        let long = "99999999999999999999";
+        assert!(read(long) > read("13.0") && Semver::read(long, ToolkitVersion::After1_20_0).is_none());
         assert!(read("1.0.0-2") < read("1.0.0-10") && read("1.0.0-10") < read("1.0.0-a"));
     }
 }

@@ -70,6 +70,8 @@ pub struct DriverLibrary {
     pub libcuda: bool,
     /// Whether it is the toolkit's stub.
     pub stub: bool,
+    /// Whether it is a link, or comes as one.
+    pub link: bool,
 }
 
 impl DriverLibrary {

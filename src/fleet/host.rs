@@ -28,6 +28,7 @@ use crate::knowledge::GpuRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::ToolkitChange;
+use crate::knowledge::ToolkitChanges;
 
 /// At most so many hosts are tried for one pool; a fleet with a wider one is refused (`check_width`).
 pub(super) const MAX_HOSTS: usize = 4096;
@@ -95,6 +96,8 @@ pub struct Behaviour {
     pub reading: ToolkitVersion,
     /// Whether the requirement check knows the newer brands.
     pub newer_brands: bool,
+    /// Every change that has come.
+    pub changes: ToolkitChanges,
 }
 
 impl Behaviour {
@@ -108,6 +111,7 @@ impl Behaviour {
             swarm_in_runtime: has(ToolkitChange::SwarmInRuntime),
             reading: versions.map(|versions| versions.reading(knowledge)).unwrap_or_default(),
             newer_brands: has(ToolkitChange::BrandNames),
+            changes: ToolkitChanges::of(has),
         }
     }
 }

@@ -260,13 +260,16 @@ impl Pool {
         let hook_off = self.host_flag("features.disable-cuda-compat-lib-hook");
         match mode {
             Mode::None => CompatSelection::Off,
-            Mode::JitCdi
+            Mode::JitCdi | Mode::Csv
                 if versions.has(ToolkitChange::DisabledHooks, knowledge) && self.hook_disabled(COMPAT_HOOK) =>
             {
                 CompatSelection::Off
             }
             Mode::Cdi | Mode::JitCdi => row.cdi,
-            Mode::Csv if hook_off => CompatSelection::Off,
+            // The switches are read where the hook is added to a mode; the later csv mode brings it by itself.
+            Mode::Csv if row.csv == CompatSelection::HookMajors && (hook_off || self.opted_in(versions, knowledge)) => {
+                CompatSelection::Off
+            }
             Mode::Csv => row.csv,
             // enroot calls the command-line tool itself, which mounts unless told otherwise.
             Mode::Legacy if launch == Launch::Enroot => CompatSelection::Mount,
@@ -303,21 +306,23 @@ impl Pool {
                 _ => own,
             };
         }
-        let opted_in = self.host_flag("features.allow-cuda-compat-libs-from-container");
-        if opted_in && versions.has(ToolkitChange::CompatOptIn, knowledge) {
-            return CompatSelection::Mount;
-        }
-        without_hook(own)
+        if self.opted_in(versions, knowledge) { CompatSelection::Mount } else { without_hook(own) }
+    }
+
+    /// Whether compat libraries are mounted by a switch that later gave way to an option.
+    fn opted_in(&self, versions: Versions, knowledge: Knowledge) -> bool {
+        self.host_flag("features.allow-cuda-compat-libs-from-container")
+            && versions.has(ToolkitChange::CompatOptIn, knowledge)
+            && !versions.has(ToolkitChange::CompatModeOption, knowledge)
     }
 }
 
 /// What else a toolkit does with the libraries of an image, as far as its mode asks for it.
-fn libraries(mode: Mode, row: &ContainerToolkitRow) -> [bool; 4] {
+fn libraries(mode: Mode, row: &ContainerToolkitRow) -> [bool; 3] {
     let by_files = matches!(mode, Mode::Cdi | Mode::JitCdi | Mode::Csv);
     [
         mode == Mode::Legacy && row.follows_absolute_link,
         by_files && row.hook_needs_cache,
-        by_files && row.hook_takes_links,
         by_files && row.keeps_listed_directories,
     ]
 }

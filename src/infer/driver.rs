@@ -123,12 +123,15 @@ fn compat_from_files(
             continue;
         }
         ptx_compiler |= name.starts_with("libnvidia-ptxjitcompiler.so");
+        if matches!(file.kind, FileKind::Link(_)) && name.starts_with("libcuda.so.") {
+            libraries.extend(behind(path, root, tree, seen).into_iter().flatten().inspect(|_| from.push(file.fact)));
+            continue;
+        }
         if let Some(version) = library_version(name) {
             let (note, regular) = match &file.kind {
                 FileKind::Noted(note) => (Some(note.clone()), true),
                 FileKind::Present => (None, true),
-                FileKind::Link(_) => (None, false),
-                FileKind::Text(_) => continue,
+                FileKind::Link(_) | FileKind::Text(_) => continue,
             };
             let of_directory = || toolkit_directory(path)?.strip_prefix("cuda-")?.parse().ok();
             cuda = note.as_ref().and_then(|note| note.cuda).or_else(of_directory).or(cuda);
@@ -147,6 +150,24 @@ fn compat_from_files(
     let ptx_compiler = (ptx_compiler || seen.complete.files).then_some(ptx_compiler);
     let compat = Compat { libraries, cuda, ptx_compiler, absolute_link: tree.absolute_link() };
     Some(facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence))
+}
+
+/// A library elsewhere that a link of a compat directory leads to: as the link, which libnvidia-container follows and
+/// the hooks do not, and as the file that it is. One in the directory itself is found without it.
+fn behind(path: &str, root: Option<&'static str>, tree: &Tree<'_>, seen: &Observations) -> Option<[CompatLibrary; 2]> {
+    let target = tree.resolve(path)?;
+    let version = library_version(split_path(&target).1)?;
+    let directories = tree.directories(&target);
+    let note = match seen.files.get(&target).map(|file| &file.kind) {
+        Some(FileKind::Noted(note)) => Some(note.clone()),
+        None if seen.complete.files => return None,
+        Some(_) | None => None,
+    };
+    if root.is_none() || is_compat(&target) || directories.first() == tree.directories(path).first() {
+        return None;
+    }
+    let file = CompatLibrary { version, note, directories, root: None, regular: true };
+    Some([CompatLibrary { root, regular: false, ..file.clone() }, file])
 }
 
 /// The toolkit's directory that a path lies in: `cuda-12.9`.
@@ -204,6 +225,7 @@ pub(super) fn libraries(
             version: version.or_else(|| library_version(name)),
             libcuda,
             stub,
+            link: target.is_some(),
         });
         from.push(file.fact);
     }
@@ -214,7 +236,15 @@ pub(super) fn libraries(
             from.push(package.fact);
             let version = package_driver(package);
             let path = package.name.clone();
-            found.push(DriverLibrary { path, directories: Vec::new(), version, libcuda: known.libcuda, stub: false });
+            found.push(DriverLibrary {
+                path,
+                directories: Vec::new(),
+                version,
+                libcuda: known.libcuda,
+                stub: false,
+                // Every package of the driver has its libraries under a version, and links to them.
+                link: true,
+            });
         }
     }
     let from = if found.is_empty() { build.fact.into_iter().collect() } else { from };
@@ -233,7 +263,11 @@ pub(super) fn libraries(
 
 /// Whether a file belongs to a compat directory: by its path, or because a compat library lies beside it.
 fn beside_compat(path: &str, directories: &[String], compat: &Fact<Compat>) -> bool {
-    let beside = |library: &CompatLibrary| library.root.is_some() && library.directories.first() == directories.first();
+    let version = library_version(split_path(path).1);
+    let beside = |library: &CompatLibrary| {
+        let itself = version == Some(library.version);
+        (itself || (library.root.is_some() && library.regular)) && library.directories.first() == directories.first()
+    };
     is_compat(path) || compat.known().is_some_and(|compat| compat.libraries.iter().any(beside))
 }
 

@@ -16,14 +16,58 @@ pub enum ToolkitChange {
     CompatOptIn,
     /// A container that asks for no capability gets compute, not utility alone.
     ComputeByDefault,
+    /// The csv mode asks which devices are named, not whether any is.
+    CsvDeviceIds,
     /// `nvcdi-disable-hooks` is read.
     DisabledHooks,
+    /// The hook reads the container's environment before it looks at its mode.
+    HookReadsFirst,
     /// The csv check takes versions with leading zeros.
     LenientVersions,
+    /// A node without `/dev/nvidia-modeset` is warned about, not refused.
+    ModesetOptional,
+    /// `none` puts no device into the container in jit-cdi mode.
+    NoneInJitCdi,
     /// Qualified CDI names as devices choose the cdi mode.
     QualifiedNames,
     /// The nvidia runtime reads `swarm-resource` too, not the hook alone.
     SwarmInRuntime,
+}
+
+impl ToolkitChange {
+    /// Every one.
+    pub const ALL: [Self; 13] = [
+        Self::BrandNames,
+        Self::CapabilityList,
+        Self::CompatModeOption,
+        Self::CompatOptIn,
+        Self::ComputeByDefault,
+        Self::CsvDeviceIds,
+        Self::DisabledHooks,
+        Self::HookReadsFirst,
+        Self::LenientVersions,
+        Self::ModesetOptional,
+        Self::NoneInJitCdi,
+        Self::QualifiedNames,
+        Self::SwarmInRuntime,
+    ];
+}
+
+/// A set of changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ToolkitChanges(u32);
+
+impl ToolkitChanges {
+    /// Those that have come.
+    pub fn of(has_come: impl Fn(ToolkitChange) -> bool) -> Self {
+        let come = ToolkitChange::ALL.into_iter().filter(|change| has_come(*change));
+        Self(come.fold(0, |set, change| set | 1 << change as u32))
+    }
+
+    /// Whether one has come.
+    pub const fn has(self, change: ToolkitChange) -> bool {
+        self.0 & 1 << change as u32 != 0
+    }
 }
 
 /// Since when a [`ToolkitChange`] holds.
@@ -37,4 +81,20 @@ pub struct ToolkitChangeRow {
     pub from: CudaVersion,
     /// Whether the version is that of libnvidia-container.
     pub library: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_what_was_put_in_and_nothing_else() {
+        for change in ToolkitChange::ALL {
+            let set = ToolkitChanges::of(|one| one == change);
+            for other in ToolkitChange::ALL {
+                assert_eq!(set.has(other), other == change, "{change:?} {other:?}");
+            }
+            assert!(!ToolkitChanges::default().has(change));
+        }
+    }
 }

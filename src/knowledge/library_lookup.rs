@@ -2,6 +2,7 @@
 
 use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::rows::{DriverSonameRow, LibraryNeedsRow, LibraryPackageRow, OsRow};
@@ -47,6 +48,11 @@ impl Knowledge {
     pub fn needs_of(self, distribution: &str, version: CudaVersion) -> Option<&'static LibraryNeedsRow> {
         let mut rows = self.library_needs().iter();
         rows.find(|row| row.distribution == distribution && within(Some(version), Some(row.from), row.before))
+    }
+
+    /// The version in the name of libcuda on a Tegra module, where it is not that of the driver.
+    pub fn module_libcuda(self, capability: ComputeCapability) -> Option<DriverVersion> {
+        self.tegra_capabilities().iter().find(|row| row.capability == capability)?.libcuda
     }
 
     /// The compat directory of its own that a Tegra module has.

@@ -228,7 +228,6 @@ pub enum CompatSelection {
 
 /// Behaviour of a range of container toolkit versions.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "independent columns of a table")]
 pub struct ContainerToolkitRow {
     /// Where the row stands.
     pub info: RowInfo,
@@ -248,8 +247,6 @@ pub struct ContainerToolkitRow {
     pub follows_absolute_link: bool,
     /// Whether the hook does nothing in an image without `/etc/ld.so.cache`.
     pub hook_needs_cache: bool,
-    /// Whether the hook counts links beside files.
-    pub hook_takes_links: bool,
     /// Whether CDI leaves directories that the image lists itself in their place.
     pub keeps_listed_directories: bool,
     /// Mode that `auto` resolves to on a discrete GPU: `legacy`, `jit-cdi`.
@@ -338,4 +335,6 @@ pub struct TegraRow {
     pub capability: ComputeCapability,
     /// Compat directory of its own.
     pub compat_root: Option<&'static str>,
+    /// The version in the name of its libcuda, where it is not that of the driver.
+    pub libcuda: Option<DriverVersion>,
 }

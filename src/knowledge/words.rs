@@ -57,8 +57,12 @@ words! {
         CompatModeOption = "compat-mode-option",
         CompatOptIn = "compat-opt-in",
         ComputeByDefault = "compute-by-default",
+        CsvDeviceIds = "csv-device-ids",
         DisabledHooks = "disabled-hooks",
+        HookReadsFirst = "hook-reads-first",
         LenientVersions = "lenient-versions",
+        ModesetOptional = "modeset-optional",
+        NoneInJitCdi = "none-in-jit-cdi",
         QualifiedNames = "qualified-names",
         SwarmInRuntime = "swarm-in-runtime",
     }

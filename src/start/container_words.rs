@@ -6,6 +6,7 @@ use crate::cuda::is_legacy_image;
 use crate::fleet::DeviceSource;
 use crate::fleet::Host;
 use crate::fleet::Mode;
+use crate::knowledge::ToolkitChange;
 use crate::outcome::Outcome;
 use crate::start::Reason;
 use crate::start::Replay;
@@ -18,6 +19,7 @@ use crate::start::environment::Env;
 use crate::start::mount::firmware_path;
 use crate::start::mount::in_the_way;
 use crate::start::request::Asked;
+use crate::start::request::MADE;
 use crate::start::request::VISIBLE;
 use crate::start::request::first;
 use crate::start::request::mig_variable;
@@ -121,16 +123,16 @@ fn capability_message(replay: Replay<'_>) -> String {
         return format!("Unknown NVIDIA driver capability: {}", words.find(|word| !known(word)).unwrap_or_default());
     }
     match driver_capabilities(Some(value), is_legacy_image(&env), &host.options.supported_text) {
-        Err(error) if !host.behaviour.capability_list => first_unknown(&error),
+        Err(error) if !host.behaviour.capability_list => first_unknown(value, &error),
         Err(error) => error.to_string(),
         Ok(_) => "unsupported capabilities found in NVIDIA_DRIVER_CAPABILITIES".to_owned(),
     }
 }
 
-/// Older toolkits name the first word that they do not know.
-fn first_unknown(error: &UnsupportedCapabilities) -> String {
+/// Older toolkits name the first word that they do not know, as it is written.
+fn first_unknown(value: &str, error: &UnsupportedCapabilities) -> String {
     let allowed: Vec<&str> = error.allowed.split(',').collect();
-    let word = error.requested.split(',').find(|word| !allowed.contains(word));
+    let word = value.split(',').find(|word| !allowed.contains(word));
     format!("unknown driver capability: {}", word.unwrap_or_default())
 }
 
@@ -148,27 +150,51 @@ fn device_message(replay: Replay<'_>) -> String {
     }
     let name = first(env, host, Some(false)).unwrap_or_default();
     match host.mode {
-        Mode::Cdi => format!("unresolvable CDI devices {}", qualified(&name)),
-        Mode::JitCdi | Mode::Csv => format!("failed to generate CDI spec: the node has no device `{name}`"),
+        Mode::Cdi => format!("unresolvable CDI devices {}", qualified(&name, host)),
+        Mode::JitCdi if !host.behaviour.changes.has(ToolkitChange::NoneInJitCdi) => {
+            format!(
+                "unresolvable CDI devices {}",
+                if crate::cuda::is_cdi_name(&name) { name } else { format!("{MADE}{name}") }
+            )
+        }
+        Mode::JitCdi => format!(
+            "failed to create the automatic CDI modifier: failed to generate CDI spec for mode \"auto\": failed to \
+             construct device spec generators: the node has no device `{name}`"
+        ),
+        Mode::Csv => format!(
+            "failed to generate CDI spec for mode \"csv\": failed to construct device spec generators: unsupported \
+             device id: {name}"
+        ),
         Mode::Legacy | Mode::None => format!("{CLI}: device error: {name}: unknown device"),
     }
 }
 
-fn qualified(name: &str) -> String {
-    if crate::cuda::is_cdi_name(name) { name.to_owned() } else { format!("nvidia.com/gpu={name}") }
+fn qualified(name: &str, host: &Host) -> String {
+    let named = host.behaviour.changes.has(ToolkitChange::NoneInJitCdi);
+    match name {
+        "none" if !named => "nvidia.com/gpu=".to_owned(),
+        _ if crate::cuda::is_cdi_name(name) => name.to_owned(),
+        _ => format!("nvidia.com/gpu={name}"),
+    }
 }
 
 fn mount_message(replay: Replay<'_>) -> String {
     if let Some(path) = firmware_path(replay).filter(|_| !replay.host.wsl) {
-        return format!("{CLI}: mount error: path error: {path}");
+        return format!("{CLI}: mount error: path error: ...{path}/gsp_*.bin: not a directory");
     }
     if !replay.host.wsl {
         return format!("{CLI}: mount error: stat failed: /dev/nvidia-modeset: no such file or directory");
     }
+    let Given::Set(set) = given(replay) else { return format!("{CLI}: mount error") };
     let libraries = replay.image.driver_libraries.known();
-    let path = libraries.into_iter().flatten().find(|library| in_the_way(&library.path));
-    let path = path.map_or("", |library| library.path.as_str());
-    format!("{CLI}: mount error: file creation failed: {path}: file exists")
+    let library = libraries.into_iter().flatten().find(|library| in_the_way(library, set));
+    let path = match library {
+        Some(library) if !library.directories.is_empty() => library.path.as_str(),
+        _ if set.has("utility") => "/libnvidia-ml.so.1",
+        _ => "/libcuda.so.1",
+    };
+    // The path of the container's files on the host stands before it.
+    format!("{CLI}: mount error: file creation failed: ...{path}: file exists")
 }
 
 /// What would have to be known of a device that the environment names.

@@ -5,6 +5,7 @@ use crate::cuda::is_legacy_image;
 use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
 use crate::fleet::PoolField;
+use crate::knowledge::ToolkitChange;
 use crate::outcome::Outcome;
 use crate::start::Basis;
 use crate::start::Cite;
@@ -17,6 +18,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::environment::Env;
+use crate::start::libraries::brings;
 use crate::start::mount;
 use crate::start::request::Asked;
 use crate::start::request::Request;
@@ -25,13 +27,15 @@ use crate::start::request::mig_variable;
 use crate::start::request::request;
 use crate::start::requirement;
 
-const DEVICES: Cite =
-    Cite("nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go; moby daemon/nvidia_linux.go");
+const DEVICES: Cite = Cite(
+    "nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go and internal/modifier; moby docker-v29.2.0, daemon/devices_nvidia_linux.go; k8s-device-plugin 1b826ac, internal/plugin/server.go",
+);
 const HOOK: Cite =
     Cite("nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/hook_config.go, assertModeIsLegacy");
-const ENROOT: Cite = Cite("enroot conf/hooks/98-nvidia.sh at 1a6abbc");
-const CAPABILITIES: Cite =
-    Cite("nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/container_config.go");
+const ENROOT: Cite = Cite("enroot v4.1.2, conf/hooks/98-nvidia.sh");
+const CAPABILITIES: Cite = Cite(
+    "nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/container_config.go and internal/config/image/capabilities.go; libnvidia-container v1.20.0 (3e42819), src/options.h",
+);
 
 const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
 
@@ -42,11 +46,15 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
     let Request { asked, facts } = request(env, host);
     let cite = if host.devices == DeviceSource::Enroot { ENROOT } else { DEVICES };
     let record = |result| StepRecord::new(Step::Devices, result, facts.into_iter().flatten(), cite);
-    // The hook does not look at its mode where nothing is asked.
-    if at_work(asked) && host.devices == DeviceSource::Hook && host.mode != Mode::Legacy {
+    let wrong_mode = host.devices == DeviceSource::Hook && host.mode != Mode::Legacy;
+    let reads_first = host.behaviour.changes.has(ToolkitChange::HookReadsFirst);
+    let by_mode = || {
         let result = StepResult::Stops(Wall::refused(Reason::Hook));
         let fields = [PoolField::Launch, PoolField::Mode, PoolField::Gpu, PoolField::Host];
-        return StepRecord::new(Step::Devices, result, fields.map(Basis::Pool), HOOK);
+        StepRecord::new(Step::Devices, result, fields.map(Basis::Pool), HOOK)
+    };
+    if wrong_mode && !reads_first {
+        return by_mode();
     }
     if let Some(name) = mig_variable(env, host).filter(|_| at_work(asked)) {
         let result = StepResult::Stops(Wall::refused(Reason::Device));
@@ -56,6 +64,14 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
             [env.basis(name), Basis::Pool(PoolField::Privileged)],
             CAPABILITIES,
         );
+    }
+    // The hook does not look at its mode where nothing is asked, and reads the words before it does.
+    if wrong_mode && at_work(asked) {
+        if !words_refused(replay) {
+            return by_mode();
+        }
+        let result = StepResult::Stops(Wall::refused(Reason::Capability));
+        return StepRecord::new(Step::Devices, result, [env.basis(WANTED), Basis::Pool(PoolField::Mode)], CAPABILITIES);
     }
     record(match asked {
         Asked::Gpus => StepResult::Passes(Route::Native),
@@ -111,8 +127,20 @@ impl PartialEq for Given {
     }
 }
 
+/// Whether the hook does not take the words of the variable, whatever the image is otherwise.
+fn words_refused(replay: Replay<'_>) -> bool {
+    let value = Env::of(replay).value(WANTED);
+    let (default, supported) = (replay.host.behaviour.default_capabilities, replay.host.options.supported);
+    Capabilities::given(value, false, default, supported).is_none()
+}
+
 /// The driver capabilities of a container. Only legacy mode asks the variable.
 pub(super) fn given(replay: Replay<'_>) -> Given {
+    given_as_to(replay, "compute")
+}
+
+/// The same, untold only where that makes a difference to one capability.
+pub(super) fn given_as_to(replay: Replay<'_>, capability: &str) -> Given {
     let host = replay.host;
     let env = Env::of(replay);
     if host.mode != Mode::Legacy || !at_work(request(env, host).asked) {
@@ -128,9 +156,10 @@ pub(super) fn given(replay: Replay<'_>) -> Given {
     let set = |legacy| Capabilities::given(value, legacy, host.behaviour.default_capabilities, host.options.supported);
     let found = |legacy| set(legacy).map_or(Given::Refused, Given::Set);
     let untold = ["CUDA_VERSION", "NVIDIA_REQUIRE_CUDA"].into_iter().find_map(|name| env.untold(name));
+    let brought = |legacy| set(legacy).map(|set| brings(set, capability));
     match untold {
         // A legacy image gets more; often that makes no difference here.
-        Some(missing) if set(true).map(brings_libcuda) != set(false).map(brings_libcuda) => Given::Untold(missing),
+        Some(missing) if brought(true) != brought(false) => Given::Untold(missing),
         Some(_) => found(false),
         None => found(is_legacy_image(&env)),
     }
@@ -155,7 +184,7 @@ fn by_enroot(value: Option<&str>) -> Option<Capabilities> {
 
 /// Whether libcuda is among the files of a set: compute and video bring it.
 pub(super) fn brings_libcuda(set: Capabilities) -> bool {
-    set.has("compute") || set.has("video")
+    brings(set, "compute")
 }
 
 /// Are the driver's compute libraries put into the container?

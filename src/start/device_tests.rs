@@ -96,6 +96,86 @@ fn qualified_names_choose_the_cdi_mode_from_their_version_on() {
 }
 
 #[test]
+fn none_is_a_matter_of_the_mode() {
+    let runtime = |rest: &str| format!("launch = \"nvidia-runtime\"\n{rest}");
+    let orin = |toolkit: &str| {
+        format!(
+            "launch = \"nvidia-runtime\"\ntoolkit = \"{toolkit}\"\ngpu = \"Jetson AGX Orin\"\nplatform = \"linux/arm64\""
+        )
+    };
+    let cdi = |toolkit: &str| {
+        runtime(&format!("toolkit = \"{toolkit}\"\n[pool.host.nvidia-container-runtime]\nmode = \"cdi\""))
+    };
+    let none = "NVIDIA_VISIBLE_DEVICES = \"none\"";
+    let void = "NVIDIA_VISIBLE_DEVICES = \"void\"";
+    expect(
+        Step::Devices,
+        &[
+            (LEGACY, none, "no-gpu 100", "is `none`"),
+            (JIT, none, "no-gpu 100", "is `none`"),
+            (&runtime("toolkit = \"1.18.1\""), none, "passes", ""),
+            (&runtime("toolkit = \"1.18.1\""), void, "no-gpu 35", ""),
+            (&orin("1.17.8"), none, "passes", ""),
+            (&orin("1.19.1"), none, "passes", ""),
+            (&orin("1.19.1"), void, "no-gpu 35", ""),
+            (&orin("1.17.8"), "", "no-gpu 35", ""),
+            (&cdi("1.18.2"), none, "device", "unresolvable CDI devices nvidia.com/gpu=none"),
+            (&cdi("1.17.8"), none, "device", "unresolvable CDI devices nvidia.com/gpu="),
+            (&cdi("1.18.2"), "NVIDIA_VISIBLE_DEVICES = \"none,all\"", "device", "nvidia.com/gpu=none"),
+            (&cdi("1.18.2"), void, "no-gpu 35", ""),
+            (&cdi("1.18.2"), "NVIDIA_VISIBLE_DEVICES = \"all\"", "passes", ""),
+        ],
+    );
+}
+
+#[test]
+fn names_of_devices_count_in_the_csv_mode_from_their_version_on() {
+    let orin = |toolkit: &str, count: u32| {
+        format!(
+            "launch = \"nvidia-runtime\"\ntoolkit = \"{toolkit}\"\ngpu = {{ name = \"Jetson AGX Orin\", count = {count} }}\n\
+             platform = \"linux/arm64\""
+        )
+    };
+    let (old, new, two) = (orin("1.18.2", 1), orin("1.19.0", 1), orin("1.19.0", 2));
+    let said = "failed to construct device spec generators: unsupported device id: ";
+    expect(
+        Step::Devices,
+        &[
+            (&old, "NVIDIA_VISIBLE_DEVICES = \"1\"", "passes", ""),
+            (&old, "NVIDIA_VISIBLE_DEVICES = \"GPU-8d2f\"", "passes", ""),
+            (&old, "NVIDIA_VISIBLE_DEVICES = \"\"", "no-gpu 35", ""),
+            (&new, "NVIDIA_VISIBLE_DEVICES = \"0\"", "passes", ""),
+            (&new, "NVIDIA_VISIBLE_DEVICES = \"all\"", "passes", ""),
+            (&new, "NVIDIA_VISIBLE_DEVICES = \"1\"", "device", &format!("{said}1")),
+            (&new, "NVIDIA_VISIBLE_DEVICES = \"00\"", "device", &format!("{said}00")),
+            (&new, "NVIDIA_VISIBLE_DEVICES = \"GPU-8d2f\"", "device", &format!("{said}GPU-8d2f")),
+            (&two, "NVIDIA_VISIBLE_DEVICES = \"1\"", "passes", ""),
+            (&two, "NVIDIA_VISIBLE_DEVICES = \"2\"", "device", &format!("{said}2")),
+            (&two, "NVIDIA_VISIBLE_DEVICES = \"GPU-8d2f\"", "unknown", ""),
+        ],
+    );
+}
+
+#[test]
+fn names_made_at_run_time_do_not_go_with_others() {
+    let cdi = format!("{COUNTED_JIT}\n[pool.host.nvidia-container-runtime]\nmode = \"cdi\"");
+    let asks = |names: &str| format!("NVIDIA_VISIBLE_DEVICES = \"{names}\"");
+    let said = "vendor 'runtime.nvidia.com' is not supported";
+    expect(
+        Step::Devices,
+        &[
+            (COUNTED_JIT, &asks("runtime.nvidia.com/gpu=0,1"), "passes", ""),
+            (COUNTED_JIT, &asks("runtime.nvidia.com/gpu=0,runtime.nvidia.com/gpu=1"), "passes", ""),
+            (COUNTED_JIT, &asks("0,nvidia.com/gpu=1"), "device", said),
+            (COUNTED_JIT, &asks("runtime.nvidia.com/gpu=0,nvidia.com/gpu=1"), "device", said),
+            (&cdi, &asks("0,nvidia.com/gpu=1"), "passes", ""),
+            (&cdi, &asks("0,runtime.nvidia.com/gpu=1"), "device", said),
+            (COUNTED, &asks("0,nvidia.com/gpu=1"), "device", "nvidia.com/gpu=1: unknown device"),
+        ],
+    );
+}
+
+#[test]
 fn the_one_who_starts_it_wins_over_the_image() {
     let kubernetes = "launch = \"kubernetes\"\ntoolkit = \"1.17.8\"\ndevice_list_strategy = \"envvar\"";
     let cri = "launch = \"kubernetes\"\ntoolkit = \"1.17.8\"\ndevice_list_strategy = \"cdi-cri\"";
@@ -214,6 +294,11 @@ fn the_hook_refuses_every_mode_but_its_own() {
             (&cdi, "", "hook", said),
             (&blind, "", "passes", ""),
             (&under, "", "passes", ""),
+            (&cdi, "NVIDIA_DRIVER_CAPABILITIES = \"compute,foo\"", "capability", "(allowed 'compute')"),
+            (&cdi, "NVIDIA_DRIVER_CAPABILITIES = \"compute\"", "hook", said),
+            (&cdi, "NVIDIA_MIG_CONFIG_DEVICES = \"all\"", "device", "cannot set MIG_CONFIG_DEVICES"),
+            (&cdi.replace("1.17.8", "1.13.5"), "NVIDIA_DRIVER_CAPABILITIES = \"compute,foo\"", "hook", said),
+            (&cdi.replace("1.17.8", "1.13.5"), "NVIDIA_MIG_CONFIG_DEVICES = \"all\"", "hook", said),
             (GPUS, "", "passes", ""),
             ("launch = \"docker-gpus\"\nmode = \"cdi\"\ntoolkit = \"1.17.8\"", "", "passes", ""),
         ],
@@ -264,6 +349,7 @@ fn capabilities_are_those_of_the_configuration_and_the_version() {
             (old, "CUDA_VERSION = \"12.4.1\"", "passes", ""),
             (middle, "", "passes", ""),
             (middle, &caps("compute,foo"), "capability", "unknown driver capability: foo"),
+            (middle, &caps("zoo,compute,bar"), "capability", "unknown driver capability: zoo"),
             (JIT, &caps("foo"), "n/a", "does not ask"),
             (LEGACY, &caps("foo"), "n/a", "without devices"),
         ],
@@ -337,6 +423,8 @@ fn files_and_devices_in_the_way() {
             (GPUS, all, "n/a", ""),
             (&format!("{GPUS}\nmodeset = true"), all, "n/a", ""),
             (&format!("{JIT}\nmodeset = false"), all, "n/a", ""),
+            (&headless.replace("1.17.8", "1.20.0"), all, "mount", "stat failed"),
+            (&headless.replace("1.17.8", "1.20.1"), all, "n/a", ""),
         ],
     );
 }
@@ -359,7 +447,11 @@ fn firmware_goes_into_a_directory() {
         for host in hosts(fields) {
             let (found, said) = step(&with(files), &host, Step::Mounts);
             assert_eq!(found, expected, "{files} {said}");
-            assert_eq!(said.contains("path error: /lib/firmware/nvidia/550.54.15"), expected == "mount", "{said}");
+            assert_eq!(
+                said.contains("path error: .../lib/firmware/nvidia/550.54.15/gsp_"),
+                expected == "mount",
+                "{said}"
+            );
         }
     }
 }

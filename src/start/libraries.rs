@@ -1,7 +1,6 @@
 //! Libraries: those that a program needs to start, and those that it opens later.
 
-use crate::cuda::SUPPORTED_CAPABILITIES;
-use crate::cuda::driver_capabilities;
+use crate::cuda::Capabilities;
 use crate::fact::Fact;
 use crate::fact::Needs;
 use crate::fact::Presence;
@@ -18,9 +17,14 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::device::Given;
+use crate::start::device::given_as_to;
+use crate::start::environment::Env;
 
 const AT_START: Cite = Cite("ld.so(8): what a program needs is resolved before its first instruction");
-const LATER: Cite = Cite("dlopen(3); libnvidia-container src/nvc_info.c: which capability brings which library");
+const LATER: Cite = Cite(
+    "dlopen(3); libnvidia-container v1.20.0 (3e42819), src/nvc_info.c and src/options.h: which capability brings which library",
+);
 
 const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
 
@@ -77,12 +81,8 @@ fn record(
 ) -> StepRecord {
     let driver = list.iter().any(|library| matches!(library.presence, Presence::Driver(_)));
     let asked = driver && replay.host.mode == Mode::Legacy;
-    let variable = if replay.host.env.contains_key(WANTED) {
-        Basis::Pool(PoolField::Env)
-    } else {
-        Basis::Image(replay.image.env.get(WANTED).id)
-    };
-    let more = [variable, Basis::Pool(PoolField::Mode)].into_iter().filter(|_| asked);
+    let variable = Env::of(replay).basis(WANTED);
+    let more = [variable, Basis::Pool(PoolField::Mode), Basis::Pool(PoolField::Host)].into_iter().filter(|_| asked);
     StepRecord::new(step, result, [Basis::Image(fact.id)].into_iter().chain(more), cite)
 }
 
@@ -101,26 +101,25 @@ fn there(replay: Replay<'_>, library: &Soname) -> There {
 
 /// Whether the container stack brings the libraries of a driver capability: legacy mode alone asks the variable.
 fn brought(replay: Replay<'_>, capability: &str) -> There {
-    if replay.host.mode != Mode::Legacy {
-        return There::Yes;
+    match given_as_to(replay, capability) {
+        // Nothing is asked of the hook, and nothing comes.
+        Given::NotAsked if replay.host.mode == Mode::Legacy => There::No,
+        Given::NotAsked => There::Yes,
+        Given::Set(set) if brings(set, capability) => There::Yes,
+        Given::Set(_) => There::No,
+        // Of the latter the container is not created at all.
+        Given::Untold(_) | Given::Refused => There::Unseen,
     }
-    let value = |name: &str| {
-        let fact = replay.image.env.get(name);
-        replay.host.env.get(name).or(fact.known()).map(String::as_str)
+}
+
+/// Whether a set brings the libraries of a capability: video comes with those of compute, display with graphics.
+pub(super) fn brings(set: Capabilities, capability: &str) -> bool {
+    let with = match capability {
+        "compute" => "video",
+        "graphics" => "display",
+        _ => capability,
     };
-    let unseen = |name: &str| value(name).is_none() && replay.image.env.get(name).is_unknown();
-    let wanted = value(WANTED);
-    if unseen(WANTED) || (wanted.is_none() && (unseen("CUDA_VERSION") || unseen("NVIDIA_REQUIRE_CUDA"))) {
-        return There::Unseen;
-    }
-    let filled = |name: &str| value(name).is_some_and(|value| !value.is_empty());
-    let legacy_image = filled("CUDA_VERSION") && !filled("NVIDIA_REQUIRE_CUDA");
-    match driver_capabilities(wanted, legacy_image, SUPPORTED_CAPABILITIES) {
-        Ok(given) if given.contains(capability) => There::Yes,
-        Ok(_) => There::No,
-        // The container is not created at all.
-        Err(_) => There::Unseen,
-    }
+    set.has(capability) || set.has(with)
 }
 
 /// The names of the libraries of one step that are not there, or of which nothing can be told.
@@ -174,6 +173,11 @@ mod tests {
 
     /// What both steps find, and what the first says.
     fn found(env: &str, asks: &str, launch: &str) -> (StepResult, StepResult, String) {
+        on(env, asks, &format!("launch = \"{launch}\"\ntoolkit = \"1.17.8\""))
+    }
+
+    /// The same on a pool.
+    fn on(env: &str, asks: &str, pool: &str) -> (StepResult, StepResult, String) {
         let text = format!(
             "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n[env]\n{env}\n\
              [files]\n\"/usr/lib/libhere.so.1\" = {{}}\n\"/opt/libaway.so.1\" = {{}}\n[[gpu_code]]\nsass = [\"sm_80\"]\n{asks}\n"
@@ -181,7 +185,7 @@ mod tests {
         let description = Description::read(&SourceText::new("x.image.toml", text)).expect("a description");
         let knowledge = Knowledge::built_in();
         let images = infer(&extract::of_description(&description, None, None), "linux/amd64", None, knowledge);
-        let text = format!("[[pool]]\nname = \"p\"\nlaunch = \"{launch}\"\ntoolkit = \"1.17.8\"\n");
+        let text = format!("[[pool]]\nname = \"p\"\n{pool}\n");
         let text = SourceText::new("fleet.toml", text);
         let source = Sources::default().add(text.clone());
         let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
@@ -215,6 +219,37 @@ mod tests {
         ] {
             let (needed, later, _) = found(env, asks, launch);
             assert_eq!((needed, later), expected, "{env} {asks} {launch}");
+        }
+    }
+
+    #[test]
+    fn the_same_capabilities_are_given_as_in_the_step_before() {
+        let gpus = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"";
+        let narrow = format!("{gpus}\n[pool.host]\nsupported-driver-capabilities = \"compute,utility\"");
+        let old = "launch = \"docker-gpus\"\ntoolkit = \"1.3.0\"";
+        let enroot = "launch = \"enroot\"\ntoolkit = \"1.17.8\"\nenv = { NVIDIA_VISIBLE_DEVICES = \"all\" }";
+        let nothing = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"";
+        for (asked, library, pool, there) in [
+            ("video,utility", "libcuda.so.1", gpus, true),
+            ("video,utility", "libnvidia-ptxjitcompiler.so.1", gpus, true),
+            ("display", "libGLX_nvidia.so.0", gpus, true),
+            ("compute,utility", "libnvidia-encode.so.1", gpus, false),
+            ("graphics", "libcuda.so.1", gpus, false),
+            ("display", "libcuda.so.1", gpus, false),
+            ("utility", "libcuda.so.1", gpus, false),
+            ("all", "libnvcuvid.so.1", narrow.as_str(), false),
+            ("all", "libcuda.so.1", narrow.as_str(), true),
+            ("", "libcuda.so.1", old, false),
+            ("", "libnvidia-ml.so.1", old, true),
+            ("", "libcuda.so.1", enroot, false),
+            ("all", "libnvidia-ngx.so.1", enroot, false),
+            ("all", "libnvcuvid.so.1", enroot, true),
+            ("all", "libcuda.so.1", nothing, false),
+        ] {
+            let env = format!("NVIDIA_DRIVER_CAPABILITIES = \"{asked}\"");
+            let (_, later, _) = on(&env, &format!("opens = [\"{library}\"]"), pool);
+            let expected = if there { StepResult::Passes(Route::Native) } else { StepResult::FailsLater };
+            assert_eq!(later, expected, "{library} of `{asked}`: {pool}");
         }
     }
 

@@ -1,8 +1,11 @@
 //! Mounts: files that keep the driver's files and devices from being mounted.
 
+use crate::cuda::Capabilities;
+use crate::fact::DriverLibrary;
 use crate::fact::State;
 use crate::fleet::Mode;
 use crate::fleet::PoolField;
+use crate::knowledge::ToolkitChange;
 use crate::start::Basis;
 use crate::start::Cite;
 use crate::start::Reason;
@@ -14,11 +17,17 @@ use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::device::Given;
 use crate::start::device::given;
+use crate::start::libraries::brings;
 
-const WSL: Cite = Cite("nvidia-container-toolkit issues 289 and 371: file creation failed, file exists");
-const MODESET: Cite = Cite("libnvidia-container src/nvc_mount.c; dstack issue 4006");
-const FIRMWARE: Cite = Cite("nvidia-container-toolkit v1.20.0, tests/e2e, firmware-test: mount error, path error");
-const PLAIN: Cite = Cite("libnvidia-container src/nvc_mount.c");
+const WSL: Cite = Cite(
+    "libnvidia-container v1.20.0 (3e42819), src/utils.c, file_create: a link is an error; nvidia-container-toolkit issues 289 and 371",
+);
+const MODESET: Cite = Cite(
+    "libnvidia-container v1.20.0 (3e42819), src/nvc_info.c, lookup_devices, and its pull request 388; enroot issue 15; dstack issue 4006",
+);
+const FIRMWARE: Cite =
+    Cite("nvidia-container-toolkit v1.20.0, tests/e2e/nvidia-container-toolkit_test.go: mount error, path error");
+const PLAIN: Cite = Cite("libnvidia-container v1.20.0 (3e42819), src/nvc_mount.c");
 
 /// Can everything be mounted?
 pub(super) fn step(replay: Replay<'_>) -> StepRecord {
@@ -35,7 +44,7 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
         let libraries = &replay.image.driver_libraries;
         let facts = [Some(Basis::Image(libraries.id)), Some(Basis::Pool(PoolField::Wsl))];
         let result = match &libraries.state {
-            State::Known(list) if list.iter().any(|library| in_the_way(&library.path)) => stops,
+            State::Known(list) if list.iter().any(|library| in_the_way(library, set)) => stops,
             State::Known(_) | State::Absent { .. } => StepResult::Passes(Route::Native),
             State::Unknown(_) => StepResult::Unknown,
         };
@@ -46,7 +55,8 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
         return record(result, facts, FIRMWARE);
     }
     // Most nodes have the device, also those without a display: only who says that it is missing is believed.
-    if set.has("display") && host.modeset == Some(false) {
+    let needed = set.has("display") && !host.behaviour.changes.has(ToolkitChange::ModesetOptional);
+    if needed && host.modeset == Some(false) {
         let wanted = crate::start::environment::Env::of(replay).basis("NVIDIA_DRIVER_CAPABILITIES");
         return record(stops, [Some(wanted), Some(Basis::Pool(PoolField::Modeset))], MODESET);
     }
@@ -70,9 +80,20 @@ pub(super) fn firmware_path(replay: Replay<'_>) -> Option<&str> {
     paths.iter().map(String::as_str).find(|path| path.rsplit('/').next() == Some(version.as_str()))
 }
 
-/// Under WSL the host's libraries have no version in their names, so that a file or link of that name in the
-/// directory of libraries is in the way.
-pub(super) fn in_the_way(path: &str) -> bool {
+/// Under WSL the host's libraries have no version in their names, so that a link of that name in the directory of
+/// libraries is in the way; a file is mounted over. A driver's package ships such links. What no capability asks
+/// for is not mounted.
+pub(super) fn in_the_way(library: &DriverLibrary, set: Capabilities) -> bool {
+    let (compute, utility) = (brings(set, "compute"), brings(set, "utility"));
+    if library.directories.is_empty() {
+        return utility || (compute && library.libcuda);
+    }
+    let asked = if library.libcuda { compute } else { utility };
+    asked && library.link && has_a_hosts_name(&library.path)
+}
+
+/// Whether a path is one under which a library of a WSL host is mounted.
+fn has_a_hosts_name(path: &str) -> bool {
     const DIRECTORIES: &[&str] = &[
         "/usr/lib/x86_64-linux-gnu/",
         "/usr/lib/aarch64-linux-gnu/",
@@ -86,10 +107,41 @@ pub(super) fn in_the_way(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::in_the_way;
+    use super::*;
 
     #[test]
-    fn only_unversioned_names_where_the_hosts_go_are_in_the_way() {
+    fn only_links_that_are_asked_for_and_packages_are_in_the_way() {
+        let ml = "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1";
+        let libcuda = "/usr/lib/x86_64-linux-gnu/libcuda.so.1";
+        for (path, link, asked, expected) in [
+            (ml, true, "compute,utility", true),
+            (ml, true, "utility", true),
+            (ml, true, "compute", false),
+            (ml, false, "compute,utility", false),
+            (libcuda, true, "compute", true),
+            (libcuda, true, "video", true),
+            (libcuda, true, "utility", false),
+            (libcuda, true, "graphics,display", false),
+            (libcuda, false, "compute", false),
+            ("/opt/driver/libcuda.so.1", true, "compute", false),
+            ("/usr/lib64/libcuda.so.535.54.03", true, "compute", false),
+            ("libnvidia-compute-535", true, "compute", true),
+            ("libnvidia-compute-535", true, "utility", true),
+            ("libnvidia-ml1", true, "utility", true),
+            ("libnvidia-ml1", true, "compute", false),
+            ("libnvidia-compute-535", true, "graphics", false),
+        ] {
+            let directories = if path.starts_with('/') { vec!["/usr/lib".to_owned()] } else { Vec::new() };
+            let libcuda = path.contains("libcuda") || path.contains("compute");
+            let library =
+                DriverLibrary { path: path.to_owned(), directories, version: None, libcuda, stub: false, link };
+            let set = Capabilities::read(asked).expect("known words");
+            assert_eq!(in_the_way(&library, set), expected, "{path} {asked} {link}");
+        }
+    }
+
+    #[test]
+    fn only_unversioned_names_where_the_hosts_go_are_the_hosts() {
         for (path, expected) in [
             ("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", true),
             ("/usr/lib64/libcuda.so.1", true),
@@ -98,7 +150,7 @@ mod tests {
             ("/usr/lib/x86_64-linux-gnu/libcuda.so", false),
             ("libnvidia-compute-535", false),
         ] {
-            assert_eq!(in_the_way(path), expected, "{path}");
+            assert_eq!(has_a_hosts_name(path), expected, "{path}");
         }
     }
 }

@@ -21,7 +21,9 @@ use crate::start::request::asks_nothing;
 use crate::start::request::only_cdi_names;
 
 const INDEX: Cite = Cite("OCI image specification 1.1, image-index.md");
-const MODES: Cite = Cite("nvidia-container-toolkit v1.20.0, internal/info/auto.go; CHANGELOG 1.18.0");
+const MODES: Cite = Cite(
+    "nvidia-container-toolkit v1.20.0, internal/info/auto.go and internal/runtime/runtime_factory.go; CHANGELOG v1.18.0-rc.1",
+);
 
 /// Is there a manifest for the host's platform?
 pub(super) fn step(replay: Replay<'_>) -> StepRecord {

@@ -12,10 +12,13 @@ use crate::fleet::DeviceSource;
 use crate::fleet::Host;
 use crate::fleet::Mode;
 use crate::fleet::PoolField;
+use crate::knowledge::ToolkitChange;
 use crate::start::Basis;
 use crate::start::environment::Env;
 
 pub(super) const VISIBLE: &str = "NVIDIA_VISIBLE_DEVICES";
+/// CDI names of which the specification is made at run time begin so.
+pub(super) const MADE: &str = "runtime.nvidia.com/gpu=";
 
 /// What comes of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub(super) enum Asked {
     Gpus,
     /// A device that the node does not have.
     Missing,
-    /// CDI names of two vendors at once.
+    /// CDI names that are made at run time, and others.
     Mixed,
     /// The variable has a value that cannot be told.
     UntoldVariable,
@@ -106,7 +109,7 @@ fn by_environment(env: Env<'_>, host: &Host) -> Request {
     }
     let asked = match request {
         DeviceRequest::Nothing => Asked::Nothing,
-        DeviceRequest::DriverOnly => Asked::DriverOnly,
+        DeviceRequest::DriverOnly => driver_only(host),
         DeviceRequest::All => Asked::Gpus,
         DeviceRequest::Listed => listed(value.as_deref().unwrap_or_default(), host),
     };
@@ -141,14 +144,25 @@ fn by_enroot(value: Option<&str>) -> DeviceRequest {
     }
 }
 
+/// What `none` comes to: some modes drop the empty name that stands for it, and take every device.
+fn driver_only(host: &Host) -> Asked {
+    match host.mode {
+        Mode::Csv => Asked::Gpus,
+        Mode::JitCdi if !host.behaviour.changes.has(ToolkitChange::NoneInJitCdi) => Asked::Gpus,
+        // A name like any other, and no specification has it.
+        Mode::Cdi => Asked::Missing,
+        Mode::Legacy | Mode::JitCdi | Mode::None => Asked::DriverOnly,
+    }
+}
+
 /// Whether the node has every device of a list, as far as that can be told.
 fn listed(value: &str, host: &Host) -> Asked {
-    if host.mode == Mode::JitCdi {
-        let (mut plain, mut qualified) = (false, false);
-        for name in device_names(value) {
-            if is_cdi_name(name) { qualified = true } else { plain = true }
-        }
-        if plain && qualified {
+    if host.mode == Mode::Csv && !host.behaviour.changes.has(ToolkitChange::CsvDeviceIds) {
+        return Asked::Gpus;
+    }
+    if matches!(host.mode, Mode::JitCdi | Mode::Cdi) {
+        let made = |name: &str| name.starts_with(MADE) || (host.mode == Mode::JitCdi && !is_cdi_name(name));
+        if device_names(value).any(made) && !device_names(value).all(made) {
             return Asked::Mixed;
         }
     }
@@ -166,6 +180,14 @@ fn listed(value: &str, host: &Host) -> Asked {
 /// Whether the node has a device; none where it cannot be told.
 pub(super) fn there(name: &str, host: &Host) -> Option<bool> {
     let by_cli = host.mode == Mode::Legacy;
+    let count = host.gpu.as_ref().and_then(|gpu| gpu.count);
+    // Of one module the csv mode knows no other name, neither a UUID nor a CDI name.
+    if host.mode == Mode::Csv && count == Some(1) {
+        return Some(matches!(name, "all" | "0"));
+    }
+    if host.mode == Mode::Cdi && name == "none" {
+        return Some(false);
+    }
     let name = match name.split_once('=') {
         Some((kind, device)) if is_cdi_name(name) && !by_cli => {
             let known = matches!(kind, "nvidia.com/gpu" | "runtime.nvidia.com/gpu");
@@ -180,7 +202,6 @@ pub(super) fn there(name: &str, host: &Host) -> Option<bool> {
         return Some(true);
     }
     if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
-        let count = host.gpu.as_ref().and_then(|gpu| gpu.count);
         // A number too long for any counter is no index of any node.
         let Ok(index) = name.parse::<u32>() else { return Some(false) };
         return match count {
@@ -227,7 +248,8 @@ pub(super) fn at_work(asked: Asked) -> bool {
 
 /// A variable that only a privileged container may set, where this one sets it.
 pub(super) fn mig_variable(env: Env<'_>, host: &Host) -> Option<&'static str> {
-    let by_toolkit = host.mode == Mode::Legacy && host.devices != DeviceSource::Enroot;
+    let by_toolkit =
+        (host.mode == Mode::Legacy || host.devices == DeviceSource::Hook) && host.devices != DeviceSource::Enroot;
     let names = ["NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES"];
     names.into_iter().find(|name| by_toolkit && !host.privileged && env.filled(name))
 }

@@ -32,9 +32,12 @@ use crate::start::request::Asked;
 use crate::start::request::Request;
 use crate::start::request::request;
 
-const LEGACY: Cite =
-    Cite("libnvidia-container src/cli/dsl.c; nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go");
-const ENROOT: Cite = Cite("enroot conf/hooks/98-nvidia.sh at 1a6abbc; libnvidia-container src/cli/dsl.c");
+const LEGACY: Cite = Cite(
+    "libnvidia-container v1.20.0 (3e42819), src/cli/dsl.c, configure.c and cli.h; nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go",
+);
+const ENROOT: Cite = Cite(
+    "enroot v4.1.2, conf/hooks/98-nvidia.sh; libnvidia-container v1.20.0 (3e42819), src/cli/dsl.c and configure.c",
+);
 const CSV: Cite = Cite("nvidia-container-toolkit v1.20.0, internal/requirements and internal/modifier/csv.go");
 const IGNORED: Cite = Cite(
     "nvidia-container-toolkit v1.20.0: checkRequirements is called from internal/modifier/csv.go alone (issue 1470)",
@@ -159,6 +162,8 @@ fn untold(replay: Replay<'_>) -> Option<Basis> {
 fn reader(replay: Replay<'_>) -> RequirementsReader {
     if replay.host.devices == DeviceSource::Enroot {
         RequirementsReader::Enroot
+    } else if replay.host.mode == Mode::Csv {
+        RequirementsReader::Csv(replay.host.behaviour.reading)
     } else {
         RequirementsReader::Toolkit(replay.host.behaviour.reading)
     }

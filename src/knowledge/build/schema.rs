@@ -63,8 +63,12 @@ const CHANGE: &[&str] = &[
     "compat-mode-option",
     "compat-opt-in",
     "compute-by-default",
+    "csv-device-ids",
     "disabled-hooks",
+    "hook-reads-first",
     "lenient-versions",
+    "modeset-optional",
+    "none-in-jit-cdi",
     "qualified-names",
     "swarm-in-runtime",
 ];
@@ -115,7 +119,7 @@ macro_rules! every_table {
     }
     container_toolkits: ContainerToolkitRow by [from] {
         from: Cuda, before: OptCuda, legacy_hook: COMPAT, legacy_runtime: COMPAT, cdi: COMPAT, csv: COMPAT,
-        follows_absolute_link: Bool, hook_needs_cache: Flag, hook_takes_links: Flag, keeps_listed_directories: Flag,
+        follows_absolute_link: Bool, hook_needs_cache: Flag, keeps_listed_directories: Flag,
         auto_mode: Str, sample: Cuda, released: OptDay,
     }
     errors: ErrorRow by [code] { code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda }
@@ -136,7 +140,7 @@ macro_rules! every_table {
     engines: EngineRow by [name] { name: Str, cdi_from: Cuda, cdi_released: OptDay }
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool, later: Flag }
-    tegra_capabilities: TegraRow by [capability] { capability: Capability, compat_root: OptStr }
+    tegra_capabilities: TegraRow by [capability] { capability: Capability, compat_root: OptStr, libcuda: OptDriver }
     operating_systems: OsRow by [name] { name: Str, debian: Bool }
     driver_sonames: DriverSonameRow by [soname] { soname: Str, capability: Str }
     library_packages: LibraryPackageRow by [name, from] {

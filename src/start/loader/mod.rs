@@ -27,11 +27,13 @@ use crate::start::Wall;
 use crate::start::loader::path::SearchPath;
 
 const SELECT: Cite = Cite(
-    "libnvidia-container src/nvc_container.c and compat_mode.c; nvidia-container-toolkit v1.20.0, cmd/nvidia-cdi-hook/cudacompat and update-ldcache",
+    "libnvidia-container v1.20.0 (3e42819), src/nvc_container.c, src/nvc_ldcache.c and src/cli/compat_mode.c; nvidia-container-toolkit v1.20.0, cmd/nvidia-cdi-hook/cudacompat and update-ldcache",
 );
 const LDCONFIG: Cite =
     Cite("ld.so(8), ldconfig(8): LD_LIBRARY_PATH first, then the cache; of one directory the highest version");
-const GKE: Cite = Cite("GKE device plugin: the driver is mounted under /usr/local/nvidia and nowhere else");
+const GKE: Cite = Cite(
+    "GoogleCloudPlatform/container-engine-accelerators, cmd/nvidia_gpu: the driver is mounted under /usr/local/nvidia and nowhere else",
+);
 
 /// Where a program's libcuda comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use crate::cuda::COMPAT_ROOT;
 use crate::cuda::CliCompat;
+use crate::cuda::DriverVersion;
 use crate::cuda::HookHost;
 use crate::cuda::HookRule;
 use crate::cuda::cli_keeps;
@@ -67,7 +68,8 @@ pub(super) fn mounted(replay: Replay<'_>) -> impl Iterator<Item = &CompatLibrary
 fn kept<'a>(replay: Replay<'a>, compat: &'a Compat, mode: CliCompat) -> impl Iterator<Item = &'a CompatLibrary> {
     let host = replay.host.driver;
     let keeps = move |library: &&CompatLibrary| host.is_some_and(|host| cli_keeps(mode, library.version, host));
-    candidates(compat, COMPAT_ROOT).filter(|library| library.regular).filter(keeps)
+    // Links are followed.
+    candidates(compat, COMPAT_ROOT).filter(keeps)
 }
 
 fn by_cli<'a>(replay: Replay<'a>, compat: &'a Compat, mode: CliCompat) -> Choice<'a> {
@@ -91,18 +93,24 @@ fn by_hook<'a>(replay: Replay<'a>, compat: &'a Compat, rule: HookRule) -> Choice
     if cache && row.is_some_and(|row| row.hook_needs_cache) {
         return Choice::Nothing;
     }
-    let links = row.is_some_and(|row| row.hook_takes_links);
-    let candidates = candidates(compat, root(replay, rule)).filter(|library| links || library.regular);
+    let candidates = candidates(compat, root(replay, rule)).filter(|library| library.regular);
     let Some(library) = only(candidates) else { return Choice::Nothing };
     let host = match rule {
         HookRule::Cuda => HookHost { driver: None, cuda: replay.host.driver_cuda },
-        HookRule::Majors | HookRule::Note => HookHost { driver: replay.host.driver, cuda: None },
+        HookRule::Majors | HookRule::Note => HookHost { driver: named(replay), cuda: None },
     };
     if host.driver.is_none() && host.cuda.is_none() {
         return Choice::Open(Basis::Pool(PoolField::Driver));
     }
     let used = hook_uses(rule, library.version, library.note.as_ref(), host);
     library.directories.first().filter(|_| used).map_or(Choice::Nothing, |directory| Choice::Written(directory))
+}
+
+/// The version in the name of the host's libcuda: on some modules it is not that of the driver.
+fn named(replay: Replay<'_>) -> Option<DriverVersion> {
+    let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
+    let own = capability.and_then(|capability| replay.knowledge.module_libcuda(capability));
+    own.filter(|_| replay.host.mode == Mode::Csv).or(replay.host.driver)
 }
 
 /// The directory that the hook looks into: since it goes by CUDA versions, some modules have their own.

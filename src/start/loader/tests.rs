@@ -79,7 +79,13 @@ fn the_hook_of_some_versions_wants_a_cache_and_of_others_a_file() {
         ("no cache", COMPAT.to_owned(), "1.18.0", "host"),
         ("a cache", cached(COMPAT), "1.18.0", "compat 550.54.15"),
         ("no cache needed", COMPAT.to_owned(), "1.18.1", "compat 550.54.15"),
-        ("a link beside the file", cached(&linked), "1.18.2", "host"),
+        ("a link beside the file", cached(&linked), "1.17.8", "compat 550.54.15"),
+        (
+            "two files",
+            cached(&format!("{COMPAT}{}", COMPAT.replace("54.15", "54.14").split_once('\n').expect("lines").1)),
+            "1.18.2",
+            "host",
+        ),
         ("a link does not count", linked.clone(), "1.19.0", "compat 550.54.15"),
         ("not behind the link", COMPAT.replace("= \"cuda-12.4", "= \"cuda-12.8"), "1.19.0", "host"),
     ] {
@@ -96,6 +102,83 @@ fn old_libraries_do_not_follow_an_absolute_link() {
         (COMPAT, "1.3.0", "compat 550.54.15"),
     ] {
         assert_eq!(gets(&files(list), &pool("docker-gpus", toolkit, "470.57.02")), expected, "{toolkit}");
+    }
+}
+
+#[test]
+fn a_link_out_of_the_directory_is_followed_by_the_library_and_not_by_the_hooks() {
+    let link = "\"/usr/local/cuda/compat/libcuda.so.550.54.15\" = { link = \"/opt/c/libcuda.so.550.54.15\" }\n";
+    let file = "\"/opt/c/libcuda.so.550.54.15\" = {}\n";
+    let other = "\"/opt/c/libcuda.so.460.32.03\" = {}\n\
+        \"/usr/local/cuda/compat/libcuda.so.550.54.15\" = { link = \"/opt/c/libcuda.so.460.32.03\" }\n";
+    let cache = "\"/etc/ld.so.cache\" = {}\n";
+    for (what, list, launch, toolkit, expected) in [
+        ("mounted", format!("{link}{file}"), "docker-gpus", "1.17.3", "compat 550.54.15"),
+        ("named first", format!("{link}{file}"), "docker-gpus", "1.17.8", "compat 550.54.15"),
+        ("no hook", format!("{link}{file}{cache}"), "docker-cdi", "1.18.2", "host"),
+        ("no hook, later", format!("{link}{file}{cache}"), "docker-cdi", "1.20.0", "host"),
+        ("to nothing", link.to_owned(), "docker-gpus", "1.17.8", "host"),
+        ("without the link", file.to_owned(), "docker-gpus", "1.17.8", "host"),
+        ("its own number counts", other.to_owned(), "docker-gpus", "1.17.8", "host"),
+    ] {
+        assert_eq!(gets(&files(&list), &pool(launch, toolkit, "470.57.02")), expected, "{what}");
+    }
+    let searched = format!("{HEAD}[env]\nLD_LIBRARY_PATH = \"/opt/c\"\n[files]\n{file}");
+    assert_eq!(gets(&searched, &pool("docker-cdi", "1.20.0", "470.57.02")), "/opt/c/libcuda.so.550.54.15");
+}
+
+#[test]
+fn the_name_of_a_modules_libcuda_is_less_than_any_driver() {
+    let orin =
+        |rest: &str| format!("gpu = \"Jetson AGX Orin\"\ndriver = \"540.4.0\"\nlaunch = \"nvidia-runtime\"\n{rest}\n");
+    let off = "toolkit = \"1.17.8\"\n[pool.host]\nfeatures.disable-cuda-compat-lib-hook = true";
+    let opted = |toolkit: &str| {
+        format!("toolkit = \"{toolkit}\"\n[pool.host]\nfeatures.allow-cuda-compat-libs-from-container = true")
+    };
+    let with = |name: &str| {
+        let list = COMPAT.replace("libcuda.so.550.54.15", name);
+        format!("{HEAD}[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n[files]\n{list}{DEBIAN}\"/etc/ld.so.cache\" = {{}}\n")
+    };
+    for (name, rest, expected) in [
+        ("libcuda.so.535.54.03", "toolkit = \"1.17.8\"", "compat 535.54.03"),
+        ("libcuda.so.535.54.03", "toolkit = \"1.17.5\"", "compat 535.54.03"),
+        ("libcuda.so.1.1", "toolkit = \"1.17.8\"", "host"),
+        ("libcuda.so.535.54.03", "toolkit = \"1.17.9\"", "host"),
+        ("libcuda.so.535.54.03", "toolkit = \"1.17.4\"", "host"),
+        ("libcuda.so.535.54.03", "toolkit = \"1.19.0\"", "host"),
+        ("libcuda.so.535.54.03", off, "host"),
+        ("libcuda.so.535.54.03", &opted("1.17.6"), "host"),
+        ("libcuda.so.535.54.03", &opted("1.17.8"), "compat 535.54.03"),
+    ] {
+        assert_eq!(gets(&with(name), &orin(rest)), expected, "{name} {rest}");
+    }
+}
+
+#[test]
+fn later_the_csv_mode_brings_the_hook_by_itself() {
+    let image = format!(
+        "{HEAD}[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n[files]\n\
+         \"/usr/local/cuda/compat_orin/libcuda.so.1.1\" = {{ elf_note = {{ cuda = \"13.4\" }} }}\n"
+    );
+    for (toolkit, host, expected) in [
+        ("1.19.1", "", "compat 1.1"),
+        ("1.19.1", "features.disable-cuda-compat-lib-hook = true", "compat 1.1"),
+        ("1.20.0", "features.disable-cuda-compat-lib-hook = true", "compat 1.1"),
+        (
+            "1.19.1",
+            "nvidia-container-runtime.modes.jit-cdi.nvcdi-disable-hooks = [\"enable-cuda-compat\"]",
+            "compat 1.1",
+        ),
+        ("1.20.0", "nvidia-container-runtime.modes.jit-cdi.nvcdi-disable-hooks = [\"enable-cuda-compat\"]", "host"),
+        ("1.20.0", "nvidia-container-runtime.modes.jit-cdi.nvcdi-disable-hooks = [\"all\"]", "host"),
+        ("1.18.2", "", "host"),
+        ("1.17.8", "", "host"),
+    ] {
+        let pool = format!(
+            "gpu = \"Jetson AGX Orin\"\ndriver = \"540.4.0\"\ndriver_cuda = \"13.2\"\nlaunch = \"nvidia-runtime\"\n\
+             toolkit = \"{toolkit}\"\n[pool.host]\n{host}\n"
+        );
+        assert_eq!(gets(&image, &pool), expected, "{toolkit} {host}");
     }
 }
 
