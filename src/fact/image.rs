@@ -70,7 +70,7 @@ pub struct DriverLibrary {
     pub libcuda: bool,
     /// Whether it is the toolkit's stub.
     pub stub: bool,
-    /// Whether it is a link, or comes as one.
+    /// Whether it is a link, or a package that brings one.
     pub link: bool,
 }
 

@@ -242,8 +242,9 @@ pub(super) fn libraries(
                 version,
                 libcuda: known.libcuda,
                 stub: false,
-                // Every package of the driver has its libraries under a version, and links to them.
-                link: true,
+                // Every package of the driver brings, by itself or by what it depends on, libcuda or libnvidia-ml
+                // under a version and a link to it; that of the graphics libraries alone does not.
+                link: !known.graphics,
             });
         }
     }

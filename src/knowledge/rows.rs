@@ -285,6 +285,8 @@ pub struct DriverPackageRow {
     pub prefix: bool,
     /// Whether libcuda is among the libraries.
     pub libcuda: bool,
+    /// Whether it brings graphics libraries and no others.
+    pub graphics: bool,
 }
 
 /// An engine that starts GPUs through CDI by itself.

@@ -86,7 +86,7 @@ pub(super) fn firmware_path(replay: Replay<'_>) -> Option<&str> {
 pub(super) fn in_the_way(library: &DriverLibrary, set: Capabilities) -> bool {
     let (compute, utility) = (brings(set, "compute"), brings(set, "utility"));
     if library.directories.is_empty() {
-        return utility || (compute && library.libcuda);
+        return library.link && (utility || (compute && library.libcuda));
     }
     let asked = if library.libcuda { compute } else { utility };
     asked && library.link && has_a_hosts_name(&library.path)
@@ -130,6 +130,7 @@ mod tests {
             ("libnvidia-ml1", true, "utility", true),
             ("libnvidia-ml1", true, "compute", false),
             ("libnvidia-compute-535", true, "graphics", false),
+            ("libnvidia-gl-535", false, "compute,utility,graphics", false),
         ] {
             let directories = if path.starts_with('/') { vec!["/usr/lib".to_owned()] } else { Vec::new() };
             let libcuda = path.contains("libcuda") || path.contains("compute");

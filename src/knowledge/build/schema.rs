@@ -136,7 +136,7 @@ macro_rules! every_table {
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
     }
-    driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool }
+    driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool, graphics: Flag }
     engines: EngineRow by [name] { name: Str, cdi_from: Cuda, cdi_released: OptDay }
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool, later: Flag }
