@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | cellar | [`nearest`], [`source`], [`cuda`], [`reference`], [`outcome`] | plain values | know a table or a file |
 //! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
-//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`builds`], [`shell`], [`install`], [`describe`], [`fleet`], [`oci`] | read what people and registries wrote | judge |
+//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`builds`], [`shell`], [`install`], [`describe`], [`fleet`], [`oci`], [`lock`] | read what people and registries wrote | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
 //! | fourth | [`rules`], [`report`], [`judge`], [`needs`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes | decide a fate |
@@ -22,7 +22,7 @@
 //! - **No fact without evidence**, down to a place that somebody can edit.
 //! - **Absent is not unknown**, and unknown is never a pass.
 //! - **Reading never fails as a whole**: one broken input never hides the verdicts of the others.
-//! - **Offline**, but for `scan`.
+//! - **Offline**, but for `scan`, `lock` and `--pull`.
 //! - **Output is sorted**; no clock and no environment below [`cli`].
 
 pub mod builds;
@@ -38,6 +38,7 @@ pub mod infer;
 pub mod install;
 pub mod judge;
 pub mod knowledge;
+pub mod lock;
 pub mod nearest;
 pub mod needs;
 pub mod oci;

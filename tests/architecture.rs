@@ -29,7 +29,19 @@ const CRATES: &[(&str, &[&str])] = &[
     ("serde_saphyr", &["builds/"]),
     ("sha2", &["oci/digest.rs"]),
     ("tokio", &["cli/", "oci/"]),
-    ("toml", &["describe/", "fleet/", "install/", "knowledge/build/", "overlay/", "rules/header.rs", "toml_reader.rs"]),
+    (
+        "toml",
+        &[
+            "describe/",
+            "fleet/",
+            "install/",
+            "knowledge/build/",
+            "lock/",
+            "overlay/",
+            "rules/header.rs",
+            "toml_reader.rs",
+        ],
+    ),
 ];
 
 /// A module of the standard library, and what alone may name it.

@@ -1,6 +1,7 @@
 //! The examples of every built-in page, judged: what each page promises of itself is what the program does.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use imagelint::context::Files;
 use imagelint::describe::Description;
@@ -48,7 +49,8 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
             let dockerfile = Dockerfile::parse(text);
             let source = sources.add(SourceText::new("Dockerfile", text.clone()));
             let options = EvaluateOptions::default();
-            let content = Content::Dockerfile { source, dockerfile, options, files: Files::default() };
+            let content =
+                Content::Dockerfile { source, dockerfile, options, files: Files::default(), bases: Arc::default() };
             Subject {
                 name: "Dockerfile".to_owned(),
                 path: String::new(),

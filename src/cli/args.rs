@@ -49,6 +49,10 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint knowledge gpu A100
     Knowledge(KnowledgeArgs),
+    /// Write down what registries say of the base images of Dockerfiles, so that checks know it without a network.
+    ///
+    /// Example: imagelint lock .
+    Lock(LockArgs),
     /// Say what an input demands of any node, without a fleet: the drivers that it starts on, by GPU and launch.
     ///
     /// Example: imagelint needs Dockerfile
@@ -89,6 +93,9 @@ pub(crate) struct CheckArgs {
     /// List the files instead, each with what in it concerns a GPU or why nothing does.
     #[arg(long)]
     pub(crate) show_files: bool,
+    /// Read manifest and configuration of base images from their registries.
+    #[arg(long)]
+    pub(crate) pull: bool,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]
@@ -149,6 +156,37 @@ pub(crate) struct DescribeArgs {
     /// Platform to describe it for.
     #[arg(long, default_value = "linux/amd64")]
     pub(crate) platform: String,
+    /// Read manifest and configuration of base images from their registries.
+    #[arg(long)]
+    pub(crate) pull: bool,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+}
+
+/// What `lock` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LockArgs {
+    /// Dockerfiles or folders; the current folder where none is given.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Lock the bases of the targets of a bake file too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bake: Vec<PathBuf>,
+    /// Lock the bases of the services of a compose file too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) compose: Vec<PathBuf>,
+    /// The lock file; else imagelint.lock where there is one, beside the fleet file, or at the repository's root.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write nothing; exit with 1 where a base moved or is not locked.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Platforms to lock bases for; linux/amd64 and linux/arm64 where not given.
+    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
+    pub(crate) platforms: Vec<String>,
+    /// Lock for each stage that no other stage needs, not the last one alone.
+    #[arg(long, conflicts_with = "target")]
+    pub(crate) all_targets: bool,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
 }
@@ -168,6 +206,9 @@ pub(crate) struct NeedsArgs {
     /// How to tell it.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+    /// Read manifest and configuration of base images from their registries.
+    #[arg(long)]
+    pub(crate) pull: bool,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
 }

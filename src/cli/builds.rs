@@ -111,7 +111,7 @@ fn recipe(
 
 /// A path that lies below the repository's root, links followed, as seen from here; the root is the folder
 /// with `.git`, else the folder of the file itself.
-fn inside(path: &Path, folder: &Path) -> Result<PathBuf, String> {
+pub(super) fn inside(path: &Path, folder: &Path) -> Result<PathBuf, String> {
     let found = path.canonicalize().map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let folder = folder.canonicalize().map_err(|error| format!("cannot read {}: {error}", folder.display()))?;

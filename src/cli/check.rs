@@ -12,8 +12,10 @@ use crate::cli::exit::Exit;
 use crate::cli::fleet;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
+use crate::cli::known;
 use crate::cli::output;
 use crate::cli::output::Run;
+use crate::cli::scan;
 use crate::knowledge::Knowledge;
 use crate::source::Sources;
 
@@ -45,6 +47,9 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         let (other, used) = (other.display(), &fleet.name);
         writeln!(io::stderr(), "{other} is not used: the fleet of this run is {used}; check that folder by itself")?;
     }
+    let platforms = options.pull.then(|| scan::platforms(&fleet, knowledge));
+    let platforms = platforms.map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
+    known::add(&mut inputs, first, platforms.as_deref(), &build, &mut sources);
     if !fleet.built_in
         && let Some(folder) = Path::new(&fleet.name).parent()
     {

@@ -11,6 +11,7 @@ use crate::cli::args::DescribeArgs;
 use crate::cli::exit::Exit;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
+use crate::cli::known;
 use crate::cli::scan;
 use crate::extract;
 use crate::judge;
@@ -20,7 +21,7 @@ use crate::source::Sources;
 
 /// Runs it.
 pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
-    let subjects = read(&options.input, &options.platform, &options.build, &mut Sources::default())?;
+    let subjects = read(&options.input, &options.platform, options.pull, &options.build, &mut Sources::default())?;
     let mut out = io::stdout().lock();
     for (at, subject) in subjects.iter().enumerate() {
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
@@ -36,13 +37,16 @@ pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
 pub(crate) fn read(
     input: &str,
     platform: &str,
+    pull: bool,
     build: &BuildArgs,
     sources: &mut Sources,
 ) -> Result<Vec<Subject>, Failure> {
     let path = Path::new(input);
     if path.exists() || input == "-" {
         let build = Build { args: build, set: &BuildSet::default(), stdin_filename: None, jobs: 1 };
-        let inputs = Inputs::read(&[path], &build, sources);
+        let mut inputs = Inputs::read(&[path], &build, sources);
+        let asked = [platform.to_owned()];
+        known::add(&mut inputs, Some(path).filter(|path| path.exists()), pull.then_some(&asked), &build, sources);
         return match inputs.errors.first() {
             Some(error) => Err(Failure::Said(format!("error: cannot read {}: {}", error.input, error.message))),
             None => Ok(inputs.subjects),

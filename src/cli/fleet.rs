@@ -20,7 +20,7 @@ use crate::source::SourceText;
 use crate::source::Sources;
 
 /// The name by which a fleet is found without being told.
-const FILE: &str = "fleet.toml";
+pub(super) const FILE: &str = "fleet.toml";
 
 /// The fleet that the options or the place of the first input name, else the built-in one.
 pub(crate) fn load(
@@ -30,7 +30,7 @@ pub(crate) fn load(
     sources: &mut Sources,
 ) -> Result<Fleet, Failure> {
     let start = first_input.unwrap_or(Path::new("."));
-    let path = named(options).or_else(|| upwards(start));
+    let path = named(options).or_else(|| upwards(start, FILE));
     let fleet = match path {
         None => {
             let source = sources.add(fleet::built_in_text());
@@ -84,17 +84,19 @@ pub(crate) fn passed_over(options: &JudgingArgs, used: &Fleet, inputs: &[Subject
     }
     let paths = inputs.iter().filter(|input| !matches!(input.content, Content::Saved(_)));
     let folders: BTreeSet<&Path> = paths.filter_map(|input| Path::new(&input.name).parent()).collect();
-    let here = |folder: &Path| if folder.as_os_str().is_empty() { upwards(Path::new(".")) } else { upwards(folder) };
+    let here = |folder: &Path| {
+        if folder.as_os_str().is_empty() { upwards(Path::new("."), FILE) } else { upwards(folder, FILE) }
+    };
     folders.into_iter().filter_map(here).filter(|found| *found != Path::new(&used.name)).collect()
 }
 
-/// The fleet file in the folder of `start` or above, no further than the repository root.
-fn upwards(start: &Path) -> Option<PathBuf> {
+/// A file of this name in the folder of `start` or above, no further than the repository root.
+pub(super) fn upwards(start: &Path, name: &str) -> Option<PathBuf> {
     let start = start.canonicalize().ok()?;
     let mut folder = if start.is_dir() { Some(start.as_path()) } else { start.parent() };
     let here = std::env::current_dir().ok()?;
     while let Some(current) = folder {
-        let file = current.join(FILE);
+        let file = current.join(name);
         if file.is_file() {
             return Some(file.strip_prefix(&here).map(Path::to_path_buf).unwrap_or(file));
         }

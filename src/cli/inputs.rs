@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
@@ -20,6 +21,7 @@ use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::extract;
+use crate::extract::Bases;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::judge::saved;
@@ -149,8 +151,8 @@ impl Inputs {
         {
             return self.error(name, EvaluateError::UnknownTarget(target.clone()).to_string());
         }
-        let files = gather(path, source, &dockerfile, &options, root, sources);
-        let content = Content::Dockerfile { source, dockerfile, options, files };
+        let files = gather(path, source, &dockerfile, &options, root, &Bases::default(), sources);
+        let content = Content::Dockerfile { source, dockerfile, options, files, bases: Arc::default() };
         let (name, path) = (name.to_owned(), path.to_owned());
         self.subjects.push(Subject {
             name,
@@ -234,6 +236,16 @@ impl Inputs {
     }
 }
 
+/// Puts what is known of base images under a Dockerfile, with the files that only variables of its base lead to.
+pub(super) fn build_on(subject: &mut Subject, known: &Arc<Bases>, context: Option<&Path>, sources: &mut Sources) {
+    let Content::Dockerfile { source, dockerfile, options, files, bases } = &mut subject.content else { return };
+    // The target of a file of builds has a context of its own.
+    if subject.name == subject.path && known.knows(dockerfile, options) {
+        *files = gather(&subject.path, *source, dockerfile, options, context, known, sources);
+    }
+    *bases = Arc::clone(known);
+}
+
 /// The files of the build context that the commands of a Dockerfile read; its own folder where none is named.
 fn gather(
     name: &str,
@@ -241,6 +253,7 @@ fn gather(
     dockerfile: &Dockerfile,
     options: &EvaluateOptions,
     context: Option<&Path>,
+    bases: &Bases,
     sources: &mut Sources,
 ) -> Files {
     let own = (name != "-").then(|| Path::new(name));
@@ -251,7 +264,7 @@ fn gather(
     let usual = ["linux/amd64".to_owned(), "linux/arm64".to_owned()];
     for platform in options.platforms.iter().chain(&usual) {
         let options = EvaluateOptions { platform: platform.clone(), ..options.clone() };
-        if extract::of_dockerfile(source, dockerfile, &options, &gathering).is_err() {
+        if extract::of_build(source, dockerfile, &options, &gathering, bases).is_err() {
             break;
         }
     }

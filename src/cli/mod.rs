@@ -8,9 +8,12 @@ mod exit;
 mod fleet;
 mod inputs;
 mod knowledge;
+mod known;
+mod lock;
 mod needs;
 mod output;
 mod parallel;
+mod pull;
 mod scan;
 mod walk;
 
@@ -43,6 +46,7 @@ pub fn run() -> ExitCode {
         Command::Scan(options) => scan::run(options, knowledge),
         Command::Describe(options) => describe::run(options),
         Command::Knowledge(options) => knowledge::run(options, knowledge),
+        Command::Lock(options) => lock::run(options),
         Command::Needs(options) => needs::run(options, knowledge),
     });
     match done {

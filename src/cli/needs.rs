@@ -30,7 +30,7 @@ struct Report {
 pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
     let mut found = Vec::new();
-    for subject in describe::read(&options.input, &options.platform, &options.build, &mut sources)? {
+    for subject in describe::read(&options.input, &options.platform, options.pull, &options.build, &mut sources)? {
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
         for image in infer(&seen, &options.platform, options.as_of, knowledge) {
             found.push(needs::survey(&subject.name, &options.platform, &image, options.as_of, &sources, knowledge));

@@ -21,6 +21,7 @@ use crate::oci::Problem;
 use crate::oci::PullError;
 use crate::oci::PulledImage;
 use crate::oci::Source;
+use crate::reference::ImageReference;
 use crate::report::model::InputError;
 use crate::source::Sources;
 
@@ -48,7 +49,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
 }
 
 /// Every platform that a host of the fleet has.
-fn platforms(fleet: &Fleet, knowledge: Knowledge) -> Vec<Platform> {
+pub(crate) fn platforms(fleet: &Fleet, knowledge: Knowledge) -> Vec<Platform> {
     let mut found: Vec<Platform> = Vec::new();
     let hosts = fleet.pools.iter().flat_map(|pool| pool.hosts(knowledge, None));
     for platform in hosts.filter_map(|host| host.platform.parse().ok()) {
@@ -61,12 +62,20 @@ fn platforms(fleet: &Fleet, knowledge: Knowledge) -> Vec<Platform> {
 
 /// Reads the images of a reference; where a wanted platform is not there, all that are.
 pub(crate) fn pull(name: &str, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
+    read(&Source::parse(name).map_err(|error| error.to_string())?, platforms)
+}
+
+/// The same for a name that FROM gives: always an image in a registry, never a folder.
+pub(crate) fn pull_reference(reference: &ImageReference, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
+    read(&Source::Registry(reference.clone()), platforms)
+}
+
+fn read(source: &Source, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
-    let source = Source::parse(name).map_err(|error| error.to_string())?;
     let options = Options { environment: environment(), ..Options::default() };
     let read = |wanted: &[Platform]| -> Result<Vec<PulledImage>, PullError> {
-        runtime.block_on(oci::read_configs(&source, wanted, &options))
+        runtime.block_on(oci::read_configs(source, wanted, &options))
     };
     match read(platforms) {
         Err(error) if matches!(*error.problem, Problem::MissingPlatform { .. }) => read(&[]),

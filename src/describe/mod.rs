@@ -10,6 +10,7 @@ use crate::source::Span;
 
 pub use self::file::DescriptionErrors;
 pub use self::json::BadDescription;
+pub(crate) use self::write::quoted;
 
 /// A value and the place where it is written; an empty place where it comes from no text.
 #[derive(Clone, Debug)]

@@ -89,7 +89,8 @@ fn listed(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
-fn quoted(text: &str) -> String {
+/// A text as a TOML string.
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from('"');
     for character in text.chars() {
         match character {

@@ -12,6 +12,7 @@ use crate::dockerfile::Evaluated;
 use crate::dockerfile::EvaluatedBase;
 use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
+use crate::dockerfile::KnownEnv;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunForm;
@@ -46,11 +47,17 @@ impl Dockerfile {
         });
         let base = base(text, self.stages[root].base_span);
         let open = base.kind != BaseKind::Scratch;
+        let own = |known: &&Arc<KnownEnv>| matches!(&base.kind, BaseKind::Image(image) if *image == known.image);
+        let known = options.known_env.as_ref().filter(own);
         let mut walk = Walk {
             file: self,
             options,
             global: &global,
-            scope: Arc::new(Scope { base_env: open.then_some(options.base_env), ..Scope::default() }),
+            scope: Arc::new(Scope {
+                base_env: (open && !known.is_some_and(|known| known.whole)).then_some(options.base_env),
+                env: known.map(|known| known.scope()).unwrap_or_default(),
+                ..Scope::default()
+            }),
             shell: None,
             path_head: None,
             workdir: (!open).then(|| "/".to_owned()),

@@ -28,6 +28,31 @@ pub enum BaseEnv {
 /// Stands before and behind the name of a variable of the base image.
 pub const BASE_MARK: char = '\u{1}';
 
+/// What is known of the environment of one base image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownEnv {
+    /// The image, as FROM names it.
+    pub image: ImageReference,
+    /// Its variables; the reason where a value cannot be told.
+    pub values: BTreeMap<String, Result<String, String>>,
+    /// Whether these are all of them.
+    pub whole: bool,
+}
+
+impl KnownEnv {
+    /// The variables as a scope holds them; a value has no place in the file.
+    pub(super) fn scope(&self) -> BTreeMap<String, Resolved> {
+        let resolved = |(name, value): (&String, &Result<String, String>)| {
+            let value = match value {
+                Ok(value) => Resolved::literal(value.clone()),
+                Err(reason) => Resolved::Unresolved { names: vec![name.clone()], reason: reason.clone() },
+            };
+            (name.clone(), value)
+        };
+        self.values.iter().map(resolved).collect()
+    }
+}
+
 /// What a build would be told on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvaluateOptions {
@@ -43,6 +68,8 @@ pub struct EvaluateOptions {
     pub platforms: Vec<String>,
     /// The environment of the base image.
     pub base_env: BaseEnv,
+    /// The environment of a base image, where it was read.
+    pub known_env: Option<Arc<KnownEnv>>,
 }
 
 impl Default for EvaluateOptions {
@@ -54,11 +81,19 @@ impl Default for EvaluateOptions {
             target: None,
             platforms: Vec::new(),
             base_env: BaseEnv::Unseen,
+            known_env: None,
         }
     }
 }
 
 impl EvaluateOptions {
+    /// The same for a platform that is asked; a build for certain platforms makes the nearest of them.
+    #[must_use]
+    pub fn on(&self, asked: &str) -> Self {
+        let made = self.platforms.iter().find(|own| *own == asked).or(self.platforms.first());
+        Self { platform: made.map_or(asked, String::as_str).to_owned(), ..self.clone() }
+    }
+
     /// What the command line gives an argument.
     pub(super) fn given(&self, name: &str) -> Option<Resolved> {
         if let Some(value) = self.build_args.get(name) {

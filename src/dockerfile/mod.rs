@@ -36,6 +36,7 @@ pub use evaluated::EvaluateError;
 pub use evaluated::EvaluateOptions;
 pub use evaluated::Evaluated;
 pub use evaluated::EvaluatedBase;
+pub use evaluated::KnownEnv;
 pub use evaluated::RunForm;
 pub use evaluated::RunInstruction;
 pub use expand::Dialect;

@@ -1,6 +1,7 @@
 //! Evidence into observations: one reader per kind of input, nothing concluded yet.
 
 mod along;
+mod bases;
 mod config;
 mod copied;
 mod description;
@@ -8,9 +9,13 @@ mod dockerfile;
 mod inherited;
 mod install;
 mod landing;
+mod locked;
+mod merge;
 mod removed;
 mod tree;
 
+pub use self::bases::{Bases, KnownBase, base_of, of_build};
 pub use self::config::of_config;
 pub use self::description::{of_description, to_description};
 pub use self::dockerfile::{Target, of_dockerfile};
+pub use self::locked::of_locked;

@@ -273,7 +273,8 @@ pub struct Observations {
     pub depth: Depth,
     /// Base image.
     pub base: BaseSeen,
-    /// Whether the environment of the base is the image's too; not where its files alone were copied.
+    /// Whether what tables say of the base's environment holds for the image; not where the files of the base
+    /// alone were copied, nor where its environment was read.
     pub base_env: bool,
     /// Day of the build, where said.
     #[serde(with = "as_text", skip_serializing_if = "Option::is_none")]

@@ -15,4 +15,5 @@ pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_width,
 pub use self::host::{Behaviour, DeviceSource, Host, HostGpu};
 pub use self::options::Options;
 pub use self::pool::{Declared, DeviceListStrategy, DriverSpec, Fleet, GpuSpec, Launch, Mode, Pool, Runtime};
+pub(crate) use self::values::image_matches;
 pub use self::words::UnknownWord;

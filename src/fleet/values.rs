@@ -88,6 +88,11 @@ pub(crate) fn image_glob(text: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(text).literal_separator(false).build()
 }
 
+/// Whether an image pattern matches a reference; an error where it is no pattern.
+pub(crate) fn image_matches(pattern: &str, reference: &str) -> Result<bool, String> {
+    image_glob(pattern).map(|glob| glob.compile_matcher().is_match(reference)).map_err(|error| error.to_string())
+}
+
 impl Pool {
     /// Whether the images of a Dockerfile run here; `path` is relative to the fleet file, with slashes.
     pub fn runs_dockerfile(&self, path: &str) -> bool {

@@ -49,10 +49,23 @@ const CONTAINER: &str = "container";
 pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
     let arch = platform.split('/').nth(1).unwrap_or(platform);
     let as_of = seen.as_of.or(as_of);
-    base::builds(seen, arch, as_of, knowledge)
-        .into_iter()
-        .map(|build| assemble(seen, build, arch, as_of, knowledge))
-        .collect()
+    let mut builds = base::builds(seen, arch, as_of, knowledge);
+    // The environment of the base was read: the build that has it is the one.
+    if !seen.base_env && seen.complete.env {
+        builds.sort_by_key(|build| std::cmp::Reverse(agreeing(build, seen)));
+        builds.truncate(1);
+        for build in &mut builds {
+            build.label = None;
+            build.read = true;
+        }
+    }
+    builds.into_iter().map(|build| assemble(seen, build, arch, as_of, knowledge)).collect()
+}
+
+/// How many variables of a build are as they were read.
+fn agreeing(build: &BaseBuild, seen: &Observations) -> usize {
+    let read = |name: &str| seen.env.get(name).and_then(|(value, _)| value.as_deref().ok());
+    build.env.iter().filter(|(name, value, _)| read(name) == Some(value.as_str())).count()
 }
 
 fn assemble(

@@ -10,6 +10,8 @@ pub mod saved;
 mod scope;
 mod verdict;
 
+use std::sync::Arc;
+
 use jiff::civil::Date;
 
 use crate::context::Files;
@@ -17,6 +19,7 @@ use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::extract;
+use crate::extract::Bases;
 use crate::fact::ImageFacts;
 use crate::fact::Observations;
 use crate::fleet::Fleet;
@@ -50,6 +53,8 @@ pub enum Content {
         options: EvaluateOptions,
         /// The files of its build context that it asks for.
         files: Files,
+        /// What is known of base images beside the tables.
+        bases: Arc<Bases>,
     },
     /// The same for every platform.
     Fixed(Observations),
@@ -233,12 +238,8 @@ impl Beside {
 
 fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Observations> {
     match content {
-        Content::Dockerfile { source, dockerfile, options, files } => {
-            // A build for certain platforms makes the nearest of them, whatever the pool has.
-            let made = options.platforms.iter().find(|own| *own == platform).or(options.platforms.first());
-            let platform = made.map_or(platform, String::as_str);
-            let options = EvaluateOptions { platform: platform.to_owned(), ..options.clone() };
-            let target = extract::of_dockerfile(*source, dockerfile, &options, files).ok()?;
+        Content::Dockerfile { source, dockerfile, options, files, bases } => {
+            let target = extract::of_build(*source, dockerfile, &options.on(platform), files, bases).ok()?;
             *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes };
             Some(target.seen)
         }

@@ -65,6 +65,8 @@ pub(super) struct BaseBuild {
     pub(super) torch: Option<(&'static str, &'static RowInfo)>,
     /// Why the reference itself cannot be told.
     unresolved: Option<Why>,
+    /// Whether its configuration was read.
+    pub(super) read: bool,
     name: String,
 }
 
@@ -87,6 +89,7 @@ impl BaseBuild {
             probe_unsure: None,
             torch: None,
             unresolved: None,
+            read: false,
             name,
         }
     }
@@ -123,8 +126,9 @@ impl BaseBuild {
             return Why { reason: format!("{what} is not known: {}", why.reason), supply: why.supply.clone() };
         }
         let base = if self.name.is_empty() { "the image".to_owned() } else { format!("`{}`", self.name) };
+        let seen = if self.read { "of it the configuration alone was read" } else { "was not read" };
         Why {
-            reason: format!("{what} is not known: {base} is not in the tables and was not read"),
+            reason: format!("{what} is not known: {base} is not in the tables and {seen}"),
             supply: if self.name.is_empty() {
                 "say it in the image description, and name the family under `complete`".to_owned()
             } else {

@@ -1,0 +1,112 @@
+//! What is known of base images: the lock file, the settings, and with `--pull` their registries.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::cli::builds::inside;
+use crate::cli::fleet;
+use crate::cli::inputs::Build;
+use crate::cli::inputs::Inputs;
+use crate::cli::inputs::MAX_TEXT;
+use crate::cli::inputs::build_on;
+use crate::cli::inputs::read_text;
+use crate::cli::pull;
+use crate::cli::render;
+use crate::describe::Description;
+use crate::extract;
+use crate::extract::Bases;
+use crate::extract::KnownBase;
+use crate::lock;
+use crate::lock::Lock;
+use crate::source::SourceText;
+use crate::source::Sources;
+
+/// Puts what is known of base images under every Dockerfile: from files in the folder of `start` or above it, and
+/// from registries where `pull` names the platforms to ask for.
+pub(crate) fn add(
+    inputs: &mut Inputs,
+    start: Option<&Path>,
+    pull: Option<&[String]>,
+    build: &Build<'_>,
+    sources: &mut Sources,
+) {
+    let start = start.unwrap_or(Path::new("."));
+    let mut bases = Bases::default();
+    locked(inputs, start, &mut bases, sources);
+    mapped(inputs, start, &mut bases, sources);
+    if let Some(platforms) = pull {
+        pull::add(inputs, platforms, build.jobs, &mut bases);
+    }
+    let shared = Arc::new(bases);
+    for subject in &mut inputs.subjects {
+        build_on(subject, &shared, build.args.context.as_deref(), sources);
+    }
+}
+
+/// A lock file with its text, or why it cannot be read.
+pub(crate) type Locked = Result<(SourceText, Lock), String>;
+
+/// Reads the lock file that is found from `start` upwards, where there is one.
+pub(crate) fn lock_from(start: &Path) -> Option<(PathBuf, Locked)> {
+    let path = fleet::upwards(start, lock::FILE)?;
+    let read = text_of(&path).and_then(|text| match Lock::read(&text) {
+        Ok(lock) => Ok((text, lock)),
+        Err(errors) => Err(render(errors.as_ref())),
+    });
+    Some((path, read))
+}
+
+fn locked(inputs: &mut Inputs, start: &Path, bases: &mut Bases, sources: &mut Sources) {
+    let Some((path, read)) = lock_from(start) else { return };
+    match read {
+        Ok((text, lock)) => {
+            let name = text.name().to_owned();
+            let source = sources.add(text);
+            for entry in &lock.entries {
+                let seen = extract::of_locked(entry, source);
+                let told = format!("{} as locked in {name}, configuration {}", entry.digest, entry.config);
+                let platform = entry.platform.parse().ok();
+                bases.locked(&entry.reference.value, KnownBase { platform, seen, told });
+            }
+        }
+        Err(error) => inputs.error(&path.display().to_string(), error),
+    }
+}
+
+/// Reads the settings that are found from `start` upwards, with the image descriptions that they name.
+fn mapped(inputs: &mut Inputs, start: &Path, bases: &mut Bases, sources: &mut Sources) {
+    let Some(path) = fleet::upwards(start, lock::SETTINGS) else { return };
+    let name = path.display().to_string();
+    let text = match text_of(&path) {
+        Ok(text) => text,
+        Err(error) => return inputs.error(&name, error),
+    };
+    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+    let mut broken: Vec<(String, String)> = Vec::new();
+    let mut load = |written: &str| {
+        let path = inside(&folder.join(written), &folder)?;
+        let shown = path.display().to_string();
+        let text = SourceText::new(shown.as_str(), read_text(&path, MAX_TEXT)?);
+        let description = Description::read(&text).map_err(|errors| {
+            broken.push((shown.clone(), render(errors.as_ref())));
+            format!("`{shown}` is no image description")
+        })?;
+        let seen = extract::of_description(&description, Some(sources.add(text)), None);
+        Ok(KnownBase { platform: None, seen, told: format!("described by {shown}") })
+    };
+    match lock::mappings(&text, &mut load) {
+        Ok(mappings) => bases.mapped(mappings),
+        Err(errors) => inputs.error(&name, render(errors.as_ref())),
+    }
+    for (name, error) in broken {
+        inputs.error(&name, error);
+    }
+}
+
+/// The text of a file that lies in the repository, links followed.
+fn text_of(path: &Path) -> Result<SourceText, String> {
+    let real = inside(path, path.parent().unwrap_or(Path::new("")))?;
+    let text = read_text(&real, MAX_TEXT).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    Ok(SourceText::new(path.display().to_string(), text))
+}

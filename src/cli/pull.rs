@@ -1,0 +1,78 @@
+//! Base images in their registries: manifest and configuration of each, once, several at a time.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::io::Write as _;
+
+use crate::cli::inputs::Inputs;
+use crate::cli::parallel;
+use crate::cli::scan;
+use crate::extract;
+use crate::extract::Bases;
+use crate::extract::KnownBase;
+use crate::judge::Content;
+use crate::oci::Platform;
+use crate::oci::PulledImage;
+use crate::reference::ImageReference;
+
+/// How many registries are spoken to at once, whatever the number of workers.
+const MOST_AT_ONCE: usize = 8;
+/// How many base images one run reads.
+const MOST: usize = 256;
+
+/// The base images that Dockerfiles name, each with the platforms that are asked for.
+pub(crate) type Wanted = BTreeMap<ImageReference, Vec<Platform>>;
+
+/// The base images of all builds, for these platforms.
+pub(crate) fn wanted(inputs: &Inputs, platforms: &[String]) -> Wanted {
+    let mut wanted = Wanted::new();
+    for subject in &inputs.subjects {
+        let Content::Dockerfile { dockerfile, options, .. } = &subject.content else { continue };
+        for platform in platforms {
+            let Some((reference, platform)) = extract::base_of(dockerfile, &options.on(platform)) else { continue };
+            let Ok(platform) = platform.parse() else { continue };
+            let list = wanted.entry(reference).or_default();
+            if !list.contains(&platform) {
+                list.push(platform);
+            }
+        }
+    }
+    wanted
+}
+
+/// What the registries say of base images, or why they say nothing, in the order of the references.
+pub(crate) fn read(wanted: &Wanted, jobs: usize) -> Vec<(ImageReference, Result<Vec<PulledImage>, String>)> {
+    let list: Vec<(&ImageReference, &Vec<Platform>)> = wanted.iter().collect();
+    // Waiting takes no processor: there are more of these at once than workers.
+    let jobs = jobs.saturating_mul(4).min(MOST_AT_ONCE);
+    let numbered: Vec<(usize, &(&ImageReference, &Vec<Platform>))> = list.iter().enumerate().collect();
+    parallel::map(jobs, &numbered, |(at, (reference, platforms))| {
+        let read = if *at < MOST {
+            scan::pull_reference(reference, platforms)
+        } else {
+            Err(format!("there are more than {MOST} base images"))
+        };
+        ((*reference).clone(), read)
+    })
+}
+
+/// Reads the bases of all Dockerfiles; what cannot be read is told, and stays as it was.
+pub(crate) fn add(inputs: &Inputs, platforms: &[String], jobs: usize, bases: &mut Bases) {
+    for (reference, read) in read(&wanted(inputs, platforms), jobs) {
+        match read {
+            Ok(images) => {
+                for image in images {
+                    let digest = image.index_digest.as_ref().unwrap_or(&image.manifest_digest);
+                    let told = format!("{digest} as the registry has it now, configuration {}", image.config_digest);
+                    let platform = Some(image.config.platform.clone());
+                    bases.pulled(&reference, KnownBase { platform, seen: extract::of_config(&image), told });
+                }
+            }
+            Err(error) => {
+                // A closed pipe is nobody's fault.
+                let _ = writeln!(io::stderr(), "warning: base image {reference} was not read: {error}");
+                bases.failed(&reference, error);
+            }
+        }
+    }
+}

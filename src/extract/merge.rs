@@ -1,0 +1,123 @@
+//! A base image put under the Dockerfile that builds on it.
+
+use crate::fact::BaseSeen;
+use crate::fact::CodeSeen;
+use crate::fact::Evidence;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::FileSeen;
+use crate::fact::NeedsSeen;
+use crate::fact::Observations;
+use crate::fact::Origin;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::oci::Platform;
+
+/// Adds what was seen of the base to what was seen of the Dockerfile; the Dockerfile's own word stays.
+pub(super) fn merge(base: &Observations, seen: &mut Observations) {
+    let shift = copied(&base.facts, &mut seen.facts);
+    platforms(base, seen, &shift);
+    if seen.base_env {
+        for (name, (value, fact)) in &base.env {
+            if seen.env.contains_key(name) {
+                continue;
+            }
+            seen.env.insert(name.clone(), (value.clone(), shift(*fact)));
+            if let Some(template) = base.of_base.env_templates.get(name) {
+                seen.of_base.env_templates.insert(name.clone(), template.clone());
+            }
+        }
+        seen.complete.env |= base.complete.env;
+        if seen.entrypoint.is_none() {
+            seen.entrypoint = base.entrypoint.as_ref().map(|(words, fact)| (words.clone(), shift(*fact)));
+        }
+        // What was read is all there is: rows for the tag add nothing to it.
+        seen.base_env = base.base_env && !(base.complete.env && matches!(base.base, BaseSeen::NotSaid));
+    }
+    match &base.base {
+        BaseSeen::NotSaid => {}
+        BaseSeen::Scratch(fact) => seen.base = BaseSeen::Scratch(shift(*fact)),
+        BaseSeen::Image(reference, fact) => seen.base = BaseSeen::Image(reference.clone(), shift(*fact)),
+        BaseSeen::Unresolved(why, fact) => seen.base = BaseSeen::Unresolved(why.clone(), shift(*fact)),
+    }
+    seen.as_of = seen.as_of.or(base.as_of);
+    seen.other_python |= base.other_python;
+    if seen.cuda_runtime.is_none() {
+        seen.cuda_runtime = base.cuda_runtime.map(|(cuda, fact)| (cuda, shift(fact)));
+    }
+    contents(base, seen, &shift);
+}
+
+/// Copies facts to the end of others; gives the way from an old id to the new one.
+fn copied(from: &Facts, to: &mut Facts) -> impl Fn(FactId) -> FactId + use<> {
+    let offset = to.len();
+    let shift = move |id: FactId| FactId(id.0.saturating_add(offset));
+    for (_, entry) in from.iter() {
+        let evidence = match &entry.evidence {
+            Evidence::Leaf(origins) => Evidence::Leaf(origins.clone()),
+            Evidence::Derived { by, from, row } => {
+                Evidence::Derived { by: *by, from: from.iter().map(|id| shift(*id)).collect(), row: *row }
+            }
+        };
+        to.add(entry.key, entry.of.as_deref(), entry.state.clone(), evidence);
+    }
+    shift
+}
+
+/// Packages, files and GPU code: those of the base first.
+fn contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId) -> FactId) {
+    let replaced = |component: &Option<String>, seen: &Observations| {
+        let of = |package: &&PackageSeen| component.as_ref() == Some(&package.name);
+        seen.packages
+            .iter()
+            .filter(of)
+            .any(|package| package.upgrade || !matches!(package.version, PackageVersion::Open(_)))
+    };
+    let code = base.code.iter().filter(|code| !replaced(&code.component, seen));
+    let code: Vec<CodeSeen> = code.map(|code| CodeSeen { fact: shift(code.fact), ..code.clone() }).collect();
+    let needs = base.needs.iter().filter(|needs| !replaced(&needs.component, seen));
+    let needs: Vec<NeedsSeen> = needs.map(|needs| NeedsSeen { fact: shift(needs.fact), ..needs.clone() }).collect();
+    let packages: Vec<PackageSeen> =
+        base.packages.iter().map(|package| PackageSeen { fact: shift(package.fact), ..package.clone() }).collect();
+    seen.code.splice(0..0, code);
+    seen.needs.splice(0..0, needs);
+    seen.packages.splice(0..0, packages);
+    seen.of_base.removed.extend(base.of_base.removed.iter().map(|(what, fact)| (what.clone(), shift(*fact))));
+    for (path, file) in &base.files {
+        let shifted = || FileSeen { kind: file.kind.clone(), fact: shift(file.fact) };
+        seen.files.entry(path.clone()).or_insert_with(shifted);
+    }
+}
+
+/// A build can be made for the platforms that its base has.
+fn platforms(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId) -> FactId) {
+    let Some((offered, fact)) = &base.platforms else { return };
+    let parsed: Vec<Platform> = offered.iter().filter_map(|one| one.parse().ok()).collect();
+    if parsed.is_empty() {
+        return;
+    }
+    let there =
+        |made: &String| made.parse::<Platform>().map_or(true, |made| parsed.iter().any(|own| made.accepts(own)));
+    let (list, also) = match &seen.platforms {
+        None => (parsed.iter().map(ToString::to_string).collect(), None),
+        Some((made, _)) if made.iter().all(there) => return,
+        Some((made, own)) => (made.iter().filter(|made| there(made)).cloned().collect::<Vec<_>>(), Some(*own)),
+    };
+    // The line that names the base comes first: it is the one to change.
+    let from = match &seen.base {
+        BaseSeen::Image(_, fact) | BaseSeen::Scratch(fact) | BaseSeen::Unresolved(_, fact) => Some(*fact),
+        BaseSeen::NotSaid => None,
+    };
+    let mut origins: Vec<Origin> = Vec::new();
+    for origin in from.into_iter().chain(also).chain([shift(*fact)]).flat_map(|id| seen.facts.origins(id)) {
+        if !origins.contains(&origin) {
+            origins.push(origin);
+        }
+    }
+    let state = State::Known(Value::from(&list));
+    let fact = seen.facts.add(FactKey::Platforms, None, state, Evidence::Leaf(origins));
+    seen.platforms = Some((list, fact));
+}
