@@ -92,6 +92,12 @@ fn variable(report: &Value, name: &str) -> Value {
     facts.iter().find(|fact| fact["key"] == key.as_str()).expect(name)["value"].clone()
 }
 
+/// The finding of a rule on the first subject.
+fn finding<'a>(report: &'a Value, rule: &str) -> &'a Value {
+    let findings = report["subjects"][0]["findings"].as_array().expect("findings");
+    findings.iter().find(|finding| finding["rule"] == rule).expect(rule)
+}
+
 /// The notes of the first subject in one text.
 fn notes(report: &Value) -> String {
     report["subjects"][0]["inspected"]["notes"].to_string()
@@ -105,7 +111,7 @@ fn a_private_base_is_known_by_pull() {
     let report = place.json(&["check", "--pull", "Dockerfile"]);
     assert_eq!(fate(&report, "old"), "fails refused", "{report:#}");
     assert_ne!(fate(&report, "new"), "fails refused");
-    let finding = &report["subjects"][0]["findings"][0];
+    let finding = finding(&report, "refused");
     assert_eq!(finding["locations"][0]["kind"], "config", "{finding:#}");
     assert!(finding["locations"].to_string().contains("config.Env[NVIDIA_REQUIRE_CUDA]"), "{finding:#}");
     let told = notes(&report);
@@ -163,7 +169,7 @@ fn a_locked_base_is_known_without_its_registry() {
     drop(registry);
     let report = place.json(&["check", "Dockerfile"]);
     assert_eq!(fate(&report, "old"), "fails refused", "{report:#}");
-    let finding = &report["subjects"][0]["findings"][0];
+    let finding = finding(&report, "refused");
     let text = fs::read_to_string(place.path("imagelint.lock")).expect("the lock file");
     let line = text.lines().position(|line| line.starts_with("NVIDIA_REQUIRE_CUDA")).expect("the variable") + 1;
     assert_eq!(finding["locations"][0]["path"], "imagelint.lock", "{finding:#}");
@@ -314,8 +320,7 @@ fn a_platform_that_the_base_lacks_is_the_fault_of_the_from_line() {
         let report = place.json(if lock { &["check", "Dockerfile"] } else { &["check", "--pull", "Dockerfile"] });
         assert_eq!(fate(&report, "arm"), "fails wrong-platform", "{report:#}");
         assert_eq!(fate(&report, "old"), "fails refused");
-        let findings = report["subjects"][0]["findings"].as_array().expect("findings");
-        let finding = findings.iter().find(|finding| finding["rule"] == "wrong-platform").expect("the finding");
+        let finding = finding(&report, "wrong-platform");
         let place_of = &finding["locations"][0];
         assert_eq!(
             (&place_of["path"], &place_of["region"]["start_line"]),
