@@ -15,7 +15,7 @@ use crate::shell;
 
 /// Marks of steps that ran nothing.
 const NOTHING_RAN: &str = "#(nop)";
-/// What BuildKit writes behind a step.
+/// What `BuildKit` writes behind a step.
 const BUILDKIT: &str = "# buildkit";
 
 /// Reads every step: packages come and go in `seen`.

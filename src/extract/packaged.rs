@@ -56,7 +56,7 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
         upgrade: install.upgrade,
         python: install.python.clone(),
         conditional,
-        command: command,
+        command,
         fact,
     }
 }
