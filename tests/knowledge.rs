@@ -380,7 +380,8 @@ fn lookups_fall_back_only_as_promised() {
     let toolkit = |text| KNOWLEDGE.container_toolkit(cuda(text)).map(|row| row.legacy_hook);
     assert_eq!(toolkit("1.3.0"), Some(CompatSelection::Mount));
     assert_eq!(toolkit("1.17.3"), Some(CompatSelection::Mount));
-    assert_eq!(toolkit("1.99.0"), Some(CompatSelection::Ldconfig));
+    assert_eq!(toolkit("1.20.9"), Some(CompatSelection::Ldconfig));
+    assert_eq!(toolkit("1.99.0"), None, "newer than the tables");
 }
 
 /// The build script and the reader of a user's own tables give the same rows.

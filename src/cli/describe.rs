@@ -52,6 +52,10 @@ pub(crate) fn read(
             None => Ok(inputs.subjects),
         };
     }
+    if !input.contains(['/', ':', '@']) {
+        let help = "name a file, or an image with its tag or registry";
+        return Err(Failure::Said(format!("error: there is no file `{input}`; {help}")));
+    }
     let platform: Platform = platform
         .parse()
         .map_err(|_| Failure::Said(format!("error: `{platform}` is no platform: expected os/architecture")))?;

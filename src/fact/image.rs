@@ -29,6 +29,8 @@ pub struct CompatLibrary {
     pub root: Option<&'static str>,
     /// Whether it is a file and no link.
     pub regular: bool,
+    /// Whether nobody has looked into it, so that a note may be there all the same.
+    pub unread: bool,
 }
 
 impl CompatLibrary {

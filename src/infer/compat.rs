@@ -6,6 +6,7 @@ use crate::cuda::DriverVersion;
 use crate::fact::Compat;
 use crate::fact::CompatLibrary;
 use crate::fact::Derivation;
+use crate::fact::ElfNote;
 use crate::fact::Evidence;
 use crate::fact::Fact;
 use crate::fact::FactId;
@@ -89,7 +90,11 @@ pub(super) fn compat_from_package(
         let of_major = format!("/usr/local/cuda-{}/compat", cuda.major());
         (vec![own, COMPAT_ROOT.to_owned(), of_major], Some(COMPAT_ROOT))
     };
-    let library = CompatLibrary { version, note: None, directories, root, regular: true };
+    let noted = row.filter(|row| row.noted);
+    let note =
+        noted.map(|row| ElfNote { cuda: Some(row.cuda), driver: row.base_branches.to_vec(), device: Vec::new() });
+    let unread = note.is_none();
+    let library = CompatLibrary { version, note, directories, root, regular: true, unread };
     let compat = Compat { libraries: vec![library], cuda: Some(cuda), ptx_compiler: Some(true), absolute_link: true };
     facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence)
 }

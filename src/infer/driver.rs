@@ -135,7 +135,7 @@ fn compat_from_files(
             };
             let of_directory = || toolkit_directory(path)?.strip_prefix("cuda-")?.parse().ok();
             cuda = note.as_ref().and_then(|note| note.cuda).or_else(of_directory).or(cuda);
-            libraries.push(CompatLibrary { version, note, directories: directories(), root, regular });
+            libraries.push(CompatLibrary { version, note, directories: directories(), root, regular, unread: false });
             from.push(file.fact);
         }
     }
@@ -166,7 +166,7 @@ fn behind(path: &str, root: Option<&'static str>, tree: &Tree<'_>, seen: &Observ
     if root.is_none() || is_compat(&target) || directories.first() == tree.directories(path).first() {
         return None;
     }
-    let file = CompatLibrary { version, note, directories, root: None, regular: true };
+    let file = CompatLibrary { version, note, directories, root: None, regular: true, unread: false };
     Some([CompatLibrary { root, regular: false, ..file.clone() }, file])
 }
 

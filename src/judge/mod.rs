@@ -145,7 +145,7 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         name: subject.name.clone(),
         kind: subject.kind.to_owned(),
         stage: beside.stage,
-        platform: None,
+        platform: only_platform(&builds),
         digest: subject.digest.clone(),
         gpu_content,
         inspected: model::Inspected {
@@ -266,6 +266,16 @@ fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Obs
 /// What was observed of a subject, for one platform.
 pub fn observations(content: &Content, platform: &str) -> Option<Observations> {
     observe(content, platform, &mut Beside::default())
+}
+
+/// The platform that the input itself is for, where that is one.
+fn only_platform(builds: &[Build]) -> Option<String> {
+    let own = |build: &Build| match build.image.platforms.known()?.as_slice() {
+        [platform] => Some(platform.clone()),
+        _ => None,
+    };
+    let first = own(builds.first()?)?;
+    builds.iter().all(|build| own(build).as_ref() == Some(&first)).then_some(first)
 }
 
 /// The day that an input itself is of.

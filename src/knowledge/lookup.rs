@@ -247,7 +247,11 @@ impl Knowledge {
     /// The container toolkit range that a version lies in.
     pub fn container_toolkit(self, version: CudaVersion) -> Option<&'static ContainerToolkitRow> {
         let mut rows = self.container_toolkits().iter();
-        rows.find(|row| row.from <= version && row.before.is_none_or(|before| version < before))
+        rows.find(|row| {
+            // Of the newest range only its own minor is known.
+            let known = || version.release() <= row.sample.release();
+            row.from <= version && row.before.map_or_else(known, |before| version < before)
+        })
     }
 
     /// Since when a change of the container toolkit holds.

@@ -185,6 +185,8 @@ pub struct CompatRow {
     pub versions: &'static [DriverVersion],
     /// Kernel-mode branches that image requirement strings or ELF notes have named as a base.
     pub base_branches: &'static [u32],
+    /// Whether those are the branches of the note inside the library.
+    pub noted: bool,
 }
 
 /// A cell of the forward compatibility matrix.

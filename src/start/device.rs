@@ -1,6 +1,7 @@
 //! Devices and capabilities: whether a GPU and the driver's compute libraries are put into the container.
 
 use crate::cuda::Capabilities;
+use crate::cuda::Environment as _;
 use crate::cuda::is_legacy_image;
 use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
@@ -37,6 +38,10 @@ const CAPABILITIES: Cite = Cite(
     "nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/container_config.go and internal/config/image/capabilities.go; libnvidia-container v1.20.0 (3e42819), src/options.h",
 );
 
+const RUNTIME: Cite = Cite("CUDA C++ Programming Guide 13.4, CUDA Environment Variables: CUDA_VISIBLE_DEVICES");
+
+/// The variable by which the CUDA runtime itself leaves GPUs out.
+const HIDING: &str = "CUDA_VISIBLE_DEVICES";
 const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
 
 /// Are GPUs put into the container?
@@ -73,6 +78,10 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         let result = StepResult::Stops(Wall::refused(Reason::Capability));
         return StepRecord::new(Step::Devices, result, [env.basis(WANTED), Basis::Pool(PoolField::Mode)], CAPABILITIES);
     }
+    if asked == Asked::Gpus && env.get(HIDING).is_some_and(hides_all) && !stopped_later(replay) {
+        let result = StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100)));
+        return StepRecord::new(Step::Devices, result, [env.basis(HIDING)], RUNTIME);
+    }
     record(match asked {
         Asked::Gpus => StepResult::Passes(Route::Native),
         Asked::UntoldVariable | Asked::UntoldDevice => StepResult::Unknown,
@@ -85,6 +94,12 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         Asked::DriverOnly if stopped_later(replay) => StepResult::Passes(Route::Native),
         Asked::DriverOnly => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100))),
     })
+}
+
+/// Whether `CUDA_VISIBLE_DEVICES` leaves no GPU: its first entry is none that a GPU can have.
+fn hides_all(value: &str) -> bool {
+    let first = value.split(',').next().unwrap_or(value).trim();
+    first.is_empty() || first.starts_with('-')
 }
 
 /// Whether a container without devices already ends at its capabilities or requirements.

@@ -58,6 +58,14 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     let loaded = loader::step(replay).0;
     let newer = |what: String| format!("{what} is newer than the knowledge of {}", replay.knowledge.newest_date());
     let (key, reason, supply) = match step {
+        Step::Loader => {
+            let library = replay.image.compat.known()?.libraries.iter().find(|library| library.unread)?;
+            let reason = format!(
+                "whether libcuda {} of the image has a note of the branches it is for was not seen",
+                library.version
+            );
+            (name(replay.image.compat.id), reason, "say its `elf_note` under [files] of an image description")
+        }
         Step::UserMode => {
             let Some(Source::Compat(library)) = &loaded.source else { return None };
             let (driver, gpu) = (replay.host.driver?, replay.host.gpu.as_ref()?);
@@ -106,10 +114,11 @@ fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
         PoolField::Driver if host.driver.is_none() => {
             ("the pool does not say its driver".to_owned(), "set `driver` of the pool".to_owned())
         }
-        PoolField::Driver if host.driver_cuda.is_none() => (
-            "the pool's driver is not in the tables, ".to_owned() + &newer(),
-            "set `driver_cuda` of the pool".to_owned(),
-        ),
+        PoolField::Driver if host.driver_cuda.is_none() => {
+            let newest = replay.knowledge.newest_branch().map(|row| row.branch);
+            let later = if host.branch() > newest { ", ".to_owned() + &newer() } else { String::new() };
+            (format!("the pool's driver is not in the tables{later}"), "set `driver_cuda` of the pool".to_owned())
+        }
         PoolField::Gpu if gpu.is_none_or(|gpu| !gpu.named && gpu.capability.is_none()) => {
             ("the pool does not say its GPU".to_owned(), "set `gpu` of the pool".to_owned())
         }

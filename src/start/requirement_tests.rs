@@ -100,7 +100,7 @@ fn the_csv_mode_sees_cuda_and_arch_alone() {
             (ORIN, &requires("CUDA>=99"), "passes", ""),
             (ORIN, &requires("cuda>=12.9 driver>=450.80.02"), "malformed-requirement", "requirements not met"),
             // The code after the newest release reads leading zeros, and finds no driver version to compare.
-            (&ORIN.replace("1.17.8", "1.21.0"), &requires("cuda>=12.6 driver>=450.80.02"), "passes", ""),
+            (&ORIN.replace("1.17.8", "1.20.1"), &requires("cuda>=12.6 driver>=450.80.02"), "passes", ""),
             (ORIN, &requires("cuda>=12.6 driver>=450.80.02"), "malformed-requirement", ""),
             (ORIN, "CUDA_VERSION = \"cu121\"", "malformed-requirement", "failed to get image requirements"),
         ],

@@ -123,7 +123,7 @@ fn class_admitted(replay: Replay<'_>, library: &CompatLibrary) -> Option<bool> {
 
 /// Whether the library may run on this kernel-mode branch: its own note, else NVIDIA's matrix, else
 /// what the requirement strings of its images name.
-fn branch_listed(
+pub(super) fn branch_listed(
     replay: Replay<'_>,
     library: &CompatLibrary,
     host: DriverVersion,

@@ -131,7 +131,12 @@ fn requirements(asked: &Asked<'_>, row: &CudaImageRow, version: &str) -> Result<
     } else {
         knowledge.requirements().iter().filter(tagged).collect()
     };
-    let candidates = match asked.as_of {
+    // The tables keep no architecture with a string. Stages of other architectures carried the bare
+    // version alone, beside those with alternatives.
+    let of_arch = |require: &&RequireRow| arch == "amd64" && require.value.trim_end().contains(' ');
+    let own: Vec<_> = history.iter().copied().filter(of_arch).collect();
+    let history = if own.is_empty() { history } else { own };
+    let candidates: Vec<&'static RequireRow> = match asked.as_of {
         // After the last build that was seen, the newest stays.
         Some(day) if history.iter().all(|require| require.last_seen < day) => return Ok(newest()),
         Some(day) => {
@@ -149,15 +154,7 @@ fn requirements(asked: &Asked<'_>, row: &CudaImageRow, version: &str) -> Result<
         None if asked.pinned => history,
         None => return Ok(newest()),
     };
-    // The tables keep no architecture with a string. Stages of other architectures carried the bare
-    // version alone, beside those with alternatives.
-    let of_arch = |require: &&RequireRow| arch == "amd64" && require.value.trim_end().contains(' ');
-    let with_alternatives: Vec<_> = candidates.iter().copied().filter(of_arch).collect();
-    Ok(match (with_alternatives.is_empty(), candidates.is_empty() || arch != "amd64") {
-        (false, _) => with_alternatives,
-        (true, false) => candidates,
-        (true, true) => newest(),
-    })
+    Ok(if candidates.is_empty() || arch != "amd64" { newest() } else { candidates })
 }
 
 /// The strings of the builds that were current on a day: of the intervals that hold it, else of the last build

@@ -16,6 +16,7 @@ use crate::fleet::PoolField;
 use crate::knowledge::CompatSelection;
 use crate::start::Basis;
 use crate::start::Replay;
+use crate::start::user_mode;
 
 /// The toolkit's part in the search.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +104,14 @@ fn by_hook<'a>(replay: Replay<'a>, compat: &'a Compat, rule: HookRule) -> Choice
         return Choice::Open(Basis::Pool(PoolField::Driver));
     }
     let used = hook_uses(rule, library.version, library.note.as_ref(), host);
+    if rule == HookRule::Note && library.unread {
+        // With a note its branches decide, and within one branch the version.
+        let listed = host.driver.and_then(|driver| user_mode::branch_listed(replay, library, driver).0);
+        let newer = host.driver.is_some_and(|driver| library.version > driver);
+        if newer && listed != Some(used) {
+            return Choice::Open(Basis::Image(replay.image.compat.id));
+        }
+    }
     library.directories.first().filter(|_| used).map_or(Choice::Nothing, |directory| Choice::Written(directory))
 }
 
