@@ -58,12 +58,14 @@ fn depth(subject: &Subject, options: &HumanOptions, out: &mut impl io::Write) ->
     Ok(())
 }
 
-/// What the verdicts on images note, each once with its pools.
+/// What the verdicts on images note, and what those that start left unseen, each once with its pools.
 fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for subject in subjects {
         for verdict in subject.verdicts.iter().filter(|verdict| verdict.component.is_none()) {
-            for note in &verdict.notes {
+            let unseen = (verdict.fate == "starts" && !verdict.not_seen.is_empty())
+                .then(|| format!("starts as far as was seen; not seen: {}", verdict.not_seen.join(", ")));
+            for note in verdict.notes.iter().chain(&unseen) {
                 let pools = told.entry(format!("{}: {}", title(subject), clean(note))).or_default();
                 pools.push(clean(&verdict.pool).into_owned());
             }
