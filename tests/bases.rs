@@ -69,3 +69,32 @@ fn an_unknown_tag_says_what_is_unknown_of_it() {
         assert!(report.contains(expected), "{from}: {report}");
     }
 }
+
+/// What cannot be told stays so: a description never makes a certain end of an open one, nor the other way round.
+#[test]
+fn a_description_keeps_what_cannot_be_told() {
+    for (text, described, fate) in [
+        (
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nARG X\nENV NVIDIA_REQUIRE_CUDA=$X\n",
+            "env_unknown = [\"NVIDIA_REQUIRE_CUDA\"]",
+            "undetermined",
+        ),
+        (
+            "FROM python:3.11-slim\nRUN pip install torch --index-url https://download.pytorch.org/whl/cu118\n",
+            "torch = \"*+cu118\"",
+            "starts",
+        ),
+        ("FROM python:3.11-slim\nRUN pip install 'torch>=2.4,<2.5'\n", "torch = \">=2.4,<2.5\"", "starts"),
+        ("FROM python:3.11-slim\nENV APP=$X\nRUN pip install torch==2.4.1\n", "torch = \"2.4.1\"", "starts"),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET);
+        place.file("Dockerfile", text);
+        let written = String::from_utf8(place.run(&["describe", "Dockerfile"]).stdout).expect("text");
+        assert!(written.contains(described), "{text}: {written}");
+        place.file("again.image.toml", &written);
+        let ended = ends(&place, "Dockerfile");
+        assert_eq!(ended[0].1, fate, "{text}: {ended:?}");
+        assert_eq!(ends(&place, "again.image.toml"), ended, "{text}: {written}");
+    }
+}

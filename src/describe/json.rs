@@ -43,6 +43,8 @@ impl Description {
         put("complete", (!complete.is_empty()).then(|| json!(complete)));
         let removed: Vec<&str> = self.removed.iter().map(|what| what.value.as_str()).collect();
         put("removed", (!removed.is_empty()).then(|| json!(removed)));
+        let unknown: Vec<&str> = self.env_unknown.iter().map(|name| name.value.as_str()).collect();
+        put("env_unknown", (!unknown.is_empty()).then(|| json!(unknown)));
         put("env", texts(&self.env));
         let on_base: serde_json::Map<String, Value> =
             self.env_on_base.iter().map(|(name, value)| (name.value.clone(), on_base(value))).collect();

@@ -157,6 +157,8 @@ pub struct Description {
     pub env_on_base: Vec<Named<OnBase>>,
     /// What the build removes of the base: packages and absolute paths.
     pub removed: Vec<Spanned<String>>,
+    /// Variables that are set to a value that cannot be told.
+    pub env_unknown: Vec<Spanned<String>>,
     /// Packages.
     pub packages: Packages,
     /// Files by path.

@@ -31,6 +31,7 @@ impl Description {
         let complete = self.complete.iter().map(|family| quoted(family.value.as_str()));
         line(&mut out, "complete", (!self.complete.is_empty()).then(|| listed(complete)));
         line(&mut out, "removed", name_list(&self.removed));
+        line(&mut out, "env_unknown", name_list(&self.env_unknown));
         section(&mut out, "env", &self.env);
         if !self.env_on_base.is_empty() {
             header(&mut out, "[env_on_base]");

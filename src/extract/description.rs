@@ -22,6 +22,7 @@ use crate::fact::FileSeen;
 use crate::fact::Manager;
 use crate::fact::NeedsSeen;
 use crate::fact::Observations;
+use crate::fact::Offered;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
@@ -108,8 +109,16 @@ impl Reader {
         }
     }
 
-    /// Values that build on the base's, and what the build removes of it.
+    /// Values that cannot be told or build on the base's, and what the build removes of it.
     fn of_base(&mut self, description: &Description) {
+        for name in &description.env_unknown {
+            let why = Why {
+                reason: format!("the value of {} is not known", name.value),
+                supply: "say it under [env]".to_owned(),
+            };
+            let fact = self.fact(FactKey::Env, Some(&name.value), State::Unknown(why.clone()), name.span);
+            self.seen.env.insert(name.value.clone(), (Err(why), fact));
+        }
         for (name, value) in &description.env_on_base {
             let why = Why {
                 reason: format!("{} builds on the environment of the base image", name.value),
@@ -247,7 +256,7 @@ pub fn to_description(seen: &Observations) -> Description {
                 let unset = template.unset.as_deref().map(text);
                 description.env_on_base.push((text(name), OnBase { set, unset }));
             }
-            (Err(_), None) => {}
+            (Err(_), None) => description.env_unknown.push(text(name)),
         }
     }
     description.removed = seen.of_base.removed.iter().map(|(what, _)| text(what)).collect();
@@ -323,8 +332,15 @@ fn written_version(package: &PackageSeen) -> String {
     match (&package.version, &package.variant) {
         (PackageVersion::Exact(version), Some(variant)) if !version.contains('+') => format!("{version}+{variant}"),
         (PackageVersion::Exact(version), _) => version.clone(),
-        (PackageVersion::Open(range), _) if range.is_empty() => "*".to_owned(),
-        (PackageVersion::Open(range), _) => range.clone(),
+        (PackageVersion::Open(range), variant) => {
+            let offered = match &package.offered {
+                Offered::Only(tag) => Some(tag),
+                Offered::Default | Offered::Beside(_) | Offered::Unknown(_) => None,
+            };
+            let range = if range.is_empty() { "*" } else { range };
+            let variant = variant.as_ref().or(offered).filter(|_| !range.contains('+'));
+            variant.map_or_else(|| range.to_owned(), |variant| format!("{range}+{variant}"))
+        }
         (PackageVersion::Unresolved(_), _) => "*".to_owned(),
     }
 }
