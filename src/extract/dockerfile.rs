@@ -23,6 +23,7 @@ use crate::fact::Origin;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
+use crate::reference::ImageReference;
 use crate::source::SourceId;
 use crate::source::Span;
 
@@ -62,6 +63,8 @@ pub fn of_dockerfile(
         flattened.as_ref().map_or(&evaluated.base, |(base, _)| base),
         flattened.as_ref().map(|(_, copy)| copy.span),
     );
+    let root = evaluated.chain.first().and_then(|stage| dockerfile.stages.get(*stage));
+    reader.seen.base_repository = root.and_then(|stage| repository(stage.base.text()));
     reader.platforms(&evaluated, options);
     reader.environment(&evaluated);
     reader.seen.of_base.env_templates = inherited::templates(dockerfile, options, &evaluated);
@@ -72,6 +75,13 @@ pub fn of_dockerfile(
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
     Ok(Target { seen: reader.seen, stage, stages: evaluated.chain, notes: reader.notes })
+}
+
+/// The repository of a base as written, where only what follows it is behind a variable: `nvidia/cuda:$TAG`.
+fn repository(written: &str) -> Option<String> {
+    let (name, _) = written.trim_start_matches('"').split_once('$')?;
+    let name = name.strip_suffix('@').or_else(|| Some(name.rsplit_once(':')?.0))?;
+    ImageReference::parse(name).ok().map(|image| image.familiar())
 }
 
 /// What was read so far.

@@ -309,6 +309,9 @@ pub struct Observations {
     /// Libraries that files ask for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<NeedsSeen>,
+    /// Repository of a base of which only the tag or digest cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_repository: Option<String>,
     /// The program that the image starts, where one is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<(Vec<String>, FactId)>,
@@ -339,6 +342,7 @@ impl Observations {
             files: BTreeMap::new(),
             code: Vec::new(),
             needs: Vec::new(),
+            base_repository: None,
             entrypoint: None,
             cuda_runtime: None,
             complete: Completeness::default(),

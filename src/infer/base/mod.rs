@@ -149,11 +149,23 @@ pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowl
         BaseSeen::NotSaid => vec![BaseBuild::new(Family::Unknown, None, None, String::new())],
         BaseSeen::Scratch(fact) => vec![BaseBuild::new(Family::Plain, Some(*fact), None, "scratch".to_owned())],
         BaseSeen::Unresolved(why, fact) => {
-            let mut build = BaseBuild::new(Family::Unknown, Some(*fact), None, String::new());
+            let repository = seen.base_repository.as_deref().unwrap_or_default();
+            let mut build = BaseBuild::new(of_repository(repository, knowledge), Some(*fact), None, String::new());
             build.unresolved = Some(why.clone());
             vec![build]
         }
         BaseSeen::Image(reference, fact) => of_reference(reference, *fact, arch, as_of, knowledge),
+    }
+}
+
+/// What every image of a repository is, whatever its tag.
+fn of_repository(repository: &str, knowledge: Knowledge) -> Family {
+    if knowledge.is_cuda_repository(repository) {
+        Family::Cuda
+    } else if knowledge.base_family(repository).is_some() {
+        Family::Framework
+    } else {
+        Family::Unknown
     }
 }
 
