@@ -210,3 +210,13 @@ fn a_row_from_memory_about_the_image_decides_no_error_either() {
         assert!(out(&done).contains(word), "{how}: {}", out(&done));
     }
 }
+
+/// What is no plain file is never opened: it might have no end.
+#[test]
+fn a_table_that_is_no_plain_file_is_refused() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("tables/gpus.toml")).expect("a folder with the name of a table");
+    let done = place.run(&["knowledge", "--knowledge", "tables", "gpu", "A100"]);
+    assert_eq!(code(&done), 2);
+    assert!(err(&done).contains("is no plain file"), "{}", err(&done));
+}

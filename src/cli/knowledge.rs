@@ -44,8 +44,11 @@ pub(crate) fn load(folder: Option<&Path>) -> Result<Knowledge, Failure> {
     }
     let mut files = Vec::new();
     for path in &paths {
-        let size = fs::metadata(path).map_err(|error| fail(path, error))?.len();
-        if size > LARGEST {
+        let about = fs::metadata(path).map_err(|error| fail(path, error))?;
+        if !about.is_file() {
+            return Err(Failure::Said(format!("error: {} is no plain file", path.display())));
+        }
+        if about.len() > LARGEST {
             return Err(Failure::Said(format!("error: {} is larger than {LARGEST} bytes", path.display())));
         }
         let text = fs::read_to_string(path).map_err(|error| fail(path, error))?;
