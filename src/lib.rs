@@ -22,7 +22,7 @@
 //! - **No fact without evidence**, down to a place that somebody can edit.
 //! - **Absent is not unknown**, and unknown is never a pass.
 //! - **Reading never fails as a whole**: one broken input never hides the verdicts of the others.
-//! - **Offline**, but for `scan`, `lock` and `--pull`.
+//! - **Offline**, but for an image that is asked about by name, `lock` and `--pull`.
 //! - **Output is sorted**; no clock and no environment below [`cli`].
 
 pub mod builds;
