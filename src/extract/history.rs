@@ -2,11 +2,10 @@
 
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Mapped;
-use crate::extract::packaged::manager_of;
 use crate::extract::packaged::packaged;
+use crate::extract::packaged::take_away;
 use crate::fact::Observations;
 use crate::fact::Origin;
-use crate::fact::PackageGone;
 use crate::install;
 use crate::install::Around;
 use crate::install::Environment;
@@ -30,11 +29,7 @@ pub(super) fn installs(image: &PulledImage, seen: &mut Observations) {
             let environment = Environment { machine, python: None };
             let found = install::installs_with(&command, Around { lookup: &lookup, open: &open, environment });
             seen.commands += 1;
-            for (manager, name, _) in &found.removed {
-                let manager = manager_of(*manager);
-                seen.packages.retain(|package| package.manager != manager || package.name != *name);
-                seen.gone.push(PackageGone { manager, name: name.clone(), command: seen.commands });
-            }
+            take_away(seen, &found);
             for install in &found.packages {
                 let field = format!("history[{number}]");
                 let origin = Origin::Config { digest: image.config_digest.clone(), field };

@@ -11,8 +11,8 @@ use crate::dockerfile::Lookup;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::along::along;
-use crate::extract::packaged::manager_of;
 use crate::extract::packaged::packaged;
+use crate::extract::packaged::take_away;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
 use crate::fact::CodeSeen;
@@ -20,7 +20,6 @@ use crate::fact::Evidence;
 use crate::fact::FactKey;
 use crate::fact::Observations;
 use crate::fact::Origin;
-use crate::fact::PackageGone;
 use crate::fact::PackageSeen;
 use crate::fact::State as FactState;
 use crate::fact::Value;
@@ -112,11 +111,7 @@ impl Reader<'_> {
         if let Some(compiled) = compiled {
             self.code(compiled);
         }
-        for (manager, name, _) in &found.removed {
-            let manager = manager_of(*manager);
-            self.seen.packages.retain(|package| package.manager != manager || package.name != *name);
-            self.seen.gone.push(PackageGone { manager, name: name.clone(), command: self.seen.commands });
-        }
+        take_away(self.seen, &found);
         // What a command names itself stands after what that brings along, and so wins.
         for install in along(&found.packages, self.seen, Knowledge::built_in()) {
             let package = self.package(&install);

@@ -4,8 +4,10 @@ use crate::fact::Evidence;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Manager;
+use crate::fact::Observations;
 use crate::fact::Offered;
 use crate::fact::Origin;
+use crate::fact::PackageGone;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State;
@@ -14,6 +16,7 @@ use crate::fact::Why;
 use crate::install;
 use crate::install::Builds;
 use crate::install::Install;
+use crate::install::Installs;
 use crate::install::VersionSpec;
 
 /// The package of one install, read at `origins` in the command of that number.
@@ -61,8 +64,17 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
     }
 }
 
+/// Takes away what the command at hand removes.
+pub(super) fn take_away(seen: &mut Observations, found: &Installs) {
+    for (manager, name, _) in &found.removed {
+        let manager = manager_of(*manager);
+        seen.packages.retain(|package| package.manager != manager || package.name != *name);
+        seen.gone.push(PackageGone { manager, name: name.clone(), command: seen.commands });
+    }
+}
+
 /// The manager as an observation has it.
-pub(super) fn manager_of(manager: install::Manager) -> Manager {
+fn manager_of(manager: install::Manager) -> Manager {
     match manager {
         install::Manager::Pip => Manager::Pip,
         install::Manager::Conda => Manager::Conda,
