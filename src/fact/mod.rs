@@ -109,6 +109,15 @@ pub enum Origin {
         /// `config.Env[NVIDIA_REQUIRE_CUDA]`.
         field: String,
     },
+    /// An entry of a layer of an image.
+    Layer {
+        /// Digest of the layer as the manifest names it.
+        digest: String,
+        /// Path within the image.
+        path: String,
+        /// The step of the history that made the layer, where the configuration tells it.
+        step: Option<u32>,
+    },
     /// A command-line option.
     Option(&'static str),
     /// A saved report.
@@ -282,7 +291,7 @@ impl Facts {
 
 fn origin_confidence(origin: &Origin) -> Confidence {
     match origin {
-        Origin::Config { .. } => Confidence::Measured,
+        Origin::Config { .. } | Origin::Layer { .. } => Confidence::Measured,
         Origin::File { .. } | Origin::Option(_) | Origin::Report(_) => Confidence::Declared,
     }
 }

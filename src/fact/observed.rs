@@ -27,6 +27,8 @@ pub enum Depth {
     Description,
     /// Manifest and configuration of an image.
     Config,
+    /// The same and every layer.
+    Layers,
 }
 
 impl Depth {
@@ -36,6 +38,7 @@ impl Depth {
             Self::Text => "text",
             Self::Description => "description",
             Self::Config => "config",
+            Self::Layers => "layers",
         }
     }
 }

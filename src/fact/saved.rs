@@ -49,8 +49,21 @@ enum LeafState {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum LeafOrigin {
-    File { text: u32, start: usize, end: usize },
-    Config { digest: String, field: String },
+    File {
+        text: u32,
+        start: usize,
+        end: usize,
+    },
+    Config {
+        digest: String,
+        field: String,
+    },
+    Layer {
+        digest: String,
+        path: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<u32>,
+    },
     Option(String),
     Report(String),
 }
@@ -75,6 +88,7 @@ impl From<Origin> for LeafOrigin {
         match origin {
             Origin::File { source, span } => Self::File { text: source.0, start: span.start, end: span.end },
             Origin::Config { digest, field } => Self::Config { digest, field },
+            Origin::Layer { digest, path, step } => Self::Layer { digest, path, step },
             Origin::Option(name) => Self::Option(name.to_owned()),
             Origin::Report(path) => Self::Report(path),
         }
@@ -104,6 +118,7 @@ fn origin<E: Error>(origin: LeafOrigin) -> Result<Origin, E> {
     Ok(match origin {
         LeafOrigin::File { text, start, end } => Origin::File { source: SourceId(text), span: Span::new(start, end) },
         LeafOrigin::Config { digest, field } => Origin::Config { digest, field },
+        LeafOrigin::Layer { digest, path, step } => Origin::Layer { digest, path, step },
         LeafOrigin::Report(path) => Origin::Report(path),
         LeafOrigin::Option(name) => match OPTIONS.iter().find(|option| **option == name) {
             Some(option) => Origin::Option(option),
@@ -117,7 +132,7 @@ impl Facts {
     pub fn texts(&self) -> impl Iterator<Item = SourceId> {
         self.iter().flat_map(|(id, _)| self.origins(id)).filter_map(|origin| match origin {
             Origin::File { source, .. } => Some(source),
-            Origin::Config { .. } | Origin::Option(_) | Origin::Report(_) => None,
+            Origin::Config { .. } | Origin::Layer { .. } | Origin::Option(_) | Origin::Report(_) => None,
         })
     }
 

@@ -23,6 +23,7 @@ impl Places<'_> {
         match origin {
             Origin::File { source, span } => self.text("file", *source, *span, label),
             Origin::Config { field, .. } => plain("config", field, label),
+            Origin::Layer { digest, path, .. } => plain("layer", &format!("{digest}:{path}"), label),
             Origin::Option(name) => plain("option", name, label),
             Origin::Report(path) => plain("description", path, label),
         }

@@ -323,6 +323,7 @@ fn places(facts: &Facts, id: crate::fact::FactId, sources: &Sources) -> String {
             format!("{}:{}", text.name(), text.position(span.start))
         }
         Origin::Config { field, .. } => field.clone(),
+        Origin::Layer { digest, path, .. } => format!("{digest}:{path}"),
         Origin::Option(option) => (*option).to_owned(),
         Origin::Report(report) => report.clone(),
     };

@@ -239,7 +239,9 @@ pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts, depth: 
     if let Some(version) = variable.known().and_then(|text| text.parse().ok()) {
         return facts.add_typed(FactKey::BaseCuda, None, State::Known(version), evidence);
     }
-    let unset = matches!(variable.state, State::Absent { .. }) && build.unresolved.is_none() && depth != Depth::Config;
+    let unset = matches!(variable.state, State::Absent { .. })
+        && build.unresolved.is_none()
+        && !matches!(depth, Depth::Config | Depth::Layers);
     if build.family == Family::Plain || unset {
         let searched = "the base image's family and CUDA_VERSION";
         return facts.add_typed(FactKey::BaseCuda, None, State::Absent { searched }, evidence);
