@@ -4,6 +4,7 @@ mod control;
 mod facts;
 mod findings;
 mod hosts;
+mod missing;
 mod open;
 mod place;
 pub mod saved;
