@@ -23,6 +23,8 @@ pub struct Problem {
     pub message: String,
     /// What to write instead.
     pub help: Option<String>,
+    /// The other place that it is in contradiction to, and what is said there.
+    pub against: Option<(Span, String)>,
 }
 
 /// All errors of one file; shows each in the file's text.
@@ -56,11 +58,10 @@ impl Diagnostic for Problems {
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        Some(Box::new(
-            self.all
-                .iter()
-                .map(|problem| LabeledSpan::new(Some(problem.message.clone()), problem.span.start, problem.span.len())),
-        ))
+        let label = |span: Span, message: &str| LabeledSpan::new(Some(message.to_owned()), span.start, span.len());
+        let own = self.all.iter().map(move |problem| label(problem.span, &problem.message));
+        let others = self.all.iter().filter_map(|problem| problem.against.as_ref());
+        Some(Box::new(own.chain(others.map(move |(span, message)| label(*span, message)))))
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
@@ -127,7 +128,12 @@ impl Reader {
 
     /// Adds an error.
     pub(crate) fn report(&mut self, span: Span, message: impl Into<String>, help: Option<String>) {
-        self.problems.push(Problem { span, message: message.into(), help });
+        self.problems.push(Problem { span, message: message.into(), help, against: None });
+    }
+
+    /// Adds an error of two places that contradict each other.
+    pub(crate) fn contradiction(&mut self, span: Span, message: impl Into<String>, against: (Span, String)) {
+        self.problems.push(Problem { span, message: message.into(), help: None, against: Some(against) });
     }
 
     /// The value, or all errors where there are any.
@@ -195,6 +201,13 @@ impl Reader {
             self.wrong_type(key, value, "a whole number from 0");
         }
         number
+    }
+
+    /// Reports a list without elements under a key that has to name something, or be left out.
+    pub(crate) fn not_empty(&mut self, span: Span, value: &Value<'_>, message: &str) {
+        if value.get_ref().as_array().is_some_and(|list| list.is_empty()) {
+            self.report(span, message, None);
+        }
     }
 
     /// The elements of a list; a value that is no list counts as its only element.

@@ -98,3 +98,67 @@ fn a_description_keeps_what_cannot_be_told() {
         assert_eq!(ends(&place, "again.image.toml"), ended, "{text}: {written}");
     }
 }
+
+/// What is asked for and not known of a base that the tables have is no base that they lack.
+#[test]
+fn a_known_base_is_not_said_to_be_unknown() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    // A requirement that the base does not set is not set, so that building on it adds nothing.
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_X=$NVIDIA_REQUIRE_X\n");
+    let plain = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n";
+    place.file("plain.Dockerfile", plain);
+    let (own, without) = (ends(&place, "Dockerfile"), ends(&place, "plain.Dockerfile"));
+    assert_eq!(own, without);
+    for (base, said) in [("nvidia/cuda:12.4.1-base-ubuntu22.04", "is in the tables"), ("a/b:1", "is not in the tables")]
+    {
+        place
+            .file("Dockerfile", &format!("FROM {base}\nENV NVIDIA_DISABLE_REQUIRE=$SOME NVIDIA_VISIBLE_DEVICES=all\n"));
+        let report = place.json(&["check", "Dockerfile"]);
+        let facts = report["subjects"][0]["facts"].as_array().expect("facts");
+        let of = |fact: &&serde_json::Value| fact["key"] == "env.NVIDIA_DISABLE_REQUIRE" && fact["state"] == "unknown";
+        let why = facts.iter().rfind(of).expect("an open fact")["why"].to_string();
+        assert!(why.contains(said) && why.contains("was not read"), "{base}: {why}");
+    }
+}
+
+/// A digest is the name of one build: nobody is told to write it down again.
+#[test]
+fn what_is_pinned_is_not_to_be_pinned() {
+    let place = Place::bare();
+    place.file(
+        "fleet.toml",
+        "[[pool]]\nname = \"rtx\"\ngpu = \"RTX 2080 Ti\"\ndriver = \"450.102.04\"\n\
+        platform = \"linux/amd64\"\nlaunch = \"nvidia-runtime\"\nlibnvidia_container = \"1.4.0\"\n",
+    );
+    let asked = |base: &str| {
+        place.file("Dockerfile", &format!("FROM {base}\n"));
+        let verdict = place.json(&["check", "Dockerfile"])["subjects"][0]["verdicts"][0].clone();
+        assert_eq!(verdict["fate"], "depends", "{base}");
+        verdict["missing"].to_string()
+    };
+    let tag = "nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04";
+    let pinned = asked(&format!("{tag}@sha256:{}", "ab".repeat(32)));
+    assert!(!pinned.contains("pin the digest") && pinned.contains("--as-of"), "{pinned}");
+}
+
+#[test]
+fn a_requirements_file_that_is_not_there_is_missing_evidence() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    let text =
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n";
+    place.file("Dockerfile", text);
+    let said = "requirements.txt is not in the build context, so what it installs is not known";
+    let told = |place: &Place| {
+        let report = place.json(&["check", "Dockerfile"]);
+        let print = String::from_utf8(place.run(&["check", "Dockerfile"]).stdout).expect("text");
+        (report["subjects"][0]["verdicts"][0]["missing"].to_string(), print.matches(said).count())
+    };
+    let (missing, printed) = told(&place);
+    assert!(missing.contains("requirements.requirements.txt"), "{missing}");
+    assert_eq!(printed, 1);
+    place.file("requirements.txt", "flask\n");
+    let (missing, printed) = told(&place);
+    assert!(!missing.contains("requirements") && printed == 0, "{missing}");
+}

@@ -1,8 +1,11 @@
 //! The Dockerfile reader against what `BuildKit` and another parser say, and against broken input.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
 
 use imagelint::dockerfile::Dockerfile;
 use imagelint::dockerfile::EvaluateOptions;
@@ -202,4 +205,20 @@ fn nesting_and_repetition_end() {
     ] {
         read_all(&text);
     }
+}
+
+/// As many as nobody has: a search through all of them for each would take minutes.
+#[test]
+fn many_stages_take_no_longer_each() {
+    let mut text = "FROM a AS s0\n".to_owned();
+    for at in 1..60_000 {
+        writeln!(text, "FROM s{} AS s{at}\nCOPY --from=s0 /a /a", at - 1).unwrap();
+    }
+    let begun = Instant::now();
+    let file = Dockerfile::parse(&text);
+    assert_eq!(file.leaves(), [59_999]);
+    let evaluated = file.evaluate(&EvaluateOptions::default()).unwrap();
+    assert_eq!((evaluated.chain.len(), evaluated.copies.len()), (60_000, 59_999));
+    assert!(evaluated.copies.iter().all(|copy| copy.from_stage == Some(0)));
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }

@@ -1,5 +1,7 @@
 //! A saved report loses nothing: what is judged again is told again, word for word.
 
+#[path = "support/inputs.rs"]
+mod inputs;
 #[path = "support/layout.rs"]
 #[expect(dead_code, reason = "one image is enough here")]
 mod layout;
@@ -9,8 +11,6 @@ mod place;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
 
 use place::Place;
 use place::code;
@@ -109,69 +109,11 @@ fn lost(place: &Place, arguments: &[&str]) -> Vec<String> {
     found
 }
 
-/// Every file below a folder.
-fn below(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
-/// Every example, fixture and story of the repository, by its name and text; fixtures keep what lies beside them.
-fn inputs(place: &Place) -> Vec<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut named = Vec::new();
-    for folder in ["examples", "tests/fixtures"] {
-        for path in below(&root.join(folder)) {
-            let name = path.strip_prefix(root).expect("inside").display().to_string();
-            let Ok(text) = fs::read_to_string(&path) else { continue };
-            let lower = name.to_lowercase();
-            place.file(&format!("in/{name}"), &text);
-            if lower.contains("dockerfile") && ![".md", ".json"].iter().any(|end| lower.ends_with(end))
-                || lower.ends_with(".image.toml")
-            {
-                named.push(format!("in/{name}"));
-            }
-        }
-    }
-    for path in below(&root.join("tests/stories")) {
-        let text = fs::read_to_string(&path).expect("a story");
-        let table: toml::Table = toml::from_str(&text).expect("stories");
-        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        for (name, image) in table.get("images").and_then(toml::Value::as_table).into_iter().flatten() {
-            let file = format!("in/stories/{stem}-{name}.image.toml");
-            place.file(&file, image.as_str().expect("a text"));
-            named.push(file);
-        }
-        let cases = table.get("case").and_then(toml::Value::as_array);
-        for (at, case) in cases.into_iter().flatten().enumerate() {
-            for (key, ending) in [("image", "image.toml"), ("dockerfile", "Dockerfile")] {
-                if let Some(text) = case.get(key).and_then(toml::Value::as_str).filter(|text| text.contains('\n')) {
-                    let file = format!("in/stories/{stem}-{at}.{ending}");
-                    place.file(&file, text);
-                    named.push(file);
-                }
-            }
-        }
-    }
-    named
-}
-
 #[test]
 fn every_input_of_the_repository_is_told_alike_from_its_report() {
     let place = Place::bare();
     place.file("fleet.toml", FLEET);
-    let named = inputs(&place);
+    let named = inputs::all(&place);
     assert!(named.len() > 200, "{}", named.len());
     let mut wrong = Vec::new();
     for some in named.chunks(40) {

@@ -142,6 +142,20 @@ fn a_description_of_an_image_is_judged_the_same() {
     assert_eq!(place::fates(&report), place::fates(&place.json(&["scan", "oci:images:one"])));
 }
 
+#[test]
+fn a_description_of_an_index_is_of_the_platform_that_was_asked_for() {
+    let place = place(&format!("{FLEET}{ARM}"));
+    for (platform, pool) in [("linux/amd64", "old"), ("linux/arm64", "arm")] {
+        let described = out(&place.run(&["describe", "--platform", platform, "oci:images:many"]));
+        assert!(described.contains(&format!("platform = \"{platform}\"\n")), "{described}");
+        place.file("x.image.toml", &described);
+        let (report, scanned) = (place.json(&["check", "x.image.toml"]), place.json(&["scan", "oci:images:many"]));
+        assert_eq!(fate(&report, pool), fate(&scanned, pool), "{described}");
+        let other = if pool == "old" { "arm" } else { "old" };
+        assert_eq!(fate(&report, other).1, "wrong-platform", "{described}");
+    }
+}
+
 /// Layers were not read: without a sign of a GPU in the configuration nothing is known, and history is evidence.
 #[test]
 fn what_the_layers_hold_is_never_taken_to_be_nothing() {

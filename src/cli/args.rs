@@ -156,6 +156,9 @@ pub(crate) struct DescribeArgs {
     /// Platform to describe it for.
     #[arg(long, default_value = "linux/amd64")]
     pub(crate) platform: String,
+    /// Take images as they were built on this day (YYYY-MM-DD): the description says it.
+    #[arg(long, value_name = "DATE")]
+    pub(crate) as_of: Option<Date>,
     /// Read manifest and configuration of base images from their registries.
     #[arg(long)]
     pub(crate) pull: bool,

@@ -13,7 +13,6 @@ use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::known;
 use crate::cli::scan;
-use crate::extract;
 use crate::judge;
 use crate::judge::Subject;
 use crate::oci::Platform;
@@ -24,11 +23,11 @@ pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
     let subjects = read(&options.input, &options.platform, options.pull, &options.build, &mut Sources::default())?;
     let mut out = io::stdout().lock();
     for (at, subject) in subjects.iter().enumerate() {
-        let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
+        let Some(description) = judge::description(subject, &options.platform, options.as_of) else { continue };
         if at > 0 {
             writeln!(out)?;
         }
-        write!(out, "{}", extract::to_description(&seen).to_toml())?;
+        write!(out, "{}", description.to_toml())?;
     }
     Ok(if subjects.is_empty() { Exit::Nothing } else { Exit::Clean })
 }

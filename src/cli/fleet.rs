@@ -44,6 +44,7 @@ pub(crate) fn load(
             let source = sources.add(text.clone());
             let fleet = fleet::read(source, &text, &|name| gpu_name(knowledge, name))
                 .map_err(|errors| Failure::Said(render(errors.as_ref())))?;
+            fleet::check_modes(&fleet, &text, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
             fleet::check_width(&fleet, &text, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
             fleet
         }

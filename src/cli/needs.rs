@@ -32,8 +32,10 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Fai
     let mut found = Vec::new();
     for subject in describe::read(&options.input, &options.platform, options.pull, &options.build, &mut sources)? {
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
-        for image in infer(&seen, &options.platform, options.as_of, knowledge) {
-            found.push(needs::survey(&subject.name, &options.platform, &image, options.as_of, &sources, knowledge));
+        // As `check` takes it: the input's own day first, then the one asked for, then that of a saved report.
+        let day = seen.as_of.or(options.as_of).or(subject.as_of);
+        for image in infer(&seen, &options.platform, day, knowledge) {
+            found.push(needs::survey(&subject.name, &options.platform, &image, day, &sources, knowledge));
         }
     }
     let mut out = io::BufWriter::new(io::stdout().lock());

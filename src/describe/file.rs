@@ -13,6 +13,8 @@ use crate::describe::GpuCode;
 use crate::describe::Named;
 use crate::describe::OnBase;
 use crate::describe::Spanned;
+use crate::describe::UnknownBase;
+use crate::describe::package;
 use crate::source::SourceText;
 use crate::toml_reader::Problems;
 use crate::toml_reader::Reader;
@@ -24,7 +26,9 @@ use crate::toml_reader::span_of;
 pub type DescriptionErrors = Box<Problems>;
 
 const KEYS: &[&str] = &[
+    "of",
     "base",
+    "base_unknown",
     "as_of",
     "platform",
     "from_scratch",
@@ -49,9 +53,11 @@ impl Description {
         if reader.is_clean() {
             for (key, key_span, value) in entries(table.get_ref()) {
                 match key {
+                    "of" => description.of_dockerfile = of(&mut reader, value),
+                    "base_unknown" => description.base_unknown = base_unknown(&mut reader, key, value),
                     "base" => description.base = text_of(&mut reader, key, value),
                     "as_of" => description.as_of = date(&mut reader, key, value),
-                    "platform" => description.platform = text_of(&mut reader, key, value),
+                    "platform" => description.platforms = names(&mut reader, key, value),
                     "from_scratch" => description.from_scratch = reader.boolean(key, value).unwrap_or(false),
                     "cuda_runtime" => description.cuda_runtime = parsed(&mut reader, key, value),
                     "entrypoint" => description.entrypoint = Some(words(&mut reader, key, value)),
@@ -167,12 +173,40 @@ fn packages(reader: &mut Reader, value: &Value<'_>, description: &mut Descriptio
     let Some(table) = reader.table("packages", value) else { return };
     for (key, key_span, value) in entries(table) {
         match key {
-            "pip" => description.packages.pip = texts(reader, key, value),
-            "conda" => description.packages.conda = texts(reader, key, value),
-            "apt" => description.packages.apt = texts(reader, key, value),
-            _ => reader.unknown_key(key, key_span, &["pip", "conda", "apt"]),
+            "pip" => description.packages.pip = package::read(reader, key, value),
+            "conda" => description.packages.conda = package::read(reader, key, value),
+            "apt" => description.packages.apt = package::read(reader, key, value),
+            "bounds" => description.packages.bounds = package::read(reader, key, value),
+            "gone" => description.packages.gone = package::gone(reader, key, value),
+            "other_python" => description.packages.other_python = reader.boolean(key, value).unwrap_or(false),
+            _ => reader.unknown_key(key, key_span, &["pip", "conda", "apt", "bounds", "gone", "other_python"]),
         }
     }
+}
+
+/// The word of a description that tells what a Dockerfile says.
+const DOCKERFILE: &str = "dockerfile";
+
+fn of(reader: &mut Reader, value: &Value<'_>) -> bool {
+    let Some(word) = reader.string("of", value) else { return false };
+    if word != DOCKERFILE {
+        reader.unknown_word("source", &word, span_of(value), &[DOCKERFILE]);
+    }
+    word == DOCKERFILE
+}
+
+fn base_unknown(reader: &mut Reader, key: &str, value: &Value<'_>) -> Option<Spanned<UnknownBase>> {
+    let table = reader.table(key, value)?;
+    let mut found = UnknownBase::default();
+    for (key, key_span, value) in entries(table) {
+        match key {
+            "reason" => found.reason = reader.string(key, value).unwrap_or_default(),
+            "supply" => found.supply = reader.string(key, value),
+            "repository" => found.repository = reader.string(key, value),
+            _ => reader.unknown_key(key, key_span, &["reason", "supply", "repository"]),
+        }
+    }
+    Some(Spanned { value: found, span: span_of(value) })
 }
 
 fn files(reader: &mut Reader, value: &Value<'_>) -> Vec<Named<FileFacts>> {

@@ -2,7 +2,9 @@
 
 use super::*;
 
-const FULL: &str = r#"base = "nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04"
+const FULL: &str = r#"of = "dockerfile"
+base_unknown = { reason = "no value", supply = "give it", repository = "nvidia/cuda" }
+base = "nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04"
 as_of = 2021-06-29
 platform = "linux/amd64"
 cuda_runtime = "11.2.2"
@@ -18,11 +20,20 @@ NVIDIA_VISIBLE_DEVICES = "all"
 LD_LIBRARY_PATH = "/opt/x:${LD_LIBRARY_PATH}"
 PATH = { set = "/a:${PATH}", unset = "/a" }
 
+[packages]
+other_python = true
+gone = [{ manager = "pip", name = "torch", command = 2 }]
+
 [packages.pip]
-torch = "1.9.0+cu102"
+torch = ["1.9.0+cu102", { version = ">=2", conditional = "a branch", extra_index = ["cu118"], upgrade = true, python = "3.11", command = 3 }]
+jax = { unknown = "$V", variant = "cpu", index = "cpu", index_unknown = "$I" }
+bare = {}
 
 [packages.apt]
 "libstdc++6" = "10"
+
+[packages.bounds]
+numpy = "<2"
 
 [files]
 "/usr/local/cuda-12.9/compat/libcuda.so.575.57.08" = { elf_note = { cuda = "12.9", driver = [535, 575], device = [1, 2] } }
@@ -91,7 +102,14 @@ fn bad_files_say_what_and_where() {
         ("[env_on_base]\nA = 1", "2:5 `A` is an integer, expected a string | put it in quotes: \"1\""),
         ("removed = { a = 1 }", "1:11 `removed` is a table, expected a string"),
         ("complete = true", "1:12 `complete` is a boolean, expected a list"),
-        ("[packages.pypi]\na = \"1\"", "1:11 unknown key `pypi` | known here: pip, conda, apt"),
+        (
+            "[packages.pypi]\na = \"1\"",
+            "1:11 unknown key `pypi` | known here: pip, conda, apt, bounds, gone, other_python",
+        ),
+        ("of = \"image\"", "1:6 unknown source `image` | one of dockerfile"),
+        ("[packages.pip]\na = 1", "2:5 `a` is an integer, expected a string or a table | put it in quotes: \"1\""),
+        ("[packages.pip]\na = { versio = \"1\" }", "2:7 unknown key `versio` | did you mean `version`?"),
+        ("[packages]\ngone = [{ manager = \"npm\" }]", "2:9 unknown manager `npm` | one of pip, conda, apt"),
         ("[files]\n\"/a\" = { lnk = \"b\" }", "2:10 unknown key `lnk` | did you mean `link`?"),
         (
             "[[gpu_code]]\nsass = [\"sm_x\"]",

@@ -9,7 +9,11 @@ use crate::describe::FileFacts;
 use crate::describe::GpuCode;
 use crate::describe::Named;
 use crate::describe::OnBase;
+use crate::describe::Packages;
 use crate::describe::Spanned;
+use crate::describe::UnknownBase;
+use crate::describe::package;
+use crate::describe::package::gone_written;
 use crate::describe::write::code_words;
 use crate::source::SourceText;
 
@@ -33,9 +37,11 @@ impl Description {
                 all.insert(key.to_owned(), value);
             }
         };
+        put("of", self.of_dockerfile.then(|| json!("dockerfile")));
+        put("base_unknown", self.base_unknown.as_ref().map(|base| base_unknown(&base.value)));
         put("base", self.base.as_ref().map(|base| json!(base.value)));
         put("as_of", self.as_of.as_ref().map(|date| json!(date.value.to_string())));
-        put("platform", self.platform.as_ref().map(|platform| json!(platform.value)));
+        put("platform", platforms(&self.platforms));
         put("from_scratch", self.from_scratch.then_some(Value::Bool(true)));
         put("cuda_runtime", self.cuda_runtime.as_ref().map(|version| json!(version.value.to_string())));
         put("entrypoint", self.entrypoint.as_ref().map(|words| json!(words.value)));
@@ -49,11 +55,7 @@ impl Description {
         let on_base: serde_json::Map<String, Value> =
             self.env_on_base.iter().map(|(name, value)| (name.value.clone(), on_base(value))).collect();
         put("env_on_base", (!on_base.is_empty()).then_some(Value::Object(on_base)));
-        let managers = [("pip", &self.packages.pip), ("conda", &self.packages.conda), ("apt", &self.packages.apt)];
-        let packages: serde_json::Map<String, Value> = managers
-            .into_iter()
-            .filter_map(|(manager, packages)| texts(packages).map(|texts| (manager.to_owned(), texts)))
-            .collect();
+        let packages = packages(&self.packages);
         put("packages", (!packages.is_empty()).then_some(Value::Object(packages)));
         let files: serde_json::Map<String, Value> =
             self.files.iter().map(|(path, facts)| (path.value.clone(), file(facts))).collect();
@@ -70,6 +72,36 @@ impl Description {
         let text = toml::to_string(&table).map_err(|error| BadDescription::NotToml(error.to_string()))?;
         Self::read(&SourceText::new("description", text)).map_err(BadDescription::Errors)
     }
+}
+
+fn platforms(list: &[Spanned<String>]) -> Option<Value> {
+    match list {
+        [] => None,
+        [one] => Some(json!(one.value)),
+        several => Some(several.iter().map(|one| json!(one.value)).collect()),
+    }
+}
+
+fn base_unknown(base: &UnknownBase) -> Value {
+    let mut map = serde_json::Map::new();
+    map.insert("reason".to_owned(), json!(base.reason));
+    map.extend(base.supply.as_ref().map(|supply| ("supply".to_owned(), json!(supply))));
+    map.extend(base.repository.as_ref().map(|repository| ("repository".to_owned(), json!(repository))));
+    Value::Object(map)
+}
+
+fn packages(packages: &Packages) -> serde_json::Map<String, Value> {
+    let mut map = serde_json::Map::new();
+    map.extend(packages.other_python.then(|| ("other_python".to_owned(), Value::Bool(true))));
+    map.extend(gone_written(&packages.gone).map(|gone| ("gone".to_owned(), gone.to_json())));
+    for (name, list) in packages.sections() {
+        let entries: serde_json::Map<String, Value> =
+            package::section(list).into_iter().map(|(name, written)| (name, written.to_json())).collect();
+        if !entries.is_empty() {
+            map.insert(name.to_owned(), Value::Object(entries));
+        }
+    }
+    map
 }
 
 fn texts(list: &[Named<Spanned<String>>]) -> Option<Value> {

@@ -2,6 +2,7 @@
 
 mod file;
 mod json;
+mod package;
 mod write;
 
 use crate::cuda::CodeTarget;
@@ -10,6 +11,8 @@ use crate::source::Span;
 
 pub use self::file::DescriptionErrors;
 pub use self::json::BadDescription;
+pub use self::package::Gone;
+pub use self::package::Package;
 pub(crate) use self::write::quoted;
 
 /// A value and the place where it is written; an empty place where it comes from no text.
@@ -71,15 +74,39 @@ impl Family {
 /// A name with its value.
 pub type Named<T> = (Spanned<String>, T);
 
-/// The packages of one manager.
+/// The packages of each manager, in the order in which they are installed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packages {
     /// Python distributions by pip.
-    pub pip: Vec<Named<Spanned<String>>>,
+    pub pip: Vec<Named<Spanned<Package>>>,
     /// conda packages.
-    pub conda: Vec<Named<Spanned<String>>>,
+    pub conda: Vec<Named<Spanned<Package>>>,
     /// Debian packages.
-    pub apt: Vec<Named<Spanned<String>>>,
+    pub apt: Vec<Named<Spanned<Package>>>,
+    /// Bounds that commands put on what other packages bring.
+    pub bounds: Vec<Named<Spanned<Package>>>,
+    /// What commands take away.
+    pub gone: Vec<Spanned<Gone>>,
+    /// Whether commands bring a Python of their own.
+    pub other_python: bool,
+}
+
+impl Packages {
+    /// The sections by their names.
+    fn sections(&self) -> [(&'static str, &[Named<Spanned<Package>>]); 4] {
+        [("pip", &self.pip), ("conda", &self.conda), ("apt", &self.apt), ("bounds", &self.bounds)]
+    }
+}
+
+/// A base image that cannot be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnknownBase {
+    /// Why.
+    pub reason: String,
+    /// What would tell it.
+    pub supply: Option<String>,
+    /// Its repository, where only what follows is not known.
+    pub repository: Option<String>,
 }
 
 /// What the ELF note of a compat library admits.
@@ -137,12 +164,16 @@ pub struct GpuCode {
 /// A description; what is missing is not declared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
+    /// Whether it tells what a Dockerfile says, so that what its base brings beside that is not known.
+    pub of_dockerfile: bool,
     /// Image it is built on.
     pub base: Option<Spanned<String>>,
+    /// That the image it is built on cannot be told.
+    pub base_unknown: Option<Spanned<UnknownBase>>,
     /// Day as of which it holds.
     pub as_of: Option<Spanned<jiff::civil::Date>>,
-    /// `linux/amd64`.
-    pub platform: Option<Spanned<String>>,
+    /// `linux/amd64`, or all of them; none where nothing fixes it.
+    pub platforms: Vec<Spanned<String>>,
     /// Whether the files of the base were copied into an empty image, so that its environment is not there.
     pub from_scratch: bool,
     /// CUDA runtime of the image.

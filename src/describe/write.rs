@@ -9,6 +9,9 @@ use crate::describe::GpuCode;
 use crate::describe::Named;
 use crate::describe::OnBase;
 use crate::describe::Spanned;
+use crate::describe::UnknownBase;
+use crate::describe::package;
+use crate::describe::package::gone_written;
 
 /// Targets as the list `sass` or `ptx` writes them.
 pub(crate) fn code_words(list: &str, targets: &[Spanned<CodeTarget>]) -> Vec<String> {
@@ -21,9 +24,18 @@ impl Description {
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
         let version = self.cuda_runtime.as_ref().map(|version| version.value.to_string());
+        line(&mut out, "of", self.of_dockerfile.then(|| quoted("dockerfile")));
+        line(&mut out, "base_unknown", self.base_unknown.as_ref().map(|base| base_unknown(&base.value)));
         line(&mut out, "base", self.base.as_ref().map(|base| quoted(&base.value)));
         line(&mut out, "as_of", self.as_of.as_ref().map(|date| date.value.to_string()));
-        line(&mut out, "platform", self.platform.as_ref().map(|platform| quoted(&platform.value)));
+        line(
+            &mut out,
+            "platform",
+            match self.platforms.as_slice() {
+                [one] => Some(quoted(&one.value)),
+                several => name_list(several),
+            },
+        );
         line(&mut out, "from_scratch", self.from_scratch.then(|| "true".to_owned()));
         line(&mut out, "cuda_runtime", version.as_deref().map(quoted));
         let words = |words: &Spanned<Vec<String>>| listed(words.value.iter().map(|word| quoted(word)));
@@ -39,9 +51,7 @@ impl Description {
                 line(&mut out, &key_text(&name.value), Some(on_base(value)));
             }
         }
-        section(&mut out, "packages.pip", &self.packages.pip);
-        section(&mut out, "packages.conda", &self.packages.conda);
-        section(&mut out, "packages.apt", &self.packages.apt);
+        self.packages(&mut out);
         if !self.files.is_empty() {
             header(&mut out, "[files]");
             for (path, facts) in &self.files {
@@ -54,6 +64,31 @@ impl Description {
         }
         out
     }
+
+    fn packages(&self, out: &mut String) {
+        let packages = &self.packages;
+        if packages.other_python || !packages.gone.is_empty() {
+            header(out, "[packages]");
+            line(out, "other_python", packages.other_python.then(|| "true".to_owned()));
+            line(out, "gone", gone_written(&packages.gone).map(|gone| gone.to_toml()));
+        }
+        for (name, list) in packages.sections() {
+            let entries = package::section(list);
+            if !entries.is_empty() {
+                header(out, &format!("[packages.{name}]"));
+            }
+            for (name, written) in entries {
+                line(out, &key_text(&name), Some(written.to_toml()));
+            }
+        }
+    }
+}
+
+fn base_unknown(base: &UnknownBase) -> String {
+    let mut parts = vec![format!("reason = {}", quoted(&base.reason))];
+    parts.extend(base.supply.as_ref().map(|supply| format!("supply = {}", quoted(supply))));
+    parts.extend(base.repository.as_ref().map(|repository| format!("repository = {}", quoted(repository))));
+    format!("{{ {} }}", parts.join(", "))
 }
 
 fn header(out: &mut String, header: &str) {

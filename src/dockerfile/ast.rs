@@ -2,6 +2,7 @@
 
 use crate::dockerfile::Control;
 use crate::dockerfile::Mapped;
+use crate::dockerfile::stages::StageNames;
 use crate::source::Span;
 
 /// A keyword; [`Kind::Unknown`] holds a word that is none.
@@ -193,36 +194,6 @@ pub struct Dockerfile {
     pub problems: Vec<Problem>,
     /// Comments that speak to imagelint.
     pub controls: Vec<Control>,
-}
-
-impl Dockerfile {
-    /// The number of the stage of a name (in any case) or a number.
-    pub fn stage(&self, name: &str) -> Option<usize> {
-        let named = |stage: &&Stage| stage.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name));
-        let number = || name.parse().ok().filter(|index| *index < self.stages.len());
-        self.stages.iter().rfind(named).map(|stage| stage.index).or_else(number)
-    }
-
-    /// The stages that no other stage is built on or copies from; names behind variables are not followed.
-    pub fn leaves(&self) -> Vec<usize> {
-        let mut used = vec![false; self.stages.len()];
-        for stage in &self.stages {
-            let mut names = vec![stage.base.text()];
-            let instructions = stage.instructions.iter().filter_map(|at| self.instructions.get(*at));
-            for flag in instructions.flat_map(|instruction| &instruction.flags) {
-                let value = flag.value.as_ref().map_or("", Mapped::text);
-                match flag.name.as_str() {
-                    "from" => names.push(value),
-                    "mount" => names.extend(value.split(',').filter_map(|part| part.strip_prefix("from="))),
-                    _ => {}
-                }
-            }
-            for earlier in names.into_iter().filter_map(|name| self.stage(name)).filter(|at| *at < stage.index) {
-                if let Some(used) = used.get_mut(earlier) {
-                    *used = true;
-                }
-            }
-        }
-        (0..self.stages.len()).filter(|at| used.get(*at) == Some(&false)).collect()
-    }
+    /// The stages by their names.
+    pub(super) names: StageNames,
 }

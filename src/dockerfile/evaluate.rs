@@ -76,12 +76,6 @@ impl Dockerfile {
         Ok(Evaluated { chain, base, platform, env, runs, copies, scope })
     }
 
-    fn earlier_stage(&self, name: &str, before: usize) -> Option<usize> {
-        let named =
-            |stage: &&crate::dockerfile::Stage| stage.name.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(name));
-        self.stages.get(..before)?.iter().rfind(named).map(|stage| stage.index)
-    }
-
     fn global_scope(&self, options: &EvaluateOptions) -> Scope {
         let mut scope = Scope { global: true, ..Scope::default() };
         for (name, value) in predefined(&options.platform) {
@@ -245,8 +239,7 @@ impl Walk<'_> {
         let destination = sources.pop();
         let from = instruction.flag("from").and_then(|flag| flag.value.as_ref());
         let from = from.map(|value| (self.scope.expand(value, escape, None), value.full_span()));
-        let from_stage = from.as_ref().and_then(|(name, _)| self.file.stage(name.known()?));
-        let from_stage = from_stage.filter(|stage| *stage < self.stage);
+        let from_stage = from.as_ref().and_then(|(name, _)| self.file.stage_before(name.known()?, self.stage));
         let (stage, span) = (self.stage, instruction.span);
         let workdir = self.workdir.clone();
         self.copies.push(CopyInstruction {

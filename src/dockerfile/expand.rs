@@ -1,67 +1,12 @@
 //! Expansion of variables as `BuildKit` does it, and the little more that a shell does.
 
-use crate::dockerfile::BASE_MARK;
-use crate::dockerfile::pattern::Pattern;
+use crate::dockerfile::Lookup;
+use crate::dockerfile::Resolved;
 use crate::source::Span;
 
 const DEEPEST: usize = 24;
 const LONGEST: usize = 64 * 1024;
-const MOST_ORIGINS: usize = 32;
-
-/// A text after expansion, or why it cannot be known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Resolved {
-    /// The text, and the values in the source that went into it.
-    Known {
-        /// The expanded text.
-        value: String,
-        /// Where the values of its variables are written.
-        origins: Vec<Span>,
-    },
-    /// Some of it is not known from the file.
-    Unresolved {
-        /// The variables to blame; none for templating and command substitution.
-        names: Vec<String>,
-        /// Why.
-        reason: String,
-    },
-}
-
-impl Resolved {
-    /// A text that needs no expansion.
-    pub fn literal(value: impl Into<String>) -> Self {
-        Self::Known { value: value.into(), origins: Vec::new() }
-    }
-
-    /// The text, where it is known.
-    pub fn known(&self) -> Option<&str> {
-        match self {
-            Self::Known { value, .. } => Some(value),
-            Self::Unresolved { .. } => None,
-        }
-    }
-
-    /// Where the values in it are written; empty where it is not known.
-    pub fn origins(&self) -> &[Span] {
-        match self {
-            Self::Known { origins, .. } => origins,
-            Self::Unresolved { .. } => &[],
-        }
-    }
-}
-
-/// What is known of a variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lookup {
-    /// Its value and where that is written.
-    Known(String, Vec<Span>),
-    /// Certainly not set.
-    Unset,
-    /// An ARG that has no value unless the command line gives one: plain use is unresolved, `:-` takes its default.
-    NoValue,
-    /// It may have any value: the names to blame and why.
-    Unknown(Vec<String>, String),
-}
+pub(super) const MOST_ORIGINS: usize = 32;
 
 /// Whose rules an expansion follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,31 +63,32 @@ pub(super) fn is_template(text: &str) -> bool {
     text.contains("{{") || text.contains("{%") || text.contains("<%") || text.starts_with("{#") || at_signs()
 }
 
-struct Run<'a> {
-    chars: Vec<char>,
-    at: usize,
+/// An expansion on its way through a text.
+pub(super) struct Run<'a> {
+    pub(super) chars: Vec<char>,
+    pub(super) at: usize,
     escape: char,
-    shell: bool,
-    lookup: &'a dyn Fn(&str) -> Lookup,
-    missing: Option<(Vec<String>, String)>,
-    origins: Vec<Span>,
-    depth: usize,
+    pub(super) shell: bool,
+    pub(super) lookup: &'a dyn Fn(&str) -> Lookup,
+    pub(super) missing: Option<(Vec<String>, String)>,
+    pub(super) origins: Vec<Span>,
+    pub(super) depth: usize,
     /// Set once the text cannot be read; no alternative takes that back.
-    broken: bool,
+    pub(super) broken: bool,
 }
 
 impl Run<'_> {
-    fn peek(&self) -> Option<char> {
+    pub(super) fn peek(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
 
-    fn next(&mut self) -> Option<char> {
+    pub(super) fn next(&mut self) -> Option<char> {
         let c = self.peek();
         self.at += usize::from(c.is_some());
         c
     }
 
-    fn miss(&mut self, names: Vec<String>, reason: &str) {
+    pub(super) fn miss(&mut self, names: Vec<String>, reason: &str) {
         let (known, _) = self.missing.get_or_insert_with(|| (Vec::new(), reason.to_owned()));
         for name in names {
             if known.len() < MOST_ORIGINS && !known.contains(&name) {
@@ -151,7 +97,7 @@ impl Run<'_> {
         }
     }
 
-    fn until(&mut self, stop: Option<char>, raw: bool) -> String {
+    pub(super) fn until(&mut self, stop: Option<char>, raw: bool) -> String {
         let mut out = String::new();
         self.depth += 1;
         if self.depth > DEEPEST {
@@ -228,7 +174,7 @@ impl Run<'_> {
         }
     }
 
-    fn name(&mut self) -> String {
+    pub(super) fn name(&mut self) -> String {
         let start = self.at;
         match self.peek() {
             Some('0'..='9') => {
@@ -278,131 +224,6 @@ impl Run<'_> {
             }
             if open == 0 {
                 return;
-            }
-        }
-    }
-
-    /// The value of a plain use; `None` after noting that it is missing.
-    fn value(&mut self, name: &str) -> Option<String> {
-        match (self.lookup)(name) {
-            Lookup::Known(value, origins) => {
-                self.note(origins);
-                Some(value)
-            }
-            Lookup::Unset => Some(String::new()),
-            Lookup::NoValue => {
-                self.miss(vec![name.to_owned()], "no default gives it a value, only the command line can");
-                None
-            }
-            Lookup::Unknown(names, reason) => {
-                self.miss(names, &reason);
-                None
-            }
-        }
-    }
-
-    /// The value of a use that looks into it: a variable of the base image cannot be looked into.
-    fn whole_value(&mut self, name: &str) -> Option<String> {
-        let value = self.value(name)?;
-        if value.contains(BASE_MARK) {
-            self.miss(vec![name.to_owned()], "only the base image could set it");
-            return None;
-        }
-        Some(value)
-    }
-
-    fn note(&mut self, origins: Vec<Span>) {
-        for origin in origins {
-            if self.origins.len() < MOST_ORIGINS && !self.origins.contains(&origin) {
-                self.origins.push(origin);
-            }
-        }
-    }
-
-    fn braces(&mut self, out: &mut String) {
-        let name = self.name();
-        let operator = self.next();
-        if name.is_empty() {
-            if operator != Some('}') {
-                self.until(Some('}'), true);
-            }
-            return self.miss(Vec::new(), "a substitution has no name");
-        }
-        let (colon, operator) = if operator == Some(':') { (true, self.next()) } else { (false, operator) };
-        match operator {
-            Some('}') if !colon => out.extend(self.value(&name)),
-            Some(c @ ('-' | '+' | '?')) => self.alternative(&name, c, colon, out),
-            Some('=') if self.shell => self.alternative(&name, '-', colon, out),
-            Some(c @ ('#' | '%')) if !colon => {
-                let word = self.until(Some('}'), true);
-                let (longest, word) = word.strip_prefix(c).map_or((false, word.as_str()), |rest| (true, rest));
-                if let Some(value) = self.whole_value(&name) {
-                    self.store(Pattern::new(word).and_then(|pattern| pattern.trim(&value, c == '%', longest)), out);
-                }
-            }
-            Some('/') if !colon => self.replacement(&name, out),
-            None => self.miss(vec![name], "a substitution is not closed"),
-            Some(c) => {
-                if c != '}' {
-                    self.until(Some('}'), true);
-                }
-                self.miss(vec![name], "a substitution of this kind is not understood");
-            }
-        }
-    }
-
-    fn store(&mut self, value: Option<String>, out: &mut String) {
-        match value {
-            Some(value) => out.push_str(&value),
-            None => self.miss(Vec::new(), "the value is too long for a pattern"),
-        }
-    }
-
-    fn replacement(&mut self, name: &str, out: &mut String) {
-        let all = self.peek() == Some('/');
-        self.at += usize::from(all);
-        let start = self.at;
-        let before = (self.missing.clone(), self.broken);
-        let pattern = self.until(Some('/'), true);
-        let (pattern, with) = if self.shell && self.at >= self.chars.len() && self.depth <= 2 {
-            self.at = start;
-            (self.missing, self.broken) = before;
-            (self.until(Some('}'), true), String::new())
-        } else {
-            (pattern, self.until(Some('}'), false))
-        };
-        if let Some(value) = self.whole_value(name) {
-            self.store(Pattern::new(&pattern).and_then(|pattern| pattern.replace(&value, &with, all)), out);
-        }
-    }
-
-    fn alternative(&mut self, name: &str, operator: char, colon: bool, out: &mut String) {
-        let before = (self.missing.clone(), self.origins.clone());
-        let word = self.until(Some('}'), false);
-        let value = match (self.lookup)(name) {
-            Lookup::Known(value, origins) => Some((value, origins)),
-            Lookup::Unset | Lookup::NoValue => None,
-            Lookup::Unknown(names, reason) => return self.miss(names, &reason),
-        };
-        let value = value.filter(|(value, _)| !(colon && value.is_empty()));
-        match (operator, value) {
-            ('+', Some((_, origins))) => {
-                self.note(origins);
-                out.push_str(&word);
-            }
-            ('-', None) => out.push_str(&word),
-            (other, value) => {
-                (self.missing, self.origins) = before;
-                match value {
-                    Some((value, origins)) => {
-                        self.note(origins);
-                        out.push_str(&value);
-                    }
-                    None if other == '?' => {
-                        self.miss(vec![name.to_owned()], "the file demands a value from the command line");
-                    }
-                    None => {}
-                }
             }
         }
     }

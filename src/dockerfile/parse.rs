@@ -16,6 +16,7 @@ use crate::dockerfile::heredoc;
 use crate::dockerfile::json::json_array;
 use crate::dockerfile::lines;
 use crate::dockerfile::lines::Lines;
+use crate::dockerfile::stages::StageNames;
 use crate::dockerfile::words::split_whitespace;
 use crate::source::Span;
 
@@ -54,7 +55,8 @@ impl Dockerfile {
             problems = vec![first.cloned().unwrap_or_else(|| Problem::new(Span::new(0, 0), message))];
         }
         let controls = controls.finish(&instructions, &stages);
-        Self { escape, instructions, stages, problems, controls }
+        let names = StageNames::of(&stages);
+        Self { escape, instructions, stages, problems, controls, names }
     }
 }
 

@@ -5,9 +5,11 @@ use crate::describe::ElfNote as WrittenNote;
 use crate::describe::Family;
 use crate::describe::FileFacts;
 use crate::describe::GpuCode;
-use crate::describe::Named;
 use crate::describe::OnBase;
+use crate::describe::Package;
 use crate::describe::Spanned;
+use crate::describe::UnknownBase;
+use crate::extract::described;
 use crate::extract::inherited;
 use crate::fact::BaseSeen;
 use crate::fact::CodeSeen;
@@ -22,22 +24,22 @@ use crate::fact::FileSeen;
 use crate::fact::Manager;
 use crate::fact::NeedsSeen;
 use crate::fact::Observations;
-use crate::fact::Offered;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
-use crate::fact::PackageVersion;
 use crate::fact::REMOVED;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
 use crate::install::normalised;
+use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
 use crate::source::SourceId;
 use crate::source::Span;
 
 /// Reads a description. `origin` makes the evidence of a place in it.
 pub fn of_description(description: &Description, source: Option<SourceId>, report: Option<&str>) -> Observations {
-    let mut reader = Reader { seen: Observations::new(Depth::Description), source, report: report.map(str::to_owned) };
+    let depth = if description.of_dockerfile { Depth::Text } else { Depth::Description };
+    let mut reader = Reader { seen: Observations::new(depth), source, report: report.map(str::to_owned) };
     reader.head(description);
     reader.of_base(description);
     reader.packages(description);
@@ -80,11 +82,19 @@ impl Reader {
                 }
             };
         }
+        if let Some(base) = &description.base_unknown {
+            let UnknownBase { reason, supply, repository } = &base.value;
+            let supply = supply.clone().unwrap_or_else(|| "say it as `base`".to_owned());
+            let why = Why { reason: reason.clone(), supply };
+            let fact = self.fact(FactKey::Base, None, State::Unknown(why.clone()), base.span);
+            self.seen.base = BaseSeen::Unresolved(why, fact);
+            self.seen.base_repository.clone_from(repository);
+        }
         self.seen.base_env = !description.from_scratch;
         self.seen.as_of = description.as_of.as_ref().map(|day| day.value);
-        if let Some(platform) = &description.platform {
-            let list = vec![platform.value.clone()];
-            let fact = self.fact(FactKey::Platforms, None, State::Known(Value::from(&list)), platform.span);
+        if let Some(span) = description.platforms.iter().map(|platform| platform.span).reduce(Span::to) {
+            let list: Vec<String> = description.platforms.iter().map(|platform| platform.value.clone()).collect();
+            let fact = self.fact(FactKey::Platforms, None, State::Known(Value::from(&list)), span);
             self.seen.platforms = Some((list, fact));
         }
         if let Some(cuda) = &description.cuda_runtime {
@@ -142,23 +152,23 @@ impl Reader {
     }
 
     fn packages(&mut self, description: &Description) {
-        for (manager, list) in [
-            (Manager::Pip, &description.packages.pip),
-            (Manager::Conda, &description.packages.conda),
-            (Manager::Apt, &description.packages.apt),
-        ] {
-            for (name, version) in list {
-                let plain = if manager == Manager::Apt { name.value.clone() } else { normalised(&name.value) };
-                let fact = self.text(FactKey::Package, Some(&plain), &version.value, version.span);
-                let exact = version.value.starts_with(|first: char| first.is_ascii_digit());
-                let version = if exact {
-                    PackageVersion::Exact(version.value.clone())
-                } else {
-                    PackageVersion::Open(version.value.trim_start_matches('*').to_owned())
-                };
-                self.seen.packages.push(PackageSeen::new(manager, plain, version, fact));
+        for (manager, list) in described::sections(&description.packages) {
+            for (name, package) in list {
+                let package = self.package(manager, &name.value, package);
+                self.seen.packages.push(package);
             }
         }
+        for (name, package) in &description.packages.bounds {
+            let package = self.package(Manager::Pip, &name.value, package);
+            self.seen.bounds.push(package);
+        }
+        described::in_order(&description.packages, &mut self.seen);
+    }
+
+    fn package(&mut self, manager: Manager, name: &str, package: &Spanned<Package>) -> PackageSeen {
+        let plain = described::plain_name(manager, name);
+        let fact = self.text(FactKey::Package, Some(&plain), described::in_words(&package.value), package.span);
+        described::observed(manager, plain, &package.value, self.seen.depth, fact)
     }
 
     fn files(&mut self, description: &Description) {
@@ -225,14 +235,24 @@ fn file_text(kind: &FileKind) -> &str {
 /// The description that says what was observed: what `describe` prints and reports carry.
 pub fn to_description(seen: &Observations) -> Description {
     let text = |text: &str| Spanned::nowhere(text.to_owned());
+    let base_unknown = match &seen.base {
+        BaseSeen::Unresolved(Why { reason, supply }, _) => Some(UnknownBase {
+            reason: reason.clone(),
+            supply: Some(supply.clone()),
+            repository: seen.base_repository.clone(),
+        }),
+        BaseSeen::Image(..) | BaseSeen::Scratch(_) | BaseSeen::NotSaid => None,
+    };
     let mut description = Description {
+        of_dockerfile: seen.depth == Depth::Text,
+        base_unknown: base_unknown.map(Spanned::nowhere),
         base: match &seen.base {
             BaseSeen::Image(reference, _) => Some(text(&reference.to_string())),
             BaseSeen::Scratch(_) => Some(text("scratch")),
             BaseSeen::NotSaid | BaseSeen::Unresolved(..) => None,
         },
         as_of: seen.as_of.map(Spanned::nowhere),
-        platform: seen.platforms.as_ref().and_then(|(list, _)| list.first()).map(|platform| text(platform)),
+        platforms: seen.platforms.iter().flat_map(|(list, _)| list).map(|platform| text(platform)).collect(),
         from_scratch: !seen.base_env,
         cuda_runtime: seen.cuda_runtime.map(|(cuda, _)| Spanned::nowhere(cuda)),
         entrypoint: seen.entrypoint.as_ref().map(|(words, _)| Spanned::nowhere(words.clone())),
@@ -260,17 +280,7 @@ pub fn to_description(seen: &Observations) -> Description {
         }
     }
     description.removed = seen.of_base.removed.iter().map(|(what, _)| text(what)).collect();
-    for package in &seen.packages {
-        let list = match package.manager {
-            Manager::Pip => &mut description.packages.pip,
-            Manager::Conda => &mut description.packages.conda,
-            Manager::Apt => &mut description.packages.apt,
-        };
-        let entry: Named<Spanned<String>> = (text(&package.name), text(&written_version(package)));
-        // A later install replaces an earlier one.
-        list.retain(|(name, _)| name.value != package.name);
-        list.push(entry);
-    }
+    description.packages = described::described(seen, Knowledge::built_in());
     for (path, file) in &seen.files {
         let mut facts = FileFacts::default();
         match &file.kind {
@@ -324,23 +334,5 @@ fn write_needs(description: &mut Description, asked: &NeedsSeen) {
             opens,
             ..GpuCode::default()
         }),
-    }
-}
-
-/// The version with the variant that a command chose by its index, as a local version says it.
-fn written_version(package: &PackageSeen) -> String {
-    match (&package.version, &package.variant) {
-        (PackageVersion::Exact(version), Some(variant)) if !version.contains('+') => format!("{version}+{variant}"),
-        (PackageVersion::Exact(version), _) => version.clone(),
-        (PackageVersion::Open(range), variant) => {
-            let offered = match &package.offered {
-                Offered::Only(tag) => Some(tag),
-                Offered::Default | Offered::Beside(_) | Offered::Unknown(_) => None,
-            };
-            let range = if range.is_empty() { "*" } else { range };
-            let variant = variant.as_ref().or(offered).filter(|_| !range.contains('+'));
-            variant.map_or_else(|| range.to_owned(), |variant| format!("{range}+{variant}"))
-        }
-        (PackageVersion::Unresolved(_), _) => "*".to_owned(),
     }
 }

@@ -23,12 +23,14 @@ use crate::fact::Origin;
 use crate::fact::PackageSeen;
 use crate::fact::State as FactState;
 use crate::fact::Value;
+use crate::fact::Why;
 use crate::install;
 use crate::install::Around;
 use crate::install::Compiled;
 use crate::install::Environment;
 use crate::install::Install;
 use crate::install::Opened;
+use crate::install::RequirementFile;
 use crate::knowledge::Knowledge;
 use crate::shell;
 use crate::shell::Command;
@@ -131,9 +133,26 @@ impl Reader<'_> {
             }
         }
         for file in &found.files {
-            let path = file.path.known().unwrap_or("a requirements file");
-            self.note(format!("{path} was not read: {}", file.why));
+            self.unread(file);
         }
+    }
+
+    /// A file that names packages and was not read: what it installs is missing evidence.
+    fn unread(&mut self, file: &RequirementFile) {
+        let path = file.path.known().unwrap_or("a requirements file");
+        let what = if file.constraint { "bounds" } else { "installs" };
+        let why = match file.why.strip_prefix("it ") {
+            Some(rest) => format!("{path} {rest}, so what it {what} is not known"),
+            None => format!("{path} was not read, so what it {what} is not known: {}", file.why),
+        };
+        if self.notes.contains(&why) {
+            return;
+        }
+        let supply = format!("give {path} with the build context, or name its packages in an image description");
+        let origins = vec![Origin::File { source: self.source, span: file.span }];
+        let state = FactState::Unknown(Why { reason: why.clone(), supply });
+        self.seen.facts.add(FactKey::Requirements, Some(path), state, Evidence::Leaf(origins));
+        self.notes.push(why);
     }
 
     fn note(&mut self, note: String) {

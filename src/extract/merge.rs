@@ -48,7 +48,20 @@ pub(super) fn merge(base: &Observations, seen: &mut Observations) {
     if seen.cuda_runtime.is_none() {
         seen.cuda_runtime = base.cuda_runtime.map(|(cuda, fact)| (cuda, shift(fact)));
     }
+    after(base.commands, seen);
     contents(base, seen, &shift);
+    seen.gone.splice(0..0, base.gone.iter().cloned());
+}
+
+/// The commands of a build come after those of its base.
+fn after(commands: u32, seen: &mut Observations) {
+    for package in seen.packages.iter_mut().chain(&mut seen.bounds) {
+        package.command = package.command.saturating_add(commands);
+    }
+    for gone in &mut seen.gone {
+        gone.command = gone.command.saturating_add(commands);
+    }
+    seen.commands = seen.commands.saturating_add(commands);
 }
 
 /// Copies facts to the end of others; gives the way from an old id to the new one.
@@ -85,6 +98,8 @@ fn contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId
     seen.code.splice(0..0, code);
     seen.needs.splice(0..0, needs);
     seen.packages.splice(0..0, packages);
+    let bounds = base.bounds.iter().map(|package| PackageSeen { fact: shift(package.fact), ..package.clone() });
+    seen.bounds.splice(0..0, bounds.collect::<Vec<_>>());
     seen.of_base.removed.extend(base.of_base.removed.iter().map(|(what, fact)| (what.clone(), shift(*fact))));
     for (path, file) in &base.files {
         let shifted = || FileSeen { kind: file.kind.clone(), fact: shift(file.fact) };

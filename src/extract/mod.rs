@@ -4,6 +4,7 @@ mod along;
 mod bases;
 mod config;
 mod copied;
+mod described;
 mod description;
 mod dockerfile;
 mod history;

@@ -26,6 +26,7 @@ keys! {
     Platforms = "image.platforms", "list", "Platforms that there are manifests for.";
     Env = "env.*", "text", "Variable of the image configuration.";
     Package = "package.*", "text", "Package as it was asked for.";
+    Requirements = "requirements.*", "text", "File that names packages for a command to install.";
     File = "file.*", "text", "File of the image.";
     FileNeeds = "needs.*", "list", "Libraries that a file asks for.";
     Code = "code.*", "list", "Targets of one library's GPU code.";

@@ -142,6 +142,20 @@ pub fn check_width(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) -> Re
     reader.finish("fleet file", text, ())
 }
 
+/// Reports modes that the declared toolkit does not have.
+pub fn check_modes(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) -> Result<(), FleetErrors> {
+    let mut reader = Reader::default();
+    for pool in &fleet.pools {
+        let (Some(mode), Some(toolkit)) = (&pool.mode, &pool.toolkit) else { continue };
+        if let Some(from) = knowledge.mode_from(mode.value.as_str()).filter(|from| toolkit.value < *from) {
+            let message = format!("the mode `{}` came with the container toolkit {from}", mode.value);
+            let against = format!("toolkit {} does not have it", toolkit.value);
+            reader.contradiction(mode.span, message, (toolkit.span, against));
+        }
+    }
+    reader.finish("fleet file", text, ())
+}
+
 fn check_gpus(reader: &mut Reader, pool: &Pool, overridden: bool, gpu_exists: &dyn Fn(&str) -> GpuName) {
     for gpu in &pool.gpu {
         if overridden || gpu.value.compute_capability.is_some() {
@@ -173,8 +187,12 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
                     pool.name = name;
                 }
             }
-            "gpu" => pool.gpu = Reader::one_or_more(value).into_iter().filter_map(|gpu| reader.gpu(gpu)).collect(),
+            "gpu" => {
+                reader.not_empty(key_span, value, "a pool names at least one GPU, or leaves the key out");
+                pool.gpu = Reader::one_or_more(value).into_iter().filter_map(|gpu| reader.gpu(gpu)).collect();
+            }
             "driver" => {
+                reader.not_empty(key_span, value, "a pool names at least one driver, or leaves the key out");
                 let found = Reader::one_or_more(value).into_iter();
                 pool.driver = found.filter_map(|one| reader.parsed(key, one, driver, Some(DRIVER_HELP))).collect();
             }
@@ -202,8 +220,14 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
             "compute_capability" => pool.compute_capability = reader.capability(value),
             "brand" => pool.brand = reader.brand(value),
             "wsl" => pool.wsl = reader.flag(key, value),
-            "dockerfiles" => pool.dockerfiles = reader.globs(key, value, path_glob),
-            "images" => pool.images = reader.globs(key, value, image_glob),
+            "dockerfiles" | "images" => {
+                reader.not_empty(key_span, value, "a list without patterns matches nothing: leave the key out for all");
+                if key == "images" {
+                    pool.images = reader.globs(key, value, image_glob);
+                } else {
+                    pool.dockerfiles = reader.globs(key, value, path_glob);
+                }
+            }
             "host" => {
                 if let Some(table) = reader.table(key, value) {
                     pool.host = options::read(reader, table);

@@ -113,6 +113,13 @@ fn bad_files_say_what_and_where() {
             "[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"",
             "3:10 unknown launch `kubernets` | did you mean `kubernetes`?",
         ),
+        ("[[pool]]\nname = \"a\"\ngpu = []", "3:1 a pool names at least one GPU, or leaves the key out"),
+        ("[[pool]]\nname = \"a\"\ndriver = []", "3:1 a pool names at least one driver, or leaves the key out"),
+        ("[[pool]]\nname = \"a\"\nlaunch = []", "3:10 `launch` is a list, expected a string"),
+        (
+            "[[pool]]\nname = \"a\"\nimages = []",
+            "3:1 a list without patterns matches nothing: leave the key out for all",
+        ),
         ("[[pool]]\nname = \"a\"\nmode = \"zzz\"", "3:8 unknown mode `zzz` | one of legacy, jit-cdi, cdi, csv, none"),
         (
             "[[pool]]\nname = \"a\"\ngpu = \"T4\"",
@@ -215,6 +222,32 @@ fn a_pool_that_may_be_anything_is_refused_with_its_place() {
     let errors = result.expect_err("too wide");
     assert_eq!((count, errors.all().len(), errors.all()[0].span.start), (MAX_HOSTS, 1, 16));
     assert!(errors.all()[0].message.contains("pool `wide` may differ in"), "{}", errors.all()[0].message);
+}
+
+#[test]
+fn a_mode_that_the_toolkit_lacks_is_refused_at_both_places() {
+    let check = |rest: &str| {
+        let text = format!("[[pool]]\nname = \"a\"\n{rest}");
+        let source = SourceText::new("fleet.toml", text.as_str());
+        let fleet = fleet(&text).expect("good fleet");
+        check_modes(&fleet, &source, Knowledge::built_in()).map_err(|errors| {
+            let problem = errors.all()[0].clone();
+            let (span, message) = problem.against.expect("two places");
+            let at = |span: Span| source.position(span.start).to_string();
+            format!("{} {}; {} {message}", at(problem.span), problem.message, at(span))
+        })
+    };
+    let told = "3:8 the mode `jit-cdi` came with the container toolkit 1.18; 4:11 toolkit 1.17.8 does not have it";
+    assert_eq!(check("mode = \"jit-cdi\"\ntoolkit = \"1.17.8\""), Err(told.to_owned()));
+    for good in [
+        "mode = \"jit-cdi\"\ntoolkit = \"1.18.0\"",
+        "mode = \"jit-cdi\"",
+        "mode = \"legacy\"\ntoolkit = \"1.3.0\"",
+        "mode = \"cdi\"\ntoolkit = \"1.17.8\"",
+        "toolkit = \"1.17.8\"",
+    ] {
+        assert_eq!(check(good), Ok(()), "{good}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod ways;
 mod words;
 
 pub use self::field::PoolField;
-pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_width, read};
+pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_modes, check_width, read};
 pub use self::host::{Behaviour, DeviceSource, Host, HostGpu};
 pub use self::options::Options;
 pub use self::pool::{Declared, DeviceListStrategy, DriverSpec, Fleet, GpuSpec, Launch, Mode, Pool, Runtime};

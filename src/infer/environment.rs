@@ -25,6 +25,9 @@ const ASKED: &[&str] = &[
     "NVIDIA_VISIBLE_DEVICES",
 ];
 
+/// How variables with requirements begin: whichever there are, the start-up asks for all of them.
+const REQUIREMENT: &str = "NVIDIA_REQUIRE_";
+
 /// The variables of the image: those of its base, then its own.
 pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> EnvFacts {
     let mut set: BTreeMap<String, Fact<String>> = BTreeMap::new();
@@ -93,7 +96,8 @@ fn filled(
     let from: Vec<FactId> = std::iter::once(id).chain(used).chain(build.fact).collect();
     let evidence = Evidence::Derived { by: Derivation::Expansion, from, row: None };
     // What is not in the tables is certainly not set only where they list all that the start-up asks for.
-    let listed = |variable: &str| build.env_known && ASKED.contains(&variable);
+    let asked = |variable: &str| ASKED.contains(&variable) || variable.starts_with(REQUIREMENT);
+    let listed = |variable: &str| build.env_known && asked(variable);
     let unset = variables.iter().all(|variable| !of_base.contains_key(*variable) && listed(variable));
     let value = |variable: &str| match of_base.get(variable) {
         Some(fact) => fact.known().cloned(),

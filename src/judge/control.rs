@@ -186,6 +186,5 @@ fn touches(place: &Location, name: &str, span: Span) -> bool {
 
 /// Whether an instruction belongs to the stages that ship, or stands before all stages.
 fn ships(dockerfile: &Dockerfile, stages: &[usize], instruction: usize) -> bool {
-    let stage = dockerfile.stages.iter().rfind(|stage| stage.from <= instruction);
-    stage.is_none_or(|stage| stages.contains(&stage.index))
+    dockerfile.stage_of(instruction).is_none_or(|stage| stages.contains(&stage.index))
 }

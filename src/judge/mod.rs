@@ -4,6 +4,7 @@ mod control;
 mod facts;
 mod findings;
 mod hosts;
+mod missing;
 mod open;
 mod place;
 pub mod saved;
@@ -16,6 +17,7 @@ use jiff::civil::Date;
 
 use crate::context::Files;
 use crate::describe::Description;
+use crate::describe::Spanned;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::extract;
@@ -127,11 +129,12 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         numbered.filter(|(_, pool)| runs(subject, pool, settings.pools) && orders.runs(pool)).collect();
     let platforms = hosts.platforms(&pools, knowledge);
     let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::new());
-    let mut description = Description::default();
+    let of_dockerfile = subject.kind == "dockerfile";
+    let mut description = Description { of_dockerfile, ..Description::default() };
     for (at, platform) in platforms.iter().enumerate() {
         let Some(seen) = observe(&subject.content, platform, &mut beside) else { continue };
         if at == 0 {
-            description = extract::to_description(&seen);
+            description = described(&subject.content, platform, settings.as_of, &seen);
         }
         for image in infer(&seen, platform, settings.as_of, knowledge) {
             let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());
@@ -244,10 +247,7 @@ fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Obs
             Some(target.seen)
         }
         Content::Fixed(seen) => Some(seen.clone()),
-        Content::ByPlatform(list) => {
-            let own = list.iter().find(|(name, _)| platform.starts_with(name.as_str()) || name.starts_with(platform));
-            own.or(list.first()).map(|(_, seen)| seen.clone())
-        }
+        Content::ByPlatform(list) => of_platform(list, platform, |(name, _)| name).map(|(_, seen)| seen.clone()),
         Content::Saved(saved) => {
             let one = saved.on(platform)?;
             let (stage, stages, mut notes) = (one.stage.clone(), one.stages.clone(), one.notes.clone());
@@ -266,6 +266,35 @@ fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Obs
 /// What was observed of a subject, for one platform.
 pub fn observations(content: &Content, platform: &str) -> Option<Observations> {
     observe(content, platform, &mut Beside::default())
+}
+
+/// The description of a subject on one platform, as of the day that it is asked for.
+pub fn description(subject: &Subject, platform: &str, as_of: Option<Date>) -> Option<Description> {
+    let seen = observations(&subject.content, platform)?;
+    Some(described(&subject.content, platform, as_of.or(subject.as_of), &seen))
+}
+
+/// What was seen, of the one platform that it was seen for where the input has several.
+fn described(content: &Content, platform: &str, as_of: Option<Date>, seen: &Observations) -> Description {
+    let mut description = extract::to_description(seen);
+    if description.as_of.is_none() {
+        description.as_of = as_of.map(Spanned::nowhere);
+    }
+    let own = match content {
+        Content::ByPlatform(list) => of_platform(list, platform, |(name, _)| name).map(|(name, _)| name.as_str()),
+        Content::Saved(saved) if saved.dockerfile.is_none() => saved.on(platform).map(|one| one.platform.as_str()),
+        Content::Dockerfile { .. } | Content::Fixed(_) | Content::Saved(_) => None,
+    };
+    if let Some(own) = own.filter(|own| !own.is_empty()) {
+        description.platforms = vec![Spanned::nowhere(own.to_owned())];
+    }
+    description
+}
+
+/// What is there of a platform, else what is there of one that is near it, else the first.
+fn of_platform<'a, T>(list: &'a [T], platform: &str, name: impl Fn(&T) -> &str) -> Option<&'a T> {
+    let near = |one: &&T| platform.starts_with(name(one)) || name(one).starts_with(platform);
+    list.iter().find(|one| name(one) == platform).or_else(|| list.iter().find(near)).or(list.first())
 }
 
 /// The platform that the input itself is for, where that is one.

@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::dockerfile::Dockerfile;
 use crate::judge::Content;
 use crate::judge::Subject;
+use crate::judge::of_platform;
 use crate::report::model;
 use crate::report::observed::Observed;
 use crate::report::observed::OnPlatform;
@@ -29,10 +30,7 @@ pub struct Saved {
 impl Saved {
     /// What was seen for a platform, else what was seen first.
     pub(super) fn on(&self, platform: &str) -> Option<&OnPlatform> {
-        let own = self.platforms.iter().find(|one| one.platform == platform);
-        let near =
-            |one: &&OnPlatform| platform.starts_with(one.platform.as_str()) || one.platform.starts_with(platform);
-        own.or_else(|| self.platforms.iter().find(near)).or(self.platforms.first())
+        of_platform(&self.platforms, platform, |one| one.platform.as_str())
     }
 }
 

@@ -8,6 +8,9 @@ use crate::fleet::PoolField;
 use crate::judge::Build;
 use crate::judge::facts::fact_id;
 use crate::judge::facts::row_id;
+use crate::judge::missing::missing;
+use crate::judge::missing::unread_files;
+use crate::judge::missing::unread_notes;
 use crate::knowledge::Knowledge;
 use crate::report::model;
 use crate::start::Basis;
@@ -29,7 +32,7 @@ pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
         _ if unread => "nothing in it concerns a GPU; what it builds on is an unknown base that was not read",
         _ => "nothing in it concerns a GPU",
     };
-    plain(pool, "not-applicable", message.to_owned(), Vec::new())
+    plain(pool, "not-applicable", message.to_owned(), unread_files(builds))
 }
 
 /// A pool that nothing in the tables answers to.
@@ -89,9 +92,12 @@ pub(super) fn report(
         },
         message: message(verdict, knowledge),
         confidence: verdict.confidence.name().to_owned(),
-        missing: missing(verdict, knowledge),
+        missing: missing(verdict, knowledge).into_iter().chain(unread_files(builds)).collect(),
         not_seen: not_seen(verdict, all),
-        notes: notes(verdict, all, knowledge),
+        notes: if verdict.component.is_none() { unread_notes(builds) } else { Vec::new() }
+            .into_iter()
+            .chain(notes(verdict, all, knowledge))
+            .collect(),
         scenarios: verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect(),
     }
 }
@@ -168,7 +174,7 @@ fn reasons(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
     reasons
 }
 
-fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<words::MissingFact> {
+pub(super) fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<words::MissingFact> {
     let mut found: Vec<words::MissingFact> = Vec::new();
     for host in &verdict.hosts {
         for step in host.steps.iter().filter(|step| step.result == StepResult::Unknown) {
@@ -180,54 +186,6 @@ fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<words::Missin
         }
     }
     found
-}
-
-/// What would settle a verdict that cannot be told or depends.
-pub(super) fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model::Missing> {
-    let mut list: Vec<model::Missing> = Vec::new();
-    if verdict.fate.is_none() {
-        list.extend(
-            verdict
-                .open_fields
-                .iter()
-                .map(|field| model::Missing { key: field.name().to_owned(), supply: supply(*field).to_owned() }),
-        );
-        if verdict.open_build {
-            let supply = "pin the digest, or say the day of the build by --as-of".to_owned();
-            list.push(model::Missing { key: "image.base.digest".to_owned(), supply });
-        }
-    }
-    let undetermined = verdict.hosts.iter().any(|host| host.fate == Fate::Undetermined);
-    if undetermined && verdict.fate.is_none_or(|fate| fate == Fate::Undetermined) {
-        for missing in all_missing(verdict, knowledge) {
-            let missing = model::Missing { key: missing.key, supply: missing.supply };
-            // A field that settles the verdict is asked for once.
-            if !list.iter().any(|other| other.key == missing.key) {
-                list.push(missing);
-            }
-        }
-    }
-    list
-}
-
-fn supply(field: PoolField) -> &'static str {
-    match field {
-        PoolField::Gpu => "split the pool by `gpu`",
-        PoolField::Driver => "set `driver` of the pool to one version",
-        PoolField::Launch => "set `launch` of the pool",
-        PoolField::Toolkit => "set `toolkit` of the pool",
-        PoolField::Mode => "set `mode` of the pool",
-        PoolField::Platform => "set `platform` of the pool",
-        PoolField::Env => "set `env` of the pool",
-        PoolField::Wsl => "set `wsl` of the pool",
-        PoolField::Host => "set `accept-nvidia-visible-devices-as-volume-mounts` under `[pool.host]`",
-        PoolField::Engine => "set `engine` of the pool, with its version",
-        PoolField::CdiSpecs => "set `cdi_specs` of the pool",
-        PoolField::Runtime => "set `runtime` of the pool",
-        PoolField::Strategy => "set `device_list_strategy` of the pool",
-        PoolField::Privileged => "set `privileged` of the pool",
-        PoolField::Modeset => "set `modeset` of the pool",
-    }
 }
 
 /// What was asked for and not seen: GPU code, libraries; for the image that of every core component.

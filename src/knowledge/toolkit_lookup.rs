@@ -3,6 +3,7 @@
 use jiff::ToSpan;
 use jiff::civil::Date;
 
+use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::rows::ContainerToolkitRow;
@@ -14,6 +15,11 @@ use crate::knowledge::rows::ContainerToolkitRow;
 const YEARS_IN_USE: i16 = 3;
 
 impl Knowledge {
+    /// The toolkit from which on there is a mode, where the tables tell: the first that means it by itself.
+    pub fn mode_from(self, mode: &str) -> Option<CudaVersion> {
+        self.container_toolkits().iter().find(|row| row.auto_mode == mode).map(|row| row.from)
+    }
+
     /// The toolkit ranges that a host without a declared toolkit may have: none that came out after `as_of`, and none
     /// that was superseded long before its driver, or before that day.
     pub fn toolkits_in_use(

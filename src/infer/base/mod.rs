@@ -127,9 +127,13 @@ impl BaseBuild {
             return Why { reason: format!("{what} is not known: {}", why.reason), supply: why.supply.clone() };
         }
         let base = if self.name.is_empty() { "the image".to_owned() } else { format!("`{}`", self.name) };
-        let seen = if self.read { "of it the configuration alone was read" } else { "was not read" };
+        let seen = match (self.read, self.env_known) {
+            (true, _) => "is not in the tables and of it the configuration alone was read",
+            (false, true) => "is in the tables, which do not tell it, and was not read",
+            (false, false) => "is not in the tables and was not read",
+        };
         Why {
-            reason: format!("{what} is not known: {base} is not in the tables and {seen}"),
+            reason: format!("{what} is not known: {base} {seen}"),
             supply: if self.name.is_empty() {
                 "say it in the image description, and name the family under `complete`".to_owned()
             } else {

@@ -1,0 +1,114 @@
+//! Finding stages: by name or number, before another, and those that nothing builds on.
+
+use std::collections::BTreeMap;
+
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::Mapped;
+use crate::dockerfile::Stage;
+
+/// The numbers of the stages of each name, in lower case; a name may stand more than once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct StageNames(BTreeMap<String, Vec<usize>>);
+
+impl StageNames {
+    /// Those of some stages, in their order.
+    pub(super) fn of(stages: &[Stage]) -> Self {
+        let mut names: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for stage in stages {
+            if let Some(name) = &stage.name {
+                names.entry(name.to_ascii_lowercase()).or_default().push(stage.index);
+            }
+        }
+        Self(names)
+    }
+
+    /// The last stage of a name in front of another.
+    fn before(&self, name: &str, before: usize) -> Option<usize> {
+        let numbers = self.0.get(&name.to_ascii_lowercase())?;
+        numbers.get(numbers.partition_point(|number| *number < before).checked_sub(1)?).copied()
+    }
+}
+
+impl Dockerfile {
+    /// The number of the stage of a name (in any case) or a number.
+    pub fn stage(&self, name: &str) -> Option<usize> {
+        self.stage_before(name, self.stages.len())
+    }
+
+    /// The same in front of a stage: what COPY may name there.
+    pub fn stage_before(&self, name: &str, before: usize) -> Option<usize> {
+        let number = || name.parse().ok().filter(|index| *index < before);
+        self.names.before(name, before).or_else(number)
+    }
+
+    /// The stage in front of another that its FROM names.
+    pub(super) fn earlier_stage(&self, name: &str, before: usize) -> Option<usize> {
+        self.names.before(name, before)
+    }
+
+    /// The stage that an instruction belongs to; none in front of the first.
+    pub fn stage_of(&self, instruction: usize) -> Option<&Stage> {
+        let at = self.stages.partition_point(|stage| stage.from <= instruction).checked_sub(1)?;
+        self.stages.get(at)
+    }
+
+    /// The stages that no other stage is built on or copies from; names behind variables are not followed.
+    pub fn leaves(&self) -> Vec<usize> {
+        let mut used = vec![false; self.stages.len()];
+        for stage in &self.stages {
+            let mut earlier: Vec<usize> = self.earlier_stage(stage.base.text(), stage.index).into_iter().collect();
+            let instructions = stage.instructions.iter().filter_map(|at| self.instructions.get(*at));
+            for flag in instructions.flat_map(|instruction| &instruction.flags) {
+                let value = flag.value.as_ref().map_or("", Mapped::text);
+                let from = |name: &str| self.stage_before(name, stage.index);
+                match flag.name.as_str() {
+                    "from" => earlier.extend(from(value)),
+                    "mount" => {
+                        let names = value.split(',').filter_map(|part| part.strip_prefix("from="));
+                        earlier.extend(names.filter_map(from));
+                    }
+                    _ => {}
+                }
+            }
+            for earlier in earlier {
+                if let Some(used) = used.get_mut(earlier) {
+                    *used = true;
+                }
+            }
+        }
+        (0..self.stages.len()).filter(|at| used.get(*at) == Some(&false)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::EvaluateOptions;
+
+    #[test]
+    fn a_name_is_the_last_one_in_front_of_the_place() {
+        let file = Dockerfile::parse("FROM a AS x\nFROM x AS X\nFROM b\nCOPY --from=x /a /\nFROM c AS x\n");
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|before| file.stage_before("x", before)),
+            [None, Some(0), Some(1), Some(1), Some(3)]
+        );
+        assert_eq!(
+            (file.stage("x"), file.stage("2"), file.stage("4"), file.stage("y")),
+            (Some(3), Some(2), None, None)
+        );
+        assert_eq!(file.leaves(), [2, 3], "the first x is built on, the second copied from");
+        let evaluated = file.evaluate(&EvaluateOptions { target: Some("2".to_owned()), ..EvaluateOptions::default() });
+        assert_eq!(evaluated.expect("a stage").copies[0].from_stage, Some(1));
+    }
+
+    #[test]
+    fn a_number_is_no_base_and_nothing_follows_itself() {
+        let file = Dockerfile::parse("FROM a\nFROM 0\nFROM self AS self\n");
+        assert_eq!(file.leaves(), [0, 1, 2]);
+        let chain = |target: &str| {
+            let options = EvaluateOptions { target: Some(target.to_owned()), ..EvaluateOptions::default() };
+            file.evaluate(&options).expect("a stage").chain
+        };
+        assert_eq!((chain("1"), chain("self")), (vec![1], vec![2]));
+    }
+}

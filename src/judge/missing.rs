@@ -1,0 +1,95 @@
+//! What is missing of a verdict, and how to supply it.
+
+use crate::fact::FactKey;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::fleet::PoolField;
+use crate::judge::Build;
+use crate::judge::verdict::all_missing;
+use crate::knowledge::Knowledge;
+use crate::report::model;
+use crate::start::Fate;
+use crate::start::Verdict;
+
+/// What would settle a verdict that cannot be told or depends.
+pub(super) fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model::Missing> {
+    let mut list: Vec<model::Missing> = Vec::new();
+    if verdict.fate.is_none() {
+        list.extend(
+            verdict
+                .open_fields
+                .iter()
+                .map(|field| model::Missing { key: field.name().to_owned(), supply: supply(*field).to_owned() }),
+        );
+        if verdict.open_build {
+            list.push(which_build(verdict));
+        }
+    }
+    let undetermined = verdict.hosts.iter().any(|host| host.fate == Fate::Undetermined);
+    if undetermined && verdict.fate.is_none_or(|fate| fate == Fate::Undetermined) {
+        for missing in all_missing(verdict, knowledge) {
+            let missing = model::Missing { key: missing.key, supply: missing.supply };
+            // A field that settles the verdict is asked for once.
+            if !list.iter().any(|other| other.key == missing.key) {
+                list.push(missing);
+            }
+        }
+    }
+    list
+}
+
+fn supply(field: PoolField) -> &'static str {
+    match field {
+        PoolField::Gpu => "split the pool by `gpu`",
+        PoolField::Driver => "set `driver` of the pool to one version",
+        PoolField::Launch => "set `launch` of the pool",
+        PoolField::Toolkit => "set `toolkit` of the pool",
+        PoolField::Mode => "set `mode` of the pool",
+        PoolField::Platform => "set `platform` of the pool",
+        PoolField::Env => "set `env` of the pool",
+        PoolField::Wsl => "set `wsl` of the pool",
+        PoolField::Host => "set `accept-nvidia-visible-devices-as-volume-mounts` under `[pool.host]`",
+        PoolField::Engine => "set `engine` of the pool, with its version",
+        PoolField::CdiSpecs => "set `cdi_specs` of the pool",
+        PoolField::Runtime => "set `runtime` of the pool",
+        PoolField::Strategy => "set `device_list_strategy` of the pool",
+        PoolField::Privileged => "set `privileged` of the pool",
+        PoolField::Modeset => "set `modeset` of the pool",
+    }
+}
+
+/// The files that name packages for a command to install and were not read, each once.
+pub(super) fn unread_files(builds: &[Build]) -> Vec<model::Missing> {
+    let missing = |(key, why): (String, &Why)| model::Missing { key, supply: why.supply.clone() };
+    unread(builds).into_iter().map(missing).collect()
+}
+
+/// The same as notes.
+pub(super) fn unread_notes(builds: &[Build]) -> Vec<String> {
+    unread(builds).into_iter().map(|(_, why)| why.reason.clone()).collect()
+}
+
+fn unread(builds: &[Build]) -> Vec<(String, &Why)> {
+    let mut found: Vec<(String, &Why)> = Vec::new();
+    for (_, entry) in builds.iter().flat_map(|build| build.image.facts.iter()) {
+        if let (FactKey::Requirements, State::Unknown(why)) = (entry.key, &entry.state)
+            && !found.iter().any(|(_, other)| *other == why)
+        {
+            found.push((entry.name(), why));
+        }
+    }
+    found
+}
+
+/// That it is open which of several builds of the base is meant, and what tells it.
+fn which_build(verdict: &Verdict<'_>) -> model::Missing {
+    let base = verdict.hosts.first().and_then(|host| host.image.base.map(|id| &host.image.facts.get(id).state));
+    let pinned = matches!(base, Some(State::Known(Value::Text(name))) if name.contains('@'));
+    let supply = if pinned {
+        "say the day of the build by --as-of: no table tells which build the digest is; or run `imagelint scan` on the built image"
+    } else {
+        "pin the digest, or say the day of the build by --as-of"
+    };
+    model::Missing { key: "image.base.digest".to_owned(), supply: supply.to_owned() }
+}

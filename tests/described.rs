@@ -1,0 +1,173 @@
+//! A description loses nothing that a verdict hangs on: what is described is judged as what it describes.
+
+#[path = "support/inputs.rs"]
+mod inputs;
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "a place without files of its own is enough here")]
+mod place;
+
+use std::collections::BTreeMap;
+
+use imagelint::describe::Description;
+use place::Place;
+use place::out;
+use serde_json::Value;
+
+/// Pools of one platform: old and new drivers, launches said and not said.
+const FLEET: &str = r#"[[pool]]
+name = "rtx"
+gpu = "RTX 2080 Ti"
+driver = "450.102.04"
+platform = "linux/amd64"
+launch = "nvidia-runtime"
+libnvidia_container = "1.4.0"
+
+[[pool]]
+name = "open"
+gpu = ["A100", "T4"]
+driver = "535.161.08"
+platform = "linux/amd64"
+toolkit = "1.17.8"
+
+[[pool]]
+name = "new"
+gpu = "B200"
+driver = "570.211.01"
+platform = "linux/amd64"
+launch = "docker-gpus"
+toolkit = "1.17.8"
+"#;
+
+/// Pool, component, fate, outcome and codes of every verdict of every subject, by the name of the subject.
+fn told(report: &Value) -> Vec<(String, Vec<String>)> {
+    let keys = ["pool", "component", "fate", "outcome", "codes"];
+    let of = |subject: &Value| {
+        let verdicts = subject["verdicts"].as_array().expect("verdicts").iter();
+        verdicts.map(|verdict| keys.map(|key| verdict[key].to_string()).join(" ")).collect()
+    };
+    let subjects = report["subjects"].as_array().expect("subjects").iter();
+    subjects.map(|subject| (subject["name"].as_str().expect("a name").to_owned(), of(subject))).collect()
+}
+
+/// The verdicts of files, and of their descriptions, subject by subject.
+fn both(place: &Place, files: &[String], more: &[&str]) -> Vec<(String, Vec<String>, Vec<String>)> {
+    let check = |files: &[String], more: &[&str]| {
+        let mut arguments = vec!["check", "--fleet", "fleet.toml"];
+        arguments.extend(more);
+        arguments.extend(files.iter().map(String::as_str));
+        place.json(&arguments)
+    };
+    let first = check(files, more);
+    let described: Vec<String> = first["subjects"]
+        .as_array()
+        .expect("subjects")
+        .iter()
+        .enumerate()
+        .map(|(at, subject)| {
+            let description = Description::from_json(subject["description"].clone()).expect("a description");
+            let file = format!("out/{at:03}.image.toml");
+            place.file(&file, &description.to_toml());
+            file
+        })
+        .collect();
+    let mut second: BTreeMap<String, Vec<String>> = told(&check(&described, &[])).into_iter().collect();
+    let pair = |((name, own), file)| (name, own, second.remove(file).expect("a verdict of it"));
+    told(&first).into_iter().zip(&described).map(pair).collect()
+}
+
+/// What differs.
+fn different(place: &Place, files: &[String], more: &[&str]) -> Vec<String> {
+    let differs = |(name, own, described): (String, Vec<String>, Vec<String>)| {
+        (own != described).then(|| format!("{name}: {own:#?}\ndescribed: {described:#?}"))
+    };
+    both(place, files, more).into_iter().filter_map(differs).collect()
+}
+
+#[test]
+fn every_input_of_the_repository_is_judged_as_its_description_is() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    let files = inputs::all(&place);
+    assert!(files.len() > 300, "{}", files.len());
+    let wrong: Vec<String> = files.chunks(60).flat_map(|some| different(&place, some, &[])).collect();
+    assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Dockerfiles of which one command after another decides what the image holds, each with what its description says.
+const BUILDS: &[(&str, &str)] = &[
+    ("FROM python:3.11\nARG A\nRUN if [ -n \"$A\" ]; then pip install torch==1.12.1; fi\n", "conditional = "),
+    ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install vllm==0.6.0\n", "vllm = "),
+    ("FROM python:3.11\nRUN pip install torch==1.12.1\nRUN pip install vllm==0.6.0\n", "command = 2"),
+    ("FROM python:3.11\nRUN pip install vllm==0.6.0\nRUN pip install torch==1.12.1\n", "command = 2"),
+    ("FROM python:3.11\nRUN pip install torch==1.12.1\nRUN pip install torch\n", "[{ version = \"1.12.1\""),
+    ("FROM python:3.11\nRUN pip install torch==1.12.1\nRUN pip install -U torch\n", "upgrade = true"),
+    ("FROM pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime\nRUN pip install torch==2.4.0\n", "torch = \"2.4.0\""),
+    ("FROM pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime\nRUN pip uninstall -y torch\n", "gone = [{ manager = \"pip\""),
+    (
+        "FROM python:3.11\nRUN pip install torch==2.4.0 --extra-index-url https://download.pytorch.org/whl/cu118\n",
+        "torch = ",
+    ),
+    (
+        "FROM python:3.11\nRUN pip install 'torch<2.5' --extra-index-url https://download.pytorch.org/whl/cu118\n",
+        "extra_index = [\"cu118\"]",
+    ),
+    (
+        "FROM python:3.11\nRUN pip install torch --index-url https://download.pytorch.org/whl/cu118\n",
+        "torch = \"*+cu118\"",
+    ),
+    ("FROM python:3.11\nARG V\nRUN pip install torch==$V\n", "unknown = "),
+    ("FROM python:3.11\nRUN uv python install 3.8\nRUN pip install torch\n", "other_python = true"),
+    ("ARG T\nFROM nvidia/cuda:$T\n", "repository = "),
+    ("ARG B\nFROM $B\nRUN pip install torch==2.4.0\n", "base_unknown = "),
+    ("FROM some/where:1\nRUN pip install torch\n", "of = \"dockerfile\""),
+    ("FROM continuumio/miniconda3\nRUN conda install pytorch=2.1 pytorch-cuda=12.1 -c pytorch\n", "[packages.conda]"),
+];
+
+#[test]
+fn what_commands_decide_is_told() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    let mut files = Vec::new();
+    for (at, (text, said)) in BUILDS.iter().enumerate() {
+        let file = format!("{at:02}.Dockerfile");
+        place.file(&file, text);
+        let done = place.run(&["describe", &file]);
+        assert!(out(&done).contains(said), "{text}{}", out(&done));
+        files.push(file);
+    }
+    for more in [&[][..], &["--as-of", "2023-06-01"]] {
+        let wrong = different(&place, &files, more);
+        assert!(wrong.is_empty(), "{more:?}: {}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn what_may_not_be_installed_is_no_certainty() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", BUILDS[0].0);
+    place.file("x.image.toml", &out(&place.run(&["describe", "Dockerfile"])));
+    let report = place.json(&["check", "--pool", "new", "x.image.toml"]);
+    assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "undetermined", "{}", report["subjects"][0]["verdicts"]);
+    // The same without its condition is certain.
+    place.file("x.image.toml", "base = \"python:3.11\"\n[packages.pip]\ntorch = { version = \"1.12.1\" }\n");
+    let report = place.json(&["check", "--pool", "new", "x.image.toml"]);
+    assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "fails");
+}
+
+#[test]
+fn a_description_is_of_the_day_that_was_asked_for() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\n");
+    let outcome =
+        |file: &str| place.json(&["check", "--pool", "rtx", file])["subjects"][0]["verdicts"][0]["outcome"].clone();
+    for (more, expected) in
+        [(&[][..], outcome("Dockerfile")), (&["--as-of", "2021-06-29"], "compat-not-supported".into())]
+    {
+        let done = place.run(&[&["describe", "Dockerfile"], more].concat());
+        place.file("x.image.toml", &out(&done));
+        assert_eq!(outcome("x.image.toml"), expected, "{}", out(&done));
+    }
+    assert_ne!(outcome("Dockerfile"), "compat-not-supported");
+}
