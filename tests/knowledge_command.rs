@@ -65,7 +65,7 @@ fn an_unknown_key_lists_the_nearest_and_ends_with_3() {
         (&["base", "nvidia/cudaa:1"], "nvidia/cuda"),
         (&["error", "805"], "804"),
         (&["framework", "tensorflw"], "tensorflow"),
-        (&["framework", "jax", "0.4.37"], "jax 0.4.36"),
+        (&["framework", "jax", "0.4.37"], "jax 0.4.31"),
         (&["framework", "jaxx"], "jax"),
         (&["gpu", "p5.49xlarge"], "p5.48xlarge"),
         (&["image", "nvidia/cuda:13.1.9-base-ubuntu24.04"], "nvidia/cuda:13.1.1"),

@@ -104,7 +104,7 @@ macro_rules! every_table {
     }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr, untouched: Flag,
-        search_path: OptStr,
+        search_path: OptStr, brings: Pairs,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
     torch_releases: TorchRow by [version] {
