@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 48);
+    assert_eq!(by_table.len(), 49);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -99,6 +99,11 @@ fn references_between_tables_resolve() {
     }
     for gpu in KNOWLEDGE.gpus() {
         assert!(KNOWLEDGE.architecture(gpu.capability).is_some(), "{}", gpu.name);
+    }
+    for instance in KNOWLEDGE.cloud_instances() {
+        let gpu = KNOWLEDGE.gpus().iter().find(|gpu| gpu.name == instance.gpu);
+        assert!(gpu.is_some(), "{instance:?}");
+        assert_eq!(instance.count.is_none(), gpu.is_some_and(|gpu| gpu.class == GpuClass::Vgpu), "{instance:?}");
     }
 }
 
@@ -287,6 +292,24 @@ fn gpus_are_found_by_what_people_write() {
         ("NVIDIA 5060 Ti 16GB", (12, 0), GpuClass::Consumer),
         ("RTX 4090 24GB", (8, 9), GpuClass::Consumer),
         ("GRID A100D-4C", (8, 0), GpuClass::Vgpu),
+        ("GRID A100-10C", (8, 0), GpuClass::Vgpu),
+        ("NVIDIA L4-6Q", (8, 9), GpuClass::Vgpu),
+        ("DGX Spark", (12, 1), GpuClass::Other),
+        ("Jetson AGX Thor", (11, 0), GpuClass::Jetson),
+        ("Jetson Thor", (11, 0), GpuClass::Jetson),
+        ("A100X", (8, 0), GpuClass::DataCenter),
+        ("A30X", (8, 0), GpuClass::DataCenter),
+        ("Tesla K20", (3, 5), GpuClass::DataCenter),
+        ("K20X", (3, 5), GpuClass::DataCenter),
+        ("RTX PRO 6000 Blackwell Server Edition", (12, 0), GpuClass::DataCenter),
+        ("RTX 5050 Laptop GPU", (12, 0), GpuClass::Consumer),
+        ("RTX 500 Ada", (8, 9), GpuClass::Other),
+        ("MX250", (6, 1), GpuClass::Consumer),
+        ("GTX 1060", (6, 1), GpuClass::Consumer),
+        ("Quadro P520", (6, 1), GpuClass::Other),
+        ("p5.48xlarge", (9, 0), GpuClass::DataCenter),
+        ("Standard_NC24ads_A100_v4", (8, 0), GpuClass::DataCenter),
+        ("G6F.LARGE", (8, 9), GpuClass::Vgpu),
     ] {
         let gpu = KNOWLEDGE.gpu(name).unwrap_or_else(|| panic!("{name}"));
         assert_eq!((gpu.capability, gpu.class), (ComputeCapability::new(capability.0, capability.1), class), "{name}");
@@ -314,6 +337,9 @@ fn near_misses_are_not_found_but_suggested() {
         "RTX 9999 16GB",
         "16GB 24GB",
         "RTX 6000",
+        "RTX PRO 6000",
+        "p5.49xlarge",
+        "g5",
         "",
         "NVIDIA",
         "MIG",
@@ -322,6 +348,8 @@ fn near_misses_are_not_found_but_suggested() {
         assert!(KNOWLEDGE.gpu(name).is_none(), "{name}: {:?}", KNOWLEDGE.gpu(name));
     }
     assert_eq!(KNOWLEDGE.gpu_suggestions("RTX 2080 Tie")[0], "NVIDIA GeForce RTX 2080 Ti");
+    let meant = KNOWLEDGE.gpu_suggestions("RTX PRO 6000");
+    assert!(meant.len() > 1 && meant.iter().all(|name| name.starts_with("NVIDIA RTX PRO 6000 Blackwell")), "{meant:?}");
     assert!(KNOWLEDGE.gpu_suggestions("RTX 4091").len() <= 3);
     assert!(KNOWLEDGE.gpu_suggestions("somebody's toaster oven").is_empty());
 }

@@ -65,11 +65,41 @@ fn an_unknown_key_lists_the_nearest_and_ends_with_3() {
         (&["base", "nvidia/cudaa:1"], "nvidia/cuda"),
         (&["error", "805"], "804"),
         (&["framework", "tensorflw"], "tensorflow"),
+        (&["framework", "jax", "0.4.37"], "jax 0.4.31"),
+        (&["framework", "jaxx"], "jax"),
+        (&["gpu", "p5.49xlarge"], "p5.48xlarge"),
+        (&["image", "nvidia/cuda:13.1.9-base-ubuntu24.04"], "nvidia/cuda:13.1.1"),
         (&["table", "gpu"], "gpus"),
     ] {
         let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
         assert_eq!(code(&done), 3, "{arguments:?}: {}{}", out(&done), err(&done));
         assert!(out(&done).contains(part), "{arguments:?}: {}", out(&done));
+    }
+}
+
+/// What people type: a name with a version, a machine type, an image with its tag, a full driver version.
+#[test]
+fn things_are_found_by_the_spelling_that_people_use() {
+    let place = Place::new();
+    for (arguments, parts) in [
+        (&["gpu", "a100"][..], &["gpus: NVIDIA A100-SXM4-40GB"][..]),
+        (&["gpu", "RTX PRO 6000"], &["Blackwell Server Edition", "Workstation Edition", "needs the whole name"]),
+        (&["gpu", "DGX Spark"], &["gpus: NVIDIA GB10", "12.1"]),
+        (&["gpu", "g5.xlarge"], &["cloud_instances: g5.xlarge", "gpus: NVIDIA A10G"]),
+        (&["framework", "jax 0.4.30"], &["framework_builds: jax-cuda12-plugin 0.4.30"]),
+        (&["framework", "jax"], &["brought_packages: jax cuda12 jax-cuda12-plugin"]),
+        (&["framework", "flash-attn 2.6.3"], &["frameworks: flash-attn", "FLASH_ATTN_CUDA_ARCHS", "nothing is known"]),
+        (&["framework", "vllm 0.6.3"], &["framework_builds: vllm 0.6.3"]),
+        (&["image", "nvidia/cuda:13.1.0-base-ubuntu24.04"], &["cuda_images: 13.1.0"]),
+        (&["image", "vllm/vllm-openai:v0.5.3"], &["framework_images: vllm/vllm-openai v0.5.3"]),
+        (&["driver", "570.86.15"], &["driver_branches: 570"]),
+        (&["cuda", "13.5"], &["toolkits: 13.5.0", "target_sets: 13.5"]),
+    ] {
+        let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
+        assert_eq!(code(&done), 0, "{arguments:?}: {}{}", out(&done), err(&done));
+        for part in parts {
+            assert!(out(&done).contains(part), "{arguments:?} without `{part}`: {}", out(&done));
+        }
     }
 }
 

@@ -173,7 +173,7 @@ pub(super) fn brought(
         Err(why) => (Err(why.clone()), None),
         Ok(None) => {
             let why = || Why {
-                reason: format!("{name} {version} is not in the tables of {}", knowledge.newest_date()),
+                reason: knowledge.lacks_version(name, version),
                 supply: "name its build, such as +cu124, or describe its GPU code in an image description".to_owned(),
             };
             of_table().map_or_else(|| (Err(why()), None), |(variant, row)| (Ok(variant), Some(row)))
@@ -241,7 +241,7 @@ fn from_build_row(
     let row = row.filter(|row| row.cuda.is_some() || plain);
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: row.map(|row| &row.info) };
     let why = Why {
-        reason: format!("{} {version} is not in the tables of {}", package.name, knowledge.newest_date()),
+        reason: knowledge.lacks_version(&package.name, version),
         supply: "describe its CUDA runtime and GPU code in an image description".to_owned(),
     };
     let (cuda, code) = match (row, image.seen.cuda_runtime) {

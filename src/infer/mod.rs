@@ -30,7 +30,10 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::ImageFacts;
+use crate::fact::Manager;
 use crate::fact::Observations;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
 use crate::fact::Role;
 use crate::fact::State;
 use crate::fact::Value;
@@ -62,6 +65,22 @@ pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge
     builds.into_iter().map(|build| assemble(seen, build, arch, as_of, knowledge)).collect()
 }
 
+/// What was seen, behind the packages that the tables know to be in the base image; none where they know of none.
+fn with_packages_of_base(seen: &Observations, build: &BaseBuild) -> Option<Observations> {
+    let fact = build.fact.filter(|_| seen.base_env)?;
+    let there = |name: &str| !seen.gone.iter().any(|gone| gone.name == name);
+    let brought = build.brings.iter().filter(|(name, _)| there(name));
+    let brought = brought.map(|(name, version)| {
+        PackageSeen::new(Manager::Pip, (*name).to_owned(), PackageVersion::Exact((*version).to_owned()), fact)
+    });
+    let mut packages: Vec<PackageSeen> = brought.collect();
+    if packages.is_empty() {
+        return None;
+    }
+    packages.extend(seen.packages.iter().cloned());
+    Some(Observations { packages, ..seen.clone() })
+}
+
 /// How many variables of a build are as they were read.
 fn agreeing(build: &BaseBuild, seen: &Observations) -> usize {
     let read = |name: &str| seen.env.get(name).and_then(|(value, _)| value.as_deref().ok());
@@ -75,6 +94,8 @@ fn assemble(
     as_of: Option<Date>,
     knowledge: Knowledge,
 ) -> ImageFacts {
+    let with_base = with_packages_of_base(seen, &build);
+    let seen = with_base.as_ref().unwrap_or(seen);
     let mut facts = seen.facts.clone();
     let base = build.fact;
     let env = environment::environment(&mut facts, seen, &build);

@@ -1,5 +1,7 @@
 //! What the tables say of a thing that a person names.
 
+use std::collections::BTreeSet;
+
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::knowledge::Knowledge;
@@ -12,7 +14,7 @@ use crate::reference::ImageReference;
 
 /// Kinds of things that can be asked for.
 pub const SUBJECTS: &[&str] =
-    &["gpu", "driver", "cuda", "torch", "base", "toolkit", "error", "framework", "requirement", "table"];
+    &["gpu", "driver", "cuda", "torch", "image", "base", "toolkit", "error", "framework", "requirement", "table"];
 
 /// How many near keys are told.
 const NEAR: usize = 5;
@@ -71,7 +73,7 @@ impl Knowledge {
             "driver" => self.ask_driver(key),
             "cuda" => self.ask_cuda(key),
             "torch" => self.ask_torch(key),
-            "base" => self.ask_base(key),
+            "image" | "base" => self.ask_base(key),
             "toolkit" => self.ask_toolkit(key),
             "error" => self.ask_error(key),
             "framework" => self.ask_framework(key),
@@ -86,19 +88,24 @@ impl Knowledge {
     }
 
     fn ask_gpu(self, key: &str) -> Answer {
-        let found = gpu_names::all(self.gpus(), key);
+        let mut found = gpu_names::all(self.gpus(), key);
         let mut answer = Answer::default();
-        for capability in found.iter().map(|row| row.capability).collect::<std::collections::BTreeSet<_>>() {
+        let instance = self.cloud_instance(key).filter(|_| found.is_empty());
+        answer.push(instance.map(ShowRow::shown));
+        found.extend(instance.and_then(|instance| self.gpu(instance.gpu)));
+        for capability in found.iter().map(|row| row.capability).collect::<BTreeSet<_>>() {
             answer.push(self.architecture(capability).map(ShowRow::shown));
         }
-        answer.rows.splice(0..0, found.iter().copied().map(ShowRow::shown));
+        let first = usize::from(instance.is_some());
+        answer.rows.splice(first..first, found.iter().copied().map(ShowRow::shown));
         if found.len() > 1 && self.gpu(key).is_none() {
             answer.note = Some(format!("`{key}` may be each of these; a fleet file needs the whole name"));
         }
         answer.near = self.gpu_suggestions(key).into_iter().map(str::to_owned).collect();
         if answer.near.is_empty() {
-            let names: Vec<String> =
-                self.gpus().iter().flat_map(|row| row.aliases).map(|name| (*name).to_owned()).collect();
+            let aliases = self.gpus().iter().flat_map(|row| row.aliases).copied();
+            let types = self.cloud_instances().iter().map(|row| row.name);
+            let names: Vec<String> = aliases.chain(types).map(str::to_owned).collect();
             answer.near = near(key, &names);
         }
         answer
@@ -183,7 +190,7 @@ impl Knowledge {
             };
             answer.push(Some(image.shown()));
             let ids = image.require.iter().map(|by_arch| by_arch.value).chain(image.require_history.iter().copied());
-            let ids: std::collections::BTreeSet<&str> = ids.collect();
+            let ids: BTreeSet<&str> = ids.collect();
             answer.rows.extend(ids.into_iter().filter_map(|id| self.requirement(id)).map(ShowRow::shown));
         } else if answer.rows.is_empty()
             || (!tag.is_empty() && month.is_none() && self.framework_image(&repository, tag).is_none())
@@ -229,17 +236,24 @@ impl Knowledge {
         let name = name.to_lowercase().replace(['_', '.'], "-");
         answer.push(self.framework(&name).map(ShowRow::shown));
         self.push_wheels(&mut answer, &name, version);
+        self.push_brought(&mut answer, &name, version);
         let builds = || self.framework_builds().iter().filter(|row| row.distribution == name);
         match version {
             None => answer.rows.extend(builds().map(ShowRow::shown)),
             Some(version) => {
                 let build = self.framework_build(&name, version);
-                let keys: Vec<String> = builds().map(|row| format!("{} {}", row.distribution, row.version)).collect();
+                let plugins = self.plugins(&name);
+                let of_plugins = self.framework_builds().iter().filter(|row| plugins.contains(row.distribution));
+                let mut keys: Vec<String> =
+                    builds().chain(of_plugins).map(|row| format!("{name} {}", row.version)).collect();
+                keys.dedup();
                 answer.near = near(key, &keys);
                 let bundled = self.bundled_variants_of(&name, version).is_some();
-                if build.is_none() && !bundled && self.framework(&name).is_some() {
+                if build.is_none() && !bundled && builds().next().is_some() {
                     answer.rows.clear();
                     answer.note = self.newer_framework(&name, version).then(|| self.newer("version"));
+                } else if build.is_none() && !bundled && !answer.rows.is_empty() {
+                    answer.note = Some(format!("of single versions of {name} nothing is known"));
                 }
                 answer.push(build.map(ShowRow::shown));
             }
@@ -249,7 +263,9 @@ impl Knowledge {
             let libraries = self.library_wheels().iter().map(|row| row.distribution);
             let mut keys: Vec<String> =
                 self.frameworks().iter().map(|row| row.distribution).map(str::to_owned).collect();
-            keys.extend(builds.chain(libraries).chain(["bitsandbytes", "triton"]).map(str::to_owned));
+            let bringing = self.brought_packages().iter().map(|row| row.distribution);
+            keys.extend(builds.chain(libraries).chain(bringing).map(str::to_owned));
+            keys.extend(["bitsandbytes", "triton"].map(str::to_owned));
             keys.sort();
             keys.dedup();
             answer.near = near(&name, &keys);
@@ -272,6 +288,24 @@ impl Knowledge {
                 answer.rows.extend(triton.filter(|row| row.version == version).map(ShowRow::shown));
             }
         }
+    }
+
+    /// Rows about what an install of a distribution brings along and what it compiles: `jax` is code of its plugins.
+    fn push_brought(self, answer: &mut Answer, name: &str, version: Option<&str>) {
+        let compiled = self.cuda_extensions().iter().filter(|row| row.distribution == name);
+        answer.rows.extend(compiled.map(ShowRow::shown));
+        let builds = self.plugins(name).into_iter().filter_map(|plugin| self.framework_build(plugin, version?));
+        answer.rows.extend(builds.filter(|row| Some(row.version) == version).map(ShowRow::shown));
+        if version.is_none() {
+            let brought = self.brought_packages().iter().filter(|row| row.distribution == name);
+            answer.rows.extend(brought.map(ShowRow::shown));
+        }
+    }
+
+    /// What comes along with a distribution in its own version.
+    fn plugins(self, name: &str) -> BTreeSet<&'static str> {
+        let brought = self.brought_packages().iter().filter(|row| row.distribution == name && row.same);
+        brought.map(|row| row.brings).collect()
     }
 
     fn ask_requirement(self, key: &str) -> Answer {

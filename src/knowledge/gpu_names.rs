@@ -54,8 +54,11 @@ const MEMORY: &[&str] = &["gb", "gib"];
 /// What ends the profile of a virtual GPU: `GRID A100D-4C`.
 const PROFILES: &[&str] = &["a", "b", "c", "q"];
 
-/// Whether `short` leaves out words of `full`, but not the one that tells the model.
+/// Whether `short` leaves out words of `full`, but neither the one that tells the model nor the profile of a share of it.
 fn abbreviates(short: &[String], full: &[String]) -> bool {
+    if full.iter().any(|word| measures(word, PROFILES) && !short.contains(word)) {
+        return false;
+    }
     let model = full.iter().find(|word| has_digit(word));
     let mut rest = full.iter();
     model.is_some_and(|model| short.contains(model)) && short.iter().all(|word| rest.any(|other| other == word))

@@ -74,6 +74,8 @@ pub struct FrameworkImageRow {
     pub untouched: bool,
     /// Directories that its recipe puts before the search path of that base, where it was read.
     pub search_path: Option<&'static str>,
+    /// Packages of the default Python index that its tag tells, with their versions.
+    pub brings: &'static [(&'static str, &'static str)],
 }
 
 /// One month of NVIDIA's framework containers.

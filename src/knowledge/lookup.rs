@@ -59,14 +59,20 @@ impl Knowledge {
 
     /// The GPU that `name` means: as a driver, a node label or a person writes it.
     ///
-    /// A short name that fits several GPUs is taken where they differ in nothing that decides.
+    /// A short name that fits several GPUs is taken where they differ in nothing that decides; a machine type of a
+    /// cloud means its GPU.
     pub fn gpu(self, name: &str) -> Option<&'static GpuRow> {
-        gpu_names::find(self.gpus(), name)
+        let of_type = || gpu_names::find(self.gpus(), self.cloud_instance(name)?.gpu);
+        gpu_names::find(self.gpus(), name).or_else(of_type)
     }
 
-    /// Up to three GPU names that are nearest to `name`.
+    /// Up to three GPU names: those that `name` may mean, else those that are nearest to it.
     pub fn gpu_suggestions(self, name: &str) -> Vec<&'static str> {
-        gpu_names::suggestions(self.gpus(), name)
+        let meant = gpu_names::all(self.gpus(), name);
+        if meant.is_empty() {
+            return gpu_names::suggestions(self.gpus(), name);
+        }
+        meant.into_iter().take(3).map(|row| row.name).collect()
     }
 
     /// A driver branch.

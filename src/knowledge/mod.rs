@@ -10,6 +10,7 @@ mod change_rows;
 mod code_rows;
 mod gpu_names;
 mod image_rows;
+mod instances;
 mod library_lookup;
 mod library_rows;
 mod lookup;

@@ -36,6 +36,15 @@ impl Knowledge {
         rows.peek().is_some() && rows.all(|row| row.version != "*" && later(version, row.version))
     }
 
+    /// Why nothing can be told of a version of a distribution that has no row: `torch 9.9 is newer than the knowledge of 2026-11-21`.
+    pub fn lacks_version(self, distribution: &str, version: &str) -> String {
+        let date = self.newest_date();
+        if self.newer_framework(distribution, version) {
+            return format!("{distribution} {version} is newer than the knowledge of {date}");
+        }
+        format!("{distribution} {version} is not in the tables of {date}")
+    }
+
     /// Why nothing can be told of a thing that is newer than the tables: `this driver is newer than the knowledge of 2026-11-21`.
     pub fn newer(self, what: &str) -> String {
         format!("this {what} is newer than the knowledge of {}", self.newest_date())
@@ -86,6 +95,15 @@ mod tests {
         assert!(knowledge.newer_framework("tensorflow", "99.0"));
         assert!(!knowledge.newer_framework("tensorflow", "2.15.0"));
         assert!(knowledge.newer_framework("torch", "99.0.1+cu999"));
+        for (distribution, version, expected) in [
+            ("torch", "99.0", "torch 99.0 is newer than the knowledge of "),
+            ("torch", "2.6.99", "torch 2.6.99 is not in the tables of "),
+            ("tensorflow", "99.0", "tensorflow 99.0 is newer than the knowledge of "),
+            ("somebodys-package", "99.0", "somebodys-package 99.0 is not in the tables of "),
+        ] {
+            let said = knowledge.lacks_version(distribution, version);
+            assert!(said.starts_with(expected), "{said}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub use crate::knowledge::library_rows::{
 };
 
 pub use crate::knowledge::image_rows::*;
+pub use crate::knowledge::instances::CloudInstanceRow;
 pub use crate::knowledge::torch_rows::*;
 pub use crate::knowledge::wheel_rows::*;
 

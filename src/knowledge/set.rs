@@ -51,6 +51,8 @@ macro_rules! whole_tables {
 whole_tables! {
     /// Every GPU.
     gpus: GpuRow = gpus;
+    /// Every machine type of a cloud.
+    cloud_instances: CloudInstanceRow = cloud_instances;
     /// Every driver branch, oldest first.
     branches: BranchRow = driver_branches;
     /// Every architecture row.

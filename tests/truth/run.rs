@@ -18,6 +18,8 @@ pub(crate) struct Found {
     pub(crate) fate: String,
     /// The end in words of outcomes.toml, from the general to the special; the last is the one to print.
     pub(crate) ends: Vec<String>,
+    /// Outcomes on the hosts that the pool allows, where they fail in different ways.
+    pub(crate) others: Vec<String>,
     /// The deciding step of every scenario, without repeats.
     pub(crate) steps: Vec<String>,
     /// What would settle it.
@@ -37,7 +39,8 @@ pub(crate) fn run(report: &Report) -> Found {
     match verdict(report, folder.path()) {
         Ok(verdict) => found(&verdict),
         Err(said) => {
-            Found { fate: "error".to_owned(), ends: vec!["error".to_owned()], steps: vec![said], missing: Vec::new() }
+            let (ends, others) = (vec!["error".to_owned()], Vec::new());
+            Found { fate: "error".to_owned(), ends, others, steps: vec![said], missing: Vec::new() }
         }
     }
 }
@@ -74,6 +77,7 @@ fn found(verdict: &Verdict) -> Found {
     Found {
         fate: verdict.fate.clone(),
         ends: ends(verdict),
+        others: verdict.scenarios.iter().filter_map(|scenario| scenario.outcome.clone()).collect(),
         steps,
         missing: verdict.missing.iter().map(|one| one.key.clone()).collect(),
     }

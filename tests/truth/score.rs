@@ -18,11 +18,13 @@ pub(crate) struct Scored {
     pub(crate) right: bool,
 }
 
-/// Whether a verdict is right: where facts decide, one of the right ends; elsewhere also an honest `cannot tell`.
+/// Whether a verdict is right: where facts decide, one of the right ends; elsewhere also an honest `cannot tell`, and
+/// a failure that ends so on one of the hosts that the pool allows.
 /// `not-applicable` and an error are never right: something happened there.
 fn is_right(case: &Case, found: &Found) -> bool {
     let hit = CERTAIN.contains(&found.fate.as_str()) && found.ends.iter().any(|end| case.right.contains(end));
-    hit || (!case.decidable && OPEN.contains(&found.fate.as_str()))
+    let so_on_one = found.fate == "fails" && found.others.iter().any(|end| case.right.contains(end));
+    hit || (!case.decidable && (OPEN.contains(&found.fate.as_str()) || so_on_one))
 }
 
 /// Scores one report.
@@ -152,7 +154,22 @@ mod tests {
 
     fn found(fate: &str, ends: &[&str]) -> Found {
         let ends = ends.iter().map(|end| (*end).to_owned()).collect();
-        Found { fate: fate.to_owned(), ends, steps: Vec::new(), missing: Vec::new() }
+        Found { fate: fate.to_owned(), ends, others: Vec::new(), steps: Vec::new(), missing: Vec::new() }
+    }
+
+    #[test]
+    fn a_failure_that_differs_by_host_is_no_contradiction_where_one_host_ends_so() {
+        for (decidable, fate, others, expected) in [
+            (false, "fails", &["refused", "compat-not-supported"][..], true),
+            (false, "fails", &["refused"], false),
+            (false, "starts", &["compat-not-supported"], false),
+            (true, "fails", &["refused", "compat-not-supported"], false),
+        ] {
+            let others = others.iter().map(|end| (*end).to_owned()).collect();
+            let found = Found { others, ..found(fate, &["refused"]) };
+            let right = is_right(&case("compat-not-supported", decidable, &["compat-not-supported"]), &found);
+            assert_eq!(right, expected, "{fate} {decidable}");
+        }
     }
 
     #[test]

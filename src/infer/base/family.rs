@@ -56,6 +56,7 @@ fn inherited(
         build.family = Family::Framework;
         build.cuda = Some((row.cuda, &row.info));
         build.torch = row.torch.map(|version| (version, &row.info));
+        build.brings = row.brings;
         if !row.untouched {
             build.adds_unread();
         }
@@ -78,6 +79,7 @@ fn framework_build(
     let mut build = asked.build(Family::Framework, Some(&row.info));
     build.cuda = Some((row.cuda, &row.info));
     build.torch = row.torch.map(|version| (version, &row.info));
+    build.brings = row.brings;
     if let Some(family) = family {
         inherit(asked, &mut build, family);
     }

@@ -64,6 +64,8 @@ pub(super) struct BaseBuild {
     pub(super) probe_unsure: Option<Why>,
     /// torch inside, with its CUDA variant.
     pub(super) torch: Option<(&'static str, &'static RowInfo)>,
+    /// Packages inside, with their versions.
+    pub(super) brings: &'static [(&'static str, &'static str)],
     /// Why the reference itself cannot be told.
     unresolved: Option<Why>,
     /// Whether its configuration was read.
@@ -89,6 +91,7 @@ impl BaseBuild {
             compat_probe: None,
             probe_unsure: None,
             torch: None,
+            brings: &[],
             unresolved: None,
             read: false,
             name,

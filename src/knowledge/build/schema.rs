@@ -104,7 +104,7 @@ macro_rules! every_table {
     }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr, untouched: Flag,
-        search_path: OptStr,
+        search_path: OptStr, brings: Pairs,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
     torch_releases: TorchRow by [version] {
@@ -170,6 +170,7 @@ macro_rules! every_table {
     bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     toolkit_changes: ToolkitChangeRow by [change] { change: Variant("ToolkitChange", CHANGE), from: Cuda, library: Flag }
+    cloud_instances: CloudInstanceRow by [name] { name: Str, provider: Str, gpu: Str, count: OptU32 }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
     } };
 }
