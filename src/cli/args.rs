@@ -78,6 +78,8 @@ pub(crate) struct KnowledgeArgs {
 pub(crate) struct CheckArgs {
     /// Dockerfiles, image descriptions (*.image.toml), saved JSON reports, folders, or - for a Dockerfile on standard input.
     ///
+    /// For a list of packages, a lock of them or a script, the Dockerfiles of the repository that read it are judged.
+    ///
     /// The current folder where no path and no file of builds is given.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,

@@ -40,7 +40,8 @@ pub(crate) fn add(
     }
     let shared = Arc::new(bases);
     for subject in &mut inputs.subjects {
-        build_on(subject, &shared, build.args.context.as_deref(), sources);
+        let own = inputs.contexts.get(&subject.path).map(PathBuf::as_path);
+        build_on(subject, &shared, own.or(build.args.context.as_deref()), sources);
     }
 }
 

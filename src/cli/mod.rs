@@ -14,6 +14,7 @@ mod needs;
 mod output;
 mod parallel;
 mod pull;
+mod readers;
 mod scan;
 mod walk;
 
