@@ -119,6 +119,11 @@ pub(crate) struct BuildArgs {
     /// Folder of the build context; the Dockerfile's own where not given.
     #[arg(long, value_name = "DIR")]
     pub(crate) context: Option<PathBuf>,
+    /// Ask registries for the configurations of base images again, and keep none of them.
+    ///
+    /// Else those read before are taken from the user's cache, by digest; which digest a tag has is always asked.
+    #[arg(long)]
+    pub(crate) no_cache: bool,
 }
 
 /// What a build is told beside its arguments.

@@ -36,7 +36,7 @@ pub(crate) fn add(
     locked(inputs, start, &mut bases, sources);
     mapped(inputs, start, &mut bases, sources);
     if let Some(platforms) = pull {
-        pull::add(inputs, platforms, build.jobs, &mut bases);
+        pull::add(inputs, platforms, build, &mut bases);
     }
     let shared = Arc::new(bases);
     for subject in &mut inputs.subjects {

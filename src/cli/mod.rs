@@ -2,6 +2,7 @@
 
 mod args;
 mod builds;
+mod cache;
 mod check;
 mod describe;
 mod exit;
