@@ -199,3 +199,97 @@ fn nothing_in_a_repository_names_a_program_or_opens_the_network() {
     let reached = listener.accept().map(|_| ()).map_err(|error| error.kind());
     assert_eq!(reached, Err(std::io::ErrorKind::WouldBlock), "the network was opened");
 }
+
+/// Name and notes of each subject, and the exit code.
+fn stood_for(place: &Place, arguments: &[&str]) -> (Vec<String>, i32) {
+    let arguments = [&["check"], arguments].concat();
+    let report = place.json(&arguments);
+    let line = |subject: &Value| {
+        let notes = subject["inspected"]["notes"].as_array().expect("notes").iter();
+        let notes: Vec<&str> = notes.filter_map(Value::as_str).filter(|note| note.starts_with("stands for")).collect();
+        format!("{}: {}", subject["name"].as_str().expect("a name"), notes.join("; "))
+    };
+    (report["subjects"].as_array().expect("subjects").iter().map(line).collect(), code(&place.run(&arguments)))
+}
+
+/// A repository in which several images are built from lists.
+fn lists() -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", place::FLEET);
+    place.file("a/requirements.txt", "-r base.txt\n");
+    place.file("a/base.txt", "torch==2.4.0\n");
+    place.file("a/unused.txt", "torch==1.0\n");
+    place.file("a/Dockerfile", "FROM python:3.12\nCOPY *.txt ./\nRUN pip install -r requirements.txt\n");
+    place.file("a/web.Dockerfile", "FROM python:3.12\nCOPY unused.txt ./\nRUN pip install flask\n");
+    place.file("b/Dockerfile", "FROM python:3.12\nCOPY a/setup.sh /\nCOPY a/base.txt /\nRUN sh /setup.sh\n");
+    place.file("a/setup.sh", "pip install -r /base.txt\n");
+    place.file("c/Dockerfile", "FROM python:3.12\nCOPY requirements.txt /\nRUN pip install -r requirements.txt\n");
+    place.file("c/requirements.txt", "torch==2.4.0\n");
+    place
+}
+
+#[test]
+fn a_list_of_packages_stands_for_the_dockerfiles_that_read_it() {
+    let place = lists();
+    for (arguments, expected) in [
+        (&["a/requirements.txt"][..], vec!["a/Dockerfile: stands for a/requirements.txt, which it reads"]),
+        (
+            &["a/base.txt"],
+            vec![
+                "a/Dockerfile: stands for a/base.txt, which it reads",
+                "b/Dockerfile: stands for a/base.txt, which it reads in the build context .",
+            ],
+        ),
+        (&["a/setup.sh"], vec!["b/Dockerfile: stands for a/setup.sh, which it reads in the build context ."]),
+        (
+            &["a/base.txt", "a/Dockerfile", "b/Dockerfile", "a/requirements.txt"],
+            vec![
+                "a/Dockerfile: stands for a/base.txt, which it reads; stands for a/requirements.txt, which it reads",
+                "b/Dockerfile: stands for a/base.txt, which it reads in the build context .",
+            ],
+        ),
+        (&["c/requirements.txt", "a/unused.txt"], vec!["c/Dockerfile: stands for c/requirements.txt, which it reads"]),
+    ] {
+        let (found, exit) = stood_for(&place, arguments);
+        assert_eq!(found, expected, "{arguments:?}");
+        assert_eq!(exit, 1, "torch does not run on the old pool: {arguments:?}");
+    }
+    // What it reads is judged with it, in the context that brings it.
+    let report = place.json(&["check", "a/setup.sh"]);
+    let facts = report["subjects"][0]["facts"].as_array().expect("facts");
+    assert!(facts.iter().any(|fact| fact["key"].as_str().is_some_and(|key| key.starts_with("package.torch"))));
+}
+
+#[test]
+fn a_list_that_no_dockerfile_reads_is_nothing_to_check() {
+    let place = lists();
+    for name in ["a/unused.txt", "poetry.lock", "docs/environment.yml", "Pipfile"] {
+        if name != "a/unused.txt" {
+            place.file(name, "x\n");
+        }
+        let done = place.run(&["check", name]);
+        assert_eq!(code(&done), 0, "{name}: {}", err(&done));
+        assert_eq!(err(&done), format!("nothing to check: no Dockerfile reads {name}\n"));
+        assert_eq!(place.json(&["check", name])["subjects"], serde_json::json!([]), "{name}");
+    }
+    // Nothing at all is another matter, and so is a list that is not there.
+    place.file("empty/readme", "");
+    assert_eq!(code(&place.run(&["check", "empty"])), 3);
+    assert_eq!(code(&place.run(&["check", "nothere.txt"])), 2);
+    // A Dockerfile may have any name.
+    place.file("recipe.txt", GPU);
+    assert_eq!(names(&place.json(&["check", "recipe.txt"])), ["recipe.txt"]);
+}
+
+#[test]
+fn no_dockerfile_outside_of_the_repository_stands_for_a_list() {
+    let outer = Place::new();
+    outer.file("Dockerfile", "FROM python:3.12\nCOPY inner/requirements.txt /\nRUN pip install -r /requirements.txt\n");
+    outer.file("inner/.git/config", "");
+    outer.file("inner/requirements.txt", "torch\n");
+    assert_eq!(stood_for(&outer, &["inner/requirements.txt"]), (vec![], 0));
+    // Nor one in a folder that git ignores.
+    let place = lists();
+    place.file(".gitignore", "c/\n");
+    assert_eq!(stood_for(&place, &["c/requirements.txt"]), (vec![], 0));
+}

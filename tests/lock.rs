@@ -156,6 +156,47 @@ fn each_base_is_asked_for_once_and_in_two_requests() {
 }
 
 #[test]
+fn a_configuration_is_asked_for_once_and_then_kept() {
+    let config = config(&requiring()).to_string();
+    let digest = layout::sha256(config.as_bytes());
+    let descriptor =
+        json!({"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest, "size": config.len()});
+    let manifest = json!({"schemaVersion": 2, "config": descriptor, "layers": []}).to_string();
+    let server = Fake::start(move |_, request| {
+        let body = if request.line.contains("/manifests/") { &manifest } else { &config };
+        Reply::Whole("200 OK", Vec::new(), body.clone().into_bytes())
+    });
+    let place = Place::new();
+    place.file("Dockerfile", &format!("FROM {}/a/b:1\n", server.host()));
+    let kept = place.path(".git/cache/imagelint/by-digest").join(digest.replace(':', "-"));
+    let mut asked = 0;
+    for (arguments, damage, requests) in [
+        (&["check", "--pull", "--no-cache", "."][..], false, 2),
+        (&["check", "--pull", "."], false, 2),
+        (&["check", "--pull", "."], false, 1),
+        // What somebody else put there is not believed, and is replaced.
+        (&["check", "--pull", "."], true, 2),
+        (&["check", "--pull", "."], false, 1),
+        (&["check", "--pull", "--no-cache", "."], false, 2),
+    ] {
+        if damage {
+            fs::write(&kept, "{\"config\": {}}").expect("a file");
+        }
+        assert_eq!(fate(&place.json(arguments), "old"), "fails refused", "{arguments:?}");
+        let lines: Vec<String> = server.seen().into_iter().skip(asked).map(|request| request.line).collect();
+        assert_eq!(lines.len(), requests, "{arguments:?} {damage}: {lines:?}");
+        asked += lines.len();
+    }
+    assert!(kept.is_file());
+    // A cache that cannot be written is none.
+    let blocked = place.path("blocked");
+    fs::write(&blocked, "").expect("a file");
+    let mut command = place.command(&["check", "--pull", ".", "--format", "json"]);
+    let done = command.env("XDG_CACHE_HOME", &blocked).output().expect("a run");
+    assert_eq!(fate(&serde_json::from_slice(&done.stdout).expect("JSON"), "old"), "fails refused");
+}
+
+#[test]
 fn a_locked_base_is_known_without_its_registry() {
     let (registry, place, reference) = private("");
     let done = place.run(&["lock"]);

@@ -78,6 +78,8 @@ pub(crate) struct KnowledgeArgs {
 pub(crate) struct CheckArgs {
     /// Dockerfiles, image descriptions (*.image.toml), saved JSON reports, folders, or - for a Dockerfile on standard input.
     ///
+    /// For a list of packages, a lock of them or a script, the Dockerfiles of the repository that read it are judged.
+    ///
     /// The current folder where no path and no file of builds is given.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
@@ -117,6 +119,11 @@ pub(crate) struct BuildArgs {
     /// Folder of the build context; the Dockerfile's own where not given.
     #[arg(long, value_name = "DIR")]
     pub(crate) context: Option<PathBuf>,
+    /// Ask registries for the configurations of base images again, and keep none of them.
+    ///
+    /// Else those read before are taken from the user's cache, by digest; which digest a tag has is always asked.
+    #[arg(long)]
+    pub(crate) no_cache: bool,
 }
 
 /// What a build is told beside its arguments.

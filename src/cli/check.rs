@@ -56,9 +56,16 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         inputs.seen_from(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     }
     if inputs.subjects.is_empty() && inputs.errors.is_empty() {
-        writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
+        if inputs.unread.is_empty() {
+            writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
+        } else {
+            writeln!(io::stderr(), "nothing to check: no Dockerfile reads {}", inputs.unread.join(", "))?;
+        }
     }
     let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
     let options = &options.judging;
-    tell(Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources }, inputs.errors)
+    let run = Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources };
+    let exit = tell(run, inputs.errors)?;
+    // As with a Dockerfile that has no GPU content, all is well with a list that no image is built from.
+    Ok(if exit == Exit::Nothing && !inputs.unread.is_empty() { Exit::Clean } else { exit })
 }

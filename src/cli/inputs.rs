@@ -1,14 +1,18 @@
 //! Files and folders into subjects.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::io::Read as _;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
 use crate::cli::parallel;
+use crate::cli::readers;
+use crate::cli::readers::Reader;
 use crate::cli::walk::Found;
 use crate::cli::walk::found;
 use crate::cli::walk::is_description;
@@ -45,6 +49,10 @@ pub(crate) struct Inputs {
     pub(crate) subjects: Vec<Subject>,
     /// What could not be read.
     pub(crate) errors: Vec<InputError>,
+    /// Lists of packages that no Dockerfile reads, so that there is nothing to check for them.
+    pub(crate) unread: Vec<String>,
+    /// The build context of a Dockerfile, by its path, where neither the command line nor its own folder says it.
+    pub(super) contexts: BTreeMap<String, PathBuf>,
 }
 
 /// What the command line says of the build.
@@ -72,16 +80,21 @@ impl Inputs {
     pub(crate) fn read(paths: &[impl AsRef<Path>], build: &Build<'_>, sources: &mut Sources) -> Self {
         let mut inputs = Self::default();
         let files: Vec<Found> = paths.iter().flat_map(|path| found(path.as_ref())).collect();
+        let (files, unread) = readers::instead(files, build);
+        inputs.unread = unread;
         let texts = parallel::map(build.jobs, &files, |file| match file {
-            Found::File(path) => Some(read_file(path)),
+            Found::File(path) | Found::Reader(Reader { path, .. }) => Some(read_file(path)),
             Found::Standard | Found::Error(..) => None,
         });
         for (file, text) in files.into_iter().zip(texts) {
             match (file, text) {
                 (Found::File(path), Some(Ok(text))) => inputs.file(&path.display().to_string(), text, build, sources),
-                (Found::File(path), Some(Err(error))) => inputs.error(&path.display().to_string(), error),
+                (Found::Reader(reader), Some(Ok(text))) => inputs.reader(reader, text, build, sources),
+                (Found::File(path) | Found::Reader(Reader { path, .. }), Some(Err(error))) => {
+                    inputs.error(&path.display().to_string(), error)
+                }
                 (Found::Error(name, error), _) => inputs.error(&name, error),
-                (Found::Standard | Found::File(_), _) => inputs.standard(build, sources),
+                (Found::Standard | Found::File(_) | Found::Reader(_), _) => inputs.standard(build, sources),
             }
         }
         inputs
@@ -105,6 +118,20 @@ impl Inputs {
         }
     }
 
+    /// A Dockerfile in the place of files that it reads.
+    fn reader(&mut self, reader: Reader, text: Text, build: &Build<'_>, sources: &mut Sources) {
+        let before = self.subjects.len();
+        let notes: Vec<String> = reader.notes().collect();
+        let name = reader.path.display().to_string();
+        if let Some(context) = reader.context {
+            self.contexts.insert(name.clone(), context);
+        }
+        self.file(&name, text, build, sources);
+        for subject in self.subjects.iter_mut().skip(before) {
+            subject.notes.extend(notes.iter().cloned());
+        }
+    }
+
     fn dockerfile(
         &mut self,
         name: &str,
@@ -121,7 +148,8 @@ impl Inputs {
             platforms: build.set.platforms.clone(),
             ..EvaluateOptions::default()
         };
-        let context = build.args.context.as_deref();
+        let own = self.contexts.get(name).cloned();
+        let context = own.as_deref().or(build.args.context.as_deref());
         if targets.len() < 2 {
             let options = target(build.args.target.clone());
             return self.target(name, name, source, dockerfile, options, context, sources);
@@ -247,7 +275,7 @@ pub(super) fn build_on(subject: &mut Subject, known: &Arc<Bases>, context: Optio
 }
 
 /// The files of the build context that the commands of a Dockerfile read; its own folder where none is named.
-fn gather(
+pub(super) fn gather(
     name: &str,
     source: SourceId,
     dockerfile: &Dockerfile,

@@ -36,11 +36,12 @@ pub(crate) fn add(
     locked(inputs, start, &mut bases, sources);
     mapped(inputs, start, &mut bases, sources);
     if let Some(platforms) = pull {
-        pull::add(inputs, platforms, build.jobs, &mut bases);
+        pull::add(inputs, platforms, build, &mut bases);
     }
     let shared = Arc::new(bases);
     for subject in &mut inputs.subjects {
-        build_on(subject, &shared, build.args.context.as_deref(), sources);
+        let own = inputs.contexts.get(&subject.path).map(PathBuf::as_path);
+        build_on(subject, &shared, own.or(build.args.context.as_deref()), sources);
     }
 }
 

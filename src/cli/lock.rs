@@ -54,7 +54,7 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
         writeln!(io::stderr(), "nothing to lock: no Dockerfile builds on an image that it names")?;
         return Ok(Exit::Nothing);
     }
-    let read = pull::read(&wanted, parallel::default_jobs());
+    let read = pull::read(&wanted, &options.build, parallel::default_jobs());
     let told = if options.check { check(&before, &read)? } else { write(&path, &before, &read)? };
     Ok(if inputs.errors.is_empty() { told } else { Exit::Broken })
 }

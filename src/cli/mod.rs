@@ -2,6 +2,7 @@
 
 mod args;
 mod builds;
+mod cache;
 mod check;
 mod describe;
 mod exit;
@@ -14,6 +15,7 @@ mod needs;
 mod output;
 mod parallel;
 mod pull;
+mod readers;
 mod scan;
 mod walk;
 

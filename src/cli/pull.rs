@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::io::Write as _;
 
+use crate::cli::args::BuildArgs;
+use crate::cli::cache::Cache;
+use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::parallel;
 use crate::cli::scan;
@@ -41,14 +44,19 @@ pub(crate) fn wanted(inputs: &Inputs, platforms: &[String]) -> Wanted {
 }
 
 /// What the registries say of base images, or why they say nothing, in the order of the references.
-pub(crate) fn read(wanted: &Wanted, jobs: usize) -> Vec<(ImageReference, Result<Vec<PulledImage>, String>)> {
+pub(crate) fn read(
+    wanted: &Wanted,
+    build: &BuildArgs,
+    jobs: usize,
+) -> Vec<(ImageReference, Result<Vec<PulledImage>, String>)> {
+    let keep = if build.no_cache { None } else { Cache::of_user() };
     let list: Vec<(&ImageReference, &Vec<Platform>)> = wanted.iter().collect();
     // Waiting takes no processor: there are more of these at once than workers.
     let jobs = jobs.saturating_mul(4).min(MOST_AT_ONCE);
     let numbered: Vec<(usize, &(&ImageReference, &Vec<Platform>))> = list.iter().enumerate().collect();
     parallel::map(jobs, &numbered, |(at, (reference, platforms))| {
         let read = if *at < MOST {
-            scan::pull_reference(reference, platforms)
+            scan::pull_reference(reference, platforms, keep.clone())
         } else {
             Err(format!("there are more than {MOST} base images"))
         };
@@ -57,8 +65,8 @@ pub(crate) fn read(wanted: &Wanted, jobs: usize) -> Vec<(ImageReference, Result<
 }
 
 /// Reads the bases of all Dockerfiles; what cannot be read is told, and stays as it was.
-pub(crate) fn add(inputs: &Inputs, platforms: &[String], jobs: usize, bases: &mut Bases) {
-    for (reference, read) in read(&wanted(inputs, platforms), jobs) {
+pub(crate) fn add(inputs: &Inputs, platforms: &[String], build: &Build<'_>, bases: &mut Bases) {
+    for (reference, read) in read(&wanted(inputs, platforms), build.args, build.jobs) {
         match read {
             Ok(images) => {
                 for image in images {

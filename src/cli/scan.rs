@@ -1,6 +1,7 @@
 //! `imagelint scan`: images by manifest and configuration, from a registry or an OCI layout.
 
 use std::env;
+use std::sync::Arc;
 
 use crate::cli::Failure;
 use crate::cli::args::ScanArgs;
@@ -15,6 +16,7 @@ use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::oci;
 use crate::oci::Environment;
+use crate::oci::Keep;
 use crate::oci::Options;
 use crate::oci::Platform;
 use crate::oci::Problem;
@@ -62,18 +64,22 @@ pub(crate) fn platforms(fleet: &Fleet, knowledge: Knowledge) -> Vec<Platform> {
 
 /// Reads the images of a reference; where a wanted platform is not there, all that are.
 pub(crate) fn pull(name: &str, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
-    read(&Source::parse(name).map_err(|error| error.to_string())?, platforms)
+    read(&Source::parse(name).map_err(|error| error.to_string())?, platforms, None)
 }
 
 /// The same for a name that FROM gives: always an image in a registry, never a folder.
-pub(crate) fn pull_reference(reference: &ImageReference, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
-    read(&Source::Registry(reference.clone()), platforms)
+pub(crate) fn pull_reference(
+    reference: &ImageReference,
+    platforms: &[Platform],
+    keep: Option<Arc<dyn Keep>>,
+) -> Result<Vec<PulledImage>, String> {
+    read(&Source::Registry(reference.clone()), platforms, keep)
 }
 
-fn read(source: &Source, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
+fn read(source: &Source, platforms: &[Platform], keep: Option<Arc<dyn Keep>>) -> Result<Vec<PulledImage>, String> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
-    let options = Options { environment: environment(), ..Options::default() };
+    let options = Options { environment: environment(), keep, ..Options::default() };
     let read = |wanted: &[Platform]| -> Result<Vec<PulledImage>, PullError> {
         runtime.block_on(oci::read_configs(source, wanted, &options))
     };

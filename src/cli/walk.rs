@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use ignore::DirEntry;
 use ignore::WalkBuilder;
 
+use crate::cli::readers::Reader;
+
 /// Something at a path.
 #[derive(Debug)]
 pub(super) enum Found {
     File(PathBuf),
+    Reader(Reader),
     Standard,
     Error(String, String),
 }
@@ -41,7 +44,7 @@ pub(super) fn found(path: &Path) -> Vec<Found> {
 }
 
 /// `Dockerfile`, `Containerfile`, `Dockerfile.gpu`, `gpu.dockerfile`, in any case.
-fn is_dockerfile(name: &str) -> bool {
+pub(super) fn is_dockerfile(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     if [".dockerignore", ".md"].into_iter().any(|ending| name.ends_with(ending)) {
         return false;

@@ -53,7 +53,7 @@ impl fmt::Display for Missing {
 }
 
 /// A file of the context.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextFile {
     /// The text, for spans.
     pub source: SourceId,
@@ -70,6 +70,13 @@ pub trait Shelf {
 /// Files that were read before: those that one Dockerfile asks for.
 #[derive(Clone, Debug, Default)]
 pub struct Files(BTreeMap<String, Result<ContextFile, Missing>>);
+
+impl Files {
+    /// Every path that was asked for, with what was found there.
+    pub fn asked(&self) -> impl Iterator<Item = (&str, &Result<ContextFile, Missing>)> {
+        self.0.iter().map(|(path, file)| (path.as_str(), file))
+    }
+}
 
 impl Shelf for Files {
     fn open(&self, path: &str) -> Result<ContextFile, Missing> {

@@ -21,6 +21,7 @@ use crate::oci::http::Answer;
 use crate::oci::http::Ask;
 use crate::oci::http::Http;
 use crate::oci::image::PulledImage;
+use crate::oci::keep::Kept;
 use crate::oci::options::Options;
 use crate::oci::page::words;
 use crate::oci::platform::Platform;
@@ -50,7 +51,8 @@ pub async fn pull_config(
 ) -> Result<Vec<PulledImage>, PullError> {
     let client = Client::new(image, options)?;
     let root = client.root().await?;
-    resolve(&Store::Registry(Box::new(client)), root, wanted).await
+    let kept = Kept { client, keep: options.keep.clone() };
+    resolve(&Store::Registry(Box::new(kept)), root, wanted).await
 }
 
 /// A client for one repository.

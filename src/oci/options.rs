@@ -2,7 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::oci::keep::Keep;
 
 /// Settings of a pull.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +14,8 @@ pub struct Options {
     pub environment: Environment,
     /// Sizes, times and tries.
     pub limits: Limits,
+    /// What keeps manifests and configurations between runs, where something does.
+    pub keep: Option<Arc<dyn Keep>>,
 }
 
 /// The parts of the process environment that lead to credentials, handed in by the caller.

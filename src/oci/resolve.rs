@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use crate::oci::client::Client;
 use crate::oci::error::Problem;
 use crate::oci::error::PullError;
 use crate::oci::image::ImageConfig;
 use crate::oci::image::PulledImage;
+use crate::oci::keep::Kept;
 use crate::oci::layout::Layout;
 use crate::oci::platform::Platform;
 use crate::oci::reference::whole_name;
@@ -22,35 +22,35 @@ const MOST_INDEXES: usize = 16;
 
 /// A place with manifests and configs.
 pub(crate) enum Store {
-    Registry(Box<Client>),
+    Registry(Box<Kept>),
     Layout(Layout),
 }
 
 impl Store {
     async fn manifest(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Problem> {
         match self {
-            Self::Registry(client) => client.manifest(descriptor).await,
+            Self::Registry(kept) => kept.manifest(descriptor).await,
             Self::Layout(layout) => layout.manifest(descriptor),
         }
     }
 
     async fn config(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Problem> {
         match self {
-            Self::Registry(client) => client.config(descriptor).await,
+            Self::Registry(kept) => kept.config(descriptor).await,
             Self::Layout(layout) => layout.config(descriptor),
         }
     }
 
     fn fail(&self, asked: &str, problem: Problem) -> PullError {
         match self {
-            Self::Registry(client) => client.fail(asked, problem),
+            Self::Registry(kept) => kept.client.fail(asked, problem),
             Self::Layout(layout) => layout.fail(asked, problem),
         }
     }
 
     fn reference(&self) -> String {
         match self {
-            Self::Registry(client) => whole_name(&client.image),
+            Self::Registry(kept) => whole_name(&kept.client.image),
             Self::Layout(layout) => layout.reference(),
         }
     }

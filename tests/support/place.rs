@@ -67,6 +67,7 @@ impl Place {
         for variable in ["NO_COLOR", "CLICOLOR_FORCE", "IMAGELINT_FLEET", "IMAGELINT_KNOWLEDGE", "COLUMNS"] {
             command.env_remove(variable);
         }
+        command.env("XDG_CACHE_HOME", self.0.path().join(".git/cache"));
         command
     }
 
