@@ -1,5 +1,6 @@
 //! The registry client against a real registry, and against a server for faults.
 
+#[expect(dead_code, reason = "the other tests of registries use the rest")]
 mod support;
 
 use std::fs;
@@ -12,8 +13,8 @@ use imagelint::oci::Platform;
 use imagelint::oci::Problem;
 use imagelint::oci::PullError;
 use imagelint::oci::PulledImage;
+use imagelint::oci::Puller;
 use imagelint::oci::Source;
-use imagelint::oci::read_configs;
 use serde_json::Value;
 use support::fake::Fake;
 use support::fake::Reply;
@@ -30,8 +31,7 @@ fn options() -> Options {
 
 fn read_with(text: &str, wanted: &[&str], options: &Options) -> Result<Vec<PulledImage>, PullError> {
     let wanted: Vec<Platform> = wanted.iter().map(|text| text.parse().expect("platform")).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
-    runtime.block_on(read_configs(&Source::parse(text)?, &wanted, options))
+    Puller::new(options.clone())?.open(&Source::parse(text)?, &wanted).map(|opened| opened.images)
 }
 
 fn read(text: &str, wanted: &[&str]) -> Result<Vec<PulledImage>, PullError> {

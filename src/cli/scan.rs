@@ -13,13 +13,12 @@ use crate::fleet::Fleet;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
-use crate::oci;
 use crate::oci::Environment;
 use crate::oci::Options;
 use crate::oci::Platform;
 use crate::oci::Problem;
-use crate::oci::PullError;
 use crate::oci::PulledImage;
+use crate::oci::Puller;
 use crate::oci::Source;
 use crate::reference::ImageReference;
 use crate::report::model::InputError;
@@ -71,12 +70,9 @@ pub(crate) fn pull_reference(reference: &ImageReference, platforms: &[Platform])
 }
 
 fn read(source: &Source, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
     let options = Options { environment: environment(), ..Options::default() };
-    let read = |wanted: &[Platform]| -> Result<Vec<PulledImage>, PullError> {
-        runtime.block_on(oci::read_configs(source, wanted, &options))
-    };
+    let puller = Puller::new(options).map_err(|error| error.to_string())?;
+    let read = |wanted: &[Platform]| puller.open(source, wanted).map(|opened| opened.images);
     match read(platforms) {
         Err(error) if matches!(*error.problem, Problem::MissingPlatform { .. }) => read(&[]),
         other => other,
@@ -102,12 +98,15 @@ pub(crate) fn subject(name: &str, images: &[PulledImage]) -> Subject {
 
 fn environment() -> Environment {
     let folder = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(Into::into);
+    let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     Environment {
         docker_config: folder("DOCKER_CONFIG"),
         registry_auth_file: folder("REGISTRY_AUTH_FILE"),
         xdg_runtime_dir: folder("XDG_RUNTIME_DIR"),
         xdg_config_home: folder("XDG_CONFIG_HOME"),
         home: folder("HOME"),
+        docker_host: text("DOCKER_HOST"),
+        container_host: text("CONTAINER_HOST"),
         path: env::var_os("PATH"),
     }
 }
