@@ -128,7 +128,7 @@ pub enum Problem {
         nearest: Vec<String>,
     },
     /// None of the wanted platforms is there.
-    #[error("no image for {}; there is {}", list(.wanted), list(.available))]
+    #[error("no image{}; there is {}", for_any(.wanted), list(.available))]
     MissingPlatform {
         /// What was wanted.
         wanted: Vec<Platform>,
@@ -315,6 +315,10 @@ fn ambiguous(asked: Option<&str>) -> String {
 
 fn choice(names: &[String]) -> String {
     if names.is_empty() { " (its images have no names)".into() } else { format!(", one of: {}", names.join(", ")) }
+}
+
+fn for_any(platforms: &[Platform]) -> String {
+    if platforms.is_empty() { String::new() } else { format!(" for {}", list(platforms)) }
 }
 
 fn list(platforms: &[Platform]) -> String {

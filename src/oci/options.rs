@@ -66,6 +66,10 @@ pub struct Environment {
     pub xdg_config_home: Option<PathBuf>,
     /// The home, a folder with `.docker/config.json`.
     pub home: Option<PathBuf>,
+    /// `CONTAINERS_REGISTRIES_CONF`, a file instead of all others of its kind.
+    pub registries_conf: Option<PathBuf>,
+    /// The system's folder with `registries.conf`, such as `/etc/containers`.
+    pub system_containers: Option<PathBuf>,
     /// `DOCKER_HOST`, where Docker's daemon listens.
     pub docker_host: Option<String>,
     /// `CONTAINER_HOST`, where Podman's service listens.

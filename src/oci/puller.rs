@@ -30,7 +30,7 @@ use crate::oci::options::Options;
 use crate::oci::platform::Platform;
 use crate::oci::reference;
 use crate::oci::reference::whole_name;
-use crate::oci::registries;
+use crate::oci::registries::Registries;
 use crate::oci::resolve::Root;
 use crate::oci::resolve::Store;
 use crate::oci::resolve::resolve;
@@ -72,6 +72,7 @@ impl Drop for Background {
 pub struct Puller {
     background: Arc<Background>,
     options: Options,
+    registries: Registries,
     sessions: Mutex<BTreeMap<Endpoint, Arc<Session>>>,
 }
 
@@ -92,10 +93,12 @@ pub struct Blobs {
 }
 
 impl Puller {
-    /// A puller that nothing has been asked of yet.
+    /// A puller that nothing has been asked of yet; reads `registries.conf`.
     pub fn new(options: Options) -> Result<Self, PullError> {
-        let background = Background::new().map_err(|problem| PullError::new("", "", "", problem))?;
-        Ok(Self { background: Arc::new(background), options, sessions: Mutex::default() })
+        let fail = |problem| PullError::new("", "the settings", "", problem);
+        let background = Background::new().map_err(fail)?;
+        let registries = Registries::load(&options.environment).map_err(fail)?;
+        Ok(Self { background: Arc::new(background), options, registries, sessions: Mutex::default() })
     }
 
     /// Reads the configs of an image, one for each wanted platform that exists; all where none is named.
@@ -154,7 +157,7 @@ impl Puller {
     /// Asks every place for the image in turn: mirrors first, the registry itself last.
     fn registry(&self, image: &ImageReference, wanted: &[Platform]) -> Result<(Store, Vec<PulledImage>), PullError> {
         let fail = |problem| PullError::new(reference::host(image), &whole_name(image), "", problem);
-        let places = registries::places(image, &self.options).map_err(fail)?;
+        let places = self.registries.places(image, &self.options).map_err(fail)?;
         let work = async {
             let mut tried = Vec::new();
             let mut last = None;
