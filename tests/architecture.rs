@@ -15,6 +15,7 @@ use scan::pattern;
 const CRATES: &[(&str, &[&str])] = &[
     ("base64", &["oci/"]),
     ("clap", &["cli/"]),
+    ("flate2", &["oci/archive.rs"]),
     ("globset", &["fleet/"]),
     ("hcl", &["builds/"]),
     ("ignore", &["cli/", "fleet/"]),
@@ -37,17 +38,31 @@ const CRATES: &[(&str, &[&str])] = &[
             "install/",
             "knowledge/build/",
             "lock/",
+            "oci/registries.rs",
             "overlay/",
             "rules/header.rs",
             "toml_reader.rs",
         ],
     ),
+    ("zstd", &["oci/archive.rs"]),
 ];
 
 /// A module of the standard library, and what alone may name it.
 const STANDARD: &[(&str, &[&str])] = &[
     ("env", &["cli/", "knowledge/build/", "main.rs", "oci/helper.rs"]),
-    ("fs", &["cli/", "context/", "knowledge/build/", "main.rs", "oci/credentials.rs", "oci/layout.rs"]),
+    (
+        "fs",
+        &[
+            "cli/",
+            "context/",
+            "knowledge/build/",
+            "main.rs",
+            "oci/archive.rs",
+            "oci/credentials.rs",
+            "oci/files.rs",
+            "oci/registries.rs",
+        ],
+    ),
     ("net", &["oci/"]),
     ("process", &["cli/", "main.rs", "oci/helper.rs"]),
     ("thread", &["cli/parallel.rs", "oci/helper.rs"]),
@@ -59,7 +74,7 @@ const CODE: &[(&str, &[&str])] = &[
     (r"\bWall\s*::\s*(new|refused)\b", &["start/"]),
     (r"\b(SystemTime|UNIX_EPOCH)\b", &["cli/", "main.rs"]),
     (r"\b(Timestamp|Zoned)\s*::\s*now\b", &["cli/", "main.rs"]),
-    (r"\bInstant\s*::\s*now\b", &["cli/", "oci/helper.rs"]),
+    (r"\bInstant\s*::\s*now\b", &["cli/", "oci/helper.rs", "oci/stream.rs"]),
 ];
 
 /// What the replay never says, in code or in a string: a version, a product, an image.

@@ -1,5 +1,6 @@
 //! The registry client against a real registry, and against a server for faults.
 
+#[expect(dead_code, reason = "the other tests of registries use the rest")]
 mod support;
 
 use std::fs;
@@ -12,9 +13,10 @@ use imagelint::oci::Platform;
 use imagelint::oci::Problem;
 use imagelint::oci::PullError;
 use imagelint::oci::PulledImage;
+use imagelint::oci::Puller;
 use imagelint::oci::Source;
-use imagelint::oci::read_configs;
 use serde_json::Value;
+use serde_json::json;
 use support::fake::Fake;
 use support::fake::Reply;
 use support::layout;
@@ -30,8 +32,7 @@ fn options() -> Options {
 
 fn read_with(text: &str, wanted: &[&str], options: &Options) -> Result<Vec<PulledImage>, PullError> {
     let wanted: Vec<Platform> = wanted.iter().map(|text| text.parse().expect("platform")).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("runtime");
-    runtime.block_on(read_configs(&Source::parse(text)?, &wanted, options))
+    Puller::new(options.clone())?.open(&Source::parse(text)?, &wanted).map(|opened| opened.images)
 }
 
 fn read(text: &str, wanted: &[&str]) -> Result<Vec<PulledImage>, PullError> {
@@ -191,6 +192,38 @@ fn a_layout_is_read_by_name() {
     fs::write(blob, text).expect("blob");
     assert!(matches!(*fails(&format!("oci:{path}:one")).problem, Problem::WrongDigest { .. }));
     assert!(matches!(*fails("oci:/nowhere/at/all").problem, Problem::File { .. }));
+}
+
+#[test]
+fn indexes_in_indexes_are_followed_so_deep_and_no_deeper() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let media_type = "application/vnd.oci.image.index.v1+json";
+    let index = |entries: &[Value]| {
+        let document = json!({"schemaVersion": 2, "mediaType": media_type, "manifests": entries});
+        layout::blob(folder.path(), media_type, document.to_string().as_bytes())
+    };
+    let mut image = layout::image(folder.path(), "amd64");
+    image["platform"] = json!({"os": "linux", "architecture": "amd64"});
+    let mut nested = vec![image.clone()];
+    for depth in 0..5 {
+        nested.push(index(&[nested[depth].clone()]));
+    }
+    let wide = index(&vec![image; 300]);
+    let empty = index(&[]);
+    layout::finish(
+        folder.path(),
+        &[("four", nested[4].clone()), ("five", nested[5].clone()), ("wide", wide), ("empty", empty)],
+    );
+    let name = |name: &str| format!("oci:{}:{name}", folder.path().display());
+    assert_eq!(read(&name("four"), &["linux/amd64"]).expect("four levels").len(), 1);
+    for odd in ["five", "wide"] {
+        assert!(matches!(*fails(&name(odd)).problem, Problem::IndexTooDeep { .. }), "{odd}");
+    }
+    for wanted in [&[][..], &["linux/amd64"]] {
+        let error = read(&name("empty"), wanted).expect_err("nothing in it");
+        assert!(error.to_string().contains("no platform at all"), "{error}");
+        assert!(!error.to_string().contains("no image for no platform"), "{error}");
+    }
 }
 
 fn ok(body: &[u8]) -> Reply {

@@ -5,7 +5,7 @@ mod layout;
 #[path = "support/place.rs"]
 mod place;
 #[path = "support/registry.rs"]
-#[expect(dead_code, reason = "no locked registry here")]
+#[expect(dead_code, reason = "open registries alone")]
 mod registry;
 
 use std::path::Path;
@@ -102,6 +102,19 @@ fn an_index_gives_every_pool_the_image_of_its_platform() {
     let report = place.json(&["scan", "oci:images:many"]);
     assert_eq!(fate(&report, "old"), refused());
     assert_ne!(fate(&report, "arm").1, "wrong-platform", "{report:#}");
+}
+
+#[test]
+fn platform_leaves_the_pools_of_that_platform() {
+    let place = place(&format!("{FLEET}{ARM}"));
+    let report = place.json(&["scan", "--platform", "linux/arm64", "oci:images:many"]);
+    let pools: Vec<&Value> =
+        report["subjects"][0]["verdicts"].as_array().expect("verdicts").iter().map(|of| &of["pool"]).collect();
+    assert!(!pools.is_empty() && pools.iter().all(|pool| *pool == "arm"), "{pools:?}");
+    let done = place.run(&["scan", "--platform", "linux/s390x", "oci:images:many"]);
+    assert_eq!(code(&done), 2);
+    assert!(err(&done).contains("no pool of the fleet is of linux/s390x"), "{}", err(&done));
+    assert_eq!(code(&place.run(&["scan", "--platform", "arm", "oci:images:many"])), 2);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint check --fleet fleet.toml Dockerfile
     Check(CheckArgs),
-    /// Judge images in a registry or an OCI layout by their manifest and configuration.
+    /// Judge images in registries, archives and engines by their manifest and configuration.
     ///
     /// Example: imagelint scan --fleet fleet.toml nvcr.io/nvidia/cuda:12.4.1-base-ubuntu22.04
     Scan(ScanArgs),
@@ -147,9 +147,25 @@ impl JudgingArgs {
 /// What `scan` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ScanArgs {
-    /// References such as registry/repo:tag, or OCI layouts such as oci:folder:tag.
+    /// Images: registry/repo:tag, oci:DIR[:NAME], oci-archive:FILE[:NAME], docker-archive:FILE[:NAME],
+    /// docker-daemon:NAME, podman:NAME, or the path of a layout or an archive.
     #[arg(value_name = "IMAGE", required = true)]
     pub(crate) images: Vec<String>,
+    /// Judge for the pools of these platforms only; for every platform of the fleet where not given.
+    #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
+    pub(crate) platforms: Vec<String>,
+    /// User name for the registry that the images are in; stored credentials are used where not given.
+    #[arg(long, value_name = "NAME", requires = "password_stdin")]
+    pub(crate) username: Option<String>,
+    /// Read the password of that user from standard input.
+    #[arg(long, requires = "username")]
+    pub(crate) password_stdin: bool,
+    /// File of certificates (PEM) to trust beside those of the system.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cacert: Vec<PathBuf>,
+    /// Registry (host and port) to speak to in plain HTTP; those of this machine need no such word.
+    #[arg(long, value_name = "HOST")]
+    pub(crate) plain_http: Vec<String>,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
 }

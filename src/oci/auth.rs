@@ -53,7 +53,8 @@ fn token_request(
     scope: &str,
     credentials: Option<&Credentials>,
 ) -> Result<Ask, Problem> {
-    let mut ask = Ask { url: realm, accept: "application/json", authorization: None, form: None, cap: TOKEN_CAP };
+    let mut ask =
+        Ask { url: realm, accept: "application/json", authorization: None, form: None, cap: TOKEN_CAP, from: 0 };
     let service = service.map(|service| ("service", service));
     match credentials {
         Some(Credentials::IdentityToken(token)) => {

@@ -1,35 +1,24 @@
 //! The registry side: manifests, blobs and tags of one repository.
 
-use std::sync::Mutex;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
+use std::sync::Arc;
+use std::time::Duration;
 
-use reqwest::Url;
-use reqwest::header::HeaderValue;
+use reqwest::Response;
 use reqwest::header::LINK;
-use reqwest::header::WWW_AUTHENTICATE;
 
-use crate::oci::auth;
-use crate::oci::challenge;
-use crate::oci::credentials;
-use crate::oci::credentials::Lookup;
+use crate::oci::digest::Digest;
 use crate::oci::digest::sha256;
 use crate::oci::digest::verify;
 use crate::oci::error::Problem;
 use crate::oci::error::PullError;
 use crate::oci::http::Answer;
-use crate::oci::http::Ask;
-use crate::oci::http::Http;
-use crate::oci::image::PulledImage;
-use crate::oci::keep::Kept;
-use crate::oci::options::Options;
+use crate::oci::http::Opened;
+use crate::oci::options::Limits;
 use crate::oci::page::words;
-use crate::oci::platform::Platform;
 use crate::oci::reference;
 use crate::oci::reference::whole_name;
 use crate::oci::resolve::Root;
-use crate::oci::resolve::Store;
-use crate::oci::resolve::resolve;
+use crate::oci::session::Session;
 use crate::oci::tags::TagPage;
 use crate::oci::tags::nearest;
 use crate::oci::tags::next_page;
@@ -42,54 +31,26 @@ const MOST_PAGES: usize = 5;
 /// The largest page of tags.
 const TAGS_CAP: u64 = 1 << 20;
 
-/// Pulls the configs of a reference, one for each wanted platform that exists; all where none is
-/// named. Wants a tokio runtime with time and input/output switched on.
-pub async fn pull_config(
-    image: &ImageReference,
-    wanted: &[Platform],
-    options: &Options,
-) -> Result<Vec<PulledImage>, PullError> {
-    let client = Client::new(image, options)?;
-    let root = client.root().await?;
-    let kept = Kept { client, keep: options.keep.clone() };
-    resolve(&Store::Registry(Box::new(kept)), root, wanted).await
-}
-
-/// A client for one repository.
+/// A client for one image.
 pub(crate) struct Client {
     pub(crate) image: ImageReference,
-    options: Options,
-    base: Url,
-    http: Http,
-    authorization: Mutex<Option<HeaderValue>>,
-    lookup: OnceLock<Lookup>,
+    limits: Limits,
+    session: Arc<Session>,
 }
 
 impl Client {
-    fn new(image: &ImageReference, options: &Options) -> Result<Self, PullError> {
-        let host = reference::host(image);
-        let fail = |problem| PullError::new(host, &whole_name(image), "", problem);
-        let scheme = if reference::is_loopback(image) { "http" } else { "https" };
-        let base = Url::parse(&format!("{scheme}://{host}/v2/{}/", image.repository()))
-            .map_err(|error| fail(Problem::Reference { reason: error.to_string() }))?;
-        let http = Http::new(base.clone(), &options.limits).map_err(fail)?;
-        Ok(Self {
-            image: image.clone(),
-            options: options.clone(),
-            base,
-            http,
-            authorization: Mutex::new(None),
-            lookup: OnceLock::new(),
-        })
+    /// A client over a session with the image's registry.
+    pub(crate) fn new(image: &ImageReference, limits: &Limits, session: Arc<Session>) -> Self {
+        Self { image: image.clone(), limits: limits.clone(), session }
     }
 
     /// Joins a problem to what was asked.
     pub(crate) fn fail(&self, asked: &str, problem: Problem) -> PullError {
-        PullError::new(reference::host(&self.image), &whole_name(&self.image), asked, problem)
+        PullError::new(self.session.host(), &whole_name(&self.image), asked, problem)
     }
 
     /// The document under the tag or digest of the reference.
-    async fn root(&self) -> Result<Root, PullError> {
+    pub(crate) async fn root(&self) -> Result<Root, PullError> {
         let version = reference::version(&self.image);
         let asked = format!("manifest {version}");
         let outcome = self.root_manifest(version).await;
@@ -116,22 +77,38 @@ impl Client {
 
     /// The manifest that an index names, checked against its descriptor.
     pub(crate) async fn manifest(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Problem> {
-        let cap = self.options.limits.manifest;
+        let cap = self.limits.manifest;
         check_size(descriptor, cap)?;
         checked(self.manifest_answer(&descriptor.digest).await?, descriptor)
     }
 
     /// The config that a manifest names, checked against its descriptor.
     pub(crate) async fn config(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Problem> {
-        let cap = self.options.limits.config;
+        let cap = self.limits.config;
         check_size(descriptor, cap)?;
         let path = format!("blobs/{}", descriptor.digest);
-        checked(self.ask(&path, "application/octet-stream, */*", cap).await?, descriptor)
+        checked(self.session.ask(&path, "application/octet-stream, */*", cap).await?, descriptor)
+    }
+
+    /// The bytes of a layer, from one of them on.
+    pub(crate) async fn layer(&self, digest: &str, from: u64) -> Result<Box<Response>, Problem> {
+        Digest::parse(digest)?;
+        match self.session.open(&format!("blobs/{digest}"), "application/octet-stream, */*", from).await? {
+            Opened::Stream(response) => Ok(response),
+            Opened::Answer(answer) => Err(success(answer)
+                .err()
+                .unwrap_or(Problem::Malformed { what: "layer", cause: "an answer without the layer's bytes".into() })),
+        }
+    }
+
+    /// How long to wait before a broken stream is taken up again.
+    pub(crate) fn back_off(&self, tries: u32) -> Duration {
+        self.session.back_off(tries)
     }
 
     async fn manifest_answer(&self, version: &str) -> Result<Answer, Problem> {
-        let cap = self.options.limits.manifest;
-        self.ask(&format!("manifests/{version}"), MANIFEST_TYPES, cap).await
+        let cap = self.limits.manifest;
+        self.session.ask(&format!("manifests/{version}"), MANIFEST_TYPES, cap).await
     }
 
     /// All tags, as far as a few pages tell; none where the registry does not list them.
@@ -139,7 +116,7 @@ impl Client {
         let mut tags = Vec::new();
         let mut path = "tags/list?n=1000".to_owned();
         for _ in 0..MOST_PAGES {
-            let Ok(answer) = self.ask(&path, "application/json", TAGS_CAP).await else { break };
+            let Ok(answer) = self.session.ask(&path, "application/json", TAGS_CAP).await else { break };
             let Ok(page) = serde_json::from_slice::<TagPage>(&answer.body) else { break };
             tags.extend(page.tags.unwrap_or_default());
             match answer.header(LINK.as_str()).and_then(next_page) {
@@ -148,67 +125,6 @@ impl Client {
             }
         }
         tags
-    }
-
-    /// Asks for a path within the repository, logging in once where that is demanded.
-    async fn ask(&self, path: &str, accept: &'static str, cap: u64) -> Result<Answer, Problem> {
-        // `./` keeps a digest's `sha256:` from being read as a scheme.
-        let path = if path.starts_with(['/', '.']) { path.into() } else { format!("./{path}") };
-        let url = self.base.join(&path).ok().filter(|url| url.origin() == self.base.origin());
-        let Some(url) = url else {
-            return Err(Problem::Refused { to: path, reason: "it leads away from the registry" });
-        };
-        let request = || {
-            let authorization = self.authorization();
-            Ask { url: url.clone(), accept, authorization, form: None, cap }
-        };
-        let mut answer = self.http.send(&request()).await?;
-        if answer.status.as_u16() == 401 && self.log_in(&answer).await? {
-            answer = self.http.send(&request()).await?;
-        }
-        if let Some(page) = answer.page() {
-            return Err(page);
-        }
-        let status = answer.status.as_u16();
-        if matches!(status, 401 | 403) {
-            let by = answer.url.host_str().unwrap_or_default().to_owned();
-            let told = self.lookup.get().map(|lookup| lookup.told.clone());
-            let credentials = told.unwrap_or_else(|| "no way of logging in was offered".into());
-            return Err(Problem::Unauthorized { by, status, said: words(&answer.body), credentials });
-        }
-        Ok(answer)
-    }
-
-    /// Answers the challenge of the registry itself, never that of a host it redirects to.
-    async fn log_in(&self, answer: &Answer) -> Result<bool, Problem> {
-        if answer.url.origin() != self.base.origin() {
-            return Ok(false);
-        }
-        let headers = answer.headers.get_all(WWW_AUTHENTICATE).into_iter();
-        let Some(challenge) = challenge::choose(headers.filter_map(|value| value.to_str().ok())) else {
-            return Ok(false);
-        };
-        let lookup = self.lookup().await?;
-        let value = auth::answer(&self.http, &challenge, self.image.repository(), &lookup).await?;
-        let found = value.is_some();
-        *self.authorization.lock().unwrap_or_else(PoisonError::into_inner) = value;
-        Ok(found)
-    }
-
-    fn authorization(&self) -> Option<HeaderValue> {
-        self.authorization.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    async fn lookup(&self) -> Result<Lookup, Problem> {
-        if let Some(lookup) = self.lookup.get() {
-            return Ok(lookup.clone());
-        }
-        let (image, options) = (self.image.clone(), self.options.clone());
-        let search = move || credentials::look_up(&image, &options);
-        let found = tokio::task::spawn_blocking(search)
-            .await
-            .map_err(|error| Problem::Challenge { reason: error.to_string() })?;
-        Ok(self.lookup.get_or_init(|| found).clone())
     }
 }
 
@@ -228,6 +144,6 @@ fn checked(answer: Answer, descriptor: &Descriptor) -> Result<Vec<u8>, Problem> 
 
 /// Refuses a descriptor that announces too much or a digest that cannot be checked.
 pub(crate) fn check_size(descriptor: &Descriptor, cap: u64) -> Result<(), Problem> {
-    crate::oci::digest::Digest::parse(&descriptor.digest)?;
+    Digest::parse(&descriptor.digest)?;
     if descriptor.size > cap { Err(Problem::TooLarge { limit: cap }) } else { Ok(()) }
 }

@@ -14,7 +14,6 @@ use crate::oci::error::one_line;
 use crate::oci::helper;
 use crate::oci::options::Options;
 use crate::oci::reference::is_docker_hub;
-use crate::reference::ImageReference;
 
 /// The largest credentials file that is read.
 const MOST: u64 = 4 << 20;
@@ -89,8 +88,12 @@ impl Entry {
 }
 
 /// Looks through the files of the environment; blocks while it reads and asks helpers.
-pub(crate) fn look_up(image: &ImageReference, options: &Options) -> Lookup {
-    let keys = keys(image);
+pub(crate) fn look_up(host: &str, repository: &str, options: &Options) -> Lookup {
+    if let Some(login) = options.access.login.as_ref().filter(|login| same_registry(&login.registry, host)) {
+        let told = format!("the user name and password given for {} were used", login.registry);
+        return Lookup { credentials: Credentials::from_pair(&login.user, &login.password), told };
+    }
+    let keys = keys(host, repository);
     let mut looked = Vec::new();
     let mut notes = Vec::new();
     for path in options.environment.files() {
@@ -103,7 +106,7 @@ pub(crate) fn look_up(image: &ImageReference, options: &Options) -> Lookup {
                 continue;
             }
         };
-        if let Some((credentials, key)) = search(&file, &keys, image, options, &mut notes) {
+        if let Some((credentials, key)) = search(&file, &keys, host, options, &mut notes) {
             let told = format!("the credentials for {key} from {shown} were used");
             return Lookup { credentials: Some(credentials), told };
         }
@@ -114,12 +117,21 @@ pub(crate) fn look_up(image: &ImageReference, options: &Options) -> Lookup {
     } else {
         format!("looked in {}", looked.join(", "))
     };
-    let mut told = format!("no credentials for {} were found ({place})", image.registry());
+    let mut told = format!("no credentials for {} were found ({place})", registry(host));
     for note in notes {
         told.push_str("; ");
         told.push_str(&one_line(&note, 300));
     }
     Lookup { credentials: None, told }
+}
+
+/// The name by which people know a host.
+fn registry(host: &str) -> &str {
+    if is_docker_hub(host) { "docker.io" } else { host }
+}
+
+fn same_registry(one: &str, other: &str) -> bool {
+    registry(one) == registry(other)
 }
 
 fn read(path: &Path) -> Result<Option<File>, String> {
@@ -135,13 +147,10 @@ fn read(path: &Path) -> Result<Option<File>, String> {
 }
 
 /// The keys under which a file may hold credentials, most specific first.
-fn keys(image: &ImageReference) -> Vec<String> {
-    let hosts: Vec<&str> = if is_docker_hub(image.registry()) {
-        vec!["docker.io", "index.docker.io", "registry-1.docker.io"]
-    } else {
-        vec![image.registry()]
-    };
-    let mut path = Some(image.repository());
+fn keys(host: &str, repository: &str) -> Vec<String> {
+    let hosts: Vec<&str> =
+        if is_docker_hub(host) { vec!["docker.io", "index.docker.io", "registry-1.docker.io"] } else { vec![host] };
+    let mut path = Some(repository);
     let mut keys = Vec::new();
     while let Some(rest) = path {
         keys.extend(hosts.iter().map(|host| format!("{host}/{rest}")));
@@ -161,11 +170,11 @@ fn bare(key: &str) -> &str {
 fn search(
     file: &File,
     keys: &[String],
-    image: &ImageReference,
+    host: &str,
     options: &Options,
     notes: &mut Vec<String>,
 ) -> Option<(Credentials, String)> {
-    let hub = is_docker_hub(image.registry());
+    let hub = is_docker_hub(host);
     let mut ask = |helper: &str, server: &str| {
         let path = options.environment.path.as_deref();
         helper::ask(helper, server, path, options.limits.helper).unwrap_or_else(|note| {
@@ -182,7 +191,7 @@ fn search(
         }
     }
     if let Some(store) = file.creds_store.as_deref().filter(|store| !store.is_empty()) {
-        let server = if hub { "https://index.docker.io/v1/" } else { image.registry() };
+        let server = if hub { "https://index.docker.io/v1/" } else { host };
         if let Some(found) = ask(store, server) {
             return Some((found, server.into()));
         }
@@ -202,13 +211,16 @@ fn search(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oci::reference::host;
+    use crate::reference::ImageReference;
 
     fn found(reference: &str, text: &str) -> Option<Credentials> {
         let folder = tempfile::tempdir().expect("temporary folder");
         fs::write(folder.path().join("config.json"), text).expect("config.json");
         let mut options = Options::default();
         options.environment.docker_config = Some(folder.path().into());
-        look_up(&ImageReference::parse(reference).expect("reference"), &options).credentials
+        let image = ImageReference::parse(reference).expect("reference");
+        look_up(host(&image), image.repository(), &options).credentials
     }
 
     fn basic(user: &str, password: &str) -> Option<Credentials> {

@@ -1,5 +1,8 @@
 //! Content digests: reading, computing and comparing them.
 
+use std::io;
+use std::io::Read;
+
 use sha2::Digest as _;
 use sha2::Sha256;
 use sha2::Sha512;
@@ -33,6 +36,20 @@ impl<'a> Digest<'a> {
 /// The sha256 digest of some bytes.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     format!("sha256:{}", hex(&Sha256::digest(bytes)))
+}
+
+/// The sha256 digest of everything that a reader has.
+pub(crate) fn sha256_of(mut from: impl Read) -> io::Result<String> {
+    let mut sum = Sha256::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match from.read(&mut piece) {
+            Ok(0) => return Ok(format!("sha256:{}", hex(&sum.finalize()))),
+            Ok(count) => sum.update(piece.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Checks bytes against a digest, and against a size where one is known.

@@ -23,6 +23,17 @@ impl PullError {
     }
 }
 
+impl PullError {
+    /// The same error, with those of the mirrors that were asked before.
+    pub(crate) fn after(self, mirrors: &[Self]) -> Self {
+        if mirrors.is_empty() {
+            return self;
+        }
+        let tried = mirrors.iter().map(|error| format!("{}: {}", error.place.host, error.problem)).collect();
+        Self { place: self.place, problem: Box::new(Problem::Mirrors { last: self.problem, tried }) }
+    }
+}
+
 /// Where a pull failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -55,7 +66,10 @@ pub enum Problem {
         reason: String,
     },
     /// A source of another tool that this client does not read.
-    #[error("the source `{scheme}:` is not read here; use a registry reference or oci:DIR[:TAG]")]
+    #[error(
+        "the source `{scheme}:` is not read here; use a registry reference, oci:DIR[:NAME], oci-archive:FILE[:NAME], \
+         docker-archive:FILE[:NAME], docker-daemon:NAME or podman:NAME"
+    )]
     Scheme {
         /// The word before the colon.
         scheme: String,
@@ -114,7 +128,7 @@ pub enum Problem {
         nearest: Vec<String>,
     },
     /// None of the wanted platforms is there.
-    #[error("no image for {}; there is {}", list(.wanted), list(.available))]
+    #[error("no image{}; there is {}", for_any(.wanted), list(.available))]
     MissingPlatform {
         /// What was wanted.
         wanted: Vec<Platform>,
@@ -199,6 +213,61 @@ pub enum Problem {
         /// Why not.
         reason: &'static str,
     },
+    /// The stream of a layer broke too often.
+    #[error("broke off {breaks} times, the last time after {at} of {size} bytes: {cause}")]
+    Broken {
+        /// How many bytes came.
+        at: u64,
+        /// How many there are.
+        size: u64,
+        /// How often it broke.
+        breaks: u32,
+        /// What happened the last time.
+        cause: Box<Problem>,
+    },
+    /// Another part of a layer than the one asked for.
+    #[error("asked for the bytes from {asked} on of {size}, and `{answered}` came back")]
+    Range {
+        /// The first byte asked for.
+        asked: u64,
+        /// The size in the descriptor.
+        size: u64,
+        /// What the answer says of itself.
+        answered: String,
+    },
+    /// A layer that registries may leave out.
+    #[error("not inspected: a foreign layer that the registry does not hold{}", elsewhere(.urls))]
+    Foreign {
+        /// Where the manifest says that it is.
+        urls: Vec<String>,
+    },
+    /// A registry that the settings of this machine forbid.
+    #[error("blocked by registries.conf")]
+    Blocked,
+    /// Neither the mirrors nor the registry.
+    #[error("{last}; before that its mirrors failed: {}", .tried.join("; "))]
+    Mirrors {
+        /// What the registry itself said.
+        last: Box<Problem>,
+        /// What each mirror said.
+        tried: Vec<String>,
+    },
+    /// The engine on this machine does not answer.
+    #[error(
+        "no answer from the engine at {socket}: {cause}; check that its service runs and that you may use its socket"
+    )]
+    Engine {
+        /// The socket, or what stands where it should be named.
+        socket: String,
+        /// The cause.
+        cause: String,
+    },
+    /// A file or folder that holds no image.
+    #[error("there is no image here: {cause}")]
+    NoImage {
+        /// What was looked for.
+        cause: &'static str,
+    },
     /// A file of a layout cannot be read.
     #[error("cannot read {path}: {cause}")]
     File {
@@ -207,12 +276,12 @@ pub enum Problem {
         /// The cause.
         cause: String,
     },
-    /// A layout with several images, or none of the name asked for.
-    #[error("{}; name one as oci:DIR:NAME{}", ambiguous(.asked.as_deref()), choice(.names))]
+    /// A layout or an archive with several images, or none of the name asked for.
+    #[error("{}; name one behind a colon, as in oci:DIR:NAME{}", ambiguous(.asked.as_deref()), choice(.names))]
     Layout {
         /// The name asked for.
         asked: Option<String>,
-        /// The names (`org.opencontainers.image.ref.name`) that the layout has.
+        /// The names that it has: `org.opencontainers.image.ref.name`, or the tags of `manifest.json`.
         names: Vec<String>,
     },
 }
@@ -233,15 +302,23 @@ fn suggestion(tags: &[String]) -> String {
     }
 }
 
+fn elsewhere(urls: &[String]) -> String {
+    if urls.is_empty() { String::new() } else { format!("; its addresses are not gone to: {}", urls.join(", ")) }
+}
+
 fn ambiguous(asked: Option<&str>) -> String {
     asked.map_or_else(
-        || "the layout has not exactly one image".into(),
-        |name| format!("the layout has no single image named `{name}`"),
+        || "it does not hold exactly one image".into(),
+        |name| format!("it has no single image named `{name}`"),
     )
 }
 
 fn choice(names: &[String]) -> String {
     if names.is_empty() { " (its images have no names)".into() } else { format!(", one of: {}", names.join(", ")) }
+}
+
+fn for_any(platforms: &[Platform]) -> String {
+    if platforms.is_empty() { String::new() } else { format!(" for {}", list(platforms)) }
 }
 
 fn list(platforms: &[Platform]) -> String {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use reqwest::Certificate;
 use reqwest::Client;
 use reqwest::Response;
 use reqwest::StatusCode;
@@ -16,15 +17,19 @@ use reqwest::header::CONTENT_TYPE;
 use reqwest::header::HeaderMap;
 use reqwest::header::HeaderValue;
 use reqwest::header::LOCATION;
+use reqwest::header::RANGE;
 use reqwest::header::RETRY_AFTER;
 use reqwest::redirect::Policy;
 
 use crate::oci::address::GuardedResolver;
 use crate::oci::address::Zone;
 use crate::oci::address::zones_of;
+use crate::oci::endpoint::Endpoint;
 use crate::oci::error::Problem;
 use crate::oci::error::chain;
+use crate::oci::options::Access;
 use crate::oci::options::Limits;
+use crate::oci::options::Options;
 use crate::oci::page::html;
 use crate::oci::reference::is_loopback_host;
 
@@ -34,6 +39,7 @@ const MOST_REDIRECTS: usize = 5;
 const FAILURE_CAP: u64 = 16 * 1024;
 
 /// One request.
+#[derive(Clone)]
 pub(crate) struct Ask {
     pub(crate) url: Url,
     pub(crate) accept: &'static str,
@@ -42,6 +48,16 @@ pub(crate) struct Ask {
     pub(crate) form: Option<String>,
     /// The largest body that is read.
     pub(crate) cap: u64,
+    /// The byte to begin at, where the ones before it came already.
+    pub(crate) from: u64,
+}
+
+/// An answer whose body has not been read.
+pub(crate) enum Opened {
+    /// Bytes from a place on: all of them, or those from the byte that was asked for.
+    Stream(Box<Response>),
+    /// Anything else, read within the cap of failures.
+    Answer(Answer),
 }
 
 /// One answer, read within its cap.
@@ -75,37 +91,81 @@ pub(crate) struct Http {
     /// For every other host: knows the zones the registry may send us to.
     guarded: OnceLock<Client>,
     limits: Limits,
+    /// What the guarded client is made with: limits and certificates alone.
+    options: Options,
 }
 
 impl Http {
     /// A client for the registry at this address.
-    pub(crate) fn new(registry: Url, limits: &Limits) -> Result<Self, Problem> {
-        let direct = build(&registry, limits, None)?;
-        Ok(Self { registry, direct, guarded: OnceLock::new(), limits: limits.clone() })
+    pub(crate) fn new(registry: Url, endpoint: &Endpoint, options: &Options) -> Result<Self, Problem> {
+        let direct = build(&registry, endpoint.unverified, options, None)?;
+        let (limits, roots) = (options.limits.clone(), options.access.roots.clone());
+        let options =
+            Options { limits: limits.clone(), access: Access { roots, ..Access::default() }, ..Options::default() };
+        Ok(Self { registry, direct, guarded: OnceLock::new(), options, limits })
     }
 
     /// Asks, and asks again where the answer says that this may help.
     pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Problem> {
         let mut tries = 1;
         loop {
-            let outcome = self.follow(ask).await;
-            let back_off = self.limits.back_off.saturating_mul(1 << (tries - 1).min(6));
-            let wait = match &outcome {
-                Ok(answer) if matches!(answer.status.as_u16(), 429 | 502 | 503 | 504) => {
-                    retry_after(answer).unwrap_or(back_off)
+            let outcome = match tokio::time::timeout(self.limits.whole, self.once(ask)).await {
+                Ok(outcome) => outcome,
+                Err(_) => {
+                    let cause = format!("the answer was not complete within {} s", self.limits.whole.as_secs());
+                    Err(Problem::Transport { cause, reset: false })
                 }
-                Err(Problem::Transport { reset: true, .. }) => back_off,
-                _ => return outcome.map(|answer| Answer { tries, ..answer }),
             };
-            if tries > self.limits.retries || wait > self.limits.longest_wait {
+            let Some(wait) = self.wait(tries, outcome.as_ref()) else {
                 return outcome.map(|answer| Answer { tries, ..answer });
-            }
+            };
             tokio::time::sleep(wait).await;
             tries += 1;
         }
     }
 
-    async fn follow(&self, ask: &Ask) -> Result<Answer, Problem> {
+    /// The same for a body that is read bit by bit; how long it takes is the reader's business.
+    pub(crate) async fn open(&self, ask: &Ask) -> Result<Opened, Problem> {
+        let mut tries = 1;
+        loop {
+            let outcome = match self.follow(ask).await {
+                Ok(response) if matches!(response.status().as_u16(), 200 | 206) => {
+                    return Ok(Opened::Stream(Box::new(response)));
+                }
+                Ok(response) => read(response, FAILURE_CAP).await,
+                Err(problem) => Err(problem),
+            };
+            let Some(wait) = self.wait(tries, outcome.as_ref()) else {
+                return outcome.map(|answer| Opened::Answer(Answer { tries, ..answer }));
+            };
+            tokio::time::sleep(wait).await;
+            tries += 1;
+        }
+    }
+
+    /// How long to wait before the next try; none where another try will not help.
+    fn wait(&self, tries: u32, outcome: Result<&Answer, &Problem>) -> Option<Duration> {
+        let back_off = self.back_off(tries);
+        let wait = match outcome {
+            Ok(answer) if matches!(answer.status.as_u16(), 429 | 502 | 503 | 504) => {
+                retry_after(answer).unwrap_or(back_off)
+            }
+            Err(Problem::Transport { reset: true, .. }) => back_off,
+            _ => return None,
+        };
+        (tries <= self.limits.retries && wait <= self.limits.longest_wait).then_some(wait)
+    }
+
+    /// The wait before a repetition: it doubles with every try.
+    pub(crate) fn back_off(&self, tries: u32) -> Duration {
+        self.limits.back_off.saturating_mul(1 << tries.saturating_sub(1).min(6)).min(self.limits.longest_wait)
+    }
+
+    async fn once(&self, ask: &Ask) -> Result<Answer, Problem> {
+        read(self.follow(ask).await?, ask.cap).await
+    }
+
+    async fn follow(&self, ask: &Ask) -> Result<Response, Problem> {
         let mut url = ask.url.clone();
         let mut authorization = ask.authorization.clone();
         for _ in 0..=MOST_REDIRECTS {
@@ -118,12 +178,15 @@ impl Http {
                     .body(form.clone()),
             };
             request = request.header(ACCEPT, ask.accept);
+            if ask.from > 0 {
+                request = request.header(RANGE, format!("bytes={}-", ask.from));
+            }
             if let Some(value) = &authorization {
                 request = request.header(AUTHORIZATION, value.clone());
             }
             let response = request.send().await.map_err(transport)?;
             let Some(next) = redirect(&response, &url).filter(|_| ask.form.is_none()) else {
-                return read(response, ask.cap).await;
+                return Ok(response);
             };
             if next.origin() != url.origin() {
                 authorization = None;
@@ -136,7 +199,8 @@ impl Http {
     /// The client for an address, after the check that we may go there at all.
     async fn client_for(&self, url: &Url) -> Result<&Client, Problem> {
         let host = url.host_str().unwrap_or_default();
-        let plain = url.scheme() == "http" && self.registry.scheme() == "http" && is_loopback_host(host);
+        let own = url.origin() == self.registry.origin();
+        let plain = url.scheme() == "http" && self.registry.scheme() == "http" && (own || is_loopback_host(host));
         if url.scheme() != "https" && !plain {
             return Err(refused(url, "only https is spoken outside this machine"));
         }
@@ -150,19 +214,35 @@ impl Http {
         if let Some(client) = self.guarded.get() {
             return Ok(client);
         }
-        let client = build(&self.registry, &self.limits, Some(GuardedResolver { allowed }))?;
+        let client = build(&self.registry, false, &self.options, Some(GuardedResolver { allowed }))?;
         Ok(self.guarded.get_or_init(|| client))
     }
 }
 
-fn build(registry: &Url, limits: &Limits, guard: Option<GuardedResolver>) -> Result<Client, Problem> {
+fn build(
+    registry: &Url,
+    unverified: bool,
+    options: &Options,
+    guard: Option<GuardedResolver>,
+) -> Result<Client, Problem> {
+    let limits = &options.limits;
     let mut builder = Client::builder()
         .user_agent(concat!("imagelint/", env!("CARGO_PKG_VERSION")))
         .redirect(Policy::none())
         .referer(false)
         .connect_timeout(limits.connect)
         .read_timeout(limits.stall)
-        .timeout(limits.whole);
+        .tls_danger_accept_invalid_certs(unverified);
+    for root in &options.access.roots {
+        let certificates = Certificate::from_pem_bundle(&root.pem).map_err(|error| Problem::File {
+            path: root.path.clone(),
+            cause: format!("no certificates in PEM: {}", chain(&error)),
+        })?;
+        if certificates.is_empty() {
+            return Err(Problem::File { path: root.path.clone(), cause: "no certificate in PEM is in it".into() });
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
     if registry.host_str().is_some_and(is_loopback_host) {
         builder = builder.no_proxy();
     }
@@ -185,7 +265,8 @@ fn refused(url: &Url, reason: &'static str) -> Problem {
     Problem::Refused { to: format!("{}://{host}{port}{}", url.scheme(), url.path()), reason }
 }
 
-fn transport(error: reqwest::Error) -> Problem {
+/// The problem behind an error of the connection.
+pub(crate) fn transport(error: reqwest::Error) -> Problem {
     let error = error.without_url();
     let mut cause: Option<&dyn Error> = Some(&error);
     let mut reset = false;

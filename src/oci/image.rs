@@ -15,7 +15,7 @@ pub struct PulledImage {
     pub reference: String,
     /// Digest of the index that names this image; none where the tag is the image itself.
     pub index_digest: Option<String>,
-    /// Digest of the image's manifest.
+    /// Digest of the image's manifest; of its config in an archive that has no manifest.
     pub manifest_digest: String,
     /// Digest of the config.
     pub config_digest: String,
@@ -70,11 +70,15 @@ impl ImageConfig {
             comment: raw.comment,
             empty_layer: raw.empty_layer,
         };
+        let history: Vec<HistoryStep> = raw.history.unwrap_or_default().into_iter().map(step).collect();
+        let mut makers = makers(&history, layers.len()).into_iter();
         let layer = |layer: &Descriptor| Layer {
             digest: layer.digest.clone(),
             size: layer.size,
             media_type: layer.media_type.clone(),
             diff_id: diff_ids.next(),
+            urls: layer.urls.clone().unwrap_or_default(),
+            history: makers.next().flatten(),
         };
         Ok(Self {
             platform,
@@ -83,7 +87,7 @@ impl ImageConfig {
             labels: run.labels.unwrap_or_default(),
             entrypoint: run.entrypoint.unwrap_or_default(),
             cmd: run.cmd.unwrap_or_default(),
-            history: raw.history.unwrap_or_default().into_iter().map(step).collect(),
+            history,
             layers: layers.iter().map(layer).collect(),
         })
     }
@@ -103,7 +107,7 @@ pub struct HistoryStep {
 }
 
 /// One layer, not pulled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layer {
     /// Digest of the packed layer.
     pub digest: String,
@@ -113,6 +117,24 @@ pub struct Layer {
     pub media_type: String,
     /// Digest of the unpacked layer, where the config has it.
     pub diff_id: Option<String>,
+    /// Addresses outside of the registry, which are never gone to.
+    pub urls: Vec<String>,
+    /// The step of the history that made it, where the history tells.
+    pub history: Option<usize>,
+}
+
+impl Layer {
+    /// Whether the layer is one that registries need not hold.
+    pub fn is_foreign(&self) -> bool {
+        self.media_type.contains(".foreign.") || self.media_type.contains(".nondistributable.")
+    }
+}
+
+/// The steps of the history that made the layers, where it has one step for each layer.
+pub(crate) fn makers(history: &[HistoryStep], layers: usize) -> Vec<Option<usize>> {
+    let steps: Vec<Option<usize>> =
+        history.iter().enumerate().filter(|(_, step)| !step.empty_layer).map(|(at, _)| Some(at)).collect();
+    if steps.len() == layers { steps } else { vec![None; layers] }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub trait Keep: fmt::Debug + Send + Sync {
 
 /// A registry, with what is kept of it.
 pub(crate) struct Kept {
-    pub(crate) client: Client,
+    pub(crate) client: Arc<Client>,
     pub(crate) keep: Option<Arc<dyn Keep>>,
 }
 

@@ -1,59 +1,70 @@
-//! Images in a folder: the OCI image layout.
+//! Images in the OCI image layout, in a folder or in an archive of one.
 
-use std::fs;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::Path;
-use std::path::PathBuf;
+use std::sync::Arc;
 
+use crate::oci::archive::Archive;
 use crate::oci::client::check_size;
 use crate::oci::digest::Digest;
 use crate::oci::digest::verify;
 use crate::oci::error::Problem;
 use crate::oci::error::PullError;
-use crate::oci::image::PulledImage;
+use crate::oci::files::Files;
+use crate::oci::image::Layer;
 use crate::oci::options::Limits;
 use crate::oci::options::Options;
-use crate::oci::platform::Platform;
 use crate::oci::resolve::Root;
 use crate::oci::resolve::Store;
-use crate::oci::resolve::resolve;
 use crate::oci::types::Descriptor;
 use crate::oci::types::Manifest;
 use crate::oci::types::REF_NAME;
 
-/// Reads the configs of one image of a layout.
-pub(crate) async fn read(
-    path: &Path,
-    name: Option<&str>,
-    wanted: &[Platform],
-    options: &Options,
-) -> Result<Vec<PulledImage>, PullError> {
-    let layout = Layout { path: path.into(), name: name.map(Into::into), limits: options.limits.clone() };
-    let root = layout.root().map_err(|problem| layout.fail("index.json", problem))?;
-    resolve(&Store::Layout(layout), root, wanted).await
-}
-
-/// A folder with `index.json` and `blobs`.
+/// Files with `index.json` and `blobs`.
 pub(crate) struct Layout {
-    path: PathBuf,
+    files: Files,
     name: Option<String>,
     limits: Limits,
 }
 
 impl Layout {
+    /// A layout in a folder, and the document under the name.
+    pub(crate) fn folder(path: &Path, name: Option<&str>, options: &Options) -> Result<(Store, Root), PullError> {
+        Self::open(Files::Folder(path.into()), name, options)
+    }
+
+    /// A layout in an archive, and the document under the name.
+    pub(crate) fn archive(
+        archive: Arc<Archive>,
+        name: Option<&str>,
+        options: &Options,
+    ) -> Result<(Store, Root), PullError> {
+        Self::open(Files::Archive(archive), name, options)
+    }
+
+    fn open(files: Files, name: Option<&str>, options: &Options) -> Result<(Store, Root), PullError> {
+        let layout = Self { files, name: name.map(Into::into), limits: options.limits.clone() };
+        let root = layout.root().map_err(|problem| layout.fail("index.json", problem))?;
+        Ok((Store::Layout(layout), root))
+    }
+
     /// The layout as a person would name it.
     pub(crate) fn reference(&self) -> String {
         let name = self.name.as_ref().map(|name| format!(":{name}")).unwrap_or_default();
-        format!("oci:{}{name}", self.path.display())
+        let scheme = match self.files {
+            Files::Folder(_) => "oci",
+            Files::Archive(_) => "oci-archive",
+        };
+        format!("{scheme}:{}{name}", self.files.shown())
     }
 
     /// Joins a problem to what was asked.
     pub(crate) fn fail(&self, asked: &str, problem: Problem) -> PullError {
-        PullError::new(&self.path.display().to_string(), &self.reference(), asked, problem)
+        PullError::new(&self.files.shown(), &self.reference(), asked, problem)
     }
 
     fn root(&self) -> Result<Root, Problem> {
-        let bytes = read_file(&self.path.join("index.json"), self.limits.manifest)?;
+        let bytes = self.files.read("index.json", self.limits.manifest)?;
         let Manifest::Index(mut entries) = Manifest::parse(&bytes)? else {
             let cause = "index.json is an image manifest".into();
             return Err(Problem::Malformed { what: "index", cause });
@@ -80,24 +91,39 @@ impl Layout {
         self.blob(descriptor, self.limits.config)
     }
 
+    /// The bytes of a layer.
+    pub(crate) fn layer(&self, layer: &Layer) -> Result<Box<dyn Read + Send>, PullError> {
+        let outcome = self.open_layer(layer);
+        outcome.map_err(|problem| self.fail(&format!("layer {}", layer.digest), problem))
+    }
+
+    /// Where a layer lies, for those who read one after the other; none where the order makes no difference.
+    pub(crate) fn position(&self, layer: &Layer) -> Option<u64> {
+        match &self.files {
+            Files::Archive(archive) if !archive.seekable() => {
+                archive.place(&place(&layer.digest).ok()?).map(|(at, _)| at)
+            }
+            _ => None,
+        }
+    }
+
+    fn open_layer(&self, layer: &Layer) -> Result<Box<dyn Read + Send>, Problem> {
+        let (size, reader) = self.files.open(&place(&layer.digest)?)?;
+        if size != layer.size {
+            return Err(Problem::WrongSize { expected: layer.size, actual: size });
+        }
+        Ok(reader)
+    }
+
     fn blob(&self, descriptor: &Descriptor, cap: u64) -> Result<Vec<u8>, Problem> {
         check_size(descriptor, cap)?;
-        let digest = Digest::parse(&descriptor.digest)?;
-        let path = self.path.join("blobs").join(digest.algorithm).join(digest.hex);
-        let bytes = read_file(&path, cap)?;
+        let bytes = self.files.read(&place(&descriptor.digest)?, cap)?;
         verify(&bytes, &descriptor.digest, Some(descriptor.size))?;
         Ok(bytes)
     }
 }
 
-fn read_file(path: &Path, cap: u64) -> Result<Vec<u8>, Problem> {
-    let fail = |cause: String| Problem::File { path: path.display().to_string(), cause };
-    let about = fs::metadata(path).map_err(|error| fail(error.to_string()))?;
-    if !about.is_file() {
-        return Err(fail("not a regular file".into()));
-    }
-    let file = fs::File::open(path).map_err(|error| fail(error.to_string()))?;
-    let mut bytes = Vec::new();
-    file.take(cap.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| fail(error.to_string()))?;
-    if bytes.len() as u64 > cap { Err(Problem::TooLarge { limit: cap }) } else { Ok(bytes) }
+fn place(digest: &str) -> Result<String, Problem> {
+    let digest = Digest::parse(digest)?;
+    Ok(format!("blobs/{}/{}", digest.algorithm, digest.hex))
 }

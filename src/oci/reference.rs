@@ -22,12 +22,14 @@ pub(crate) fn whole_name(image: &ImageReference) -> String {
     format!("{}/{}{tag}{digest}", image.registry(), image.repository())
 }
 
-/// Whether the registry is on this machine, where plain HTTP is used.
-pub(crate) fn is_loopback(image: &ImageReference) -> bool {
-    let registry = image.registry();
-    let host =
-        registry.rsplit_once(':').map_or(registry, |(host, port)| if port.ends_with(']') { registry } else { host });
-    is_loopback_host(host)
+/// Whether a registry, with or without port, is on this machine, where plain HTTP is used.
+pub(crate) fn is_loopback(registry: &str) -> bool {
+    is_loopback_host(bare(registry))
+}
+
+/// A host without its port.
+pub(crate) fn bare(host: &str) -> &str {
+    host.rsplit_once(':').map_or(host, |(bare, port)| if port.ends_with(']') { host } else { bare })
 }
 
 /// Whether this is one of the names of Docker Hub.
@@ -78,7 +80,7 @@ mod tests {
             ("10.0.0.1:5000/a", false),
             ("localhost.example.com/a", false),
         ] {
-            assert_eq!(is_loopback(&image(text)), loopback, "{text}");
+            assert_eq!(is_loopback(image(text).registry()), loopback, "{text}");
         }
     }
 }

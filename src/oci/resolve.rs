@@ -10,11 +10,12 @@ use crate::oci::keep::Kept;
 use crate::oci::layout::Layout;
 use crate::oci::platform::Platform;
 use crate::oci::reference::whole_name;
+use crate::oci::saved::Saved;
 use crate::oci::types::Descriptor;
 use crate::oci::types::Manifest;
 
 /// An index may hold indexes, and those hold images.
-const DEEPEST: u32 = 2;
+const DEEPEST: u32 = 4;
 /// How many entries are read of all indexes under one tag.
 const MOST_ENTRIES: usize = 256;
 /// How many of them may be indexes.
@@ -22,8 +23,9 @@ const MOST_INDEXES: usize = 16;
 
 /// A place with manifests and configs.
 pub(crate) enum Store {
-    Registry(Box<Kept>),
+    Registry(Kept),
     Layout(Layout),
+    Saved(Saved),
 }
 
 impl Store {
@@ -31,6 +33,7 @@ impl Store {
         match self {
             Self::Registry(kept) => kept.manifest(descriptor).await,
             Self::Layout(layout) => layout.manifest(descriptor),
+            Self::Saved(_) => Err(no_manifest()),
         }
     }
 
@@ -38,6 +41,7 @@ impl Store {
         match self {
             Self::Registry(kept) => kept.config(descriptor).await,
             Self::Layout(layout) => layout.config(descriptor),
+            Self::Saved(_) => Err(no_manifest()),
         }
     }
 
@@ -45,13 +49,20 @@ impl Store {
         match self {
             Self::Registry(kept) => kept.client.fail(asked, problem),
             Self::Layout(layout) => layout.fail(asked, problem),
+            Self::Saved(saved) => saved.fail(asked, problem),
         }
+    }
+
+    /// The registry's host and port, or the file or folder.
+    pub(crate) fn host(&self) -> String {
+        self.fail("", Problem::Blocked).place.host
     }
 
     fn reference(&self) -> String {
         match self {
             Self::Registry(kept) => whole_name(&kept.client.image),
             Self::Layout(layout) => layout.reference(),
+            Self::Saved(saved) => saved.reference(),
         }
     }
 
@@ -59,6 +70,10 @@ impl Store {
         let outcome = self.manifest(descriptor).await.and_then(|bytes| Manifest::parse(&bytes));
         outcome.map_err(|problem| self.fail(&format!("manifest {}", descriptor.digest), problem))
     }
+}
+
+fn no_manifest() -> Problem {
+    Problem::Malformed { what: "manifest", cause: "an archive of docker save has none".into() }
 }
 
 /// The document under the reference.

@@ -18,7 +18,7 @@ pub(crate) const MANIFEST_TYPES: &str = "application/vnd.oci.image.index.v1+json
 pub(crate) const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
 /// A pointer to a blob or manifest.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Descriptor {
     #[serde(default)]
@@ -28,6 +28,7 @@ pub(crate) struct Descriptor {
     pub(crate) platform: Option<Platform>,
     pub(crate) artifact_type: Option<String>,
     pub(crate) annotations: Option<BTreeMap<String, String>>,
+    pub(crate) urls: Option<Vec<String>>,
 }
 
 impl Descriptor {

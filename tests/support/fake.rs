@@ -2,6 +2,7 @@
 
 use std::io::BufRead;
 use std::io::BufReader;
+use std::io::Read;
 use std::io::Write;
 use std::net::Ipv4Addr;
 use std::net::TcpListener;
@@ -14,11 +15,12 @@ use std::thread;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// One request: its first line and its `Authorization` header.
+/// One request: its first line and two of its headers.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) line: String,
     pub(crate) authorization: Option<String>,
+    pub(crate) range: Option<String>,
 }
 
 /// What the server does with a request.
@@ -29,6 +31,12 @@ pub(crate) enum Reply {
     Endless,
     /// The connection is cut.
     Cut,
+    /// A body of an announced length, cut off after these bytes.
+    Part(&'static str, Vec<String>, usize, Vec<u8>),
+    /// The same, but the connection stays open without a word.
+    Stalled(usize, Vec<u8>),
+    /// A body of an announced length, one byte every few milliseconds.
+    Drip(usize),
 }
 
 type Script = dyn Fn(usize, &Request) -> Reply + Send + Sync;
@@ -95,14 +103,16 @@ fn serve(mut stream: TcpStream, script: &Script, log: &Mutex<Vec<Request>>) {
     let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
     let Some(line) = lines.next() else { return };
     let mut authorization = None;
+    let mut range = None;
     for header in lines.take_while(|line| !line.is_empty()) {
-        if let Some((name, value)) = header.split_once(": ")
-            && name.eq_ignore_ascii_case("authorization")
-        {
+        let Some((name, value)) = header.split_once(": ") else { continue };
+        if name.eq_ignore_ascii_case("authorization") {
             authorization = Some(value.to_owned());
+        } else if name.eq_ignore_ascii_case("range") {
+            range = Some(value.to_owned());
         }
     }
-    let request = Request { line, authorization };
+    let request = Request { line, authorization, range };
     let number = {
         let mut seen = log.lock().expect("requests");
         seen.push(request.clone());
@@ -110,11 +120,7 @@ fn serve(mut stream: TcpStream, script: &Script, log: &Mutex<Vec<Request>>) {
     };
     match script(number, &request) {
         Reply::Whole(status, headers, body) => {
-            let mut lines = vec![format!("HTTP/1.1 {status}"), "Connection: close".into()];
-            lines.extend(headers);
-            lines.push(format!("Content-Length: {}\r\n\r\n", body.len()));
-            let head = lines.join("\r\n");
-            let _ = stream.write_all(head.as_bytes());
+            let _ = stream.write_all(&head(status, headers, body.len()));
             let _ = stream.write_all(&body);
         }
         Reply::Endless => {
@@ -122,5 +128,28 @@ fn serve(mut stream: TcpStream, script: &Script, log: &Mutex<Vec<Request>>) {
             while stream.write_all(&[b' '; 8192]).is_ok() {}
         }
         Reply::Cut => {}
+        Reply::Part(status, headers, length, body) => {
+            let _ = stream.write_all(&head(status, headers, length));
+            let _ = stream.write_all(&body);
+        }
+        Reply::Stalled(length, body) => {
+            let _ = stream.write_all(&head("200 OK", vec![], length));
+            let _ = stream.write_all(&body);
+            // Until the other side hangs up, or five seconds long.
+            let _ = stream.read(&mut [0]);
+        }
+        Reply::Drip(length) => {
+            let _ = stream.write_all(&head("200 OK", vec![], length));
+            while stream.write_all(b"x").is_ok() {
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
     }
+}
+
+fn head(status: &str, headers: Vec<String>, length: usize) -> Vec<u8> {
+    let mut lines = vec![format!("HTTP/1.1 {status}"), "Connection: close".into()];
+    lines.extend(headers);
+    lines.push(format!("Content-Length: {length}\r\n\r\n"));
+    lines.join("\r\n").into_bytes()
 }

@@ -51,7 +51,8 @@ pub(crate) fn image(layout: &Path, architecture: &str) -> Value {
     manifest(layout, &config, &layer)
 }
 
-fn manifest(layout: &Path, config: &Value, layer: &Value) -> Value {
+/// Writes the manifest of a config and one layer, and gives its descriptor.
+pub(crate) fn manifest(layout: &Path, config: &Value, layer: &Value) -> Value {
     let media_type = "application/vnd.oci.image.manifest.v1+json";
     let document = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": [layer]});
     blob(layout, media_type, document.to_string().as_bytes())

@@ -28,32 +28,41 @@ pub(crate) struct Registry {
 impl Registry {
     /// Starts a registry that everyone may read and write.
     pub(crate) fn open() -> Self {
-        Self::start(None)
+        Self::start(None, None)
     }
 
     /// Starts a registry that asks for a user name and a password.
     pub(crate) fn locked(user: &str, password: &str) -> Self {
-        Self::start(Some((user, password)))
+        Self::start(Some((user, password)), None)
     }
 
-    fn start(login: Option<(&str, &str)>) -> Self {
+    /// Starts a registry that speaks TLS with the certificate and key in a folder.
+    pub(crate) fn secret(certificate: &Path) -> Self {
+        Self::start(None, Some(certificate))
+    }
+
+    fn start(login: Option<(&str, &str)>, tls: Option<&Path>) -> Self {
         // Another process may take the free port first, so there is more than one try.
         for _ in 0..5 {
-            if let Some(registry) = Self::try_start(login) {
+            if let Some(registry) = Self::try_start(login, tls) {
                 return registry;
             }
         }
         panic!("docker-registry did not start; {NEEDS}");
     }
 
-    fn try_start(login: Option<(&str, &str)>) -> Option<Self> {
+    fn try_start(login: Option<(&str, &str)>, tls: Option<&Path>) -> Option<Self> {
         let folder = tempfile::tempdir().expect("temporary folder");
         let port = free_port();
         let root = folder.path().display();
+        let tls = tls.map_or_else(String::new, |folder| {
+            let folder = folder.display();
+            format!(", tls: {{certificate: {folder}/one.pem, key: {folder}/one.key}}")
+        });
         let mut config = format!(
             "version: 0.1\nlog: {{level: error, accesslog: {{disabled: true}}}}\n\
              storage: {{filesystem: {{rootdirectory: {root}/data}}}}\n\
-             http: {{addr: '127.0.0.1:{port}'}}\n"
+             http: {{addr: '127.0.0.1:{port}'{tls}}}\n"
         );
         if let Some((user, password)) = login {
             let made = Command::new("htpasswd").args(["-Bbn", user, password]).output().expect(NEEDS);

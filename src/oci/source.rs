@@ -1,0 +1,189 @@
+//! Where an image is, as people write it.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::oci::engine::Kind;
+use crate::oci::error::Problem;
+use crate::oci::error::PullError;
+use crate::oci::error::one_line;
+use crate::reference::ImageReference;
+use crate::reference::ReferenceError;
+
+/// Sources of other tools, which would be misread as a registry's host or an image's name.
+const FOREIGN: [&str; 3] = ["containers-storage", "dir", "singularity"];
+
+/// What kind of archive a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// An OCI layout in a tar file.
+    Oci,
+    /// What `docker save` writes.
+    Docker,
+    /// Whichever of them it is.
+    Either,
+}
+
+/// Where to read an image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A registry.
+    Registry(ImageReference),
+    /// A folder in the OCI image layout.
+    Layout {
+        /// The folder.
+        path: PathBuf,
+        /// The image's name in `index.json`; none where there is only one image.
+        name: Option<String>,
+    },
+    /// A tar file, which may be packed as a whole.
+    Archive {
+        /// The file.
+        path: PathBuf,
+        /// The image's name in it; none where there is only one image.
+        name: Option<String>,
+        /// What kind it is.
+        form: Form,
+    },
+    /// An engine on this machine.
+    Engine {
+        /// Which one.
+        kind: Kind,
+        /// The image as the engine knows it.
+        image: String,
+    },
+}
+
+impl Source {
+    /// Reads the spellings of skopeo and syft: `oci:DIR[:NAME]`, `oci-dir:DIR[:NAME]`, `oci-archive:FILE[:NAME]`,
+    /// `docker-archive:FILE[:NAME]`, `docker-daemon:IMAGE`, `docker:IMAGE`, `podman:IMAGE`, `docker://REFERENCE`,
+    /// `registry:REFERENCE`, a path that exists, or a bare reference.
+    pub fn parse(text: &str) -> Result<Self, PullError> {
+        if let Some(reference) = text.strip_prefix("docker://") {
+            return Self::registry(reference);
+        }
+        match text.split_once(':') {
+            Some((_, "")) => Self::registry(text),
+            Some(("oci" | "oci-dir", rest)) => Ok(Self::layout(rest)),
+            Some(("oci-archive", rest)) => Ok(Self::archive(rest, Form::Oci)),
+            Some(("docker-archive", rest)) => Ok(Self::archive(rest, Form::Docker)),
+            Some(("docker-daemon", rest)) => Ok(Self::engine(Kind::Docker, rest)),
+            Some(("podman", rest)) if !is_tag(rest) => Ok(Self::engine(Kind::Podman, rest)),
+            Some(("docker", rest)) if !is_tag(rest) => Ok(Self::engine(Kind::Docker, rest)),
+            Some(("registry", rest)) if !is_tag(rest) && !is_port(rest) => Self::registry(rest),
+            Some((scheme, _)) if FOREIGN.contains(&scheme) => {
+                let problem = Problem::Scheme { scheme: scheme.into() };
+                Err(PullError::new("", &one_line(text, 300), "", problem))
+            }
+            _ => Self::found(text).map_or_else(|| Self::registry(text), Ok),
+        }
+    }
+
+    /// A path that exists, with or without a name behind it.
+    fn found(text: &str) -> Option<Self> {
+        let named = text.starts_with(['.', '/']);
+        let of = |path: &str, name: Option<&str>| {
+            let (path, name) = (PathBuf::from(path), name.map(ToOwned::to_owned));
+            if path.is_file() {
+                Some(Self::Archive { path, name, form: Form::Either })
+            } else if path.join("index.json").is_file() || (named && path.is_dir()) {
+                Some(Self::Layout { path, name })
+            } else {
+                None
+            }
+        };
+        let with_name = || text.match_indices(':').find_map(|(at, _)| of(&text[..at], text.get(at + 1..)));
+        let absent = || named.then(|| Self::Archive { path: text.into(), name: None, form: Form::Either });
+        of(text, None).or_else(|| with_name().filter(|_| named)).or_else(absent)
+    }
+
+    fn engine(kind: Kind, image: &str) -> Self {
+        Self::Engine { kind, image: image.into() }
+    }
+
+    fn archive(rest: &str, form: Form) -> Self {
+        let split = |at: usize| (rest.get(..at).unwrap_or(rest), rest.get(at + 1..).filter(|name| !name.is_empty()));
+        // The shortest path that is a file; a file may have a colon in its name.
+        let known = rest.match_indices(':').map(|(at, _)| split(at)).find(|(path, _)| Path::new(path).is_file());
+        let (path, name) = if Path::new(rest).is_file() {
+            (rest, None)
+        } else {
+            known.or_else(|| rest.find(':').map(split)).unwrap_or((rest, None))
+        };
+        Self::Archive { path: path.into(), name: name.map(ToOwned::to_owned), form }
+    }
+
+    fn registry(text: &str) -> Result<Self, PullError> {
+        let wrong = |error: ReferenceError| {
+            PullError::new("", &one_line(text, 300), "", Problem::Reference { reason: error.to_string() })
+        };
+        ImageReference::parse(text).map(Self::Registry).map_err(wrong)
+    }
+
+    fn layout(rest: &str) -> Self {
+        let whole = || Self::Layout { path: rest.into(), name: None };
+        match rest.rsplit_once(':') {
+            // A folder may have a colon in its name; a name has no separator.
+            Some((path, name)) if !path.is_empty() && !name.is_empty() => {
+                if name.contains(['/', '\\']) || Path::new(rest).is_dir() {
+                    whole()
+                } else {
+                    Self::Layout { path: path.into(), name: Some(name.into()) }
+                }
+            }
+            _ => whole(),
+        }
+    }
+}
+
+/// Whether `docker:24` and the like name an image of Docker Hub with a tag, as they always did.
+fn is_tag(rest: &str) -> bool {
+    rest.starts_with(|sign: char| sign.is_ascii_digit()) && !rest.contains(['/', ':', '@'])
+        || matches!(rest, "latest" | "dind" | "cli" | "rc" | "git" | "stable")
+}
+
+/// Whether `registry:5000/app` is a host with its port.
+fn is_port(rest: &str) -> bool {
+    let port = rest.split('/').next().unwrap_or_default();
+    !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Source {
+        Source::parse(text).expect(text)
+    }
+
+    #[test]
+    fn sources_are_told_apart_by_their_prefix() {
+        let layout = |path: &str, name: Option<&str>| Source::Layout { path: path.into(), name: name.map(Into::into) };
+        assert_eq!(parsed("oci:a/b:c"), layout("a/b", Some("c")));
+        assert_eq!(parsed("oci-dir:a:b/c"), layout("a:b/c", None));
+        let archive = |path: &str, name: Option<&str>, form| Source::Archive {
+            path: path.into(),
+            name: name.map(Into::into),
+            form,
+        };
+        assert_eq!(parsed("docker-archive:x.tar"), archive("x.tar", None, Form::Docker));
+        assert_eq!(parsed("oci-archive:x.tar:a/b:c"), archive("x.tar", Some("a/b:c"), Form::Oci));
+        assert_eq!(parsed("./nowhere.tar"), archive("./nowhere.tar", None, Form::Either));
+        let engine = |kind, image: &str| Source::Engine { kind, image: image.into() };
+        assert_eq!(parsed("docker:nvidia/cuda:12"), engine(Kind::Docker, "nvidia/cuda:12"));
+        assert_eq!(parsed("docker-daemon:a"), engine(Kind::Docker, "a"));
+        assert_eq!(parsed("podman:localhost/a:1"), engine(Kind::Podman, "localhost/a:1"));
+    }
+
+    #[test]
+    fn names_of_images_stay_names_of_images() {
+        assert_eq!(parsed("docker://debian"), parsed("debian"));
+        assert_eq!(parsed("registry:debian"), parsed("debian"));
+        for text in ["docker:24", "docker:latest", "registry:2", "registry:5000/app", "docker/dockerfile:1", "src"] {
+            assert!(matches!(parsed(text), Source::Registry(_)), "{text}");
+        }
+        for text in ["dir:x", "singularity:x.sif", "containers-storage:x", "a b", "docker:"] {
+            assert!(Source::parse(text).is_err(), "{text}");
+        }
+    }
+}

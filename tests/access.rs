@@ -1,0 +1,210 @@
+//! Who may ask where: certificates, mirrors, names and passwords of the command line, plain HTTP.
+
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "no reports are read here")]
+mod place;
+#[expect(dead_code, reason = "the other tests of registries use the rest")]
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use imagelint::oci::Access;
+use imagelint::oci::Login;
+use imagelint::oci::Options;
+use imagelint::oci::Problem;
+use imagelint::oci::PullError;
+use imagelint::oci::PulledImage;
+use imagelint::oci::Puller;
+use imagelint::oci::Root;
+use imagelint::oci::Source;
+use place::Place;
+use place::code;
+use place::err;
+use serde_json::json;
+use support::fake::Fake;
+use support::fake::Reply;
+use support::layout;
+use support::registry::Registry;
+
+fn options() -> Options {
+    let mut options = Options::default();
+    options.limits.back_off = Duration::from_millis(5);
+    options
+}
+
+fn pull(text: &str, options: Options) -> Result<Vec<PulledImage>, PullError> {
+    Puller::new(options)?.open(&Source::parse(text)?, &[]).map(|opened| opened.images)
+}
+
+/// A layout `layout` with an image `one`.
+fn sample(folder: &Path) {
+    let path = folder.join("layout");
+    let one = layout::image(&path, "amd64");
+    layout::finish(&path, &[("one", one)]);
+}
+
+/// An authority `ca.pem` of our own, and a certificate `one.pem` that it gave to 127.0.0.1.
+fn certificates(folder: &Path) {
+    fs::write(folder.join("extensions"), "subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n").expect("a file");
+    for line in [
+        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=own",
+        "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout one.key -out one.csr -subj /CN=registry",
+        "x509 -req -in one.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out one.pem -days 2 -extfile extensions",
+    ] {
+        let made = Command::new("openssl").args(line.split(' ')).current_dir(folder).output().expect("openssl");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+}
+
+#[test]
+fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    sample(folder.path());
+    certificates(folder.path());
+    let registry = Registry::secret(folder.path());
+    registry.push(&folder.path().join("layout"), "one", "team/app:1", None);
+    let name = format!("{}/team/app:1", registry.host());
+
+    let error = pull(&name, options()).expect_err("an unknown authority");
+    assert!(matches!(*error.problem, Problem::Transport { .. }), "{error}");
+    assert!(error.to_string().contains("certificate") || error.to_string().contains("UnknownIssuer"), "{error}");
+
+    let with = |file: &str| {
+        let path = folder.path().join(file);
+        let root = Root { path: path.display().to_string(), pem: fs::read(path).expect("a file") };
+        let mut options = options();
+        options.access = Access { roots: vec![root], ..Access::default() };
+        pull(&name, options)
+    };
+    assert_eq!(with("ca.pem").expect("a trusted authority").len(), 1);
+    assert!(with("extensions").expect_err("no certificate").to_string().contains("extensions"));
+    assert!(with("ca.key").is_err());
+
+    let insecure = folder.path().join("insecure.conf");
+    fs::write(&insecure, format!("[[registry]]\nlocation = \"{}\"\ninsecure = true\n", registry.host())).expect("conf");
+    let mut options = options();
+    options.environment.registries_conf = Some(insecure);
+    assert_eq!(pull(&name, options).expect("asked for").len(), 1);
+
+    let place = Place::new();
+    let ca = folder.path().join("ca.pem").display().to_string();
+    let done = place.run(&["scan", "--cacert", &ca, &name]);
+    assert_ne!(code(&done), 2, "{}", err(&done));
+    let done = place.command(&["scan", &name]).env("SSL_CERT_FILE", &ca).output().expect("a run");
+    assert_ne!(code(&done), 2, "{}", err(&done));
+    let done = place.run(&["scan", "--cacert", "absent.pem", &name]);
+    assert!(err(&done).contains("cannot read absent.pem"), "{}", err(&done));
+}
+
+#[test]
+fn a_password_of_the_command_line_is_shown_to_its_registry_alone() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    sample(folder.path());
+    let registry = Registry::locked("ann", "s3cret");
+    registry.push(&folder.path().join("layout"), "one", "team/app:1", Some("ann:s3cret"));
+    let name = format!("{}/team/app:1", registry.host());
+    let with = |registry: String, password: &str| {
+        let mut options = options();
+        let login = Login { registry, user: "ann".into(), password: password.into() };
+        assert!(!format!("{login:?}").contains(password));
+        options.access.login = Some(login);
+        pull(&name, options)
+    };
+    assert_eq!(with(registry.host(), "s3cret").expect("the right password").len(), 1);
+    let error = with(registry.host(), "wr0ng").expect_err("a wrong password").to_string();
+    assert!(error.contains("given for") && !error.contains("wr0ng"), "{error}");
+    let error = with("registry.example.com".into(), "s3cret").expect_err("another registry's").to_string();
+    assert!(error.contains("no credentials for"), "{error}");
+
+    let place = Place::new();
+    let run = |arguments: &[&str], input: &str| place.command(arguments).write_stdin(input).output().expect("a run");
+    let asked = ["scan", "--username", "ann", "--password-stdin"];
+    let done = run(&[&asked[..], &[&name]].concat(), "s3cret\n");
+    assert_ne!(code(&done), 2, "{}", err(&done));
+    let done = run(&[&asked[..], &[&name]].concat(), "\n");
+    assert!(err(&done).contains("no password"), "{}", err(&done));
+    let done = run(&[&asked[..], &[&name, "registry.example.com/a"]].concat(), "s3cret\n");
+    assert!(err(&done).contains("one registry"), "{}", err(&done));
+    assert_eq!(code(&run(&["scan", "--username", "ann", &name], "")), 2);
+    assert_eq!(code(&run(&["scan", "--password-stdin", &name], "s3cret")), 2);
+}
+
+/// A registry with one image without layers.
+fn fake() -> Fake {
+    let config = br#"{"os":"linux","architecture":"amd64"}"#;
+    let digest = layout::sha256(config);
+    Fake::start(move |_, request| {
+        let manifest = json!({"config": {"digest": digest, "size": config.len()}, "layers": []}).to_string();
+        let body = if request.line.contains("/blobs/") { config.to_vec() } else { manifest.into_bytes() };
+        Reply::Whole("200 OK", vec![], body)
+    })
+}
+
+#[test]
+fn mirrors_are_asked_before_the_registry_and_blocked_ones_never() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = folder.path().join("registries.conf");
+    let with = |text: &str, name: &str| {
+        fs::write(&path, text).expect("registries.conf");
+        let mut options = options();
+        options.environment.registries_conf = Some(path.clone());
+        pull(name, options)
+    };
+    let (mirror, own) = (fake(), fake());
+    let conf = |first: &str| {
+        format!("[[registry]]\nlocation = \"{}\"\n[[registry.mirror]]\nlocation = \"{first}/copy\"\n", own.host())
+    };
+    let name = format!("{}/a/b:c", own.host());
+    assert_eq!(with(&conf(&mirror.host()), &name).expect("the mirror")[0].reference, name);
+    assert!(mirror.seen().iter().all(|request| request.line.contains("/v2/copy/a/b/")));
+    assert_eq!((mirror.seen().len(), own.seen().len()), (2, 0));
+
+    let broken = Fake::start(|_, _| Reply::Whole("404 Not Found", vec![], vec![]));
+    assert!(with(&conf(&broken.host()), &name).is_ok());
+    assert_eq!(own.seen().len(), 2);
+
+    let gone = Fake::start(|_, _| Reply::Whole("404 Not Found", vec![], b"gone".to_vec()));
+    let both = format!(
+        "[[registry]]\nlocation = \"{}\"\n[[registry.mirror]]\nlocation = \"{}\"\n",
+        gone.host(),
+        broken.host()
+    );
+    let error = with(&both, &format!("{}/a/b:c", gone.host())).expect_err("both fail").to_string();
+    assert!(
+        error.contains("gone") && error.contains("its mirrors failed") && error.contains(&broken.host()),
+        "{error}"
+    );
+
+    let blocked = format!("[[registry]]\nprefix = \"{}/a\"\nblocked = true\n", own.host());
+    let error = with(&blocked, &name).expect_err("blocked");
+    assert!(matches!(*error.problem, Problem::Blocked), "{error}");
+    assert_eq!(own.seen().len(), 2);
+    let error = with("[[registry]\n", &name).expect_err("no TOML").to_string();
+    assert!(error.contains("registries.conf"), "{error}");
+}
+
+/// 0.0.0.0 leads to this machine, but is not one of its names.
+#[test]
+fn plain_http_leaves_this_machine_only_where_asked_for() {
+    let server = fake();
+    let host = format!("0.0.0.0:{}", server.port);
+    let name = format!("{host}/a/b:c");
+    let with = |asked: &[&str]| {
+        let mut options = options();
+        options.access.plain_http = asked.iter().map(ToString::to_string).collect();
+        pull(&name, options)
+    };
+    for asked in [&[][..], &["0.0.0.0"], &["example.com", "0.0.0.0:1"]] {
+        let error = with(asked).expect_err("plain HTTP without being asked for");
+        assert!(matches!(*error.problem, Problem::Transport { .. }), "{error}");
+        assert!(server.seen().is_empty());
+    }
+    assert_eq!(with(&[&host]).expect("asked for").len(), 1);
+    let place = Place::new();
+    assert_eq!(code(&place.run(&["scan", &name])), 2);
+    let done = place.run(&["scan", "--plain-http", &host, &name]);
+    assert_ne!(code(&done), 2, "{}", err(&done));
+}
