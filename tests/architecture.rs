@@ -25,7 +25,17 @@ const CRATES: &[(&str, &[&str])] = &[
     ("reqwest", &["oci/"]),
     (
         "serde_json",
-        &["builds/", "cli/", "cuda/compat_note.rs", "describe/", "dockerfile/json.rs", "judge/", "oci/", "report/"],
+        &[
+            "builds/",
+            "cli/",
+            "cuda/compat_note.rs",
+            "describe/",
+            "dockerfile/json.rs",
+            "installed/",
+            "judge/",
+            "oci/",
+            "report/",
+        ],
     ),
     ("serde_saphyr", &["builds/"]),
     ("sha2", &["layer/digest.rs", "oci/digest.rs"]),

@@ -143,6 +143,8 @@ whole_tables! {
     bundled_variants: BundledRow = bundled_variants;
     /// The assemblers of every Triton release, oldest first.
     triton_compilers: TritonRow = triton_compilers;
+    /// Files in which distributions say what they were built with.
+    build_files: BuildFileRow = build_files;
     /// Every withdrawn tag.
     withdrawn_tags: WithdrawnRow = withdrawn_tags;
 }

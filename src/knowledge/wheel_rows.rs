@@ -167,3 +167,32 @@ pub struct TritonRow {
     /// CUDA version of the ptxas for Blackwell GPUs, where it brings one of its own.
     pub ptxas_blackwell: Option<CudaVersion>,
 }
+
+/// A file in which a distribution says what it was built with: JSON, or Python by its ending.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildFileRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its place below the folder that Python imports from: `torch/version.py`.
+    pub file: &'static str,
+    /// Normalised name of the distribution, where the file does not say another.
+    pub distribution: &'static str,
+    /// Whether Python has names and values side by side in a list, not as assignments.
+    pub pairs: bool,
+    /// Name of the distribution's name in the file.
+    pub name: Option<&'static str>,
+    /// Name of the version; levels of JSON are parted by dots here and below.
+    pub version: Option<&'static str>,
+    /// Name of the CUDA version.
+    pub cuda: Option<&'static str>,
+    /// Whether CUDA 12.4 is the number 1204.
+    pub hundreds: bool,
+    /// Name of what says whether it was built with CUDA.
+    pub cuda_flag: Option<&'static str>,
+    /// Name of the cuDNN version.
+    pub cudnn: Option<&'static str>,
+    /// Names of what is set in a build for ROCm.
+    pub rocm: &'static [&'static str],
+    /// Names of what is set in a build for Intel's GPUs.
+    pub xpu: &'static [&'static str],
+}

@@ -4,6 +4,7 @@
 
 mod builds;
 mod dockerfile;
+mod installed;
 mod mutate;
 
 use std::env;
@@ -54,4 +55,14 @@ fn bake_files() {
 #[test]
 fn compose_files() {
     run("compose", &builds::compose_seeds(), builds::COMPOSE_WORDS, builds::read_compose);
+}
+
+#[test]
+fn package_records() {
+    run("records", &installed::seeds(), installed::WORDS, installed::read_text);
+}
+
+#[test]
+fn package_databases() {
+    run("databases", &installed::seeds(), installed::WORDS, installed::read_database);
 }

@@ -170,6 +170,10 @@ macro_rules! every_table {
     bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     toolkit_changes: ToolkitChangeRow by [change] { change: Variant("ToolkitChange", CHANGE), from: Cuda, library: Flag }
+    build_files: BuildFileRow by [file] {
+        file: Str, distribution: Str, pairs: Flag, name: OptStr, version: OptStr, cuda: OptStr, hundreds: Flag,
+        cuda_flag: OptStr, cudnn: OptStr, rocm: Strs, xpu: Strs,
+    }
     withdrawn_tags: WithdrawnRow by [repository, version] { repository: Str, version: Str, instead: OptStr }
     } };
 }

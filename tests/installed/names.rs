@@ -1,0 +1,241 @@
+//! Which paths are looked at, what their names say, and where they count.
+
+use std::time::Instant;
+
+use imagelint::installed::Manager;
+use imagelint::installed::Package;
+use imagelint::installed::Place;
+use imagelint::installed::Site;
+use imagelint::installed::Want;
+use imagelint::installed::named;
+use imagelint::installed::place;
+use imagelint::installed::want;
+
+fn is_text(path: &str) -> bool {
+    matches!(want(path), Want::Text { .. })
+}
+
+#[test]
+fn files_that_say_something_are_read() {
+    for path in [
+        "usr/lib/python3/dist-packages/PyYAML-6.0.dist-info/METADATA",
+        "/usr/lib/python3/dist-packages/PyYAML-6.0.dist-info/METADATA",
+        "./opt/venv/lib/python3.11/site-packages/torch/version.py",
+        "usr/lib/python2.7/lib-dynload/Python-2.7.18-py2.7.egg-info",
+        "a/site-packages/foo-1.0-py3.8.egg/EGG-INFO/PKG-INFO",
+        "root/.local/lib/python3.11/site-packages/project.egg-link",
+        "opt/venv/pyvenv.cfg",
+        "var/lib/dpkg/status",
+        "var/lib/dpkg/status.d/base",
+        "var/lib/rpm/rpmdb.sqlite",
+        "usr/lib/sysimage/rpm/rpmdb.sqlite",
+        "usr/local/cuda-12.4/version.json",
+        "etc/ld.so.conf",
+        "etc/ld.so.conf.d/x86_64-linux-gnu.conf",
+        "etc/nv_tegra_release",
+    ] {
+        assert!(is_text(path), "{path}: {:?}", want(path));
+    }
+}
+
+#[test]
+fn files_whose_name_is_enough_are_noted() {
+    for path in [
+        "opt/conda/conda-meta/pytorch-2.1.2-py3.10_cuda12.1_cudnn8.9.2_0.json",
+        "a/site-packages/torch-2.1.0.dist-info/RECORD",
+        "a/site-packages/foo-1.0-py3.8.egg",
+        "etc/ld.so.cache",
+        "etc/debian_version",
+    ] {
+        assert_eq!(want(path), Want::Presence, "{path}");
+    }
+}
+
+#[test]
+fn programs_and_libraries_are_looked_into() {
+    for path in [
+        "usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15",
+        "usr/local/cuda/lib64/stubs/libcuda.so",
+        "usr/lib/libcudart.so.12",
+        "opt/conda/pkgs/x-1-0/lib/libtorch_cuda.so",
+        "a/site-packages/torch/_C.cpython-311-x86_64-linux-gnu.so",
+        "usr/local/bin/ollama",
+        "opt/app/server-1.2",
+        "usr/bin/python3.11",
+        "app/build/addon.node",
+        "app/run.bin",
+    ] {
+        assert_eq!(want(path), Want::Elf, "{path}");
+    }
+}
+
+#[test]
+fn near_misses_are_left() {
+    for path in [
+        "a/site-packages/foo/version.py",
+        "a/site-packages/mytorch/version.py",
+        "a/site-packages/torch/version.pyc",
+        "a/site-packages/torch/version.pyi",
+        "a/site-packages/onnxruntime/build_and_package_info.py",
+        "torch/version.py.orig/x.py",
+        "a/site-packages/cupy/_wheel.json",
+        "a/direct_url.json",
+        "etc/ld.so.conf.d/x.conf/y.conf",
+        "etc/nginx/nginx.conf",
+        "opt/etc/ld.so.conf.d/x.conf",
+        "opt/conda/not-conda-meta/x-1-0.json",
+        "usr/local/cuda-12.4/extras/version.json",
+        "usr/local/lib/version.json",
+        "var/lib/dpkg/status.d/base.md5sums",
+        "var/lib/dpkg/info/libcudnn8.list",
+        "usr/lib/debug/usr/lib/libx.so.1",
+        "usr/local/cuda/lib64/libcudart_static.a",
+        "app/kernel.o",
+        "models/llama.gguf",
+    ] {
+        assert_eq!(want(path), Want::Nothing, "{path}");
+    }
+    // These have no known ending, so they could be programs: nothing is read of them as text.
+    for path in [
+        "var/lib/dpkg/status-old",
+        "opt/var/lib/dpkg/status",
+        "var/lib/dpkg/info/status",
+        "app/METADATA",
+        "app/PKG-INFO",
+        "opt/Packages",
+        "etc/os-release/x",
+        "",
+        "/",
+    ] {
+        assert!(!is_text(path), "{path}: {:?}", want(path));
+    }
+}
+
+#[test]
+fn names_say_package_version_and_build() {
+    let python = |name: &str, version: &str| (Manager::Python, name.to_owned(), version.to_owned(), None);
+    let conda = |name: &str, version: &str, build: &str| {
+        (Manager::Conda, name.to_owned(), version.to_owned(), Some(build.to_owned()))
+    };
+    let meta = |name: &str| format!("opt/conda/conda-meta/{name}.json");
+    for (path, (manager, name, version, build)) in [
+        ("s/torch-2.1.0+cu121.dist-info/RECORD".to_owned(), python("torch", "2.1.0+cu121")),
+        (
+            "s/nvidia_cuda_runtime_cu12-12.1.105.dist-info/METADATA".to_owned(),
+            python("nvidia-cuda-runtime-cu12", "12.1.105"),
+        ),
+        ("s/PyYAML-6.0-py3.11-linux-x86_64.egg".to_owned(), python("pyyaml", "6.0")),
+        ("s/lazr.restfulclient-0.14.5.egg-info/PKG-INFO".to_owned(), python("lazr-restfulclient", "0.14.5")),
+        ("s/foo-1.0-py3.8.egg/EGG-INFO/PKG-INFO".to_owned(), python("foo", "1.0")),
+        ("s/wsgiref.egg-info".to_owned(), python("wsgiref", "")),
+        ("s/vllm.egg-link".to_owned(), python("vllm", "")),
+        (meta("pytorch-2.1.2-py3.10_cuda12.1_cudnn8.9.2_0"), conda("pytorch", "2.1.2", "py3.10_cuda12.1_cudnn8.9.2_0")),
+        (meta("pytorch-cuda-12.1-ha16c6d3_5"), conda("pytorch-cuda", "12.1", "ha16c6d3_5")),
+        (meta("_libgcc_mutex-0.1-main"), conda("_libgcc_mutex", "0.1", "main")),
+    ] {
+        assert_eq!(named(&path), Some(Package { manager, name, version, build }), "{path}");
+    }
+    for path in [
+        "opt/conda/conda-meta/history.json",
+        "opt/conda/conda-meta/a-b.json",
+        "opt/conda/conda-meta/--.json",
+        "opt/conda/conda-meta/history",
+        "s/.dist-info/METADATA",
+        "s/-1.dist-info/METADATA",
+        "s/torch.dist-info/METADATA",
+        "s/.egg-info/PKG-INFO",
+        "s/torch-2.1.0/METADATA",
+        "s/torch/version.py",
+        "var/lib/dpkg/status",
+    ] {
+        assert_eq!(named(path), None, "{path}");
+    }
+}
+
+fn site(folder: &str, prefix: &str, python: Option<&str>) -> Place {
+    Place::Site(Site { folder: folder.to_owned(), prefix: prefix.to_owned(), python: python.map(str::to_owned) })
+}
+
+#[test]
+fn a_record_belongs_to_the_interpreter_of_its_folder() {
+    for (folder, prefix, python) in [
+        ("opt/venv/lib/python3.11/site-packages", "opt/venv", Some("3.11")),
+        ("usr/local/lib/python3.10/dist-packages", "usr/local", Some("3.10")),
+        ("usr/lib64/python3.9/site-packages", "usr", Some("3.9")),
+        ("usr/lib/python3/dist-packages", "usr", None),
+        ("root/.pyenv/versions/3.12.1/lib/python3.12/site-packages", "root/.pyenv/versions/3.12.1", Some("3.12")),
+        ("opt/conda/envs/test/lib/python3.8/site-packages", "opt/conda/envs/test", Some("3.8")),
+        ("usr/lib/pypy3.10/site-packages", "usr", Some("3.10")),
+        ("usr/lib/python3.13t/site-packages", "usr", Some("3.13")),
+        // Where poetry puts environments by itself.
+        (
+            "root/.cache/pypoetry/virtualenvs/x-abc-py3.12/lib/python3.12/site-packages",
+            "root/.cache/pypoetry/virtualenvs/x-abc-py3.12",
+            Some("3.12"),
+        ),
+        ("app/__pypackages__/3.11/lib", "app", Some("3.11")),
+        ("usr/lib/python3.11", "usr", Some("3.11")),
+    ] {
+        let expected = Some(site(folder, prefix, python));
+        for tail in ["torch-2.1.0.dist-info/METADATA", "torch/version.py", "x.egg-info", "x-1.egg-info/PKG-INFO"] {
+            assert_eq!(place(&format!("/{folder}/{tail}")), expected, "{folder}/{tail}");
+        }
+        assert_eq!(place(&format!("{folder}/a-1.egg/EGG-INFO/PKG-INFO")), expected, "{folder}");
+    }
+    let meta = "opt/conda/envs/a/conda-meta";
+    assert_eq!(place(&format!("{meta}/python-3.11.9-h955ad1f_0.json")), Some(site(meta, "opt/conda/envs/a", None)));
+    assert_eq!(place("opt/venv/pyvenv.cfg"), Some(site("opt/venv", "opt/venv", None)));
+    assert_eq!(place("var/lib/dpkg/status"), Some(Place::System));
+    assert_eq!(place("usr/bin/env"), None);
+}
+
+#[test]
+fn what_is_only_kept_does_not_count() {
+    let record = "torch-2.1.0.dist-info/METADATA";
+    for folder in [
+        "opt/conda/pkgs/pytorch-2.1.2-py3.10_cuda12.1_cudnn8.9.2_0/lib/python3.10/site-packages",
+        "opt/conda/pkgs/tzdata-2024a-h04d1e81_0/site-packages",
+        "root/.cache/uv/archive-v0/APjKzl61QI1knFbB",
+        "opt/uv-cache/archive-v0/APjKzl61QI1knFbB",
+        "root/.cache/pdm/packages/torch-2.1.0-cp311-cp311-linux_x86_64/lib",
+        "tmp/pip-build-env-x/overlay/lib/python3.11/site-packages",
+        "opt/venv/lib/python3.11/site-packages/setuptools/_vendor",
+        "opt/venv/lib/python3.11/site-packages/foo/tests/data/lib/python3.11/site-packages",
+        "src/pip/tests/data/packages",
+        "src/setuptools/_vendor",
+    ] {
+        for tail in [record, "torch/version.py"] {
+            assert_eq!(place(&format!("{folder}/{tail}")), Some(Place::Kept), "{folder}/{tail}");
+        }
+    }
+    // A source tree, or a folder of `pip install --target`: nothing says that it is imported from.
+    for folder in ["var/task", "app/deps", "workspace/vllm", "opt/pkgs/mine", "opt/pytorch/pytorch"] {
+        assert_eq!(place(&format!("{folder}/{record}")), Some(Place::Loose(folder.to_owned())), "{folder}");
+    }
+}
+
+/// Millions of entries are asked about; a build without optimisation is some thirty times slower.
+#[test]
+fn paths_are_told_apart_quickly() {
+    let paths = [
+        "usr/share/doc/libcudnn8/copyright",
+        "opt/venv/lib/python3.11/site-packages/torch/include/ATen/ops/add_native.h",
+        "opt/venv/lib/python3.11/site-packages/torch/nn/modules/__pycache__/linear.cpython-311.pyc",
+        "opt/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py",
+        "opt/venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so",
+        "opt/venv/lib/python3.11/site-packages/torch-2.1.0.dist-info/METADATA",
+        "opt/conda/conda-meta/pytorch-2.1.2-py3.10_cuda12.1_cudnn8.9.2_0.json",
+        "usr/share/zoneinfo/Europe/Berlin",
+    ];
+    let rounds = 50_000;
+    let started = Instant::now();
+    let mut wanted = 0_usize;
+    for _ in 0..rounds {
+        wanted += paths.iter().filter(|path| want(std::hint::black_box(path)) != Want::Nothing).count();
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let count = f64::from(rounds) * 8.0;
+    eprintln!("{:.1} million paths a second", count / seconds / 1e6);
+    assert_eq!(wanted, 5 * 50_000);
+    assert!(count / seconds > 100_000.0, "{} paths a second", count / seconds);
+}
