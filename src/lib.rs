@@ -8,9 +8,9 @@
 //!
 //! | floor | module | what it does | what it never does |
 //! |---|---|---|---|
-//! | cellar | [`nearest`], [`source`], [`cuda`], [`reference`], [`outcome`] | plain values | know a table or a file |
+//! | cellar | [`nearest`], [`source`], [`cuda`], [`elf`], [`reference`], [`outcome`] | plain values | know a table or a file |
 //! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
-//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`builds`], [`shell`], [`install`], [`describe`], [`fleet`], [`installed`], [`oci`], [`lock`] | read what people, registries and package managers wrote | judge |
+//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`builds`], [`shell`], [`install`], [`describe`], [`fleet`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
 //! | fourth | [`rules`], [`report`], [`judge`], [`needs`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes | decide a fate |
@@ -31,6 +31,7 @@ pub mod context;
 pub mod cuda;
 pub mod describe;
 pub mod dockerfile;
+pub mod elf;
 pub mod extract;
 pub mod fact;
 pub mod fleet;
@@ -39,6 +40,7 @@ pub mod install;
 pub mod installed;
 pub mod judge;
 pub mod knowledge;
+pub mod layer;
 pub mod lock;
 pub mod nearest;
 pub mod needs;

@@ -1,0 +1,229 @@
+//! Records of a PAX extension header, read as they pass: those that matter are kept, the rest skipped.
+
+use crate::layer::limits::LONGEST_EXTENSION;
+
+/// No record that matters has a longer key.
+const LONGEST_KEY: usize = 64;
+/// A length has no more digits.
+const LONGEST_LENGTH: usize = 19;
+
+/// A name that an extension gives to an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Long {
+    Name(Vec<u8>),
+    /// Longer than is kept.
+    TooLong,
+}
+
+/// What the records say of the next entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Records {
+    pub(super) path: Option<Long>,
+    pub(super) link: Option<Long>,
+    pub(super) size: Option<u64>,
+    /// Whether the payload leaves out empty parts.
+    pub(super) sparse: bool,
+    /// The name of a sparse file, whose path is made up.
+    pub(super) sparse_name: Option<Long>,
+}
+
+/// A record on its way.
+#[derive(Debug)]
+enum State {
+    Length(u64, usize),
+    /// What is left of the record.
+    Key(u64),
+    /// What is left of the record, and whether the value is kept.
+    Value(u64, bool),
+}
+
+/// Takes the bytes of one extension header in order.
+#[derive(Debug)]
+pub(super) struct Reader {
+    records: Records,
+    state: State,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    too_long: bool,
+    broken: Option<&'static str>,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self {
+            records: Records::default(),
+            state: State::Length(0, 0),
+            key: Vec::new(),
+            value: Vec::new(),
+            too_long: false,
+            broken: None,
+        }
+    }
+}
+
+impl Reader {
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let ([byte, after @ ..], None) = (rest, self.broken) {
+            rest = match self.state {
+                State::Length(length, digits) => {
+                    self.state = self.length(length, digits, *byte);
+                    after
+                }
+                State::Key(left) => {
+                    self.state = self.key(left, *byte);
+                    after
+                }
+                State::Value(left, kept) => self.value(left, kept, rest),
+            };
+        }
+    }
+
+    /// The records, when all bytes have come.
+    pub(super) fn finish(self) -> Result<Records, &'static str> {
+        match (self.broken, self.state) {
+            (Some(what), _) => Err(what),
+            (None, State::Length(_, 0)) => Ok(self.records),
+            (None, _) => Err("a PAX record is cut off"),
+        }
+    }
+
+    fn length(&mut self, length: u64, digits: usize, byte: u8) -> State {
+        let digit = u64::from(byte.wrapping_sub(b'0'));
+        match byte {
+            b'0'..=b'9' if digits < LONGEST_LENGTH => {
+                State::Length(length.saturating_mul(10).saturating_add(digit), digits + 1)
+            }
+            // The length counts itself and the space; a key of one byte, `=` and a line end are the least.
+            b' ' if digits > 0 && length >= digits as u64 + 4 => {
+                self.key.clear();
+                State::Key(length - digits as u64 - 1)
+            }
+            _ => {
+                self.broken = Some("the length of a PAX record is wrong");
+                State::Length(0, 0)
+            }
+        }
+    }
+
+    fn key(&mut self, left: u64, byte: u8) -> State {
+        let left = left - 1;
+        if byte != b'=' {
+            if self.key.len() <= LONGEST_KEY {
+                self.key.push(byte);
+            }
+            if left < 2 {
+                self.broken = Some("a PAX record has no value");
+            }
+            return State::Key(left);
+        }
+        self.value.clear();
+        self.too_long = false;
+        let kept = matches!(self.key.as_slice(), b"path" | b"linkpath" | b"size" | b"GNU.sparse.name");
+        State::Value(left, kept)
+    }
+
+    fn value<'b>(&mut self, left: u64, kept: bool, rest: &'b [u8]) -> &'b [u8] {
+        // The line end is the last byte of the record.
+        let step = usize::try_from(left - 1).unwrap_or(usize::MAX).min(rest.len());
+        let (now, after) = rest.split_at_checked(step).unwrap_or((rest, &[]));
+        let left = left - step as u64;
+        if kept {
+            let room = LONGEST_EXTENSION - self.value.len();
+            self.too_long |= now.len() > room;
+            self.value.extend_from_slice(now.get(..room).unwrap_or(now));
+        }
+        self.state = State::Value(left, kept);
+        match after {
+            [b'\n', after @ ..] if left == 1 => {
+                self.take();
+                self.state = State::Length(0, 0);
+                after
+            }
+            [] => after,
+            _ => {
+                self.broken = Some("a PAX record has no line end");
+                after
+            }
+        }
+    }
+
+    /// Takes a record in. An empty value takes an earlier one back.
+    fn take(&mut self) {
+        let value = std::mem::take(&mut self.value);
+        let long = if self.too_long { Long::TooLong } else { Long::Name(value.clone()) };
+        let long = Some(long).filter(|_| !value.is_empty());
+        match self.key.as_slice() {
+            b"path" => self.records.path = long,
+            b"linkpath" => self.records.link = long,
+            b"GNU.sparse.name" => (self.records.sparse, self.records.sparse_name) = (true, long),
+            b"size" if value.is_empty() => self.records.size = None,
+            b"size" => match size(&value) {
+                Some(size) => self.records.size = Some(size),
+                None => self.broken = Some("the size in a PAX record is no number"),
+            },
+            key if key.starts_with(b"GNU.sparse.") => self.records.sparse = true,
+            _ => {}
+        }
+    }
+}
+
+fn size(value: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
+    text.parse().ok().filter(|size| *size <= i64::MAX.cast_unsigned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(bytes: &[u8], piece: usize) -> Result<Records, &'static str> {
+        let mut reader = Reader::default();
+        bytes.chunks(piece).for_each(|piece| reader.feed(piece));
+        reader.finish()
+    }
+
+    #[test]
+    fn records_are_the_same_in_pieces_of_any_size() {
+        let text = b"12 path=a=b\n13 comment=x\n15 linkpath=/c\n9 size=7\n21 GNU.sparse.major=1\n";
+        let whole = read(text, 1000).expect("records");
+        assert_eq!(whole.path, Some(Long::Name(b"a=b".to_vec())));
+        assert_eq!(whole.link, Some(Long::Name(b"/c".to_vec())));
+        assert_eq!((whole.size, whole.sparse), (Some(7), true));
+        for piece in 1..20 {
+            assert_eq!(read(text, piece).as_ref(), Ok(&whole), "{piece}");
+        }
+    }
+
+    #[test]
+    fn broken_records_are_told() {
+        let broken: &[&[u8]] = &[
+            b"x",
+            b" 12 path=a=b\n",
+            b"12 path=a=b",
+            b"12 path=a=bX",
+            b"13 path=a=b\n",
+            b"3 a\n",
+            b"4 a=\n",
+            b"7 size=\n",
+            b"11 size=-1\n",
+            b"11 size=0x\n",
+            b"99999999999999999999 path=a\n",
+            b"5 abc\n",
+            b"0 a=b\n",
+            b"28 size=9223372036854775808\n",
+            b"12 path=a=b\n\0\0",
+        ];
+        for text in broken {
+            assert!(read(text, 3).is_err(), "{:?}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn a_value_of_megabytes_is_not_kept_and_those_behind_it_are_read() {
+        let mut text = format!("{} path={}\n", 8 + 6 + 3_000_000, "x".repeat(3_000_000)).into_bytes();
+        text.extend(b"9 size=7\n");
+        let records = read(&text, 4096).expect("records");
+        assert_eq!((records.path, records.size), (Some(Long::TooLong), Some(7)));
+    }
+}
