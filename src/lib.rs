@@ -8,7 +8,7 @@
 //!
 //! | floor | module | what it does | what it never does |
 //! |---|---|---|---|
-//! | cellar | [`nearest`], [`source`], [`cuda`], [`reference`], [`outcome`] | plain values | know a table or a file |
+//! | cellar | [`nearest`], [`source`], [`cuda`], [`elf`], [`reference`], [`outcome`] | plain values | know a table or a file |
 //! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
 //! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`builds`], [`shell`], [`install`], [`describe`], [`fleet`], [`oci`], [`lock`] | read what people and registries wrote | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
@@ -31,6 +31,7 @@ pub mod context;
 pub mod cuda;
 pub mod describe;
 pub mod dockerfile;
+pub mod elf;
 pub mod extract;
 pub mod fact;
 pub mod fleet;
