@@ -167,9 +167,9 @@ pub(super) fn section(list: &[Named<Spanned<Package>>]) -> Vec<(String, Written)
         }
     }
     let one = |mut all: Vec<Written>| match all.pop() {
-        Some(last) if all.is_empty() => last,
-        last => {
-            all.extend(last);
+        Some(only) if all.is_empty() => only,
+        end => {
+            all.extend(end);
             Written::List(all)
         }
     };

@@ -150,9 +150,8 @@ fn is_simple(package: &PackageSeen, depth: Depth) -> bool {
         _ => false,
     };
     let known = match &package.version {
-        PackageVersion::Exact(_) => true,
         PackageVersion::Open(_) if depth == Depth::Text => one_index && package.python.is_none(),
-        PackageVersion::Open(_) => true,
+        PackageVersion::Exact(_) | PackageVersion::Open(_) => true,
         PackageVersion::Unresolved(_) => false,
     };
     let of_build = match (&package.variant, &package.offered) {

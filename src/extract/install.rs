@@ -145,14 +145,15 @@ impl Reader<'_> {
             Some(rest) => format!("{path} {rest}, so what it {what} is not known"),
             None => format!("{path} was not read, so what it {what} is not known: {}", file.why),
         };
-        if self.notes.contains(&why) {
+        let note = format!("{path} was not read: {}", file.why);
+        if self.notes.contains(&note) {
             return;
         }
         let supply = format!("give {path} with the build context, or name its packages in an image description");
         let origins = vec![Origin::File { source: self.source, span: file.span }];
-        let state = FactState::Unknown(Why { reason: why.clone(), supply });
+        let state = FactState::Unknown(Why { reason: why, supply });
         self.seen.facts.add(FactKey::Requirements, Some(path), state, Evidence::Leaf(origins));
-        self.notes.push(why);
+        self.notes.push(note);
     }
 
     fn note(&mut self, note: String) {
