@@ -146,7 +146,7 @@ fn a_higher_minor_capability_loses_no_support() {
 fn forced_compat(spec: &ImageSpec, branch: u32) -> bool {
     let of_branch = |version: &str| version.parse().is_ok_and(|own: DriverVersion| own.branch() == branch);
     let named = |(name, value): &(&str, String)| *name == "LD_LIBRARY_PATH" && value.contains("/usr/local/cuda/compat");
-    spec.compat.as_ref().is_some_and(|compat| of_branch(compat.version)) && spec.env.iter().any(|one| named(one))
+    spec.compat.as_ref().is_some_and(|compat| of_branch(compat.version)) && spec.env.iter().any(named)
 }
 
 #[test]
