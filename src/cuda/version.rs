@@ -193,6 +193,11 @@ impl DriverVersion {
     pub const fn branch(self) -> u32 {
         self.major()
     }
+
+    /// Whether it is a branch alone, `535`, of which the release is not said.
+    pub const fn is_branch(self) -> bool {
+        self.0.len() == 1
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
+use crate::extract::written;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
@@ -59,6 +60,8 @@ pub(super) struct State {
     /// Files that a command wrote or changed.
     changed: BTreeSet<String>,
     scripts: usize,
+    /// What the command before it printed, for the one that reads it.
+    said: Option<String>,
 }
 
 /// Reads every RUN in order: packages come and go in `seen`; what could not be read becomes a note.
@@ -110,6 +113,8 @@ impl Reader<'_> {
         let found = install::installs_with(command, Around { lookup: &lookup, open: &open, environment });
         let compiled = install::compiled(command, &self.folder, &lookup, Knowledge::built_in().cuda_extensions());
         self.changes(command);
+        let origin = Origin::File { source: self.source, span: command.span };
+        written::read(command, &self.folder, origin, &mut self.done.said, self.seen);
         if let Some(compiled) = compiled {
             self.code(compiled);
         }

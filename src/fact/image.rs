@@ -110,6 +110,8 @@ pub struct Needs {
     pub at_start: Fact<Vec<Soname>>,
     /// Sonames that the program opens while it runs.
     pub later: Fact<Vec<Soname>>,
+    /// Whether it goes on without a GPU where one of those is not there.
+    pub falls_back: bool,
 }
 
 /// One library that is asked for by name.

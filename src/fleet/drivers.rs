@@ -1,11 +1,38 @@
 //! The drivers that a pool may have.
 
+use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fleet::DriverSpec;
 use crate::fleet::Pool;
 use crate::fleet::host::PoolGpu;
 use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
+
+/// What the number of a driver tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kernel {
+    pub(super) branch: Option<u32>,
+    pub(super) cuda: Option<CudaVersion>,
+    /// The row that tells the CUDA.
+    pub(super) row: Option<&'static RowInfo>,
+}
+
+impl Kernel {
+    /// Modules have numbers of their own, and so has Windows, whose driver works under its subsystem for Linux.
+    pub(super) fn of(driver: Option<DriverVersion>, class: Option<GpuClass>, wsl: bool, knowledge: Knowledge) -> Self {
+        let Some(driver) = driver else { return Self::default() };
+        let release = knowledge.jetson_release(driver).filter(|_| class == Some(GpuClass::Jetson));
+        if let Some(release) = release {
+            return Self { branch: Some(driver.branch()), cuda: Some(release.cuda), row: Some(&release.info) };
+        }
+        let windows = knowledge.windows_driver(driver).filter(|_| wsl);
+        let branch = windows.map_or(driver.branch(), |row| row.branch);
+        let row = knowledge.branch(branch);
+        let told_by = windows.map(|row| &row.info).or(row.map(|row| &row.info));
+        Self { branch: Some(branch), cuda: row.map(|row| row.cuda), row: told_by.filter(|_| row.is_some()) }
+    }
+}
 
 impl Pool {
     /// The drivers to try, and whether the declaration leaves the choice open.

@@ -8,7 +8,6 @@ use crate::cuda::Capabilities;
 use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
-use crate::cuda::HostValue;
 use crate::cuda::RequirementHost;
 use crate::cuda::ToolkitVersion;
 use crate::fleet::DeviceListStrategy;
@@ -18,6 +17,9 @@ use crate::fleet::Mode;
 use crate::fleet::Options;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
+use crate::fleet::drivers::Kernel;
+use crate::fleet::host_values::brand_of_row;
+use crate::fleet::host_values::values;
 use crate::fleet::options::default_capabilities;
 use crate::fleet::ways::Versions;
 use crate::fleet::ways::Way;
@@ -123,6 +125,8 @@ pub struct Host {
     pub gpu: Option<HostGpu>,
     /// Kernel-mode driver, where declared.
     pub driver: Option<DriverVersion>,
+    /// Its branch: of its first number, but on Windows.
+    pub driver_branch: Option<u32>,
     /// Newest CUDA of that driver.
     pub driver_cuda: Option<CudaVersion>,
     /// Row that tells it.
@@ -166,7 +170,7 @@ pub struct Host {
 impl Host {
     /// The driver branch.
     pub fn branch(&self) -> Option<u32> {
-        self.driver.map(DriverVersion::branch)
+        self.driver_branch
     }
 }
 
@@ -238,9 +242,10 @@ impl Pool {
         way: &Way,
         knowledge: Knowledge,
     ) -> Host {
-        let by_branch = driver.and_then(|driver| knowledge.driver_cuda(driver));
-        let driver_cuda = self.driver_cuda.as_ref().map(|cuda| cuda.value).or(by_branch.map(|(cuda, _)| cuda));
-        let gpu = self.host_gpu(gpu, row, driver);
+        let wsl = self.wsl.as_ref().is_some_and(|wsl| wsl.value);
+        let kernel = Kernel::of(driver, row.map(|row| row.class), wsl, knowledge);
+        let driver_cuda = self.driver_cuda.as_ref().map(|cuda| cuda.value).or(kernel.cuda);
+        let gpu = self.host_gpu(gpu, row, kernel.branch);
         let platform = self.platform_of(row);
         let behaviour = Behaviour::of(way.versions, knowledge);
         let by_image = matches!(way.devices, DeviceSource::Environment) && way.auto;
@@ -248,9 +253,10 @@ impl Pool {
         let mut host = Host {
             gpu,
             driver,
+            driver_branch: kernel.branch,
             driver_cuda,
             // What the pool says itself is no row's word.
-            driver_row: by_branch.map(|(_, row)| row).filter(|_| self.driver_cuda.is_none()),
+            driver_row: kernel.row.filter(|_| self.driver_cuda.is_none()),
             platform,
             launch,
             mode: way.mode,
@@ -261,7 +267,7 @@ impl Pool {
             compat_selection: way.selection,
             strategy: self.device_list_strategy.as_ref().map_or(DeviceListStrategy::Envvar, |strategy| strategy.value),
             env: self.env.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect(),
-            wsl: self.wsl.as_ref().is_some_and(|wsl| wsl.value),
+            wsl,
             privileged: self.privileged.as_ref().is_some_and(|privileged| privileged.value),
             modeset: self.modeset.as_ref().map(|modeset| modeset.value),
             options: Options { accept_mounts: way.accept_mounts, ..Options::of(self) },
@@ -276,12 +282,7 @@ impl Pool {
     }
 
     /// What is known of the GPU; none where the pool says nothing of it, not even its brand.
-    fn host_gpu(
-        &self,
-        gpu: Option<&GpuSpec>,
-        row: Option<&'static GpuRow>,
-        driver: Option<DriverVersion>,
-    ) -> Option<HostGpu> {
+    fn host_gpu(&self, gpu: Option<&GpuSpec>, row: Option<&'static GpuRow>, branch: Option<u32>) -> Option<HostGpu> {
         let overridden = self.compute_capability.as_ref().map(|capability| capability.value);
         let of_pool = self.brand.as_ref().map(|brand| brand.value.clone());
         let brand = gpu.and_then(|gpu| gpu.brand.clone()).or(of_pool);
@@ -299,7 +300,7 @@ impl Pool {
             capability: capability.or(overridden).or(row.map(|row| row.capability)),
             class: row.map(|row| row.class),
             forward_compat: row.and_then(|row| row.forward_compat),
-            brand: brand.or_else(|| brand_of_row(row?, driver.map(DriverVersion::branch))),
+            brand: brand.or_else(|| brand_of_row(row?, branch)),
             row: row.map(|row| &row.info),
         })
     }
@@ -313,35 +314,4 @@ fn in_cdi(host: Host) -> Host {
     };
     let compat_selection = host.toolkit.map_or(CompatSelection::Off, |row| row.cdi);
     Host { mode: Mode::Cdi, devices, compat_selection, ..host }
-}
-
-/// What NVML calls a GPU under drivers of a branch.
-fn brand_of_row(row: &GpuRow, branch: Option<u32>) -> Option<String> {
-    let holds = |brand: &&crate::knowledge::BrandRow| match branch {
-        Some(branch) => {
-            brand.from_branch.is_none_or(|from| from <= branch) && brand.up_to_branch.is_none_or(|last| branch <= last)
-        }
-        None => brand.from_branch.is_none() && brand.up_to_branch.is_none(),
-    };
-    row.brands.iter().find(holds).map(|brand| brand.brand.to_owned())
-}
-
-/// What the requirement check sees of a host with one GPU; of a MIG device, its parent.
-fn values(
-    gpu: Option<&HostGpu>,
-    driver: Option<DriverVersion>,
-    cuda: Option<CudaVersion>,
-    newer_brands: bool,
-    knowledge: Knowledge,
-) -> RequirementHost {
-    let known = |value: Option<String>| value.map_or(HostValue::Unknown, HostValue::Known);
-    let seen = |brand: &String| {
-        if newer_brands || !knowledge.later_brand(brand) { brand.clone() } else { "unknown".to_owned() }
-    };
-    RequirementHost {
-        cuda: known(cuda.map(|cuda| format!("{}.{}", cuda.major(), cuda.minor()))),
-        driver: known(driver.map(|driver| driver.to_string())),
-        arch: known(gpu.and_then(|gpu| gpu.capability).map(|capability| capability.to_string())),
-        brand: known(gpu.and_then(|gpu| gpu.brand.as_ref()).map(seen)),
-    }
 }

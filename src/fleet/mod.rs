@@ -4,6 +4,7 @@ mod drivers;
 mod field;
 mod file;
 mod host;
+mod host_values;
 mod options;
 mod pool;
 mod values;

@@ -30,6 +30,7 @@ enum Kind {
 const MODES: Kind = Kind::Word(&["auto", "legacy", "jit-cdi", "cdi", "csv"]);
 const MODE: &str = "nvidia-container-runtime.mode";
 const COMPAT_MODE: &str = "nvidia-container-runtime.modes.legacy.cuda-compat-mode";
+const LOAD_KMODS: &str = "nvidia-container-cli.load-kmods";
 const DISABLED_HOOKS: &str = "nvidia-container-runtime.modes.jit-cdi.nvcdi-disable-hooks";
 const ACCEPT_ENVVAR: &str = "accept-nvidia-visible-devices-envvar-when-unprivileged";
 const ACCEPT_MOUNTS: &str = "accept-nvidia-visible-devices-as-volume-mounts";
@@ -46,7 +47,7 @@ const OPTIONS: &[(&str, Kind)] = &[
     ("nvidia-container-cli.environment", Kind::Texts),
     ("nvidia-container-cli.debug", Kind::Text),
     ("nvidia-container-cli.ldcache", Kind::Text),
-    ("nvidia-container-cli.load-kmods", Kind::Flag),
+    (LOAD_KMODS, Kind::Flag),
     ("nvidia-container-cli.no-pivot", Kind::Flag),
     ("nvidia-container-cli.no-cgroups", Kind::Flag),
     ("nvidia-container-cli.user", Kind::Text),
@@ -166,6 +167,8 @@ pub struct Options {
     pub supported_text: String,
     /// Whether `nvidia-container-runtime.mode` names one.
     pub mode_configured: bool,
+    /// `nvidia-container-cli.load-kmods`.
+    pub loads_modules: bool,
     /// Variables of `swarm-resource`, which stand in for `NVIDIA_VISIBLE_DEVICES`.
     pub swarm: Vec<String>,
 }
@@ -185,6 +188,7 @@ impl Options {
             supported: Capabilities::read(supported_text).unwrap_or_default(),
             supported_text: supported_text.to_owned(),
             mode_configured: pool.configured_mode().is_some(),
+            loads_modules: pool.host_option(LOAD_KMODS) != Some("false"),
             swarm: swarm.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
         }
     }

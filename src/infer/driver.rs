@@ -6,6 +6,7 @@ use crate::cuda::DriverVersion;
 use crate::cuda::split_path;
 use crate::fact::Compat;
 use crate::fact::CompatLibrary;
+use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::DriverLibrary;
 use crate::fact::EnvFacts;
@@ -19,7 +20,6 @@ use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State;
-use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::compat::Package;
@@ -63,18 +63,6 @@ pub(super) fn compat(
     }
     let from: Vec<FactId> = build.fact.into_iter().collect();
     match build.compat {
-        // The entrypoint of such images keeps or removes the link that the search path names.
-        Some((true, row)) if build.compat_folder.is_some() && other_entrypoint(seen, knowledge) => {
-            let evidence = Evidence::Derived { by: Derivation::Row, from, row: Some(row) };
-            let why = Why {
-                reason:
-                    "whether the compat library is linked where another ENTRYPOINT than the base's runs is not known"
-                        .to_owned(),
-                supply: "keep the ENTRYPOINT of the base, or set LD_LIBRARY_PATH without the compat directory"
-                    .to_owned(),
-            };
-            unknown(facts, FactKey::Compat, None, why, evidence)
-        }
         Some((true, _)) if let Some((cuda, _)) = build.cuda => {
             let package = Package { cuda, version: None, told: build.compat_version, folder: build.compat_folder };
             compat_from_package(facts, &package, vec![base_cuda.id], knowledge)
@@ -94,11 +82,6 @@ pub(super) fn compat(
             unknown(facts, FactKey::Compat, None, build.unseen("the content of /usr/local/cuda/compat"), evidence)
         }
     }
-}
-
-/// Whether the image starts with a program that does not try the compat library.
-fn other_entrypoint(seen: &Observations, knowledge: Knowledge) -> bool {
-    seen.entrypoint.as_ref().is_some_and(|(words, _)| knowledge.compat_probe(words).is_none())
 }
 
 fn compat_from_files(
@@ -250,7 +233,10 @@ pub(super) fn libraries(
     }
     let from = if found.is_empty() { build.fact.into_iter().collect() } else { from };
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row };
-    let state = if !found.is_empty() {
+    // Links that a command makes do not tell what the base had.
+    let known = found.iter().any(|library: &DriverLibrary| library.version.is_some() || library.directories.is_empty());
+    let base_open = build.family == Family::Unknown && seen.depth == Depth::Text;
+    let state = if !found.is_empty() && (known || !base_open) {
         State::Known(found)
     } else if seen.complete.files {
         State::Absent { searched: "every file of the image" }
@@ -272,12 +258,20 @@ fn beside_compat(path: &str, directories: &[String], compat: &Fact<Compat>) -> b
     is_compat(path) || compat.known().is_some_and(|compat| compat.libraries.iter().any(beside))
 }
 
-/// The driver version of a package such as `libnvidia-compute-535` at `535.183.01-0ubuntu1`.
+/// The driver version of a package such as `libnvidia-compute-535` at `535.183.01-0ubuntu1`; its branch alone where
+/// nothing but the name tells it.
 fn package_driver(package: &PackageSeen) -> Option<DriverVersion> {
-    match &package.version {
+    let exact = match &package.version {
         PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
         PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
-    }
+    };
+    exact.or_else(|| package_branch(&package.name))
+}
+
+/// The driver branch in the name of a package: 535 of `libnvidia-compute-535-server`.
+fn package_branch(name: &str) -> Option<DriverVersion> {
+    let is_branch = |part: &&str| part.len() == 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+    name.split('-').find(is_branch)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -296,6 +290,22 @@ mod tests {
             ("/usr/local/compat/libcuda.so.1", false),
         ] {
             assert_eq!(is_compat(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_package_tells_its_branch() {
+        for (name, expected) in [
+            ("libnvidia-compute-535", Some("535")),
+            ("libnvidia-compute-470-server", Some("470")),
+            ("cuda-drivers-550", Some("550")),
+            ("libcuda1-384", Some("384")),
+            ("cuda-drivers", None),
+            ("libcuda1", None),
+            ("cuda-drivers-fabricmanager", None),
+            ("libnvidia-compute-5350", None),
+        ] {
+            assert_eq!(package_branch(name).map(|version| version.to_string()).as_deref(), expected, "{name}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! Firmware: what stands in the image where the driver's firmware directory of one version is mounted.
 
+use crate::cuda::resolve;
+use crate::cuda::split_path;
 use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fact::Fact;
@@ -9,23 +11,49 @@ use crate::fact::Facts;
 use crate::fact::FileKind;
 use crate::fact::Observations;
 use crate::fact::State;
-use crate::fact::Why;
 
-/// Files in the place of firmware directories; a link may lead anywhere.
+/// Files in the place of firmware directories, and links that lead out of the image; one to a path of the image is
+/// followed.
 pub(super) fn firmware(facts: &mut Facts, seen: &Observations) -> Fact<Vec<String>> {
     let entries = || seen.files.iter().filter(|(path, _)| is_version_directory(path));
     let from: Vec<FactId> = entries().map(|(_, file)| file.fact).collect();
-    let link = entries().find(|(_, file)| matches!(file.kind, FileKind::Link(_)));
-    let state = match link {
-        Some((path, _)) => State::Unknown(Why {
-            reason: format!("{path} is a link, and where it leads decides whether firmware can be mounted"),
-            supply: "put a directory there, or nothing".to_owned(),
-        }),
-        None if from.is_empty() => State::Absent { searched: "the files that are seen of the image" },
-        None => State::Known(entries().map(|(path, _)| path.clone()).collect()),
+    let in_the_way: Vec<String> = entries().filter_map(|(path, file)| in_the_way(path, &file.kind, seen)).collect();
+    let state = if in_the_way.is_empty() {
+        State::Absent { searched: "the files that are seen of the image" }
+    } else {
+        State::Known(in_the_way)
     };
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
     facts.add_typed(FactKey::Firmware, None, state, evidence)
+}
+
+/// What stands in the place of a directory: a file, a link to one, or a link with more `..` than it is deep.
+fn in_the_way(path: &str, kind: &FileKind, seen: &Observations) -> Option<String> {
+    let FileKind::Link(target) = kind else { return Some(path.to_owned()) };
+    if leads_out(path, target) {
+        return Some(format!("{path} -> {target}"));
+    }
+    let link = |path: &str| match &seen.files.get(path)?.kind {
+        FileKind::Link(target) => Some(target.as_str()),
+        _ => None,
+    };
+    // Links that go in circles lead nowhere.
+    let passes = resolve(path, link).is_some_and(|behind| !seen.files.contains_key(&behind));
+    (!passes).then(|| path.to_owned())
+}
+
+/// Whether a link has more `..` than directories before them.
+fn leads_out(path: &str, target: &str) -> bool {
+    let from = if target.starts_with('/') { "" } else { split_path(path).0 };
+    let mut depth = 0_usize;
+    for part in from.split('/').chain(target.split('/')).filter(|part| !matches!(*part, "" | ".")) {
+        match (part, depth) {
+            ("..", 0) => return true,
+            ("..", _) => depth -= 1,
+            _ => depth += 1,
+        }
+    }
+    false
 }
 
 /// Whether a path is itself `/lib/firmware/nvidia/VERSION`, nothing below it.
@@ -37,6 +65,24 @@ fn is_version_directory(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::is_version_directory;
+    use super::leads_out;
+
+    #[test]
+    fn a_link_leads_out_with_more_dots_than_it_is_deep() {
+        for (target, expected) in [
+            ("/../../../../opt/firmware", true),
+            ("/..", true),
+            ("../../../../..", true),
+            ("../../..", false),
+            ("../../../..", true),
+            ("../other", false),
+            ("/opt/../firmware", false),
+            ("/opt/./firmware", false),
+            ("550.54.14", false),
+        ] {
+            assert_eq!(leads_out("/lib/firmware/nvidia/550.54.15", target), expected, "{target}");
+        }
+    }
 
     #[test]
     fn only_the_directory_itself_counts() {

@@ -46,6 +46,7 @@ struct Asked {
     later: Vec<String>,
     from: Vec<FactId>,
     row: Option<&'static RowInfo>,
+    falls_back: bool,
 }
 
 /// The libraries that each component asks for; components of which nothing is known are left out.
@@ -76,7 +77,7 @@ pub(super) fn needs(
         };
         let at_start = fact(FactKey::ComponentNeeds, &asked.at_start);
         let later = fact(FactKey::ComponentOpens, &asked.later);
-        found.push(Needs { component: component.name.clone(), at_start, later });
+        found.push(Needs { component: component.name.clone(), at_start, later, falls_back: asked.falls_back });
     }
     found
 }
@@ -103,6 +104,7 @@ fn asked(seen: &Observations, components: &[Component], component: &Component, k
             asked.later.extend(row.opens.iter().map(|name| (*name).to_owned()));
             asked.from.push(package.fact);
             asked.row = Some(&row.info);
+            asked.falls_back |= row.falls_back;
         }
     }
     let parts: Vec<String> =
@@ -185,11 +187,19 @@ impl World<'_> {
                 Some(row) if !row.sonames.contains(&soname) => Says::No,
                 Some(_) if package.manager == Manager::Apt => Says::Yes,
                 Some(_) => Says::Perhaps,
+                None if self.asks_outside(package, soname) => Says::No,
                 None if self.knowledge.carries_libraries(&package.name) => Says::Perhaps,
                 None => Says::No,
             }
         });
         says.max().unwrap_or(Says::No)
+    }
+
+    /// Whether a wheel is known to look for a library outside of itself.
+    fn asks_outside(&self, package: &PackageSeen, soname: &str) -> bool {
+        let version = version_of(package).filter(|_| package.manager == Manager::Pip && package.variant.is_none());
+        let row = version.and_then(|version| self.knowledge.needs_of(&package.name, version));
+        row.is_some_and(|row| row.needs.contains(&soname) || row.opens.contains(&soname))
     }
 
     /// The base image. One that is not known may have anything, unless every file is listed.

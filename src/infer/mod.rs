@@ -18,6 +18,7 @@ mod places;
 mod python;
 mod runtime_packages;
 mod torch;
+mod torch_release;
 
 use jiff::civil::Date;
 

@@ -14,6 +14,7 @@ use crate::fact::Facts;
 use crate::fact::FileKind;
 use crate::fact::Observations;
 use crate::fact::State;
+use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::unknown;
 use crate::knowledge::Knowledge;
@@ -209,6 +210,21 @@ pub(super) fn ld_cache(facts: &mut Facts, seen: &Observations) -> Fact<String> {
     facts.add_typed(FactKey::LdCache, None, state, evidence)
 }
 
+/// Whether a program may be a script for the shell: bases whose entrypoint tries the compat library have a start-up
+/// file that does the same in every shell of one kind.
+fn may_be_shell(words: &[String]) -> bool {
+    let program = words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word));
+    !program.starts_with("python")
+}
+
+fn by_shell() -> Why {
+    Why {
+        reason: "whether another ENTRYPOINT than the base's runs a shell that tries the compat library is not known"
+            .to_owned(),
+        supply: "keep the ENTRYPOINT of the base, or start the program without a shell".to_owned(),
+    }
+}
+
 /// The entrypoint that tries the compat library: the image's own, else the one of the base image's family.
 pub(super) fn compat_probe(
     facts: &mut Facts,
@@ -219,6 +235,9 @@ pub(super) fn compat_probe(
     let (state, from, row) = match &seen.entrypoint {
         Some((words, fact)) => match knowledge.compat_probe(words) {
             Some((word, row)) => (State::Known(vec![word.clone()]), vec![*fact], Some(row)),
+            None if build.compat_folder.is_some() && may_be_shell(words) => {
+                (State::Unknown(by_shell()), vec![*fact], build.compat_probe.map(|(_, row)| row))
+            }
             None => (State::Absent { searched: "the entrypoint of the image" }, vec![*fact], None),
         },
         None => match build.compat_probe {

@@ -207,6 +207,7 @@ fn unseen(verdict: &Verdict<'_>) -> Vec<String> {
         steps.any(|one| one.step == step && one.result == StepResult::NotSeen)
     };
     let told = [
+        (Step::Mounts, "the device /dev/nvidia-modeset of the nodes".to_owned()),
         (Step::Code, format!("GPU code of {name}")),
         (Step::Libraries, format!("libraries that {name} needs")),
         (Step::OpenedLater, format!("libraries that {name} opens later")),

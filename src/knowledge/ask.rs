@@ -117,7 +117,10 @@ impl Knowledge {
         answer.near = near(key, &keys);
         let Ok(driver) = key.trim_start_matches(['r', 'R']).parse::<DriverVersion>() else { return answer };
         let Some(branch) = self.branch(driver.branch()) else {
-            answer.note = self.newer_driver(driver).then(|| self.newer("driver"));
+            answer.push(self.jetson_release(driver).map(ShowRow::shown));
+            answer.push(self.windows_driver(driver).map(ShowRow::shown));
+            let newer = answer.rows.is_empty() && self.newer_driver(driver);
+            answer.note = newer.then(|| self.newer("driver"));
             return answer;
         };
         answer.push(Some(branch.shown()));

@@ -20,6 +20,8 @@ pub enum ToolkitChange {
     CsvDeviceIds,
     /// `nvcdi-disable-hooks` is read.
     DisabledHooks,
+    /// What the hook says in a mode that is not its own ends without a dot.
+    HookPlainError,
     /// The hook reads the container's environment before it looks at its mode.
     HookReadsFirst,
     /// The csv check takes versions with leading zeros.
@@ -36,7 +38,7 @@ pub enum ToolkitChange {
 
 impl ToolkitChange {
     /// Every one.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::BrandNames,
         Self::CapabilityList,
         Self::CompatModeOption,
@@ -44,6 +46,7 @@ impl ToolkitChange {
         Self::ComputeByDefault,
         Self::CsvDeviceIds,
         Self::DisabledHooks,
+        Self::HookPlainError,
         Self::HookReadsFirst,
         Self::LenientVersions,
         Self::ModesetOptional,

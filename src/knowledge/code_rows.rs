@@ -1,6 +1,7 @@
-//! Row types about GPU code and about user-mode drivers of modules.
+//! Row types about GPU code and about drivers that have numbers of their own: those of modules and of Windows.
 
 use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
 use crate::knowledge::rows::RowInfo;
 
 /// A library that holds the GPU code a component cannot do without; its other libraries are picked at run time.
@@ -23,4 +24,30 @@ pub struct JetsonUpgradeRow {
     pub base: CudaVersion,
     /// CUDA of the packages that run on it.
     pub compatible: &'static [CudaVersion],
+}
+
+/// A release of the Jetson modules.
+#[derive(Clone, Copy, Debug)]
+pub struct JetsonReleaseRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// How the number that people write for its driver begins: `36.4`, `540.4`.
+    pub driver: DriverVersion,
+    /// Its CUDA.
+    pub cuda: CudaVersion,
+    /// Whether it has NVML.
+    pub nvml: bool,
+}
+
+/// Windows drivers of one branch.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowsDriverRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// The first number of its oldest ones.
+    pub from: u32,
+    /// The first number that is none of them any more.
+    pub before: u32,
+    /// The branch.
+    pub branch: u32,
 }

@@ -64,6 +64,8 @@ pub struct LibraryNeedsRow {
     pub needs: &'static [&'static str],
     /// Opened while the program runs.
     pub opens: &'static [&'static str],
+    /// Whether the program then goes on without a GPU where one of those is not there.
+    pub falls_back: bool,
 }
 
 /// A library that opens parts of itself while it runs.

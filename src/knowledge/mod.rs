@@ -15,6 +15,7 @@ mod library_lookup;
 mod library_rows;
 mod lookup;
 mod newer;
+mod numbered_lookup;
 mod order;
 mod rows;
 mod set;

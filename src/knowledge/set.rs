@@ -91,6 +91,10 @@ whole_tables! {
     code_libraries: CodeLibraryRow = code_libraries;
     /// Every Jetson release with its CUDA upgrades.
     jetson_upgrades: JetsonUpgradeRow = jetson_upgrades;
+    /// Every release of the Jetson modules.
+    jetson_releases: JetsonReleaseRow = jetson_releases;
+    /// Every series of Windows drivers.
+    windows_drivers: WindowsDriverRow = windows_drivers;
     /// Every operating system.
     operating_systems: OsRow = operating_systems;
     /// Every library that comes with the driver.

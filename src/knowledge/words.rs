@@ -59,6 +59,7 @@ words! {
         ComputeByDefault = "compute-by-default",
         CsvDeviceIds = "csv-device-ids",
         DisabledHooks = "disabled-hooks",
+        HookPlainError = "hook-plain-error",
         HookReadsFirst = "hook-reads-first",
         LenientVersions = "lenient-versions",
         ModesetOptional = "modeset-optional",

@@ -38,6 +38,8 @@ pub struct Command {
     pub variables: Vec<(String, Resolved)>,
     /// Files that it writes by redirection.
     pub writes: Vec<Word>,
+    /// The text that it reads from a heredoc, where it has one.
+    pub reads: Option<String>,
     /// Whether it may not run: below `if`, `case`, `for`, `while`, or after `||`.
     pub conditional: bool,
 }

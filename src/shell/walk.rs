@@ -37,7 +37,7 @@ pub(super) fn commands(run: &RunInstruction) -> Vec<Command> {
             let script = inner_script(&words).and_then(|at| elements.get(at));
             match script {
                 Some(script) => walk.text(script, 1),
-                None => walk.emit(words, None, Vec::new()),
+                None => walk.emit(words, None, Vec::new(), None),
             }
         }
     }
@@ -237,19 +237,20 @@ impl<'a> Walk<'a> {
             for (name, value) in own {
                 self.variables.insert(name, value);
             }
-            self.emit(words, Some(text.span(start..start + 1).start), writes);
+            let reads = heredocs.last().map(|heredoc| heredoc.body.text().to_owned());
+            self.emit(words, Some(text.span(start..start + 1).start), writes, reads);
             self.variables = saved;
         }
     }
 
-    fn emit(&mut self, words: Vec<Word>, start: Option<usize>, writes: Vec<Word>) {
+    fn emit(&mut self, words: Vec<Word>, start: Option<usize>, writes: Vec<Word>, reads: Option<String>) {
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
         let mut span = first.span.to(last.span);
         span.start = start.unwrap_or(span.start).min(span.start);
         let conditional = self.after_or || !self.branches.is_empty();
         if self.out.len() < MOST_COMMANDS {
             let variables = self.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-            self.out.push(Command { words, span, variables, writes, conditional });
+            self.out.push(Command { words, span, variables, writes, reads, conditional });
         }
     }
 

@@ -1,12 +1,8 @@
 //! Code: whether every library of the component has code that the GPU can run.
 
-use crate::cuda::CodeTarget;
-use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
-use crate::cuda::Suffix;
 use crate::fact::GpuCode;
 use crate::fact::Library;
-use crate::fact::Signature;
 use crate::fact::State;
 use crate::fleet::PoolField;
 use crate::knowledge::GpuClass;
@@ -24,6 +20,8 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::coverage::Coverage;
+use crate::start::coverage::coverage;
 use crate::start::floor;
 use crate::start::runtime::beyond_tables;
 use crate::start::runtime::is_container;
@@ -32,28 +30,6 @@ const CODE: Cite =
     Cite("CUDA C++ Programming Guide 13.4, Binary and PTX Compatibility; NVIDIA CUDA Compatibility guide, edition 615");
 
 const TARGETS: Cite = Cite("ptxas of that toolkit: the targets that it compiles to");
-
-/// Of a library built from parts, so many of a hundred containers must have code; the rest are parts for
-/// one generation alone. Measured: 87 to 94 on every GPU that such a build is for, 45 and less on others.
-const ENOUGH_PERCENT: usize = 80;
-
-/// How many containers of a library a GPU can run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Coverage {
-    /// By machine code.
-    pub cubin: usize,
-    /// By compiling PTX.
-    pub ptx: usize,
-    /// All that hold code.
-    pub all: usize,
-}
-
-impl Coverage {
-    /// Whether `runnable` containers are so many that the others are parts for another generation.
-    fn enough(self, runnable: usize) -> bool {
-        runnable > 0 && runnable.saturating_mul(100) >= self.all.saturating_mul(ENOUGH_PERCENT)
-    }
-}
 
 /// Whether the user-mode driver compiles the component's PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,14 +89,22 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     StepRecord::new(Step::Code, found, facts.chain(more).chain(from_compat), CODE)
 }
 
-/// Code that nobody has seen, for a GPU older than everything that the component's own toolkit makes code for: there
-/// is neither machine code nor PTX that such a GPU could run.
+/// Code that nobody has seen, for a GPU outside of everything that the component's own toolkit makes code for. Of an
+/// older one there is neither machine code nor PTX that it could run. For one of a later generation there is no machine
+/// code; where the code is known to be for a range of GPUs, whether it ends in PTX is what nobody has seen.
 fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'static RowInfo)> {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability)?;
     let row = replay.knowledge.target_set(*replay.component.cuda.known()?)?;
     let oldest = row.targets.iter().map(|target| target.capability).min()?;
-    let reaches = oldest <= capability || loaded.source == Some(Source::Nowhere);
-    (!reaches).then(|| (no_code(replay), &row.info))
+    let newest = row.targets.iter().map(|target| target.capability).max()?;
+    if loaded.source == Some(Source::Nowhere) {
+        None
+    } else if capability < oldest {
+        Some((no_code(replay), &row.info))
+    } else {
+        let ranged = replay.image.code_floors.iter().any(|(name, _)| *name == replay.component.name);
+        (ranged && newest.major < capability.major).then_some((StepResult::Unknown, &row.info))
+    }
 }
 
 fn no_code(replay: Replay<'_>) -> StepResult {
@@ -206,54 +190,6 @@ fn is_jetson(replay: Replay<'_>) -> bool {
         || gpu.and_then(|gpu| gpu.capability).is_some_and(|capability| replay.knowledge.tegra_capability(capability))
 }
 
-/// How many containers of a library a GPU can run; containers without any code are left out.
-pub fn coverage(library: &Library, gpu: ComputeCapability, jetson: bool, knowledge: Knowledge) -> Coverage {
-    let mut found = Coverage::default();
-    for (container, number) in &library.containers {
-        if container.sass.is_empty() && container.ptx.is_empty() {
-            continue;
-        }
-        found.all += number;
-        if runs_cubin(container, gpu, jetson, knowledge) {
-            found.cubin += number;
-        } else if container.ptx.iter().any(|target| ptx_runs(*target, gpu, knowledge)) {
-            found.ptx += number;
-        }
-    }
-    found
-}
-
-fn runs_cubin(container: &Signature, gpu: ComputeCapability, jetson: bool, knowledge: Knowledge) -> bool {
-    container.sass.iter().any(|target| cubin_runs(*target, gpu, jetson, knowledge))
-}
-
-/// A cubin runs on its own major from its minor on; on one capability with `a`; in its family with `f`.
-/// Binary compatibility is not promised between Tegra modules and anything else.
-fn cubin_runs(target: CodeTarget, gpu: ComputeCapability, jetson: bool, knowledge: Knowledge) -> bool {
-    let named = target.capability;
-    if jetson || knowledge.tegra_capability(named) {
-        return named == gpu;
-    }
-    match target.suffix {
-        Suffix::None => named.major == gpu.major && named.minor <= gpu.minor,
-        Suffix::ArchitectureSpecific => named == gpu,
-        Suffix::FamilySpecific => in_family(named, gpu, knowledge),
-    }
-}
-
-/// PTX compiles for its capability and everything later; with a suffix no further than a cubin reaches.
-fn ptx_runs(target: CodeTarget, gpu: ComputeCapability, knowledge: Knowledge) -> bool {
-    match target.suffix {
-        Suffix::None => target.capability <= gpu,
-        Suffix::ArchitectureSpecific => target.capability == gpu,
-        Suffix::FamilySpecific => in_family(target.capability, gpu, knowledge),
-    }
-}
-
-fn in_family(named: ComputeCapability, gpu: ComputeCapability, knowledge: Knowledge) -> bool {
-    named.minor <= gpu.minor && knowledge.family(named).contains(&gpu)
-}
-
 /// Whether the loaded driver compiles what the component holds.
 pub(super) fn compiler(replay: Replay<'_>, loaded: &Loaded) -> Compiler {
     let Some(built) = replay.component.cuda.known() else { return Compiler::Unknown };
@@ -289,58 +225,6 @@ fn ptx_readable(knowledge: Knowledge, built: CudaVersion, driver: CudaVersion) -
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn found(sass: &[&str], ptx: &[&str], gpu: &str, jetson: bool) -> (usize, usize) {
-        let targets = |list: &[&str]| list.iter().map(|text| text.parse().expect("target")).collect();
-        let signature = Signature { sass: targets(sass), ptx: targets(ptx) };
-        let library = Library { file: String::new(), containers: vec![(signature, 1)] };
-        let coverage = coverage(&library, gpu.parse().expect(gpu), jetson, Knowledge::built_in());
-        assert_eq!(coverage.all, 1);
-        (coverage.cubin, coverage.ptx)
-    }
-
-    const CUBIN: (usize, usize) = (1, 0);
-    const PTX: (usize, usize) = (0, 1);
-    const NONE: (usize, usize) = (0, 0);
-
-    #[test]
-    fn code_reaches_as_far_as_the_programming_guide_says() {
-        for (sass, ptx, gpu, expected) in [
-            (&["sm_70"][..], &[][..], "7.5", CUBIN),
-            (&["sm_75"], &[], "7.0", NONE),
-            (&["sm_70"], &[], "8.0", NONE),
-            (&["sm_70"], &["compute_70"], "8.0", PTX),
-            (&["sm_80"], &[], "8.9", CUBIN),
-            (&["sm_86"], &[], "8.0", NONE),
-            (&["sm_90a"], &[], "9.0", CUBIN),
-            (&["sm_90a"], &["compute_90a"], "10.0", NONE),
-            (&["sm_100f"], &[], "10.3", CUBIN),
-            (&["sm_103f"], &[], "10.0", NONE),
-            (&["sm_100f"], &[], "12.0", NONE),
-            (&["sm_120a"], &[], "12.1", NONE),
-            (&["sm_90"], &["compute_90"], "12.0", PTX),
-            (&[], &["compute_120"], "10.0", NONE),
-        ] {
-            assert_eq!(found(sass, ptx, gpu, false), expected, "{sass:?} {ptx:?} on {gpu}");
-        }
-    }
-
-    #[test]
-    fn tegra_runs_only_what_names_it() {
-        assert_eq!(found(&["sm_80"], &[], "8.7", true), NONE);
-        assert_eq!(found(&["sm_87"], &[], "8.7", true), CUBIN);
-        assert_eq!(found(&["sm_80"], &["compute_80"], "8.7", true), PTX);
-        assert_eq!(found(&["sm_87"], &[], "8.9", false), NONE);
-    }
-
-    #[test]
-    fn some_parts_for_other_generations_are_no_loss() {
-        let of = |cubin, ptx, all| Coverage { cubin, ptx, all };
-        assert!(of(80, 0, 100).enough(80));
-        assert!(!of(79, 0, 100).enough(79));
-        assert!(!of(0, 0, 0).enough(0));
-        assert!(of(1, 0, 1).enough(1));
-    }
 
     #[test]
     fn ptx_is_read_by_its_version_and_newer_than_the_tables_is_not_told() {

@@ -16,6 +16,8 @@ use crate::start::device::Given;
 use crate::start::device::brings_libcuda;
 use crate::start::device::given;
 use crate::start::environment::Env;
+use crate::start::loader;
+use crate::start::mount::LEADS_TO;
 use crate::start::mount::firmware_path;
 use crate::start::mount::in_the_way;
 use crate::start::request::Asked;
@@ -24,6 +26,7 @@ use crate::start::request::VISIBLE;
 use crate::start::request::first;
 use crate::start::request::mig_variable;
 use crate::start::request::request;
+use crate::start::request::stands_in;
 use crate::start::request::written;
 use crate::start::requirement;
 use crate::start::requirement::Check;
@@ -42,7 +45,9 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
     let host = replay.host;
     let env = Env::of(replay);
     let by_image =
-        matches!(host.devices, DeviceSource::Environment | DeviceSource::LaunchAndEnvironment | DeviceSource::Enroot);
+        matches!(host.devices, DeviceSource::Environment | DeviceSource::LaunchAndEnvironment | DeviceSource::Enroot)
+            || stands_in(env, host).is_some();
+    let variable = stands_in(env, host).unwrap_or(VISIBLE);
     match record.result {
         StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => match written(env, host) {
             _ if host.gpu.as_ref().is_some_and(|gpu| gpu.count == Some(0)) => {
@@ -51,12 +56,12 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
             _ if !host.options.accept_envvar && !host.privileged => {
                 format!("{VISIBLE} does not count in an unprivileged container: no GPU is put into it")
             }
-            Some(value) if by_image => format!("{VISIBLE} is `{value}`: no GPU is put into the container"),
+            Some(value) if by_image => format!("{variable} is `{value}`: no GPU is put into the container"),
             _ => format!("{VISIBLE} is not set: no GPU is put into the container"),
         },
         StepResult::Stops(wall) => message(replay, wall),
         _ if by_image && request(env, host).asked == Asked::DriverOnly => {
-            format!("{VISIBLE} asks for driver files without a GPU")
+            format!("{variable} asks for driver files without a GPU")
         }
         _ if by_image => "the environment asks for GPUs".to_owned(),
         _ => format!("launch {} puts the GPUs into the container, whatever the image says", host.launch.as_str()),
@@ -105,10 +110,15 @@ pub(super) fn refusal(replay: Replay<'_>, reason: Option<Reason>) -> String {
         Some(Reason::Capability) => capability_message(replay),
         Some(Reason::Device) => device_message(replay),
         Some(Reason::Mount) => mount_message(replay),
-        Some(Reason::Hook) => "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus \
-            flag) is not supported. Please use the NVIDIA Container Runtime (e.g. specify the --runtime=nvidia flag) \
-            instead"
-            .to_owned(),
+        Some(Reason::Hook) => {
+            let plain = replay.host.behaviour.changes.has(ToolkitChange::HookPlainError);
+            let dot = if plain { "" } else { "." };
+            format!(
+                "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not \
+                 supported. Please use the NVIDIA Container Runtime (e.g. specify the --runtime=nvidia flag) \
+                 instead{dot}"
+            )
+        }
         None => "the container is not created".to_owned(),
     }
 }
@@ -179,8 +189,14 @@ fn qualified(name: &str, host: &Host) -> String {
 }
 
 fn mount_message(replay: Replay<'_>) -> String {
+    if loader::scattered(replay) {
+        return format!("{CLI}: the compat libraries that are newer than the driver lie in several directories");
+    }
     if let Some(path) = firmware_path(replay).filter(|_| !replay.host.wsl) {
-        return format!("{CLI}: mount error: path error: ...{path}/gsp_*.bin: not a directory");
+        return match path.split_once(LEADS_TO) {
+            Some((path, _)) => format!("{CLI}: mount error: path error: ...{path} resolves outside of the container"),
+            None => format!("{CLI}: mount error: path error: ...{path}/gsp_*.bin: not a directory"),
+        };
     }
     if !replay.host.wsl {
         return format!("{CLI}: mount error: stat failed: /dev/nvidia-modeset: no such file or directory");

@@ -34,6 +34,39 @@ fn the_nvidia_runtime_obeys_the_variable() {
 }
 
 #[test]
+fn doubles_put_an_empty_name_in_front() {
+    expect(
+        Step::Devices,
+        &[
+            (COUNTED_JIT, "NVIDIA_VISIBLE_DEVICES = \"0,0\"", "no-gpu 100", ""),
+            (&COUNTED_JIT.replace("1.18.2", "1.18.1"), "NVIDIA_VISIBLE_DEVICES = \"0,0\"", "passes", ""),
+            (COUNTED_JIT, "NVIDIA_VISIBLE_DEVICES = \"0,1\"", "passes", ""),
+            (COUNTED, "NVIDIA_VISIBLE_DEVICES = \"0,0\"", "passes", ""),
+            (
+                &format!("{COUNTED_JIT}\n[pool.host]\nnvidia-container-runtime.mode = \"cdi\""),
+                "NVIDIA_VISIBLE_DEVICES = \"0,0\"",
+                "device",
+                "unresolvable CDI devices nvidia.com/gpu=none",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_stand_in_counts_before_what_the_engine_sets() {
+    let swarm = format!("{GPUS}\n[pool.host]\nswarm-resource = \"DOCKER_RESOURCE_GPU\"");
+    expect(
+        Step::Devices,
+        &[
+            (&swarm, "DOCKER_RESOURCE_GPU = \"void\"", "no-gpu 35", "DOCKER_RESOURCE_GPU is `void`"),
+            (&swarm, "DOCKER_RESOURCE_GPU = \"all\"", "passes", ""),
+            (&swarm, "NVIDIA_VISIBLE_DEVICES = \"void\"", "passes", ""),
+            (GPUS, "DOCKER_RESOURCE_GPU = \"void\"", "passes", ""),
+        ],
+    );
+}
+
+#[test]
 fn a_listed_device_is_there_or_not_or_cannot_be_told() {
     expect(
         Step::Devices,
@@ -406,52 +439,6 @@ fn what_is_not_seen_of_the_image_is_unknown_only_where_it_counts() {
     ] {
         for host in hosts(fields) {
             assert_eq!(step(&unseen, &host, Step::Devices).0, expected, "{fields}");
-        }
-    }
-}
-
-#[test]
-fn files_and_devices_in_the_way() {
-    let headless = format!("{GPUS}\nmodeset = false");
-    let all = "NVIDIA_DRIVER_CAPABILITIES = \"all\"";
-    expect(
-        Step::Mounts,
-        &[
-            (&headless, all, "mount", "mount error: stat failed: /dev/nvidia-modeset"),
-            (&headless, "", "n/a", ""),
-            (&headless, "NVIDIA_DRIVER_CAPABILITIES = \"compute,graphics\"", "n/a", ""),
-            (GPUS, all, "n/a", ""),
-            (&format!("{GPUS}\nmodeset = true"), all, "n/a", ""),
-            (&format!("{JIT}\nmodeset = false"), all, "n/a", ""),
-            (&headless.replace("1.17.8", "1.20.0"), all, "mount", "stat failed"),
-            (&headless.replace("1.17.8", "1.20.1"), all, "n/a", ""),
-        ],
-    );
-}
-
-#[test]
-fn firmware_goes_into_a_directory() {
-    let with = |files: &str| {
-        image(&format!(
-            "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n[files]\n{files}\n\
-             [[gpu_code]]\nsass = [\"sm_80\"]\nptx = []\n"
-        ))
-    };
-    for (files, fields, expected) in [
-        ("\"/lib/firmware/nvidia/550.54.15\" = {}", GPUS, "mount"),
-        ("\"/lib/firmware/nvidia/550.54.15\" = { link = \"/../../tmp\" }", GPUS, "unknown"),
-        ("\"/lib/firmware/nvidia/550.54.14\" = {}", GPUS, "n/a"),
-        ("\"/lib/firmware/nvidia/550.54.15/gsp_ga10x.bin\" = {}", GPUS, "n/a"),
-        ("\"/lib/firmware/nvidia/550.54.15\" = {}", JIT, "n/a"),
-    ] {
-        for host in hosts(fields) {
-            let (found, said) = step(&with(files), &host, Step::Mounts);
-            assert_eq!(found, expected, "{files} {said}");
-            assert_eq!(
-                said.contains("path error: .../lib/firmware/nvidia/550.54.15/gsp_"),
-                expected == "mount",
-                "{said}"
-            );
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Gaps: what a step that cannot be told lacks, why, and how to supply it.
 
+use crate::cuda::DriverVersion;
+use crate::fact::DriverLibrary;
 use crate::fact::FactId;
 use crate::fleet::PoolField;
 use crate::start::Basis;
@@ -13,6 +15,7 @@ use crate::start::code::Compiler;
 use crate::start::container_words;
 use crate::start::loader;
 use crate::start::runtime;
+use crate::start::user_mode;
 
 /// Something that would have to be known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +40,8 @@ pub fn missing(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact> {
         .iter()
         .filter_map(|basis| match basis {
             Basis::Image(id) => of_image(id),
+            // A module is told by its CUDA version alone.
+            Basis::Pool(PoolField::Gpu) if record.step == Step::UserMode && user_mode::is_jetson(replay) => None,
             Basis::Pool(field) => of_pool(replay, field),
             Basis::Row(_) => None,
         })
@@ -58,6 +63,10 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     let loaded = loader::step(replay).0;
     let newer = |what: String| format!("{what} is newer than the knowledge of {}", replay.knowledge.newest_date());
     let (key, reason, supply) = match step {
+        Step::Loader if let Some(library) = unnumbered(replay) => {
+            let reason = format!("which release of the driver {} brings is not known", library.path);
+            (name(replay.image.driver_libraries.id), reason, "pin its version")
+        }
         Step::Loader => {
             let library = replay.image.compat.known()?.libraries.iter().find(|library| library.unread)?;
             let reason = format!(
@@ -65,6 +74,13 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
                 library.version
             );
             (name(replay.image.compat.id), reason, "say its `elf_note` under [files] of an image description")
+        }
+        Step::UserMode if user_mode::is_jetson(replay) && replay.host.driver_cuda.is_some() => {
+            let reason = format!(
+                "no source says whether the compat library of CUDA {} runs on a release of the module with CUDA {}",
+                loaded.cuda?, replay.host.driver_cuda?
+            );
+            (name(replay.image.compat.id), reason, "use an image of the CUDA version that the module's release has")
         }
         Step::UserMode => {
             let Some(Source::Compat(library)) = &loaded.source else { return None };
@@ -89,6 +105,15 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             let reason = "the driver's CUDA version alone does not tell whether it is above the floor".to_owned();
             (PoolField::Driver.name().to_owned(), reason, "set `driver` of the pool")
         }
+        Step::Code if replay.component.code.is_unknown() => {
+            let gpu = &replay.host.gpu.as_ref()?.name;
+            let reason = format!(
+                "the compilers of CUDA {} make no machine code for {gpu}, and whether {} has PTX was not seen",
+                cuda.known()?,
+                replay.component.name
+            );
+            (name(replay.component.code.id), reason, "list [[gpu_code]] in an image description")
+        }
         Step::Code => match code::compiler(replay, &loaded) {
             Compiler::NotSeen => {
                 let reason = "whether a PTX compiler came with the compat library was not seen".to_owned();
@@ -104,6 +129,13 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
         _ => return None,
     };
     Some(MissingFact { key, reason, supply: supply.to_owned() })
+}
+
+/// A libcuda of the image whose release is not known.
+fn unnumbered(replay: Replay<'_>) -> Option<&DriverLibrary> {
+    let mut libraries = replay.image.driver_libraries.known().into_iter().flatten();
+    let open = |library: &DriverLibrary| library.version.is_none_or(DriverVersion::is_branch);
+    libraries.find(|library| library.libcuda && !library.unversioned() && open(library))
 }
 
 fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {

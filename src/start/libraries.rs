@@ -137,6 +137,22 @@ pub(super) fn message(replay: Replay<'_>) -> String {
     format!("{first}: cannot open shared object file: No such file or directory")
 }
 
+/// Whether the component goes on without a GPU where it cannot open a library.
+fn falls_back(replay: Replay<'_>) -> bool {
+    of_component(replay).is_some_and(|needs| needs.falls_back)
+}
+
+fn without_gpu(replay: Replay<'_>) -> String {
+    let list = lacking(replay, Step::OpenedLater, There::No).join(", ");
+    format!("{} starts and then uses no GPU: it cannot open {list}", replay.component.name)
+}
+
+/// What is worth knowing of a start: that no GPU will be used.
+pub(super) fn note(replay: Replay<'_>) -> Option<String> {
+    let lacks = falls_back(replay) && opened_later(replay).result == StepResult::FailsLater;
+    lacks.then(|| without_gpu(replay))
+}
+
 /// What a step found, in one sentence.
 pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
     let name = &replay.component.name;
@@ -148,6 +164,7 @@ pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
         }
         (Step::Libraries, StepResult::Passes(_)) => format!("every library that {name} needs to start is there"),
         (Step::Libraries, _) => format!("nothing is known that {name} needs from outside of its package"),
+        (_, StepResult::FailsLater) if falls_back(replay) => without_gpu(replay),
         (_, StepResult::FailsLater) => {
             format!("{name} starts, and will fail when it opens {}, which is not there", list(There::No))
         }
@@ -193,6 +210,36 @@ mod tests {
         let (image, host) = (&images[0], &hosts[0]);
         let replay = Replay { image, component: &image.components[0], host, knowledge };
         (needed(replay).result, opened_later(replay).result, message(replay))
+    }
+
+    /// The note on a start with one version of TensorFlow.
+    fn note_with(version: &str, files: &str) -> Option<String> {
+        let text = format!(
+            "cuda_runtime = \"11.2\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
+             [packages.pip]\ntensorflow = \"{version}\"\n[files]\n{files}\n"
+        );
+        let description = Description::read(&SourceText::new("x.image.toml", text)).expect("a description");
+        let knowledge = Knowledge::built_in();
+        let images = infer(&extract::of_description(&description, None, None), "linux/amd64", None, knowledge);
+        let text = SourceText::new("fleet.toml", "[[pool]]\nname = \"p\"\nlaunch = \"docker-gpus\"\n");
+        let source = Sources::default().add(text.clone());
+        let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
+        let hosts = fleet.pools[0].hosts(knowledge, None);
+        let image = &images[0];
+        let component = image.components.iter().find(|component| component.name == "tensorflow").expect("a component");
+        note(Replay { image, component, host: &hosts[0], knowledge })
+    }
+
+    #[test]
+    fn a_program_that_falls_back_says_so() {
+        let all = ["cublas.so.11", "cublasLt.so.11", "cudart.so.11.0", "cufft.so.10", "curand.so.10", "cusolver.so.11"];
+        let mut files: Vec<String> = all.iter().map(|name| format!("\"/usr/lib64/lib{name}\" = {{}}")).collect();
+        files.push("\"/usr/lib64/libcusparse.so.11\" = {}".to_owned());
+        let without = note_with("2.8.0", &files.join("\n"));
+        assert_eq!(without.as_deref(), Some("tensorflow starts and then uses no GPU: it cannot open libcudnn.so.8"));
+        files.push("\"/usr/lib64/libcudnn.so.8\" = {}".to_owned());
+        assert_eq!(note_with("2.8.0", &files.join("\n")), None, "all there");
+        assert_eq!(note_with("2.99.0", ""), None, "a release of which nothing is known");
     }
 
     #[test]

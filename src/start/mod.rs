@@ -10,6 +10,7 @@
 mod code;
 mod common;
 mod container_words;
+mod coverage;
 mod device;
 mod environment;
 mod fate;
@@ -28,8 +29,8 @@ mod step_tests;
 mod user_mode;
 pub mod words;
 
-pub use self::code::{Coverage, coverage};
 pub use self::common::verdicts;
+pub use self::coverage::{Coverage, coverage};
 pub use self::fate::{Fate, HostFate, Verdict};
 pub use self::loader::{Loaded, Source};
 pub use self::record::{

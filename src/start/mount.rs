@@ -3,6 +3,7 @@
 use crate::cuda::Capabilities;
 use crate::fact::DriverLibrary;
 use crate::fact::State;
+use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
 use crate::fleet::PoolField;
 use crate::knowledge::ToolkitChange;
@@ -17,7 +18,9 @@ use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::device::Given;
 use crate::start::device::given;
+use crate::start::environment::Env;
 use crate::start::libraries::brings;
+use crate::start::loader;
 
 const WSL: Cite = Cite(
     "libnvidia-container v1.20.0 (3e42819), src/utils.c, file_create: a link is an error; nvidia-container-toolkit issues 289 and 371",
@@ -25,8 +28,12 @@ const WSL: Cite = Cite(
 const MODESET: Cite = Cite(
     "libnvidia-container v1.20.0 (3e42819), src/nvc_info.c, lookup_devices, and its pull request 388; enroot issue 15; dstack issue 4006",
 );
-const FIRMWARE: Cite =
-    Cite("nvidia-container-toolkit v1.20.0, tests/e2e/nvidia-container-toolkit_test.go: mount error, path error");
+const FIRMWARE: Cite = Cite(
+    "libnvidia-container v1.20.0 (3e42819), src/utils.c, do_path_resolve; nvidia-container-toolkit v1.20.0, tests/e2e/nvidia-container-toolkit_test.go: mount error, path error",
+);
+const SCATTERED: Cite = Cite(
+    "libnvidia-container v1.20.0 (3e42819), src/cli/compat_mode.c, get_compat_library_path: libraries of one directory or none",
+);
 const PLAIN: Cite = Cite("libnvidia-container v1.20.0 (3e42819), src/nvc_mount.c");
 
 /// Can everything be mounted?
@@ -50,15 +57,24 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
         };
         return record(result, facts, WSL);
     }
+    if brings(set, "compute") && loader::scattered(replay) {
+        let facts = [Some(Basis::Image(replay.image.compat.id)), Some(Basis::Pool(PoolField::Driver))];
+        return record(stops, facts, SCATTERED);
+    }
     if let Some(result) = firmware(replay) {
         let facts = [Some(Basis::Image(replay.image.firmware.id)), Some(Basis::Pool(PoolField::Driver))];
         return record(result, facts, FIRMWARE);
     }
     // Most nodes have the device, also those without a display: only who says that it is missing is believed.
     let needed = set.has("display") && !host.behaviour.changes.has(ToolkitChange::ModesetOptional);
+    let wanted = Env::of(replay).basis("NVIDIA_DRIVER_CAPABILITIES");
     if needed && host.modeset == Some(false) {
-        let wanted = crate::start::environment::Env::of(replay).basis("NVIDIA_DRIVER_CAPABILITIES");
         return record(stops, [Some(wanted), Some(Basis::Pool(PoolField::Modeset))], MODESET);
+    }
+    // The library makes the device itself where it may load the modules of the kernel.
+    let makes_it = host.options.loads_modules && host.devices != DeviceSource::Enroot;
+    if needed && host.modeset.is_none() && !makes_it {
+        return record(StepResult::NotSeen, [Some(wanted), Some(Basis::Pool(PoolField::Modeset))], MODESET);
     }
     record(StepResult::NotApplicable, [Some(Basis::Pool(PoolField::Wsl)), None], PLAIN)
 }
@@ -73,11 +89,15 @@ fn firmware(replay: Replay<'_>) -> Option<StepResult> {
     }
 }
 
-/// The file in the place of the firmware directory of the host's driver.
+/// Between a link that leads out of the container and where it leads.
+pub(super) const LEADS_TO: &str = " -> ";
+
+/// The file, or the link out of the container, in the place of the firmware directory of the host's driver.
 pub(super) fn firmware_path(replay: Replay<'_>) -> Option<&str> {
     let version = replay.host.driver?.to_string();
     let paths = replay.image.firmware.known()?;
-    paths.iter().map(String::as_str).find(|path| path.rsplit('/').next() == Some(version.as_str()))
+    let name = |path: &str| path.split(LEADS_TO).next().and_then(|path| path.rsplit('/').next()).map(str::to_owned);
+    paths.iter().map(String::as_str).find(|path| name(path).as_deref() == Some(version.as_str()))
 }
 
 /// Under WSL the host's libraries have no version in their names, so that a link of that name in the directory of
@@ -104,6 +124,10 @@ fn has_a_hosts_name(path: &str) -> bool {
     ];
     DIRECTORIES.iter().any(|directory| path.strip_prefix(directory).is_some_and(|name| name.ends_with(".so.1")))
 }
+
+#[cfg(test)]
+#[path = "mount_tests.rs"]
+mod step_by_step;
 
 #[cfg(test)]
 mod tests {

@@ -64,6 +64,8 @@ pub(super) fn request(env: Env<'_>, host: &Host) -> Request {
     let option = Some(Basis::Pool(PoolField::Host));
     match host.devices {
         DeviceSource::Launch => handed,
+        // Variables of `swarm-resource` are read before the one that the engine or the device plugin sets.
+        DeviceSource::Hook | DeviceSource::Variable if stands_in(env, host).is_some() => by_environment(env, host),
         DeviceSource::Hook | DeviceSource::Variable if reads_variable(host) => handed,
         DeviceSource::Hook | DeviceSource::Variable => Request::of(Asked::Nothing, [option, launch, None]),
         DeviceSource::Mounts => {
@@ -124,6 +126,11 @@ fn stand_ins<'a>(env: Env<'_>, host: &'a Host) -> Vec<&'a str> {
     names.map(String::as_str).filter(|name| env.value(name).is_some() || env.untold(name).is_some()).collect()
 }
 
+/// The variable of `swarm-resource` that stands in, where one is set.
+pub(super) fn stands_in<'a>(env: Env<'_>, host: &'a Host) -> Option<&'a str> {
+    stand_ins(env, host).first().copied()
+}
+
 fn value<'a>(env: Env<'a>, swarm: &[&str]) -> Option<Cow<'a, str>> {
     match swarm {
         [] => env.value(VISIBLE).map(Cow::Borrowed),
@@ -166,6 +173,10 @@ fn listed(value: &str, host: &Host) -> Asked {
             return Asked::Mixed;
         }
     }
+    // A list with doubles gets an empty name in front, which stands for `none`.
+    if doubled(value) && matches!(host.mode, Mode::JitCdi | Mode::Cdi) {
+        return driver_only(host);
+    }
     let mut untold = false;
     for name in device_names(value) {
         match there(name, host) {
@@ -175,6 +186,15 @@ fn listed(value: &str, host: &Host) -> Asked {
         }
     }
     if untold { Asked::UntoldDevice } else { Asked::Gpus }
+}
+
+/// Whether a list names a device twice.
+fn doubled(value: &str) -> bool {
+    let mut names: Vec<&str> = device_names(value).collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    names.len() < all
 }
 
 /// Whether the node has a device; none where it cannot be told.
@@ -221,13 +241,18 @@ pub(super) fn first(env: Env<'_>, host: &Host, wanted: Option<bool>) -> Option<S
         return Some("/var/run/nvidia-container-devices".to_owned());
     }
     let value = value(env, &stand_ins(env, host))?;
+    if wanted == Some(false) && host.mode == Mode::Cdi && doubled(&value) {
+        return Some("none".to_owned());
+    }
     device_names(&value).find(|name| there(name, host) == wanted).map(str::to_owned)
 }
 
 /// Whether the environment names fully qualified CDI devices and nothing else.
 pub(super) fn only_cdi_names(env: Env<'_>, host: &Host) -> bool {
     value(env, &stand_ins(env, host)).is_some_and(|value| {
-        device_request(Some(&value), false) == DeviceRequest::Listed && device_names(&value).all(is_cdi_name)
+        device_request(Some(&value), false) == DeviceRequest::Listed
+            && device_names(&value).all(is_cdi_name)
+            && !doubled(&value)
     })
 }
 

@@ -21,7 +21,9 @@ use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::user_mode;
 
-const BUILD: Cite = Cite("the build variant of the distribution; a build without CUDA never asks for a GPU");
+const BUILD: Cite = Cite(
+    "pytorch v2.4.1, torch/cuda/__init__.py, is_available: without CUDA compiled in, no driver is ever asked; the build variant is that of the distribution",
+);
 const MINOR: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615, Minor Version Compatibility");
 
 /// A build without CUDA never asks for a driver: what would stop others does not stop it. Nor does a container of
@@ -85,7 +87,7 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let (result, row) = match loaded.cuda {
         // The floors are numbers of discrete drivers: a module's driver is told by its CUDA version alone.
         Some(supported) => {
-            let version = loaded.version.filter(|_| !user_mode::is_jetson(replay));
+            let version = loaded.version.filter(|version| !version.is_branch() && !user_mode::is_jetson(replay));
             compared(replay.knowledge, runtime, supported, version)
         }
         // A newer driver runs every older runtime.

@@ -77,6 +77,8 @@ fn baked(replay: Replay<'_>, library: DriverVersion, host: DriverVersion) -> Ste
     let admitted = replay.host.gpu.as_ref().and_then(|gpu| gpu.forward_compat) == Some(true);
     if library == host {
         StepResult::Passes(Route::Native)
+    } else if library.is_branch() && library.branch() == host.branch() {
+        StepResult::Unknown
     } else if library.branch() > host.branch() && !admitted {
         StepResult::Stops(Wall::new(Outcome::DriverMismatch, Codes::possible(&[803, 804])))
     } else {
@@ -157,7 +159,8 @@ pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         return record(StepResult::Unknown, None);
     };
     let kernel = replay.host.branch();
-    let user = loaded.version.map(DriverVersion::branch).or(kernel);
+    let own = loaded.version.filter(|_| loaded.source != Some(Source::Host));
+    let user = own.map(DriverVersion::branch).or(kernel);
     let (mut deciding, mut unknown) = (None, false);
     for branch in [kernel, user] {
         match branch.and_then(|branch| knows(replay.knowledge, branch, capability)) {

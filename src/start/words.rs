@@ -57,6 +57,9 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
         Step::Mounts => match record.result {
             StepResult::NotApplicable => "nothing is in the way of the mounts that this model knows of".to_owned(),
             StepResult::Stops(wall) => message(replay, wall),
+            StepResult::NotSeen => {
+                "display is asked for: whether the node has /dev/nvidia-modeset is not said".to_owned()
+            }
             _ => "no file of the image is in the way".to_owned(),
         },
         Step::Libraries | Step::OpenedLater => libraries::words(replay, record),
@@ -176,10 +179,11 @@ fn code_text(replay: Replay<'_>, record: &StepRecord) -> String {
     if idle.is_empty() { told } else { format!("{told}; without code for it, and not counted: {}", idle.join(", ")) }
 }
 
-/// What is worth knowing and decides nothing: libraries that are picked at run time and have no code for the GPU.
+/// What is worth knowing and decides nothing: libraries that are picked at run time and have no code for the GPU, and
+/// those without which no GPU is used.
 pub fn notes(replay: Replay<'_>) -> Vec<String> {
     let note = |file: &str| format!("{file} of {} has no code for {}", replay.component.name, gpu(replay));
-    code::idle(replay).into_iter().map(note).collect()
+    code::idle(replay).into_iter().map(note).chain(libraries::note(replay)).collect()
 }
 
 fn gpu(replay: Replay<'_>) -> String {

@@ -65,6 +65,7 @@ const CHANGE: &[&str] = &[
     "compute-by-default",
     "csv-device-ids",
     "disabled-hooks",
+    "hook-plain-error",
     "hook-reads-first",
     "lenient-versions",
     "modeset-optional",
@@ -125,6 +126,8 @@ macro_rules! every_table {
     errors: ErrorRow by [code] { code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda }
     code_libraries: CodeLibraryRow by [component, file] { component: Str, file: Str }
     jetson_upgrades: JetsonUpgradeRow by [base] { base: Cuda, compatible: Cudas }
+    jetson_releases: JetsonReleaseRow by [driver] { driver: Driver, cuda: Cuda, nvml: Flag }
+    windows_drivers: WindowsDriverRow by [from] { from: U32, before: U32, branch: U32 }
     base_families: BaseFamilyRow by [repository] {
         repository: Str, cuda_base: Flag, unread: Flag, monthly: Flag, other_months: Strs, compat: OptBool, compat_folder: OptStr,
         compat_probe: OptStr, probe_from: OptStr, env: Pairs,
@@ -148,7 +151,7 @@ macro_rules! every_table {
     }
     library_carriers: LibraryCarrierRow by [word] { word: Str }
     library_needs: LibraryNeedsRow by [distribution, from] {
-        distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs,
+        distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag,
     }
     library_parts: LibraryPartsRow by [soname] { soname: Str, parts: Strs }
     toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour] { cuda_major: U32, flavour: Str, sonames: Strs }

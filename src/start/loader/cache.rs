@@ -113,7 +113,9 @@ pub(super) fn in_host_directory<'a>(replay: Replay<'a>, directory: &str) -> Foun
     let mounted = mounted.map(|library| (Some(library.version), Found::Compat(library)));
     let baked =
         baked(replay).filter(|library| library.directories.is_empty() || lies_in(&library.directories, directory));
-    let baked = baked.map(|library| (rank(library), Found::Image(library)));
+    let own_branch = replay.host.branch();
+    let baked =
+        baked.map(|library| (rank(library).filter(|version| told(*version, own_branch)), Found::Image(library)));
     let own = [(replay.host.driver, Found::Host)].into_iter();
     let unseen = replay.image.driver_libraries.is_unknown();
     match linked(own.chain(mounted).chain(baked)) {
@@ -136,7 +138,10 @@ pub(super) fn baked_above_host(replay: Replay<'_>) -> Option<&DriverLibrary> {
             None => ANYWHERE.into_iter().any(in_one),
         }
     };
-    let above = |library: &&DriverLibrary| !library.stub && rank(library).is_some_and(|version| host < version);
+    let above = |library: &&DriverLibrary| {
+        let version = rank(library).filter(|version| told(*version, replay.host.branch()));
+        !library.stub && version.is_some_and(|version| host < version)
+    };
     baked(replay).filter(there).filter(above).max_by_key(|library| library.version)
 }
 
@@ -160,4 +165,10 @@ fn baked(replay: Replay<'_>) -> impl Iterator<Item = &DriverLibrary> {
 /// The version in a file's own name: a bare soname comes behind every version.
 fn rank(library: &DriverLibrary) -> Option<DriverVersion> {
     if library.unversioned() { Some(DriverVersion::default()) } else { library.version }
+}
+
+/// Whether a version can be put in order: of a library of which nothing but the branch is known, only beside another
+/// branch.
+fn told(version: DriverVersion, beside: Option<u32>) -> bool {
+    !version.is_branch() || Some(version.branch()) != beside
 }

@@ -117,6 +117,11 @@ impl Found<'_> {
     }
 }
 
+/// Whether libnvidia-container gives up over the compat libraries of the image.
+pub(super) fn scattered(replay: Replay<'_>) -> bool {
+    select::scattered(replay)
+}
+
 /// Which libcuda does the loader find?
 pub(super) fn step(replay: Replay<'_>) -> (Loaded<'_>, StepRecord) {
     let path = SearchPath::of(replay);

@@ -1,5 +1,8 @@
 //! Entrypoints that try the compat library themselves, and use it where it works.
 
+use crate::fact::Evidence;
+use crate::fact::FactId;
+use crate::fact::FactKey;
 use crate::fact::State;
 use crate::fleet::Mode;
 use crate::fleet::PoolField;
@@ -13,7 +16,7 @@ use crate::start::loader::cache;
 use crate::start::user_mode;
 
 pub(super) const CITE: Cite = Cite(
-    "the entrypoint of NVIDIA's framework images calls cuInit with the compat library first; triton-inference-server/server#3518",
+    "triton-inference-server/server r20.10, Dockerfile: the build removes the link to the compat library again; its issue 3518: /etc/shinit_v2 runs cudaCheck with the compat library, and links it where that succeeds",
 );
 
 /// What such an entrypoint ends with: the compat library where it is newer and works, else the host's.
@@ -34,11 +37,22 @@ pub(super) fn search(replay: Replay<'_>) -> Option<Found<'_>> {
         return Some(Found::Host);
     }
     Some(match user_mode::forward(replay, library).0 {
+        StepResult::Passes(_) if by_shell(replay) => Found::Open(Basis::Image(probe.id)),
         StepResult::Passes(_) => Found::Compat(library),
+        StepResult::Stops(_) if by_shell(replay) => Found::Host,
         StepResult::Stops(wall) if probe.is_unknown() && wall.outcome() == Outcome::CompatNotSupported => {
             Found::Open(Basis::Image(probe.id))
         }
         StepResult::Unknown => Found::Open(Basis::Pool(PoolField::Gpu)),
         _ => Found::Host,
     })
+}
+
+/// Whether another entrypoint is at work, which tries the library where it runs a shell and nowhere else.
+fn by_shell(replay: Replay<'_>) -> bool {
+    let probe = &replay.image.compat_probe;
+    let facts = &replay.image.facts;
+    let own = |id: &FactId| facts.get(*id).key == FactKey::Entrypoint;
+    probe.is_unknown()
+        && matches!(&facts.get(probe.id).evidence, Evidence::Derived { from, .. } if from.iter().any(own))
 }

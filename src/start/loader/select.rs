@@ -73,6 +73,19 @@ fn kept<'a>(replay: Replay<'a>, compat: &'a Compat, mode: CliCompat) -> impl Ite
     candidates(compat, COMPAT_ROOT).filter(keeps)
 }
 
+/// Whether the libraries that go first in the `ldconfig` call lie in several directories: of those the library takes
+/// none, and the container is not created.
+pub(super) fn scattered(replay: Replay<'_>) -> bool {
+    let asked = replay.host.compat_selection == CompatSelection::Ldconfig && !replay.host.wsl;
+    let follows = replay.host.toolkit.is_none_or(|row| row.follows_absolute_link);
+    let Some(compat) = replay.image.compat.known().filter(|compat| asked && (follows || !compat.absolute_link)) else {
+        return false;
+    };
+    let mut directories = kept(replay, compat, CliCompat::Ldconfig).map(|library| library.directories.first());
+    let first = directories.next();
+    directories.any(|directory| Some(directory) != first)
+}
+
 fn by_cli<'a>(replay: Replay<'a>, compat: &'a Compat, mode: CliCompat) -> Choice<'a> {
     let follows = replay.host.toolkit.is_none_or(|row| row.follows_absolute_link);
     if (compat.absolute_link && !follows) || candidates(compat, COMPAT_ROOT).next().is_none() {
@@ -96,6 +109,11 @@ fn by_hook<'a>(replay: Replay<'a>, compat: &'a Compat, rule: HookRule) -> Choice
     }
     let candidates = candidates(compat, root(replay, rule)).filter(|library| library.regular);
     let Some(library) = only(candidates) else { return Choice::Nothing };
+    // Without NVML on the module the specification gets no such hook.
+    let nvml = replay.host.driver_cuda.and_then(|cuda| replay.knowledge.jetson_nvml(cuda));
+    if rule == HookRule::Cuda && nvml == Some(false) {
+        return Choice::Nothing;
+    }
     let host = match rule {
         HookRule::Cuda => HookHost { driver: None, cuda: replay.host.driver_cuda },
         HookRule::Majors | HookRule::Note => HookHost { driver: named(replay), cuda: None },

@@ -317,7 +317,13 @@ fn what_is_not_known_is_not_guessed() {
     let no_driver = "gpu = \"A100\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.3\"\n".to_owned();
     assert_eq!(gets(&files(""), &no_driver), "host", "nothing to choose from");
     let packages = format!("{HEAD}[packages.apt]\nlibnvidia-compute-535 = \"*\"\n");
-    assert_eq!(gets(&packages, &old), "unknown", "a package of an unknown version");
+    assert_eq!(gets(&packages, &old), "libnvidia-compute-535", "a package of a newer branch");
+    let newer = pool("docker-gpus", "1.17.3", "550.54.14");
+    assert_eq!(gets(&packages, &newer), "host", "a package of an older branch");
+    let same = pool("docker-gpus", "1.17.3", "535.54.03");
+    assert_eq!(gets(&packages, &same), "unknown", "a package of some release of the branch");
+    let unnamed = format!("{HEAD}[packages.apt]\nlibcuda1 = \"*\"\n");
+    assert_eq!(gets(&unnamed, &old), "unknown", "a package of an unknown branch");
     let gke = "gpu = \"A100\"\nlaunch = \"gke\"\ndriver = \"535.129.03\"\n";
     assert_eq!(gets(&files(""), gke), "stops: nowhere", "GKE without the search path");
     let looks = format!("{HEAD}[env]\nLD_LIBRARY_PATH = \"/usr/local/nvidia/lib:/usr/local/nvidia/lib64\"\n");

@@ -1,0 +1,185 @@
+//! Which release and build of torch a package means: as it is written down, or the newest that will do.
+
+use std::cmp::Ordering;
+
+use jiff::civil::Date;
+
+use crate::fact::Offered;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::Why;
+use crate::infer::candidates::parts;
+use crate::infer::candidates::within;
+use crate::infer::torch::Brought;
+use crate::install::admits;
+use crate::install::order;
+use crate::install::public;
+use crate::knowledge::Knowledge;
+use crate::knowledge::TorchRow;
+
+/// What decides beside the packages.
+#[derive(Clone, Copy)]
+pub(super) struct Day<'a> {
+    pub(super) arch: &'a str,
+    pub(super) as_of: Option<Date>,
+    pub(super) knowledge: Knowledge,
+}
+
+/// A version that is written down, with the build that the index gives.
+pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a> {
+    let text = match &package.version {
+        PackageVersion::Exact(text) => text,
+        PackageVersion::Unresolved(why) => return Brought::unknown(package, why.clone()),
+        PackageVersion::Open(range) => {
+            let asked = if range.is_empty() { "no version" } else { range };
+            let why = Why {
+                reason: format!("{} is installed with {asked}: the build depends on the day", package.name),
+                supply: format!("pin it, such as {}==<version>", package.name),
+            };
+            return any_of(package, range, why, day);
+        }
+    };
+    if let Some(why) = &package.conditional {
+        return Brought::unknown(package, why.clone());
+    }
+    let row = release(public(text), day.knowledge);
+    let version = row.map_or_else(|| public(text).to_owned(), |row| row.version.to_owned());
+    let local = text.split_once('+').map(|(_, local)| local.to_owned());
+    let variant = match (local, &package.offered, &package.variant) {
+        (Some(local), _, _) => Ok(Some(local)),
+        (None, Offered::Beside(tags), _) => {
+            Ok(row.map_or_else(|| package.variant.clone(), |row| tags.iter().find(|tag| has(row, tag, day)).cloned()))
+        }
+        (None, Offered::Unknown(why), _) => Err(why.clone()),
+        (None, _, variant) => Ok(variant.clone()),
+    };
+    Brought {
+        package,
+        version: Ok(version),
+        variant,
+        newest: false,
+        row: row.map(|row| &row.info),
+        candidates: Vec::new(),
+    }
+}
+
+/// A range that somebody wrote of an image that is there: any release of it.
+fn any_of<'a>(package: &'a PackageSeen, range: &str, why: Why, day: Day<'_>) -> Brought<'a> {
+    let (range, tag) = parts(range);
+    let brought = Brought::unknown(package, why);
+    if package.conditional.is_some() || matches!(package.offered, Offered::Unknown(_) | Offered::Beside(_)) {
+        return brought;
+    }
+    let variant = Ok(tag.or_else(|| package.variant.clone()));
+    Brought { variant, candidates: within(&range, day.as_of, day.knowledge), ..brought }
+}
+
+fn release(version: &str, knowledge: Knowledge) -> Option<&'static TorchRow> {
+    let mut rows = knowledge.torch_releases().iter();
+    rows.find(|row| order(row.version, version) == Some(Ordering::Equal))
+}
+
+/// Whether a release has a build.
+fn has(row: &TorchRow, tag: &str, day: Day<'_>) -> bool {
+    let cuda = tag.starts_with("cu");
+    if !cuda {
+        return true;
+    }
+    if day.arch == "amd64" {
+        return row.variants.contains(&tag);
+    }
+    day.knowledge.torch_build(row.version, tag, day.arch).is_some()
+}
+
+/// The newest release that will do.
+pub(super) fn newest<'a>(
+    package: &'a PackageSeen,
+    ranges: &[String],
+    python: &Result<String, Why>,
+    day: Day<'_>,
+) -> Brought<'a> {
+    let unknown = |reason: String| {
+        let supply = format!("pin it, such as {}==<version>+<build>", package.name);
+        Brought::unknown(package, Why { reason, supply })
+    };
+    if let Offered::Unknown(why) = &package.offered {
+        return Brought::unknown(package, why.clone());
+    }
+    if ranges.iter().any(|range| admits(range, "1").is_none()) {
+        return unknown(format!("`{}` is no range of versions", ranges.join(",")));
+    }
+    let fitting = |row: &&TorchRow| fits(ranges, row.version) == Some(true);
+    if day.as_of.is_some() && day.knowledge.torch_releases().iter().filter(fitting).any(|row| row.released.is_none()) {
+        return unknown(format!("when the releases that {} allows came out is not in the tables", package.name));
+    }
+    let of_python = |python: &str| {
+        let range = day.knowledge.torch_pythons().iter().find(|row| row.python == python)?;
+        let served = |row: &&TorchRow| {
+            order(row.version, range.first).is_some_and(Ordering::is_ge)
+                && range.last.is_none_or(|last| order(row.version, last).is_some_and(Ordering::is_le))
+        };
+        let there = |row: &&TorchRow| match (day.as_of, row.released) {
+            (Some(day), Some(released)) => released <= day,
+            _ => true,
+        };
+        let rows = day.knowledge.torch_releases().iter().filter(fitting).filter(served).filter(there);
+        rows.filter(|row| offered(row, package, day))
+            .max_by(|a, b| order(a.version, b.version).unwrap_or(Ordering::Equal))
+    };
+    let chosen: Vec<&'static TorchRow> = if let Ok(python) = python {
+        of_python(python).into_iter().collect()
+    } else {
+        let mut all: Vec<&'static TorchRow> =
+            day.knowledge.torch_pythons().iter().filter_map(|row| of_python(row.python)).collect();
+        all.dedup_by_key(|row| row.version);
+        all
+    };
+    let row = match (chosen.as_slice(), python) {
+        ([row], _) => *row,
+        ([], _) => {
+            return unknown(format!("no release of torch in the tables of {} fits", day.knowledge.newest_date()));
+        }
+        (rows, Err(why)) => {
+            let variant = match &package.offered {
+                Offered::Only(tag) => Ok(Some(tag.clone())),
+                Offered::Default => Ok(None),
+                Offered::Beside(_) | Offered::Unknown(_) => Err(why.clone()),
+            };
+            return Brought { variant, candidates: rows.to_vec(), ..Brought::unknown(package, why.clone()) };
+        }
+        (_, Ok(_)) => return unknown("several releases fit".to_owned()),
+    };
+    let variant = match &package.offered {
+        Offered::Only(tag) => Some(tag.clone()),
+        Offered::Beside(tags) => tags.iter().find(|tag| has(row, tag, day)).cloned(),
+        Offered::Default | Offered::Unknown(_) => None,
+    };
+    let newest = day.knowledge.torch_releases().iter().filter(fitting).count() > 1;
+    Brought {
+        package,
+        version: Ok(row.version.to_owned()),
+        variant: Ok(variant),
+        newest,
+        row: Some(&row.info),
+        candidates: Vec::new(),
+    }
+}
+
+/// Whether the indexes that a command names have a release for the platform.
+fn offered(row: &TorchRow, package: &PackageSeen, day: Day<'_>) -> bool {
+    let default = row.default_variant.iter().any(|value| value.arch == day.arch);
+    match &package.offered {
+        Offered::Only(tag) => has(row, tag, day),
+        Offered::Beside(tags) => default || tags.iter().any(|tag| has(row, tag, day)),
+        Offered::Default | Offered::Unknown(_) => default,
+    }
+}
+
+/// Whether a version lies in every range; none where a range cannot be read.
+pub(super) fn fits(ranges: &[String], version: &str) -> Option<bool> {
+    let mut all = true;
+    for range in ranges {
+        all &= admits(range, version)?;
+    }
+    Some(all)
+}
