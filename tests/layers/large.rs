@@ -1,9 +1,5 @@
-//! Layers made to use up memory or time: the process that reads them stays within the bound of the whole program.
-//!
-//! This is a program of its own, with one test at a time, so that its peak of memory is that of the reader.
-
-#[path = "layers/build.rs"]
-mod build;
+//! Layers made to use up memory or time. The process that reads them stays within the bound of the whole program,
+//! with the streams, which are made as they are read, and with the other tests of this file.
 
 use std::fs;
 use std::io;
@@ -12,19 +8,20 @@ use std::io::Write as _;
 use std::time::Duration;
 use std::time::Instant;
 
-use build::Archive;
-use build::Pieces;
-use build::described;
-use build::gzip;
-use build::header;
-use build::read_with;
-use build::zstd;
 use imagelint::layer::LayerError;
 use imagelint::layer::LayerSeen;
 use imagelint::layer::Limits;
 use imagelint::layer::Mark;
 
-/// Memory of the whole process, test included.
+use crate::build::Archive;
+use crate::build::Pieces;
+use crate::build::described;
+use crate::build::gzip;
+use crate::build::header;
+use crate::build::read_with;
+use crate::build::zstd;
+
+/// Memory of the whole process.
 const MOST_MEMORY: u64 = 60 << 20;
 /// On a slow machine, without optimisation.
 const MOST_TIME: Duration = Duration::from_secs(60);
