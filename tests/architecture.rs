@@ -19,6 +19,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("globset", &["fleet/"]),
     ("hcl", &["builds/"]),
     ("ignore", &["cli/", "fleet/"]),
+    ("memchr", &["elf/"]),
     ("miette", &["cli/", "fleet/file_tests.rs", "report/", "rules/", "toml_reader.rs"]),
     ("pep440_rs", &["install/"]),
     ("regex", &["rules/"]),

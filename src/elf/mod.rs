@@ -1,40 +1,28 @@
-//! Placeholder of the reader of ELF files.
+//! What an ELF file says, read once from front to back as it comes out of a stream.
+//!
+//! Nothing seeks and nothing is inflated: fat binaries name the architectures of their code in headers, so the
+//! payloads are stepped over. What the front of a file needs from its back (where the sections lie, which of many
+//! strings is a name) is remembered in bounded form and put together at the end. A file of any size and shape is read
+//! in one pass with at most [`MAX_HELD`] bytes; what does not fit is named in [`ElfSeen::not_inspected`] and never
+//! guessed.
 
-use serde::Deserialize;
-use serde::Serialize;
+mod bytes;
+mod code;
+mod dynamic;
+mod fatbin;
+mod header;
+mod note;
+mod reader;
+mod sections;
+mod seen;
+mod strings;
+mod windows;
 
-/// What an ELF file says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ElfSeen {
-    /// The machine.
-    pub machine: u16,
-    /// Its own name.
-    pub soname: Option<String>,
-    /// What it needs.
-    pub needed: Vec<String>,
-}
-
-/// Reads one ELF file as it comes.
-#[derive(Debug, Default)]
-pub struct ElfReader {
-    head: Vec<u8>,
-}
-
-impl ElfReader {
-    /// For a file of that size.
-    pub fn new(_size: u64) -> Self {
-        Self::default()
-    }
-
-    /// Takes the next bytes.
-    pub fn feed(&mut self, bytes: &[u8]) {
-        let wanted = 64_usize.saturating_sub(self.head.len());
-        self.head.extend(bytes.iter().take(wanted));
-    }
-
-    /// What was seen.
-    pub fn finish(self) -> ElfSeen {
-        let machine = self.head.get(18..20).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
-        ElfSeen { machine, ..ElfSeen::default() }
-    }
-}
+pub use self::reader::ElfReader;
+pub use self::reader::MAX_HELD;
+pub use self::seen::Containers;
+pub use self::seen::ElfSeen;
+pub use self::seen::Images;
+pub use self::seen::Missed;
+pub use self::seen::Place;
+pub use self::seen::Ptx;

@@ -4,7 +4,11 @@
 
 mod builds;
 mod dockerfile;
+mod elf;
 mod installed;
+mod layer;
+#[path = "../support/elf.rs"]
+mod make;
 mod mutate;
 
 use std::env;
@@ -22,11 +26,16 @@ const BRIEF: u64 = 3;
 /// No input of a few kilobytes may take longer.
 const SLOWEST: Duration = Duration::from_secs(5);
 
+/// How long to run, and where the numbers begin.
+fn settings() -> (u64, Random) {
+    let number = |name: &str| env::var(name).ok().and_then(|text| text.parse().ok());
+    let seed = number("IMAGELINT_FUZZ_SEED").unwrap_or(0x2545_f491_4f6c_dd1d);
+    (number("IMAGELINT_FUZZ_SECONDS").unwrap_or(BRIEF), Random::new(seed))
+}
+
 /// Feeds mutations of the seeds to a reader until the time is over.
 fn run(name: &str, seeds: &[String], words: &[&str], read: fn(&str)) {
-    let seconds = env::var("IMAGELINT_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(BRIEF);
-    let seed = env::var("IMAGELINT_FUZZ_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0x2545_f491_4f6c_dd1d);
-    let mut random = Random::new(seed);
+    let (seconds, mut random) = settings();
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut tried = 0_u64;
     while tried < 50 || Instant::now() < end {
@@ -65,4 +74,16 @@ fn package_records() {
 #[test]
 fn package_databases() {
     run("databases", &installed::seeds(), installed::WORDS, installed::read_database);
+}
+
+#[test]
+fn elf_files() {
+    let (seconds, random) = settings();
+    elf::run(seconds, random);
+}
+
+#[test]
+fn layers() {
+    let (seconds, random) = settings();
+    layer::run(seconds, random);
 }
