@@ -1,7 +1,6 @@
 //! What the commands of the shipped stage install, with the files and scripts that they read.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use crate::context::Shelf;
 use crate::dockerfile::Dockerfile;
@@ -15,6 +14,7 @@ use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
+use crate::extract::written::written;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
@@ -54,8 +54,8 @@ pub(super) struct Inputs<'a> {
 pub(super) struct State {
     /// What `pip config set` set, by the variable that says the same.
     settings: BTreeMap<String, String>,
-    /// Files that a command wrote or changed.
-    changed: BTreeSet<String>,
+    /// Files that a command wrote or changed: what is in them, or why that cannot be told.
+    pub(super) made: BTreeMap<String, Result<Opened, String>>,
     scripts: usize,
 }
 
@@ -74,17 +74,18 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
     }
 }
 
-struct Reader<'a> {
+/// Goes through commands in order.
+pub(super) struct Reader<'a> {
     tree: Tree<'a>,
     machine: &'static str,
     seen: &'a mut Observations,
     notes: &'a mut Vec<String>,
-    done: &'a mut State,
+    pub(super) done: &'a mut State,
     /// The text that the commands at hand stand in.
     source: SourceId,
     /// The text of the Dockerfile.
     dockerfile: SourceId,
-    folder: String,
+    pub(super) folder: String,
 }
 
 impl Reader<'_> {
@@ -107,7 +108,7 @@ impl Reader<'_> {
         let environment = Environment { machine: self.machine, python: None };
         let found = install::installs_with(command, Around { lookup: &lookup, open: &open, environment });
         let compiled = install::compiled(command, &self.folder, &lookup, Knowledge::built_in().cuda_extensions());
-        self.changes(command);
+        written(self, command, run, &environment);
         if let Some(compiled) = compiled {
             self.code(compiled);
         }
@@ -142,13 +143,13 @@ impl Reader<'_> {
         }
     }
 
-    fn open(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<Opened, String> {
+    pub(super) fn open(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<Opened, String> {
         let folder = if folder.is_empty() { &self.folder } else { folder };
         let path = absolute(folder, path);
-        if self.done.changed.contains(&path) {
-            return Err("a command writes it before it is read".to_owned());
+        match self.done.made.get(&path) {
+            Some(made) => made.clone(),
+            None => self.tree.open(run, &path),
         }
-        self.tree.open(run, &path)
     }
 
     /// `pip config set global.index-url …` holds for all that follows.
@@ -203,25 +204,6 @@ impl Reader<'_> {
             self.folder = folder;
         }
         true
-    }
-
-    /// Remembers the files that a command writes or edits in place.
-    fn changes(&mut self, command: &Command) {
-        let words = || command.words.iter().skip(1).filter_map(Word::known);
-        let in_place = match command.program() {
-            Some("sed" | "perl") => {
-                words().any(|word| word.starts_with("-i") || word.starts_with("-pi") || word.starts_with("--in-place"))
-            }
-            Some("tee" | "mv" | "cp" | "wget" | "curl" | "pip-compile") => true,
-            Some("poetry") => words().any(|word| word == "export"),
-            Some("uv") => words().any(|word| matches!(word, "export" | "compile" | "lock")),
-            _ => false,
-        };
-        let named: Vec<&str> =
-            if in_place { words().filter(|word| !word.starts_with('-')).collect() } else { Vec::new() };
-        for path in named.into_iter().chain(command.writes.iter().filter_map(Word::known)).take(64) {
-            self.done.changed.insert(absolute(&self.folder, path));
-        }
     }
 
     fn code(&mut self, compiled: Compiled) {

@@ -15,6 +15,7 @@ mod merge;
 mod packaged;
 mod removed;
 mod tree;
+mod written;
 
 pub use self::bases::{Bases, KnownBase, base_of, of_build};
 pub use self::config::of_config;
