@@ -238,6 +238,19 @@ fn a_list_that_commands_write_or_edit_is_what_they_make_of_it() {
 }
 
 #[test]
+fn pipenv_is_not_passed_over() {
+    for (run, expected) in [
+        ("pipenv install --deploy --system", "!Pipfile.lock was not read: files of pipenv are not read"),
+        ("pipenv sync", "!Pipfile.lock was not read: files of pipenv are not read"),
+        ("pipenv install torch==2.1.0 flask", "flask torch==2.1.0"),
+        ("pipenv run pip install flask", "flask"),
+        ("pipenv lock; pipenv --version; pip install pipenv", "pipenv"),
+    ] {
+        assert_eq!(installed(&[("Pipfile.lock", "{}")], run), expected, "{run}");
+    }
+}
+
+#[test]
 fn no_edit_takes_long() {
     let long = format!("{}\n", "a".repeat(200_000));
     let grow = (0..40).map(|_| "s/a/aa/g;").collect::<String>();
@@ -255,5 +268,5 @@ fn no_edit_takes_long() {
         let said = installed(&[("r.txt", &long)], &run);
         assert!(said.starts_with('!'), "{run:.60}: {said:.200}");
     }
-    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }

@@ -277,7 +277,7 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
             Some(Invocation::Inside(at))
         }
         "uv" if word(1) == "pip" => Some(Invocation::Pip(2, true)),
-        "uv" | "poetry" | "pdm" | "pixi" if word(1) == "run" => {
+        "uv" | "poetry" | "pdm" | "pixi" | "pipenv" if word(1) == "run" => {
             let mut at = 2;
             while word(at).starts_with('-') {
                 at +=
@@ -285,7 +285,7 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
             }
             Some(Invocation::Inside(at))
         }
-        "uv" | "poetry" | "pdm" | "pixi" => Some(Invocation::Tool(1)),
+        "uv" | "poetry" | "pdm" | "pixi" | "pipenv" => Some(Invocation::Tool(1)),
         "conda" | "mamba" | "micromamba" if word(1) == "run" => {
             let mut at = 2;
             while word(at).starts_with('-') {
