@@ -11,6 +11,7 @@ mod history;
 mod inherited;
 mod install;
 mod landing;
+mod linked;
 mod locked;
 mod merge;
 mod packaged;

@@ -113,8 +113,7 @@ fn read(bytes: &[u8]) -> Result<LayerSeen, LayerError> {
 }
 
 /// Feeds changed archives until the time is over.
-pub(crate) fn run(seconds: u64, random: u64) {
-    let mut random = Random::new(random);
+pub(crate) fn run(seconds: u64, mut random: Random) {
     let seed = seed();
     let below = Arc::new(read(&seed).expect("the seed"));
     let end = Instant::now() + Duration::from_secs(seconds);
