@@ -1,5 +1,6 @@
 //! Archives of layers, plain and packed: bytes changed, blocks moved, checksums mostly made good again.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ fn changed(random: &mut Random, seed: &[u8]) -> Vec<u8> {
             // A field of the header: its name, size, kind or target.
             1 => {
                 bytes[block + [0, 124, 130, 135, 156, 157, 345, 482][random.below(8)]] =
-                    b"01257LKxgS\0\x80./"[random.below(14)]
+                    b"01257LKxgS\0\x80./"[random.below(14)];
             }
             2 => bytes.truncate(at.max(BLOCK)),
             3 => {
@@ -105,16 +106,17 @@ fn packed(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> Result<LayerSeen, LayerError> {
-    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut digest = "sha256:".to_owned();
+    for byte in Sha256::digest(bytes) {
+        write!(digest, "{byte:02x}").expect("a text");
+    }
     let size = Some(bytes.len() as u64);
-    let descriptor =
-        Descriptor { digest: format!("sha256:{hex}"), digested: Digested::Packed, size, media_type: String::new() };
+    let descriptor = Descriptor { digest, digested: Digested::Packed, size, media_type: String::new() };
     read_layer(bytes, &descriptor, &Limits::default(), &mut |_| ControlFlow::Continue(()))
 }
 
 /// Feeds changed archives until the time is over.
-pub(crate) fn run(seconds: u64, random: u64) {
-    let mut random = Random::new(random);
+pub(crate) fn run(seconds: u64, mut random: Random) {
     let seed = seed();
     let below = Arc::new(read(&seed).expect("the seed"));
     let end = Instant::now() + Duration::from_secs(seconds);
