@@ -45,7 +45,7 @@ fn seed() -> Vec<u8> {
     add(tar::EntryType::Link, "usr/lib/libx.so", b"", "usr/lib/libx.so.1");
     add(file, "usr/.wh.lib", b"", "");
     add(file, &"long/".repeat(30), b"x", "");
-    add(tar::EntryType::XHeader, "pax", b"13 size=3000\n14 path=../x.so\n", "");
+    add(tar::EntryType::XHeader, "pax", b"9 size=1\n16 path=../x.so\n", "");
     add(file, "usr/.wh..wh..opq", b"", "");
     builder.into_inner().expect("an archive")
 }
