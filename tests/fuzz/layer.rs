@@ -59,8 +59,10 @@ fn changed(random: &mut Random, seed: &[u8]) -> Vec<u8> {
             0 => bytes[at] = u8::try_from(random.below(256)).expect("a byte"),
             // A field of the header: its name, size, kind or target.
             1 => {
-                bytes[block + [0, 124, 130, 135, 156, 157, 345, 482][random.below(8)]] =
-                    b"01257LKxgS\0\x80./"[random.below(14)];
+                let field = block + [0, 124, 130, 135, 156, 157, 345, 482][random.below(8)];
+                if let Some(byte) = bytes.get_mut(field) {
+                    *byte = b"01257LKxgS\0\x80./"[random.below(14)];
+                }
             }
             2 => bytes.truncate(at.max(BLOCK)),
             3 => {
