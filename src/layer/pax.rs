@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn records_are_the_same_in_pieces_of_any_size() {
-        let text = b"12 path=a=b\n13 comment=x\n15 linkpath=/c\n9 size=7\n21 GNU.sparse.major=1\n";
+        let text = b"12 path=a=b\n13 comment=x\n15 linkpath=/c\n9 size=7\n22 GNU.sparse.major=1\n";
         let whole = read(text, 1000).expect("records");
         assert_eq!(whole.path, Some(Long::Name(b"a=b".to_vec())));
         assert_eq!(whole.link, Some(Long::Name(b"/c".to_vec())));
