@@ -246,7 +246,7 @@ fn what_only_looks_like_a_container_is_none() {
 #[test]
 fn a_container_that_breaks_off_says_nothing_and_hides_none_behind_it() {
     let mut broken = container(&[sass(80, ' '), sass(90, ' ')]);
-    broken[16 + 64 + 1_000 + 2] = 7;
+    broken[16 + 64 + make::PAYLOAD + 2] = 7;
     let sound = container(&[sass(75, ' ')]);
     let found = seen(&Elf::default().registered(&[sound.clone(), broken, sound.clone()]).bytes());
     assert_eq!(found.code, [cubins(Place::Registered, 2, &["75"])]);
@@ -459,12 +459,12 @@ fn everything_at_its_largest_fits() {
 fn hostile_files_take_no_longer_than_others() {
     let begun = Instant::now();
     let shapes: [(&str, Vec<u8>); 6] = [
-        ("magic at odd places", b"\x50\xed\x55\xba".repeat(500_000)),
-        ("names without an end", b".so".repeat(700_000)),
-        ("paths", b"/lib$ORIGIN".repeat(200_000)),
-        ("owners", b"NVIDIA Corporation".repeat(110_000)),
-        ("names of sections", b".nv_fatbin\0".repeat(200_000)),
-        ("empty entries", container(&vec![Entry { payload: 0, ..sass(90, ' ') }; 30_000])),
+        ("magic at odd places", b"\x50\xed\x55\xba".repeat(150_000)),
+        ("names without an end", b".so".repeat(60_000)),
+        ("paths", b"/lib$ORIGIN".repeat(60_000)),
+        ("owners", b"NVIDIA Corporation".repeat(40_000)),
+        ("names of sections", b".nv_fatbin\0".repeat(60_000)),
+        ("empty entries", container(&vec![Entry { payload: 0, ..sass(90, ' ') }; 8_000])),
     ];
     for (what, bytes) in shapes {
         let found = fed_whole(&library().with(".rodata", 1, 8, bytes));

@@ -1,7 +1,7 @@
 //! What files of an image say of what is installed, on files that the real tools wrote.
 //!
 //! `tests/fixtures/installed` is laid out as an image: wheels of the default index, environments of pip, uv and
-//! virtualenv, the databases of dpkg and RPM. Both RPM databases hold the same packages; in that of SQLite, what was
+//! virtualenv, the databases of dpkg and RPM. Both RPM databases hold the same packages; in that of `SQLite`, what was
 //! upgraded and removed is still in the free pages. The Berkeley hash was loaded from it, and RPM lists both alike.
 
 #[path = "installed/names.rs"]
@@ -45,8 +45,8 @@ fn build(package: &str, version: Option<&str>, gpu: Option<Gpu>, cudnn: Option<&
     vec![Evidence::Build { package: package.to_owned(), version: owned(version), gpu, cudnn: owned(cudnn) }]
 }
 
-fn cuda(version: &str) -> Option<Gpu> {
-    Some(Gpu::Cuda(version.to_owned()))
+fn cuda(version: &str) -> Gpu {
+    Gpu::Cuda(version.to_owned())
 }
 
 fn missed(found: &[Evidence]) -> bool {
@@ -58,25 +58,25 @@ fn build_files_tell_version_and_cuda() {
     for (path, expected) in [
         (
             "opt/conda/envs/old/lib/python3.8/site-packages/torch/version.py".to_owned(),
-            build("torch", Some("1.7.1"), cuda("10.2"), None),
+            build("torch", Some("1.7.1"), Some(cuda("10.2")), None),
         ),
         (
             "opt/conda/lib/python3.10/site-packages/torch/version.py".to_owned(),
-            build("torch", Some("1.12.1+cu102"), cuda("10.2"), None),
+            build("torch", Some("1.12.1+cu102"), Some(cuda("10.2")), None),
         ),
         (
             "usr/local/lib/python3.12/dist-packages/torch/version.py".to_owned(),
             build("torch", Some("2.9.1+cpu"), Some(Gpu::Cpu), None),
         ),
-        (format!("{SITE}/torch/version.py"), build("torch", Some("2.15.0+cu132"), cuda("13.2"), None)),
+        (format!("{SITE}/torch/version.py"), build("torch", Some("2.15.0+cu132"), Some(cuda("13.2")), None)),
         (format!("{SITE}/torchvision/version.py"), build("torchvision", Some("0.29.1+cu130"), None, None)),
         (
             format!("{SITE}/onnxruntime/capi/build_and_package_info.py"),
-            build("onnxruntime-gpu", Some("1.29.0"), cuda("13.0"), None),
+            build("onnxruntime-gpu", Some("1.29.0"), Some(cuda("13.0")), None),
         ),
         (
             format!("{SITE}/tensorflow/python/platform/build_info.py"),
-            build("tensorflow", None, cuda("12.5.1"), Some("9")),
+            build("tensorflow", None, Some(cuda("12.5.1")), Some("9")),
         ),
         (
             "app/lib/python3.12/site-packages/tensorflow/python/platform/build_info.py".to_owned(),
@@ -84,10 +84,10 @@ fn build_files_tell_version_and_cuda() {
         ),
         (
             format!("{SITE}/paddle/version/__init__.py"),
-            build("paddlepaddle", Some("2.6.2"), cuda("11.8"), Some("8.6.0")),
+            build("paddlepaddle", Some("2.6.2"), Some(cuda("11.8")), Some("8.6.0")),
         ),
-        (format!("{SITE}/cupy/.data/_wheel.json"), build("cupy", None, cuda("12.x"), None)),
-        (format!("{SITE}/xformers/cpp_lib.json"), build("xformers", None, cuda("12.4"), None)),
+        (format!("{SITE}/cupy/.data/_wheel.json"), build("cupy", None, Some(cuda("12.x")), None)),
+        (format!("{SITE}/xformers/cpp_lib.json"), build("xformers", None, Some(cuda("12.4")), None)),
     ] {
         assert_eq!(told(&path), expected, "{path}");
     }
@@ -100,8 +100,8 @@ fn build_files_of_other_makes_and_with_nothing_to_tell() {
     for (text, gpu) in [
         ("cuda = None\nhip = '6.3.42131'\n", Some(Gpu::Rocm)),
         ("cuda: Optional[str] = None\nhip: Optional[str] = None\nxpu: Optional[str] = '20250000'\n", Some(Gpu::Xpu)),
-        ("cuda = \"12.8\"  # as built\n", cuda("12.8")),
-        ("cuda='12.8'\n", cuda("12.8")),
+        ("cuda = \"12.8\"  # as built\n", Some(cuda("12.8"))),
+        ("cuda='12.8'\n", Some(cuda("12.8"))),
         ("cuda = None", Some(Gpu::Cpu)),
         // Nothing of this is an assignment of a literal to that name.
         ("# cuda = '12.8'\n", None),

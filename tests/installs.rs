@@ -3,12 +3,25 @@
 //! `expected` lists one line for every finding, `rule path:line`, and one for every note, `note text`;
 //! an empty file expects silence. A line `args …` is handed to the program.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use assert_cmd::Command;
+use imagelint::context::ContextFile;
+use imagelint::context::Missing;
+use imagelint::context::Shelf;
+use imagelint::dockerfile::Dockerfile;
+use imagelint::dockerfile::EvaluateOptions;
+use imagelint::extract::Bases;
+use imagelint::extract::of_build;
+use imagelint::fact::PackageSeen;
+use imagelint::fact::PackageVersion;
+use imagelint::source::SourceText;
+use imagelint::source::Sources;
 use serde_json::Value;
 
 fn folders() -> Vec<PathBuf> {
@@ -71,4 +84,189 @@ fn every_mistake_is_found_at_its_line_and_nothing_else() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(loud >= 2 && silent >= 2, "{loud} with findings, {silent} without");
+}
+
+/// Files of a context that are there in memory alone.
+struct Memory {
+    files: BTreeMap<String, ContextFile>,
+}
+
+impl Shelf for Memory {
+    fn open(&self, path: &str) -> Result<ContextFile, Missing> {
+        self.files.get(path).cloned().ok_or(Missing::NotThere)
+    }
+}
+
+/// What a Dockerfile of these RUN lines installs, sorted, and what it notes.
+fn installed(files: &[(&str, &str)], run: &str) -> String {
+    let mut sources = Sources::default();
+    let text = format!("FROM python:3.12\nWORKDIR /app\nCOPY . .\nRUN {run}\n");
+    let source = sources.add(SourceText::new("Dockerfile", text.clone()));
+    let add = |(path, text): &(&str, &str)| {
+        let source = sources.add(SourceText::new(*path, *text));
+        ((*path).to_owned(), ContextFile { source, text: (*text).into() })
+    };
+    let shelf = Memory { files: files.iter().map(add).collect() };
+    let options = EvaluateOptions { platform: "linux/amd64".to_owned(), ..EvaluateOptions::default() };
+    let dockerfile = Dockerfile::parse(&text);
+    let target = of_build(source, &dockerfile, &options, &shelf, &Bases::default()).expect("a stage");
+    let package = |package: &PackageSeen| {
+        let version = match &package.version {
+            PackageVersion::Exact(version) => format!("=={version}"),
+            PackageVersion::Open(range) => range.clone(),
+            PackageVersion::Unresolved(_) => "=?".to_owned(),
+        };
+        let variant = package.variant.as_ref().map(|variant| format!("[{variant}]")).unwrap_or_default();
+        let may = if package.conditional.is_some() { "?" } else { "" };
+        format!("{}{version}{variant}{may}", package.name)
+    };
+    let mut said: Vec<String> = target.seen.packages.iter().map(package).collect();
+    said.sort();
+    let notes = target.notes.iter().filter(|note| !note.starts_with("base")).map(|note| format!("!{note}"));
+    said.into_iter().chain(notes).collect::<Vec<_>>().join(" ")
+}
+
+const LIST: &str = "# all\nflask\ntorch==2.1.0\n\nnumpy>=1.2\n";
+
+#[test]
+fn lists_are_read_through_pipes_and_substitutions() {
+    let mut wrong = Vec::new();
+    let files = &[("r.txt", LIST), ("b.txt", "torch==2.4.0+cu121\n")];
+    let cannot =
+        |program: &str| format!("!a command installs more than can be told: what `{program}` writes cannot be told");
+    for (run, expected) in [
+        ("cat r.txt | xargs -n 1 pip install", "flask numpy>=1.2 torch==2.1.0".to_owned()),
+        ("grep -v '^#' r.txt | grep -v flask | xargs pip3 install -U", "numpy>=1.2 torch==2.1.0".to_owned()),
+        ("xargs -a b.txt pip install", "torch==2.4.0+cu121[cu121]".to_owned()),
+        ("xargs pip install < b.txt", "torch==2.4.0+cu121[cu121]".to_owned()),
+        ("grep -v torch r.txt | pip install -r /dev/stdin", "flask numpy>=1.2".to_owned()),
+        ("pip install -r <(grep -iv TORCH r.txt)", "flask numpy>=1.2".to_owned()),
+        ("pip install $(grep -E '^torch|^flask' r.txt)", "flask torch==2.1.0".to_owned()),
+        ("pip install `cat b.txt` --no-deps", "torch==2.4.0+cu121[cu121]".to_owned()),
+        ("echo torch==2.2.0 torchaudio | xargs pip install", "torch==2.2.0 torchaudio".to_owned()),
+        ("printf '%s\\n' torch==2.2.0 flask | pip install -r -", "flask torch==2.2.0".to_owned()),
+        (
+            "sed -e 's/2.1.0/2.3.0/' -e '/flask/d' r.txt | pip install -r /dev/stdin",
+            "numpy>=1.2 torch==2.3.0".to_owned(),
+        ),
+        (
+            "cat r.txt b.txt | grep -v torch==2.1 | pip install -r /dev/stdin",
+            "flask numpy>=1.2 torch==2.4.0+cu121[cu121]".to_owned(),
+        ),
+        ("pip install -r /dev/stdin <<EOF\ntorch==2.0.0\nEOF", "torch==2.0.0".to_owned()),
+        // What is not plain to see is said, and nothing is made up.
+        ("awk '{print $1}' r.txt | xargs pip install", cannot("awk")),
+        ("cat r.txt | sed 's/\\(.*\\)==.*/\\1/' | xargs pip install", cannot("sed")),
+        ("grep '[t]orch' r.txt | xargs pip install", cannot("grep")),
+        ("pip install $(python list.py)", cannot("python")),
+        (
+            "(cat r.txt; cat b.txt) | xargs pip install",
+            "!a command installs more than can be told: what it reads cannot be told".to_owned(),
+        ),
+        (
+            "curl https://h/r.txt | pip install -r /dev/stdin",
+            "!/dev/stdin was not read: what `curl` writes cannot be told".to_owned(),
+        ),
+        (
+            "cat none.txt | xargs pip install",
+            "!a command installs more than can be told: none.txt was not read: it is not in the build context"
+                .to_owned(),
+        ),
+        (
+            "while read p; do pip install $p; done < r.txt",
+            "!a command installs more than can be told: it is read while the script runs".to_owned(),
+        ),
+        // These install nothing.
+        ("cat r.txt | xargs echo pip install", String::new()),
+        ("cat r.txt | xargs pip uninstall -y", String::new()),
+        ("pip download -r r.txt; pip wheel -w /w -r r.txt; pip freeze | grep torch", String::new()),
+        ("cat r.txt | grep torch; pip install flask", "flask".to_owned()),
+        (
+            "cat r.txt || xargs pip install flask",
+            "flask? !a command installs more than can be told: nothing is there for it to read".to_owned(),
+        ),
+    ] {
+        let said = installed(files, run);
+        if said != expected {
+            wrong.push(format!("{run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_list_that_commands_write_or_edit_is_what_they_make_of_it() {
+    let mut wrong = Vec::new();
+    let files = &[("r.txt", LIST), ("b.txt", "torch==2.4.0+cu121\n")];
+    let unknown = |path: &str| format!("!{path} was not read: a command writes it before it is read");
+    for (run, expected) in [
+        ("sed -i '/torch/d' r.txt && pip install -r r.txt", "flask numpy>=1.2".to_owned()),
+        (
+            "sed -i.bak -e 's/torch==2.1.0/torch==2.5.1/; /flask/d' r.txt; pip install -r r.txt",
+            "numpy>=1.2 torch==2.5.1".to_owned(),
+        ),
+        (
+            "sed -i 3d r.txt && sed -i 's/flask/django/g' /app/r.txt && pip install -r r.txt",
+            "django numpy>=1.2".to_owned(),
+        ),
+        ("grep -v torch r.txt > s.txt && pip install -r s.txt", "flask numpy>=1.2".to_owned()),
+        (
+            "echo torch==1.13.1 > s.txt && echo 'flask' >> s.txt && pip install -r s.txt",
+            "flask torch==1.13.1".to_owned(),
+        ),
+        ("echo torch==1.13.1 | tee s.txt; pip install -r s.txt", "torch==1.13.1".to_owned()),
+        ("cp r.txt /tmp/ && pip install -r /tmp/r.txt", "flask numpy>=1.2 torch==2.1.0".to_owned()),
+        ("cat <<EOF > s.txt\ntorch==2.0.1\nEOF\nRUN pip install -r s.txt", "torch==2.0.1".to_owned()),
+        ("sed 's/torch==2.1.0/torch==2.5.1/' r.txt; pip install -r r.txt", "flask numpy>=1.2 torch==2.1.0".to_owned()),
+        ("sed -i -E 's/(torch)==.*/\\1/' r.txt && pip install -r r.txt", unknown("r.txt")),
+        (
+            "if [ -n \"$CPU\" ]; then sed -i '/torch/d' r.txt; fi; pip install -r r.txt",
+            "!r.txt was not read: a command may write it before it is read".to_owned(),
+        ),
+        ("pip-compile -o r.txt in.txt && pip install -r r.txt", unknown("r.txt")),
+        ("pip freeze > s.txt; pip install -r s.txt", unknown("s.txt")),
+        ("cat b.txt >> r.txt && pip install -r r.txt", unknown("r.txt")),
+        ("curl -o r.txt https://h/r.txt; pip install -r r.txt", unknown("r.txt")),
+        ("perl -pi -e 's/torch//' r.txt; pip install -r r.txt", unknown("r.txt")),
+    ] {
+        let said = installed(files, run);
+        if said != expected {
+            wrong.push(format!("{run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn pipenv_is_not_passed_over() {
+    for (run, expected) in [
+        ("pipenv install --deploy --system", "!Pipfile.lock was not read: files of pipenv are not read"),
+        ("pipenv sync", "!Pipfile.lock was not read: files of pipenv are not read"),
+        ("pipenv install torch==2.1.0 flask", "flask torch==2.1.0"),
+        ("pipenv run pip install flask", "flask"),
+        ("pipenv lock; pipenv --version; pip install pipenv", "pipenv"),
+    ] {
+        assert_eq!(installed(&[("Pipfile.lock", "{}")], run), expected, "{run}");
+    }
+}
+
+#[test]
+fn no_edit_takes_long() {
+    let long = format!("{}\n", "a".repeat(200_000));
+    let grow = (0..40).map(|_| "s/a/aa/g;").collect::<String>();
+    let pipe = "cat r.txt ".to_owned() + &"| sort ".repeat(3_000);
+    let deep = "$(echo ".repeat(500) + "x" + &")".repeat(500);
+    let begun = Instant::now();
+    for run in [
+        "sed -i 's/a*a*a*a*b/c/g' r.txt && pip install -r r.txt".to_owned(),
+        "grep -v 'a*a*a*a*a*b' r.txt | xargs pip install".to_owned(),
+        format!("sed -i '{grow}' r.txt; pip install -r r.txt"),
+        format!("{pipe} | xargs pip install"),
+        format!("pip install {deep}"),
+        format!("pip install -r {}", deep.replace('$', "<")),
+    ] {
+        let said = installed(&[("r.txt", &long)], &run);
+        assert!(said.starts_with('!'), "{run:.60}: {said:.200}");
+    }
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }

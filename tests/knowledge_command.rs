@@ -51,6 +51,16 @@ fn rows_are_printed_with_source_date_and_how() {
 }
 
 #[test]
+fn numbers_of_modules_and_of_windows_are_answered() {
+    let place = Place::new();
+    for (driver, part) in [("540.4.0", "12.6"), ("36.4.3", "12.6"), ("531.61", "530")] {
+        let done = place.command(&["knowledge", "driver", driver]).output().expect("a run");
+        assert_eq!(code(&done), 0, "{driver}: {}{}", out(&done), err(&done));
+        assert!(out(&done).contains(part), "{driver}: {}", out(&done));
+    }
+}
+
+#[test]
 fn an_unknown_key_lists_the_nearest_and_ends_with_3() {
     let place = Place::new();
     for (arguments, part) in [

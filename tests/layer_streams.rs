@@ -232,13 +232,13 @@ fn silence_is_a_break_and_a_drip_is_too_slow() {
     let body = layer.clone();
     let mut options = options();
     options.limits.stall = Duration::from_millis(150);
-    let fake = registry(&layer, move |number, request| match number {
-        0 => Reply::Stalled(1000, body[..100].to_vec()),
-        _ => {
-            let from = from(request);
-            let range = vec![format!("Content-Range: bytes {from}-999/1000")];
-            Reply::Whole("206 Partial", range, body[from..].to_vec())
+    let fake = registry(&layer, move |number, request| {
+        if number == 0 {
+            return Reply::Stalled(1000, body[..100].to_vec());
         }
+        let from = from(request);
+        let range = vec![format!("Content-Range: bytes {from}-999/1000")];
+        Reply::Whole("206 Partial", range, body[from..].to_vec())
     });
     assert!(read_with(&fake, &options).expect("all bytes") == layer);
 

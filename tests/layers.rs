@@ -6,6 +6,8 @@ mod build;
 mod faults;
 #[path = "layers/formats.rs"]
 mod formats;
+#[path = "layers/large.rs"]
+mod large;
 #[path = "layers/model.rs"]
 mod model;
 #[path = "layers/overlay.rs"]

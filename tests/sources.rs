@@ -50,8 +50,11 @@ fn layers(opened: &Opened) -> Vec<Vec<u8>> {
     opened.images[0].config.layers.iter().map(read).collect()
 }
 
+/// Names and what is in them.
+type Files<'a> = &'a [(&'a str, &'a [u8])];
+
 /// A tar archive of some files; a name that ends with `@` is a link to what is in it.
-fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+fn tar(files: Files) -> Vec<u8> {
     let mut archive = Vec::new();
     for (name, bytes) in files {
         let link = name.strip_suffix('@');
@@ -86,7 +89,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Two layers, the first of them larger than what is kept of a stream.
 fn two_layers() -> [Vec<u8>; 2] {
-    let noise: Vec<u8> = (0..3_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let noise: Vec<u8> = (0..3_000_000_u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
     [tar(&[("opt/noise", &noise)]), tar(&[("etc/os-release", b"ID=debian\n")])]
 }
 
@@ -187,7 +190,7 @@ fn unpacked(bytes: &[u8]) -> Vec<u8> {
     bytes.to_vec()
 }
 
-fn written(files: &[(&str, &[u8])]) -> (TempDir, String) {
+fn written(files: Files) -> (TempDir, String) {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("x.tar");
     fs::write(&path, tar(files)).expect("archive");
@@ -205,7 +208,7 @@ fn packed_layers_are_known_by_their_name_or_by_their_sum() {
     let config = config(std::slice::from_ref(&diff_id));
     for name in [named.as_str(), "layer.tar", by_diff_id.as_str()] {
         let manifest = json!([{"Config": "sha256:c", "RepoTags": null, "Layers": [name]}]).to_string();
-        let files: &[(&str, &[u8])] = &[("sha256:c", &config), (name, &packed), ("manifest.json", manifest.as_bytes())];
+        let files: Files = &[("sha256:c", &config), (name, &packed), ("manifest.json", manifest.as_bytes())];
         let (_folder, text) = written(files);
         let opened = open(&text);
         let found = &opened.images[0].config.layers[0];
@@ -245,7 +248,7 @@ fn every_broken_archive_is_an_error() {
     let huge = vec![b' '; 5 << 20];
     let (one, two, none) = (manifest(json!(["l"])), manifest(json!(["l", "l"])), manifest(json!([])));
     let several = several.to_string().into_bytes();
-    let cases: &[(&str, &[(&str, &[u8])])] = &[
+    let cases: &[(&str, Files)] = &[
         ("nothing", &[]),
         ("no manifest", &[("c", &config), ("l", &layer)]),
         ("no config", &[("l", &layer), ("manifest.json", &one)]),

@@ -91,7 +91,7 @@ impl Inputs {
                 (Found::File(path), Some(Ok(text))) => inputs.file(&path.display().to_string(), text, build, sources),
                 (Found::Reader(reader), Some(Ok(text))) => inputs.reader(reader, text, build, sources),
                 (Found::File(path) | Found::Reader(Reader { path, .. }), Some(Err(error))) => {
-                    inputs.error(&path.display().to_string(), error)
+                    inputs.error(&path.display().to_string(), error);
                 }
                 (Found::Error(name, error), _) => inputs.error(&name, error),
                 (Found::Standard | Found::File(_) | Found::Reader(_), _) => inputs.standard(build, sources),

@@ -1,7 +1,6 @@
 //! What the commands of the shipped stage install, with the files and scripts that they read.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use crate::context::Shelf;
 use crate::dockerfile::Dockerfile;
@@ -11,11 +10,12 @@ use crate::dockerfile::Lookup;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::along::along;
+use crate::extract::linked;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
-use crate::extract::written;
+use crate::extract::written::written;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
@@ -57,11 +57,9 @@ pub(super) struct Inputs<'a> {
 pub(super) struct State {
     /// What `pip config set` set, by the variable that says the same.
     settings: BTreeMap<String, String>,
-    /// Files that a command wrote or changed.
-    changed: BTreeSet<String>,
+    /// Files that a command wrote or changed: what is in them, or why that cannot be told.
+    pub(super) made: BTreeMap<String, Result<Opened, String>>,
     scripts: usize,
-    /// What the command before it printed, for the one that reads it.
-    said: Option<String>,
 }
 
 /// Reads every RUN in order: packages come and go in `seen`; what could not be read becomes a note.
@@ -79,17 +77,18 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
     }
 }
 
-struct Reader<'a> {
+/// Goes through commands in order.
+pub(super) struct Reader<'a> {
     tree: Tree<'a>,
     machine: &'static str,
     seen: &'a mut Observations,
     notes: &'a mut Vec<String>,
-    done: &'a mut State,
+    pub(super) done: &'a mut State,
     /// The text that the commands at hand stand in.
     source: SourceId,
     /// The text of the Dockerfile.
     dockerfile: SourceId,
-    folder: String,
+    pub(super) folder: String,
 }
 
 impl Reader<'_> {
@@ -112,9 +111,9 @@ impl Reader<'_> {
         let environment = Environment { machine: self.machine, python: None };
         let found = install::installs_with(command, Around { lookup: &lookup, open: &open, environment });
         let compiled = install::compiled(command, &self.folder, &lookup, Knowledge::built_in().cuda_extensions());
-        self.changes(command);
-        let origin = Origin::File { source: self.source, span: command.span };
-        written::read(command, &self.folder, origin, &mut self.done.said, self.seen);
+        let says = linked::says(command, &self.folder, &Around { lookup: &lookup, open: &open, environment });
+        linked::read(says, Origin::File { source: self.source, span: command.span }, self.seen);
+        written(self, command, run, &environment);
         if let Some(compiled) = compiled {
             self.code(compiled);
         }
@@ -167,13 +166,13 @@ impl Reader<'_> {
         }
     }
 
-    fn open(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<Opened, String> {
+    pub(super) fn open(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<Opened, String> {
         let folder = if folder.is_empty() { &self.folder } else { folder };
         let path = absolute(folder, path);
-        if self.done.changed.contains(&path) {
-            return Err("a command writes it before it is read".to_owned());
+        match self.done.made.get(&path) {
+            Some(made) => made.clone(),
+            None => self.tree.open(run, &path),
         }
-        self.tree.open(run, &path)
     }
 
     /// `pip config set global.index-url …` holds for all that follows.
@@ -228,25 +227,6 @@ impl Reader<'_> {
             self.folder = folder;
         }
         true
-    }
-
-    /// Remembers the files that a command writes or edits in place.
-    fn changes(&mut self, command: &Command) {
-        let words = || command.words.iter().skip(1).filter_map(Word::known);
-        let in_place = match command.program() {
-            Some("sed" | "perl") => {
-                words().any(|word| word.starts_with("-i") || word.starts_with("-pi") || word.starts_with("--in-place"))
-            }
-            Some("tee" | "mv" | "cp" | "wget" | "curl" | "pip-compile") => true,
-            Some("poetry") => words().any(|word| word == "export"),
-            Some("uv") => words().any(|word| matches!(word, "export" | "compile" | "lock")),
-            _ => false,
-        };
-        let named: Vec<&str> =
-            if in_place { words().filter(|word| !word.starts_with('-')).collect() } else { Vec::new() };
-        for path in named.into_iter().chain(command.writes.iter().filter_map(Word::known)).take(64) {
-            self.done.changed.insert(absolute(&self.folder, path));
-        }
     }
 
     fn code(&mut self, compiled: Compiled) {

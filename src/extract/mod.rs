@@ -12,6 +12,7 @@ mod inherited;
 mod install;
 mod landing;
 mod layers;
+mod linked;
 mod locked;
 mod merge;
 mod packaged;

@@ -1,220 +1,140 @@
-//! Files that commands write, link and remove: those by which the loader finds libcuda, and nothing else.
+//! Files that commands write, edit or copy before other commands read them.
 
-use crate::cuda::split_path;
+use crate::dockerfile::Mapped;
+use crate::dockerfile::RunInstruction;
+use crate::extract::install::Reader;
 use crate::extract::tree::absolute;
-use crate::fact::Evidence;
-use crate::fact::FactKey;
-use crate::fact::FileKind;
-use crate::fact::FileSeen;
-use crate::fact::Observations;
-use crate::fact::Origin;
-use crate::fact::State;
-use crate::fact::Value;
+use crate::install;
+use crate::install::Around;
+use crate::install::Environment;
+use crate::install::Opened;
 use crate::shell::Command;
 use crate::shell::Word;
 
-const LD_CONF: &str = "/etc/ld.so.conf";
-const LD_CONF_FOLDER: &str = "/etc/ld.so.conf.d/";
-/// How the names of driver libraries begin.
-const LIBRARIES: &[&str] = &["libcuda.so", "libnvidia-ml.so"];
-/// No text of such a file is longer.
-const LONGEST: usize = 16 * 1024;
+/// No command writes more files.
+const MOST: usize = 64;
 
-/// Notes what one command does to such files, in a folder. What `echo` said goes into `said`, for a `tee` behind it.
-///
-/// A command that may not run does nothing for certain, and is left out.
-pub(super) fn read(
-    command: &Command,
-    folder: &str,
-    origin: Origin,
-    said: &mut Option<String>,
-    seen: &mut Observations,
-) {
-    let piped = said.take();
+/// Remembers the files that a command writes: what is in them, where that is plain to see.
+pub(super) fn written(reader: &mut Reader<'_>, command: &Command, run: &RunInstruction, environment: &Environment<'_>) {
+    let mut made: Vec<(String, Result<Opened, String>)> = Vec::new();
+    {
+        let open = |folder: &str, path: &str| reader.open(folder, path, run);
+        let around = Around { lookup: &|name| run.scope.lookup(name), open: &open, environment: *environment };
+        let path = |word: &Word| word.known().map(|path| absolute(&reader.folder, path));
+        redirected(command, &around, &path, &mut made);
+        in_place(command, &around, &path, &mut made);
+        if let Some((from, to)) = copied(command) {
+            let into = if to.ends_with(['/', '.']) {
+                format!("{to}/{}", from.rsplit('/').next().unwrap_or(from))
+            } else {
+                to.to_owned()
+            };
+            made.push((absolute(&reader.folder, &into), open("", from)));
+        }
+    }
     if command.conditional {
-        return;
-    }
-    match command.program() {
-        Some("ln") => {
-            if let Some((link, target)) = link(command, folder) {
-                put(seen, link, FileKind::Link(target), origin);
-            }
+        for (_, made) in &mut made {
+            *made = Err("a command may write it before it is read".to_owned());
         }
-        Some("rm" | "unlink") => {
-            for path in arguments(command).map(|path| absolute(folder, path)) {
-                seen.files.retain(|own, _| !taken(own, &path));
-            }
-        }
-        Some("echo" | "printf") => {
-            let Some(text) = text(command) else { return };
-            for path in command.writes.iter().filter_map(Word::known) {
-                write(seen, absolute(folder, path), &text, origin.clone());
-            }
-            *said = command.writes.is_empty().then_some(text);
-        }
-        Some("cat") => {
-            let Some(text) = command.reads.as_deref().filter(|text| text.len() <= LONGEST) else { return };
-            for path in command.writes.iter().filter_map(Word::known) {
-                write(seen, absolute(folder, path), text, origin.clone());
-            }
-        }
-        Some("tee") => {
-            let Some(text) = command.reads.clone().or(piped).filter(|text| text.len() <= LONGEST) else { return };
-            for path in arguments(command) {
-                write(seen, absolute(folder, path), &text, origin.clone());
-            }
-        }
-        _ => {}
     }
+    reader.done.made.extend(made.into_iter().take(MOST));
 }
 
-/// The words behind the program that are no options.
-fn arguments(command: &Command) -> impl Iterator<Item = &str> {
-    command.words.iter().skip(1).filter_map(Word::known).filter(|word| !word.starts_with('-'))
+fn unknown() -> Result<Opened, String> {
+    Err("a command writes it before it is read".to_owned())
 }
 
-/// The symbolic link that `ln` makes, and where it leads.
-fn link(command: &Command, folder: &str) -> Option<(String, String)> {
-    let options = command.words.iter().skip(1).filter_map(Word::known).filter(|word| word.starts_with('-'));
-    let symbolic = options.clone().any(|word| word == "--symbolic" || (!word.starts_with("--") && word.contains('s')));
-    let plain =
-        options.clone().all(|word| !word.starts_with("--target") && (word.starts_with("--") || !word.contains('t')));
-    let words: Vec<&str> = arguments(command).collect();
-    // A word that is not known would be left out of the list.
-    let known = command.words.iter().all(|word| word.known().is_some());
-    let (target, link) = match words.as_slice() {
-        [target, link] => (*target, *link),
-        [target] => (*target, "."),
-        _ => return None,
-    };
-    if !symbolic || !plain || !known {
-        return None;
-    }
-    let name = split_path(target).1;
-    let path = absolute(folder, link);
-    // Into a directory it goes under the name of what it leads to.
-    let into = is_library(name) && !split_path(&path).1.contains(".so");
-    let path = if into { format!("{}/{name}", path.trim_end_matches('/')) } else { path };
-    is_library(split_path(&path).1).then(|| (path, target.to_owned()))
-}
-
-fn is_library(name: &str) -> bool {
-    LIBRARIES.iter().any(|library| name.starts_with(library))
-}
-
-fn names_directories(path: &str) -> bool {
-    let folder = path.strip_prefix(LD_CONF_FOLDER);
-    path == LD_CONF || folder.is_some_and(|name| !name.contains('/') && name.strip_suffix(".conf").is_some())
-}
-
-/// What `echo` and `printf` print; none where a word is not known.
-fn text(command: &Command) -> Option<String> {
-    let mut words = command.words.iter().skip(1).map(Word::known).collect::<Option<Vec<&str>>>()?;
-    let prints = command.program() == Some("printf");
-    while !prints && words.first().is_some_and(|word| matches!(*word, "-e" | "-n" | "-ne" | "-en" | "-E")) {
-        words.remove(0);
-    }
-    let text = if prints {
-        // Every argument stands for itself, one a line at the latest.
-        words.join("\n").replace("%s", "")
-    } else {
-        words.join(" ")
-    };
-    (text.len() <= LONGEST).then(|| text.replace("\\n", "\n"))
-}
-
-/// Whether removing a path takes a file away: the path itself, a directory above it, or a pattern of names.
-fn taken(own: &str, path: &str) -> bool {
-    match path.strip_suffix('*') {
-        Some(head) => own.strip_prefix(head).is_some_and(|rest| !rest.contains('/')),
-        None => own.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-    }
-}
-
-/// Adds lines to a file that names directories to `ldconfig`.
-fn write(seen: &mut Observations, path: String, text: &str, origin: Origin) {
-    if !names_directories(&path) {
-        return;
-    }
-    let before = match seen.files.get(&path).map(|file| &file.kind) {
-        Some(FileKind::Text(before)) if before.len() <= LONGEST => format!("{before}\n"),
-        _ => String::new(),
-    };
-    put(seen, path, FileKind::Text(format!("{before}{text}")), origin);
-}
-
-fn put(seen: &mut Observations, path: String, kind: FileKind, origin: Origin) {
-    let said = match &kind {
-        FileKind::Link(target) => format!("link to {target}"),
-        FileKind::Text(text) => text.clone(),
-        FileKind::Present | FileKind::Noted(_) => "present".to_owned(),
-    };
-    let evidence = Evidence::Leaf(vec![origin]);
-    let fact = seen.facts.add(FactKey::File, Some(&path), State::Known(Value::Text(said)), evidence);
-    seen.files.insert(path, FileSeen { kind, fact });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dockerfile::Mapped;
-    use crate::fact::Depth;
-    use crate::shell::script_commands;
-
-    /// The files that a text for the shell leaves, in words.
-    fn left(script: &str) -> Vec<String> {
-        let mut seen = Observations::new(Depth::Text);
-        let mut said = None;
-        for command in script_commands(&Mapped::whole(script, 0)) {
-            read(&command, "/work", Origin::Option("--test"), &mut said, &mut seen);
-        }
-        let words = |kind: &FileKind| match kind {
-            FileKind::Link(target) => format!("-> {target}"),
-            FileKind::Text(text) => text.replace('\n', "|"),
-            FileKind::Present | FileKind::Noted(_) => String::new(),
+fn redirected(
+    command: &Command,
+    around: &Around<'_>,
+    path: &dyn Fn(&Word) -> Option<String>,
+    made: &mut Vec<(String, Result<Opened, String>)>,
+) {
+    let tee = command.program() == Some("tee");
+    let arguments: Vec<&Word> = command.words.iter().skip(1).collect();
+    let flag = |word: &&&Word| word.known().is_some_and(|text| text.starts_with('-'));
+    let appends =
+        command.appends || (tee && arguments.iter().any(|word| matches!(word.known(), Some("-a" | "--append"))));
+    let named: Vec<&Word> = arguments.iter().filter(|word| tee && !flag(word)).copied().collect();
+    for word in command.writes.iter().chain(named) {
+        let Some(to) = path(word).filter(|path| !path.starts_with("/dev/")) else { continue };
+        let new = install::output(command, around);
+        let parts = match (appends, new) {
+            (_, Err(_)) => Err(()),
+            (false, Ok(new)) => Ok(new),
+            (true, Ok(new)) => match (around.open)("/", &to) {
+                Ok(before) => Ok([vec![before], new].concat()),
+                Err(_) => Err(()),
+            },
         };
-        seen.files.iter().map(|(path, file)| format!("{path} {}", words(&file.kind))).collect()
+        made.push((to.clone(), parts.ok().and_then(|parts| joined(&to, &parts)).map_or_else(unknown, Ok)));
     }
+}
 
-    #[test]
-    fn links_of_driver_libraries_and_lists_of_directories_are_noted() {
-        for (script, expected) in [
-            ("ln -s /a/stubs/libcuda.so /usr/lib/libcuda.so.1", "/usr/lib/libcuda.so.1 -> /a/stubs/libcuda.so"),
-            ("ln -sfn libcuda.so /a/stubs/libcuda.so.1 && ldconfig", "/a/stubs/libcuda.so.1 -> libcuda.so"),
-            ("ln -sf /a/stubs/libcuda.so /usr/lib64/", "/usr/lib64/libcuda.so -> /a/stubs/libcuda.so"),
-            ("ln --symbolic /a/libnvidia-ml.so.1 libnvidia-ml.so.1", "/work/libnvidia-ml.so.1 -> /a/libnvidia-ml.so.1"),
-            ("echo /a/compat > /etc/ld.so.conf.d/00-a.conf", "/etc/ld.so.conf.d/00-a.conf /a/compat"),
-            ("echo \"/a\" >> /etc/ld.so.conf; echo /b >> /etc/ld.so.conf", "/etc/ld.so.conf /a|/b"),
-            ("printf '/a\\n/b\\n' > /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a|/b|"),
-            ("printf '%s\\n' /a /b > /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf ||/a|/b"),
-            ("echo /a | tee /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a"),
-            ("echo -e '/a\\n/b' | tee -a /etc/ld.so.conf.d/a.conf >/dev/null", "/etc/ld.so.conf.d/a.conf /a|/b"),
-        ] {
-            assert_eq!(left(script), [expected], "{script}");
+/// Texts of one file, one after the other; `None` where they stand in several.
+fn joined(path: &str, parts: &[Opened]) -> Option<Opened> {
+    let first = parts.first()?;
+    let mut text = Mapped::default();
+    for part in parts.iter().filter(|part| !part.text.text().is_empty()) {
+        if part.source != first.source {
+            return None;
+        }
+        let mut start = 0;
+        for raw in part.text.text().split_inclusive('\n') {
+            for (at, c) in raw.char_indices() {
+                text.push(c.encode_utf8(&mut [0; 4]), part.text.offset(start + at));
+            }
+            start += raw.len();
         }
     }
+    Some(Opened { source: first.source, path: path.to_owned(), text })
+}
 
-    #[test]
-    fn what_is_removed_unsure_or_of_no_concern_is_not() {
-        for script in [
-            "ln -s /a/libcuda.so /b/libcuda.so.1 && rm -f /b/libcuda.so.1",
-            "ln -s /a/libcuda.so /b/libcuda.so.1 && rm -rf /b",
-            "ln -s /a/libcuda.so /b/libcuda.so.1 && rm /b/libcuda*",
-            "ln /a/libcuda.so /b/libcuda.so.1",
-            "ln -s /usr/local/cuda-12.4 /usr/local/cuda",
-            "ln -s /usr/bin/python3 /usr/bin/python",
-            "ln -st /b /a/libcuda.so",
-            "ln -s $(pwd)/libcuda.so /b/libcuda.so.1",
-            "test -e /b || ln -s /a/libcuda.so /b/libcuda.so.1",
-            "echo /a > /etc/ld.so.conf.d/a.txt",
-            "echo /a > /etc/ld.so.conf.d/deeper/a.conf",
-            "echo /a",
-            "echo $(pwd) > /etc/ld.so.conf.d/a.conf",
-            "echo /a > /etc/ld.so.conf.d/a.conf && rm /etc/ld.so.conf.d/*",
-            "echo /a; true; tee /etc/ld.so.conf.d/a.conf",
-            "if true; then echo /a > /etc/ld.so.conf.d/a.conf; fi",
-        ] {
-            assert_eq!(left(script), Vec::<String>::new(), "{script}");
+/// `sed -i`, and programs that write files of their own.
+fn in_place(
+    command: &Command,
+    around: &Around<'_>,
+    path: &dyn Fn(&Word) -> Option<String>,
+    made: &mut Vec<(String, Result<Opened, String>)>,
+) {
+    let words = || command.words.iter().skip(1).filter_map(Word::known);
+    let unclear = match command.program() {
+        Some("sed") => {
+            let edits = words().any(|word| {
+                (word.starts_with("-i") || word.starts_with("--in-place"))
+                    || word.ends_with('i') && word.starts_with('-')
+            });
+            match install::sed(&command.words) {
+                Some((edit, files, true)) => {
+                    for file in files {
+                        let Some(to) = path(file) else { continue };
+                        let edited = (around.open)("/", &to).and_then(|opened| edit.apply(&opened));
+                        made.push((to, edited));
+                    }
+                    false
+                }
+                Some((_, _, false)) => false,
+                None => edits,
+            }
         }
+        Some("perl") => words().any(|word| word.starts_with("-i") || word.starts_with("-pi")),
+        Some("mv" | "cp" | "wget" | "curl" | "pip-compile") => copied(command).is_none(),
+        Some("poetry") => words().any(|word| word == "export"),
+        Some("uv") => words().any(|word| matches!(word, "export" | "compile" | "lock")),
+        _ => false,
+    };
+    let named = command.words.iter().skip(1).filter(|word| word.known().is_some_and(|text| !text.starts_with('-')));
+    made.extend(named.filter(|_| unclear).filter_map(|word| Some((path(word)?, unknown()))));
+}
+
+/// The one file that `cp` or `mv` takes, and where it goes.
+fn copied(command: &Command) -> Option<(&str, &str)> {
+    let words: Vec<&Word> = command.words.iter().skip(1).collect();
+    match words.as_slice() {
+        [from, to] if matches!(command.program(), Some("cp" | "mv")) => {
+            let (from, to) = (from.known()?, to.known()?);
+            (!from.starts_with('-') && !from.ends_with('/') && !from.contains('*')).then_some((from, to))
+        }
+        _ => None,
     }
 }

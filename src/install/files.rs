@@ -13,6 +13,7 @@ use crate::install::index::Indexes;
 use crate::install::index::Place;
 use crate::install::marker::holds;
 use crate::install::pip;
+use crate::install::pip::Fed;
 use crate::install::project;
 use crate::install::requirement::requirement;
 use crate::install::requirements::Line;
@@ -27,6 +28,7 @@ pub(super) fn follow(
     uv: bool,
     around: &Around<'_>,
     variable: &dyn Fn(&str) -> Option<String>,
+    fed: Fed,
     indexes: &mut Indexes,
     found: &mut Installs,
 ) {
@@ -35,6 +37,10 @@ pub(super) fn follow(
     for file in asked {
         walk.file("", file, 0);
     }
+    for (text, constraint) in &fed.texts {
+        walk.read(text, *constraint, 0);
+    }
+    found.files.extend(fed.unread);
 }
 
 struct Walk<'a, 'b> {

@@ -1,11 +1,14 @@
 //! What commands install: Python distributions, conda packages and system packages.
 
 mod conda;
+mod edit;
 mod environment;
 mod files;
+mod flow;
 mod index;
 mod lock;
 mod marker;
+mod pattern;
 mod pip;
 mod project;
 mod range;
@@ -26,6 +29,9 @@ use crate::shell::Word;
 use crate::source::SourceId;
 use crate::source::Span;
 
+pub use edit::Edit;
+pub use edit::sed;
+pub use flow::output;
 pub use marker::Environment;
 pub use range::admits;
 pub use range::order;
@@ -201,20 +207,31 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
     };
     let mut found = Installs::default();
     let mut words = command.words.as_slice();
+    let mut handed: Option<Result<Vec<Opened>, String>> = None;
     for _ in 0..8 {
         let Some(program) = words.first().and_then(Word::known) else { break };
         let program = program.rsplit('/').next().unwrap_or(program);
         let after = |skip: usize| words.get(skip..).unwrap_or(&[]);
         match invocation(program, words) {
             Some(Invocation::Inside(skip)) => {
+                if program == "xargs" {
+                    handed = Some(flow::handed(words, command, &around));
+                }
                 words = after(skip);
                 continue;
             }
-            Some(Invocation::Pip(skip, uv)) => pip::read(after(skip), uv, command, &around, &variable, &mut found),
+            Some(Invocation::Pip(skip, uv)) => {
+                let handed = handed.take();
+                pip::read(after(skip), uv, handed, command, &around, &variable, &mut found);
+            }
             Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &variable, &mut found),
             Some(Invocation::Conda) => conda::read(after(1), command, &around, &mut found),
             Some(Invocation::System) => system::read(after(1), command, &mut found),
             None => {}
+        }
+        if handed.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {
+            let reason = "it is handed more words by another command".to_owned();
+            found.unresolved.push((Resolved::Unresolved { names: Vec::new(), reason }, command.span));
         }
         let python = python_of(program);
         for package in &mut found.packages {
@@ -255,12 +272,12 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
         "xargs" => {
             let mut at = 1;
             while word(at).starts_with('-') {
-                at += 1 + usize::from(matches!(word(at), "-n" | "-P" | "-I" | "-L" | "-a" | "-d"));
+                at += 1 + usize::from(matches!(word(at), "-n" | "-P" | "-I" | "-L" | "-a" | "-d" | "-s" | "-E"));
             }
             Some(Invocation::Inside(at))
         }
         "uv" if word(1) == "pip" => Some(Invocation::Pip(2, true)),
-        "uv" | "poetry" | "pdm" | "pixi" if word(1) == "run" => {
+        "uv" | "poetry" | "pdm" | "pixi" | "pipenv" if word(1) == "run" => {
             let mut at = 2;
             while word(at).starts_with('-') {
                 at +=
@@ -268,7 +285,7 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
             }
             Some(Invocation::Inside(at))
         }
-        "uv" | "poetry" | "pdm" | "pixi" => Some(Invocation::Tool(1)),
+        "uv" | "poetry" | "pdm" | "pixi" | "pipenv" => Some(Invocation::Tool(1)),
         "conda" | "mamba" | "micromamba" if word(1) == "run" => {
             let mut at = 2;
             while word(at).starts_with('-') {

@@ -4,9 +4,11 @@ use crate::dockerfile::Resolved;
 use crate::install::Around;
 use crate::install::Installs;
 use crate::install::Manager;
+use crate::install::Opened;
 use crate::install::RequirementFile;
 use crate::install::VersionSpec;
 use crate::install::files;
+use crate::install::flow;
 use crate::install::index::Indexes;
 use crate::install::index::PIP_CONFIG;
 use crate::install::index::Place;
@@ -72,6 +74,7 @@ const WITH_VALUE: &[&str] = &[
 pub(super) fn read(
     words: &[Word],
     uv: bool,
+    handed: Option<Result<Vec<Opened>, String>>,
     command: &Command,
     around: &Around<'_>,
     variable: &dyn Fn(&str) -> Option<String>,
@@ -92,8 +95,15 @@ pub(super) fn read(
         return;
     }
     let mut indexes = Indexes { first_index: uv, ..Indexes::default() };
-    arguments(rest.as_slice(), verb, uv, command, &mut indexes, found);
-    files::follow(uv, around, variable, &mut indexes, found);
+    let mut fed = Fed::default();
+    match handed {
+        Some(Ok(texts)) if verb == "install" => fed.texts.extend(texts.into_iter().map(|text| (text, false))),
+        Some(Err(why)) => cannot_tell(why, command.span, found),
+        Some(Ok(_)) | None => {}
+    }
+    let asked = Asked { verb, uv, command, around };
+    arguments(rest.as_slice(), asked, &mut fed, &mut indexes, found);
+    files::follow(uv, around, variable, fed, &mut indexes, found);
     indexes.defaults(uv, command, variable);
     if !uv {
         let named = variable("PIP_CONFIG_FILE");
@@ -109,11 +119,38 @@ pub(super) fn read(
     }
 }
 
-fn arguments(words: &[Word], verb: &str, uv: bool, command: &Command, indexes: &mut Indexes, found: &mut Installs) {
+/// What a command is, for the reading of its arguments.
+#[derive(Clone, Copy)]
+struct Asked<'a, 'b> {
+    verb: &'a str,
+    uv: bool,
+    command: &'a Command,
+    around: &'a Around<'b>,
+}
+
+/// Lists of packages that other commands write.
+#[derive(Default)]
+pub(super) struct Fed {
+    /// Those that can be told, each with whether it only constrains.
+    pub(super) texts: Vec<(Opened, bool)>,
+    /// Those that cannot.
+    pub(super) unread: Vec<RequirementFile>,
+}
+
+fn cannot_tell(reason: String, span: Span, found: &mut Installs) {
+    found.unresolved.push((Resolved::Unresolved { names: Vec::new(), reason }, span));
+}
+
+fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut Indexes, found: &mut Installs) {
+    let Asked { verb, uv, command, around } = asked;
     let mut rest = words.iter().peekable();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
-            unresolved(word, verb, command, found);
+            match word.output.as_deref().filter(|_| verb == "install").map(|inner| flow::output(inner, around)) {
+                Some(Ok(texts)) => fed.texts.extend(texts.iter().map(|text| (flow::one_a_line(text), false))),
+                Some(Err(why)) => cannot_tell(why, word.span, found),
+                None => unresolved(word, verb, command, found),
+            }
             continue;
         };
         if !text.starts_with('-') {
@@ -135,7 +172,17 @@ fn arguments(words: &[Word], verb: &str, uv: bool, command: &Command, indexes: &
                     (None, None) => continue,
                 };
                 let span = next.map_or(word.span, |next| next.span);
-                found.files.push(RequirementFile { path, constraint, span, why: String::new() });
+                let file = RequirementFile { path, constraint, span, why: String::new() };
+                let stdin = matches!(file.path.known(), Some("-" | "/dev/stdin" | "/dev/fd/0"));
+                let written = match next.and_then(|next| next.output.as_deref()) {
+                    Some(inner) => Some(flow::output(inner, around)),
+                    None => stdin.then(|| flow::input(command, around)),
+                };
+                match written {
+                    Some(Ok(texts)) => fed.texts.extend(texts.into_iter().map(|text| (text, constraint))),
+                    Some(Err(why)) => fed.unread.push(RequirementFile { why, ..file }),
+                    None => found.files.push(file),
+                }
             }
             "-e" | "--editable" => {
                 if let Some((path, span)) = value(inline) {

@@ -46,6 +46,18 @@ impl Compiled {
         Some(())
     }
 
+    /// Says where a variable's list is written.
+    fn put(&mut self, origins: Vec<Span>, inside: bool, command: &Command) {
+        if inside {
+            self.spans = origins;
+        } else {
+            self.outside = origins;
+        }
+        if self.spans.is_empty() && self.outside.is_empty() {
+            self.spans.push(command.span);
+        }
+    }
+
     fn intermediate(&mut self, text: &str) -> Option<()> {
         let target = text.parse().ok()?;
         if !self.ptx.contains(&target) {
@@ -64,7 +76,7 @@ pub fn compiled(
 ) -> Option<Compiled> {
     match command.program()? {
         "nvcc" => nvcc(command),
-        "cmake" => cmake(command),
+        "cmake" => cmake(command, lookup),
         program if program.starts_with("pip") || program.starts_with("python") || program == "uv" => {
             extension(command, folder, lookup, extensions)
         }
@@ -122,30 +134,63 @@ fn one_code(code: &str, found: &mut Compiled) -> Option<()> {
     if code.starts_with("compute_") { found.intermediate(code) } else { found.cubin(code) }
 }
 
-/// `cmake -DCMAKE_CUDA_ARCHITECTURES="80;90-real"`.
-fn cmake(command: &Command) -> Option<Compiled> {
+/// `cmake -DCMAKE_CUDA_ARCHITECTURES="80;90-real"`; without that, the list in `CUDAARCHS`.
+fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled> {
     let mut found = Compiled { by: "cmake".to_owned(), ..Compiled::default() };
     for word in &command.words {
-        let Some(text) = word.known() else { continue };
+        let Some(text) = word.known() else {
+            // A list that cannot be told is not the one in the environment either.
+            if word.raw.contains("CMAKE_CUDA_ARCHITECTURES") {
+                return None;
+            }
+            continue;
+        };
+        if matches!(text, "--build" | "--install" | "--open" | "-E" | "-P" | "--version" | "--help") {
+            return None;
+        }
         let Some((name, value)) = text.strip_prefix("-D").and_then(|rest| rest.split_once('=')) else { continue };
         if name.split(':').next() != Some("CMAKE_CUDA_ARCHITECTURES") {
             continue;
         }
-        for part in value.split(';').filter(|part| !part.trim().is_empty()) {
-            let part = part.trim();
-            match part.rsplit_once('-') {
-                Some((number, "real")) => found.cubin(number)?,
-                Some((number, "virtual")) => found.intermediate(number)?,
-                Some(_) => return None,
-                None => {
-                    found.cubin(part)?;
-                    found.intermediate(part)?;
-                }
-            }
-        }
+        architectures(value, &mut found)?;
         found.spans.push(word.span);
     }
+    if found.spans.is_empty()
+        && let Some((list, origins, inside)) = variable(command, lookup, "CUDAARCHS")
+    {
+        architectures(&list, &mut found)?;
+        "CUDAARCHS".clone_into(&mut found.by);
+        found.put(origins, inside, command);
+    }
     (!found.sass.is_empty() || !found.ptx.is_empty()).then_some(found)
+}
+
+/// The list of `cmake`: a number for both kinds of code, `-real` or `-virtual` for one.
+fn architectures(list: &str, found: &mut Compiled) -> Option<()> {
+    for part in list.split(';').map(str::trim).filter(|part| !part.is_empty()) {
+        match part.rsplit_once('-') {
+            Some((number, "real")) => found.cubin(number)?,
+            Some((number, "virtual")) => found.intermediate(number)?,
+            Some(_) => return None,
+            None => {
+                found.cubin(part)?;
+                found.intermediate(part)?;
+            }
+        }
+    }
+    Some(())
+}
+
+/// The value of a variable, where it is written, and whether that is in the command's own text.
+fn variable(command: &Command, lookup: &dyn Fn(&str) -> Lookup, name: &str) -> Option<(String, Vec<Span>, bool)> {
+    match command.variable(name) {
+        Some(Resolved::Known { value, origins }) => Some((value.clone(), origins.clone(), true)),
+        Some(Resolved::Unresolved { .. }) => None,
+        None => match lookup(name) {
+            Lookup::Known(value, origins) => Some((value, origins, false)),
+            _ => None,
+        },
+    }
 }
 
 /// A package of the table that this command compiles.
@@ -157,14 +202,7 @@ fn extension(
 ) -> Option<Compiled> {
     let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
     let installs = words.iter().any(|word| matches!(*word, "install" | "develop" | "bdist_wheel" | "build_ext"));
-    let variable = |name: &str| match command.variable(name) {
-        Some(Resolved::Known { value, origins }) => Some((value.clone(), origins.clone(), true)),
-        Some(Resolved::Unresolved { .. }) => None,
-        None => match lookup(name) {
-            Lookup::Known(value, origins) => Some((value, origins, false)),
-            _ => None,
-        },
-    };
+    let variable = |name: &str| variable(command, lookup, name);
     let here = folder.rsplit('/').next().unwrap_or("");
     let built = |row: &&CudaExtensionRow| {
         let own = here.eq_ignore_ascii_case(row.repository)
@@ -194,14 +232,7 @@ fn extension(
     } else {
         dotted(&list, &mut found)?;
     }
-    if inside {
-        found.spans = origins;
-    } else {
-        found.outside = origins;
-    }
-    if found.spans.is_empty() && found.outside.is_empty() {
-        found.spans.push(command.span);
-    }
+    found.put(origins, inside, command);
     Some(found)
 }
 
@@ -277,6 +308,13 @@ mod tests {
                 "/",
                 vec!["flash-attn: 80 90 | "],
             ),
+            ("CUDAARCHS='80;90-real' cmake -S . -B b && cmake --build b", "/", vec![": 80 90 | 80"]),
+            ("CUDAARCHS=80 cmake -DCMAKE_CUDA_ARCHITECTURES=90 -B b", "/", vec![": 90 | 90"]),
+            ("export CUDAARCHS=86; cmake -B b", "/", vec![": 86 | 86"]),
+            // The list is read when the build is configured, and where none is said to it.
+            ("cmake -B b; export CUDAARCHS=86; cmake --build b; CUDAARCHS=90 make", "/", vec![]),
+            ("CUDAARCHS=80 cmake -DCMAKE_CUDA_ARCHITECTURES=$UNKNOWN_LIST$(x) -B b", "/", vec![]),
+            ("CUDAARCHS=native cmake -B b; CUDAARCHS=80 cmake -E echo", "/", vec![]),
             // A wheel is not compiled, whatever a variable says.
             ("FLASH_ATTN_CUDA_ARCHS=80 pip install flash-attn", "/", vec![]),
             ("TORCH_CUDA_ARCH_LIST=8.0 pip install torch xformers", "/", vec![]),

@@ -129,6 +129,12 @@ pub(super) fn read(
                 project::pep621(&opened, true, around, &mut indexes, found);
             }
         }
+        ("pipenv", Some("install" | "sync")) if names.is_empty() => {
+            missing(&path("Pipfile.lock"), "files of pipenv are not read".to_owned(), command, found);
+        }
+        ("pipenv", Some("install")) => {
+            found.packages.extend(names.iter().filter_map(|word| requirement(word.known().unwrap_or(""), word.span)));
+        }
         ("pixi", Some("install" | "run")) => match open("pixi.lock") {
             Ok(opened) => environment::lock(&opened, around, found),
             Err(why) => missing(&path("pixi.lock"), why, command, found),

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::install::normalised;
 use crate::installed::Evidence;
 use crate::installed::Gpu;
+use crate::installed::kind::ending;
 use crate::installed::word;
 use crate::knowledge::BuildFileRow;
 
@@ -21,7 +22,7 @@ enum Said {
 
 /// Reads a file by its row.
 pub(super) fn read(row: &BuildFileRow, text: &str) -> Vec<Evidence> {
-    if !row.file.ends_with(".json") {
+    if ending(row.file) != "json" {
         return said(row, |key| if row.pairs { pair(text, key) } else { assignment(text, key) });
     }
     match serde_json::from_str::<Value>(text) {

@@ -27,7 +27,7 @@ pub(super) enum Kind {
     DpkgPart,
     /// What Alpine's has.
     Apk,
-    /// What RPM has, in SQLite.
+    /// What RPM has, in `SQLite`.
     RpmSqlite,
     /// Changes of that which are not in it yet.
     RpmLog,
@@ -66,8 +66,16 @@ impl Kind {
     pub(super) fn want(self) -> Want {
         let cap = match self {
             Self::Metadata | Self::Egg => HEAD,
-            Self::Installer | Self::Direct | Self::EggLink | Self::Environment | Self::Built(_) => SMALL,
-            Self::ToolkitJson | Self::ToolkitText | Self::Release | Self::Plain | Self::DpkgPart => SMALL,
+            Self::Installer
+            | Self::Direct
+            | Self::EggLink
+            | Self::Environment
+            | Self::Built(_)
+            | Self::ToolkitJson
+            | Self::ToolkitText
+            | Self::Release
+            | Self::Plain
+            | Self::DpkgPart => SMALL,
             Self::Dpkg | Self::Apk => LISTS,
             Self::RpmSqlite | Self::RpmBerkeley => DATABASE,
             Self::RpmLog | Self::RpmNdb => ANYTHING,
@@ -135,9 +143,8 @@ pub(super) fn kind(path: &str) -> Option<Kind> {
 
 fn by_ending(path: &str, folder: &str, ending: &str) -> Option<Kind> {
     match ending {
-        "py" => built(path),
         "json" if folder.ends_with("conda-meta") => (split(folder).1 == "conda-meta").then_some(Kind::Named),
-        "json" => built(path),
+        "json" | "py" => built(path),
         "conf" => (folder == "etc/ld.so.conf.d").then_some(Kind::Plain),
         "egg-info" => Some(Kind::Egg),
         "egg-link" => Some(Kind::EggLink),
@@ -351,4 +358,15 @@ const INERT: &[&str] = &[
 pub(super) fn loadable(path: &str) -> bool {
     let ending = ending(split(path).1);
     INERT.binary_search(&ending).is_err() && !path.starts_with("usr/lib/debug/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_sorted() {
+        assert!(INERT.is_sorted());
+        assert!(loadable("usr/bin/x") && !loadable("usr/bin/x.py") && !loadable("usr/share/x.zst"));
+    }
 }

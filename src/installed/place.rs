@@ -38,11 +38,10 @@ pub fn place(path: &str) -> Option<Place> {
         // `x.egg-info/PKG-INFO`, `x.egg/EGG-INFO/PKG-INFO`, or the file `x.egg-info`.
         Kind::Egg if name == "PKG-INFO" && folder.ends_with("/EGG-INFO") => split(split(folder).0).0,
         Kind::Egg if name == "PKG-INFO" => split(folder).0,
-        Kind::Egg | Kind::EggLink => folder,
         Kind::Built(row) => path.strip_suffix(row.file)?.trim_end_matches('/'),
         Kind::Named if name == "RECORD" => split(folder).0,
         Kind::Named if folder.ends_with("conda-meta") => return Some(conda(folder)),
-        Kind::Named => folder,
+        Kind::Egg | Kind::EggLink | Kind::Named => folder,
         Kind::Environment => return Some(environment(folder)),
         _ => return Some(Place::System),
     };

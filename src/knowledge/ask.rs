@@ -117,8 +117,10 @@ impl Knowledge {
         answer.near = near(key, &keys);
         let Ok(driver) = key.trim_start_matches(['r', 'R']).parse::<DriverVersion>() else { return answer };
         let Some(branch) = self.branch(driver.branch()) else {
-            answer.push(self.jetson_release(driver).map(ShowRow::shown));
-            answer.push(self.windows_driver(driver).map(ShowRow::shown));
+            // A number on its own may be a slip; one with its release is that of a module or of Windows.
+            let whole = Some(driver).filter(|driver| !driver.is_branch());
+            answer.push(whole.and_then(|driver| self.jetson_release(driver)).map(ShowRow::shown));
+            answer.push(whole.and_then(|driver| self.windows_driver(driver)).map(ShowRow::shown));
             let newer = answer.rows.is_empty() && self.newer_driver(driver);
             answer.note = newer.then(|| self.newer("driver"));
             return answer;

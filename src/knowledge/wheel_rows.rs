@@ -191,7 +191,7 @@ pub struct BuildFileRow {
     pub cuda_flag: Option<&'static str>,
     /// Name of the cuDNN version.
     pub cudnn: Option<&'static str>,
-    /// Names of what is set in a build for ROCm.
+    /// Names of what is set in a build for `ROCm`.
     pub rocm: &'static [&'static str],
     /// Names of what is set in a build for Intel's GPUs.
     pub xpu: &'static [&'static str],

@@ -257,7 +257,9 @@ impl<'a> Collector<'a> {
         let below = self.seen.entries.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded));
         let gone: Vec<String> =
             below.map(|(path, _)| path).take_while(|path| path.starts_with(&from)).cloned().collect();
-        gone.iter().for_each(|path| self.remove(path));
+        for path in gone {
+            self.remove(&path);
+        }
     }
 
     fn remove(&mut self, path: &str) {

@@ -81,14 +81,12 @@ fn kind(flag: u8, folder: bool) -> Kind {
 /// The sum of all bytes, the field of the sum taken as spaces; old programs took bytes as signed.
 fn checked(block: &[u8; BLOCK], header: &Header) -> Result<(), &'static str> {
     let stored = header.cksum().map_err(|_| "the checksum of a header is no number")?;
-    let bytes = || block.iter().enumerate().map(|(at, byte)| if (148..156).contains(&at) { b' ' } else { *byte });
-    let unsigned: u32 = bytes().map(u32::from).sum();
-    let signed: i32 = bytes().map(|byte| i32::from(byte.cast_signed())).sum();
-    if stored == unsigned || i32::try_from(stored) == Ok(signed) {
-        Ok(())
-    } else {
-        Err("the checksum of a header is wrong")
-    }
+    let all: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+    let field: u32 = block.get(148..156).unwrap_or_default().iter().map(|byte| u32::from(*byte)).sum();
+    let unsigned = all - field + 8 * u32::from(b' ');
+    let high = || block.iter().enumerate().filter(|(at, byte)| **byte > 127 && !(148..156).contains(at)).count();
+    let signed = || i64::from(unsigned) - 256 * i64::try_from(high()).unwrap_or_default();
+    if stored == unsigned || i64::from(stored) == signed() { Ok(()) } else { Err("the checksum of a header is wrong") }
 }
 
 /// A number in octal digits or, where the first bit is set, in binary.

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::elf::ElfSeen;
 use crate::installed::Evidence;
+use crate::layer::limits::TOLD;
 
 /// What was seen of one layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,7 +171,6 @@ pub(super) struct Passing(BTreeMap<Mark, Missed>);
 
 impl Passing {
     pub(super) fn add(&mut self, mark: Mark, path: &str) {
-        use crate::layer::limits::TOLD;
         let missed = self.0.entry(mark).or_insert_with(|| Missed { mark, times: 0, paths: Vec::new() });
         missed.times += 1;
         if missed.paths.len() < TOLD && !path.is_empty() {

@@ -118,7 +118,9 @@ impl Stack {
         if !cut.is_empty() {
             let hidden = |path: &str| above(path).any(|directory| cut.contains(&(number(directory) & !WHAT)));
             let gone: Vec<Arc<str>> = self.entries.keys().filter(|path| hidden(path)).cloned().collect();
-            gone.iter().for_each(|path| self.remove(path));
+            for path in gone {
+                self.remove(&path);
+            }
         }
     }
 
@@ -165,6 +167,8 @@ impl Stack {
         let below = self.entries.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded));
         let gone: Vec<Arc<str>> =
             below.map(|(path, _)| path).take_while(|path| path.starts_with(&from)).cloned().collect();
-        gone.iter().for_each(|path| self.remove(path));
+        for path in gone {
+            self.remove(&path);
+        }
     }
 }

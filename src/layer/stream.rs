@@ -58,7 +58,10 @@ impl<'a, R: Read> Stream<'a, R> {
         };
         let source = match Unpacked::new(Packed::new(source, expected, watch)?, limits) {
             Ok(source) => source,
-            Err((error, packed)) => return Err(told(error, packed)),
+            Err(refused) => {
+                let (error, packed) = *refused;
+                return Err(told(error, packed));
+            }
         };
         let buffer = vec![0; UNPACKED_BUFFER];
         Ok(Self { source, expected, limits, digest, buffer, start: 0, end: 0, unpacked: 0, ended: false })

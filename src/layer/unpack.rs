@@ -28,16 +28,19 @@ static WIDE: Mutex<()> = Mutex::new(());
 type Source<'a, R> = Chain<Cursor<Vec<u8>>, Packed<'a, R>>;
 type Buffered<'a, R> = BufReader<Source<'a, R>>;
 
+/// Why there is no decoder, and what it would have read.
+pub(super) type Refused<'a, R> = (LayerError, Packed<'a, R>);
+
 /// The unpacked bytes of a layer.
 pub(super) enum Unpacked<'a, R: Read> {
-    Plain(Source<'a, R>),
+    Plain(Box<Source<'a, R>>),
     Gzip(Box<MultiGzDecoder<Buffered<'a, R>>>),
     Zstd { decoder: Box<Decoder<'static, Buffered<'a, R>>>, _wide: Option<MutexGuard<'static, ()>> },
 }
 
 impl<'a, R: Read> Unpacked<'a, R> {
     /// Looks at the first bytes.
-    pub(super) fn new(mut packed: Packed<'a, R>, limits: &Limits) -> Result<Self, (LayerError, Packed<'a, R>)> {
+    pub(super) fn new(mut packed: Packed<'a, R>, limits: &Limits) -> Result<Self, Box<Refused<'a, R>>> {
         let mut first = Vec::with_capacity(SNIFFED);
         while first.len() < SNIFFED {
             let mut buffer = [0; SNIFFED];
@@ -47,7 +50,7 @@ impl<'a, R: Read> Unpacked<'a, R> {
                 Ok(count) => first.extend_from_slice(buffer.get(..count).unwrap_or_default()),
                 Err(error) => {
                     let failed = packed.failure().unwrap_or(LayerError::Source { at: 0, cause: error.to_string() });
-                    return Err((failed, packed));
+                    return Err(Box::new((failed, packed)));
                 }
             }
         }
@@ -57,11 +60,11 @@ impl<'a, R: Read> Unpacked<'a, R> {
             [0x1f, 0x8b, ..] => Ok(Self::Gzip(Box::new(MultiGzDecoder::new(buffered(first, packed))))),
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => match Window::of(&first, limits) {
                 Ok(window) => window.decoder(buffered(first, packed)),
-                Err(error) => Err((error, packed)),
+                Err(error) => Err(Box::new((error, packed))),
             },
             other => match foreign(other) {
-                Some(format) => Err((LayerError::Format { format }, packed)),
-                None => Ok(Self::Plain(Cursor::new(first).chain(packed))),
+                Some(format) => Err(Box::new((LayerError::Format { format }, packed))),
+                None => Ok(Self::Plain(Box::new(Cursor::new(first).chain(packed)))),
             },
         }
     }
@@ -135,17 +138,16 @@ impl Window {
         }
     }
 
-    #[expect(clippy::type_complexity, reason = "the decoder, or why not and what it would have read")]
-    fn decoder<'a, R: Read>(self, source: Buffered<'a, R>) -> Result<Unpacked<'a, R>, (LayerError, Packed<'a, R>)> {
+    fn decoder<'a, R: Read>(self, source: Buffered<'a, R>) -> Result<Unpacked<'a, R>, Box<Refused<'a, R>>> {
         let broken = |cause: io::Error| LayerError::Packing { format: "zstd", at: 0, cause: cause.to_string() };
         let back = |source: Buffered<'a, R>| source.into_inner().into_inner().1;
         let mut decoder = match Decoder::try_with_buffer(source) {
             Ok(decoder) => decoder,
-            Err((source, cause)) => return Err((broken(cause), back(source))),
+            Err((source, cause)) => return Err(Box::new((broken(cause), back(source)))),
         };
         match decoder.window_log_max(self.most) {
             Ok(()) => Ok(Unpacked::Zstd { decoder: Box::new(decoder), _wide: self.wide }),
-            Err(cause) => Err((broken(cause), back(decoder.finish()))),
+            Err(cause) => Err(Box::new((broken(cause), back(decoder.finish())))),
         }
     }
 }

@@ -270,7 +270,7 @@ fn kept(kind: EntryKind) -> Found {
 }
 
 fn is_zero(block: &[u8; BLOCK]) -> bool {
-    block.iter().all(|byte| *byte == 0)
+    block.first() == Some(&0) && block.iter().all(|byte| *byte == 0)
 }
 
 /// Payloads fill whole blocks.

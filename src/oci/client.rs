@@ -90,12 +90,36 @@ impl Client {
         checked(self.session.ask(&path, "application/octet-stream, */*", cap).await?, descriptor)
     }
 
+    /// The document of a digest, whatever its size; none where the registry has none.
+    pub(crate) async fn document(&self, digest: &str) -> Result<Option<Vec<u8>>, Problem> {
+        Digest::parse(digest)?;
+        let answer = self.manifest_answer(digest).await?;
+        if answer.status.as_u16() == 404 {
+            return Ok(None);
+        }
+        let answer = success(answer)?;
+        verify(&answer.body, digest, None)?;
+        Ok(Some(answer.body))
+    }
+
+    /// The index of what refers to a digest: of the registry, or under the tag that stands in where it keeps none.
+    pub(crate) async fn referrers(&self, digest: &str) -> Result<Option<Vec<u8>>, Problem> {
+        Digest::parse(digest)?;
+        let cap = self.limits.manifest;
+        let answer = self.session.ask(&format!("referrers/{digest}"), MANIFEST_TYPES, cap).await?;
+        if answer.status.is_success() {
+            return Ok(Some(answer.body));
+        }
+        let answer = self.manifest_answer(&digest.replacen(':', "-", 1)).await?;
+        if answer.status.as_u16() == 404 { Ok(None) } else { success(answer).map(|answer| Some(answer.body)) }
+    }
+
     /// The bytes of a layer, from one of them on.
     pub(crate) async fn layer(&self, digest: &str, from: u64) -> Result<Box<Response>, Problem> {
         Digest::parse(digest)?;
         match self.session.open(&format!("blobs/{digest}"), "application/octet-stream, */*", from).await? {
             Opened::Stream(response) => Ok(response),
-            Opened::Answer(answer) => Err(success(answer)
+            Opened::Answer(answer) => Err(success(*answer)
                 .err()
                 .unwrap_or(Problem::Malformed { what: "layer", cause: "an answer without the layer's bytes".into() })),
         }

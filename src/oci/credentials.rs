@@ -239,6 +239,37 @@ mod tests {
     }
 
     #[test]
+    fn the_file_that_is_named_comes_before_those_in_their_places() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let write = |name: &str, user: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            let auth = STANDARD.encode(format!("{user}:x"));
+            fs::write(&path, format!(r#"{{"auths":{{"r.io":{{"auth":"{auth}"}}}}}}"#)).expect(name);
+            path
+        };
+        let mut options = Options::default();
+        let user = |options: &Options| match look_up("r.io", "a", options).credentials {
+            Some(Credentials::Basic { user, .. }) => user,
+            _ => String::new(),
+        };
+        assert_eq!(user(&options), "");
+        write("home/.docker/config.json", "home");
+        options.environment.home = Some(folder.path().join("home"));
+        assert_eq!(user(&options), "home");
+        write("docker/config.json", "docker");
+        options.environment.docker_config = Some(folder.path().join("docker"));
+        assert_eq!(user(&options), "docker");
+        write("home/.config/containers/auth.json", "own");
+        assert_eq!(user(&options), "own");
+        write("run/containers/auth.json", "run");
+        options.environment.xdg_runtime_dir = Some(folder.path().join("run"));
+        assert_eq!(user(&options), "run");
+        options.environment.registry_auth_file = Some(write("named.json", "named"));
+        assert_eq!(user(&options), "named");
+    }
+
+    #[test]
     fn docker_hub_identity_tokens_and_broken_files() {
         let hub = r#"{"auths":{"https://index.docker.io/v1/":{"auth":"YTpob3N0"}}}"#;
         assert_eq!(found("debian", hub), basic("a", "host"));

@@ -39,16 +39,35 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 }
 
 /// The sha256 digest of everything that a reader has.
-pub(crate) fn sha256_of(mut from: impl Read) -> io::Result<String> {
-    let mut sum = Sha256::new();
-    let mut piece = vec![0; 64 << 10];
-    loop {
-        match from.read(&mut piece) {
-            Ok(0) => return Ok(format!("sha256:{}", hex(&sum.finalize()))),
-            Ok(count) => sum.update(piece.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+pub(crate) fn sha256_of(from: impl Read) -> io::Result<String> {
+    let mut from = Summing::new(from);
+    io::copy(&mut from, &mut io::sink())?;
+    Ok(from.sum())
+}
+
+/// A reader that sums up what passes.
+pub(crate) struct Summing<R> {
+    from: R,
+    sum: Sha256,
+}
+
+impl<R: Read> Summing<R> {
+    /// Nothing has passed yet.
+    pub(crate) fn new(from: R) -> Self {
+        Self { from, sum: Sha256::new() }
+    }
+
+    /// The sha256 digest of what passed.
+    pub(crate) fn sum(self) -> String {
+        format!("sha256:{}", hex(&self.sum.finalize()))
+    }
+}
+
+impl<R: Read> Read for Summing<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(out)?;
+        self.sum.update(out.get(..count).unwrap_or_default());
+        Ok(count)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The engine on this machine: Docker or Podman behind its socket, asked for an image as an archive.
 
 use std::io::Read;
-use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,7 +38,9 @@ impl Kind {
 pub(crate) struct Engine {
     socket: PathBuf,
     image: String,
-    patience: Duration,
+    /// Time for the first byte: some engines write the whole archive before they send any of it.
+    first: Duration,
+    stall: Duration,
 }
 
 impl Engine {
@@ -50,7 +51,7 @@ impl Engine {
             return Err(Problem::Reference { reason: "an image of an engine is a name, a tag or an ID".into() });
         }
         let socket = socket(kind, environment)?;
-        Ok(Self { socket, image: image.into(), patience: limits.stall })
+        Ok(Self { socket, image: image.into(), first: limits.whole, stall: limits.stall })
     }
 
     /// The socket.
@@ -62,7 +63,7 @@ impl Engine {
     pub(crate) fn stream(&self) -> Result<Box<dyn Read + Send>, Problem> {
         // HTTP 1.0: the body is sent as it is, and ends with the connection.
         let request = format!("GET /images/{}/get HTTP/1.0\r\nHost: engine\r\n\r\n", self.image);
-        let mut stream = connect(&self.socket, self.patience, request.as_bytes())?;
+        let mut stream = connect(self, request.as_bytes())?;
         let (status, rest) = head(&mut stream).map_err(|cause| self.fail(cause))?;
         let body = std::io::Cursor::new(rest).chain(stream);
         if status == 200 {
@@ -133,23 +134,35 @@ fn said_by(bytes: &[u8]) -> String {
 }
 
 #[cfg(unix)]
-fn connect(socket: &Path, patience: Duration, request: &[u8]) -> Result<Box<dyn Read + Send>, Problem> {
+fn connect(engine: &Engine, request: &[u8]) -> Result<Box<dyn Read + Send>, Problem> {
     use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
-    let fail =
-        |error: std::io::Error| Problem::Engine { socket: socket.display().to_string(), cause: error.to_string() };
-    let mut stream = UnixStream::connect(socket).map_err(fail)?;
-    stream.set_read_timeout(Some(patience)).map_err(fail)?;
-    stream.set_write_timeout(Some(patience)).map_err(fail)?;
+    /// More patient before the first byte than after it.
+    struct Answering {
+        stream: UnixStream,
+        stall: Option<Duration>,
+    }
+
+    impl Read for Answering {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            let count = self.stream.read(out)?;
+            if let Some(stall) = self.stall.take() {
+                self.stream.set_read_timeout(Some(stall))?;
+            }
+            Ok(count)
+        }
+    }
+
+    let fail = |error: std::io::Error| engine.fail(error.to_string());
+    let mut stream = UnixStream::connect(&engine.socket).map_err(fail)?;
+    stream.set_read_timeout(Some(engine.first)).map_err(fail)?;
+    stream.set_write_timeout(Some(engine.stall)).map_err(fail)?;
     stream.write_all(request).map_err(fail)?;
-    Ok(Box::new(stream))
+    Ok(Box::new(Answering { stream, stall: Some(engine.stall) }))
 }
 
 #[cfg(not(unix))]
-fn connect(socket: &Path, _: Duration, _: &[u8]) -> Result<Box<dyn Read + Send>, Problem> {
-    Err(Problem::Engine {
-        socket: socket.display().to_string(),
-        cause: "sockets of engines are read on Unix alone".into(),
-    })
+fn connect(engine: &Engine, _: &[u8]) -> Result<Box<dyn Read + Send>, Problem> {
+    Err(engine.fail("sockets of engines are read on Unix alone".into()))
 }

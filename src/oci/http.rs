@@ -57,7 +57,7 @@ pub(crate) enum Opened {
     /// Bytes from a place on: all of them, or those from the byte that was asked for.
     Stream(Box<Response>),
     /// Anything else, read within the cap of failures.
-    Answer(Answer),
+    Answer(Box<Answer>),
 }
 
 /// One answer, read within its cap.
@@ -109,13 +109,11 @@ impl Http {
     pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Problem> {
         let mut tries = 1;
         loop {
-            let outcome = match tokio::time::timeout(self.limits.whole, self.once(ask)).await {
-                Ok(outcome) => outcome,
-                Err(_) => {
-                    let cause = format!("the answer was not complete within {} s", self.limits.whole.as_secs());
-                    Err(Problem::Transport { cause, reset: false })
-                }
+            let late = |_| {
+                let cause = format!("the answer was not complete within {} s", self.limits.whole.as_secs());
+                Err(Problem::Transport { cause, reset: false })
             };
+            let outcome = tokio::time::timeout(self.limits.whole, self.once(ask)).await.unwrap_or_else(late);
             let Some(wait) = self.wait(tries, outcome.as_ref()) else {
                 return outcome.map(|answer| Answer { tries, ..answer });
             };
@@ -136,7 +134,7 @@ impl Http {
                 Err(problem) => Err(problem),
             };
             let Some(wait) = self.wait(tries, outcome.as_ref()) else {
-                return outcome.map(|answer| Opened::Answer(Answer { tries, ..answer }));
+                return outcome.map(|answer| Opened::Answer(Box::new(Answer { tries, ..answer })));
             };
             tokio::time::sleep(wait).await;
             tries += 1;

@@ -28,7 +28,7 @@ impl Kept {
     pub(crate) async fn manifest(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Problem> {
         match self.get(descriptor) {
             Some(bytes) => Ok(bytes),
-            None => self.put(descriptor, self.client.manifest(descriptor).await?),
+            None => Ok(self.put(descriptor, self.client.manifest(descriptor).await?)),
         }
     }
 
@@ -36,7 +36,7 @@ impl Kept {
     pub(crate) async fn config(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Problem> {
         match self.get(descriptor) {
             Some(bytes) => Ok(bytes),
-            None => self.put(descriptor, self.client.config(descriptor).await?),
+            None => Ok(self.put(descriptor, self.client.config(descriptor).await?)),
         }
     }
 
@@ -46,10 +46,10 @@ impl Kept {
         verify(&bytes, &descriptor.digest, Some(descriptor.size)).ok().map(|()| bytes)
     }
 
-    fn put(&self, descriptor: &Descriptor, bytes: Vec<u8>) -> Result<Vec<u8>, Problem> {
+    fn put(&self, descriptor: &Descriptor, bytes: Vec<u8>) -> Vec<u8> {
         if let Some(keep) = &self.keep {
             keep.put(&descriptor.digest, &bytes);
         }
-        Ok(bytes)
+        bytes
     }
 }

@@ -86,6 +86,17 @@ impl Layout {
         self.blob(descriptor, self.limits.manifest)
     }
 
+    /// The document of a digest, whatever its size; none where it is not there.
+    pub(crate) fn document(&self, digest: &str) -> Result<Option<Vec<u8>>, Problem> {
+        let bytes = match self.files.read(&place(digest)?, self.limits.manifest) {
+            Ok(bytes) => bytes,
+            Err(Problem::File { .. }) => return Ok(None),
+            Err(problem) => return Err(problem),
+        };
+        verify(&bytes, digest, None)?;
+        Ok(Some(bytes))
+    }
+
     /// A config, checked against its descriptor.
     pub(crate) fn config(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Problem> {
         self.blob(descriptor, self.limits.config)

@@ -4,6 +4,7 @@ mod address;
 mod archive;
 mod auth;
 mod challenge;
+mod claims;
 mod client;
 mod credentials;
 mod digest;
@@ -31,6 +32,8 @@ mod tags;
 mod tar;
 mod types;
 
+pub use claims::Claim;
+pub use claims::Claims;
 pub use engine::Kind;
 pub use error::Place;
 pub use error::Problem;

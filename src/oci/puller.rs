@@ -17,6 +17,8 @@ use tokio::runtime::Runtime;
 
 use crate::oci::archive::Archive;
 use crate::oci::archive::Origin;
+use crate::oci::claims;
+use crate::oci::claims::Claims;
 use crate::oci::client::Client;
 use crate::oci::endpoint::Endpoint;
 use crate::oci::engine::Engine;
@@ -224,6 +226,20 @@ impl Blobs {
             Store::Layout(layout) => layout.layer(layer),
             Store::Saved(saved) => saved.layer(layer),
         }
+    }
+
+    /// What the image's own list of packages (SBOM) claims; none where it has none. A few requests and the list itself.
+    pub fn claims(&self, image: &PulledImage) -> Result<Option<Claims>, PullError> {
+        let asked = format!("the list of packages of {}", image.manifest_digest);
+        let fail = |problem| self.store.fail(&asked, problem);
+        let search = claims::find(&self.store, image);
+        let found = match &*self.store {
+            Store::Registry(_) => self.background.wait_for(search),
+            Store::Layout(_) | Store::Saved(_) => ready(search),
+        };
+        let Some(layer) = found.map_err(fail)? else { return Ok(None) };
+        claims::check(&layer).map_err(fail)?;
+        claims::read(&layer, self.layer(&layer)?).map(Some).map_err(fail)
     }
 
     /// Where a layer lies in a source that can only be read from its beginning to its end: one layer after the other

@@ -47,7 +47,8 @@ struct Entry {
 struct Mirror {
     location: String,
     insecure: bool,
-    pull_from_mirror: String,
+    #[serde(rename = "pull-from-mirror")]
+    pulls: String,
 }
 
 impl Registries {
@@ -114,7 +115,7 @@ impl Entry {
     }
 
     fn uses(&self, mirror: &Mirror, image: &ImageReference) -> bool {
-        match mirror.pull_from_mirror.as_str() {
+        match mirror.pulls.as_str() {
             "digest-only" => image.digest().is_some(),
             "tag-only" => image.digest().is_none(),
             _ => !self.mirror_by_digest_only || image.digest().is_some(),

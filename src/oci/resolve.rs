@@ -45,7 +45,24 @@ impl Store {
         }
     }
 
-    fn fail(&self, asked: &str, problem: Problem) -> PullError {
+    /// The document of a digest; none where the place has none.
+    pub(crate) async fn document(&self, digest: &str) -> Result<Option<Vec<u8>>, Problem> {
+        match self {
+            Self::Registry(kept) => kept.client.document(digest).await,
+            Self::Layout(layout) => layout.document(digest),
+            Self::Saved(_) => Ok(None),
+        }
+    }
+
+    /// The index of what refers to a digest, where the place keeps one.
+    pub(crate) async fn referrers(&self, digest: &str) -> Result<Option<Vec<u8>>, Problem> {
+        match self {
+            Self::Registry(kept) => kept.client.referrers(digest).await,
+            Self::Layout(_) | Self::Saved(_) => Ok(None),
+        }
+    }
+
+    pub(crate) fn fail(&self, asked: &str, problem: Problem) -> PullError {
         match self {
             Self::Registry(kept) => kept.client.fail(asked, problem),
             Self::Layout(layout) => layout.fail(asked, problem),

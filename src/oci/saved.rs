@@ -157,13 +157,11 @@ fn chosen<'a>(entries: &'a [Entry], name: Option<&str>) -> Result<&'a Entry, Pro
         })
     };
     let found: Vec<&Entry> = entries.iter().filter(fits).collect();
-    match found[..] {
-        [entry] => Ok(entry),
-        _ => {
-            let names = entries.iter().flat_map(tags).map(|tag| one_line(tag, 200)).take(50).collect();
-            Err(Problem::Layout { asked: name.map(ToOwned::to_owned), names })
-        }
+    if let [entry] = found[..] {
+        return Ok(entry);
     }
+    let names = entries.iter().flat_map(tags).map(|tag| one_line(tag, 200)).take(50).collect();
+    Err(Problem::Layout { asked: name.map(ToOwned::to_owned), names })
 }
 
 /// Whether a tag of the archive is the wanted image; a tag that is not named is `latest`.

@@ -88,7 +88,7 @@ impl Session {
             opened = self.http.open(&ask).await?;
         }
         match opened {
-            Opened::Answer(answer) => self.accepted(answer).map(Opened::Answer),
+            Opened::Answer(answer) => self.accepted(*answer).map(|answer| Opened::Answer(Box::new(answer))),
             Opened::Stream(response) => page(&response).map_or(Ok(Opened::Stream(response)), Err),
         }
     }

@@ -58,7 +58,7 @@ pub(crate) enum Manifest {
     /// An OCI index or a Docker manifest list.
     Index(Vec<Descriptor>),
     /// An OCI manifest or a Docker schema 2 manifest.
-    Image { config: Descriptor, layers: Vec<Descriptor> },
+    Image { config: Box<Descriptor>, layers: Vec<Descriptor> },
 }
 
 #[derive(Deserialize)]
@@ -89,7 +89,7 @@ impl Manifest {
                     "" | "application/vnd.oci.image.config.v1+json" | "application/vnd.docker.container.image.v1+json"
                 );
                 if image {
-                    Ok(Self::Image { config, layers: raw.layers.unwrap_or_default() })
+                    Ok(Self::Image { config: Box::new(config), layers: raw.layers.unwrap_or_default() })
                 } else {
                     let media_type = raw.artifact_type.unwrap_or(config.media_type);
                     Err(Problem::NotAnImage { media_type: one_line(&media_type, 200) })

@@ -7,8 +7,10 @@ use std::ops::Range;
 pub(super) enum Token {
     /// A word with its quotes.
     Word(Range<usize>),
-    /// `;`, `&`, `|`, `&&`, a line end.
+    /// `;`, `&`, `&&`, a line end.
     Separator,
+    /// `|`.
+    Pipe,
     /// `||`.
     Or,
     /// `(`.
@@ -54,9 +56,15 @@ impl Lexer<'_> {
                 b'|' if self.peek(1) == b'|' => self.operator(Token::Or, 2),
                 b'&' if self.peek(1) == b'>' => self.redirect(),
                 b'&' if self.peek(1) == b'&' => self.operator(Token::Separator, 2),
-                b';' | b'&' | b'|' => self.operator(Token::Separator, 1),
+                b'|' => self.operator(Token::Pipe, 1 + usize::from(self.peek(1) == b'&')),
+                b';' | b'&' => self.operator(Token::Separator, 1),
                 b'(' => self.operator(Token::Open, 1),
                 b')' => self.operator(Token::Close, 1),
+                b'<' | b'>' if self.peek(1) == b'(' => {
+                    let start = self.at;
+                    self.nested();
+                    self.out.push(Token::Word(start..self.at.min(self.bytes.len())));
+                }
                 b'<' | b'>' => self.redirect(),
                 _ => {
                     let word = self.word();
@@ -153,7 +161,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Past `$( )` or `${ }`, whatever is inside.
+    /// Past `$( )`, `<( )` or `${ }`, whatever is inside.
     fn nested(&mut self) {
         let (open, close) = if self.peek(1) == b'(' { (b'(', b')') } else { (b'{', b'}') };
         let mut depth = 0_usize;
@@ -189,15 +197,18 @@ mod tests {
             Token::Close => Some(")"),
             Token::Or => Some("||"),
             Token::Separator => Some(";"),
+            Token::Pipe => Some("|"),
         };
         tokens(text).into_iter().filter_map(range).collect()
     }
 
     #[test]
     fn text_falls_into_words_and_operators() {
-        assert_eq!(words("a 'b c' && d\\ e|f # g"), ["a", "'b c'", ";", "d\\ e", ";", "f"]);
+        assert_eq!(words("a 'b c' && d\\ e|f # g"), ["a", "'b c'", ";", "d\\ e", "|", "f"]);
         assert_eq!(words("a > b 2>&1 || (c; d)"), ["a", "<>", "<>", "||", "(", "c", ";", "d", ")"]);
         assert_eq!(words("x=$(a | b) \"$(c \"d\")\" `e f`"), ["x=$(a | b)", "\"$(c \"d\")\"", "`e f`"]);
+        assert_eq!(words("a -r <(b | c) |& d"), ["a", "-r", "<(b | c)", "|", "d"]);
+        assert_eq!(words("a <("), ["a", "<("]);
         assert_eq!(words("cat <<E > f\nbody; x\nE\nnext"), ["cat", "<>", "<>", ";", "next"]);
         assert_eq!(words("pip install 'torch>=2,<3' a>=1"), ["pip", "install", "'torch>=2,<3'", "a", "<>"]);
     }

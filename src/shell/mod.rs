@@ -1,7 +1,10 @@
 //! Shell text of RUN instructions, split into the simple commands that it runs.
 
 mod lexer;
+mod nested;
 mod walk;
+
+use std::sync::Arc;
 
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
@@ -18,6 +21,8 @@ pub struct Word {
     pub raw: String,
     /// Where it is written.
     pub span: Span,
+    /// The command whose output the whole word is, for `$(…)` and `<(…)`.
+    pub output: Option<Arc<Command>>,
 }
 
 impl Word {
@@ -25,6 +30,22 @@ impl Word {
     pub fn known(&self) -> Option<&str> {
         self.value.known()
     }
+}
+
+/// What a command reads on its standard input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing that the text gives it.
+    #[default]
+    None,
+    /// What another command writes.
+    Pipe(Arc<Command>),
+    /// A file.
+    File(Word),
+    /// A here-document.
+    Text(Mapped),
+    /// What several commands write, or a text that is not at hand.
+    Unknown,
 }
 
 /// A simple command.
@@ -38,8 +59,10 @@ pub struct Command {
     pub variables: Vec<(String, Resolved)>,
     /// Files that it writes by redirection.
     pub writes: Vec<Word>,
-    /// The text that it reads from a heredoc, where it has one.
-    pub reads: Option<String>,
+    /// Whether it adds to the files that it writes.
+    pub appends: bool,
+    /// What it reads.
+    pub input: Input,
     /// Whether it may not run: below `if`, `case`, `for`, `while`, or after `||`.
     pub conditional: bool,
 }

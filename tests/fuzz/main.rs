@@ -6,6 +6,7 @@ mod builds;
 mod dockerfile;
 mod elf;
 mod installed;
+mod layer;
 #[path = "../support/elf.rs"]
 mod make;
 mod mutate;
@@ -79,4 +80,10 @@ fn package_databases() {
 fn elf_files() {
     let (seconds, random) = settings();
     elf::run(seconds, random);
+}
+
+#[test]
+fn layers() {
+    let (seconds, random) = settings();
+    layer::run(seconds, random);
 }

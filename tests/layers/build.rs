@@ -1,5 +1,6 @@
 //! Archives made bit by bit, so that broken ones can be made as well.
 
+use std::fmt::Write as _;
 use std::io::Cursor;
 use std::io::Read;
 use std::io::Write as _;
@@ -66,7 +67,7 @@ impl Archive {
         self
     }
 
-    pub(crate) fn block(mut self, block: [u8; 512]) -> Self {
+    pub(crate) fn block(mut self, block: &[u8; 512]) -> Self {
         self.0.extend(block);
         self
     }
@@ -118,8 +119,11 @@ pub(crate) fn digest(mut stream: impl Read) -> (String, u64) {
         state.update(&buffer[..count]);
         size += count as u64;
     }
-    let hex: String = state.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    (format!("sha256:{hex}"), size)
+    let mut digest = "sha256:".to_owned();
+    for byte in state.finalize() {
+        write!(digest, "{byte:02x}").expect("a text");
+    }
+    (digest, size)
 }
 
 pub(crate) fn described(stream: impl Read) -> Descriptor {

@@ -132,7 +132,7 @@ fn a_global_header_and_unknown_kinds_do_no_harm() {
 #[test]
 fn links_and_folders_have_no_payload_whatever_their_header_says() {
     for flag in [b'1', b'2', b'3', b'5', b'6'] {
-        let archive = Archive::default().block(header(b"x", flag, 512, b"y")).file("after.so", "").end();
+        let archive = Archive::default().block(&header(b"x", flag, 512, b"y")).file("after.so", "").end();
         let seen = read(&archive).expect("an archive");
         assert!(seen.entries.contains_key("/after.so"), "{flag}");
     }
@@ -152,7 +152,8 @@ fn the_digest_may_be_of_the_unpacked_bytes() {
     assert!(matches!(found, Err(LayerError::WrongDigest { .. })), "{found:?}");
     // Where the limit ends the walk the digest stays unchecked, which is an error here.
     let limits = Limits { unpacked: 1000, ratio: 0, ..Limits::default() };
-    let found = read_with(Archive::default().entry("x", b'0', &[1; 1 << 20], "").0.as_slice(), &descriptor, &limits);
+    let found =
+        read_with(Archive::default().entry("x", b'0', &vec![1; 1 << 20], "").0.as_slice(), &descriptor, &limits);
     assert!(matches!(found, Err(LayerError::TooLarge { .. })), "{found:?}");
 }
 

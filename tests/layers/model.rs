@@ -45,7 +45,7 @@ fn real(files: &Files, path: &str) -> Option<String> {
             done.push(part);
         }
     }
-    Some(done.iter().map(|part| format!("/{part}")).collect())
+    Some(done.iter().flat_map(|part| ["/", part]).collect())
 }
 
 /// Where a new entry lands, with its directories made.
@@ -72,7 +72,7 @@ impl Random {
 
     fn path(&mut self) -> String {
         let names = ["a", "b", "x.so", "y.so", "t.txt"];
-        (0..=self.below(3)).map(|_| format!("/{}", names[self.below(names.len())])).collect()
+        (0..=self.below(3)).flat_map(|_| ["/", names[self.below(names.len())]]).collect()
     }
 }
 

@@ -4,6 +4,8 @@
 pub(crate) const ARCHITECTURE_SPECIFIC: u64 = 1 << 20;
 /// Flag of an entry: code for a family.
 pub(crate) const FAMILY_SPECIFIC: u64 = 1 << 21;
+/// Bytes of payload of an entry.
+pub(crate) const PAYLOAD: usize = 240;
 /// What addresses are above offsets, so that a reader has to look at the program headers.
 const LOADED_AT: u64 = 0x40_0000;
 
@@ -31,7 +33,7 @@ pub(crate) fn sass(number: u32, suffix: char) -> Entry {
         'f' => FAMILY_SPECIFIC,
         _ => 0,
     };
-    Entry { kind: 2, number, flags, isa: (1, 7), payload: 1_000, options: 0 }
+    Entry { kind: 2, number, flags, isa: (1, 7), payload: PAYLOAD, options: 0 }
 }
 
 /// PTX: `ptx(90, (8, 4))`.

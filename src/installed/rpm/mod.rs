@@ -1,6 +1,6 @@
-//! The database of RPM: a package is one header, kept in a table of SQLite or a Berkeley hash.
+//! The database of RPM: a package is one header, kept in a table of `SQLite` or a Berkeley hash.
 //!
-//! Only what the two formats need for that is read here: a crate for SQLite would bring a C library of many times the
+//! Only what the two formats need for that is read here: a crate for `SQLite` would bring a C library of many times the
 //! size of the rest, for one table of which the first kilobytes of each row count.
 
 mod berkeley;
@@ -17,7 +17,7 @@ const HEADER: usize = 1 << 20;
 /// What is done with the beginning of every header; none ends it all.
 type Each<'a> = &'a mut dyn FnMut(&[u8]) -> Option<()>;
 
-/// Packages in a database of SQLite, that of RPM 4.16 and later.
+/// Packages in a database of `SQLite`, that of RPM 4.16 and later.
 pub(super) fn sqlite(bytes: &[u8]) -> Vec<Evidence> {
     packages(|each| sqlite::headers(bytes, each))
 }

@@ -1,4 +1,4 @@
-//! The rows of the table `Packages` in a file of SQLite, from the documented format of the file.
+//! The rows of the table `Packages` in a file of `SQLite`, from the documented format of the file.
 //!
 //! The table is walked from its root: pages that are free still hold packages that were removed.
 

@@ -1,7 +1,11 @@
 //! Going through shell text command by command, keeping the variables that it sets.
 
+mod branches;
+mod redirects;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::dockerfile::Dialect;
 use crate::dockerfile::Heredoc;
@@ -13,9 +17,17 @@ use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
 use crate::dockerfile::expand;
 use crate::shell::Command;
+use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::lexer::Token;
 use crate::shell::lexer::tokens;
+use crate::shell::nested::assignment;
+use crate::shell::nested::inner_script;
+use crate::shell::nested::is_shell;
+use crate::shell::nested::substitution;
+use crate::shell::nested::unquoted;
+use crate::shell::walk::branches::Branch;
+use crate::shell::walk::redirects::Redirects;
 
 const DEEPEST: usize = 4;
 const MOST_COMMANDS: usize = 20_000;
@@ -32,12 +44,13 @@ pub(super) fn commands(run: &RunInstruction) -> Vec<Command> {
                     value: Resolved::literal(element.text()),
                     raw: element.text().to_owned(),
                     span: element.full_span(),
+                    output: None,
                 })
                 .collect();
             let script = inner_script(&words).and_then(|at| elements.get(at));
             match script {
                 Some(script) => walk.text(script, 1),
-                None => walk.emit(words, None, Vec::new(), None),
+                None => walk.emit(words, None, Redirects::default()),
             }
         }
     }
@@ -51,41 +64,24 @@ pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolve
     walk.out
 }
 
-/// Which word is the script of `sh -c SCRIPT`.
-fn inner_script(words: &[Word]) -> Option<usize> {
-    if !is_shell(words.first()?.known()?) {
-        return None;
-    }
-    let flag = |word: &Word| {
-        word.known().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.ends_with('c'))
-    };
-    words.iter().position(flag).map(|at| at + 1)
-}
-
-fn is_shell(program: &str) -> bool {
-    matches!(program.rsplit('/').next(), Some("sh" | "bash" | "dash" | "ash" | "zsh"))
-}
-
-/// What a branch saw before it began, and what was set in it.
-struct Branch {
-    before: BTreeMap<String, Resolved>,
-    case: bool,
-    set: Vec<String>,
-}
-
 struct Walk<'a> {
     scope: &'a Scope,
     heredocs: &'a [Heredoc],
     variables: BTreeMap<String, Resolved>,
     branches: Vec<Branch>,
     after_or: bool,
+    /// What the command in front of a `|` writes, and how many stand in front of it.
+    pipe: (Input, usize),
+    /// How deep this text lies in substitutions.
+    substitutions: usize,
     out: Vec<Command>,
 }
 
 impl<'a> Walk<'a> {
     fn new(scope: &'a Scope, heredocs: &'a [Heredoc]) -> Self {
         let (variables, branches, out) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { scope, heredocs, variables, branches, after_or: false, out }
+        let pipe = (Input::None, 0);
+        Self { scope, heredocs, variables, branches, after_or: false, pipe, substitutions: 0, out }
     }
 
     fn lookup(&self, name: &str) -> Lookup {
@@ -98,8 +94,7 @@ impl<'a> Walk<'a> {
 
     fn text(&mut self, text: &Mapped, depth: usize) {
         let mut words = Vec::new();
-        let mut heredocs = Vec::new();
-        let mut writes = Vec::new();
+        let mut redirects = Redirects::default();
         for token in tokens(text.text()) {
             match token {
                 Token::Word(range) => {
@@ -107,85 +102,21 @@ impl<'a> Walk<'a> {
                     continue;
                 }
                 Token::Redirect(range) => {
-                    let span = text.span(range.clone());
-                    writes.extend(self.written(text, range));
-                    heredocs.extend(
-                        self.heredocs.iter().filter(|one| one.span.start >= span.start && one.span.end <= span.end),
-                    );
+                    self.redirect(text, range, &mut redirects);
                     continue;
                 }
                 Token::Close if self.branches.last().is_some_and(|branch| branch.case) => words.clear(),
-                _ => self.simple(text, &words, &heredocs, std::mem::take(&mut writes), depth),
+                _ => self.piped(text, &words, std::mem::take(&mut redirects), depth, token == Token::Pipe),
             }
             words.clear();
-            heredocs.clear();
+            redirects = Redirects::default();
             self.after_or = token == Token::Or;
         }
-        self.simple(text, &words, &heredocs, writes, depth);
+        self.piped(text, &words, redirects, depth, false);
         self.after_or = false;
     }
 
-    fn assign(&mut self, name: &str, value: Resolved) {
-        if let Some(branch) = self.branches.last_mut()
-            && branch.set.len() < MOST_VARIABLES
-        {
-            branch.set.push(name.to_owned());
-        }
-        if self.variables.len() < MOST_VARIABLES {
-            self.variables.insert(name.to_owned(), value);
-        }
-    }
-
-    /// Takes a keyword of the shell; says whether the rest of the words is a command.
-    fn keyword(&mut self, word: &str) -> Option<bool> {
-        match word {
-            "if" | "while" | "until" => self.branch(false),
-            "case" => {
-                self.branch(true);
-                return Some(false);
-            }
-            "fi" | "done" | "esac" => {
-                if let Some(branch) = self.branches.pop() {
-                    self.variables = branch.before;
-                    for name in branch.set {
-                        let reason = "it is set on one of several ways through the script".to_owned();
-                        self.assign(&name, Resolved::Unresolved { names: vec![name.clone()], reason });
-                    }
-                }
-            }
-            "else" | "elif" => {
-                if let Some(branch) = self.branches.last() {
-                    self.variables = branch.before.clone();
-                }
-            }
-            "then" | "do" | "{" | "}" | "!" | "time" => {}
-            _ => return None,
-        }
-        Some(true)
-    }
-
-    fn branch(&mut self, case: bool) {
-        if self.branches.len() < MOST_VARIABLES {
-            self.branches.push(Branch { before: self.variables.clone(), case, set: Vec::new() });
-        }
-    }
-
-    /// The file that a redirection writes.
-    fn written(&self, text: &Mapped, range: Range<usize>) -> Option<Word> {
-        let raw = text.get(range.clone());
-        let target =
-            raw.find('>')? + raw.get(raw.find('>')?..)?.find(|c: char| !matches!(c, '>' | '|' | '&' | ' ' | '\t'))?;
-        self.word(text, range.start + target..range.end).into_iter().next()
-    }
-
-    fn simple(
-        &mut self,
-        text: &Mapped,
-        ranges: &[Range<usize>],
-        heredocs: &[&Heredoc],
-        writes: Vec<Word>,
-        depth: usize,
-    ) {
+    fn simple(&mut self, text: &Mapped, ranges: &[Range<usize>], redirects: Redirects<'a>, depth: usize) {
         let mut rest = ranges;
         while let Some((first, after)) = rest.split_first() {
             let word = text.get(first.clone());
@@ -221,9 +152,14 @@ impl<'a> Walk<'a> {
                 }
             }
             return;
+        } else if words[0].known() == Some("read") {
+            for name in words.iter().skip(1).filter_map(Word::known).filter(|name| !name.starts_with('-')) {
+                let reason = "it is read while the script runs".to_owned();
+                self.assign(name, Resolved::Unresolved { names: vec![name.to_owned()], reason });
+            }
         }
         let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(is_shell));
-        for heredoc in heredocs.iter().filter(|_| scripts && depth < DEEPEST) {
+        for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < DEEPEST) {
             self.text(&heredoc.body, depth + 1);
         }
         if let Some(range) = inner_script(&words).and_then(|at| rest.get(at))
@@ -237,33 +173,22 @@ impl<'a> Walk<'a> {
             for (name, value) in own {
                 self.variables.insert(name, value);
             }
-            let reads = heredocs.last().map(|heredoc| heredoc.body.text().to_owned());
-            self.emit(words, Some(text.span(start..start + 1).start), writes, reads);
+            self.emit(words, Some(text.span(start..start + 1).start), redirects);
             self.variables = saved;
         }
     }
 
-    fn emit(&mut self, words: Vec<Word>, start: Option<usize>, writes: Vec<Word>, reads: Option<String>) {
+    fn emit(&mut self, words: Vec<Word>, start: Option<usize>, redirects: Redirects<'_>) {
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
         let mut span = first.span.to(last.span);
         span.start = start.unwrap_or(span.start).min(span.start);
         let conditional = self.after_or || !self.branches.is_empty();
         if self.out.len() < MOST_COMMANDS {
             let variables = self.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-            self.out.push(Command { words, span, variables, writes, reads, conditional });
+            let Redirects { writes, appends, input, .. } = redirects;
+            let input = if input == Input::None { std::mem::take(&mut self.pipe.0) } else { input };
+            self.out.push(Command { words, span, variables, writes, appends, input, conditional });
         }
-    }
-
-    fn loop_variable(&mut self, text: &Mapped, words: &[Range<usize>]) {
-        let Some(name) = words.first().map(|range| text.get(range.clone()).to_owned()) else { return };
-        let values: Vec<Word> = words.iter().skip(2).flat_map(|range| self.word(text, range.clone())).collect();
-        let value = match values.as_slice() {
-            [only] => only.value.clone(),
-            _ => {
-                Resolved::Unresolved { names: vec![name.clone()], reason: "a loop gives it several values".to_owned() }
-            }
-        };
-        self.assign(&name, value);
     }
 
     fn value(&self, raw: &str, span: crate::source::Span) -> Resolved {
@@ -277,55 +202,47 @@ impl<'a> Walk<'a> {
     /// One word, or several where an unquoted variable holds several.
     fn word(&self, text: &Mapped, range: Range<usize>) -> Vec<Word> {
         let raw = text.get(range.clone()).to_owned();
-        let span = text.span(range);
+        let span = text.span(range.clone());
+        if let Some(inside) = substitution(&raw) {
+            let output = self.substituted(&text.slice(range.start + inside.start..range.start + inside.end));
+            let value = if raw.starts_with('<') {
+                let reason = "it is what another command writes".to_owned();
+                Resolved::Unresolved { names: Vec::new(), reason }
+            } else {
+                expand(&raw, Dialect::Shell, &|name| self.lookup(name))
+            };
+            return vec![Word { value, raw, span, output }];
+        }
         let value = expand(&raw, Dialect::Shell, &|name| self.lookup(name));
         match &value {
             Resolved::Known { value, origins }
                 if raw.contains('$') && !raw.contains(['"', '\'', '\\']) && value.contains(char::is_whitespace) =>
             {
                 let part = |part: &str| Resolved::Known { value: part.to_owned(), origins: origins.clone() };
-                value.split_whitespace().map(|one| Word { value: part(one), raw: raw.clone(), span }).collect()
+                value
+                    .split_whitespace()
+                    .map(|one| Word { value: part(one), raw: raw.clone(), span, output: None })
+                    .collect()
             }
             Resolved::Known { value, .. } if value.is_empty() && !raw.contains(['"', '\'']) => Vec::new(),
-            _ => vec![Word { value, raw, span }],
+            _ => vec![Word { value, raw, span, output: None }],
         }
     }
-}
 
-fn assignment(word: &str) -> Option<(&str, &str)> {
-    let (name, value) = word.split_once('=')?;
-    let good = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    (good && name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())).then_some((name, value))
-}
-
-/// The text of a quoted word; variables stay as they are, for the shell inside has them too.
-fn unquoted(text: &Mapped, range: Range<usize>) -> Mapped {
-    let mut out = Mapped::default();
-    out.push("", text.offset(range.start));
-    let mut quote = None;
-    let mut chars = text.get(range.clone()).char_indices();
-    while let Some((at, c)) = chars.next() {
-        let (at, c) = match quote {
-            Some(mark) if c == mark => {
-                quote = None;
-                continue;
-            }
-            None if c == '\'' || c == '"' => {
-                quote = Some(c);
-                continue;
-            }
-            None | Some('"') if c == '\\' => match chars.clone().next() {
-                Some(next) if quote.is_none() || matches!(next.1, '"' | '\\' | '$' | '`') => {
-                    chars.next();
-                    next
-                }
-                _ => (at, c),
-            },
-            _ => (at, c),
-        };
-        out.push(c.encode_utf8(&mut [0; 4]), text.offset(range.start + at));
+    /// The command that writes what a substitution stands for; none where there are several, one after the other.
+    fn substituted(&self, text: &Mapped) -> Option<Arc<Command>> {
+        if self.substitutions >= DEEPEST {
+            return None;
+        }
+        let mut walk = Walk::new(self.scope, &[]);
+        walk.variables.clone_from(&self.variables);
+        walk.substitutions = self.substitutions + 1;
+        walk.text(text, 0);
+        let last = walk.out.pop()?;
+        let fed = |command: &Command| matches!(command.input, Input::Pipe(_));
+        let one = walk.out.iter().chain([&last]).enumerate().all(|(at, command)| fed(command) == (at > 0));
+        one.then(|| Arc::new(last))
     }
-    out
 }
 
 #[cfg(test)]

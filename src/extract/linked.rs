@@ -1,0 +1,220 @@
+//! Files that commands link, write and remove: those by which the loader finds libcuda, and nothing else.
+
+use crate::cuda::split_path;
+use crate::extract::tree::absolute;
+use crate::fact::Evidence;
+use crate::fact::FactKey;
+use crate::fact::FileKind;
+use crate::fact::FileSeen;
+use crate::fact::Observations;
+use crate::fact::Origin;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::install;
+use crate::install::Around;
+use crate::shell::Command;
+use crate::shell::Word;
+
+const LD_CONF: &str = "/etc/ld.so.conf";
+const LD_CONF_FOLDER: &str = "/etc/ld.so.conf.d/";
+/// How the names of driver libraries begin.
+const LIBRARIES: &[&str] = &["libcuda.so", "libnvidia-ml.so"];
+/// No text of such a file is longer.
+const LONGEST: usize = 16 * 1024;
+
+/// What one command does to such files.
+pub(super) enum Says {
+    /// It is of no concern.
+    Nothing,
+    /// It links one path to another.
+    Links(String, String),
+    /// It removes what lies at these paths.
+    Removes(Vec<String>),
+    /// It writes a text to these files.
+    Writes(Vec<String>, String),
+    /// It adds a text to these files.
+    Adds(Vec<String>, String),
+}
+
+/// What one command, run in a folder, does to such files.
+///
+/// A command that may not run does nothing for certain, and is left out.
+pub(super) fn says(command: &Command, folder: &str, around: &Around<'_>) -> Says {
+    if command.conditional {
+        return Says::Nothing;
+    }
+    let program = command.program();
+    match program {
+        Some("ln") => return link(command, folder).map_or(Says::Nothing, |(link, target)| Says::Links(link, target)),
+        Some("rm" | "unlink") => {
+            return Says::Removes(arguments(command).map(|path| absolute(folder, path)).collect());
+        }
+        _ => {}
+    }
+    let tee = program == Some("tee");
+    let appends = command.appends || (tee && command.words.iter().any(|word| word.known() == Some("-a")));
+    let named = arguments(command).filter(|_| tee);
+    let paths = command.writes.iter().filter_map(Word::known).chain(named).map(|path| absolute(folder, path));
+    let paths: Vec<String> = paths.filter(|path| names_directories(path)).collect();
+    if paths.is_empty() {
+        return Says::Nothing;
+    }
+    match install::output(command, around) {
+        Ok(parts) if parts.iter().map(|part| part.text.text().len()).sum::<usize>() <= LONGEST => {
+            let text = parts.iter().map(|part| part.text.text()).collect();
+            if appends { Says::Adds(paths, text) } else { Says::Writes(paths, text) }
+        }
+        _ => Says::Nothing,
+    }
+}
+
+/// Notes what a command does.
+pub(super) fn read(says: Says, origin: Origin, seen: &mut Observations) {
+    match says {
+        Says::Nothing => {}
+        Says::Links(link, target) => put(seen, link, FileKind::Link(target), origin),
+        Says::Removes(paths) => seen.files.retain(|own, _| !paths.iter().any(|path| taken(own, path))),
+        Says::Writes(paths, text) => {
+            for path in paths {
+                put(seen, path, FileKind::Text(text.clone()), origin.clone());
+            }
+        }
+        Says::Adds(paths, text) => {
+            for path in paths {
+                let before = match seen.files.get(&path).map(|file| &file.kind) {
+                    Some(FileKind::Text(before)) if before.len() <= LONGEST => format!("{before}\n"),
+                    _ => String::new(),
+                };
+                put(seen, path, FileKind::Text(format!("{before}{text}")), origin.clone());
+            }
+        }
+    }
+}
+
+/// The words behind the program that are no options.
+fn arguments(command: &Command) -> impl Iterator<Item = &str> {
+    command.words.iter().skip(1).filter_map(Word::known).filter(|word| !word.starts_with('-'))
+}
+
+/// The symbolic link that `ln` makes, and where it leads.
+fn link(command: &Command, folder: &str) -> Option<(String, String)> {
+    let options = command.words.iter().skip(1).filter_map(Word::known).filter(|word| word.starts_with('-'));
+    let symbolic = options.clone().any(|word| word == "--symbolic" || (!word.starts_with("--") && word.contains('s')));
+    let plain =
+        options.clone().all(|word| !word.starts_with("--target") && (word.starts_with("--") || !word.contains('t')));
+    let words: Vec<&str> = arguments(command).collect();
+    // A word that is not known would be left out of the list.
+    let known = command.words.iter().all(|word| word.known().is_some());
+    let (target, link) = match words.as_slice() {
+        [target, link] => (*target, *link),
+        [target] => (*target, "."),
+        _ => return None,
+    };
+    if !symbolic || !plain || !known {
+        return None;
+    }
+    let name = split_path(target).1;
+    let path = absolute(folder, link);
+    // Into a directory it goes under the name of what it leads to.
+    let into = is_library(name) && !split_path(&path).1.contains(".so");
+    let path = if into { format!("{}/{name}", path.trim_end_matches('/')) } else { path };
+    is_library(split_path(&path).1).then(|| (path, target.to_owned()))
+}
+
+fn is_library(name: &str) -> bool {
+    LIBRARIES.iter().any(|library| name.starts_with(library))
+}
+
+fn names_directories(path: &str) -> bool {
+    let folder = path.strip_prefix(LD_CONF_FOLDER);
+    path == LD_CONF || folder.is_some_and(|name| !name.contains('/') && name.strip_suffix(".conf").is_some())
+}
+
+/// Whether removing a path takes a file away: the path itself, a directory above it, or a pattern of names.
+fn taken(own: &str, path: &str) -> bool {
+    match path.strip_suffix('*') {
+        Some(head) => own.strip_prefix(head).is_some_and(|rest| !rest.contains('/')),
+        None => own.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+    }
+}
+
+fn put(seen: &mut Observations, path: String, kind: FileKind, origin: Origin) {
+    let said = match &kind {
+        FileKind::Link(target) => format!("link to {target}"),
+        FileKind::Text(text) => text.clone(),
+        FileKind::Present | FileKind::Noted(_) => "present".to_owned(),
+    };
+    let evidence = Evidence::Leaf(vec![origin]);
+    let fact = seen.facts.add(FactKey::File, Some(&path), State::Known(Value::Text(said)), evidence);
+    seen.files.insert(path, FileSeen { kind, fact });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::Lookup;
+    use crate::dockerfile::Mapped;
+    use crate::fact::Depth;
+    use crate::install::Environment;
+    use crate::shell::script_commands;
+
+    /// The files that a text for the shell leaves, in words.
+    fn left(script: &str) -> Vec<String> {
+        let mut seen = Observations::new(Depth::Text);
+        let lookup = |_: &str| Lookup::NoValue;
+        let open = |_: &str, _: &str| Err("it is not there".to_owned());
+        let environment = Environment { machine: "x86_64", python: None };
+        let around = Around { lookup: &lookup, open: &open, environment };
+        for command in script_commands(&Mapped::whole(script, 0)) {
+            read(says(&command, "/work", &around), Origin::Option("--test"), &mut seen);
+        }
+        let words = |kind: &FileKind| match kind {
+            FileKind::Link(target) => format!("-> {target}"),
+            FileKind::Text(text) => text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("|"),
+            FileKind::Present | FileKind::Noted(_) => String::new(),
+        };
+        seen.files.iter().map(|(path, file)| format!("{path} {}", words(&file.kind))).collect()
+    }
+
+    #[test]
+    fn links_of_driver_libraries_and_lists_of_directories_are_noted() {
+        for (script, expected) in [
+            ("ln -s /a/stubs/libcuda.so /usr/lib/libcuda.so.1", "/usr/lib/libcuda.so.1 -> /a/stubs/libcuda.so"),
+            ("ln -sfn libcuda.so /a/stubs/libcuda.so.1 && ldconfig", "/a/stubs/libcuda.so.1 -> libcuda.so"),
+            ("ln -sf /a/stubs/libcuda.so /usr/lib64/", "/usr/lib64/libcuda.so -> /a/stubs/libcuda.so"),
+            ("ln --symbolic /a/libnvidia-ml.so.1 libnvidia-ml.so.1", "/work/libnvidia-ml.so.1 -> /a/libnvidia-ml.so.1"),
+            ("echo /a/compat > /etc/ld.so.conf.d/00-a.conf", "/etc/ld.so.conf.d/00-a.conf /a/compat"),
+            ("echo \"/a\" >> /etc/ld.so.conf; echo /b >> /etc/ld.so.conf", "/etc/ld.so.conf /a|/b"),
+            ("printf '/a\\n/b\\n' > /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a|/b"),
+            ("printf '%s\\n' /a /b > /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a|/b"),
+            ("echo /a | tee /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a"),
+            ("echo -e '/a\\n/b' | tee -a /etc/ld.so.conf.d/a.conf >/dev/null", "/etc/ld.so.conf.d/a.conf /a|/b"),
+        ] {
+            assert_eq!(left(script), [expected], "{script}");
+        }
+    }
+
+    #[test]
+    fn what_is_removed_unsure_or_of_no_concern_is_not() {
+        for script in [
+            "ln -s /a/libcuda.so /b/libcuda.so.1 && rm -f /b/libcuda.so.1",
+            "ln -s /a/libcuda.so /b/libcuda.so.1 && rm -rf /b",
+            "ln -s /a/libcuda.so /b/libcuda.so.1 && rm /b/libcuda*",
+            "ln /a/libcuda.so /b/libcuda.so.1",
+            "ln -s /usr/local/cuda-12.4 /usr/local/cuda",
+            "ln -s /usr/bin/python3 /usr/bin/python",
+            "ln -st /b /a/libcuda.so",
+            "ln -s $(pwd)/libcuda.so /b/libcuda.so.1",
+            "test -e /b || ln -s /a/libcuda.so /b/libcuda.so.1",
+            "echo /a > /etc/ld.so.conf.d/a.txt",
+            "echo /a > /etc/ld.so.conf.d/deeper/a.conf",
+            "echo /a",
+            "echo $(pwd) > /etc/ld.so.conf.d/a.conf",
+            "echo /a > /etc/ld.so.conf.d/a.conf && rm /etc/ld.so.conf.d/*",
+            "echo /a; true; tee /etc/ld.so.conf.d/a.conf",
+            "if true; then echo /a > /etc/ld.so.conf.d/a.conf; fi",
+        ] {
+            assert_eq!(left(script), Vec::<String>::new(), "{script}");
+        }
+    }
+}

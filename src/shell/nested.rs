@@ -1,0 +1,103 @@
+//! Texts for the shell inside of words: the script of `sh -c`, a substitution, an assignment.
+
+use std::ops::Range;
+
+use crate::dockerfile::Mapped;
+use crate::shell::Word;
+
+/// Which word is the script of `sh -c SCRIPT`.
+pub(super) fn inner_script(words: &[Word]) -> Option<usize> {
+    if !is_shell(words.first()?.known()?) {
+        return None;
+    }
+    let flag = |word: &Word| {
+        word.known().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.ends_with('c'))
+    };
+    words.iter().position(flag).map(|at| at + 1)
+}
+
+pub(super) fn is_shell(program: &str) -> bool {
+    matches!(program.rsplit('/').next(), Some("sh" | "bash" | "dash" | "ash" | "zsh"))
+}
+
+/// `NAME=value`.
+pub(super) fn assignment(word: &str) -> Option<(&str, &str)> {
+    let (name, value) = word.split_once('=')?;
+    let good = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    (good && name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())).then_some((name, value))
+}
+
+/// The text of a quoted word; variables stay as they are, for the shell inside has them too.
+pub(super) fn unquoted(text: &Mapped, range: Range<usize>) -> Mapped {
+    let mut out = Mapped::default();
+    out.push("", text.offset(range.start));
+    let mut quote = None;
+    let mut chars = text.get(range.clone()).char_indices();
+    while let Some((at, c)) = chars.next() {
+        let (at, c) = match quote {
+            Some(mark) if c == mark => {
+                quote = None;
+                continue;
+            }
+            None if c == '\'' || c == '"' => {
+                quote = Some(c);
+                continue;
+            }
+            None | Some('"') if c == '\\' => match chars.clone().next() {
+                Some(next) if quote.is_none() || matches!(next.1, '"' | '\\' | '$' | '`') => {
+                    chars.next();
+                    next
+                }
+                _ => (at, c),
+            },
+            _ => (at, c),
+        };
+        out.push(c.encode_utf8(&mut [0; 4]), text.offset(range.start + at));
+    }
+    out
+}
+
+/// The text inside of a word that is one substitution: `$(…)`, `<(…)` or backticks, in double quotes or not.
+pub(super) fn substitution(raw: &str) -> Option<Range<usize>> {
+    let quoted = raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"');
+    let (from, to) = if quoted { (1, raw.len() - 1) } else { (0, raw.len()) };
+    let text = raw.get(from..to)?;
+    let (open, close) = match text.get(..2) {
+        Some("$(" | "<(") if !text.starts_with("$((") => (2, ")"),
+        _ if text.starts_with('`') => (1, "`"),
+        _ => return None,
+    };
+    let inside = text.get(open..)?.strip_suffix(close)?;
+    // `$(a)$(b)` is two of them.
+    let mut depth = 0_i32;
+    let whole = inside.bytes().all(|byte| {
+        depth += i32::from(byte == b'(') - i32::from(byte == b')');
+        depth >= 0 && !(close == "`" && byte == b'`')
+    });
+    (whole && depth == 0).then(|| from + open..from + open + inside.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::substitution;
+
+    #[test]
+    fn a_word_is_one_substitution_or_none() {
+        for (raw, expected) in [
+            ("$(cat a)", Some("cat a")),
+            ("\"$(cat a)\"", Some("cat a")),
+            ("<(grep -v '(' a | (b))", None),
+            ("<(grep -v x a | (b))", Some("grep -v x a | (b)")),
+            ("`cat a`", Some("cat a")),
+            ("`a``b`", None),
+            ("$(a)$(b)", None),
+            ("x$(a)", None),
+            ("$((1+1))", None),
+            ("$(a", None),
+            ("\"", None),
+            ("", None),
+        ] {
+            assert_eq!(substitution(raw).map(|range| &raw[range]), expected, "{raw}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Lists of packages beside images: attestations, referrers, and lists that are not what they should be.
+
+#[expect(dead_code, reason = "the other tests of registries use the rest")]
+mod support;
+
+use std::path::Path;
+
+use imagelint::oci::Claims;
+use imagelint::oci::Options;
+use imagelint::oci::Problem;
+use imagelint::oci::PullError;
+use imagelint::oci::Puller;
+use imagelint::oci::Source;
+use serde_json::Value;
+use serde_json::json;
+use support::layout;
+use support::registry::Registry;
+
+const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+const SPDX: &str = r#"{"predicateType":"https://spdx.dev/Document",
+    "predicate":{"packages":[{"name":"torch","versionInfo":"2.6.0"},{"name":"numpy","versionInfo":"2.1"}]}}"#;
+
+/// What is claimed of each platform's image, or why nothing can be told.
+fn claims(text: &str) -> Vec<Result<Option<Claims>, PullError>> {
+    let puller = Puller::new(Options::default()).expect("a puller");
+    let opened = puller.open(&Source::parse(text).expect("a source"), &[]).expect("images");
+    opened.images.iter().map(|image| opened.blobs.claims(image)).collect()
+}
+
+fn names(claims: &Result<Option<Claims>, PullError>) -> Option<Vec<String>> {
+    let claims = claims.as_ref().unwrap_or_else(|error| panic!("{error}"));
+    claims.as_ref().map(|claims| claims.packages.iter().map(|claim| claim.name.clone()).collect())
+}
+
+/// The descriptor of a manifest with one list of packages.
+fn list(folder: &Path, predicate: &str, text: &str) -> Value {
+    let config = layout::blob(folder, "application/vnd.oci.image.config.v1+json", b"{}");
+    let mut statement = layout::blob(folder, "application/vnd.in-toto+json", text.as_bytes());
+    statement["annotations"] = json!({"in-toto.io/predicate-type": predicate});
+    layout::manifest(folder, &config, &statement)
+}
+
+fn index(folder: &Path, entries: &[Value]) -> Value {
+    let document = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries});
+    layout::blob(folder, INDEX, document.to_string().as_bytes())
+}
+
+/// An index of two images, the first with an attestation; and the digest of the second.
+fn sample(folder: &Path, predicate: &str, text: &str) -> (Value, String) {
+    let mut images = Vec::new();
+    for architecture in ["amd64", "arm64"] {
+        let mut image = layout::image(folder, architecture);
+        image["platform"] = json!({"os": "linux", "architecture": architecture});
+        images.push(image);
+    }
+    let second = images[1]["digest"].as_str().expect("a digest").to_owned();
+    let mut attestation = list(folder, predicate, text);
+    attestation["platform"] = json!({"os": "unknown", "architecture": "unknown"});
+    attestation["annotations"] = json!({
+        "vnd.docker.reference.type": "attestation-manifest",
+        "vnd.docker.reference.digest": images[0]["digest"]
+    });
+    images.push(attestation);
+    (index(folder, &images), second)
+}
+
+#[test]
+fn an_attestation_claims_for_its_own_image_alone() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let (root, second) = sample(folder.path(), "https://spdx.dev/Document", SPDX);
+    let other = list(folder.path(), "https://spdx.dev/Document", &SPDX.replace("torch", "jax"));
+    let referrers = index(folder.path(), &[other]);
+    layout::finish(folder.path(), &[("many", root), ("referrers", referrers)]);
+    let expected = Some(vec!["torch".to_owned(), "numpy".to_owned()]);
+    let found = claims(&format!("oci:{}:many", folder.path().display()));
+    assert_eq!((names(&found[0]), names(&found[1])), (expected.clone(), None));
+
+    let registry = Registry::open();
+    registry.push(folder.path(), "many", "team/app:1", None);
+    let name = format!("{}/team/app:1", registry.host());
+    let found = claims(&name);
+    assert_eq!((names(&found[0]), names(&found[1])), (expected.clone(), None));
+
+    // The tag that stands in for a registry that keeps no referrers.
+    registry.push(folder.path(), "referrers", &format!("team/app:{}", second.replacen(':', "-", 1)), None);
+    let found = claims(&name);
+    assert_eq!((names(&found[0]), names(&found[1])), (expected, Some(vec!["jax".into(), "numpy".into()])));
+}
+
+#[test]
+fn what_is_no_list_claims_nothing_and_a_false_one_is_an_error() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let name = format!("oci:{}:x", folder.path().display());
+    let provenance = sample(folder.path(), "https://slsa.dev/provenance/v1", SPDX).0;
+    layout::finish(folder.path(), &[("x", provenance)]);
+    assert_eq!(names(&claims(&name)[0]), None);
+    let broken = sample(folder.path(), "https://spdx.dev/Document", "{\"predicate\":1}").0;
+    layout::finish(folder.path(), &[("x", broken)]);
+    let error = claims(&name).remove(0).expect_err("no list");
+    assert!(matches!(*error.problem, Problem::Malformed { .. }), "{error}");
+    assert!(error.to_string().contains("list of packages"), "{error}");
+    let changed = sample(folder.path(), "https://spdx.dev/Document", SPDX).0;
+    layout::finish(folder.path(), &[("x", changed)]);
+    let digest = layout::sha256(SPDX.as_bytes());
+    let blob = folder.path().join("blobs/sha256").join(digest.trim_start_matches("sha256:"));
+    std::fs::write(&blob, SPDX.replace("torch", "t0rch")).expect("blob");
+    let error = claims(&name).remove(0).expect_err("changed");
+    assert!(matches!(*error.problem, Problem::WrongDigest { .. }), "{error}");
+    std::fs::write(&blob, SPDX.replace("torch", "torch2")).expect("blob");
+    let error = claims(&name).remove(0).expect_err("longer");
+    assert!(matches!(*error.problem, Problem::WrongSize { .. }), "{error}");
+}
