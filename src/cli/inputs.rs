@@ -221,6 +221,7 @@ impl Inputs {
                 path: name.to_owned(),
                 label: problem.message.clone(),
                 region: Some(Region::of(&text, problem.span)),
+                made_by: None,
             };
             let message = format!("{}{help}", problem.message);
             self.errors.push(InputError { input: name.to_owned(), message, location: Some(location) });

@@ -117,6 +117,8 @@ pub enum Origin {
         path: String,
         /// The step of the history that made the layer, where the configuration tells it.
         step: Option<u32>,
+        /// What that step says, shortened.
+        made_by: Option<String>,
     },
     /// A command-line option.
     Option(&'static str),

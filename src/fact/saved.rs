@@ -63,6 +63,8 @@ enum LeafOrigin {
         path: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made_by: Option<String>,
     },
     Option(String),
     Report(String),
@@ -88,7 +90,7 @@ impl From<Origin> for LeafOrigin {
         match origin {
             Origin::File { source, span } => Self::File { text: source.0, start: span.start, end: span.end },
             Origin::Config { digest, field } => Self::Config { digest, field },
-            Origin::Layer { digest, path, step } => Self::Layer { digest, path, step },
+            Origin::Layer { digest, path, step, made_by } => Self::Layer { digest, path, step, made_by },
             Origin::Option(name) => Self::Option(name.to_owned()),
             Origin::Report(path) => Self::Report(path),
         }
@@ -118,7 +120,7 @@ fn origin<E: Error>(origin: LeafOrigin) -> Result<Origin, E> {
     Ok(match origin {
         LeafOrigin::File { text, start, end } => Origin::File { source: SourceId(text), span: Span::new(start, end) },
         LeafOrigin::Config { digest, field } => Origin::Config { digest, field },
-        LeafOrigin::Layer { digest, path, step } => Origin::Layer { digest, path, step },
+        LeafOrigin::Layer { digest, path, step, made_by } => Origin::Layer { digest, path, step, made_by },
         LeafOrigin::Report(path) => Origin::Report(path),
         LeafOrigin::Option(name) => match OPTIONS.iter().find(|option| **option == name) {
             Some(option) => Origin::Option(option),

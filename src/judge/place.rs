@@ -23,7 +23,9 @@ impl Places<'_> {
         match origin {
             Origin::File { source, span } => self.text("file", *source, *span, label),
             Origin::Config { field, .. } => plain("config", field, label),
-            Origin::Layer { digest, path, .. } => plain("layer", &format!("{digest}:{path}"), label),
+            Origin::Layer { digest, path, made_by, .. } => {
+                Location { made_by: made_by.clone(), ..plain("layer", &format!("{digest}:{path}"), label) }
+            }
             Origin::Option(name) => plain("option", name, label),
             Origin::Report(path) => plain("description", path, label),
         }
@@ -41,10 +43,11 @@ impl Places<'_> {
     /// A place in a text.
     pub(super) fn text(self, kind: &str, source: SourceId, span: Span, label: String) -> Location {
         let text = self.sources.get(source);
-        Location { kind: kind.to_owned(), path: text.name().to_owned(), label, region: Some(Region::of(text, span)) }
+        let region = Some(Region::of(text, span));
+        Location { kind: kind.to_owned(), path: text.name().to_owned(), label, region, made_by: None }
     }
 }
 
 fn plain(kind: &str, path: &str, label: String) -> Location {
-    Location { kind: kind.to_owned(), path: path.to_owned(), label, region: None }
+    Location { kind: kind.to_owned(), path: path.to_owned(), label, region: None, made_by: None }
 }

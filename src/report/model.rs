@@ -245,6 +245,9 @@ pub struct Location {
     pub label: String,
     /// Place in the text, for `file`, `fleet` and `description`.
     pub region: Option<Region>,
+    /// What made a layer, as the history of the image says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<String>,
 }
 
 /// Lines and columns from 1, columns in UTF-8 bytes, end exclusive; bytes from 0.

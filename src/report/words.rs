@@ -38,9 +38,24 @@ pub fn place(location: &Location) -> String {
     match (location.kind.as_str(), location.region) {
         (_, Some(region)) => format!("{path}:{}:{}", region.start_line, region.start_column),
         ("config", None) => format!("config field {path}"),
-        ("layer", None) => format!("layer {path}"),
+        ("layer", None) => layer(&path, location.made_by.as_deref()),
         ("option", None) => format!("option {path}"),
         _ => path.into_owned(),
+    }
+}
+
+/// So much of a digest tells layers apart.
+const DIGEST: usize = 12;
+
+/// `/opt/app in layer sha256:0123456789ab, made by RUN make`.
+fn layer(place: &str, made_by: Option<&str>) -> String {
+    let made_by = made_by.map(|step| format!(", made by `{}`", clean(step))).unwrap_or_default();
+    let mut parts = place.splitn(3, ':');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(kind), Some(digest), Some(path)) => {
+            format!("{path} in layer {kind}:{}{made_by}", digest.get(..DIGEST).unwrap_or(digest))
+        }
+        _ => format!("layer {place}{made_by}"),
     }
 }
 

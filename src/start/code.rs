@@ -142,9 +142,18 @@ fn worse(one: StepResult, other: StepResult) -> StepResult {
     }
 }
 
-/// Whether nobody says which of several libraries the component cannot do without.
+/// Whether nobody says which of several libraries the component cannot do without: none is named by the tables, or one
+/// lies in several places.
 pub(super) fn mixed(replay: Replay<'_>, code: &GpuCode) -> bool {
-    code.unsorted && code.libraries.len() > 1 && !named(replay, code)
+    let name = |library: &Library| library.file.rsplit('/').next().unwrap_or_default().to_owned();
+    let twice = || {
+        let mut names: Vec<String> = counted(replay, code).map(name).collect();
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        names.len() < all
+    };
+    code.unsorted && code.libraries.len() > 1 && (!named(replay, code) || twice())
 }
 
 /// The result of two libraries of which the component may need one alone: what both come to.

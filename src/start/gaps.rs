@@ -116,7 +116,7 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
         }
         Step::Code if replay.component.code.known().is_some_and(|code| code::mixed(replay, code)) => {
             let reason = format!(
-                "some libraries of {} have code for this GPU and some have none: which of them it needs is not known",
+                "not all libraries of {} that lie in the image have code for this GPU: which of them it runs is not known",
                 replay.component.name
             );
             let supply = "list those that it needs under [[gpu_code]] in an image description";

@@ -34,6 +34,9 @@ use crate::oci::PulledImage;
 /// So many things that were passed over are told for one image.
 const MOST_NOTES: usize = 12;
 
+/// So many characters of a step are told.
+const LONGEST_STEP: usize = 100;
+
 /// A layer that was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingLayer {
@@ -122,9 +125,15 @@ impl Audit<'_> {
 
     fn origin(&self, layer: usize, path: &str) -> Origin {
         let of = self.image.config.layers.get(layer);
-        let step = of.and_then(|layer| layer.history).and_then(|step| u32::try_from(step).ok());
+        let step = of.and_then(|layer| layer.history);
+        let says = step.and_then(|step| self.image.config.history.get(step)).map(|step| shortened(&step.created_by));
         let digest = of.map_or_else(String::new, |layer| layer.digest.clone());
-        Origin::Layer { digest, path: path.to_owned(), step }
+        Origin::Layer {
+            digest,
+            path: path.to_owned(),
+            step: step.and_then(|step| u32::try_from(step).ok()),
+            made_by: says.filter(|says| !says.is_empty()),
+        }
     }
 
     /// A fact that one entry tells.
@@ -137,6 +146,17 @@ impl Audit<'_> {
     fn note(&mut self, path: &str, why: &str) {
         self.notes.push(format!("{path} was not inspected: {why}"));
     }
+}
+
+/// A step on one line, cut where it is long.
+fn shortened(step: &str) -> String {
+    let words: Vec<&str> = step.trim_end_matches("# buildkit").split_whitespace().collect();
+    let line = words.join(" ");
+    if line.chars().count() <= LONGEST_STEP {
+        return line;
+    }
+    let head: String = line.chars().take(LONGEST_STEP).collect();
+    format!("{head}...")
 }
 
 /// Whether two versions are the same, however they are written.

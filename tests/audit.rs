@@ -1,0 +1,290 @@
+//! `imagelint scan` of images with their layers: what files hold decides, and the evidence names layer, path and step.
+
+#[path = "support/elf.rs"]
+#[expect(dead_code, reason = "code and notes alone")]
+mod elf;
+#[path = "audit/image.rs"]
+mod image;
+#[path = "support/layout.rs"]
+#[expect(dead_code, reason = "images of their own")]
+mod layout;
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "fleets of their own")]
+mod place;
+
+use std::fs;
+
+use elf::Elf;
+use elf::Entry;
+use elf::container;
+use elf::note;
+use elf::ptx;
+use elf::sass;
+use image::Image;
+use image::Layer;
+use place::Place;
+use place::code;
+use place::fates;
+use place::out;
+use serde_json::Value;
+
+const FLEET: &str = r#"[[pool]]
+name = "a100"
+gpu = "A100"
+driver = "570.211.01"
+platform = "linux/amd64"
+launch = "docker-gpus"
+toolkit = "1.17.8"
+
+[[pool]]
+name = "h100"
+gpu = "H100"
+driver = "570.211.01"
+platform = "linux/amd64"
+launch = "docker-gpus"
+toolkit = "1.17.8"
+"#;
+const SITE: &str = "/opt/venv/lib/python3.11/site-packages";
+const GPUS: &str = "NVIDIA_VISIBLE_DEVICES=all";
+const COMPUTE: &str = "NVIDIA_DRIVER_CAPABILITIES=compute,utility";
+const PATH: &str = "PATH=/opt/venv/bin:/usr/bin:/bin";
+
+/// A library with one container.
+fn library(entries: &[Entry]) -> Vec<u8> {
+    Elf::default().registered(&[container(entries)]).bytes()
+}
+
+/// A system with glibc, of Debian's family.
+fn debian() -> Layer {
+    Layer::new()
+        .text("/etc/debian_version", "12.5\n")
+        .text("/etc/os-release", "ID=debian\nVERSION_ID=\"12\"\n")
+        .text("/etc/ld.so.cache", "glibc-ld.so.cache1.1")
+        .text("/etc/ld.so.conf", "include /etc/ld.so.conf.d/*.conf\n")
+        .text("/var/lib/dpkg/status", "Package: libc6\nStatus: install ok installed\nVersion: 2.36-9\n\n")
+}
+
+/// torch in an environment: its record, what it says it was built with, and its library.
+fn torch(layer: Layer, site: &str, version: &str, cuda: &str, entries: &[Entry]) -> Layer {
+    let plain = version.split('+').next().unwrap_or(version);
+    let metadata = format!("Metadata-Version: 2.1\nName: torch\nVersion: {plain}\n");
+    let built = format!("__version__ = '{version}'\ncuda: Optional[str] = '{cuda}'\nhip: Optional[str] = None\n");
+    layer
+        .text(&format!("{site}/torch-{plain}.dist-info/METADATA"), &metadata)
+        .text(&format!("{site}/torch/version.py"), &built)
+        .file(&format!("{site}/torch/lib/libtorch_cuda.so"), &library(entries))
+}
+
+/// A folder with a layout of images by their names, and a fleet.
+fn place(images: &[(&str, &Image)]) -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    let folder = place.path("images");
+    let roots: Vec<(&str, Value)> = images.iter().map(|(name, image)| (*name, image.write(&folder))).collect();
+    layout::finish(&folder, &roots);
+    place
+}
+
+fn scan(image: &Image) -> Value {
+    place(&[("one", image)]).json(&["scan", "oci:images:one"])
+}
+
+/// Fate and outcome of the image on a pool.
+fn fate(report: &Value, pool: &str) -> String {
+    let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts");
+    let of_image = |verdict: &&Value| verdict["pool"] == pool && verdict["component"].is_null();
+    let verdict = verdicts.iter().find(of_image).expect(pool);
+    let outcome = verdict["outcome"].as_str().map(|outcome| format!(" {outcome}")).unwrap_or_default();
+    format!("{}{outcome}", verdict["fate"].as_str().expect("a fate"))
+}
+
+fn both(report: &Value) -> [String; 2] {
+    [fate(report, "a100"), fate(report, "h100")]
+}
+
+fn facts(report: &Value) -> &[Value] {
+    report["subjects"][0]["facts"].as_array().expect("facts")
+}
+
+const STARTS: &str = "starts";
+const NO_CODE: &str = "fails no-kernel-image";
+
+/// An image of a system and torch with machine code for these GPUs.
+fn with_torch(entries: &[Entry]) -> Image {
+    Image::new(&[GPUS, COMPUTE, PATH])
+        .layer("RUN debootstrap", debian())
+        .layer("RUN pip install torch", torch(Layer::new(), SITE, "2.6.0+cu124", "12.4", entries))
+}
+
+#[test]
+fn the_code_in_the_file_decides_and_not_what_such_a_version_usually_has() {
+    assert_eq!(both(&scan(&with_torch(&[sass(80, ' '), sass(90, ' ')]))), [STARTS, STARTS]);
+    let image = with_torch(&[sass(80, ' ')]);
+    let report = scan(&image);
+    assert_eq!(both(&report), [STARTS, NO_CODE], "{report:#}");
+    let subject = &report["subjects"][0];
+    assert_eq!(subject["inspected"]["depth"], "layers");
+    let found = subject["findings"].to_string();
+    let at = format!("{}:{SITE}/torch/lib/libtorch_cuda.so", image.digest(1));
+    assert!(found.contains(&at), "{at} in {found}");
+    assert_eq!(both(&scan(&with_torch(&[ptx(80, (8, 4))]))), [STARTS, STARTS]);
+    assert_eq!(both(&scan(&with_torch(&[sass(90, 'a')]))), [NO_CODE, STARTS]);
+}
+
+#[test]
+fn the_report_says_how_much_was_inspected_and_why_names_the_layer() {
+    let image = with_torch(&[sass(80, ' ')]);
+    let place = place(&[("one", &image)]);
+    let text = out(&place.run(&["scan", "oci:images:one"]));
+    assert!(text.contains("layers 2 of 2, "), "{text}");
+    assert!(!text.contains("layers were not read"), "{text}");
+    let text = out(&place.run(&["scan", "--why", "h100", "oci:images:one"]));
+    let digest = image.digest(1);
+    let digest = digest.get(..19).expect("a digest");
+    let told = format!("{SITE}/torch/lib/libtorch_cuda.so in layer {digest}, made by `RUN pip install torch`");
+    assert!(text.contains(&told), "{told} in {text}");
+    let config = out(&place.run(&["scan", "--depth", "config", "oci:images:one"]));
+    assert!(config.contains("config only: layers were not read"), "{config}");
+}
+
+#[test]
+fn what_a_later_layer_takes_away_does_not_count() {
+    let gone = with_torch(&[sass(80, ' ')]).layer("RUN rm", Layer::new().without(SITE));
+    let report = scan(&gone);
+    let keys: Vec<&str> = facts(&report).iter().filter_map(|fact| fact["key"].as_str()).collect();
+    assert!(!keys.iter().any(|key| key.contains("torch")), "{keys:?}");
+    assert_ne!(fate(&report, "h100"), NO_CODE);
+    let other = torch(
+        Layer::new().without(&format!("{SITE}/torch-2.6.0.dist-info")),
+        SITE,
+        "2.7.1+cu126",
+        "12.6",
+        &[sass(90, ' ')],
+    );
+    let image = with_torch(&[sass(80, ' ')]).layer("RUN pip install -U torch", other);
+    let report = scan(&image);
+    assert_eq!(both(&report), [NO_CODE, STARTS], "{report:#}");
+    let facts = report["subjects"][0]["facts"].to_string();
+    assert!(facts.contains("2.7.1") && !facts.contains("2.6.0"), "{facts}");
+}
+
+#[test]
+fn an_image_without_anything_for_gpus_has_nothing_to_judge() {
+    let plain =
+        Image::new(&["PATH=/usr/bin:/bin"]).layer("ADD rootfs", debian().file("/bin/ls", &Elf::default().bytes()));
+    let report = scan(&plain);
+    assert_eq!(report["subjects"][0]["gpu_content"], false, "{report:#}");
+    let cpu = Image::new(&[PATH]).layer("ADD rootfs", debian()).layer(
+        "RUN pip install torch",
+        Layer::new().text(
+            &format!("{SITE}/torch/version.py"),
+            "__version__ = '2.6.0+cpu'\ncuda: Optional[str] = None\nhip: Optional[str] = None\n",
+        ),
+    );
+    let report = scan(&cpu);
+    assert_eq!(report["subjects"][0]["gpu_content"], false, "{report:#}");
+}
+
+#[test]
+fn a_build_of_nobodys_index_is_known_by_what_it_says_of_itself() {
+    let built = torch(Layer::new(), SITE, "2.3.0a0+ebedce2", "12.3", &[sass(80, ' '), ptx(90, (8, 3))]);
+    let image = Image::new(&[GPUS, COMPUTE, PATH]).layer("ADD rootfs", debian()).layer("RUN make", built);
+    let report = scan(&image);
+    assert_eq!(both(&report), [STARTS, STARTS], "{report:#}");
+    let facts = report["subjects"][0]["facts"].to_string();
+    assert!(facts.contains("12.3"), "{facts}");
+}
+
+#[test]
+fn of_two_environments_that_of_the_interpreter_counts() {
+    let other = "/srv/other/lib/python3.11/site-packages";
+    let two = || {
+        let layer = torch(Layer::new(), SITE, "2.6.0+cu124", "12.4", &[sass(80, ' '), sass(90, ' ')]);
+        torch(layer, other, "2.1.0+cu118", "11.8", &[sass(80, ' ')])
+    };
+    let python = |layer: Layer| {
+        let layer = layer.text("/opt/venv/pyvenv.cfg", "home = /usr/bin\nversion = 3.11.9\n");
+        layer.link("/opt/venv/bin/python", "/usr/bin/python3.11").link("/opt/venv/bin/python3", "python")
+    };
+    let image = |env: &[&str], layer| Image::new(env).layer("ADD rootfs", debian()).layer("RUN pip install", layer);
+    let known = image(&[GPUS, COMPUTE, PATH], python(two())).starts(&["python", "serve.py"]);
+    assert_eq!(both(&scan(&known)), [STARTS, STARTS]);
+    let open = scan(&image(&[GPUS, COMPUTE], two()));
+    assert_eq!(fate(&open, "h100"), "undetermined", "{open:#}");
+    assert!(open.to_string().contains("several environments have torch"), "{open:#}");
+}
+
+#[test]
+fn libraries_of_the_driver_are_told_by_path_and_note() {
+    let baked = |path: &str| {
+        with_torch(&[sass(80, ' '), sass(90, ' ')]).layer("COPY . /", Layer::new().file(path, &Elf::default().bytes()))
+    };
+    let report = scan(&baked("/usr/lib/x86_64-linux-gnu/libcuda.so.580.65.06"));
+    assert!(report["subjects"][0]["facts"].to_string().contains("libcuda.so.580.65.06"), "{report:#}");
+    assert_ne!(both(&report), [STARTS, STARTS], "{report:#}");
+
+    let text = r#"{"minimum_cuda_version":"13.0"}"#;
+    let noted = Elf::default().noted(note("NVIDIA Corporation", text, 4), 4).bytes();
+    let compat = Layer::new()
+        .file("/usr/local/cuda-13.0/compat/libcuda.so.580.82.07", &noted)
+        .link("/usr/local/cuda-13.0/compat/libcuda.so.1", "libcuda.so.580.82.07")
+        .link("/usr/local/cuda", "/usr/local/cuda-13.0");
+    let report = scan(&with_torch(&[sass(80, ' '), sass(90, ' ')]).layer("RUN apt-get install cuda-compat", compat));
+    let facts = report["subjects"][0]["facts"].as_array().expect("facts").iter();
+    let compat: Vec<&Value> = facts.filter(|fact| fact["key"] == "image.compat").collect();
+    assert!(format!("{compat:?}").contains("libcuda.so.580.82.07"), "{report:#}");
+}
+
+#[test]
+fn a_broken_layer_leaves_open_what_it_may_hold_and_hides_no_other_image() {
+    let whole = with_torch(&[sass(80, ' '), sass(90, ' ')]);
+    let broken = with_torch(&[sass(80, ' ')]);
+    let place = place(&[("whole", &whole), ("broken", &broken)]);
+    let digest = broken.digest(1);
+    let blob = place.path("images/blobs/sha256").join(digest.trim_start_matches("sha256:"));
+    let mut bytes = fs::read(&blob).expect("the layer");
+    let last = bytes.len() - 600;
+    bytes[last] ^= 1;
+    fs::write(&blob, bytes).expect("the layer");
+    let report = place.json(&["scan", "oci:images:broken", "oci:images:whole"]);
+    let subjects = report["subjects"].as_array().expect("subjects");
+    assert_eq!(subjects.len(), 2, "{report:#}");
+    let of = |name: &str| subjects.iter().find(|subject| subject["name"] == name).expect(name);
+    let notes = of("oci:images:broken")["inspected"]["notes"].to_string();
+    assert!(notes.contains("layers 1 of 2") && notes.contains("wrong digest"), "{notes}");
+    let verdicts = of("oci:images:broken")["verdicts"].to_string();
+    assert!(!verdicts.contains("\"fails\""), "{verdicts}");
+    let verdicts = of("oci:images:whole")["verdicts"].to_string();
+    assert!(verdicts.contains("\"starts\"") && !verdicts.contains("undetermined"), "{verdicts}");
+}
+
+#[test]
+fn layers_that_are_too_large_are_left_out_and_named() {
+    let image = with_torch(&[sass(80, ' ')]);
+    let place = place(&[("one", &image)]);
+    let report = place.json(&["scan", "--max-layer-bytes", "3", "oci:images:one"]);
+    let notes = report["subjects"][0]["inspected"]["notes"].to_string();
+    assert!(notes.contains("layers 0 of 2") && notes.contains("--max-layer-bytes allows 3 bytes"), "{notes}");
+    assert_ne!(fate(&report, "h100"), STARTS, "{report:#}");
+    assert_ne!(fate(&report, "h100"), NO_CODE, "{report:#}");
+    let report = place.json(&["scan", "--max-layer-bytes", "1GB", "oci:images:one"]);
+    assert_eq!(fate(&report, "h100"), NO_CODE);
+    for wrong in ["many", "1XB", "-1", "99999999999GB"] {
+        assert_eq!(code(&place.run(&["scan", &format!("--max-layer-bytes={wrong}"), "oci:images:one"])), 2, "{wrong}");
+    }
+}
+
+#[test]
+fn a_saved_report_and_a_description_come_to_the_same_verdicts() {
+    let image = with_torch(&[sass(80, ' '), sass(86, ' ')]);
+    let place = place(&[("one", &image)]);
+    let report = place.json(&["scan", "oci:images:one"]);
+    place.file("saved.json", &report.to_string());
+    let again = place.json(&["check", "saved.json"]);
+    assert_eq!(fates(&again), fates(&report));
+    let described = out(&place.run(&["describe", "oci:images:one"]));
+    assert!(described.contains("libtorch_cuda.so") && described.contains("sm_86"), "{described}");
+    place.file("one.image.toml", &described);
+    let of_description = place.json(&["check", "one.image.toml"]);
+    assert_eq!(fates(&of_description), fates(&report), "{described}");
+}

@@ -1,0 +1,104 @@
+//! Images for audits: layers of small files in an OCI layout.
+
+use std::path::Path;
+
+use crate::layout;
+use serde_json::Value;
+use serde_json::json;
+
+/// A layer under way.
+pub(crate) struct Layer(tar::Builder<Vec<u8>>);
+
+impl Layer {
+    /// With nothing in it.
+    pub(crate) fn new() -> Self {
+        Self(tar::Builder::new(Vec::new()))
+    }
+
+    /// With a file.
+    pub(crate) fn file(mut self, path: &str, bytes: &[u8]) -> Self {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len().try_into().expect("a size"));
+        header.set_mode(0o755);
+        self.0.append_data(&mut header, path.trim_start_matches('/'), bytes).expect(path);
+        self
+    }
+
+    /// With a text.
+    pub(crate) fn text(self, path: &str, text: &str) -> Self {
+        self.file(path, text.as_bytes())
+    }
+
+    /// With a symbolic link.
+    pub(crate) fn link(mut self, path: &str, target: &str) -> Self {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Symlink);
+        header.set_size(0);
+        self.0.append_link(&mut header, path.trim_start_matches('/'), target).expect(path);
+        self
+    }
+
+    /// That takes a file or folder of the layers below away.
+    pub(crate) fn without(self, path: &str) -> Self {
+        let (folder, name) = path.rsplit_once('/').expect("a folder");
+        self.file(&format!("{folder}/.wh.{name}"), b"")
+    }
+
+    fn bytes(self) -> Vec<u8> {
+        self.0.into_inner().expect("an archive")
+    }
+}
+
+/// An image under way.
+pub(crate) struct Image {
+    config: Value,
+    layers: Vec<Vec<u8>>,
+}
+
+impl Image {
+    /// Of an environment, and a step of the history that makes no layer.
+    pub(crate) fn new(env: &[&str]) -> Self {
+        let config = json!({
+            "architecture": "amd64",
+            "os": "linux",
+            "config": {"Env": env, "Cmd": ["/bin/sh"]},
+            "history": [{"created_by": "ENV first", "empty_layer": true}],
+            "rootfs": {"type": "layers", "diff_ids": []}
+        });
+        Self { config, layers: Vec::new() }
+    }
+
+    /// With a layer more, made by a step of the history.
+    pub(crate) fn layer(mut self, step: &str, layer: Layer) -> Self {
+        let bytes = layer.bytes();
+        let list = |value: &mut Value| value.as_array_mut().expect("a list").len();
+        self.config["history"].as_array_mut().expect("history").push(json!({"created_by": step}));
+        let ids = self.config["rootfs"]["diff_ids"].as_array_mut().expect("diff_ids");
+        ids.push(json!(layout::sha256(&bytes)));
+        self.layers.push(bytes);
+        assert_eq!(list(&mut self.config["rootfs"]["diff_ids"]), self.layers.len());
+        self
+    }
+
+    /// That starts a program.
+    pub(crate) fn starts(mut self, words: &[&str]) -> Self {
+        self.config["config"]["Entrypoint"] = json!(words);
+        self
+    }
+
+    /// The digest of a layer.
+    pub(crate) fn digest(&self, layer: usize) -> String {
+        layout::sha256(&self.layers[layer])
+    }
+
+    /// Writes it, and gives the descriptor of its manifest.
+    pub(crate) fn write(&self, folder: &Path) -> Value {
+        let config = self.config.to_string();
+        let config = layout::blob(folder, "application/vnd.oci.image.config.v1+json", config.as_bytes());
+        let of = |bytes: &Vec<u8>| layout::blob(folder, "application/vnd.oci.image.layer.v1.tar", bytes);
+        let layers: Vec<Value> = self.layers.iter().map(of).collect();
+        let media_type = "application/vnd.oci.image.manifest.v1+json";
+        let document = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": layers});
+        layout::blob(folder, media_type, document.to_string().as_bytes())
+    }
+}
