@@ -16,6 +16,7 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::FileKind;
+use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
@@ -214,10 +215,11 @@ pub(super) fn libraries(
     }
     let mut row = None;
     for package in &seen.packages {
-        if let Some(known) = knowledge.driver_package(&package.name) {
+        let system = package.manager == Manager::Apt;
+        if let Some(known) = knowledge.driver_package(&package.name).filter(|_| system) {
             row = Some(&known.info);
             from.push(package.fact);
-            let version = package_driver(package);
+            let version = package_driver(package).filter(|_| !known.toolkit);
             let path = package.name.clone();
             found.push(DriverLibrary {
                 path,
