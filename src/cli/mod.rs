@@ -7,6 +7,7 @@ mod check;
 mod describe;
 mod exit;
 mod fleet;
+mod gather;
 mod inputs;
 mod knowledge;
 mod known;
