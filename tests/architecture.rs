@@ -22,6 +22,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("ignore", &["cli/", "fleet/"]),
     ("memchr", &["elf/"]),
     ("miette", &["cli/", "fleet/file_tests.rs", "report/", "rules/", "toml_reader.rs"]),
+    ("mimalloc", &["main.rs"]),
     ("pep440_rs", &["install/"]),
     ("regex", &["rules/"]),
     ("reqwest", &["oci/"]),

@@ -49,9 +49,8 @@ impl Inputs {
             match recipe(one, folder, &mut read, &title, sources) {
                 Ok((path, source, dockerfile)) => {
                     let before = self.subjects.len();
-                    let context = folder.join(&one.context);
-                    let options = options(one, build);
-                    self.target(&title, &path, source, dockerfile, options, Some(&context), sources);
+                    self.contexts.insert(title.clone(), folder.join(&one.context));
+                    self.target(&title, &path, source, dockerfile, options(one, build));
                     for subject in self.subjects.iter_mut().skip(before) {
                         subject.notes.extend(one.notes.iter().cloned());
                     }

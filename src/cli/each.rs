@@ -13,6 +13,7 @@ use crate::cli::output::Judge;
 use crate::cli::output::Run;
 use crate::cli::parallel;
 use crate::cli::progress::Progress;
+use crate::judge::Detail;
 use crate::judge::Subject;
 use crate::report::model::InputError;
 use crate::report::ndjson;
@@ -66,7 +67,7 @@ where
     F: Fn(&T) -> Result<Subject, Box<InputError>> + Sync,
 {
     let own = output::own_rules(run.options)?;
-    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()));
+    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Everything);
     let progress = each.progress;
     let told = Mutex::new(Told::default());
     let lock = || told.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,6 +8,7 @@ mod describe;
 mod each;
 mod exit;
 mod fleet;
+mod gather;
 mod inputs;
 mod knowledge;
 mod known;

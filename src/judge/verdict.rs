@@ -6,6 +6,8 @@ use crate::fact::Role;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::judge::Build;
+use crate::judge::Detail;
+use crate::judge::Settings;
 use crate::judge::facts::fact_id;
 use crate::judge::facts::row_id;
 use crate::judge::missing::missing;
@@ -69,8 +71,9 @@ pub(super) fn report(
     all: &[Verdict<'_>],
     pool: &Pool,
     builds: &[Build],
-    knowledge: Knowledge,
+    settings: Settings<'_>,
 ) -> model::Verdict {
+    let knowledge = settings.knowledge;
     let wall = match verdict.fate {
         Some(Fate::Fails(wall)) => Some(wall),
         _ => None,
@@ -98,7 +101,10 @@ pub(super) fn report(
             .into_iter()
             .chain(notes(verdict, all, knowledge))
             .collect(),
-        scenarios: verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect(),
+        scenarios: match settings.detail {
+            Detail::Everything => verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect(),
+            Detail::Verdicts => Vec::new(),
+        },
     }
 }
 
