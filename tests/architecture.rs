@@ -32,6 +32,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "cuda/compat_note.rs",
             "describe/",
             "dockerfile/json.rs",
+            "install/pipenv.rs",
             "installed/",
             "judge/",
             "oci/",
