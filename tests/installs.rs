@@ -99,6 +99,10 @@ impl Shelf for Memory {
 
 /// What a Dockerfile of these RUN lines installs, sorted, and what it notes.
 fn installed(files: &[(&str, &str)], run: &str) -> String {
+    installed_on("linux/amd64", files, run)
+}
+
+fn installed_on(platform: &str, files: &[(&str, &str)], run: &str) -> String {
     let mut sources = Sources::default();
     let text = format!("FROM python:3.12\nWORKDIR /app\nCOPY . .\nRUN {run}\n");
     let source = sources.add(SourceText::new("Dockerfile", text.clone()));
@@ -107,7 +111,7 @@ fn installed(files: &[(&str, &str)], run: &str) -> String {
         ((*path).to_owned(), ContextFile { source, text: (*text).into() })
     };
     let shelf = Memory { files: files.iter().map(add).collect() };
-    let options = EvaluateOptions { platform: "linux/amd64".to_owned(), ..EvaluateOptions::default() };
+    let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };
     let dockerfile = Dockerfile::parse(&text);
     let target = of_build(source, &dockerfile, &options, &shelf, &Bases::default()).expect("a stage");
     let package = |package: &PackageSeen| {
@@ -250,6 +254,26 @@ const PIPFILE_LOCK: &str = r#"{
   },
   "develop": {"pytest": {"version": "==8.0.0"}, "torch": {"version": "==2.1.0"}}
 }"#;
+
+#[test]
+fn locks_as_the_tools_write_them_are_read_for_one_platform() {
+    // Written by uv and by pipenv from one list of requirements; the hosts in them are not those of the writer.
+    let uv = include_str!("fixtures/locks/uv.lock");
+    let pipenv = include_str!("fixtures/locks/Pipfile.lock");
+    let gpu = "onnxruntime-gpu==1.31.1";
+    for (platform, files, run, there) in [
+        ("linux/amd64", ("uv.lock", uv), "uv sync --frozen", gpu),
+        ("linux/arm64", ("uv.lock", uv), "uv sync --frozen", "onnxruntime==1.31.1"),
+        ("linux/amd64", ("Pipfile.lock", pipenv), "pipenv sync", gpu),
+        // pipenv leaves open what is not for the platform that it locks on.
+        ("linux/arm64", ("Pipfile.lock", pipenv), "pipenv sync", "onnxruntime"),
+    ] {
+        let said = installed_on(platform, &[files], run);
+        let runtimes: Vec<&str> = said.split(' ').filter(|one| one.starts_with("onnxruntime")).collect();
+        assert_eq!(runtimes, [there], "{platform} {run}");
+        assert!(!said.contains("colorama") && !said.contains("iniconfig") && !said.contains('!'), "{platform}: {said}");
+    }
+}
 
 #[test]
 fn pipenv_installs_what_its_files_say() {

@@ -37,6 +37,8 @@ pub(super) fn lock(opened: &Opened, dev: bool, around: &Around<'_>) -> Option<Ve
             let said = |key: &str| entry.get(key).and_then(Value::as_str);
             let span = place(opened, section, name);
             let mut install = match (said("version"), said("file")) {
+                // What is for another platform than the writer's stays open.
+                (Some("*"), _) => named(name, VersionSpec::None, span),
                 (Some(version), _) => named(name, specifier(version), span),
                 (None, Some(file)) => requirement(&format!("{name} @ {file}"), span)?,
                 (None, None) => continue,
