@@ -34,6 +34,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "cuda/compat_note.rs",
             "describe/",
             "dockerfile/json.rs",
+            "install/pipenv.rs",
             "installed/",
             "judge/",
             "layer/kept.rs",

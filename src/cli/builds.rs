@@ -37,7 +37,10 @@ impl Inputs {
         let folder = file.parent().unwrap_or(Path::new(""));
         let described = match kind {
             Kind::Bake => builds::bake(&name, &text),
-            Kind::Compose => builds::compose(&text, &environment(folder)),
+            Kind::Compose => {
+                let open = |path: &str| read_text(&inside(&folder.join(path), folder).ok()?, MAX_TEXT).ok();
+                builds::compose(&text, &environment(folder), &open)
+            }
         };
         let described = match described {
             Ok(described) => described,
@@ -91,6 +94,7 @@ fn recipe(
             let source = sources.add(SourceText::new(title, text.clone()));
             return Ok((title.to_owned(), source, Dockerfile::parse(text)));
         }
+        Recipe::Unknown(why) => return Err(why.clone()),
         Recipe::Path(_) if !described.is_local() => {
             return Err(format!("its context `{}` is not a folder, and is not read", described.context));
         }
