@@ -58,6 +58,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 digest: None,
                 notes: Vec::new(),
                 as_of: None,
+                only: None,
                 content,
             }
         }
@@ -73,6 +74,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 digest: None,
                 notes: Vec::new(),
                 as_of: None,
+                only: None,
                 content,
             }
         }

@@ -189,6 +189,7 @@ impl Inputs {
             digest: None,
             notes: Vec::new(),
             as_of: None,
+            only: None,
             content,
         });
     }
@@ -205,6 +206,7 @@ impl Inputs {
                     digest: None,
                     notes: Vec::new(),
                     as_of: None,
+                    only: None,
                     content: Content::Fixed(seen),
                 });
             }

@@ -22,6 +22,7 @@ mod pull;
 mod readers;
 mod scan;
 mod walk;
+mod workloads;
 
 use std::env;
 use std::io;
