@@ -11,6 +11,9 @@ mod layout;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "fleets of their own")]
 mod place;
+#[path = "support/registry.rs"]
+#[expect(dead_code, reason = "an open registry alone")]
+mod registry;
 
 use std::fs;
 
@@ -287,4 +290,89 @@ fn a_saved_report_and_a_description_come_to_the_same_verdicts() {
     place.file("one.image.toml", &described);
     let of_description = place.json(&["check", "one.image.toml"]);
     assert_eq!(fates(&of_description), fates(&report), "{described}");
+}
+
+/// A program of the image's own, which asks for the CUDA runtime.
+fn server(runpath: Option<&'static str>) -> Image {
+    let program = Elf { needed: vec!["libcudart.so.12", "libc.so.6"], runpath, ..Elf::default() };
+    let program = program.registered(&[container(&[sass(80, ' '), ptx(80, (8, 4))])]).bytes();
+    let system = debian().file("/lib/x86_64-linux-gnu/libc.so.6", &Elf::default().bytes());
+    let image = Image::new(&[GPUS, COMPUTE, PATH]).layer("ADD rootfs", system);
+    image.layer("COPY server /app", Layer::new().file("/app/bin/server", &program)).starts(&["/app/bin/server"])
+}
+
+fn with_runtime(image: Image, folder: &str) -> Image {
+    let file = format!("{folder}/libcudart.so.12.4.127");
+    let link = format!("{folder}/libcudart.so.12");
+    image.layer("COPY lib", Layer::new().file(&file, &Elf::default().bytes()).link(&link, "libcudart.so.12.4.127"))
+}
+
+#[test]
+fn a_program_finds_its_libraries_where_it_or_the_loader_looks() {
+    let report = scan(&server(None));
+    assert_eq!(both(&report), ["fails library-missing", "fails library-missing"], "{report:#}");
+    assert!(report["subjects"][0]["findings"].to_string().contains("libcudart.so.12"), "{report:#}");
+    assert!(!report.to_string().contains("libc.so.6"), "{report:#}");
+    for (runpath, folder, expected) in [
+        (None, "/usr/lib/x86_64-linux-gnu", STARTS),
+        (Some("$ORIGIN/../lib"), "/app/lib", STARTS),
+        (Some("$ORIGIN/../lib64"), "/app/lib", "undetermined"),
+        (None, "/app/lib", "undetermined"),
+    ] {
+        let report = scan(&with_runtime(server(runpath), folder));
+        assert_eq!(fate(&report, "h100"), expected, "{runpath:?} {folder}: {report:#}");
+    }
+}
+
+#[test]
+fn parts_that_the_driver_may_link_leave_it_open() {
+    let linked = |parts: &[Entry]| {
+        let library =
+            Elf::default().registered(&[container(&[sass(80, ' ')])]).relocatable(&[container(parts)]).bytes();
+        Image::new(&[GPUS, COMPUTE, PATH, "CUDA_VERSION=12.4.1"])
+            .layer("ADD rootfs", debian())
+            .layer("COPY app", Layer::new().file("/app/server", &library))
+            .starts(&["/app/server"])
+    };
+    assert_eq!(both(&scan(&linked(&[ptx(80, (8, 4))]))), [STARTS, "undetermined"]);
+    // Machine code of parts is of no use before it is linked, and neither is PTX for another GPU.
+    assert_eq!(both(&scan(&linked(&[sass(90, ' ')]))), [STARTS, NO_CODE]);
+    assert_eq!(both(&scan(&linked(&[ptx(100, (8, 7))]))), [STARTS, NO_CODE]);
+}
+
+#[test]
+fn of_libraries_that_are_picked_at_run_time_no_single_one_decides() {
+    let library = |entries: &[Entry]| library(entries);
+    let site = |layer: Layer| {
+        let layer = layer.text(&format!("{SITE}/kernels-1.0.dist-info/METADATA"), "Name: kernels\nVersion: 1.0\n");
+        let layer = layer.file(&format!("{SITE}/kernels/_sm80.so"), &library(&[sass(80, ' ')]));
+        layer.file(&format!("{SITE}/kernels/_sm90.so"), &library(&[sass(90, 'a')]))
+    };
+    let alone = Image::new(&[GPUS, COMPUTE, PATH, "CUDA_VERSION=12.4.1"])
+        .layer("ADD rootfs", debian())
+        .layer("RUN pip install kernels", site(Layer::new()));
+    assert_eq!(both(&scan(&alone)), ["undetermined", "undetermined"]);
+    let beside = with_torch(&[sass(80, ' '), sass(90, ' ')]).layer("RUN pip install kernels", site(Layer::new()));
+    assert_eq!(both(&scan(&beside)), [STARTS, STARTS]);
+}
+
+#[test]
+fn every_source_of_an_image_tells_the_same() {
+    let image = with_torch(&[sass(80, ' ')]);
+    let place = place(&[("one", &image)]);
+    let mut archive = tar::Builder::new(fs::File::create(place.path("image.tar")).expect("a file"));
+    archive.append_dir_all(".", place.path("images")).expect("an archive");
+    archive.finish().expect("an archive");
+    image.save(&place.path("saved.tar"));
+    let registry = registry::Registry::open();
+    registry.push(&place.path("images"), "one", "app:1", None);
+    let name = format!("{}/app:1", registry.host());
+    let expected = fates(&place.json(&["scan", "oci:images:one"]));
+    assert!(expected.iter().any(|fate| fate.contains("no-kernel-image")), "{expected:?}");
+    for source in ["oci-archive:image.tar:one", "docker-archive:saved.tar", "./images:one", &name] {
+        let report = place.json(&["scan", source]);
+        assert_eq!(fates(&report), expected, "{source}: {report:#}");
+        let notes = report["subjects"][0]["inspected"]["notes"].to_string();
+        assert!(notes.contains("layers 2 of 2"), "{source}: {notes}");
+    }
 }

@@ -262,13 +262,14 @@ fn gpu_code(reader: &mut Reader, value: &Value<'_>) -> Vec<GpuCode> {
                 "component" => code.component = text_of(reader, key, value),
                 "sass" => code.sass = Some(targets(reader, key, value)),
                 "ptx" => code.ptx = Some(targets(reader, key, value)),
+                "linkable" => code.linkable = targets(reader, key, value),
                 "containers" => {
                     code.containers = reader.number(key, value).map(|value| Spanned { value, span: key_span });
                 }
                 "needs" => code.needs = names(reader, key, value),
                 "opens" => code.opens = names(reader, key, value),
                 _ => {
-                    let keys = &["file", "component", "sass", "ptx", "containers", "needs", "opens"];
+                    let keys = &["file", "component", "sass", "ptx", "linkable", "containers", "needs", "opens"];
                     reader.unknown_key(key, key_span, keys);
                 }
             }

@@ -151,6 +151,9 @@ fn code(code: &GpuCode) -> Value {
             map.insert(key.to_owned(), json!(code_words(key, targets)));
         }
     }
+    if !code.linkable.is_empty() {
+        map.insert("linkable".to_owned(), json!(code_words("ptx", &code.linkable)));
+    }
     if let Some(count) = &code.containers {
         map.insert("containers".to_owned(), json!(count.value));
     }

@@ -27,7 +27,8 @@ pub(super) fn of_head(image: &PulledImage, depth: Depth) -> Observations {
         seen.env.insert(name.clone(), (Ok(value.clone()), fact));
     }
     seen.complete.env = true;
-    let words = image.config.entrypoint.clone();
+    // What is put behind the entrypoint is the program itself where that is a wrapper, or where there is none.
+    let words: Vec<String> = image.config.entrypoint.iter().chain(&image.config.cmd).cloned().collect();
     let state = State::Known(Value::from(&words));
     let fact = seen.facts.add(FactKey::Entrypoint, None, state, origin("config.Entrypoint".to_owned()));
     seen.entrypoint = Some((words, fact));

@@ -95,10 +95,12 @@ fn is_chosen(name: &str, knowledge: Knowledge) -> bool {
 pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
     let chosen = |package: &&PackageSeen| is_chosen(&package.name, knowledge);
     let commands: BTreeSet<u32> = seen.packages.iter().filter(chosen).map(|package| package.command).collect();
-    let gone: Vec<&PackageGone> = seen.gone.iter().filter(|gone| is_chosen(&gone.name, knowledge)).collect();
+    // The base image may bring any framework.
+    let gone =
+        seen.gone.iter().filter(|gone| knowledge.framework(&gone.name).is_some() || is_chosen(&gone.name, knowledge));
     let simple = |package: &PackageSeen| is_simple(package, seen.depth);
     let ordered = commands.len() > 1
-        || !gone.is_empty()
+        || seen.gone.iter().any(|gone| is_chosen(&gone.name, knowledge))
         || !seen.bounds.is_empty()
         || !seen.packages.iter().filter(chosen).all(simple);
     let mut found = Packages { other_python: seen.other_python, ..Packages::default() };
@@ -122,13 +124,13 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
     }
     if ordered {
         found.bounds = seen.bounds.iter().map(|package| named(package, in_full(package))).collect();
-        let of = |gone: &PackageGone| Gone {
-            manager: gone.manager.name().to_owned(),
-            name: gone.name.clone(),
-            command: gone.command,
-        };
-        found.gone = gone.into_iter().map(|gone| Spanned::nowhere(of(gone))).collect();
     }
+    let of = |gone: &PackageGone| Gone {
+        manager: gone.manager.name().to_owned(),
+        name: gone.name.clone(),
+        command: gone.command,
+    };
+    found.gone = gone.map(|gone| Spanned::nowhere(of(gone))).collect();
     found
 }
 

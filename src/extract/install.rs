@@ -207,6 +207,9 @@ impl Reader<'_> {
                 return false;
             }
         };
+        if path.rsplit_once('.').is_some_and(|(_, ending)| ending == "run") {
+            return false;
+        }
         let first = opened.text.text().lines().next().unwrap_or("");
         if first.starts_with("#!") && !first.contains("sh") {
             return false;
@@ -239,7 +242,7 @@ impl Reader<'_> {
         let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
         let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
         let Compiled { component, sass, ptx, .. } = compiled;
-        self.seen.code.push(CodeSeen { file: name, component, sass, ptx, count: 1, fact });
+        self.seen.code.push(CodeSeen { file: name, component, sass, ptx, linkable: Vec::new(), count: 1, fact });
     }
 
     fn package(&mut self, install: &Install) -> PackageSeen {

@@ -158,6 +158,8 @@ pub struct Library {
     pub file: String,
     /// What its containers hold, and how many hold just that.
     pub containers: Vec<(Signature, usize)>,
+    /// PTX of parts that a driver may link while the program runs.
+    pub linkable: Vec<CodeTarget>,
 }
 
 /// The GPU code of a component. Coverage is asked per library and container, never of the union.
@@ -177,7 +179,8 @@ impl GpuCode {
             match code.libraries.iter_mut().find(|library| library.file == file && !file.is_empty()) {
                 Some(library) => library.containers.push((signature, count)),
                 None => {
-                    code.libraries.push(Library { file: file.to_owned(), containers: vec![(signature, count)] });
+                    let containers = vec![(signature, count)];
+                    code.libraries.push(Library { file: file.to_owned(), containers, linkable: Vec::new() });
                 }
             }
         }

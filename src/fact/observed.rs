@@ -233,6 +233,9 @@ pub struct CodeSeen {
     pub sass: Vec<CodeTarget>,
     /// PTX.
     pub ptx: Vec<CodeTarget>,
+    /// PTX of parts that a driver may link while the program runs, where nothing that is linked already fits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub linkable: Vec<CodeTarget>,
     /// How many containers hold just that.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: usize,

@@ -140,10 +140,19 @@ fn own_runtime(
     let evidence = Evidence::Derived { by: Derivation::Inheritance, from: vec![base_cuda.id], row: None };
     let state = match &base_cuda.state {
         State::Known(version) => State::Known(*version),
+        State::Absent { .. } if holds_code(seen, name) => State::Unknown(Why {
+            reason: format!("{name} has GPU code, and its CUDA runtime was not found: it may be linked in"),
+            supply: "say it as `cuda_runtime` in an image description".to_owned(),
+        }),
         State::Absent { searched } => State::Absent { searched },
         State::Unknown(_) => State::Unknown(build.unseen("the CUDA runtime of the image")),
     };
     facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence)
+}
+
+/// Whether GPU code of a component lies in the image.
+fn holds_code(seen: &Observations, name: &str) -> bool {
+    found_in_layers(seen) && seen.code.iter().any(|code| code.component.as_deref().unwrap_or(OWN_RUNTIME) == name)
 }
 
 /// Whether files were found in the image, rather than named by somebody who knows what it is there for.
@@ -163,6 +172,10 @@ fn read_code(facts: &mut Facts, seen: &Observations, name: &str, entries: &[&Cod
     let signature = |entry: &CodeSeen| Signature { sass: entry.sass.clone(), ptx: entry.ptx.clone() };
     let mut code = GpuCode::of_files(entries.iter().map(|entry| (entry.file.as_str(), signature(entry), entry.count)));
     code.unsorted = found_in_layers(seen);
+    for library in &mut code.libraries {
+        let parts = entries.iter().filter(|entry| entry.file == library.file).flat_map(|entry| &entry.linkable);
+        library.linkable.extend(parts.copied());
+    }
     let from = entries.iter().map(|entry| entry.fact).collect();
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
     facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(code), evidence)

@@ -22,10 +22,10 @@ use crate::oci::error::Problem;
 use crate::oci::error::one_line;
 use crate::oci::files;
 use crate::oci::files::whole;
-use crate::oci::tar;
-use crate::oci::tar::Member;
-use crate::oci::tar::Source;
-use crate::oci::tar::pass_by_reading;
+use crate::oci::members;
+use crate::oci::members::Member;
+use crate::oci::members::Source;
+use crate::oci::members::pass_by_reading;
 
 /// The largest file that is kept from the first pass over a stream.
 const HELD_EACH: u64 = 1 << 20;
@@ -110,9 +110,9 @@ impl Archive {
         let members = match &archive.origin {
             Origin::File(path) if archive.seekable() => {
                 let (length, file) = files::open(path)?;
-                tar::index(&mut Plain { file, at: 0, length }, look)
+                members::index(&mut Plain { file, at: 0, length }, look)
             }
-            _ => tar::index(&mut Passing(archive.stream()?), look),
+            _ => members::index(&mut Passing(archive.stream()?), look),
         };
         archive.members = members.map_err(|error| archive.fail(&error))?;
         (archive.heads, archive.held) = (heads, held);

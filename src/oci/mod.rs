@@ -17,6 +17,7 @@ mod http;
 mod image;
 mod keep;
 mod layout;
+mod members;
 mod options;
 mod page;
 mod platform;
@@ -29,7 +30,6 @@ mod session;
 mod source;
 mod stream;
 mod tags;
-mod tar;
 mod types;
 
 pub use claims::Claim;

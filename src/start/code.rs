@@ -119,7 +119,7 @@ fn no_code(replay: Replay<'_>) -> StepResult {
 fn of_library(replay: Replay<'_>, coverage: Coverage, compiler: Compiler) -> StepResult {
     let codes = replay.component.codes;
     if !coverage.enough(coverage.cubin + coverage.ptx) {
-        return no_code(replay);
+        return if coverage.linkable { StepResult::Unknown } else { no_code(replay) };
     }
     match compiler {
         Compiler::Works if coverage.ptx > 0 => StepResult::Passes(Route::Jit),
@@ -183,6 +183,16 @@ fn is_named(replay: Replay<'_>, library: &Library) -> bool {
     replay.knowledge.code_library(&replay.component.name, &library.file) == Some(true)
 }
 
+/// Whether code for the GPU may come of linking parts of a library while the program runs.
+pub(super) fn to_link(replay: Replay<'_>) -> bool {
+    let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
+    let (Some(code), Some(capability)) = (replay.component.code.known(), capability) else { return false };
+    counted(replay, code).any(|library| {
+        let coverage = coverage(library, capability, is_jetson(replay), replay.knowledge);
+        coverage.linkable && !coverage.enough(coverage.cubin + coverage.ptx)
+    })
+}
+
 /// Libraries that are picked at run time and have no code for the GPU.
 pub(super) fn idle(replay: Replay<'_>) -> Vec<&str> {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
@@ -193,7 +203,7 @@ pub(super) fn idle(replay: Replay<'_>) -> Vec<&str> {
     let others = code.libraries.iter().filter(|library| !is_named(replay, library));
     let idle = others.filter(|library| {
         let coverage = coverage(library, capability, is_jetson(replay), replay.knowledge);
-        coverage.all > 0 && !coverage.enough(coverage.cubin + coverage.ptx)
+        coverage.all > 0 && !coverage.linkable && !coverage.enough(coverage.cubin + coverage.ptx)
     });
     idle.map(|library| library.file.as_str()).collect()
 }

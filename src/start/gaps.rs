@@ -114,6 +114,13 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             );
             (name(replay.component.code.id), reason, "list [[gpu_code]] in an image description")
         }
+        Step::Code if code::to_link(replay) => {
+            let reason = format!(
+                "{} has no code for this GPU but in parts with PTX, and whether the driver links them was not tried",
+                replay.component.name
+            );
+            (name(replay.component.code.id), reason, "build it for the GPU, or try it there")
+        }
         Step::Code if replay.component.code.known().is_some_and(|code| code::mixed(replay, code)) => {
             let reason = format!(
                 "not all libraries of {} that lie in the image have code for this GPU: which of them it runs is not known",

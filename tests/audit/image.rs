@@ -91,6 +91,20 @@ impl Image {
         layout::sha256(&self.layers[layer])
     }
 
+    /// Writes it as `docker save` does.
+    pub(crate) fn save(&self, path: &Path) {
+        let name = |layer: usize| format!("{layer}/layer.tar");
+        let names: Vec<String> = (0..self.layers.len()).map(name).collect();
+        let manifest = json!([{"Config": "config.json", "RepoTags": ["one:latest"], "Layers": names}]);
+        let mut archive = Layer::new();
+        for (name, bytes) in names.iter().zip(&self.layers) {
+            archive = archive.file(name, bytes);
+        }
+        let archive =
+            archive.text("config.json", &self.config.to_string()).text("manifest.json", &manifest.to_string());
+        std::fs::write(path, archive.bytes()).expect("an archive");
+    }
+
     /// Writes it, and gives the descriptor of its manifest.
     pub(crate) fn write(&self, folder: &Path) -> Value {
         let config = self.config.to_string();

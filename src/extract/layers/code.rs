@@ -100,8 +100,10 @@ impl Audit<'_> {
         }
         let fact = self.fact(FactKey::Code, path, Value::List(words), placed);
         let own = component.map(str::to_owned);
+        let mut linkable = linkable(elf);
         for ((sass, ptx), count) in code {
-            self.seen.code.push(CodeSeen { file: path.to_owned(), component: own.clone(), sass, ptx, count, fact });
+            let (file, component, linkable) = (path.to_owned(), own.clone(), std::mem::take(&mut linkable));
+            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, count, fact });
         }
         let decides =
             component.is_none_or(|component| Knowledge::built_in().code_library(component, path).unwrap_or_default());
@@ -130,6 +132,15 @@ fn registered(elf: &ElfSeen) -> BTreeMap<Code, usize> {
             *found.entry((sass, ptx)).or_default() += containers.count as usize;
         }
     }
+    found
+}
+
+/// PTX of the parts that the linked code was made of.
+fn linkable(elf: &ElfSeen) -> Vec<CodeTarget> {
+    let parts = elf.code.iter().filter(|containers| containers.place == Place::Relocatable);
+    let mut found: Vec<CodeTarget> = parts.flat_map(|parts| &parts.holds.ptx).map(|ptx| ptx.target).collect();
+    found.sort();
+    found.dedup();
     found
 }
 

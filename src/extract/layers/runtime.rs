@@ -21,16 +21,25 @@ const RUNTIME: &str = "libcudart.so.";
 /// Folders that the loader looks into, and those of toolkits.
 const FOLDERS: [&str; 4] = ["/usr/local/cuda", "/usr/lib", "/lib", "/usr/local/lib"];
 
+/// The first place of each version.
+type ByVersion<'a> = BTreeMap<CudaVersion, Placed<'a>>;
+
 impl Audit<'_> {
-    /// The runtime whose library lies where programs find it; none where there are several.
+    /// The runtime whose library lies where programs find it, else the one that lies elsewhere; none where there are
+    /// several.
     pub(super) fn runtime(&mut self) {
         let tree = self.tree;
-        let mut found: BTreeMap<CudaVersion, Placed<'_>> = BTreeMap::new();
+        let (mut found, mut elsewhere) = (ByVersion::new(), ByVersion::new());
         let floor = self.floor();
         for placed in tree.entries().filter(|placed| placed.layer >= floor) {
             if let Some(version) = version(placed) {
-                found.entry(version).or_insert(placed);
+                let near = FOLDERS.iter().any(|folder| placed.path.starts_with(folder));
+                if near { &mut found } else { &mut elsewhere }.entry(version).or_insert(placed);
             }
+        }
+        // A program may have its own beside it.
+        if found.is_empty() {
+            found = elsewhere;
         }
         if found.len() != 1 {
             return;
@@ -46,9 +55,6 @@ impl Audit<'_> {
 
 /// CUDA of a library such as `libcudart.so.12.4.127`, or of a toolkit's own record of its version.
 fn version(placed: Placed<'_>) -> Option<CudaVersion> {
-    if !FOLDERS.iter().any(|folder| placed.path.starts_with(folder)) {
-        return None;
-    }
     let text = match placed.kind {
         EntryKind::Read(list) => list.iter().find_map(|one| match one {
             Evidence::Toolkit { version, .. } => Some(version.as_str()),
