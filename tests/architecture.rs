@@ -31,6 +31,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &[
             "builds/",
             "cli/",
+            "cluster/",
             "cuda/compat_note.rs",
             "describe/",
             "dockerfile/json.rs",
@@ -42,7 +43,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "report/",
         ],
     ),
-    ("serde_saphyr", &["builds/"]),
+    ("serde_saphyr", &["builds/", "cluster/"]),
     ("sha2", &["layer/digest.rs", "oci/digest.rs"]),
     ("tar", &["layer/"]),
     ("tokio", &["cli/", "oci/"]),

@@ -60,6 +60,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 digest: None,
                 notes: Vec::new(),
                 as_of: None,
+                only: None,
                 content,
             }
         }
@@ -75,6 +76,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 digest: None,
                 notes: Vec::new(),
                 as_of: None,
+                only: None,
                 content,
             }
         }

@@ -183,6 +183,7 @@ impl Inputs {
             digest: None,
             notes: Vec::new(),
             as_of: None,
+            only: None,
             content,
         });
     }
@@ -199,6 +200,7 @@ impl Inputs {
                     digest: None,
                     notes: Vec::new(),
                     as_of: None,
+                    only: None,
                     content: Content::Fixed(seen),
                 });
             }

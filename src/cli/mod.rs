@@ -23,6 +23,7 @@ mod pull;
 mod readers;
 mod scan;
 mod walk;
+mod workloads;
 
 use std::env;
 use std::io;

@@ -100,8 +100,8 @@ pub(super) fn components(
     if present {
         let started =
             |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || entries.iter().any(|one| is_started(seen, &one.file));
-        let core = list.is_empty() || own_code.as_ref().is_some_and(started);
-        let role = if core { Role::Core } else { Role::Extension };
+        let main = list.is_empty() || own_code.as_ref().is_some_and(started);
+        let role = if main { Role::Core } else { Role::Extension };
         let code = match own_code {
             Some(entries) => read_code(facts, seen, OWN_RUNTIME, &entries),
             None => unseen_code(facts, OWN_RUNTIME, seen, vec![runtime.id]),

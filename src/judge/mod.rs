@@ -83,6 +83,8 @@ pub struct Subject {
     pub notes: Vec<String>,
     /// Day for which tables are asked where the run does not say it.
     pub as_of: Option<Date>,
+    /// The pools that it runs on; as the fleet says where none is told.
+    pub only: Option<Vec<String>>,
     /// What it consists of.
     pub content: Content,
 }
@@ -231,12 +233,13 @@ fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
     let wanted = asked.is_empty() || asked.contains(&pool.name.value);
     let here = match &subject.content {
         Content::Dockerfile { .. } => pool.runs_dockerfile(&subject.path),
-        Content::ByPlatform(_) => pool.runs_image(&subject.name),
+        Content::ByPlatform(_) => pool.runs_image(&subject.path),
         Content::Saved(_) if subject.kind == "dockerfile" => pool.runs_dockerfile(&subject.path),
         Content::Saved(_) if subject.kind == "image" => pool.runs_image(&subject.name),
         Content::Fixed(_) | Content::Saved(_) => true,
     };
-    wanted && here
+    let told = subject.only.as_ref().is_none_or(|only| only.contains(&pool.name.value));
+    wanted && here && told
 }
 
 /// What a Dockerfile says beside its facts.
