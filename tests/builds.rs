@@ -4,8 +4,6 @@
 #[path = "support/place.rs"]
 mod place;
 
-use std::time::Instant;
-
 use imagelint::builds::Build;
 use imagelint::builds::BuildsError;
 use imagelint::builds::Recipe;
@@ -145,11 +143,10 @@ fn broken_and_hostile_files_end_with_a_word() {
     assert_eq!(bake("x.hcl", &wide), Err(BuildsError::TooBig));
     let anchor = |at: usize| format!("a{at}: &a{at} [*a{0}, *a{0}, *a{0}]\n", at - 1);
     let bomb = (1..40).map(anchor).collect::<Vec<_>>().concat();
-    let started = Instant::now();
+    // Written out, this one has 3 to the power of 39 elements: only a bound on them lets the test end.
     for text in ["services: 1", "a: [", "- x", "", &format!("a0: &a0 [x]\n{bomb}services: {{}}"), &"[".repeat(9_000)] {
         assert!(compose(text, &environment_file("")).is_err(), "{}", &text[..text.len().min(40)]);
     }
-    assert!(started.elapsed().as_secs() < 5, "a bomb is stopped");
 }
 
 #[test]

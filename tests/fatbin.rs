@@ -56,7 +56,7 @@ impl Entry {
         if containers.is_empty() {
             containers = self.nested();
         }
-        Library { file: self.file.clone(), containers }
+        Library { file: self.file.clone(), containers, linkable: Vec::new() }
     }
 
     fn nested(&self) -> Vec<(Signature, usize)> {

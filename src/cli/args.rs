@@ -53,6 +53,10 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint lock .
     Lock(LockArgs),
+    /// Tell how much is kept on the disk for later runs, or remove it.
+    ///
+    /// Example: imagelint cache info
+    Cache(CacheArgs),
     /// Say what an input demands of any node, without a fleet: the drivers that it starts on, by GPU and launch.
     ///
     /// Example: imagelint needs Dockerfile
@@ -149,8 +153,25 @@ impl JudgingArgs {
 pub(crate) struct ScanArgs {
     /// Images: registry/repo:tag, oci:DIR[:NAME], oci-archive:FILE[:NAME], docker-archive:FILE[:NAME],
     /// docker-daemon:NAME, podman:NAME, or the path of a layout or an archive.
-    #[arg(value_name = "IMAGE", required = true)]
+    #[arg(value_name = "IMAGE", required_unless_present = "from_file")]
     pub(crate) images: Vec<String>,
+    /// Read further names of images from a file, one a line, or from standard input (`-`); `#` begins a comment.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from_file: Option<PathBuf>,
+    /// Take each IMAGE as a repository, and judge every tag of it.
+    #[arg(long)]
+    pub(crate) all_tags: bool,
+    /// Take each IMAGE as a repository, and judge the tags that this pattern fits, such as '12.*-runtime-*'.
+    #[arg(long, value_name = "GLOB", conflicts_with = "all_tags")]
+    pub(crate) tags: Vec<String>,
+    /// Read every layer again, and keep nothing for later runs.
+    ///
+    /// Else what was seen in a layer is kept in the user's cache by digest, up to 1 GiB of it.
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// How to tell progress on standard error: bars on a terminal and nothing elsewhere, unless said.
+    #[arg(long, value_enum, default_value_t = Tell::Auto, value_name = "HOW")]
+    pub(crate) progress: Tell,
     /// Judge for the pools of these platforms only; for every platform of the fleet where not given.
     #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
     pub(crate) platforms: Vec<String>,
@@ -223,6 +244,23 @@ pub(crate) struct LockArgs {
     pub(crate) build: BuildArgs,
 }
 
+/// What `cache` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CacheArgs {
+    /// What to do with it.
+    #[arg(value_enum)]
+    pub(crate) action: CacheDo,
+}
+
+/// What can be done with the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CacheDo {
+    /// Tell where it is and how much is in it.
+    Info,
+    /// Remove everything in it.
+    Clear,
+}
+
 /// What `needs` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NeedsArgs {
@@ -265,8 +303,8 @@ pub(crate) struct JudgingArgs {
     #[arg(long, value_name = "DATE")]
     pub(crate) as_of: Option<Date>,
     /// How to tell it.
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
+    pub(crate) format: ReportFormat,
     /// Print the chain of steps behind each verdict, for one pool or all.
     #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "")]
     pub(crate) why: Option<String>,
@@ -300,6 +338,30 @@ pub(crate) enum Deep {
     Config,
     /// The same and every layer.
     Layers,
+}
+
+/// Formats of a report on subjects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For a terminal.
+    Human,
+    /// Schema version 1.
+    Json,
+    /// A line of JSON for each subject as it is done, and a summary at the end.
+    Ndjson,
+}
+
+/// How progress is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Tell {
+    /// Bars where standard error is a terminal.
+    Auto,
+    /// Bars.
+    Bar,
+    /// A line every few seconds.
+    Plain,
+    /// Not at all.
+    None,
 }
 
 /// What makes the exit code 1.

@@ -1,12 +1,12 @@
 //! The layers of images, each read once in a run and several at a time.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 
+use crate::cli::cache::LayerStore;
 use crate::cli::parallel;
+use crate::cli::progress;
+use crate::cli::progress::Progress;
 use crate::extract;
 use crate::extract::MissingLayer;
 use crate::fact::Observations;
@@ -27,22 +27,29 @@ const MOST_AT_ONCE: usize = 4;
 type Outcome = Result<Arc<LayerSeen>, String>;
 
 /// Reads layers, and keeps what they say for the other images that have them.
-pub(crate) struct Layers {
+pub(crate) struct Layers<'a> {
     largest: Option<u64>,
     jobs: usize,
-    known: Mutex<HashMap<String, Arc<LayerSeen>>>,
+    store: LayerStore,
+    progress: &'a Progress,
 }
 
-impl Layers {
-    /// Layers of at most `largest` packed bytes, on so many threads.
-    pub(crate) fn new(largest: Option<u64>, jobs: usize) -> Self {
-        Self { largest, jobs: jobs.min(MOST_AT_ONCE), known: Mutex::default() }
+impl<'a> Layers<'a> {
+    /// Layers of at most `largest` packed bytes, on so many threads; kept on the disk where `keep` says so.
+    pub(crate) fn new(largest: Option<u64>, jobs: usize, keep: bool, progress: &'a Progress) -> Self {
+        let jobs = jobs.min(MOST_AT_ONCE);
+        Self { largest, jobs, store: LayerStore::of_user(keep, jobs), progress }
+    }
+
+    /// Why nothing could be kept for later runs.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        self.store.complaint()
     }
 
     /// What an image holds, and how much of it was inspected.
     pub(crate) fn of(&self, image: &PulledImage, blobs: &Blobs) -> (Observations, Vec<String>) {
         let layers = &image.config.layers;
-        let outcomes = self.read_all(layers, blobs);
+        let outcomes = self.read_all(&image.reference, layers, blobs);
         let (mut stacked, mut missing, mut read, mut bytes) = (Vec::new(), Vec::new(), 0_usize, 0_u64);
         for (index, (layer, outcome)) in layers.iter().zip(outcomes).enumerate() {
             match outcome {
@@ -62,41 +69,47 @@ impl Layers {
         (seen, notes)
     }
 
-    fn read_all(&self, layers: &[Layer], blobs: &Blobs) -> Vec<Outcome> {
+    fn read_all(&self, image: &str, layers: &[Layer], blobs: &Blobs) -> Vec<Outcome> {
         // What can only be read from its beginning to its end is read in that order.
         let mut order: Vec<(Option<u64>, usize, &Layer)> =
             layers.iter().enumerate().map(|(index, layer)| (blobs.position(layer), index, layer)).collect();
         let jobs = if order.iter().any(|(position, ..)| position.is_some()) { 1 } else { self.jobs };
         order.sort_by_key(|(position, index, _)| (*position, *index));
-        let outcomes = parallel::map(jobs, &order, |(_, index, layer)| (*index, self.read(layer, blobs)));
+        let outcomes = parallel::map(jobs, &order, |(_, index, layer)| {
+            let told = || self.progress.layer(image, index + 1, layers.len(), layer.size);
+            (*index, self.read(layer, blobs, told))
+        });
         let mut sorted: Vec<(usize, Outcome)> = outcomes;
         sorted.sort_by_key(|(index, _)| *index);
         sorted.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
-    fn read(&self, layer: &Layer, blobs: &Blobs) -> Outcome {
-        if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&layer.digest) {
-            return Ok(known.clone());
-        }
+    fn read<'p>(&'p self, layer: &Layer, blobs: &Blobs, told: impl FnOnce() -> progress::Layer<'p>) -> Outcome {
+        // First of all, so that the answer is the same whatever is known already.
         if let Some(largest) = self.largest.filter(|largest| layer.size > *largest) {
             return Err(format!("it has {}, and --max-layer-bytes allows {}", size(layer.size), size(largest)));
         }
-        let source = blobs.layer(layer).map_err(|error| error.problem.to_string())?;
-        let descriptor = Descriptor {
-            digest: layer.digest.clone(),
-            digested: Digested::Packed,
-            size: Some(layer.size),
-            media_type: layer.media_type.clone(),
+        let read = || {
+            let source = blobs.layer(layer).map_err(|error| error.problem.to_string())?;
+            let descriptor = Descriptor {
+                digest: layer.digest.clone(),
+                digested: Digested::Packed,
+                size: Some(layer.size),
+                media_type: layer.media_type.clone(),
+            };
+            let mut told = told();
+            let mut watch = |at: crate::layer::Progress| {
+                told.at(at.packed);
+                ControlFlow::Continue(())
+            };
+            read_layer(source, &descriptor, &Limits::default(), &mut watch).map_err(|error| error.to_string())
         };
-        let seen = read_layer(source, &descriptor, &Limits::default(), &mut |_| ControlFlow::Continue(()));
-        let seen = Arc::new(seen.map_err(|error| error.to_string())?);
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(layer.digest.clone(), seen.clone());
-        Ok(seen)
+        self.store.get(&layer.digest, read)
     }
 }
 
 /// A number of bytes for people.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     let (unit, name) = match bytes {
         0..1_000 => return format!("{bytes} bytes"),
         1_000..1_000_000 => (1_000, "kB"),

@@ -5,6 +5,7 @@ mod builds;
 mod cache;
 mod check;
 mod describe;
+mod each;
 mod exit;
 mod fleet;
 mod inputs;
@@ -12,9 +13,11 @@ mod knowledge;
 mod known;
 mod layers;
 mod lock;
+mod names;
 mod needs;
 mod output;
 mod parallel;
+mod progress;
 mod pull;
 mod readers;
 mod scan;
@@ -50,6 +53,7 @@ pub fn run() -> ExitCode {
         Command::Describe(options) => describe::run(options),
         Command::Knowledge(options) => knowledge::run(options, knowledge),
         Command::Lock(options) => lock::run(options),
+        Command::Cache(options) => cache::run(options),
         Command::Needs(options) => needs::run(options, knowledge),
     });
     match done {

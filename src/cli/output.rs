@@ -14,8 +14,8 @@ use jiff::civil::Date;
 
 use crate::cli::Failure;
 use crate::cli::args::Color;
-use crate::cli::args::Format;
 use crate::cli::args::JudgingArgs;
+use crate::cli::args::ReportFormat;
 use crate::cli::exit::Exit;
 use crate::cli::exit::Tally;
 use crate::cli::parallel;
@@ -33,6 +33,9 @@ use crate::report::human::HumanOptions;
 use crate::report::json;
 use crate::report::model;
 use crate::report::model::InputError;
+use crate::report::ndjson;
+use crate::report::ndjson::Counts;
+use crate::report::ndjson::Line;
 use crate::report::observed::Observed;
 use crate::report::why;
 use crate::rules::RuleBook;
@@ -62,16 +65,28 @@ pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<E
     let color = color(run.options.color, stdout.is_terminal());
     let mut out = io::BufWriter::new(stdout.lock());
     match (run.options.format, &run.options.why) {
-        (Format::Json, _) => {
+        (ReportFormat::Json, _) => {
             let used = RefCell::new(Used::default());
             let all = all.inspect(|subject| used.borrow_mut().add(subject));
             json::stream(&report, all, || used.borrow().texts(&report.errors, run.sources), &mut out)?;
         }
-        (Format::Human, Some(pool)) => {
+        (ReportFormat::Ndjson, _) => {
+            let mut counts = Counts::default();
+            for error in &report.errors {
+                ndjson::line(&Line::Error(error), &mut out)?;
+            }
+            for subject in all {
+                counts.add(&subject);
+                ndjson::line(&Line::Subject(&subject), &mut out)?;
+                out.flush()?;
+            }
+            ndjson::line(&Line::Summary(counts.summary(&report)), &mut out)?;
+        }
+        (ReportFormat::Human, Some(pool)) => {
             report.subjects = all.collect();
             why::why(&report, Some(pool.as_str()).filter(|pool| !pool.is_empty()), &mut out, color)?;
         }
-        (Format::Human, None) => {
+        (ReportFormat::Human, None) => {
             report.subjects = all.by_ref().map(told).collect();
             let width = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
             let options = HumanOptions { color, ascii: false, width, verbose: run.options.verbose };
@@ -114,24 +129,26 @@ fn named(report: &model::Report, sources: &Sources) -> BTreeMap<String, String> 
 }
 
 /// Everything that judging needs, and the hosts for each day that tables are asked for.
-struct Judge<'a> {
+pub(crate) struct Judge<'a> {
     run: Run<'a>,
     settings: Settings<'a>,
     hosts: BTreeMap<Option<Date>, Hosts>,
 }
 
 impl<'a> Judge<'a> {
-    fn new(run: Run<'a>, book: &'a RuleBook) -> Self {
+    /// For some subjects, or for others of the same days.
+    pub(crate) fn new(run: Run<'a>, book: &'a RuleBook) -> Self {
         let Run { fleet, options, knowledge, sources, .. } = run;
         let (pools, as_of, persona) = (&options.pools, options.as_of, options.persona);
         let settings = Settings { fleet, pools, as_of, persona, knowledge, book, sources };
-        let days: BTreeSet<Option<Date>> = run.subjects.iter().map(|subject| as_of.or(subject.as_of)).collect();
+        let days = run.subjects.iter().map(|subject| as_of.or(subject.as_of));
+        let days: BTreeSet<Option<Date>> = days.chain(run.subjects.is_empty().then_some(as_of)).collect();
         let hosts = days.into_iter().map(|as_of| (as_of, Hosts::of(Settings { as_of, ..settings }))).collect();
         Self { run, settings, hosts }
     }
 
     /// The report without its subjects.
-    fn head(&self, errors: Vec<InputError>) -> model::Report {
+    pub(crate) fn head(&self, errors: Vec<InputError>) -> model::Report {
         let mut days = self.hosts.keys();
         let common = days.next().copied().flatten().filter(|_| days.next().is_none());
         model::Report {
@@ -154,7 +171,8 @@ impl<'a> Judge<'a> {
         self.run.subjects.chunks(AT_ONCE).flat_map(move |some| parallel::map(jobs, some, |subject| self.judge(subject)))
     }
 
-    fn judge(&self, subject: &Subject) -> model::Subject {
+    /// Judges one subject.
+    pub(crate) fn judge(&self, subject: &Subject) -> model::Subject {
         let as_of = self.settings.as_of.or(subject.as_of);
         let settings = Settings { as_of, ..self.settings };
         match self.hosts.get(&as_of) {
@@ -164,7 +182,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn own_rules(options: &JudgingArgs) -> Result<Option<RuleBook>, Failure> {
+pub(crate) fn own_rules(options: &JudgingArgs) -> Result<Option<RuleBook>, Failure> {
     if options.rules.is_empty() { Ok(None) } else { read_rules(&options.rules).map(Some) }
 }
 

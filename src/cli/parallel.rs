@@ -1,7 +1,9 @@
 //! Work on many things at once, with the results in the order of the things.
 
 use std::num::NonZero;
+use std::sync::Condvar;
 use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -29,7 +31,7 @@ pub(crate) fn map<T: Sync, R: Send>(jobs: usize, items: &[T], work: impl Fn(&T) 
             let Some(item) = items.get(at) else { break };
             own.push((at, work(item)));
         }
-        done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).append(&mut own);
+        done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut own);
     };
     thread::scope(|scope| {
         let started =
@@ -38,9 +40,42 @@ pub(crate) fn map<T: Sync, R: Send>(jobs: usize, items: &[T], work: impl Fn(&T) 
         let _ = started.count();
         worker();
     });
-    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// So many may do something at a time.
+#[derive(Debug)]
+pub(crate) struct Permits {
+    free: Mutex<usize>,
+    returned: Condvar,
+}
+
+/// The right to do it, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Permit<'a>(&'a Permits);
+
+impl Permits {
+    /// At least one.
+    pub(crate) fn new(number: usize) -> Self {
+        Self { free: Mutex::new(number.max(1)), returned: Condvar::new() }
+    }
+
+    /// Waits for one.
+    pub(crate) fn take(&self) -> Permit<'_> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.returned.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        *free -= 1;
+        Permit(self)
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.returned.notify_one();
+    }
 }
 
 #[cfg(test)]
@@ -56,5 +91,20 @@ mod tests {
             assert_eq!(found.len(), items.len(), "{jobs}");
         }
         assert!(map(4, &[0_u8; 0], |item| *item).is_empty());
+    }
+
+    #[test]
+    fn no_more_than_the_permits_work_at_a_time() {
+        let permits = Permits::new(3);
+        let (busy, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let items: Vec<usize> = (0..200).collect();
+        map(8, &items, |_| {
+            let _permit = permits.take();
+            most.fetch_max(busy.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            thread::yield_now();
+            busy.fetch_sub(1, Ordering::SeqCst);
+        });
+        assert!((1..=3).contains(&most.into_inner()));
+        drop(Permits::new(0).take());
     }
 }

@@ -4,18 +4,28 @@ use std::env;
 use std::fs;
 use std::io;
 use std::io::Read as _;
+use std::io::Write as _;
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::cli::Failure;
 use crate::cli::args::Deep;
+use crate::cli::args::ReportFormat;
 use crate::cli::args::ScanArgs;
+use crate::cli::args::Tell;
+use crate::cli::cache::Cache;
+use crate::cli::each;
+use crate::cli::each::Each;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
 use crate::cli::layers::Layers;
+use crate::cli::names;
+use crate::cli::names::Names;
 use crate::cli::output;
 use crate::cli::output::Run;
 use crate::cli::parallel;
+use crate::cli::progress::Progress;
 use crate::extract;
 use crate::fleet::Fleet;
 use crate::judge::Content;
@@ -37,6 +47,8 @@ use crate::reference::ImageReference;
 use crate::report::model::InputError;
 use crate::source::Sources;
 
+/// So many images are asked about at a time where nobody says it: a registry's answers are waited for most of the time.
+const IMAGES_AT_ONCE: usize = 4;
 /// The most bytes of a password or of a file of certificates.
 const MOST_READ: u64 = 4 << 20;
 
@@ -46,25 +58,43 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let mut fleet = fleet::load(&options.judging, None, knowledge, &mut sources)?;
     only(&mut fleet, &options.platforms, knowledge)?;
     let platforms = platforms(&fleet, knowledge);
-    let mut subjects = Vec::new();
-    let mut errors = Vec::new();
-    let puller = puller(access(options)?, None).map_err(|error| Failure::Said(format!("error: {error}")))?;
-    let layers = Layers::new(options.max_layer_bytes, options.judging.jobs());
+    let asked = names::asked(options)?;
+    let keep = if options.no_cache { None } else { Cache::of_user() };
+    let puller = puller(access(options, &asked)?, keep).map_err(|error| Failure::Said(format!("error: {error}")))?;
+    let Names { list, mut errors } = names::all(asked, options, &puller)?;
+    let progress = Progress::new(options.progress, list.len());
+    let layers = Layers::new(options.max_layer_bytes, options.judging.jobs(), !options.no_cache, &progress);
     let reading = (options.depth == Deep::Layers).then_some(&layers);
-    for name in &options.images {
-        match open_name(&puller, name, &platforms) {
-            Ok(opened) => subjects.push(subject(name, &opened, reading)),
-            Err(error) => {
-                // The words of the registry begin with the name, and so does the report.
-                let told = error.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix(": "));
-                let error = told.map(str::to_owned).unwrap_or(error);
-                errors.push(InputError { input: name.clone(), message: error, location: None });
+    let look = |name: &String| {
+        let opened = open_name(&puller, name, &platforms);
+        let looked = opened.map(|opened| subject(name, &opened, reading));
+        progress.image(name);
+        looked.map_err(|error| {
+            let message = names::without(&error, name).to_owned();
+            Box::new(InputError { input: name.clone(), message, location: None })
+        })
+    };
+    let jobs = options.judging.jobs.map_or(IMAGES_AT_ONCE, NonZero::get);
+    let (options, sources) = (&options.judging, &sources);
+    let run = |subjects| Run { subjects, fleet: &fleet, options, knowledge, sources };
+    let exit = if options.format == ReportFormat::Ndjson {
+        let each = Each { items: &list, jobs, look: &look, progress: &progress };
+        each::judge_and_print(run(&[]), errors, &each)
+    } else {
+        let mut subjects = Vec::new();
+        for looked in parallel::map(jobs, &list, look) {
+            match looked {
+                Ok(subject) => subjects.push(subject),
+                Err(error) => errors.push(*error),
             }
         }
+        progress.finish();
+        output::judge_and_print(run(&subjects), errors)
+    };
+    if let Some(why) = layers.complaint() {
+        let _ = writeln!(io::stderr(), "note: {why}; later runs read all layers again");
     }
-    let options = &options.judging;
-    let run = Run { subjects: &subjects, fleet: &fleet, options, knowledge, sources: &sources };
-    output::judge_and_print(run, errors)
+    exit
 }
 
 /// Leaves the pools that have a node of one of these platforms; all where none is named.
@@ -96,7 +126,7 @@ pub(crate) fn platforms(fleet: &Fleet, knowledge: Knowledge) -> Vec<Platform> {
 /// One image with its layers, for commands that take one; where a wanted platform is not there, all that are.
 pub(crate) fn with_layers(name: &str, platforms: &[Platform]) -> Result<Subject, String> {
     let opened = open_name(&puller(Access::default(), None)?, name, platforms)?;
-    Ok(subject(name, &opened, Some(&Layers::new(None, parallel::default_jobs()))))
+    Ok(subject(name, &opened, Some(&Layers::new(None, parallel::default_jobs(), true, &Progress::new(Tell::None, 1)))))
 }
 
 /// Reads the images of a name that FROM gives: always an image in a registry, never a folder.
@@ -158,7 +188,7 @@ fn subject(name: &str, opened: &Opened, layers: Option<&Layers>) -> Subject {
 }
 
 /// How the registries may be spoken to, as the command line says.
-fn access(options: &ScanArgs) -> Result<Access, Failure> {
+fn access(options: &ScanArgs, asked: &[String]) -> Result<Access, Failure> {
     let said = |text: String| Failure::Said(format!("error: {text}"));
     let mut roots = Vec::new();
     for path in &options.cacert {
@@ -167,7 +197,7 @@ fn access(options: &ScanArgs) -> Result<Access, Failure> {
         roots.push(Root { path: shown, pem });
     }
     let login = match &options.username {
-        Some(user) => Some(login(user, &options.images).map_err(said)?),
+        Some(user) => Some(login(user, asked).map_err(said)?),
         None => None,
     };
     Ok(Access { login, roots, plain_http: options.plain_http.clone() })

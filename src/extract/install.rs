@@ -207,6 +207,9 @@ impl Reader<'_> {
                 return false;
             }
         };
+        if path.rsplit_once('.').is_some_and(|(_, ending)| ending == "run") {
+            return false;
+        }
         let first = opened.text.text().lines().next().unwrap_or("");
         if first.starts_with("#!") && !first.contains("sh") {
             return false;

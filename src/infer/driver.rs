@@ -16,6 +16,7 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::FileKind;
+use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
@@ -215,11 +216,12 @@ pub(super) fn libraries(
     let mut row = None;
     // Where every file was read, a package is no more than its files.
     let by_files = seen.depth == Depth::Layers && seen.complete.files;
-    for package in seen.packages.iter().filter(|_| !by_files) {
+    let of_system = |package: &&PackageSeen| package.manager == Manager::Apt && !by_files;
+    for package in seen.packages.iter().filter(of_system) {
         if let Some(known) = knowledge.driver_package(&package.name) {
             row = Some(&known.info);
             from.push(package.fact);
-            let version = package_driver(package);
+            let version = package_driver(package).filter(|_| !known.toolkit);
             let path = package.name.clone();
             found.push(DriverLibrary {
                 path,

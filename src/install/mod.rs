@@ -227,7 +227,7 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
             Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &variable, &mut found),
             Some(Invocation::Conda) => conda::read(after(1), command, &around, &mut found),
             Some(Invocation::System) => system::read(after(1), command, &mut found),
-            None => {}
+            None => system::installer(words, command, &mut found),
         }
         if handed.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {
             let reason = "it is handed more words by another command".to_owned();

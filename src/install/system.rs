@@ -5,11 +5,30 @@ use crate::install::Install;
 use crate::install::Installs;
 use crate::install::Manager;
 use crate::install::VersionSpec;
+use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
 
 const WITH_VALUE: &[&str] =
     &["-o", "--option", "-t", "--target-release", "-c", "--config-file", "--setopt", "--repo", "--releasever"];
+
+/// Options with which the installer of a driver installs nothing.
+const LOOKS: &[&str] = &[
+    "-x",
+    "--extract-only",
+    "-i",
+    "--info",
+    "--check",
+    "--list",
+    "--lsm",
+    "-h",
+    "--help",
+    "-A",
+    "--advanced-options",
+    "-v",
+    "--version",
+    "--uninstall",
+];
 
 pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
     let mut verb = None;
@@ -51,6 +70,23 @@ pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
             None => VersionSpec::None,
         };
         push(name, version, word, command, found);
+    }
+}
+
+/// The installer of a driver, which brings its version in its name: `sh NVIDIA-Linux-x86_64-535.54.03.run -s`.
+pub(super) fn installer(words: &[Word], command: &Command, found: &mut Installs) {
+    let file = |word: &Word| word.known().map(|text| text.rsplit('/').next().unwrap_or(text).to_owned());
+    let shell = words.first().and_then(file).is_some_and(|name| matches!(name.as_str(), "sh" | "bash" | "dash"));
+    let mut rest = words.iter().skip(usize::from(shell));
+    let Some(word) = rest.find(|word| !word.known().is_some_and(|text| text.starts_with('-'))) else { return };
+    let Some(name) = file(word) else { return };
+    let row = Knowledge::built_in().driver_package(&name).filter(|row| row.prefix);
+    let version = row.and_then(|row| name.strip_prefix(row.name)?.strip_suffix(".run"));
+    // These only unpack it, or tell of it.
+    let looks = |word: &Word| word.known().is_some_and(|text| LOOKS.contains(&text));
+    if let Some(version) = version.filter(|_| !rest.any(looks)) {
+        let version = version.split('-').next().unwrap_or(version).to_owned();
+        push(&name, VersionSpec::Exact(version), word, command, found);
     }
 }
 

@@ -148,12 +148,10 @@ fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled>
         if matches!(text, "--build" | "--install" | "--open" | "-E" | "-P" | "--version" | "--help") {
             return None;
         }
-        let Some((name, value)) = text.strip_prefix("-D").and_then(|rest| rest.split_once('=')) else { continue };
-        if name.split(':').next() != Some("CMAKE_CUDA_ARCHITECTURES") {
-            continue;
+        if let Some(list) = asked_of_cmake(text) {
+            architectures(list, &mut found)?;
+            found.spans.push(word.span);
         }
-        architectures(value, &mut found)?;
-        found.spans.push(word.span);
     }
     if found.spans.is_empty()
         && let Some((list, origins, inside)) = variable(command, lookup, "CUDAARCHS")
@@ -163,6 +161,12 @@ fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled>
         found.put(origins, inside, command);
     }
     (!found.sass.is_empty() || !found.ptx.is_empty()).then_some(found)
+}
+
+/// The list in `-DCMAKE_CUDA_ARCHITECTURES=80;90`.
+fn asked_of_cmake(word: &str) -> Option<&str> {
+    let (name, list) = word.strip_prefix("-D")?.split_once('=')?;
+    (name.split(':').next() == Some("CMAKE_CUDA_ARCHITECTURES")).then(|| list.trim_matches(['"', '\'']))
 }
 
 /// The list of `cmake`: a number for both kinds of code, `-real` or `-virtual` for one.
@@ -219,7 +223,11 @@ fn extension(
             row.force.and_then(&variable).is_some_and(|(value, ..)| value.eq_ignore_ascii_case("true") || value == "1");
         let from_source = words.iter().any(|word| word.starts_with("--no-binary"));
         // A page of links serves wheels.
-        let links = words.iter().any(|word| matches!(*word, "-f" | "--find-links"));
+        let links = words.iter().any(|word| {
+            let name = word.split('=').next().unwrap_or(word);
+            let other_index = row.cmake && matches!(name, "-i" | "--index-url" | "--extra-index-url" | "--index");
+            matches!(name, "-f" | "--find-links") || other_index
+        });
         let compiles = (row.sdist && !links) || forced || from_source;
         own || words.iter().any(address) || (compiles && words.iter().any(named))
     };
@@ -227,7 +235,10 @@ fn extension(
     let (list, origins, inside) = variable(row.variable)?;
     let mut found = Compiled { component: Some(row.distribution.to_owned()), ..Compiled::default() };
     row.variable.clone_into(&mut found.by);
-    if row.plain {
+    if row.cmake {
+        list.split([' ', '\t']).filter_map(asked_of_cmake).try_for_each(|list| architectures(list, &mut found))?;
+        (!found.sass.is_empty() || !found.ptx.is_empty()).then_some(())?;
+    } else if row.plain {
         plain(&list, &mut found)?;
     } else {
         dotted(&list, &mut found)?;
@@ -308,6 +319,16 @@ mod tests {
                 "/",
                 vec!["flash-attn: 80 90 | "],
             ),
+            (
+                "CMAKE_ARGS='-DGGML_CUDA=on -DCMAKE_CUDA_ARCHITECTURES=86;90-real' pip install llama-cpp-python==0.2.90",
+                "/",
+                vec!["llama-cpp-python: 86 90 | 86"],
+            ),
+            (
+                "export CMAKE_ARGS=-DCMAKE_CUDA_ARCHITECTURES:STRING=75; uv pip install llama_cpp_python",
+                "/",
+                vec!["llama-cpp-python: 75 | 75"],
+            ),
             ("CUDAARCHS='80;90-real' cmake -S . -B b && cmake --build b", "/", vec![": 80 90 | 80"]),
             ("CUDAARCHS=80 cmake -DCMAKE_CUDA_ARCHITECTURES=90 -B b", "/", vec![": 90 | 90"]),
             ("export CUDAARCHS=86; cmake -B b", "/", vec![": 86 | 86"]),
@@ -318,6 +339,14 @@ mod tests {
             // A wheel is not compiled, whatever a variable says.
             ("FLASH_ATTN_CUDA_ARCHS=80 pip install flash-attn", "/", vec![]),
             ("TORCH_CUDA_ARCH_LIST=8.0 pip install torch xformers", "/", vec![]),
+            ("CMAKE_ARGS='-DCMAKE_CUDA_ARCHITECTURES=75' pip install flask; pip install llama-cpp-python", "/", vec![]),
+            ("CMAKE_ARGS='-DGGML_CUDA=on' pip install llama-cpp-python", "/", vec![]),
+            ("CMAKE_ARGS='-DCMAKE_CUDA_ARCHITECTURES=native' pip install llama-cpp-python", "/", vec![]),
+            (
+                "CMAKE_ARGS=-DCMAKE_CUDA_ARCHITECTURES=75 pip install llama-cpp-python --extra-index-url=https://h/whl/cu124",
+                "/",
+                vec![],
+            ),
             ("pip install torch-scatter -f https://data.pyg.org/whl/torch-2.1.0+cu121.html", "/", vec![]),
             ("pip install .", "/src/web", vec![]),
             // Targets that only the machine of the build knows.

@@ -119,6 +119,9 @@ impl Met<'_> {
                 push(&mut found, location);
             }
         }
+        let base = self.host.image.base.map(|id| self.host.image.facts.origins(id)).unwrap_or_default();
+        let base: Vec<Location> = base.iter().map(|origin| places.origin(origin, String::new())).collect();
+        base_behind(&mut found, &base);
         let recalled = rests_on_memory(self.host);
         let note = if recalled { FROM_MEMORY } else { "" };
         Finding {
@@ -135,6 +138,15 @@ impl Met<'_> {
             locations: found,
             fixes: Vec::new(),
         }
+    }
+}
+
+/// A line that somebody wrote to change what the base image does says more than the base image's own.
+fn base_behind(found: &mut [Location], base: &[Location]) {
+    let of_base =
+        |location: &Location| base.iter().any(|other| other.path == location.path && other.region == location.region);
+    if let Some(last) = found.iter().rposition(|location| location.kind != "fleet" && !of_base(location)) {
+        found.get_mut(..=last).unwrap_or_default().sort_by_key(of_base);
     }
 }
 

@@ -93,7 +93,9 @@ impl Subject<'_> {
         let repository = reference.familiar();
         let tag = reference.tag();
         let cuda_base = self.knowledge.is_cuda_repository(&repository);
-        let row = tag
+        // Where neither stands there, it is `latest` that is asked for.
+        let asked = tag.or(reference.digest().is_none().then_some("latest"));
+        let row = asked
             .filter(|_| cuda_base)
             .and_then(|tag| self.knowledge.withdrawn(&repository, crate::infer::tag_version(tag)));
         let said = |text: &str| Lookup::Known(Value::Text(text.to_owned()));

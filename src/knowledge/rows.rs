@@ -290,6 +290,8 @@ pub struct DriverPackageRow {
     pub libcuda: bool,
     /// Whether it brings graphics libraries and no others.
     pub graphics: bool,
+    /// Whether its version is that of a toolkit, which tells no driver.
+    pub toolkit: bool,
 }
 
 /// An engine that starts GPUs through CDI by itself.

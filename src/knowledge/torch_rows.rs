@@ -58,4 +58,6 @@ pub struct CudaExtensionRow {
     pub sdist: bool,
     /// Whether the variable lists numbers such as `80;90`, of which cubins alone are built.
     pub plain: bool,
+    /// Whether the variable holds arguments of cmake.
+    pub cmake: bool,
 }

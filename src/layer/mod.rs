@@ -13,6 +13,7 @@ mod content;
 mod digest;
 mod error;
 mod header;
+mod kept;
 mod limits;
 mod name;
 mod packed;

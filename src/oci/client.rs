@@ -28,6 +28,8 @@ use crate::reference::ImageReference;
 
 /// How many pages of tags are read to name the nearest.
 const MOST_PAGES: usize = 5;
+/// How many pages of tags are read where all are asked for: a hundred thousand tags.
+const ALL_PAGES: u64 = 100;
 /// The largest page of tags.
 const TAGS_CAP: u64 = 1 << 20;
 
@@ -133,6 +135,24 @@ impl Client {
     async fn manifest_answer(&self, version: &str) -> Result<Answer, Problem> {
         let cap = self.limits.manifest;
         self.session.ask(&format!("manifests/{version}"), MANIFEST_TYPES, cap).await
+    }
+
+    /// Every tag, in the order of the registry; a list that goes on without end is an error.
+    pub(crate) async fn every_tag(&self) -> Result<Vec<String>, PullError> {
+        let fail = |problem| self.fail("the tags", problem);
+        let mut tags = Vec::new();
+        let mut path = "tags/list?n=1000".to_owned();
+        for _ in 0..ALL_PAGES {
+            let answer = self.session.ask(&path, "application/json", TAGS_CAP).await.and_then(success).map_err(fail)?;
+            let page: TagPage = serde_json::from_slice(&answer.body)
+                .map_err(|error| fail(Problem::Malformed { what: "list of tags", cause: error.to_string() }))?;
+            tags.extend(page.tags.unwrap_or_default());
+            match answer.header(LINK.as_str()).and_then(next_page) {
+                Some(next) if next != path => next.clone_into(&mut path),
+                _ => return Ok(tags),
+            }
+        }
+        Err(fail(Problem::TooLarge { limit: TAGS_CAP * ALL_PAGES }))
     }
 
     /// All tags, as far as a few pages tell; none where the registry does not list them.

@@ -146,6 +146,28 @@ impl Puller {
         Ok(Opened { images, blobs })
     }
 
+    /// Every tag of the repository that a reference names, asked at each place in turn.
+    pub fn tags(&self, image: &ImageReference) -> Result<Vec<String>, PullError> {
+        let fail = |problem| PullError::new(reference::host(image), &whole_name(image), "the tags", problem);
+        let places = self.registries.places(image, &self.options).map_err(fail)?;
+        let work = async {
+            let mut last: Option<PullError> = None;
+            for way in places.iter().flatten() {
+                let client = match self.session(image, way) {
+                    Ok(session) => Client::new(image, &self.options.limits, session),
+                    Err(error) => return Ok(Err(error)),
+                };
+                match client.every_tag().await {
+                    Ok(tags) => return Ok(Ok(tags)),
+                    Err(error) if last.as_ref().is_none_or(|last| wants_tls(&last.problem)) => last = Some(error),
+                    Err(_) => {}
+                }
+            }
+            Ok(Err(last.unwrap_or_else(|| fail(Problem::Blocked))))
+        };
+        self.background.wait_for(work).map_err(fail)?
+    }
+
     fn saved(
         &self,
         archive: Archive,

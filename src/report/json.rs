@@ -91,7 +91,7 @@ impl<I: Iterator<Item = Subject>> Serialize for Each<'_, I> {
 
 /// Writes characters that do harm to a terminal as escapes. Line ends are the only such characters between the
 /// strings of JSON; within them all can be written so.
-struct Escaping<'a, W>(&'a mut W);
+pub(super) struct Escaping<'a, W>(pub(super) &'a mut W);
 
 impl<W: io::Write> io::Write for Escaping<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -7,6 +7,7 @@ pub mod human;
 pub mod json;
 pub mod matrix;
 pub mod model;
+pub mod ndjson;
 pub mod observed;
 pub mod open;
 pub mod paint;

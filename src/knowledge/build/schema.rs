@@ -141,7 +141,7 @@ macro_rules! every_table {
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
     }
-    driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool, graphics: Flag }
+    driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool, graphics: Flag, toolkit: Flag }
     engines: EngineRow by [name] { name: Str, cdi_from: Cuda, cdi_released: OptDay }
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool, later: Flag }
@@ -161,7 +161,7 @@ macro_rules! every_table {
     torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
     image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
     cuda_extensions: CudaExtensionRow by [distribution] {
-        distribution: Str, repository: Str, variable: Str, force: OptStr, sdist: Flag, plain: Flag,
+        distribution: Str, repository: Str, variable: Str, force: OptStr, sdist: Flag, plain: Flag, cmake: Flag,
     }
     library_wheels: LibraryWheelRow by [distribution] {
         distribution: Str, library: Str, cuda: OptCuda, versioned: Flag, runtime: Flag,

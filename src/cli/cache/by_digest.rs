@@ -1,0 +1,96 @@
+//! What registries gave under a digest: manifests and configurations.
+
+use std::io::Read as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::cli::cache::folder;
+use crate::cli::cache::folder::Bounds;
+use crate::cli::cache::folder::Folder;
+use crate::oci::Keep;
+
+/// A manifest or configuration that is longer is not kept.
+const LONGEST: u64 = 8 << 20;
+/// What all of them may take.
+const BOUNDS: Bounds = Bounds { bytes: 64 << 20, files: 4096, every: 64 };
+
+/// A folder with one file for each digest.
+#[derive(Debug)]
+pub(crate) struct Cache(Folder);
+
+impl Cache {
+    /// The user's own.
+    pub(crate) fn of_user() -> Option<Arc<dyn Keep>> {
+        Self::folder().map(|folder| Arc::new(Self(folder)) as Arc<dyn Keep>)
+    }
+
+    pub(super) fn folder() -> Option<Folder> {
+        Some(Folder::new(folder::of_user()?.join("by-digest"), BOUNDS))
+    }
+
+    /// The name of a digest's file; its form is checked first.
+    fn name(digest: &str) -> Option<PathBuf> {
+        let (algorithm, hex) = digest.split_once(':')?;
+        let good = matches!(algorithm, "sha256" | "sha512") && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+        good.then(|| PathBuf::from(format!("{algorithm}-{hex}")))
+    }
+}
+
+impl Keep for Cache {
+    fn get(&self, digest: &str) -> Option<Vec<u8>> {
+        let file = self.0.open(&Self::name(digest)?)?;
+        let mut bytes = Vec::new();
+        file.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    fn put(&self, digest: &str, bytes: &[u8]) {
+        let fits = u64::try_from(bytes.len()).is_ok_and(|length| length <= LONGEST);
+        if let Some(name) = Self::name(digest).filter(|_| fits) {
+            self.0.write(&name, |file| file.write_all(bytes));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn digest(number: usize) -> String {
+        format!("sha256:{number:064x}")
+    }
+
+    #[test]
+    fn what_is_kept_comes_back_and_strange_names_do_not() {
+        let place = tempfile::tempdir().expect("folder");
+        let cache = Cache(Folder::new(place.path().join("by-digest"), BOUNDS));
+        assert_eq!(cache.get(&digest(1)), None);
+        cache.put(&digest(1), b"one");
+        assert_eq!(cache.get(&digest(1)).as_deref(), Some(&b"one"[..]));
+        for bad in ["sha256:../../x", "sha256", "md5:00", "sha256:/etc/passwd", "", "sha256:a/b"] {
+            cache.put(bad, b"x");
+            assert_eq!(cache.get(bad), None, "{bad}");
+        }
+        cache.put(&digest(2), &vec![0; (8 << 20) + 1]);
+        assert_eq!(cache.get(&digest(2)), None, "too long");
+        assert_eq!(fs::read_dir(place.path().join("by-digest")).expect("folder").count(), 1);
+    }
+
+    #[test]
+    fn many_writers_and_readers_never_see_half_a_file() {
+        let place = tempfile::tempdir().expect("folder");
+        let bytes = vec![7; 300_000];
+        let numbers: Vec<usize> = (0..200).collect();
+        let cache = || Cache(Folder::new(place.path().join("x"), BOUNDS));
+        let shared = cache();
+        let whole = crate::cli::parallel::map(8, &numbers, |number| {
+            shared.put(&digest(number % 3), &bytes);
+            cache().get(&digest(number % 3)).is_none_or(|read| read == bytes)
+        });
+        assert!(whole.iter().all(|whole| *whole));
+        assert!(cache().get(&digest(2)).is_some());
+    }
+}

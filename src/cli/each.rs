@@ -1,0 +1,100 @@
+//! Subjects that are judged and told one by one, as they are done.
+
+use std::io;
+use std::io::Write as _;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use crate::cli::Failure;
+use crate::cli::exit::Exit;
+use crate::cli::exit::Tally;
+use crate::cli::output;
+use crate::cli::output::Judge;
+use crate::cli::output::Run;
+use crate::cli::parallel;
+use crate::cli::progress::Progress;
+use crate::judge::Subject;
+use crate::report::model::InputError;
+use crate::report::ndjson;
+use crate::report::ndjson::Counts;
+use crate::report::ndjson::Line;
+use crate::rules::RuleBook;
+
+/// Things, and the way from each to a subject.
+pub(crate) struct Each<'a, T, F> {
+    pub(crate) items: &'a [T],
+    pub(crate) jobs: usize,
+    pub(crate) look: &'a F,
+    pub(crate) progress: &'a Progress,
+}
+
+/// What was told so far.
+#[derive(Default)]
+struct Told {
+    counts: Counts,
+    tally: Tally,
+    errors: Vec<InputError>,
+    /// Why nobody can be told any more.
+    broken: Option<io::Error>,
+}
+
+impl Told {
+    fn line(&mut self, line: &Line<'_>, progress: &Progress) {
+        if self.broken.is_none() {
+            let told = progress.beside(|| {
+                let mut out = io::BufWriter::new(io::stdout().lock());
+                ndjson::line(line, &mut out).and_then(|()| out.flush())
+            });
+            self.broken = told.err();
+        }
+    }
+
+    fn error(&mut self, error: InputError, progress: &Progress) {
+        self.line(&Line::Error(&error), progress);
+        self.errors.push(error);
+    }
+}
+
+/// Judges each and prints a line for it, and one line for all of them at the end.
+pub(crate) fn judge_and_print<T, F>(
+    run: Run<'_>,
+    errors: Vec<InputError>,
+    each: &Each<'_, T, F>,
+) -> Result<Exit, Failure>
+where
+    T: Sync,
+    F: Fn(&T) -> Result<Subject, Box<InputError>> + Sync,
+{
+    let own = output::own_rules(run.options)?;
+    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()));
+    let progress = each.progress;
+    let told = Mutex::new(Told::default());
+    let lock = || told.lock().unwrap_or_else(PoisonError::into_inner);
+    for error in errors {
+        lock().error(error, progress);
+    }
+    parallel::map(each.jobs, each.items, |item| {
+        if lock().broken.is_some() {
+            return;
+        }
+        match (each.look)(item) {
+            Ok(subject) => {
+                let judged = judge.judge(&subject);
+                let mut told = lock();
+                told.counts.add(&judged);
+                told.tally.add(&judged, run.options.fail_on);
+                told.line(&Line::Subject(&judged), progress);
+            }
+            Err(error) => lock().error(*error, progress),
+        }
+    });
+    progress.finish();
+    let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let head = judge.head(std::mem::take(&mut told.errors));
+    let summary = std::mem::take(&mut told.counts).summary(&head);
+    told.line(&Line::Summary(summary), progress);
+    match told.broken {
+        Some(error) => Err(error.into()),
+        None => Ok(told.tally.exit(&head.errors)),
+    }
+}

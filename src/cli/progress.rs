@@ -1,0 +1,220 @@
+//! How far the reading of images is, told on standard error.
+
+use std::env;
+use std::io;
+use std::io::IsTerminal as _;
+use std::io::Write as _;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::time::Instant;
+
+use indicatif::MultiProgress;
+use indicatif::ProgressBar;
+use indicatif::ProgressDrawTarget;
+use indicatif::ProgressStyle;
+
+use crate::cli::args::Tell;
+use crate::cli::layers::size;
+use crate::report::escape::clean;
+use crate::report::escape::shorten;
+use crate::report::words::count;
+
+/// Between two plain lines.
+const PAUSE: Duration = Duration::from_secs(3);
+/// Characters of a name in a bar.
+const NAME: usize = 48;
+/// The line of everything, and that of a layer.
+const TOTAL: &str = "{pos}/{len} images, {msg}";
+const LAYER: &str = "  {prefix} {bar:20} {bytes}/{total_bytes} {bytes_per_sec}";
+
+/// How far all images are.
+pub(crate) struct Progress {
+    style: Style,
+    started: Instant,
+    images: usize,
+    done: AtomicUsize,
+    bytes: AtomicU64,
+}
+
+enum Style {
+    Silent,
+    /// When the last line was written.
+    Plain(Mutex<Instant>),
+    Bars {
+        all: MultiProgress,
+        total: ProgressBar,
+    },
+}
+
+/// How far a layer is.
+pub(crate) struct Layer<'a> {
+    progress: &'a Progress,
+    bar: Option<ProgressBar>,
+    label: String,
+    size: u64,
+    packed: u64,
+}
+
+impl Progress {
+    /// Of so many images.
+    pub(crate) fn new(tell: Tell, images: usize) -> Self {
+        let style = match style(tell, io::stderr().is_terminal(), env::var("TERM").is_ok_and(|term| term == "dumb")) {
+            Tell::Plain => Style::Plain(Mutex::new(Instant::now())),
+            Tell::Bar => bars(images),
+            Tell::None | Tell::Auto => Style::Silent,
+        };
+        Self { style, started: Instant::now(), images, done: AtomicUsize::new(0), bytes: AtomicU64::new(0) }
+    }
+
+    /// A layer of an image is begun; `number` counts from 1.
+    pub(crate) fn layer(&self, image: &str, number: usize, of: usize, bytes: u64) -> Layer<'_> {
+        let label = format!("{}: layer {number} of {of}", shorten(&clean(image), NAME));
+        let bar = match &self.style {
+            Style::Bars { all, .. } => {
+                let style = ProgressStyle::with_template(LAYER).unwrap_or_else(|_| ProgressStyle::default_bar());
+                Some(all.add(ProgressBar::new(bytes).with_style(style).with_prefix(label.clone())))
+            }
+            Style::Silent | Style::Plain(_) => None,
+        };
+        Layer { progress: self, bar, label, size: bytes, packed: 0 }
+    }
+
+    /// An image is done.
+    pub(crate) fn image(&self, image: &str) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        if let Style::Bars { total, .. } = &self.style {
+            total.inc(1);
+        }
+        self.plain(false, || format!("{}: done", clean(image)));
+    }
+
+    /// Writes to standard output without disturbing the bars.
+    pub(crate) fn beside<R>(&self, write: impl FnOnce() -> R) -> R {
+        match &self.style {
+            Style::Bars { all, .. } => all.suspend(write),
+            Style::Silent | Style::Plain(_) => write(),
+        }
+    }
+
+    /// Everything is done: bars vanish, and the last plain line tells it all.
+    pub(crate) fn finish(&self) {
+        if let Style::Bars { all, total } = &self.style {
+            total.finish_and_clear();
+            let _ = all.clear();
+        }
+        self.plain(true, String::new);
+    }
+
+    fn read(&self, bytes: u64) {
+        let sum = self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        if let Style::Bars { total, .. } = &self.style {
+            total.set_message(format!("{} read", size(sum)));
+        }
+    }
+
+    /// A plain line, unless the last one is so fresh that nobody has read it.
+    fn plain(&self, always: bool, what: impl FnOnce() -> String) {
+        let Style::Plain(last) = &self.style else { return };
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if !always && last.elapsed() < PAUSE {
+            return;
+        }
+        *last = Instant::now();
+        let line = self.line(&what(), self.started.elapsed());
+        // Nobody may be there to read it.
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+
+    fn line(&self, what: &str, time: Duration) -> String {
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
+        let rate = size(bytes.saturating_mul(1_000) / millis);
+        let done = self.done.load(Ordering::Relaxed);
+        let (images, separator) = (count(self.images, "image"), if what.is_empty() { "" } else { "; " });
+        format!("progress: {done} of {images}, {} read, {rate}/s{separator}{what}", size(bytes))
+    }
+}
+
+impl Layer<'_> {
+    /// So many packed bytes have come.
+    pub(crate) fn at(&mut self, packed: u64) {
+        let more = packed.saturating_sub(self.packed);
+        if more == 0 {
+            return;
+        }
+        self.packed = packed;
+        self.progress.read(more);
+        if let Some(bar) = &self.bar {
+            bar.set_position(packed);
+        }
+        let line = || format!("{}, {} of {}", self.label, size(packed), size(self.size));
+        self.progress.plain(false, line);
+    }
+}
+
+impl Drop for Layer<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Bars are for terminals that can draw them.
+fn style(tell: Tell, terminal: bool, dumb: bool) -> Tell {
+    match tell {
+        Tell::Auto if terminal && !dumb => Tell::Bar,
+        Tell::Auto | Tell::None => Tell::None,
+        Tell::Bar if !terminal || dumb => Tell::Plain,
+        Tell::Bar | Tell::Plain => tell,
+    }
+}
+
+fn bars(images: usize) -> Style {
+    let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template(TOTAL).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let length = u64::try_from(images).unwrap_or(u64::MAX);
+    let total = all.add(ProgressBar::new(length).with_style(style).with_message("0 bytes read"));
+    Style::Bars { all, total }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_for_terminals_alone() {
+        for (tell, terminal, dumb, expected) in [
+            (Tell::Auto, true, false, Tell::Bar),
+            (Tell::Auto, false, false, Tell::None),
+            (Tell::Auto, true, true, Tell::None),
+            (Tell::Bar, false, false, Tell::Plain),
+            (Tell::Bar, true, true, Tell::Plain),
+            (Tell::Bar, true, false, Tell::Bar),
+            (Tell::Plain, true, false, Tell::Plain),
+            (Tell::None, true, false, Tell::None),
+        ] {
+            assert_eq!(style(tell, terminal, dumb), expected, "{tell:?} {terminal} {dumb}");
+        }
+    }
+
+    #[test]
+    fn a_line_tells_bytes_and_rate() {
+        let progress = Progress::new(Tell::None, 2);
+        let mut layer = progress.layer("registry/x:1\u{1b}[2J", 3, 7, 5_000_000);
+        assert!(!layer.label.contains('\u{1b}') && layer.label.ends_with(": layer 3 of 7"), "{}", layer.label);
+        layer.at(1_000_000);
+        layer.at(1_000_000);
+        layer.at(3_000_000);
+        layer.at(2_000_000);
+        let line = progress.line("x", Duration::from_secs(2));
+        assert_eq!(line, "progress: 0 of 2 images, 3.0 MB read, 1.5 MB/s; x");
+        progress.image("x");
+        assert_eq!(progress.line("", Duration::ZERO), "progress: 1 of 2 images, 3.0 MB read, 3.0 GB/s");
+        assert_eq!(Progress::new(Tell::None, 1).beside(|| 7), 7);
+    }
+}

@@ -1,0 +1,98 @@
+//! The report line by line: a line of JSON for each subject and each error, and a summary at the end.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde::Serialize;
+
+use crate::report::json::Escaping;
+use crate::report::model::Fleet;
+use crate::report::model::InputError;
+use crate::report::model::Report;
+use crate::report::model::Subject;
+use crate::report::model::Tool;
+
+/// One line; `type` tells which.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Line<'a> {
+    /// A subject as in the report.
+    Subject(&'a Subject),
+    /// An input that could not be read.
+    Error(&'a InputError),
+    /// The end.
+    Summary(Summary<'a>),
+}
+
+/// What holds for all lines, and how many there were.
+#[derive(Debug, Serialize)]
+pub struct Summary<'a> {
+    /// Of the subjects.
+    pub schema_version: u32,
+    /// The program.
+    pub tool: &'a Tool,
+    /// Day for which tables were asked.
+    pub as_of: Option<&'a str>,
+    /// The fleet judged against.
+    pub fleet: &'a Fleet,
+    /// How many subjects there were.
+    pub subjects: usize,
+    /// How many inputs could not be read.
+    pub errors: usize,
+    /// Verdicts on whole images by fate.
+    pub fates: BTreeMap<String, usize>,
+}
+
+/// What is counted on the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    subjects: usize,
+    fates: BTreeMap<String, usize>,
+}
+
+impl Counts {
+    /// Adds a subject.
+    pub fn add(&mut self, subject: &Subject) {
+        self.subjects += 1;
+        for verdict in subject.verdicts.iter().filter(|verdict| verdict.component.is_none()) {
+            *self.fates.entry(verdict.fate.clone()).or_default() += 1;
+        }
+    }
+
+    /// The last line of a report; its own subjects are not looked at.
+    pub fn summary(self, report: &Report) -> Summary<'_> {
+        Summary {
+            schema_version: report.schema_version,
+            tool: &report.tool,
+            as_of: report.as_of.as_deref(),
+            fleet: &report.fleet,
+            subjects: self.subjects,
+            errors: report.errors.len(),
+            fates: self.fates,
+        }
+    }
+}
+
+/// Writes one line.
+pub fn line(line: &Line<'_>, out: &mut impl io::Write) -> io::Result<()> {
+    serde_json::to_writer(Escaping(&mut *out), line).map_err(io::Error::from)?;
+    out.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_line_whatever_is_in_it() {
+        let error =
+            InputError { input: "a\n\u{1b}[31m\u{2028}".to_owned(), message: "b\r\n".to_owned(), location: None };
+        let mut out = Vec::new();
+        line(&Line::Error(&error), &mut out).expect("memory");
+        let text = String::from_utf8(out).expect("text");
+        assert_eq!(text.matches('\n').count(), 1, "{text}");
+        assert!(!text.contains(['\u{1b}', '\r', '\u{2028}']), "{text}");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("json");
+        assert_eq!((&value["type"], &value["input"]), (&"error".into(), &error.input.as_str().into()));
+    }
+}

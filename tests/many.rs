@@ -1,0 +1,327 @@
+//! Audits of many images: where their names come from, what one run reads but once and the next not at all, how it is
+//! told while it goes on.
+
+#[path = "support/fake.rs"]
+#[expect(dead_code, reason = "whole answers alone")]
+mod fake;
+#[path = "support/layout.rs"]
+#[expect(dead_code, reason = "images of its own")]
+mod layout;
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "bare places alone")]
+mod place;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use fake::Fake;
+use fake::Reply;
+use fake::Request;
+use place::FLEET;
+use place::Place;
+use place::code;
+use place::err;
+use place::out;
+use serde_json::Value;
+use serde_json::json;
+
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
+
+/// An archive with one file.
+fn archive(name: &str) -> Vec<u8> {
+    let mut header = tar::Header::new_ustar();
+    header.set_path(name).expect("a path");
+    header.set_size(4);
+    header.set_cksum();
+    let mut bytes = header.as_bytes().to_vec();
+    bytes.extend(b"text");
+    bytes.resize(bytes.len() + 508 + 1024, 0);
+    bytes
+}
+
+/// Writes an image with layers of these files, and gives the descriptor of its manifest.
+fn image(folder: &Path, cuda: &str, files: &[&str]) -> Value {
+    let mut config = layout::config("amd64");
+    let layers: Vec<Vec<u8>> = files.iter().map(|name| archive(name)).collect();
+    config["config"]["Env"] = json!([
+        format!("NVIDIA_REQUIRE_CUDA=cuda>={cuda}"),
+        "NVIDIA_VISIBLE_DEVICES=all",
+        "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+    ]);
+    config["rootfs"]["diff_ids"] = layers.iter().map(|layer| json!(layout::sha256(layer))).collect();
+    config["history"] = files.iter().map(|name| json!({"created_by": format!("COPY {name} /")})).collect();
+    let config = layout::blob(folder, CONFIG, config.to_string().as_bytes());
+    let layers: Vec<Value> = layers.iter().map(|layer| layout::blob(folder, LAYER, layer)).collect();
+    let manifest = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
+    layout::blob(folder, MANIFEST, manifest.to_string().as_bytes())
+}
+
+/// A place with a layout of `a` and `b`, which share a layer, and `c`.
+fn place() -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    let folder = place.path("images");
+    let a = image(&folder, "12.4", &["etc/shared", "etc/a"]);
+    let b = image(&folder, "11.0", &["etc/shared", "etc/b"]);
+    let c = image(&folder, "12.8", &["etc/c"]);
+    layout::finish(&folder, &[("a", a), ("b", b), ("c", c)]);
+    place
+}
+
+/// A registry that serves the layout as the repository `team/app`, with a list of tags in two pages.
+fn registry(place: &Place) -> Fake {
+    let folder = place.path("images");
+    let index: Value = serde_json::from_slice(&fs::read(folder.join("index.json")).expect("index")).expect("json");
+    let mut tags = BTreeMap::new();
+    for manifest in index["manifests"].as_array().expect("manifests") {
+        let name = manifest["annotations"]["org.opencontainers.image.ref.name"].as_str().expect("a name");
+        tags.insert(name.to_owned(), manifest["digest"].as_str().expect("a digest").to_owned());
+    }
+    let not_found = || Reply::Whole("404 Not Found", Vec::new(), b"{}".to_vec());
+    Fake::start(move |_, request: &Request| {
+        let path = request.line.split(' ').nth(1).unwrap_or_default();
+        let Some(path) = path.strip_prefix("/v2/team/app/") else { return not_found() };
+        match path.split_once('?').unwrap_or((path, "")) {
+            ("tags/list", "n=1000") => {
+                let next = "Link: </v2/team/app/tags/list?n=1000&last=b>; rel=\"next\"".to_owned();
+                let body = json!({"name": "team/app", "tags": ["b", "c"]}).to_string();
+                return Reply::Whole("200 OK", vec![next], body.into_bytes());
+            }
+            ("tags/list", _) => {
+                let signature = format!("sha256-{:064x}.sig", 1);
+                let body = json!({"name": "team/app", "tags": ["a", signature]}).to_string();
+                return Reply::Whole("200 OK", Vec::new(), body.into_bytes());
+            }
+            _ => {}
+        }
+        let (kind, version) = path.split_once('/').unwrap_or_default();
+        let digest = tags.get(version).map_or(version, String::as_str);
+        let file = folder.join("blobs/sha256").join(digest.trim_start_matches("sha256:"));
+        match fs::read(file) {
+            Ok(bytes) => {
+                let media_type = if kind == "manifests" { MANIFEST } else { "application/octet-stream" };
+                Reply::Whole("200 OK", vec![format!("Content-Type: {media_type}")], bytes)
+            }
+            Err(_) => not_found(),
+        }
+    })
+}
+
+/// What of a kind was asked for since so many requests.
+fn asked(registry: &Fake, since: usize, kind: &str) -> Vec<String> {
+    let lines = registry.seen().into_iter().skip(since).map(|request| request.line);
+    lines.filter(|line| line.contains(kind)).collect()
+}
+
+fn names(report: &Value) -> Vec<String> {
+    let subjects = report["subjects"].as_array().expect("subjects");
+    subjects.iter().map(|subject| subject["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn a_second_scan_reads_no_layer_and_says_the_same() {
+    let place = place();
+    let registry = registry(&place);
+    let name = format!("{}/team/app:a", registry.host());
+    let first = place.json(&["scan", &name]);
+    assert_eq!(first["subjects"][0]["inspected"]["depth"], "layers", "{first:#}");
+    assert_eq!(asked(&registry, 0, "/blobs/").len(), 3, "config and two layers");
+    let since = registry.seen().len();
+    assert_eq!(place.json(&["scan", &name]), first);
+    assert_eq!(asked(&registry, since, "/manifests/").len(), 1);
+    assert_eq!(asked(&registry, since, "/blobs/"), Vec::<String>::new());
+    let since = registry.seen().len();
+    assert_eq!(place.json(&["scan", "--no-cache", &name]), first);
+    assert_eq!(asked(&registry, since, "/blobs/").len(), 3, "asked again");
+}
+
+#[test]
+fn images_of_one_run_share_what_they_have_in_common() {
+    let place = place();
+    for arguments in [&["--no-cache", "-j", "8"][..], &["-j", "1"], &["--no-cache", "-j", "1"]] {
+        let registry = registry(&place);
+        let [a, b] = ["a", "b"].map(|tag| format!("{}/team/app:{tag}", registry.host()));
+        let report = place.json(&[&["scan", &a, &b], arguments].concat());
+        assert_eq!(names(&report), [a, b], "{report:#}");
+        let mut blobs = asked(&registry, 0, "/blobs/");
+        let all = blobs.len();
+        blobs.sort();
+        blobs.dedup();
+        assert_eq!((all, blobs.len()), (5, 5), "{arguments:?}: two configs, three layers");
+        place.run(&["cache", "clear"]);
+    }
+}
+
+#[test]
+fn the_cache_tells_what_it_holds_and_forgets_it() {
+    let place = place();
+    let empty = out(&place.run(&["cache", "info"]));
+    assert!(empty.starts_with("layers: 0 files, 0 bytes, in "), "{empty}");
+    assert_eq!(code(&place.run(&["scan", "oci:images:a", "oci:images:b"])), 1);
+    let folder = place.path(".git/cache/imagelint/layers");
+    let full = out(&place.run(&["cache", "info"]));
+    assert!(full.starts_with("layers: 3 files, ") && full.contains(folder.to_str().expect("a path")), "{full}");
+    let cleared = place.run(&["cache", "clear"]);
+    assert!(code(&cleared) == 0 && out(&cleared).starts_with("layers: removed 3 files, "), "{}", out(&cleared));
+    assert_eq!(out(&place.run(&["cache", "info"])), empty);
+    assert_eq!(code(&place.run(&["cache"])), 2);
+    assert_eq!(code(&place.run(&["cache", "forget"])), 2);
+    let nowhere =
+        place.command(&["cache", "info"]).env("XDG_CACHE_HOME", "").env_remove("HOME").output().expect("a run");
+    assert_eq!(code(&nowhere), 2, "{}", out(&nowhere));
+}
+
+#[test]
+fn a_broken_or_unwritable_cache_changes_no_verdict() {
+    let place = place();
+    let sound = place.json(&["scan", "oci:images:a"]);
+    let mut folders = vec![place.path(".git/cache/imagelint/layers")];
+    let mut broken = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                fs::write(path, "broken").expect("written");
+                broken += 1;
+            }
+        }
+    }
+    assert_eq!(broken, 2);
+    assert_eq!(place.json(&["scan", "oci:images:a"]), sound);
+    place.file("blocked", "a file");
+    let blocked = place.path("blocked");
+    let done = place.command(&["scan", "oci:images:a"]).env("XDG_CACHE_HOME", blocked).output().expect("a run");
+    assert_eq!(code(&done), 1, "{}", err(&done));
+    assert!(err(&done).starts_with("note: cannot write to ") && err(&done).lines().count() == 1, "{}", err(&done));
+    assert_eq!(out(&done), out(&place.run(&["scan", "oci:images:a"])));
+}
+
+#[test]
+fn names_come_from_arguments_and_lists_in_their_order_each_once() {
+    let place = place();
+    place.file("list", "# ours\noci:images:c\n\noci:images:none\noci:images:a # again\n");
+    let done = place.run(&["scan", "--format", "json", "oci:images:b", "oci:images:a", "--from-file", "list"]);
+    assert_eq!(code(&done), 2);
+    let report: Value = serde_json::from_slice(&done.stdout).expect("json");
+    assert_eq!(names(&report), ["oci:images:b", "oci:images:a", "oci:images:c"]);
+    let errors = report["errors"].as_array().expect("errors");
+    assert_eq!((errors.len(), &errors[0]["input"]), (1, &"oci:images:none".into()));
+    let mut command = place.command(&["scan", "--format", "json", "--from-file", "-"]);
+    let done = command.write_stdin("oci:images:c\noci:images:b").output().expect("a run");
+    let report: Value = serde_json::from_slice(&done.stdout).expect("json");
+    assert_eq!(names(&report), ["oci:images:c", "oci:images:b"]);
+    for (arguments, told) in [
+        (&["scan"][..], "required"),
+        (&["scan", "--from-file", "absent"], "cannot read absent"),
+        (&["scan", "--from-file", "-", "--username", "x", "--password-stdin"], "cannot both be on standard input"),
+    ] {
+        let done = place.run(arguments);
+        assert!(code(&done) == 2 && err(&done).contains(told), "{arguments:?}: {}", err(&done));
+    }
+    place.file("list", "# none\n");
+    assert_eq!(code(&place.run(&["scan", "--from-file", "list"])), 3, "nothing to check");
+}
+
+#[test]
+fn a_repository_is_judged_tag_by_tag() {
+    let place = place();
+    let registry = registry(&place);
+    let repository = format!("{}/team/app", registry.host());
+    let tagged = |tags: &[&str]| tags.iter().map(|tag| format!("{repository}:{tag}")).collect::<Vec<_>>();
+    let report = place.json(&["scan", "--all-tags", &repository]);
+    assert_eq!(names(&report), tagged(&["a", "b", "c"]), "of both pages, without the signature");
+    assert_eq!(report["errors"], json!([]));
+    assert_eq!(names(&place.json(&["scan", &repository, "--tags", "[ab]"])), tagged(&["a", "b"]));
+    assert_eq!(names(&place.json(&["scan", &repository, "--tags", "c", "--tags", "a*"])), tagged(&["a", "c"]));
+    let tag = format!("{repository}:a");
+    let elsewhere = format!("{}/other", registry.host());
+    for (arguments, told) in [
+        (["scan", "--tags", "x*", &repository], "has no tag that --tags fits"),
+        (["scan", "--tags", "*", &tag], "names one image already"),
+        (["scan", "--tags", "*", "oci:images"], "is no repository in a registry"),
+        (["scan", "--tags", "*", &elsewhere], "/other: asked 127.0.0.1:"),
+        (["scan", "--tags", "[", &repository], "--tags ["),
+    ] {
+        let done = place.run(&arguments);
+        let text = format!("{}{}", out(&done), err(&done));
+        assert!(code(&done) == 2 && text.contains(told), "{arguments:?}: {text}");
+    }
+    let both = place.run(&["scan", "--format", "json", "--tags", "a", &elsewhere, &repository]);
+    let report: Value = serde_json::from_slice(&both.stdout).expect("json");
+    assert_eq!((code(&both), names(&report)), (2, tagged(&["a"])), "one does not hide the other");
+}
+
+#[test]
+fn lines_come_one_a_subject_with_a_summary_at_the_end() {
+    let place = place();
+    let all = ["oci:images:a", "oci:images:none", "oci:images:b", "oci:images:c"];
+    let done = place.run(&[&["scan", "--format", "ndjson"][..], &all].concat());
+    assert_eq!(code(&done), 2, "{}", err(&done));
+    let text = out(&done);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("json")).collect();
+    let (summary, others) = lines.split_last().expect("lines");
+    let mut told: Vec<(String, String)> = others
+        .iter()
+        .map(|line| {
+            let name = if line["type"] == "error" { &line["input"] } else { &line["name"] };
+            (name.as_str().expect("a name").to_owned(), line["type"].as_str().expect("a type").to_owned())
+        })
+        .collect();
+    told.sort();
+    let expected = [(all[0], "subject"), (all[2], "subject"), (all[3], "subject"), (all[1], "error")];
+    assert_eq!(told, expected.map(|(name, kind)| (name.to_owned(), kind.to_owned())));
+    assert_eq!((&summary["type"], &summary["subjects"], &summary["errors"]), (&json!("summary"), &json!(3), &json!(1)));
+    let fates: u64 = summary["fates"].as_object().expect("fates").values().filter_map(Value::as_u64).sum();
+    assert_eq!((fates, summary["fleet"]["pools"].as_array().map(Vec::len)), (6, Some(2)), "three on two pools");
+    // A line says what the report says.
+    let report = place.json(&["scan", "oci:images:a"]);
+    let mut own = others.iter().find(|line| line["name"] == all[0]).expect("a").clone();
+    own.as_object_mut().expect("an object").remove("type");
+    assert_eq!(own, report["subjects"][0]);
+    assert_eq!(code(&place.run(&["scan", "--format", "ndjson", "oci:images:a"])), 1);
+    assert_eq!(code(&place.run(&["scan", "--format", "ndjson", "--fail-on", "never", "oci:images:a"])), 0);
+    place.file("Dockerfile", place::DOCKERFILE);
+    let checked = out(&place.run(&["check", "--format", "ndjson", "Dockerfile"]));
+    let kinds = checked.lines().map(|line| serde_json::from_str::<Value>(line).expect("json")["type"].clone());
+    assert_eq!(kinds.collect::<Vec<_>>(), ["subject", "summary"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_nobodys_fault() {
+    let place = place();
+    let program = place.command(&[]).get_program().to_owned();
+    for format in ["ndjson", "json", "human"] {
+        let mut child = std::process::Command::new(&program)
+            .args(["scan", "--fleet", "fleet.toml", "--format", format, "oci:images:a", "oci:images:b"])
+            .current_dir(place.path(""))
+            .env("XDG_CACHE_HOME", place.path(".git/cache"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("a run");
+        drop(child.stdout.take());
+        let done = child.wait_with_output().expect("an end");
+        assert_eq!((code(&done), err(&done)), (0, String::new()), "{format}");
+    }
+}
+
+#[test]
+fn progress_is_for_terminals_unless_asked_for() {
+    let place = place();
+    let quiet = place.run(&["scan", "oci:images:a"]);
+    assert_eq!(err(&quiet), "");
+    assert_eq!(err(&place.run(&["scan", "--progress", "none", "oci:images:a"])), "");
+    for how in ["plain", "bar"] {
+        let told = place.run(&["scan", "--no-cache", "--progress", how, "oci:images:a", "oci:images:b"]);
+        let text = err(&told);
+        assert!(text.starts_with("progress: 2 of 2 images, 6.1 kB read, "), "{text}");
+        assert!(!text.contains('\u{1b}'), "no bars into a file: {text}");
+    }
+    assert_eq!(code(&place.run(&["scan", "--progress", "loud", "oci:images:a"])), 2);
+}

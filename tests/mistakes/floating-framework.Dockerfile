@@ -1,0 +1,2 @@
+FROM pytorch/pytorch
+RUN pip install transformers==4.44.0

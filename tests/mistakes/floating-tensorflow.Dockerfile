@@ -1,0 +1,2 @@
+FROM tensorflow/tensorflow:latest-gpu
+RUN pip install pandas

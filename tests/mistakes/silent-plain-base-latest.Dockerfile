@@ -1,0 +1,2 @@
+FROM debian:latest
+RUN apt-get update && apt-get install -y nginx

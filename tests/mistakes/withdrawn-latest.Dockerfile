@@ -1,0 +1,2 @@
+FROM nvidia/cuda
+RUN apt-get update
