@@ -6,7 +6,9 @@ use crate::cuda::split_path;
 use crate::cuda::trimmed;
 use crate::fact::BaseSeen;
 use crate::fact::Component;
+use crate::fact::Depth;
 use crate::fact::Derivation;
+use crate::fact::Entry;
 use crate::fact::EnvFacts;
 use crate::fact::Evidence;
 use crate::fact::Fact;
@@ -162,9 +164,16 @@ impl World<'_> {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
             (Says::No, None) if self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
+            (Says::No, None) if self.read_all_files() => Presence::Unfound,
             (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
         Soname { name: name.to_owned(), presence }
+    }
+
+    /// Whether every command was read, with the files that name packages for it.
+    fn read_all_files(&self) -> bool {
+        let unread = |entry: &Entry| entry.key == FactKey::Requirements && matches!(entry.state, State::Unknown(_));
+        self.seen.depth == Depth::Text && !self.seen.facts.iter().any(|(_, entry)| unread(entry))
     }
 
     /// Files of that name, or of a version of it: what lies elsewhere may be found by the program's own path.
@@ -227,6 +236,7 @@ impl World<'_> {
             "runtime" => words.contains(&"runtime") || words.contains(&"devel"),
             other => words.contains(&other),
         };
+        let told = ["base", "runtime", "devel"].iter().any(|flavour| words.contains(flavour));
         if tag.is_some()
             && rows().any(|row| included(row.flavour) && row.cuda_major == major && row.sonames.contains(&soname))
         {
@@ -236,14 +246,13 @@ impl World<'_> {
         let of_major = |row: &&crate::knowledge::ToolkitLibraryRow| row.cuda_major == major;
         let listed = rows().any(|row| row.sonames.contains(&soname));
         let own = rows().filter(of_major).any(|row| row.sonames.contains(&soname));
-        if listed && !own { Says::No } else { Says::Perhaps }
+        if listed && (told || !own) { Says::No } else { Says::Perhaps }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fact::Depth;
     use crate::fact::FileKind;
     use crate::fact::FileSeen;
     use crate::fact::Value;
