@@ -8,7 +8,6 @@ use crate::fact::BaseSeen;
 use crate::fact::Component;
 use crate::fact::Depth;
 use crate::fact::Derivation;
-use crate::fact::Entry;
 use crate::fact::EnvFacts;
 use crate::fact::Evidence;
 use crate::fact::Fact;
@@ -164,16 +163,10 @@ impl World<'_> {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
             (Says::No, None) if self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
-            (Says::No, None) if self.read_all_files() => Presence::Unfound,
+            (Says::No, None) if self.seen.depth == Depth::Text => Presence::Unfound,
             (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
         Soname { name: name.to_owned(), presence }
-    }
-
-    /// Whether every command was read, with the files that name packages for it.
-    fn read_all_files(&self) -> bool {
-        let unread = |entry: &Entry| entry.key == FactKey::Requirements && matches!(entry.state, State::Unknown(_));
-        self.seen.depth == Depth::Text && !self.seen.facts.iter().any(|(_, entry)| unread(entry))
     }
 
     /// Files of that name, or of a version of it: what lies elsewhere may be found by the program's own path.

@@ -99,7 +99,7 @@ fn a_library_that_nothing_brings_is_told() {
         (eight, "tensorflow==2.18.0 nvidia-cudnn-cu12==9.3.0.75", None),
         (eight, "tensorflow==2.18.0 nvidia-cudnn-cu12==8.9.7.29", lacks("libcudnn.so.9")),
         (eight, "tensorflow", None),
-        (eight, "tensorflow==2.18.0 -r unread.txt", None),
+        (eight, "tensorflow==2.18.0 -r unread.txt", lacks("libcudnn.so.9")),
     ] {
         assert_eq!(note_of(base, wheel), expected, "{base} {wheel}");
     }
