@@ -134,6 +134,8 @@ pub enum Presence {
     Absent,
     /// Cannot be told.
     Unseen,
+    /// Nothing that was seen brings it, and not everything was seen.
+    Unfound,
 }
 
 impl From<&Vec<Soname>> for Value {

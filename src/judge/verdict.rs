@@ -10,6 +10,7 @@ use crate::judge::Detail;
 use crate::judge::Settings;
 use crate::judge::facts::fact_id;
 use crate::judge::facts::row_id;
+use crate::judge::missing::is_pinned;
 use crate::judge::missing::missing;
 use crate::judge::missing::unread_files;
 use crate::judge::missing::unread_notes;
@@ -144,7 +145,11 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
         }
         None => {
             let fields: Vec<&str> = verdict.open_fields.iter().map(|field| field.name()).collect();
-            let on = if verdict.open_build { "the build behind the tag".to_owned() } else { fields.join(", ") };
+            let on = match (verdict.open_build, is_pinned(verdict)) {
+                (true, true) => "which build the digest is".to_owned(),
+                (true, false) => "the build behind the tag".to_owned(),
+                (false, _) => fields.join(", "),
+            };
             let mut fates: Vec<String> = verdict.hosts.iter().map(|host| outcome_name(host.fate)).collect();
             fates.sort();
             fates.dedup();
