@@ -154,6 +154,12 @@ pub(crate) struct ScanArgs {
     /// Judge for the pools of these platforms only; for every platform of the fleet where not given.
     #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
     pub(crate) platforms: Vec<String>,
+    /// How deep to look: `config` reads two small files of each image, `layers` every file in it.
+    #[arg(long, value_enum, default_value_t = Deep::Layers, value_name = "DEPTH")]
+    pub(crate) depth: Deep,
+    /// Leave out layers of more packed bytes than this, and say so.
+    #[arg(long, value_name = "N", value_parser = bytes)]
+    pub(crate) max_layer_bytes: Option<u64>,
     /// User name for the registry that the images are in; stored credentials are used where not given.
     #[arg(long, value_name = "NAME", requires = "password_stdin")]
     pub(crate) username: Option<String>,
@@ -287,6 +293,15 @@ pub(crate) enum Format {
     Json,
 }
 
+/// How deep an image is looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Deep {
+    /// Manifest and configuration.
+    Config,
+    /// The same and every layer.
+    Layers,
+}
+
 /// What makes the exit code 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
@@ -325,6 +340,24 @@ fn platform(text: &str) -> Result<String, String> {
         Ok(platform) => Ok(platform.to_string()),
         Err(_) => Err("expected os/architecture, such as linux/arm64".to_owned()),
     }
+}
+
+/// A number of bytes, with or without a unit: `500MB`, `2GiB`.
+fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number of bytes, such as 500000000, 500MB or 2GiB".to_owned();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).ok_or_else(wrong)
 }
 
 fn persona(text: &str) -> Result<Persona, String> {

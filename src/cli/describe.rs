@@ -58,6 +58,6 @@ pub(crate) fn read(
     let platform: Platform = platform
         .parse()
         .map_err(|_| Failure::Said(format!("error: `{platform}` is no platform: expected os/architecture")))?;
-    let images = scan::pull(input, &[platform]).map_err(|error| Failure::Said(format!("error: {error}")))?;
-    Ok(vec![scan::subject(input, &images)])
+    let subject = scan::with_layers(input, &[platform]).map_err(|error| Failure::Said(format!("error: {error}")))?;
+    Ok(vec![subject])
 }

@@ -10,6 +10,7 @@ mod fleet;
 mod inputs;
 mod knowledge;
 mod known;
+mod layers;
 mod lock;
 mod needs;
 mod output;

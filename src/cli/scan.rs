@@ -1,4 +1,4 @@
-//! `imagelint scan`: images by manifest and configuration, from registries, files and engines.
+//! `imagelint scan`: images from registries, files and engines, by their configuration or with all of their layers.
 
 use std::env;
 use std::fs;
@@ -8,11 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::cli::Failure;
+use crate::cli::args::Deep;
 use crate::cli::args::ScanArgs;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
+use crate::cli::layers::Layers;
 use crate::cli::output;
 use crate::cli::output::Run;
+use crate::cli::parallel;
 use crate::extract;
 use crate::fleet::Fleet;
 use crate::judge::Content;
@@ -22,6 +25,7 @@ use crate::oci::Access;
 use crate::oci::Environment;
 use crate::oci::Keep;
 use crate::oci::Login;
+use crate::oci::Opened;
 use crate::oci::Options;
 use crate::oci::Platform;
 use crate::oci::Problem;
@@ -45,9 +49,11 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let mut subjects = Vec::new();
     let mut errors = Vec::new();
     let puller = puller(access(options)?, None).map_err(|error| Failure::Said(format!("error: {error}")))?;
+    let layers = Layers::new(options.max_layer_bytes, options.judging.jobs());
+    let reading = (options.depth == Deep::Layers).then_some(&layers);
     for name in &options.images {
-        match read_name(&puller, name, &platforms) {
-            Ok(images) => subjects.push(subject(name, &images)),
+        match open_name(&puller, name, &platforms) {
+            Ok(opened) => subjects.push(subject(name, &opened, reading)),
             Err(error) => {
                 // The words of the registry begin with the name, and so does the report.
                 let told = error.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix(": "));
@@ -87,18 +93,20 @@ pub(crate) fn platforms(fleet: &Fleet, knowledge: Knowledge) -> Vec<Platform> {
     found
 }
 
-/// Reads the images of a reference; where a wanted platform is not there, all that are.
-pub(crate) fn pull(name: &str, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
-    read_name(&puller(Access::default(), None)?, name, platforms)
+/// One image with its layers, for commands that take one; where a wanted platform is not there, all that are.
+pub(crate) fn with_layers(name: &str, platforms: &[Platform]) -> Result<Subject, String> {
+    let opened = open_name(&puller(Access::default(), None)?, name, platforms)?;
+    Ok(subject(name, &opened, Some(&Layers::new(None, parallel::default_jobs()))))
 }
 
-/// The same for a name that FROM gives: always an image in a registry, never a folder.
+/// Reads the images of a name that FROM gives: always an image in a registry, never a folder.
 pub(crate) fn pull_reference(
     reference: &ImageReference,
     platforms: &[Platform],
     keep: Option<Arc<dyn Keep>>,
 ) -> Result<Vec<PulledImage>, String> {
-    read(&puller(Access::default(), keep)?, &Source::Registry(reference.clone()), platforms)
+    let opened = open(&puller(Access::default(), keep)?, &Source::Registry(reference.clone()), platforms)?;
+    Ok(opened.images)
 }
 
 fn puller(access: Access, keep: Option<Arc<dyn Keep>>) -> Result<Puller, String> {
@@ -106,22 +114,36 @@ fn puller(access: Access, keep: Option<Arc<dyn Keep>>) -> Result<Puller, String>
     Puller::new(options).map_err(|error| error.to_string())
 }
 
-fn read_name(puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
-    read(puller, &Source::parse(name).map_err(|error| error.to_string())?, platforms)
+fn open_name(puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, String> {
+    open(puller, &Source::parse(name).map_err(|error| error.to_string())?, platforms)
 }
 
-fn read(puller: &Puller, source: &Source, platforms: &[Platform]) -> Result<Vec<PulledImage>, String> {
-    let read = |wanted: &[Platform]| puller.open(source, wanted).map(|opened| opened.images);
-    match read(platforms) {
-        Err(error) if matches!(*error.problem, Problem::MissingPlatform { .. }) => read(&[]),
+fn open(puller: &Puller, source: &Source, platforms: &[Platform]) -> Result<Opened, String> {
+    match puller.open(source, platforms) {
+        Err(error) if matches!(*error.problem, Problem::MissingPlatform { .. }) => puller.open(source, &[]),
         other => other,
     }
     .map_err(|error| error.to_string())
 }
 
-/// The images of one reference as one subject.
-pub(crate) fn subject(name: &str, images: &[PulledImage]) -> Subject {
-    let list = images.iter().map(|image| (image.config.platform.to_string(), extract::of_config(image))).collect();
+/// The images of one reference as one subject, with what their layers hold where these are to be read.
+fn subject(name: &str, opened: &Opened, layers: Option<&Layers>) -> Subject {
+    let images = &opened.images;
+    let (mut list, mut notes) = (Vec::new(), Vec::new());
+    for image in images {
+        let platform = image.config.platform.to_string();
+        let seen = match layers {
+            None => extract::of_config(image),
+            Some(layers) => {
+                let (seen, told) = layers.of(image, &opened.blobs);
+                let several = images.len() > 1;
+                let named = |note: String| if several { format!("{platform}: {note}") } else { note };
+                notes.extend(told.into_iter().map(named));
+                seen
+            }
+        };
+        list.push((platform, seen));
+    }
     let digest =
         images.first().map(|image| image.index_digest.clone().unwrap_or_else(|| image.manifest_digest.clone()));
     Subject {
@@ -129,7 +151,7 @@ pub(crate) fn subject(name: &str, images: &[PulledImage]) -> Subject {
         path: name.to_owned(),
         kind: "image",
         digest,
-        notes: Vec::new(),
+        notes,
         as_of: None,
         content: Content::ByPlatform(list),
     }

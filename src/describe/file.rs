@@ -262,9 +262,15 @@ fn gpu_code(reader: &mut Reader, value: &Value<'_>) -> Vec<GpuCode> {
                 "component" => code.component = text_of(reader, key, value),
                 "sass" => code.sass = Some(targets(reader, key, value)),
                 "ptx" => code.ptx = Some(targets(reader, key, value)),
+                "containers" => {
+                    code.containers = reader.number(key, value).map(|value| Spanned { value, span: key_span });
+                }
                 "needs" => code.needs = names(reader, key, value),
                 "opens" => code.opens = names(reader, key, value),
-                _ => reader.unknown_key(key, key_span, &["file", "component", "sass", "ptx", "needs", "opens"]),
+                _ => {
+                    let keys = &["file", "component", "sass", "ptx", "containers", "needs", "opens"];
+                    reader.unknown_key(key, key_span, keys);
+                }
             }
         }
         found.push(code);

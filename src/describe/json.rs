@@ -151,6 +151,9 @@ fn code(code: &GpuCode) -> Value {
             map.insert(key.to_owned(), json!(code_words(key, targets)));
         }
     }
+    if let Some(count) = &code.containers {
+        map.insert("containers".to_owned(), json!(count.value));
+    }
     put_names(&mut map, &code.needs, &code.opens);
     Value::Object(map)
 }

@@ -155,6 +155,8 @@ pub struct GpuCode {
     pub sass: Option<Vec<Spanned<CodeTarget>>>,
     /// Targets of PTX; none = not declared.
     pub ptx: Option<Vec<Spanned<CodeTarget>>>,
+    /// How many containers of the library hold just that; one where not said.
+    pub containers: Option<Spanned<u32>>,
     /// Libraries that the loader resolves before the program starts.
     pub needs: Vec<Spanned<String>>,
     /// Libraries that the program opens while it runs.

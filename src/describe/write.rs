@@ -182,6 +182,7 @@ fn gpu_code(out: &mut String, code: &GpuCode) {
         let words = targets.as_ref().map(|targets| code_words(key, targets).into_iter().map(|word| quoted(&word)));
         line(out, key, words.map(listed));
     }
+    line(out, "containers", code.containers.as_ref().map(|count| count.value.to_string()));
     line(out, "needs", name_list(&code.needs));
     line(out, "opens", name_list(&code.opens));
 }

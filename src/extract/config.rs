@@ -12,7 +12,14 @@ use crate::oci::PulledImage;
 
 /// Reads one image's configuration.
 pub fn of_config(image: &PulledImage) -> Observations {
-    let mut seen = Observations::new(Depth::Config);
+    let mut seen = of_head(image, Depth::Config);
+    history::installs(image, &mut seen, |_| true);
+    seen
+}
+
+/// What the configuration says of the image itself; not what its history says of the build.
+pub(super) fn of_head(image: &PulledImage, depth: Depth) -> Observations {
+    let mut seen = Observations::new(depth);
     let origin = |field: String| Evidence::Leaf(vec![Origin::Config { digest: image.config_digest.clone(), field }]);
     for (name, value) in &image.config.env {
         let state = State::Known(Value::Text(value.clone()));
@@ -35,6 +42,5 @@ pub fn of_config(image: &PulledImage) -> Observations {
         origin("architecture".to_owned()),
     );
     seen.platforms = Some((platforms, fact));
-    history::installs(image, &mut seen);
     seen
 }

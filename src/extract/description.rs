@@ -219,7 +219,8 @@ impl Reader {
                 .chain(ptx.iter().map(|target: &crate::cuda::CodeTarget| format!("compute_{}", target.number())))
                 .collect();
             let fact = self.fact(FactKey::Code, Some(&file), State::Known(Value::List(printed)), span);
-            self.seen.code.push(CodeSeen { file, component, sass, ptx, fact });
+            let count = entry.containers.as_ref().map_or(1, |count| count.value as usize);
+            self.seen.code.push(CodeSeen { file, component, sass, ptx, count, fact });
         }
     }
 }
@@ -303,6 +304,7 @@ pub fn to_description(seen: &Observations) -> Description {
             component: code.component.as_deref().map(text),
             sass: Some(code.sass.iter().copied().map(Spanned::nowhere).collect()),
             ptx: Some(code.ptx.iter().copied().map(Spanned::nowhere).collect()),
+            containers: u32::try_from(code.count).ok().filter(|count| *count != 1).map(Spanned::nowhere),
             ..GpuCode::default()
         });
     }

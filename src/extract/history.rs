@@ -17,10 +17,10 @@ const NOTHING_RAN: &str = "#(nop)";
 /// What `BuildKit` writes behind a step.
 const BUILDKIT: &str = "# buildkit";
 
-/// Reads every step: packages come and go in `seen`.
-pub(super) fn installs(image: &PulledImage, seen: &mut Observations) {
+/// Reads the steps that are wanted: packages come and go in `seen`.
+pub(super) fn installs(image: &PulledImage, seen: &mut Observations, wanted: impl Fn(usize) -> bool) {
     let machine = if image.config.platform.to_string().contains("arm64") { "aarch64" } else { "x86_64" };
-    for (number, step) in image.config.history.iter().enumerate() {
+    for (number, step) in image.config.history.iter().enumerate().filter(|(step, _)| wanted(*step)) {
         let Some(text) = shell_text(&step.created_by) else { continue };
         for command in shell::script_commands(&Mapped::whole(text, 0)) {
             let value = |name: &str| image.config.variable(name).map(str::to_owned);

@@ -165,17 +165,19 @@ pub struct Library {
 pub struct GpuCode {
     /// Every library that is known.
     pub libraries: Vec<Library>,
+    /// Whether these are all that lie in the image, those that the component picks at run time among them.
+    pub unsorted: bool,
 }
 
 impl GpuCode {
     /// Puts signatures together by the files that hold them, in the order of their first.
-    pub fn of_files<'a>(list: impl IntoIterator<Item = (&'a str, Signature)>) -> Self {
+    pub fn of_files<'a>(list: impl IntoIterator<Item = (&'a str, Signature, usize)>) -> Self {
         let mut code = Self::default();
-        for (file, signature) in list {
+        for (file, signature, count) in list {
             match code.libraries.iter_mut().find(|library| library.file == file && !file.is_empty()) {
-                Some(library) => library.containers.push((signature, 1)),
+                Some(library) => library.containers.push((signature, count)),
                 None => {
-                    code.libraries.push(Library { file: file.to_owned(), containers: vec![(signature, 1)] });
+                    code.libraries.push(Library { file: file.to_owned(), containers: vec![(signature, count)] });
                 }
             }
         }
@@ -186,7 +188,7 @@ impl GpuCode {
 impl From<Signature> for GpuCode {
     /// The code of a component as a table row tells it.
     fn from(signature: Signature) -> Self {
-        Self::of_files([("", signature)])
+        Self::of_files([("", signature, 1)])
     }
 }
 

@@ -233,8 +233,20 @@ pub struct CodeSeen {
     pub sass: Vec<CodeTarget>,
     /// PTX.
     pub ptx: Vec<CodeTarget>,
+    /// How many containers hold just that.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub count: usize,
     /// Evidence.
     pub fact: FactId,
+}
+
+const fn one() -> usize {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_one(count: &usize) -> bool {
+    *count == 1
 }
 
 /// Libraries that a file asks for.

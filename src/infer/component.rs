@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
+use crate::cuda::split_path;
 use crate::fact::CodeSeen;
 use crate::fact::CodeWording;
 use crate::fact::Component;
+use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fact::Fact;
@@ -78,21 +80,30 @@ pub(super) fn components(
     let mut list: Vec<Component> = found.into_values().collect();
     for component in &mut list {
         if let Some(entries) = code.remove(component.name.as_str()) {
-            component.code = read_code(facts, &component.name, &entries);
+            component.code = read_code(facts, seen, &component.name, &entries);
+        } else if seen.complete.code {
+            component.code = unseen_code(facts, &component.name, seen, vec![component.cuda.id]);
         }
     }
     let own_code = code.remove(OWN_RUNTIME);
+    // Of packages that merely lie in the image nobody says that it is there to run them.
+    let beside = found_in_layers(seen) && !list.is_empty();
     for (name, entries) in code {
-        let code = read_code(facts, name, &entries);
+        let code = read_code(facts, seen, name, &entries);
         let cuda = own_runtime(facts, seen, build, base_cuda, name);
-        list.push(Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: PLAIN_WORDING });
+        let known = knowledge.frameworks().iter().any(|row| row.component == name);
+        let role = if beside && !known { Role::Extension } else { Role::Core };
+        list.push(Component { name: name.to_owned(), role, cuda, code, codes: PLAIN_WORDING });
     }
     let runtime = own_runtime(facts, seen, build, base_cuda, OWN_RUNTIME);
     let present = own_code.is_some() || !matches!(runtime.state, State::Absent { .. });
     if present {
-        let role = if list.is_empty() || own_code.is_some() { Role::Core } else { Role::Extension };
+        let started =
+            |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || entries.iter().any(|one| is_started(seen, &one.file));
+        let core = list.is_empty() || own_code.as_ref().is_some_and(started);
+        let role = if core { Role::Core } else { Role::Extension };
         let code = match own_code {
-            Some(entries) => read_code(facts, OWN_RUNTIME, &entries),
+            Some(entries) => read_code(facts, seen, OWN_RUNTIME, &entries),
             None => unseen_code(facts, OWN_RUNTIME, seen, vec![runtime.id]),
         };
         list.push(Component { name: OWN_RUNTIME.to_owned(), role, cuda: runtime, code, codes: PLAIN_WORDING });
@@ -135,9 +146,23 @@ fn own_runtime(
     facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence)
 }
 
-fn read_code(facts: &mut Facts, name: &str, entries: &[&CodeSeen]) -> Fact<GpuCode> {
+/// Whether files were found in the image, rather than named by somebody who knows what it is there for.
+fn found_in_layers(seen: &Observations) -> bool {
+    seen.depth == Depth::Layers || seen.complete.code
+}
+
+/// Whether the image starts a file: by its path, or by its name.
+fn is_started(seen: &Observations, file: &str) -> bool {
+    let words = seen.entrypoint.iter().flat_map(|(words, _)| words);
+    words
+        .flat_map(|word| word.split_whitespace())
+        .any(|word| word == file || (!word.contains('/') && split_path(file).1 == word))
+}
+
+fn read_code(facts: &mut Facts, seen: &Observations, name: &str, entries: &[&CodeSeen]) -> Fact<GpuCode> {
     let signature = |entry: &CodeSeen| Signature { sass: entry.sass.clone(), ptx: entry.ptx.clone() };
-    let code = GpuCode::of_files(entries.iter().map(|entry| (entry.file.as_str(), signature(entry))));
+    let mut code = GpuCode::of_files(entries.iter().map(|entry| (entry.file.as_str(), signature(entry), entry.count)));
+    code.unsorted = found_in_layers(seen);
     let from = entries.iter().map(|entry| entry.fact).collect();
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
     facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(code), evidence)

@@ -213,7 +213,9 @@ pub(super) fn libraries(
         from.push(file.fact);
     }
     let mut row = None;
-    for package in &seen.packages {
+    // Where every file was read, a package is no more than its files.
+    let by_files = seen.depth == Depth::Layers && seen.complete.files;
+    for package in seen.packages.iter().filter(|_| !by_files) {
         if let Some(known) = knowledge.driver_package(&package.name) {
             row = Some(&known.info);
             from.push(package.fact);

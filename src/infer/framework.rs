@@ -3,6 +3,7 @@
 use crate::cuda::CudaVersion;
 use crate::fact::CodeWording;
 use crate::fact::Component;
+use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fact::Fact;
@@ -74,7 +75,8 @@ pub(super) fn installed(
     let name = framework.component;
     let read = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
     let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
-    if framework.cpu_on.contains(&image.arch) && !local && package.manager == Manager::Pip {
+    let built = built(package, image.seen);
+    if framework.cpu_on.contains(&image.arch) && !local && package.manager == Manager::Pip && built.is_none() {
         return without_cuda(facts, framework, package, &framework.info);
     }
     let text = match (&package.conditional, &package.version) {
@@ -92,7 +94,48 @@ pub(super) fn installed(
     };
     let version = text.split('+').next().unwrap_or(text);
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
-    from_build_row(facts, framework, package, version, version_id, image)
+    match built {
+        Some(variant) => as_built(facts, framework, package, version_id, (version, variant), image),
+        None => from_build_row(facts, framework, package, version, version_id, image),
+    }
+}
+
+/// The build of a package that lies in the image, as the package itself tells it.
+fn built<'a>(package: &'a PackageSeen, seen: &Observations) -> Option<&'a str> {
+    package.variant.as_deref().filter(|_| seen.depth == Depth::Layers || seen.complete.packages)
+}
+
+/// A framework whose own files say what it was built with; its GPU code is that of the row where they agree.
+fn as_built(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    package: &PackageSeen,
+    version_id: FactId,
+    (version, variant): (&str, &str),
+    image: Image<'_>,
+) -> Component {
+    let (name, knowledge) = (framework.component, image.knowledge);
+    let read = || Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
+    facts.add(FactKey::ComponentVariant, Some(name), known_text(variant), read());
+    let codes = wording(framework);
+    let Some(cuda) = variant_cuda(variant) else {
+        let searched = "the build variant, which is none of CUDA";
+        let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, read());
+        let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, read());
+        return Component { name: name.to_owned(), role: Role::Core, cuda, code, codes };
+    };
+    let row = knowledge.framework_build(&package.name, version);
+    let code = match row.filter(|row| row.code_known && row.cuda.is_some_and(|own| own.release() == cuda.release())) {
+        Some(row) => {
+            let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: Some(&row.info) };
+            let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
+            let code = State::Known(GpuCode::from(container));
+            facts.add_typed(FactKey::ComponentCode, Some(name), code, evidence)
+        }
+        None => no_code_row(facts, name, &format!("{version}+{variant}"), version_id),
+    };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(cuda), read());
+    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes }
 }
 
 /// A distribution that has no CUDA build for the platform, whatever its version.
@@ -237,14 +280,16 @@ fn from_build_row(
     let (name, knowledge) = (framework.component, image.knowledge);
     let row = knowledge.framework_build(&package.name, version);
     // Where an image brings a framework of its own, or its runtime is said, the name of a CPU build tells nothing.
+    let read = image.seen.depth == Depth::Layers;
     let plain = matches!(image.build.family, Family::Plain | Family::Cuda) && image.seen.cuda_runtime.is_none();
+    let plain = plain || read;
     let row = row.filter(|row| row.cuda.is_some() || plain);
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: row.map(|row| &row.info) };
     let why = Why {
         reason: knowledge.lacks_version(&package.name, version),
         supply: "describe its CUDA runtime and GPU code in an image description".to_owned(),
     };
-    let (cuda, code) = match (row, image.seen.cuda_runtime) {
+    let (cuda, code) = match (row, image.seen.cuda_runtime.filter(|_| !read)) {
         (None, Some((cuda, _))) => (State::Known(cuda), State::Unknown(why)),
         (None, None) => (State::Unknown(why.clone()), State::Unknown(why)),
         (Some(row), _) => {
@@ -254,7 +299,7 @@ fn from_build_row(
             (cuda, code)
         }
     };
-    let said = image.seen.cuda_runtime.filter(|_| row.is_none());
+    let said = image.seen.cuda_runtime.filter(|_| row.is_none() && !read);
     let of_cuda = match said {
         Some((_, fact)) => Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None },
         None => evidence.clone(),

@@ -6,6 +6,7 @@ use crate::cuda::split_path;
 use crate::cuda::trimmed;
 use crate::fact::BaseSeen;
 use crate::fact::Component;
+use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::EnvFacts;
 use crate::fact::Evidence;
@@ -181,7 +182,12 @@ impl World<'_> {
     }
 
     /// Packages: those with a row bring what it lists; wheels put it where the loader does not look by itself.
+    ///
+    /// Where every file was read, what a package should have brought counts for nothing.
     fn packages(&self, soname: &str) -> Says {
+        if self.seen.depth == Depth::Layers && self.seen.complete.files {
+            return Says::No;
+        }
         let says = self.seen.packages.iter().map(|package| {
             match self.knowledge.package_libraries(&package.name, version_of(package)) {
                 Some(row) if !row.sonames.contains(&soname) => Says::No,

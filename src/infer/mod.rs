@@ -101,7 +101,7 @@ fn assemble(
     let base = build.fact;
     let env = environment::environment(&mut facts, seen, &build);
     let tree = Tree::of(seen);
-    let base_cuda = base::cuda(&mut facts, &build, &env, seen.depth);
+    let base_cuda = base::cuda(&mut facts, &build, &env, seen);
     let compat = driver::compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
     let driver_libraries = driver::libraries(&mut facts, seen, &tree, &build, &compat, knowledge);
     let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);

@@ -45,7 +45,17 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
     let row = release(public(text), day.knowledge);
     let version = row.map_or_else(|| public(text).to_owned(), |row| row.version.to_owned());
     let local = text.split_once('+').map(|(_, local)| local.to_owned());
-    let variant = match (local, &package.offered, &package.variant) {
+    // Builds from source have a hash there; what they were built with stands elsewhere.
+    let hash = local.as_ref().filter(|local| !names_build(local));
+    let variant = match (local.clone(), &package.offered, &package.variant) {
+        (Some(_), _, Some(variant)) if hash.is_some() => Ok(Some(variant.clone())),
+        (Some(local), _, None) if hash.is_some() => Err(Why {
+            reason: format!(
+                "{} {text} is a build of its own, and `{local}` does not say with which CUDA",
+                package.name
+            ),
+            supply: "say its build, such as cu124, in an image description".to_owned(),
+        }),
         (Some(local), _, _) => Ok(Some(local)),
         (None, Offered::Beside(tags), _) => {
             Ok(row.map_or_else(|| package.variant.clone(), |row| tags.iter().find(|tag| has(row, tag, day)).cloned()))
@@ -72,6 +82,13 @@ fn any_of<'a>(package: &'a PackageSeen, range: &str, why: Why, day: Day<'_>) -> 
     }
     let variant = Ok(tag.or_else(|| package.variant.clone()));
     Brought { variant, candidates: within(&range, day.as_of, day.knowledge), ..brought }
+}
+
+/// Whether a local part names a build: `cu124`, `cpu`, `rocm6.2`.
+fn names_build(local: &str) -> bool {
+    let word = local.split(['.', '_', '-']).next().unwrap_or(local);
+    let cuda = word.strip_prefix("cu").is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    cuda || word.starts_with("rocm") || matches!(word, "cpu" | "xpu" | "cxx11")
 }
 
 fn release(version: &str, knowledge: Knowledge) -> Option<&'static TorchRow> {

@@ -29,6 +29,7 @@ use crate::installed::kind::relative;
 pub use name::named;
 pub use place::Place;
 pub use place::Site;
+pub use place::is_kept;
 pub use place::place;
 
 /// No database names more packages; the largest distributions have some sixty thousand to choose from.

@@ -119,8 +119,9 @@ fn minor(text: &str) -> Option<String> {
     (number(major) && number(minor)).then(|| format!("{major}.{minor}"))
 }
 
-/// Whether a folder is in the cache of a tool or left over from a build.
-fn is_kept(folder: &str) -> bool {
+/// Whether a path is in the cache of a tool or left over from a build.
+pub fn is_kept(path: &str) -> bool {
+    let folder = relative(path);
     if folder.starts_with("tmp/") || folder.starts_with("var/tmp/") {
         return true;
     }

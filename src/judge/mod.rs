@@ -22,6 +22,7 @@ use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::extract;
 use crate::extract::Bases;
+use crate::fact::Depth;
 use crate::fact::ImageFacts;
 use crate::fact::Observations;
 use crate::fleet::Fleet;
@@ -319,9 +320,9 @@ fn said_day(content: &Content) -> Option<Date> {
 
 fn depth(content: &Content) -> &'static str {
     match content {
-        Content::Dockerfile { .. } => crate::fact::Depth::Text.name(),
+        Content::Dockerfile { .. } => Depth::Text.name(),
         Content::Fixed(seen) => seen.depth.name(),
-        Content::ByPlatform(_) => crate::fact::Depth::Config.name(),
+        Content::ByPlatform(list) => list.first().map_or(Depth::Config, |(_, seen)| seen.depth).name(),
         Content::Saved(saved) => saved.platforms.first().map_or("text", |one| one.seen.depth.name()),
     }
 }

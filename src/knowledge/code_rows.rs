@@ -15,6 +15,26 @@ pub struct CodeLibraryRow {
     pub file: &'static str,
 }
 
+/// A folder or module that Python imports under another name than its distribution has.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeOwnerRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name: `flash_attn_2_cuda`.
+    pub import: &'static str,
+    /// The component that it belongs to.
+    pub component: &'static str,
+}
+
+/// A place of libraries and tools that are parts of CUDA, whose GPU code decides nothing by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct CudaPartRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// A part of the path where there is a `/` in it, else the beginning of the file's name.
+    pub place: &'static str,
+}
+
 /// Which CUDA upgrade packages run on a Jetson release.
 #[derive(Clone, Copy, Debug)]
 pub struct JetsonUpgradeRow {

@@ -284,6 +284,27 @@ impl Knowledge {
         Some(rows.any(|row| name.starts_with(row.file)))
     }
 
+    /// The component whose GPU code a file holds, where its name tells it wherever it lies.
+    pub fn component_of_library(self, file: &str) -> Option<&'static str> {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let mut rows = self.code_libraries().iter().filter(|row| row.file.starts_with("lib"));
+        rows.find(|row| name.starts_with(row.file)).map(|row| row.component)
+    }
+
+    /// The component that Python imports under a name.
+    pub fn component_of_import(self, import: &str, normalised: &str) -> Option<&'static str> {
+        let told = self.code_owners().iter().find(|row| row.import == import).map(|row| row.component);
+        told.or_else(|| self.framework(normalised).map(|row| row.component))
+    }
+
+    /// Whether a file is a part of CUDA.
+    pub fn is_cuda_part(self, file: &str) -> bool {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        self.cuda_parts()
+            .iter()
+            .any(|row| if row.place.contains('/') { file.contains(row.place) } else { name.starts_with(row.place) })
+    }
+
     /// Whether the CUDA upgrade package of `cuda` runs on a Jetson release of CUDA `base`.
     pub fn jetson_upgrade(self, base: CudaVersion, cuda: CudaVersion) -> Option<(bool, &'static RowInfo)> {
         let row = self.jetson_upgrades().iter().find(|row| row.base.release() == base.release())?;

@@ -7,7 +7,7 @@ use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 pub use crate::knowledge::change_rows::*;
-pub use crate::knowledge::code_rows::{CodeLibraryRow, JetsonReleaseRow, JetsonUpgradeRow, WindowsDriverRow};
+pub use crate::knowledge::code_rows::*;
 pub use crate::knowledge::library_rows::{
     DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow, ToolkitLibraryRow,
 };

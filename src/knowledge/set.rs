@@ -89,6 +89,10 @@ whole_tables! {
     errors: ErrorRow = errors;
     /// Every library that a component cannot do without.
     code_libraries: CodeLibraryRow = code_libraries;
+    /// Every folder or module whose name is not that of its component.
+    code_owners: CodeOwnerRow = code_owners;
+    /// Where CUDA's own libraries and tools lie.
+    cuda_parts: CudaPartRow = cuda_parts;
     /// Every Jetson release with its CUDA upgrades.
     jetson_upgrades: JetsonUpgradeRow = jetson_upgrades;
     /// Every release of the Jetson modules.

@@ -78,7 +78,8 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         let coverage = coverage(library, capability, is_jetson(replay), replay.knowledge);
         if coverage.all > 0 {
             from_ptx |= coverage.ptx > 0;
-            found = worse(found, of_library(replay, coverage, compiler));
+            let result = of_library(replay, coverage, compiler);
+            found = if mixed(replay, code) { undecided(found, result) } else { worse(found, result) };
         }
     }
     if !from_ptx {
@@ -138,6 +139,22 @@ fn worse(one: StepResult, other: StepResult) -> StepResult {
         (StepResult::Passes(one), StepResult::Passes(other)) => StepResult::Passes(one.max(other)),
         (StepResult::Passes(_), _) => one,
         _ => other,
+    }
+}
+
+/// Whether nobody says which of several libraries the component cannot do without.
+pub(super) fn mixed(replay: Replay<'_>, code: &GpuCode) -> bool {
+    code.unsorted && code.libraries.len() > 1 && !named(replay, code)
+}
+
+/// The result of two libraries of which the component may need one alone: what both come to.
+fn undecided(one: StepResult, other: StepResult) -> StepResult {
+    match (one, other) {
+        (StepResult::Stops(_), StepResult::Passes(_)) | (StepResult::Passes(_), StepResult::Stops(_)) => {
+            StepResult::Unknown
+        }
+        (StepResult::Unknown, _) | (_, StepResult::Unknown) => StepResult::Unknown,
+        _ => worse(one, other),
     }
 }
 

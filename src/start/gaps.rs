@@ -114,6 +114,14 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             );
             (name(replay.component.code.id), reason, "list [[gpu_code]] in an image description")
         }
+        Step::Code if replay.component.code.known().is_some_and(|code| code::mixed(replay, code)) => {
+            let reason = format!(
+                "some libraries of {} have code for this GPU and some have none: which of them it needs is not known",
+                replay.component.name
+            );
+            let supply = "list those that it needs under [[gpu_code]] in an image description";
+            (name(replay.component.code.id), reason, supply)
+        }
         Step::Code => match code::compiler(replay, &loaded) {
             Compiler::NotSeen => {
                 let reason = "whether a PTX compiler came with the compat library was not seen".to_owned();

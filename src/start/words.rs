@@ -159,7 +159,7 @@ fn code_text(replay: Replay<'_>, record: &StepRecord) -> String {
         }
         StepResult::Stops(wall) => match code::deciding(replay, &loaded(replay)) {
             Some(library) => {
-                let own = Value::from(&GpuCode { libraries: vec![library.clone()] });
+                let own = Value::from(&GpuCode { libraries: vec![library.clone()], unsorted: false });
                 format!("{} of {name} has {own}: {}", library.file, message(replay, wall))
             }
             None if list.is_empty() => {

@@ -237,7 +237,8 @@ impl Asked<'_> {
 /// CUDA of the base: by its tag, else by the variable that CUDA images set.
 ///
 /// Of an image of which the configuration alone was read, a variable that is not set says nothing: its layers may hold any.
-pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts, depth: Depth) -> Fact<CudaVersion> {
+/// Where every layer was read, a runtime would have been seen.
+pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts, seen: &Observations) -> Fact<CudaVersion> {
     if let Some((version, row)) = build.cuda {
         return facts.add_typed(FactKey::BaseCuda, None, State::Known(version), build.evidence(Some(row)));
     }
@@ -248,7 +249,7 @@ pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts, depth: 
     }
     let unset = matches!(variable.state, State::Absent { .. })
         && build.unresolved.is_none()
-        && !matches!(depth, Depth::Config | Depth::Layers);
+        && (!matches!(seen.depth, Depth::Config | Depth::Layers) || seen.complete.files);
     if build.family == Family::Plain || unset {
         let searched = "the base image's family and CUDA_VERSION";
         return facts.add_typed(FactKey::BaseCuda, None, State::Absent { searched }, evidence);

@@ -125,6 +125,8 @@ macro_rules! every_table {
     }
     errors: ErrorRow by [code] { code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda }
     code_libraries: CodeLibraryRow by [component, file] { component: Str, file: Str }
+    code_owners: CodeOwnerRow by [import] { import: Str, component: Str }
+    cuda_parts: CudaPartRow by [place] { place: Str }
     jetson_upgrades: JetsonUpgradeRow by [base] { base: Cuda, compatible: Cudas }
     jetson_releases: JetsonReleaseRow by [driver] { driver: Driver, cuda: Cuda, nvml: Flag }
     windows_drivers: WindowsDriverRow by [from] { from: U32, before: U32, branch: U32 }

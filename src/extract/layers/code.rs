@@ -1,0 +1,179 @@
+//! GPU code as the files of an image have it, and the libraries that they ask for.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::cuda::CodeTarget;
+use crate::cuda::split_path;
+use crate::elf::ElfSeen;
+use crate::elf::Place;
+use crate::extract::layers::Audit;
+use crate::extract::layers::files::is_cuda_library;
+use crate::extract::layers::place::Owner;
+use crate::extract::layers::place::owner;
+use crate::extract::layers::python::Python;
+use crate::fact::CodeSeen;
+use crate::fact::FactKey;
+use crate::fact::NeedsSeen;
+use crate::fact::Value;
+use crate::installed::Site;
+use crate::knowledge::Knowledge;
+use crate::layer::EntryKind;
+use crate::layer::Placed;
+use crate::layer::Tree;
+
+/// `e_machine` of what runs on a platform.
+const MACHINES: [(&str, u16); 2] = [("amd64", 62), ("arm64", 183)];
+
+/// Machine code and PTX of a container.
+type Code = (Vec<CodeTarget>, Vec<CodeTarget>);
+
+/// A file with GPU code.
+struct File<'a> {
+    placed: Placed<'a>,
+    elf: &'a ElfSeen,
+    site: Option<String>,
+    code: BTreeMap<Code, usize>,
+}
+
+impl Audit<'_> {
+    /// Files with GPU code by what they belong to. Gives the libraries that they ask for.
+    pub(super) fn code(&mut self, python: &Python) -> BTreeSet<String> {
+        let (tree, knowledge) = (self.tree, Knowledge::built_in());
+        let arch = &self.image.config.platform.architecture;
+        let machine = MACHINES.iter().find(|(name, _)| name == arch).map(|(_, machine)| *machine);
+        let mut found: BTreeMap<Option<String>, Vec<File<'_>>> = BTreeMap::new();
+        let mut open: BTreeSet<Option<String>> = BTreeSet::new();
+        let floor = self.floor();
+        for placed in tree.entries().filter(|placed| placed.layer >= floor) {
+            let EntryKind::Elf(elf) = placed.kind else { continue };
+            if machine.is_some_and(|machine| machine != elf.machine) {
+                continue;
+            }
+            let code = registered(elf);
+            let whole = is_told(elf, &code);
+            if whole && code.is_empty() {
+                continue;
+            }
+            let (component, site) = match owner(placed.path, knowledge) {
+                Owner::Cuda | Owner::Kept => continue,
+                Owner::Component { name, site } => (Some(name), site),
+                Owner::Image => (None, None),
+            };
+            if !whole {
+                self.note(placed.path, &why(elf));
+                self.seen.complete.code = false;
+                let decides = component
+                    .as_deref()
+                    .is_none_or(|component| knowledge.code_library(component, placed.path).unwrap_or(true));
+                if decides {
+                    open.insert(component.clone());
+                }
+            }
+            if !code.is_empty() {
+                found.entry(component).or_default().push(File { placed, elf, site, code });
+            }
+        }
+        // Of a component that was read in part, what was read is not all that counts.
+        found.retain(|component, _| !open.contains(component));
+        let mut asked = BTreeSet::new();
+        for (component, mut files) in found {
+            only_counting(&mut files, python);
+            for file in files {
+                self.file(component.as_deref(), file, &mut asked);
+            }
+        }
+        asked
+    }
+
+    fn file(&mut self, component: Option<&str>, file: File<'_>, asked: &mut BTreeSet<String>) {
+        let File { placed, elf, code, .. } = file;
+        let path = placed.path;
+        let mut words: Vec<String> = Vec::new();
+        for (sass, ptx) in code.keys() {
+            let sass = sass.iter().map(|target| format!("sm_{}", target.number()));
+            for word in sass.chain(ptx.iter().map(|target| format!("compute_{}", target.number()))) {
+                if !words.contains(&word) {
+                    words.push(word);
+                }
+            }
+        }
+        let fact = self.fact(FactKey::Code, path, Value::List(words), placed);
+        let own = component.map(str::to_owned);
+        for ((sass, ptx), count) in code {
+            self.seen.code.push(CodeSeen { file: path.to_owned(), component: own.clone(), sass, ptx, count, fact });
+        }
+        let decides =
+            component.is_none_or(|component| Knowledge::built_in().code_library(component, path).unwrap_or_default());
+        let unmet = |name: &&String| is_cuda_library(name) && !finds(elf, path, name, self.tree);
+        let needs: Vec<String> = elf.needed.iter().filter(|_| decides).filter(unmet).cloned().collect();
+        if !needs.is_empty() {
+            asked.extend(needs.iter().cloned());
+            let fact = self.fact(FactKey::FileNeeds, path, Value::List(needs.clone()), placed);
+            let file = path.to_owned();
+            self.seen.needs.push(NeedsSeen { file, component: own, needs, opens: Vec::new(), fact });
+        }
+    }
+}
+
+/// What the runtime registers, by what a container holds.
+fn registered(elf: &ElfSeen) -> BTreeMap<Code, usize> {
+    let mut found: BTreeMap<Code, usize> = BTreeMap::new();
+    for containers in elf.code.iter().filter(|containers| containers.place == Place::Registered) {
+        let mut sass = containers.holds.sass.clone();
+        let mut ptx: Vec<CodeTarget> = containers.holds.ptx.iter().map(|ptx| ptx.target).collect();
+        for list in [&mut sass, &mut ptx] {
+            list.sort();
+            list.dedup();
+        }
+        if !sass.is_empty() || !ptx.is_empty() {
+            *found.entry((sass, ptx)).or_default() += containers.count as usize;
+        }
+    }
+    found
+}
+
+/// Whether what is known of a file is all that a driver could run of it.
+fn is_told(elf: &ElfSeen, code: &BTreeMap<Code, usize>) -> bool {
+    elf.code_is_whole()
+        && (!code.is_empty() || elf.code.iter().all(|containers| containers.place != Place::Relocatable))
+}
+
+fn why(elf: &ElfSeen) -> String {
+    let missed = elf.not_inspected.first().map(ToString::to_string);
+    missed.unwrap_or_else(|| {
+        if elf.unknown_entries > 0 {
+            "it has GPU code of a kind that is not known".to_owned()
+        } else if elf.code_is_whole() {
+            "all of its GPU code is to be linked while the program runs".to_owned()
+        } else {
+            "where its GPU code belongs is not known".to_owned()
+        }
+    })
+}
+
+/// Of the same package in several environments, that of the interpreter that runs counts.
+fn only_counting(files: &mut Vec<File<'_>>, python: &Python) {
+    let sites: BTreeSet<&str> = files.iter().filter_map(|file| file.site.as_deref()).collect();
+    let site = |folder: &str| Site { folder: folder.to_owned(), prefix: prefix(folder).to_owned(), python: None };
+    let sites: Vec<Site> = sites.into_iter().map(site).collect();
+    let counting: Vec<String> = python.counting(&sites).into_iter().map(|site| site.folder.clone()).collect();
+    files.retain(|file| file.site.as_ref().is_none_or(|site| counting.contains(site)));
+}
+
+/// `opt/venv` of `opt/venv/lib/python3.11/site-packages`.
+fn prefix(folder: &str) -> &str {
+    let above = split_path(folder).0;
+    let above = if split_path(above).1.starts_with("python") { split_path(above).0 } else { above };
+    above.strip_suffix("/lib").or_else(|| above.strip_suffix("/lib64")).unwrap_or(above)
+}
+
+/// Whether a file finds a library by the search path that is written in it.
+fn finds(elf: &ElfSeen, path: &str, name: &str, tree: &Tree) -> bool {
+    let origin = split_path(path).0;
+    let list = elf.runpath.as_deref().or(elf.rpath.as_deref()).unwrap_or_default();
+    list.split(':').filter(|folder| !folder.is_empty()).any(|folder| {
+        let folder = folder.replace("${ORIGIN}", origin).replace("$ORIGIN", origin);
+        tree.resolve(&format!("{folder}/{name}")).is_some_and(|path| tree.get(&path).is_some())
+    })
+}

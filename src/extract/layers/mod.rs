@@ -1,0 +1,145 @@
+//! What the layers of an image hold, as observations: each fact with the layer that brought it and the step that made
+//! that layer.
+//!
+//! What was not read says nothing. A layer that is missing may replace whatever lies below it: files and GPU code of
+//! those layers are left out, packages stand under that reserve, and nothing counts as seen whole.
+
+mod code;
+mod files;
+mod packages;
+mod place;
+mod python;
+mod runtime;
+
+use std::collections::BTreeSet;
+
+use crate::extract::config::of_head;
+use crate::extract::history;
+use crate::fact::Completeness;
+use crate::fact::Depth;
+use crate::fact::Evidence;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Observations;
+use crate::fact::Origin;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::install::order;
+use crate::layer::Mark;
+use crate::layer::Placed;
+use crate::layer::Tree;
+use crate::oci::PulledImage;
+
+/// So many things that were passed over are told for one image.
+const MOST_NOTES: usize = 12;
+
+/// A layer that was not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingLayer {
+    /// Which one, counted from the lowest.
+    pub layer: usize,
+    /// Why.
+    pub why: String,
+}
+
+/// One image with its layers.
+struct Audit<'a> {
+    image: &'a PulledImage,
+    tree: &'a Tree,
+    missing: &'a [MissingLayer],
+    seen: Observations,
+    notes: Vec<String>,
+}
+
+/// What an image holds, and what had to be left out of it. `tree` has a layer for each of the image, with nothing in it
+/// where that is missing.
+pub fn of_layers(image: &PulledImage, tree: &Tree, missing: &[MissingLayer]) -> (Observations, Vec<String>) {
+    let seen = of_head(image, Depth::Layers);
+    let mut audit = Audit { image, tree, missing, seen, notes: Vec::new() };
+    audit.seen.complete = Completeness { env: true, packages: true, files: true, code: true };
+    audit.left_out();
+    let python = python::Python::of(image, tree);
+    audit.packages(&python);
+    let asked = audit.code(&python);
+    audit.files(&asked);
+    audit.runtime();
+    let steps: BTreeSet<usize> =
+        missing.iter().filter_map(|gone| image.config.layers.get(gone.layer)?.history).collect();
+    history::installs(image, &mut audit.seen, |step| steps.contains(&step));
+    let Audit { seen, mut notes, .. } = audit;
+    if notes.len() > MOST_NOTES {
+        let more = notes.len() - MOST_NOTES;
+        notes.truncate(MOST_NOTES);
+        notes.push(format!("{more} more things were not inspected"));
+    }
+    (seen, notes)
+}
+
+impl Audit<'_> {
+    /// What was not read of the layers themselves.
+    fn left_out(&mut self) {
+        for gone in self.missing {
+            let whole = &mut self.seen.complete;
+            (whole.packages, whole.files, whole.code) = (false, false, false);
+            self.notes.push(format!("layer {} was not inspected: {}", self.named(gone.layer), gone.why));
+        }
+        for (index, layer) in self.tree.layers().iter().enumerate() {
+            for missed in layer.missed.iter().filter(|missed| missed.mark != Mark::Behind) {
+                let whole = &mut self.seen.complete;
+                if missed.mark.hides() {
+                    (whole.packages, whole.files, whole.code) = (false, false, false);
+                } else if matches!(missed.mark, Mark::Sparse | Mark::HardLink | Mark::LongText) {
+                    (whole.packages, whole.code) = (false, false);
+                }
+                let paths = missed.paths.first().map_or_else(String::new, |path| format!(": {path}"));
+                let times = if missed.times > 1 { format!(", {} times", missed.times) } else { String::new() };
+                self.notes.push(format!("layer {}: {}{times}{paths}", self.named(index), missed.mark));
+            }
+        }
+    }
+
+    /// A layer for people: its number and the beginning of its digest.
+    fn named(&self, layer: usize) -> String {
+        let layers = &self.image.config.layers;
+        let digest = layers.get(layer).map_or("", |layer| layer.digest.as_str());
+        format!("{} of {} ({})", layer + 1, layers.len(), digest.get(..19).unwrap_or(digest))
+    }
+
+    /// Why what a layer brought may be gone: one above it was not read.
+    fn hidden(&self, layer: usize) -> Option<Why> {
+        let above = self.missing.iter().find(|gone| gone.layer > layer)?;
+        Some(Why {
+            reason: format!("layer {} was not inspected and may replace it", self.named(above.layer)),
+            supply: "scan the image with all of its layers".to_owned(),
+        })
+    }
+
+    /// The first layer above all that were not read.
+    fn floor(&self) -> usize {
+        self.missing.iter().map(|gone| gone.layer + 1).max().unwrap_or(0)
+    }
+
+    fn origin(&self, layer: usize, path: &str) -> Origin {
+        let of = self.image.config.layers.get(layer);
+        let step = of.and_then(|layer| layer.history).and_then(|step| u32::try_from(step).ok());
+        let digest = of.map_or_else(String::new, |layer| layer.digest.clone());
+        Origin::Layer { digest, path: path.to_owned(), step }
+    }
+
+    /// A fact that one entry tells.
+    fn fact(&mut self, key: FactKey, of: &str, value: Value, placed: Placed<'_>) -> FactId {
+        let origin = self.origin(placed.layer, placed.path);
+        self.seen.facts.add(key, Some(of), State::Known(value), Evidence::Leaf(vec![origin]))
+    }
+
+    /// Something that was not inspected.
+    fn note(&mut self, path: &str, why: &str) {
+        self.notes.push(format!("{path} was not inspected: {why}"));
+    }
+}
+
+/// Whether two versions are the same, however they are written.
+fn same_version(one: &str, other: &str) -> bool {
+    one == other || order(one, other) == Some(std::cmp::Ordering::Equal)
+}

@@ -1,0 +1,227 @@
+//! Packages as the databases of their managers have them, with what Python distributions say they were built with.
+
+use std::collections::BTreeMap;
+
+use crate::extract::layers::Audit;
+use crate::extract::layers::python::Python;
+use crate::extract::layers::same_version;
+use crate::fact::FactKey;
+use crate::fact::Manager;
+use crate::fact::Offered;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::installed;
+use crate::installed::Evidence;
+use crate::installed::Gpu;
+use crate::installed::Package;
+use crate::installed::Place;
+use crate::installed::Site;
+use crate::installed::place;
+use crate::knowledge::Knowledge;
+use crate::layer::EntryKind;
+use crate::layer::LayerSeen;
+use crate::layer::Placed;
+
+/// A Python distribution or conda package in one folder.
+struct Found<'a> {
+    site: Site,
+    version: String,
+    /// What it was built for.
+    variant: Option<String>,
+    /// The entry that says most of it.
+    placed: Placed<'a>,
+}
+
+/// By who keeps the record and name, then by folder.
+type ByName<'a> = BTreeMap<(installed::Manager, String), BTreeMap<String, Found<'a>>>;
+/// What a build file says, by its folder.
+type Built<'a> = Vec<(Site, &'a Evidence, Placed<'a>)>;
+
+impl Audit<'_> {
+    /// Every package that the tables have something to say of.
+    pub(super) fn packages(&mut self, python: &Python) {
+        let tree = self.tree;
+        let (mut found, mut built) = (ByName::new(), Built::new());
+        let mut order: Vec<(usize, PackageSeen)> = Vec::new();
+        for placed in tree.entries() {
+            let Some(here) = place(placed.path) else { continue };
+            let list: &[Evidence] = match placed.kind {
+                EntryKind::Read(list) => list,
+                _ => &[],
+            };
+            let site = match here {
+                Place::Kept => continue,
+                Place::System => {
+                    self.system(placed, list, &mut order);
+                    continue;
+                }
+                Place::Site(site) => site,
+                Place::Loose(folder) => Site { prefix: folder.clone(), folder, python: None },
+            };
+            for one in list {
+                match one {
+                    Evidence::Package(package) => put(&mut found, package, &site, placed),
+                    Evidence::Build { .. } => built.push((site.clone(), one, placed)),
+                    Evidence::NotInspected(why) => self.note(placed.path, why),
+                    _ => {}
+                }
+            }
+            if let Some(package) = installed::named(placed.path) {
+                put(&mut found, &package, &site, placed);
+            }
+        }
+        add_builds(&mut found, &built);
+        for ((manager, name), sites) in found {
+            if !concerns(&name) {
+                continue;
+            }
+            let counting = python.counting(sites.values().map(|one| &one.site));
+            let those: Vec<&Found<'_>> = sites.values().filter(|one| counting.contains(&&one.site)).collect();
+            let Some(first) = those.first() else { continue };
+            let differs = those.iter().find(|one| one.version != first.version || one.variant != first.variant);
+            let open = differs.map(|other| Why {
+                reason: format!(
+                    "several environments have {name}: {} in /{} and {} in /{}",
+                    first.version, first.site.folder, other.version, other.site.folder
+                ),
+                supply: "name the interpreter in ENTRYPOINT, or put its folder first on PATH".to_owned(),
+            });
+            let manager = if manager == installed::Manager::Conda { Manager::Conda } else { Manager::Pip };
+            let package = self.package(manager, &name, first, open);
+            order.push((first.placed.layer, package));
+        }
+        // conda's records first: what Python says of its own distributions is nearer to what it imports.
+        order.sort_by_key(|(layer, package)| (package.manager != Manager::Conda, *layer));
+        self.seen.packages.extend(order.into_iter().map(|(_, package)| package));
+    }
+
+    fn package(&mut self, manager: Manager, name: &str, found: &Found<'_>, open: Option<Why>) -> PackageSeen {
+        let fact = self.fact(FactKey::Package, name, Value::Text(found.version.clone()), found.placed);
+        let mut package = PackageSeen::new(manager, name.to_owned(), said(&found.version), fact);
+        if let Some(variant) = &found.variant {
+            package.variant = Some(variant.clone());
+            package.offered = Offered::Only(variant.clone());
+        }
+        package.conditional = open.or_else(|| self.hidden(found.placed.layer));
+        package
+    }
+
+    /// The database of the system's package manager.
+    fn system(&mut self, placed: Placed<'_>, list: &[Evidence], order: &mut Vec<(usize, PackageSeen)>) {
+        for one in list {
+            let package = match one {
+                Evidence::Package(package) => package,
+                Evidence::NotInspected(why) => {
+                    self.seen.complete.packages &= !is_database(placed.path);
+                    self.note(placed.path, why);
+                    continue;
+                }
+                _ => continue,
+            };
+            if !concerns(&package.name) {
+                continue;
+            }
+            // The database is written anew by each layer that installs something.
+            let layers = self.tree.layers().iter().enumerate().take(placed.layer + 1);
+            let first = layers.rev().take_while(|(_, layer)| keeps(layer, placed.path, package)).last();
+            let layer = first.map_or(placed.layer, |(layer, _)| layer);
+            let at = Placed { layer, ..placed };
+            let fact = self.fact(FactKey::Package, &package.name, Value::Text(package.version.clone()), at);
+            let mut seen = PackageSeen::new(Manager::Apt, package.name.clone(), said(&package.version), fact);
+            seen.conditional = self.hidden(placed.layer);
+            order.push((layer, seen));
+        }
+    }
+}
+
+fn said(version: &str) -> PackageVersion {
+    if version.is_empty() { PackageVersion::Open(String::new()) } else { PackageVersion::Exact(version.to_owned()) }
+}
+
+/// Whether a layer has the package in its copy of the database, or leaves the database as it is.
+fn keeps(layer: &LayerSeen, path: &str, package: &Package) -> bool {
+    match layer.entries.get(path).map(|entry| &entry.kind) {
+        Some(EntryKind::Read(list)) => list.iter().any(|one| matches!(one, Evidence::Package(own) if own == package)),
+        Some(_) => false,
+        None => true,
+    }
+}
+
+/// Whether a path is that of a database of packages, and no other file that the system has once.
+fn is_database(path: &str) -> bool {
+    ["/dpkg/", "/rpm/", "/apk/"].iter().any(|part| path.contains(part))
+}
+
+/// A record of a distribution; the one that says its version counts, and of those the first.
+fn put<'a>(found: &mut ByName<'a>, package: &Package, site: &Site, placed: Placed<'a>) {
+    let sites = found.entry((package.manager, package.name.clone())).or_default();
+    let new = || Found { site: site.clone(), version: package.version.clone(), variant: None, placed };
+    let one = sites.entry(site.folder.clone()).or_insert_with(new);
+    if one.version.is_empty() {
+        *one = new();
+    }
+}
+
+/// What distributions say they were built with counts more than what their records say.
+fn add_builds<'a>(found: &mut ByName<'a>, built: &Built<'a>) {
+    for (site, evidence, placed) in built {
+        let Evidence::Build { package, version, gpu, .. } = evidence else { continue };
+        let variant = gpu.as_ref().and_then(variant_of);
+        // `cupy` says what `cupy-cuda12x` was built with.
+        let of = |name: &str| {
+            name == package || name.strip_prefix(package.as_str()).is_some_and(|rest| rest.starts_with('-'))
+        };
+        let named = found.iter_mut().filter(|((manager, name), _)| *manager == installed::Manager::Python && of(name));
+        let mut those: Vec<&mut Found<'a>> = named.filter_map(|(_, sites)| sites.get_mut(&site.folder)).collect();
+        for one in &mut those {
+            // A leftover of another version would say nothing of it.
+            let (plain, own) = (version.as_deref().map(public), public(&one.version));
+            if plain.is_none_or(|plain| same_version(plain, own)) {
+                one.version = version.clone().unwrap_or_else(|| one.version.clone());
+                one.variant.clone_from(&variant);
+                one.placed = *placed;
+            }
+        }
+        if those.is_empty()
+            && let Some(version) = version
+        {
+            let one = Found { site: site.clone(), version: version.clone(), variant, placed: *placed };
+            let sites = found.entry((installed::Manager::Python, package.clone())).or_default();
+            sites.insert(site.folder.clone(), one);
+        }
+    }
+}
+
+/// A version without its local part.
+fn public(version: &str) -> &str {
+    version.split('+').next().unwrap_or(version)
+}
+
+/// `cu124` of 12.4; none where only the major is said.
+fn variant_of(gpu: &Gpu) -> Option<String> {
+    match gpu {
+        Gpu::Cuda(version) => {
+            let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+            let (major, minor) = (parts.next()??, parts.next()??);
+            Some(format!("cu{major}{minor}"))
+        }
+        Gpu::Rocm => Some("rocm".to_owned()),
+        Gpu::Xpu => Some("xpu".to_owned()),
+        Gpu::Cpu => Some("cpu".to_owned()),
+    }
+}
+
+/// Whether the tables have anything to say of a package.
+fn concerns(name: &str) -> bool {
+    let knowledge = Knowledge::built_in();
+    knowledge.framework(name).is_some()
+        || knowledge.library_wheel(name).is_some()
+        || knowledge.driver_package(name).is_some()
+        || knowledge.runtime_package(name).is_some()
+        || knowledge.library_packages().iter().any(|row| row.name == name)
+        || knowledge.conda_variant(name).is_some()
+        || knowledge.carries_libraries(name)
+        || knowledge.torch_pins().iter().any(|row| row.distribution == name)
+}
