@@ -105,6 +105,13 @@ impl Sources {
         SourceId(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
     }
 
+    /// Adds the texts of others behind its own; what it gives makes their new ids from those that they had.
+    pub fn append(&mut self, others: Self) -> impl Fn(SourceId) -> SourceId + use<> {
+        let first = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        self.0.extend(others.0);
+        move |id| SourceId(id.0.saturating_add(first))
+    }
+
     /// The text behind an id that [`Sources::add`] gave.
     pub fn get(&self, id: SourceId) -> &SourceText {
         &self.0[id.0 as usize]
@@ -125,6 +132,18 @@ mod tests {
         let text = SourceText::new("f", "añb\r\nc");
         for (offset, line, column) in [(0, 1, 1), (3, 1, 4), (5, 1, 6), (6, 2, 1), (99, 2, 2)] {
             assert_eq!(text.position(offset), Position { line, column }, "offset {offset}");
+        }
+    }
+
+    #[test]
+    fn texts_of_others_get_ids_behind_those_that_are_there() {
+        let (mut all, mut others) = (Sources::default(), Sources::default());
+        let first = all.add(SourceText::new("a", ""));
+        let (b, c) = (others.add(SourceText::new("b", "")), others.add(SourceText::new("c", "")));
+        assert_eq!(first, b, "each counts from nothing");
+        let new = all.append(others);
+        for (id, name) in [(first, "a"), (new(b), "b"), (new(c), "c")] {
+            assert_eq!(all.get(id).name(), name);
         }
     }
 

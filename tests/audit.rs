@@ -313,14 +313,17 @@ fn a_program_finds_its_libraries_where_it_or_the_loader_looks() {
     assert_eq!(both(&report), ["fails library-missing", "fails library-missing"], "{report:#}");
     assert!(report["subjects"][0]["findings"].to_string().contains("libcudart.so.12"), "{report:#}");
     assert!(!report.to_string().contains("libc.so.6"), "{report:#}");
-    for (runpath, folder, expected) in [
-        (None, "/usr/lib/x86_64-linux-gnu", STARTS),
-        (Some("$ORIGIN/../lib"), "/app/lib", STARTS),
-        (Some("$ORIGIN/../lib64"), "/app/lib", "undetermined"),
-        (None, "/app/lib", "undetermined"),
+    for (runpath, folder, unseen) in [
+        (None, "/usr/lib/x86_64-linux-gnu", false),
+        (Some("$ORIGIN/../lib"), "/app/lib", false),
+        (Some("/app/lib:/opt"), "/app/lib", false),
+        (Some("$ORIGIN/../lib64"), "/app/lib", true),
+        (None, "/app/lib", true),
     ] {
         let report = scan(&with_runtime(server(runpath), folder));
-        assert_eq!(fate(&report, "h100"), expected, "{runpath:?} {folder}: {report:#}");
+        assert_eq!(fate(&report, "h100"), STARTS, "{runpath:?} {folder}: {report:#}");
+        let told = report["subjects"][0]["verdicts"][0]["not_seen"].to_string();
+        assert_eq!(told.contains("libraries that cuda needs"), unseen, "{runpath:?} {folder}: {told}");
     }
 }
 
@@ -374,5 +377,31 @@ fn every_source_of_an_image_tells_the_same() {
         assert_eq!(fates(&report), expected, "{source}: {report:#}");
         let notes = report["subjects"][0]["inspected"]["notes"].to_string();
         assert!(notes.contains("layers 2 of 2"), "{source}: {notes}");
+    }
+}
+
+#[test]
+fn the_version_of_ptx_tells_the_compiler_where_the_runtime_is_linked_in() {
+    let linked_in = |entries: &[Entry]| {
+        Image::new(&[GPUS, COMPUTE, PATH])
+            .layer("ADD rootfs", debian())
+            .layer("COPY app", Layer::new().file("/app/server", &library(entries)))
+            .starts(&["/app/server"])
+    };
+    let told = |report: &Value| {
+        let of = |fact: &&Value| fact["key"] == "cuda.cuda" && fact["state"] == "known";
+        facts(report).iter().find(of).map(|fact| fact["value"].as_str().unwrap_or_default().to_owned())
+    };
+    let report = scan(&linked_in(&[sass(80, ' '), ptx(80, (8, 4))]));
+    assert_eq!((both(&report), told(&report).as_deref()), ([STARTS.to_owned(), STARTS.to_owned()], Some("12.4")));
+    let report = scan(&linked_in(&[sass(80, ' '), ptx(80, (9, 0))]));
+    assert_eq!(
+        (fate(&report, "h100"), told(&report).as_deref()),
+        ("fails insufficient-driver".to_owned(), Some("13.0"))
+    );
+    // Machine code alone, and PTX of a version that the tables do not have, tell nothing.
+    for entries in [&[sass(80, ' '), sass(90, ' ')][..], &[sass(80, ' '), ptx(80, (99, 0))]] {
+        let report = scan(&linked_in(entries));
+        assert_eq!((fate(&report, "a100"), told(&report)), ("undetermined".to_owned(), None), "{report:#}");
     }
 }

@@ -54,7 +54,8 @@ fn a_description_says_what_the_dockerfile_said_of_its_base() {
 #[test]
 fn an_unknown_tag_says_what_is_unknown_of_it() {
     for (from, expected) in [
-        ("nvidia/cuda:latest", "names no CUDA version"),
+        ("nvidia/cuda:latest", "names no CUDA version: what it was depends on the day"),
+        (&format!("nvidia/cuda@sha256:{}", "ab".repeat(32)), "names no CUDA version, and the digest was not read"),
         ("nvidia/cuda", "names no CUDA version"),
         ("nvidia/cuda:11.9.0-base", "have no tag of CUDA 11.9.0"),
         ("nvidia/cuda:99.1.0-base", "newer than the knowledge of"),
@@ -135,11 +136,27 @@ fn what_is_pinned_is_not_to_be_pinned() {
         place.file("Dockerfile", &format!("FROM {base}\n"));
         let verdict = place.json(&["check", "Dockerfile"])["subjects"][0]["verdicts"][0].clone();
         assert_eq!(verdict["fate"], "depends", "{base}");
-        verdict["missing"].to_string()
+        (verdict["missing"].to_string(), verdict["message"].to_string())
     };
     let tag = "nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04";
-    let pinned = asked(&format!("{tag}@sha256:{}", "ab".repeat(32)));
+    let (pinned, message) = asked(&format!("{tag}@sha256:{}", "ab".repeat(32)));
     assert!(!pinned.contains("pin the digest") && pinned.contains("--as-of"), "{pinned}");
+    assert!(
+        message.contains("depends on which build the digest is") && !message.contains("behind the tag"),
+        "{message}"
+    );
+}
+
+/// What is not brought is told at the line that needs it, and at the base that lacks it.
+#[test]
+fn a_library_that_nothing_brings_is_told_where_it_is_asked_for() {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", "FROM nvidia/cuda:12.1.1-runtime-ubuntu22.04\nRUN pip install onnxruntime-gpu==1.17.1\n");
+    let print = String::from_utf8(place.run(&["check", "Dockerfile"]).stdout).expect("text");
+    assert!(print.contains("at Dockerfile:2:17, Dockerfile:1:6"), "{print}");
+    assert!(print.contains("libcublas.so.11") && print.contains("nothing that was seen brings that"), "{print}");
+    assert!(!print.contains("libcurand.so.10"), "CUDA 12 has it: {print}");
 }
 
 #[test]

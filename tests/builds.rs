@@ -25,6 +25,7 @@ fn lines(builds: &[Build]) -> Vec<String> {
         let recipe = match &build.recipe {
             Recipe::Path(path) => format!("{}/{path}", build.context),
             Recipe::Inline(text) => format!("{text:?}"),
+            Recipe::Unknown(why) => format!("({why})"),
         };
         format!(
             "{} {recipe} {} {} {}",
@@ -108,7 +109,7 @@ services:
       dockerfile_inline: FROM a
       platforms: [linux/amd64, linux/arm64]
 "#;
-    let builds = compose(text, &environment_file("FROM_ENV=yes\n")).expect("builds");
+    let builds = compose(text, &environment_file("FROM_ENV=yes\n"), &|_| None).expect("builds");
     assert_eq!(
         lines(&builds),
         [
@@ -117,6 +118,90 @@ services:
             "short ./app/Dockerfile -  "
         ]
     );
+}
+
+#[test]
+fn functions_groups_of_groups_and_matrices_are_followed() {
+    let text = r#"
+variable "CUDA" { default = "12.4.1" }
+variable "FLAVOURS" { default = ["base", "runtime"] }
+variable "UNSET" { default = null }
+group "default" { targets = ["all"] }
+group "all" { targets = ["image", "one"] }
+target "_base" { args = { A = "1", B = "below" } }
+target "_more" { inherits = ["_base"], args = { B = "more" } }
+target "image" {
+  inherits = ["_more"]
+  name = "image-${flavour}"
+  matrix = { flavour = FLAVOURS }
+  args = { FLAVOUR = flavour, MINOR = join(".", [element(split(".", CUDA), 0), element(split(".", CUDA), 1)]) }
+}
+target "one" {
+  args = {
+    N = add(length(FLAVOURS), 1)
+    C = contains(FLAVOURS, "base") ? trimspace(" yes ") : "no"
+    D = trim("--x--", "-")
+    E = coalesce(UNSET, CUDA)
+    F = element([], 0)
+    G = multiply(9000000000000000000, 9)
+  }
+}
+target "aside" {}
+"#;
+    let text = text.replace("[\"_base\"], args", "[\"_base\"]\n args");
+    let text = text.replace(
+        "target \"_more\" { inherits = [\"_base\"]\n args = { B = \"more\" } }",
+        "target \"_more\" {\n inherits = [\"_base\"]\n args = { B = \"more\" }\n}",
+    );
+    let builds = bake("docker-bake.hcl", &text).expect("builds");
+    assert_eq!(
+        lines(&builds),
+        [
+            "image-base ./Dockerfile - A=1,B=more,FLAVOUR=base,MINOR=12.4 ",
+            "image-runtime ./Dockerfile - A=1,B=more,FLAVOUR=runtime,MINOR=12.4 ",
+            "one ./Dockerfile - C=yes,D=x,E=12.4.1,F=?,G=?,N=3 ",
+        ]
+    );
+}
+
+#[test]
+fn a_service_begins_as_the_one_that_it_extends() {
+    let text = r#"
+services:
+  base:
+    profiles: [never]
+    platform: linux/amd64
+    build: {context: app, dockerfile: a.Dockerfile, target: run, args: {A: "1", B: "2"}}
+  same: {extends: base}
+  changed:
+    extends: {service: base}
+    build: {dockerfile_inline: FROM a, args: [B=3, C]}
+  moved: {extends: {service: base}, build: ./other}
+  far: {extends: {file: more/far.yaml, service: one}}
+  gone: {extends: {file: none.yaml, service: one}}
+  gone-in-part: {extends: {file: none.yaml, service: one}, build: {context: app}}
+  pulled: {extends: {file: none.yaml, service: one}, image: postgres}
+  circle: {extends: circle, build: {context: x}}
+"#;
+    let far = "services: {one: {extends: two, build: {args: {X: y, Y: true, N: no}}}, two: {build: {context: ctx, target: t}}}";
+    let open = |path: &str| (path == "more/far.yaml").then(|| far.to_owned());
+    let builds = compose(text, &environment_file("C=4\n"), &open).expect("builds");
+    assert_eq!(
+        lines(&builds),
+        [
+            "base app/a.Dockerfile run A=1,B=2 linux/amd64",
+            "changed \"FROM a\" run A=1,B=3,C=4 linux/amd64",
+            "circle x/Dockerfile -  ",
+            "far more/ctx/Dockerfile t N=no,X=y,Y=true ",
+            "gone (service `one` of `none.yaml` was not read) -  ",
+            "gone-in-part app/Dockerfile -  ",
+            "moved ./other/a.Dockerfile run A=1,B=2 linux/amd64",
+            "same app/a.Dockerfile run A=1,B=2 linux/amd64",
+        ]
+    );
+    let noted: Vec<&str> =
+        builds.iter().filter(|build| !build.notes.is_empty()).map(|build| build.name.as_str()).collect();
+    assert_eq!(noted, ["circle", "gone-in-part"]);
 }
 
 #[test]
@@ -145,7 +230,7 @@ fn broken_and_hostile_files_end_with_a_word() {
     let bomb = (1..40).map(anchor).collect::<Vec<_>>().concat();
     // Written out, this one has 3 to the power of 39 elements: only a bound on them lets the test end.
     for text in ["services: 1", "a: [", "- x", "", &format!("a0: &a0 [x]\n{bomb}services: {{}}"), &"[".repeat(9_000)] {
-        assert!(compose(text, &environment_file("")).is_err(), "{}", &text[..text.len().min(40)]);
+        assert!(compose(text, &environment_file(""), &|_| None).is_err(), "{}", &text[..text.len().min(40)]);
     }
 }
 

@@ -74,11 +74,28 @@ fn many_files_come_out_the_same_whatever_the_number_of_workers() {
         let text = format!("FROM nvidia/cuda:1{}.{}.1-base-ubuntu22.04\nENV A={at}\n", at % 3, at % 5);
         place.file(&format!("d{at}/Dockerfile"), &text);
     }
+    for at in 0..20 {
+        let text = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nARG TARGETARCH\nCOPY . /app\n\
+                    RUN pip install -r /app/a.txt && pip install -r /app/$TARGETARCH.txt\n";
+        place.file(&format!("r{at}/Dockerfile"), text);
+        place.file(&format!("r{at}/a.txt"), &format!("torch==2.{}.0\n-r b.txt\n", at % 4));
+        place.file(&format!("r{at}/b.txt"), &format!("numpy=={at}\n"));
+        place.file(&format!("r{at}/arm64.txt"), &format!("cupy-cuda12x=={at}\n"));
+    }
+    let whole = place.json(&["check", "--jobs", "1", "."]);
+    let texts: Vec<&str> =
+        whole["texts"].as_array().into_iter().flatten().filter_map(|text| text["path"].as_str()).collect();
+    for name in ["r7/a.txt", "r7/b.txt", "r7/arm64.txt"] {
+        assert!(texts.contains(&name), "{name} in {texts:?}");
+    }
+    for jobs in ["2", "5", "64"] {
+        assert!(place.json(&["check", "--jobs", jobs, "."]) == whole, "{jobs}");
+    }
     let one = place.run(&["check", "--jobs", "1", "."]);
     for jobs in ["2", "5", "64"] {
         assert_eq!(out(&place.run(&["check", "--jobs", jobs, "."])), out(&one), "{jobs}");
     }
-    assert!(out(&one).contains("61 images"), "{}", out(&one));
+    assert!(out(&one).contains("81 images"), "{}", out(&one));
     assert_eq!(code(&place.run(&["check", "--jobs", "0"])), 2);
 }
 

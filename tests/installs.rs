@@ -99,6 +99,10 @@ impl Shelf for Memory {
 
 /// What a Dockerfile of these RUN lines installs, sorted, and what it notes.
 fn installed(files: &[(&str, &str)], run: &str) -> String {
+    installed_on("linux/amd64", files, run)
+}
+
+fn installed_on(platform: &str, files: &[(&str, &str)], run: &str) -> String {
     let mut sources = Sources::default();
     let text = format!("FROM python:3.12\nWORKDIR /app\nCOPY . .\nRUN {run}\n");
     let source = sources.add(SourceText::new("Dockerfile", text.clone()));
@@ -107,7 +111,7 @@ fn installed(files: &[(&str, &str)], run: &str) -> String {
         ((*path).to_owned(), ContextFile { source, text: (*text).into() })
     };
     let shelf = Memory { files: files.iter().map(add).collect() };
-    let options = EvaluateOptions { platform: "linux/amd64".to_owned(), ..EvaluateOptions::default() };
+    let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };
     let dockerfile = Dockerfile::parse(&text);
     let target = of_build(source, &dockerfile, &options, &shelf, &Bases::default()).expect("a stage");
     let package = |package: &PackageSeen| {
@@ -237,17 +241,113 @@ fn a_list_that_commands_write_or_edit_is_what_they_make_of_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+const PIPFILE_LOCK: &str = r#"{
+  "_meta": {"sources": [
+    {"name": "default", "url": "https://mirror.example/simple"},
+    {"name": "pytorch", "url": "https://mirror.example/whl/cu118"}
+  ]},
+  "default": {
+    "flask": {"version": "==3.0.0", "index": "default", "markers": "python_version >= '3.8'"},
+    "pywin32": {"version": "==306", "markers": "sys_platform == 'win32'"},
+    "torch": {"version": "==2.1.0", "index": "pytorch"},
+    "mine": {"editable": true, "path": "."}
+  },
+  "develop": {"pytest": {"version": "==8.0.0"}, "torch": {"version": "==2.1.0"}}
+}"#;
+
 #[test]
-fn pipenv_is_not_passed_over() {
-    for (run, expected) in [
-        ("pipenv install --deploy --system", "!Pipfile.lock was not read: files of pipenv are not read"),
-        ("pipenv sync", "!Pipfile.lock was not read: files of pipenv are not read"),
-        ("pipenv install torch==2.1.0 flask", "flask torch==2.1.0"),
-        ("pipenv run pip install flask", "flask"),
-        ("pipenv lock; pipenv --version; pip install pipenv", "pipenv"),
+fn locks_as_the_tools_write_them_are_read_for_one_platform() {
+    // Written by uv and by pipenv from one list of requirements; the hosts in them are not those of the writer.
+    let uv = include_str!("fixtures/locks/uv.lock");
+    let pipenv = include_str!("fixtures/locks/Pipfile.lock");
+    let gpu = "onnxruntime-gpu==1.31.1";
+    for (platform, files, run, there) in [
+        ("linux/amd64", ("uv.lock", uv), "uv sync --frozen", gpu),
+        ("linux/arm64", ("uv.lock", uv), "uv sync --frozen", "onnxruntime==1.31.1"),
+        ("linux/amd64", ("Pipfile.lock", pipenv), "pipenv sync", gpu),
+        // pipenv leaves open what is not for the platform that it locks on.
+        ("linux/arm64", ("Pipfile.lock", pipenv), "pipenv sync", "onnxruntime"),
     ] {
-        assert_eq!(installed(&[("Pipfile.lock", "{}")], run), expected, "{run}");
+        let said = installed_on(platform, &[files], run);
+        let runtimes: Vec<&str> = said.split(' ').filter(|one| one.starts_with("onnxruntime")).collect();
+        assert_eq!(runtimes, [there], "{platform} {run}");
+        assert!(!said.contains("colorama") && !said.contains("iniconfig") && !said.contains('!'), "{platform}: {said}");
     }
+}
+
+#[test]
+fn pipenv_installs_what_its_files_say() {
+    let pipfile = "[[source]]\nname = \"pytorch\"\nurl = \"https://mirror.example/whl/cu121\"\n[packages]\n\
+                   torch = {version = \"==2.4.0\", index = \"pytorch\"}\nflask = \"*\"\nw = {version = \"*\", sys_platform = \"== 'win32'\"}\n\
+                   [dev-packages]\npytest = \"~=8.0\"\n";
+    let both: &[(&str, &str)] = &[("Pipfile.lock", PIPFILE_LOCK), ("Pipfile", pipfile)];
+    let locked = "flask==3.0.0? torch==2.1.0[cu118]";
+    for (files, run, expected) in [
+        (both, "pipenv install --deploy --system", locked),
+        (both, "pipenv sync", locked),
+        (both, "pipenv install --dev", "flask==3.0.0? pytest==8.0.0 torch==2.1.0[cu118]"),
+        (both, "pipenv install --skip-lock", "flask torch==2.4.0[cu121]"),
+        (&both[1..], "pipenv install -d", "flask pytest~=8.0 torch==2.4.0[cu121]"),
+        (&[], "pipenv sync", "!Pipfile.lock was not read: it is not in the build context"),
+        (&[("Pipfile.lock", "{")], "pipenv sync", "!Pipfile.lock was not read: it is not as pipenv writes it"),
+        (&[("Pipfile", "[")], "pipenv install", "!Pipfile was not read: it is not as pipenv writes it"),
+        (both, "pipenv install torch==2.1.0 flask", "flask torch==2.1.0"),
+        (both, "pipenv run pip install flask", "flask"),
+        (both, "pipenv lock; pipenv --version; pip install pipenv", "pipenv"),
+    ] {
+        assert_eq!(installed(files, run), expected, "{run}");
+    }
+}
+
+#[test]
+fn a_project_of_setuptools_requires_what_stands_there_as_it_is() {
+    let py = |list: &str| format!("from setuptools import setup\nsetup(name='x', install_requires={list})\n");
+    let unclear = "!./setup.py was not read: what it installs is not known: its install_requires is no plain list";
+    let mut wrong = Vec::new();
+    for (list, expected) in [
+        ("['torch==2.1.0', \"flask>=2\"]", "flask>=2 torch==2.1.0"),
+        ("[\n  'torch==2.1.0+cu118',  # the old one\n  # 'numpy',\n]", "torch==2.1.0+cu118[cu118]"),
+        ("('flask',)", "flask"),
+        ("[]", ""),
+        ("['pywin32; sys_platform == \"win32\"', 'flask']", "flask"),
+        ("required)\nrequired = ['flask'\n]\nprint(", "flask"),
+        ("required", unclear),
+        ("open('r.txt').read().split()", unclear),
+        ("['flask'] + more", unclear),
+        ("['flask' 'x']", unclear),
+        ("[f'torch=={v}']", unclear),
+        ("['torch' if gpu else 'x']", unclear),
+        ("[\"\"\"torch\"\"\"]", unclear),
+        ("['torch'", unclear),
+    ] {
+        let said = installed(&[("setup.py", &py(list))], "pip install .");
+        if said != expected {
+            wrong.push(format!("{list}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    let cfg = "[metadata]\nname = x\n[options]\ninstall_requires =\n    torch==2.1.0\n    # flask\n    numpy>=1 ; python_version > '3'\n\
+               packages = find:\n[options.extras_require]\ninstall_requires = no\n";
+    let build = "[build-system]\nrequires = ['setuptools']\n";
+    let told = "[project]\nname = 'x'\nversion = '1'\ndependencies = ['flask']\n";
+    let dynamic = "[project]\nname = 'x'\nversion = '1'\ndynamic = ['dependencies']\n";
+    for (files, expected) in [
+        (&[("setup.cfg", cfg), ("setup.py", "from setuptools import setup\nsetup()\n")][..], "numpy>=1? torch==2.1.0"),
+        (&[("setup.cfg", cfg), ("pyproject.toml", build)], "numpy>=1? torch==2.1.0"),
+        (&[("setup.cfg", cfg), ("pyproject.toml", dynamic)], "numpy>=1? torch==2.1.0"),
+        (&[("setup.cfg", cfg), ("pyproject.toml", told)], "flask"),
+        (
+            &[("setup.cfg", "[options]\ninstall_requires = file: r.txt\n")],
+            "!./setup.cfg was not read: what it installs is not known: its install_requires stands in another place",
+        ),
+        (&[("setup.py", "# install_requires=['torch']\nx.install_requires == ['torch']\n")], ""),
+        (&[], "!./pyproject.toml was not read: it is not in the build context"),
+    ] {
+        let said = installed(files, "pip install -e .");
+        if said != expected {
+            wrong.push(format!("{files:?}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

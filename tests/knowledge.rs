@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 52);
+    assert_eq!(by_table.len(), 54);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -185,7 +185,9 @@ fn every_default_wheel_with_cuda_has_its_code() {
 #[test]
 fn what_packages_bring_and_run_on_is_known() {
     for row in KNOWLEDGE.brought_packages() {
-        assert!(KNOWLEDGE.framework(row.brings).is_some(), "{row:?}");
+        let library = KNOWLEDGE.library_packages().iter().any(|library| library.name == row.brings);
+        assert!(KNOWLEDGE.framework(row.brings).is_some() || library, "{row:?}");
+        assert!(row.before.is_none_or(|before| row.from.is_none_or(|from| from < before)), "{row:?}");
         assert_eq!(row.extra, row.extra.to_lowercase().replace(['_', '.'], "-"), "{row:?}");
     }
     for row in KNOWLEDGE.frameworks() {

@@ -325,3 +325,101 @@ fn progress_is_for_terminals_unless_asked_for() {
     }
     assert_eq!(code(&place.run(&["scan", "--progress", "loud", "oci:images:a"])), 2);
 }
+
+/// Pools with labels.
+const LABELLED: &str = r#"[[pool]]
+name = "old"
+gpu = "A100"
+driver = "470.182.03"
+platform = "linux/amd64"
+launch = "kubernetes"
+toolkit = "1.14.3"
+labels = { tier = "old" }
+
+[[pool]]
+name = "new"
+gpu = "H100"
+driver = "570.211.01"
+platform = "linux/amd64"
+launch = "kubernetes"
+toolkit = "1.17.8"
+labels = { tier = "new", "example.com/zone" = "a" }
+"#;
+
+/// A pod that asks for a GPU.
+fn pod(name: &str, image: &str, selector: &Value, env: &Value) -> Value {
+    let resources = json!({"limits": {"nvidia.com/gpu": 1}});
+    let container = json!({"name": "main", "image": image, "resources": resources, "env": env});
+    let spec = json!({"nodeSelector": selector, "containers": [container, {"name": "side", "image": "busybox"}]});
+    json!({"kind": "Pod", "metadata": {"name": name, "namespace": "ml"}, "spec": spec})
+}
+
+/// Pool, fate and outcome of the image of a workload.
+fn fates(report: &Value, workload: &str) -> Vec<String> {
+    let subjects = report["subjects"].as_array().expect("subjects");
+    let of = |subject: &&Value| subject["name"].as_str().is_some_and(|name| name.ends_with(&format!("({workload})")));
+    let subject = subjects.iter().find(of).unwrap_or_else(|| panic!("{workload}: {report:#}"));
+    let verdicts = subject["verdicts"].as_array().expect("verdicts").iter();
+    let of_image = verdicts.filter(|verdict| verdict["component"].is_null());
+    let words = ["pool", "fate", "outcome"];
+    of_image.map(|verdict| words.map(|word| verdict[word].as_str().unwrap_or("-")).join(" ")).collect()
+}
+
+#[test]
+fn a_cluster_is_judged_as_it_runs() {
+    let place = place();
+    place.file("fleet.toml", LABELLED);
+    let registry = registry(&place);
+    let image = format!("{}/team/app:a", registry.host());
+    let off = json!([{"name": "NVIDIA_DISABLE_REQUIRE", "value": "true"}]);
+    let secret = json!([{"name": "NVIDIA_REQUIRE_CUDA", "valueFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}}]);
+    let items = json!([
+        pod("anywhere", &image, &json!({"kubernetes.io/os": "linux"}), &json!([])),
+        pod("modern", &image, &json!({"tier": "new"}), &json!([])),
+        pod("unchecked", &image, &json!({"tier": "old"}), &off),
+        pod("elsewhere", &image, &json!({"tier": "old"}), &secret),
+        pod("nowhere", &image, &json!({"tier": "none"}), &json!([])),
+        pod("missing", &format!("{}/team/app:x", registry.host()), &json!({}), &json!([])),
+    ]);
+    place.file("pods.json", &json!({"kind": "List", "items": items}).to_string());
+    let done = place.run(&["scan", "--format", "json", "--from-kubernetes", "pods.json"]);
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", err(&done)));
+    assert_eq!(fates(&report, "ml/Pod/anywhere: main")[0], "old fails refused", "a label that no pool declares");
+    assert_eq!(fates(&report, "ml/Pod/anywhere: main").len(), 2);
+    let modern = fates(&report, "ml/Pod/modern: main");
+    assert!(modern.len() == 1 && modern[0].starts_with("new ") && !modern[0].contains("fails"), "{modern:?}");
+    let unchecked = fates(&report, "ml/Pod/unchecked: main");
+    assert!(unchecked.len() == 1 && !unchecked[0].contains("refused"), "{unchecked:?}");
+    assert_eq!(fates(&report, "ml/Pod/elsewhere: main"), ["old undetermined -"]);
+    let errors: Vec<String> = report["errors"].as_array().expect("errors").iter().map(Value::to_string).collect();
+    assert_eq!((errors.len(), code(&done)), (2, 2), "{errors:?}");
+    assert!(
+        errors.iter().any(|error| error.contains("nowhere") && error.contains("no pool of the fleet")),
+        "{errors:?}"
+    );
+    assert!(errors.iter().any(|error| error.contains("team/app:x")), "{errors:?}");
+    assert_eq!(asked(&registry, 0, "/manifests/a").len(), 1, "one image, however many workloads");
+    let lines = out(&place.run(&["scan", "--format", "ndjson", "--from-kubernetes", "pods.json"]));
+    assert_eq!(lines.lines().count(), 4 + 2 + 1, "{lines}");
+}
+
+#[test]
+fn a_file_without_gpu_workloads_is_told() {
+    let place = place();
+    place.file("fleet.toml", LABELLED);
+    place.file("pod.yaml", "kind: Pod\nspec: {containers: [{name: a, image: 'busybox'}]}\n");
+    assert_eq!(code(&place.run(&["scan", "--from-kubernetes", "pod.yaml"])), 3);
+    place.file("none.yaml", "kind: ConfigMap\n");
+    place.file("broken.json", "{");
+    for (arguments, told) in [
+        (&["none.yaml"][..], "no pod, workload or service"),
+        (&["broken.json"], "cannot read broken.json"),
+        (&["absent"], "cannot read absent"),
+        (&["pod.yaml", "--all-tags"], "cannot be used with"),
+    ] {
+        let done = place.run(&[&["scan", "--from-kubernetes"], arguments].concat());
+        assert!(code(&done) == 2 && err(&done).contains(told), "{arguments:?}: {}", err(&done));
+    }
+    place.file("fleet.toml", &LABELLED.replace("labels = { tier = \"old\" }", "labels = [\"tier\"]"));
+    assert_eq!(code(&place.run(&["scan", "--from-kubernetes", "pod.yaml"])), 2, "labels are a table");
+}

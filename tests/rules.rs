@@ -12,11 +12,13 @@ use imagelint::fleet;
 use imagelint::fleet::Fleet;
 use imagelint::fleet::GpuName;
 use imagelint::judge::Content;
+use imagelint::judge::Detail;
 use imagelint::judge::Settings;
 use imagelint::judge::Subject;
 use imagelint::judge::judge;
 use imagelint::knowledge::Knowledge;
 use imagelint::report::model;
+use imagelint::report::observed::Observed;
 use imagelint::rules::Example;
 use imagelint::rules::ExampleInput;
 use imagelint::rules::Kind;
@@ -58,6 +60,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 digest: None,
                 notes: Vec::new(),
                 as_of: None,
+                only: None,
                 content,
             }
         }
@@ -73,13 +76,14 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
                 digest: None,
                 notes: Vec::new(),
                 as_of: None,
+                only: None,
                 content,
             }
         }
     })
 }
 
-fn judged(example: &Example) -> Result<model::Subject, String> {
+fn judged(example: &Example, detail: Detail) -> Result<model::Subject, String> {
     let mut sources = Sources::default();
     let fleet = read_fleet(example, &mut sources)?;
     let subject = read_subject(example, &mut sources)?;
@@ -91,6 +95,7 @@ fn judged(example: &Example) -> Result<model::Subject, String> {
         knowledge: Knowledge::built_in(),
         book: RuleBook::built_in(),
         sources: &sources,
+        detail,
     };
     Ok(judge(&subject, settings))
 }
@@ -124,7 +129,7 @@ fn fates(report: &model::Subject) -> String {
 
 /// How what is said differs from what the example promises.
 fn difference(page: &Page, example: &Example) -> Option<String> {
-    let report = match judged(example) {
+    let report = match judged(example, Detail::Everything) {
         Ok(report) => report,
         Err(error) => return Some(error),
     };
@@ -149,4 +154,24 @@ fn every_page_says_of_its_examples_what_it_promises_and_nothing_else() {
         }
     }
     assert!(wrong.is_empty(), "{validated} examples validated, not so:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_not_told_in_full_says_the_same() {
+    let text = |subject: &model::Subject| serde_json::to_string(subject).expect("JSON");
+    for page in RuleBook::built_in().pages() {
+        for example in &page.examples {
+            let whole = judged(example, Detail::Everything).expect("an example");
+            let short = judged(example, Detail::Verdicts).expect("an example");
+            assert!(text(&short).len() < text(&whole).len(), "{} / {}", page.name, example.title);
+            let mut left = model::Subject {
+                facts: Vec::new(),
+                description: serde_json::Value::Null,
+                observed: Observed::default(),
+                ..whole
+            };
+            left.verdicts.iter_mut().for_each(|verdict| verdict.scenarios.clear());
+            assert_eq!(text(&short), text(&left), "{} / {}", page.name, example.title);
+        }
+    }
 }

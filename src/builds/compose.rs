@@ -8,25 +8,43 @@ use crate::builds::Build;
 use crate::builds::BuildsError;
 use crate::builds::MOST_BUILDS;
 use crate::builds::Recipe;
-use crate::builds::bounded;
+use crate::builds::extends::Opens;
+use crate::builds::extends::Services;
+use crate::builds::extends::services;
 use crate::builds::interpolate::interpolate;
 
-/// The builds of a compose file; `variables` are those of the `.env` file beside it.
-pub fn compose(text: &str, variables: &BTreeMap<String, String>) -> Result<Vec<Build>, BuildsError> {
-    bounded(text)?;
-    let unreadable = |message: String| BuildsError::Unreadable(message);
-    let file: Value = serde_saphyr::from_str(text)
-        .map_err(|error| unreadable(error.to_string().lines().next().unwrap_or("no YAML").to_owned()))?;
-    let services = file.get("services").and_then(Value::as_object);
-    let services = services.ok_or_else(|| unreadable("there is no mapping `services`".to_owned()))?;
-    if services.len() > MOST_BUILDS {
+/// The builds of a compose file; `variables` are those of the `.env` file beside it, and `open` opens a file that a
+/// service extends, by its path from the compose file's folder.
+///
+/// A service of a profile is built like every other: somebody asks for it.
+pub fn compose(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>) -> Result<Vec<Build>, BuildsError> {
+    let own = services(text)?;
+    if own.len() > MOST_BUILDS {
         return Err(BuildsError::TooBig);
     }
-    Ok(services.iter().filter_map(|(name, service)| service_build(name, service, variables)).collect())
+    let names: Vec<(String, bool)> = own.iter().map(|(name, one)| (name.clone(), one.get("image").is_some())).collect();
+    let mut services = Services::new(own, open);
+    let build = |(name, image): (String, bool)| {
+        let (build, platform, missing) = services.built(&name);
+        // Of an image by name nothing has to be built, whatever it extends.
+        if build.is_none() && (image || missing.is_none()) {
+            return None;
+        }
+        let written = build.unwrap_or(Value::Null);
+        let mut build = service_build(&name, &written, platform.as_ref(), variables);
+        if let Some(why) = missing {
+            if written.get("context").is_none() {
+                build.recipe = Recipe::Unknown(why);
+            } else {
+                build.notes.push(why);
+            }
+        }
+        Some(build)
+    };
+    Ok(names.into_iter().filter_map(build).collect())
 }
 
-fn service_build(name: &str, service: &Value, variables: &BTreeMap<String, String>) -> Option<Build> {
-    let written = service.get("build")?;
+fn service_build(name: &str, written: &Value, platform: Option<&Value>, variables: &BTreeMap<String, String>) -> Build {
     let mut build = Build::new(name);
     let mut notes = Vec::new();
     let mut said = |key: &str, value: Option<&Value>| {
@@ -36,50 +54,31 @@ fn service_build(name: &str, service: &Value, variables: &BTreeMap<String, Strin
         }
         value
     };
-    if written.is_string() {
-        build.context = said("build", Some(written)).unwrap_or(build.context);
-    } else {
-        build.context = said("context", written.get("context")).unwrap_or(build.context);
-        if let Some(path) = said("dockerfile", written.get("dockerfile")) {
-            build.recipe = Recipe::Path(path);
-        }
-        if let Some(inline) = said("dockerfile_inline", written.get("dockerfile_inline")) {
-            build.recipe = Recipe::Inline(inline);
-        }
-        build.target = said("target", written.get("target"));
-        build.args = args(written.get("args"), variables);
-        let platforms = written.get("platforms").and_then(Value::as_array).into_iter().flatten();
-        build.platforms = platforms.filter_map(|platform| interpolate(&plain(platform)?, variables)).collect();
+    build.context = said("context", written.get("context")).unwrap_or(build.context);
+    if let Some(path) = said("dockerfile", written.get("dockerfile")) {
+        build.recipe = Recipe::Path(path);
     }
-    if let Some(platform) = said("platform", service.get("platform")).filter(|_| build.platforms.is_empty()) {
+    if let Some(inline) = said("dockerfile_inline", written.get("dockerfile_inline")) {
+        build.recipe = Recipe::Inline(inline);
+    }
+    build.target = said("target", written.get("target"));
+    build.args = args(written.get("args"), variables);
+    let platforms = written.get("platforms").and_then(Value::as_array).into_iter().flatten();
+    build.platforms = platforms.filter_map(|platform| interpolate(&plain(platform)?, variables)).collect();
+    if let Some(platform) = said("platform", platform).filter(|_| build.platforms.is_empty()) {
         build.platforms.push(platform);
     }
     build.notes = notes;
-    Some(build)
+    build
 }
 
 fn args(written: Option<&Value>, variables: &BTreeMap<String, String>) -> BTreeMap<String, Option<String>> {
     let from_environment = |name: &str| variables.get(name).cloned();
-    match written {
-        Some(Value::Object(map)) => {
-            let arg = |(name, value): (&String, &Value)| match plain(value) {
-                Some(value) => (name.clone(), interpolate(&value, variables)),
-                None => (name.clone(), from_environment(name)),
-            };
-            map.iter().map(arg).collect()
-        }
-        Some(Value::Array(list)) => {
-            let arg = |item: &Value| {
-                let item = plain(item)?;
-                Some(match item.split_once('=') {
-                    Some((name, value)) => (name.to_owned(), interpolate(value, variables)),
-                    None => (item.clone(), from_environment(&item)),
-                })
-            };
-            list.iter().filter_map(arg).collect()
-        }
-        _ => BTreeMap::new(),
-    }
+    let arg = |(name, value): (&String, &Value)| match plain(value) {
+        Some(value) => (name.clone(), interpolate(&value, variables)),
+        None => (name.clone(), from_environment(name)),
+    };
+    written.and_then(Value::as_object).into_iter().flatten().map(arg).collect()
 }
 
 /// A scalar as text.

@@ -33,6 +33,33 @@ const FUNCTIONS: &[(&str, Option<usize>, Function)] = &[
         let (text, part) = (said(&args, 0)?, said(&args, 1)?);
         Ok(Value::from(text.strip_suffix(&part).unwrap_or(&text)))
     }),
+    ("trimspace", Some(1), |args| Ok(Value::from(said(&args, 0)?.trim()))),
+    ("trim", Some(2), |args| {
+        let marks = said(&args, 1)?;
+        Ok(Value::from(said(&args, 0)?.trim_matches(|c| marks.contains(c))))
+    }),
+    ("add", Some(2), |args| sum(&args, i64::checked_add)),
+    ("subtract", Some(2), |args| sum(&args, i64::checked_sub)),
+    ("multiply", Some(2), |args| sum(&args, i64::checked_mul)),
+    ("length", Some(1), |args| {
+        let list = args.first().and_then(Value::as_array).ok_or("a list is expected")?;
+        Ok(Value::from(list.len()))
+    }),
+    ("contains", Some(2), |args| {
+        let list = args.first().and_then(Value::as_array).ok_or("a list is expected")?;
+        Ok(Value::Bool(args.get(1).is_some_and(|one| list.contains(one))))
+    }),
+    ("element", Some(2), |args| {
+        let list =
+            args.first().and_then(Value::as_array).filter(|list| !list.is_empty()).ok_or("a list is expected")?;
+        let at =
+            args.get(1).and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok()).ok_or("a place is expected")?;
+        list.get(at % list.len()).cloned().ok_or_else(|| "it has no such place".to_owned())
+    }),
+    ("coalesce", None, |args| {
+        let told = args.iter().find(|one| !matches!(one, Value::Null));
+        told.cloned().ok_or_else(|| "one that is not null is expected".to_owned())
+    }),
     ("split", Some(2), |args| Ok(said(&args, 1)?.split(&said(&args, 0)?).map(str::to_owned).collect())),
     ("join", Some(2), |args| {
         let parts = args.get(1).and_then(Value::as_array).ok_or("a list is expected")?;
@@ -47,6 +74,11 @@ const FUNCTIONS: &[(&str, Option<usize>, Function)] = &[
 
 fn said(args: &FuncArgs, at: usize) -> Result<String, String> {
     args.get(at).and_then(text).filter(|text| text.len() <= LONGEST).ok_or_else(|| "a text is expected".to_owned())
+}
+
+fn sum(args: &FuncArgs, of: fn(i64, i64) -> Option<i64>) -> Result<Value, String> {
+    let number = |at: usize| args.get(at).and_then(Value::as_i64).ok_or("a whole number is expected");
+    of(number(0)?, number(1)?).map(Value::from).ok_or_else(|| "it is too large".to_owned())
 }
 
 fn truth(args: &FuncArgs, at: usize) -> Result<bool, String> {

@@ -3,6 +3,7 @@
 mod bake;
 mod compose;
 mod expression;
+mod extends;
 mod interpolate;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use thiserror::Error;
 
 pub use bake::bake;
 pub use compose::compose;
+pub use extends::Opens;
 pub use interpolate::environment_file;
 
 /// More builds than this in one file are nobody's.
@@ -27,6 +29,8 @@ pub enum Recipe {
     Path(String),
     /// The text itself.
     Inline(String),
+    /// That cannot be told, for this reason.
+    Unknown(String),
 }
 
 /// One build.

@@ -153,16 +153,20 @@ impl JudgingArgs {
 pub(crate) struct ScanArgs {
     /// Images: registry/repo:tag, oci:DIR[:NAME], oci-archive:FILE[:NAME], docker-archive:FILE[:NAME],
     /// docker-daemon:NAME, podman:NAME, or the path of a layout or an archive.
-    #[arg(value_name = "IMAGE", required_unless_present = "from_file")]
+    #[arg(value_name = "IMAGE", required_unless_present_any = ["from_file", "from_kubernetes"])]
     pub(crate) images: Vec<String>,
     /// Read further names of images from a file, one a line, or from standard input (`-`); `#` begins a comment.
     #[arg(long, value_name = "FILE")]
     pub(crate) from_file: Option<PathBuf>,
+    /// Judge what a cluster runs, each container on the pools that its node selector leaves: `kubectl get pods -A -o json`,
+    /// workloads in JSON or YAML, or a compose file; `-` is standard input. Containers without GPUs are left out.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from_kubernetes: Option<PathBuf>,
     /// Take each IMAGE as a repository, and judge every tag of it.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from_kubernetes")]
     pub(crate) all_tags: bool,
     /// Take each IMAGE as a repository, and judge the tags that this pattern fits, such as '12.*-runtime-*'.
-    #[arg(long, value_name = "GLOB", conflicts_with = "all_tags")]
+    #[arg(long, value_name = "GLOB", conflicts_with_all = ["all_tags", "from_kubernetes"])]
     pub(crate) tags: Vec<String>,
     /// Read every layer again, and keep nothing for later runs.
     ///

@@ -37,7 +37,10 @@ impl Inputs {
         let folder = file.parent().unwrap_or(Path::new(""));
         let described = match kind {
             Kind::Bake => builds::bake(&name, &text),
-            Kind::Compose => builds::compose(&text, &environment(folder)),
+            Kind::Compose => {
+                let open = |path: &str| read_text(&inside(&folder.join(path), folder).ok()?, MAX_TEXT).ok();
+                builds::compose(&text, &environment(folder), &open)
+            }
         };
         let described = match described {
             Ok(described) => described,
@@ -49,9 +52,8 @@ impl Inputs {
             match recipe(one, folder, &mut read, &title, sources) {
                 Ok((path, source, dockerfile)) => {
                     let before = self.subjects.len();
-                    let context = folder.join(&one.context);
-                    let options = options(one, build);
-                    self.target(&title, &path, source, dockerfile, options, Some(&context), sources);
+                    self.contexts.insert(title.clone(), folder.join(&one.context));
+                    self.target(&title, &path, source, dockerfile, options(one, build));
                     for subject in self.subjects.iter_mut().skip(before) {
                         subject.notes.extend(one.notes.iter().cloned());
                     }
@@ -92,6 +94,7 @@ fn recipe(
             let source = sources.add(SourceText::new(title, text.clone()));
             return Ok((title.to_owned(), source, Dockerfile::parse(text)));
         }
+        Recipe::Unknown(why) => return Err(why.clone()),
         Recipe::Path(_) if !described.is_local() => {
             return Err(format!("its context `{}` is not a folder, and is not read", described.context));
         }

@@ -13,7 +13,8 @@ use crate::cli::output::Judge;
 use crate::cli::output::Run;
 use crate::cli::parallel;
 use crate::cli::progress::Progress;
-use crate::judge::Subject;
+use crate::cli::workloads::Looked;
+use crate::judge::Detail;
 use crate::report::model::InputError;
 use crate::report::ndjson;
 use crate::report::ndjson::Counts;
@@ -63,10 +64,10 @@ pub(crate) fn judge_and_print<T, F>(
 ) -> Result<Exit, Failure>
 where
     T: Sync,
-    F: Fn(&T) -> Result<Subject, Box<InputError>> + Sync,
+    F: Fn(&T) -> Vec<Looked> + Sync,
 {
     let own = output::own_rules(run.options)?;
-    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()));
+    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Everything);
     let progress = each.progress;
     let told = Mutex::new(Told::default());
     let lock = || told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,15 +78,17 @@ where
         if lock().broken.is_some() {
             return;
         }
-        match (each.look)(item) {
-            Ok(subject) => {
-                let judged = judge.judge(&subject);
-                let mut told = lock();
-                told.counts.add(&judged);
-                told.tally.add(&judged, run.options.fail_on);
-                told.line(&Line::Subject(&judged), progress);
+        for looked in (each.look)(item) {
+            match looked {
+                Ok(subject) => {
+                    let judged = judge.judge(&subject);
+                    let mut told = lock();
+                    told.counts.add(&judged);
+                    told.tally.add(&judged, run.options.fail_on);
+                    told.line(&Line::Subject(&judged), progress);
+                }
+                Err(error) => lock().error(*error, progress),
             }
-            Err(error) => lock().error(*error, progress),
         }
     });
     progress.finish();

@@ -10,15 +10,14 @@ use std::sync::Arc;
 
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
+use crate::cli::gather::gather;
 use crate::cli::parallel;
 use crate::cli::readers;
 use crate::cli::readers::Reader;
 use crate::cli::walk::Found;
 use crate::cli::walk::found;
 use crate::cli::walk::is_description;
-use crate::context::Context;
 use crate::context::Files;
-use crate::context::Gathering;
 use crate::describe::Description;
 use crate::describe::DescriptionErrors;
 use crate::dockerfile::Dockerfile;
@@ -51,7 +50,7 @@ pub(crate) struct Inputs {
     pub(crate) errors: Vec<InputError>,
     /// Lists of packages that no Dockerfile reads, so that there is nothing to check for them.
     pub(crate) unread: Vec<String>,
-    /// The build context of a Dockerfile, by its path, where neither the command line nor its own folder says it.
+    /// The build context of a subject, by its name, where neither the command line nor the Dockerfile's folder says it.
     pub(super) contexts: BTreeMap<String, PathBuf>,
 }
 
@@ -148,20 +147,17 @@ impl Inputs {
             platforms: build.set.platforms.clone(),
             ..EvaluateOptions::default()
         };
-        let own = self.contexts.get(name).cloned();
-        let context = own.as_deref().or(build.args.context.as_deref());
         if targets.len() < 2 {
             let options = target(build.args.target.clone());
-            return self.target(name, name, source, dockerfile, options, context, sources);
+            return self.target(name, name, source, dockerfile, options);
         }
         for stage in targets {
             let options = target(Some(stage.to_string()));
-            self.target(name, name, source, dockerfile.clone(), options, context, sources);
+            self.target(name, name, source, dockerfile.clone(), options);
         }
     }
 
     /// Adds one target of a Dockerfile at `path`.
-    #[expect(clippy::too_many_arguments, reason = "what one build is made of")]
     pub(super) fn target(
         &mut self,
         name: &str,
@@ -169,8 +165,6 @@ impl Inputs {
         source: SourceId,
         dockerfile: Dockerfile,
         options: EvaluateOptions,
-        root: Option<&Path>,
-        sources: &mut Sources,
     ) {
         // A file without any stage is told of by its problems.
         if let Some(target) = &options.target
@@ -179,8 +173,8 @@ impl Inputs {
         {
             return self.error(name, EvaluateError::UnknownTarget(target.clone()).to_string());
         }
-        let files = gather(path, source, &dockerfile, &options, root, &Bases::default(), sources);
-        let content = Content::Dockerfile { source, dockerfile, options, files, bases: Arc::default() };
+        let (files, bases) = (Files::default(), Arc::default());
+        let content = Content::Dockerfile { source, dockerfile, options, files, bases };
         let (name, path) = (name.to_owned(), path.to_owned());
         self.subjects.push(Subject {
             name,
@@ -189,6 +183,7 @@ impl Inputs {
             digest: None,
             notes: Vec::new(),
             as_of: None,
+            only: None,
             content,
         });
     }
@@ -205,6 +200,7 @@ impl Inputs {
                     digest: None,
                     notes: Vec::new(),
                     as_of: None,
+                    only: None,
                     content: Content::Fixed(seen),
                 });
             }
@@ -246,6 +242,25 @@ impl Inputs {
         self.errors.extend(report.errors);
     }
 
+    /// Puts what is known of base images under every Dockerfile, and reads the files of its build context that it asks
+    /// for: many at once, with the texts in the order of the subjects.
+    pub(super) fn build_on(&mut self, known: &Arc<Bases>, build: &Build<'_>, sources: &mut Sources) {
+        let gathered = parallel::map(build.jobs, &self.subjects, |subject| {
+            let Content::Dockerfile { dockerfile, options, .. } = &subject.content else { return None };
+            let own = self.contexts.get(&subject.name).map(PathBuf::as_path);
+            let context = own.or(build.args.context.as_deref());
+            let mut texts = Sources::default();
+            let files = gather(&subject.path, dockerfile, options, context, known, &mut texts);
+            Some((files, texts))
+        });
+        for (subject, gathered) in self.subjects.iter_mut().zip(gathered) {
+            if let (Content::Dockerfile { files, bases, .. }, Some((found, texts))) = (&mut subject.content, gathered) {
+                *files = found.moved(sources.append(texts));
+                *bases = Arc::clone(known);
+            }
+        }
+    }
+
     /// Makes the paths what the pools' patterns of a fleet file in `folder` mean.
     pub(crate) fn seen_from(&mut self, folder: &Path) {
         let Ok(folder) = folder.canonicalize() else { return };
@@ -263,41 +278,6 @@ impl Inputs {
     pub(super) fn error(&mut self, input: &str, message: String) {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
     }
-}
-
-/// Puts what is known of base images under a Dockerfile, with the files that only variables of its base lead to.
-pub(super) fn build_on(subject: &mut Subject, known: &Arc<Bases>, context: Option<&Path>, sources: &mut Sources) {
-    let Content::Dockerfile { source, dockerfile, options, files, bases } = &mut subject.content else { return };
-    // The target of a file of builds has a context of its own.
-    if subject.name == subject.path && known.knows(dockerfile, options) {
-        *files = gather(&subject.path, *source, dockerfile, options, context, known, sources);
-    }
-    *bases = Arc::clone(known);
-}
-
-/// The files of the build context that the commands of a Dockerfile read; its own folder where none is named.
-pub(super) fn gather(
-    name: &str,
-    source: SourceId,
-    dockerfile: &Dockerfile,
-    options: &EvaluateOptions,
-    context: Option<&Path>,
-    bases: &Bases,
-    sources: &mut Sources,
-) -> Files {
-    let own = (name != "-").then(|| Path::new(name));
-    let folder = context.or_else(|| own.and_then(Path::parent));
-    let Some(context) = folder.and_then(|folder| Context::new(folder, own)) else { return Files::default() };
-    let gathering = Gathering::new(&context, sources);
-    // What is copied may hang on the platform.
-    let usual = ["linux/amd64".to_owned(), "linux/arm64".to_owned()];
-    for platform in options.platforms.iter().chain(&usual) {
-        let options = EvaluateOptions { platform: platform.clone(), ..options.clone() };
-        if extract::of_build(source, dockerfile, &options, &gathering, bases).is_err() {
-            break;
-        }
-    }
-    gathering.into_files()
 }
 
 fn read_file(path: &Path) -> Result<Text, String> {

@@ -9,7 +9,6 @@ use crate::cli::fleet;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::inputs::MAX_TEXT;
-use crate::cli::inputs::build_on;
 use crate::cli::inputs::read_text;
 use crate::cli::pull;
 use crate::cli::render;
@@ -23,7 +22,7 @@ use crate::source::SourceText;
 use crate::source::Sources;
 
 /// Puts what is known of base images under every Dockerfile: from files in the folder of `start` or above it, and
-/// from registries where `pull` names the platforms to ask for.
+/// from registries where `pull` names the platforms to ask for; with the files that it asks for then.
 pub(crate) fn add(
     inputs: &mut Inputs,
     start: Option<&Path>,
@@ -38,11 +37,7 @@ pub(crate) fn add(
     if let Some(platforms) = pull {
         pull::add(inputs, platforms, build, &mut bases);
     }
-    let shared = Arc::new(bases);
-    for subject in &mut inputs.subjects {
-        let own = inputs.contexts.get(&subject.path).map(PathBuf::as_path);
-        build_on(subject, &shared, own.or(build.args.context.as_deref()), sources);
-    }
+    inputs.build_on(&Arc::new(bases), build, sources);
 }
 
 /// A lock file with its text, or why it cannot be read.

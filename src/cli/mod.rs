@@ -8,6 +8,7 @@ mod describe;
 mod each;
 mod exit;
 mod fleet;
+mod gather;
 mod inputs;
 mod knowledge;
 mod known;
@@ -22,6 +23,7 @@ mod pull;
 mod readers;
 mod scan;
 mod walk;
+mod workloads;
 
 use std::env;
 use std::io;

@@ -32,7 +32,7 @@ pub(crate) struct Names {
 pub(crate) fn asked(options: &ScanArgs) -> Result<Vec<String>, Failure> {
     let mut asked = options.images.clone();
     if let Some(path) = &options.from_file {
-        asked.extend(in_file(path, options.password_stdin)?);
+        asked.extend(lines(&text(path, options.password_stdin, LONGEST)?));
     }
     Ok(asked)
 }
@@ -57,25 +57,25 @@ pub(crate) fn all(asked: Vec<String>, options: &ScanArgs, puller: &Puller) -> Re
     Ok(names)
 }
 
-/// The names in a file or on standard input.
-fn in_file(path: &Path, password: bool) -> Result<Vec<String>, Failure> {
+/// The text of a file or of standard input, up to so many bytes.
+pub(crate) fn text(path: &Path, password: bool, longest: u64) -> Result<String, Failure> {
     let said = |text: String| Failure::Said(format!("error: {text}"));
     let shown = path.display();
     let opened: io::Result<Box<dyn Read>> = match path.to_str() {
         Some("-") if password => {
-            return Err(said("the password and the list of images cannot both be on standard input".to_owned()));
+            return Err(said("the password and a list cannot both be on standard input".to_owned()));
         }
         Some("-") => Ok(Box::new(io::stdin())),
         _ => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
     };
     let mut text = String::new();
     opened
-        .and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text))
+        .and_then(|file| file.take(longest + 1).read_to_string(&mut text))
         .map_err(|error| said(format!("cannot read {shown}: {error}")))?;
-    if text.len() as u64 > LONGEST {
-        return Err(said(format!("{shown} is longer than {LONGEST} bytes")));
+    if text.len() as u64 > longest {
+        return Err(said(format!("{shown} is longer than {longest} bytes")));
     }
-    Ok(lines(&text))
+    Ok(text)
 }
 
 /// What is wrong, without the name that it begins with: the report begins with it as well.

@@ -22,6 +22,7 @@ use crate::cli::parallel;
 use crate::cli::render;
 use crate::fleet::Fleet;
 use crate::judge;
+use crate::judge::Detail;
 use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
@@ -36,7 +37,6 @@ use crate::report::model::InputError;
 use crate::report::ndjson;
 use crate::report::ndjson::Counts;
 use crate::report::ndjson::Line;
-use crate::report::observed::Observed;
 use crate::report::why;
 use crate::rules::RuleBook;
 use crate::source::Sources;
@@ -57,10 +57,10 @@ const AT_ONCE: usize = 64;
 /// Judges everything and prints the report.
 pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<Exit, Failure> {
     let own = own_rules(run.options)?;
-    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()));
+    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), detail(run.options));
     let mut report = judge.head(errors);
     let mut tally = Tally::default();
-    let mut all = judge.subjects().inspect(|subject| tally.add(subject, run.options.fail_on));
+    let all = judge.subjects().inspect(|subject| tally.add(subject, run.options.fail_on));
     let stdout = io::stdout();
     let color = color(run.options.color, stdout.is_terminal());
     let mut out = io::BufWriter::new(stdout.lock());
@@ -87,7 +87,7 @@ pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<E
             why::why(&report, Some(pool.as_str()).filter(|pool| !pool.is_empty()), &mut out, color)?;
         }
         (ReportFormat::Human, None) => {
-            report.subjects = all.by_ref().map(told).collect();
+            report.subjects = all.collect();
             let width = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
             let options = HumanOptions { color, ascii: false, width, verbose: run.options.verbose };
             human::human(&report, &named(&report, run.sources), &options, &mut out)?;
@@ -100,22 +100,19 @@ pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<E
 /// Judges everything and lists what was looked at.
 pub(crate) fn judge_and_list(run: Run<'_>, errors: Vec<InputError>) -> Result<Exit, Failure> {
     let own = own_rules(run.options)?;
-    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()));
+    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Everything);
     let mut report = judge.head(errors);
     report.subjects = judge.subjects().collect();
     files::files(&report, &mut io::stdout().lock())?;
     Ok(if report.errors.is_empty() { Exit::Clean } else { Exit::Broken })
 }
 
-/// What a report for a person tells of a subject; the rest is for those who read JSON or ask why.
-fn told(mut subject: model::Subject) -> model::Subject {
-    subject.facts = Vec::new();
-    subject.description = serde_json::Value::Null;
-    subject.observed = Observed::default();
-    for verdict in &mut subject.verdicts {
-        verdict.scenarios = Vec::new();
+/// A report for a person tells the verdicts; the rest is for those who read JSON or ask why.
+fn detail(options: &JudgingArgs) -> Detail {
+    match (options.format, &options.why) {
+        (ReportFormat::Human, None) => Detail::Verdicts,
+        (ReportFormat::Human, Some(_)) | (ReportFormat::Json | ReportFormat::Ndjson, _) => Detail::Everything,
     }
-    subject
 }
 
 /// The texts that places of the report lie in, by path.
@@ -137,10 +134,10 @@ pub(crate) struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     /// For some subjects, or for others of the same days.
-    pub(crate) fn new(run: Run<'a>, book: &'a RuleBook) -> Self {
+    pub(crate) fn new(run: Run<'a>, book: &'a RuleBook, detail: Detail) -> Self {
         let Run { fleet, options, knowledge, sources, .. } = run;
         let (pools, as_of, persona) = (&options.pools, options.as_of, options.persona);
-        let settings = Settings { fleet, pools, as_of, persona, knowledge, book, sources };
+        let settings = Settings { fleet, pools, as_of, persona, knowledge, book, sources, detail };
         let days = run.subjects.iter().map(|subject| as_of.or(subject.as_of));
         let days: BTreeSet<Option<Date>> = days.chain(run.subjects.is_empty().then_some(as_of)).collect();
         let hosts = days.into_iter().map(|as_of| (as_of, Hosts::of(Settings { as_of, ..settings }))).collect();

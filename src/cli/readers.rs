@@ -5,9 +5,9 @@ use std::env;
 use std::path::Path;
 use std::path::PathBuf;
 
+use crate::cli::gather::gather;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::MAX_TEXT;
-use crate::cli::inputs::gather;
 use crate::cli::inputs::read_text;
 use crate::cli::parallel;
 use crate::cli::walk::Found;
@@ -19,7 +19,6 @@ use crate::context::Missing;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::extract::Bases;
-use crate::source::SourceText;
 use crate::source::Sources;
 
 /// No repository has more Dockerfiles that are looked through.
@@ -127,8 +126,6 @@ fn reader(path: &Path, root: &Path, wanted: &[(String, PathBuf)], build: &Build<
     }
     let read = |context: &Path| -> Vec<Files> {
         let one = |target: &Option<String>| {
-            let mut sources = Sources::default();
-            let source = sources.add(SourceText::new(path.display().to_string(), text.clone()));
             let options = EvaluateOptions {
                 build_args: build.args.build_args.iter().cloned().collect(),
                 target: target.clone(),
@@ -136,7 +133,7 @@ fn reader(path: &Path, root: &Path, wanted: &[(String, PathBuf)], build: &Build<
                 ..EvaluateOptions::default()
             };
             let name = path.display().to_string();
-            gather(&name, source, &dockerfile, &options, Some(context), &Bases::default(), &mut sources)
+            gather(&name, &dockerfile, &options, Some(context), &Bases::default(), &mut Sources::default())
         };
         targets.iter().map(one).collect()
     };

@@ -26,6 +26,8 @@ use crate::cli::output;
 use crate::cli::output::Run;
 use crate::cli::parallel;
 use crate::cli::progress::Progress;
+use crate::cli::workloads;
+use crate::cli::workloads::Asked;
 use crate::extract;
 use crate::fleet::Fleet;
 use crate::judge::Content;
@@ -59,19 +61,32 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     only(&mut fleet, &options.platforms, knowledge)?;
     let platforms = platforms(&fleet, knowledge);
     let asked = names::asked(options)?;
+    let (cluster, unplaced) = match &options.from_kubernetes {
+        Some(path) => workloads::read(path, options.password_stdin)?,
+        None => Default::default(),
+    };
+    let registries: Vec<&str> = asked.iter().chain(cluster.iter().map(|one| &one.name)).map(String::as_str).collect();
     let keep = if options.no_cache { None } else { Cache::of_user() };
-    let puller = puller(access(options, &asked)?, keep).map_err(|error| Failure::Said(format!("error: {error}")))?;
+    let puller =
+        puller(access(options, &registries)?, keep).map_err(|error| Failure::Said(format!("error: {error}")))?;
     let Names { list, mut errors } = names::all(asked, options, &puller)?;
+    errors.extend(unplaced);
+    let list: Vec<Asked> = list.into_iter().map(Asked::image).chain(cluster).collect();
     let progress = Progress::new(options.progress, list.len());
     let layers = Layers::new(options.max_layer_bytes, options.judging.jobs(), !options.no_cache, &progress);
     let reading = (options.depth == Deep::Layers).then_some(&layers);
-    let look = |name: &String| {
-        let opened = open_name(&puller, name, &platforms);
+    let look = |asked: &Asked| {
+        let name = &asked.name;
+        let opened = if asked.workloads.is_empty() {
+            open_name(&puller, name, &platforms)
+        } else {
+            open_image(&puller, name, &platforms)
+        };
         let looked = opened.map(|opened| subject(name, &opened, reading));
         progress.image(name);
-        looked.map_err(|error| {
+        looked.map(|subject| asked.placed(subject, &fleet)).unwrap_or_else(|error| {
             let message = names::without(&error, name).to_owned();
-            Box::new(InputError { input: name.clone(), message, location: None })
+            vec![Err(Box::new(InputError { input: name.clone(), message, location: None }))]
         })
     };
     let jobs = options.judging.jobs.map_or(IMAGES_AT_ONCE, NonZero::get);
@@ -82,7 +97,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         each::judge_and_print(run(&[]), errors, &each)
     } else {
         let mut subjects = Vec::new();
-        for looked in parallel::map(jobs, &list, look) {
+        for looked in parallel::map(jobs, &list, look).into_iter().flatten() {
             match looked {
                 Ok(subject) => subjects.push(subject),
                 Err(error) => errors.push(*error),
@@ -148,6 +163,12 @@ fn open_name(puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Open
     open(puller, &Source::parse(name).map_err(|error| error.to_string())?, platforms)
 }
 
+/// The same for what a cluster runs: always an image in a registry, never a folder.
+fn open_image(puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, String> {
+    let reference = ImageReference::parse(name).map_err(|error| error.to_string())?;
+    open(puller, &Source::Registry(reference), platforms)
+}
+
 fn open(puller: &Puller, source: &Source, platforms: &[Platform]) -> Result<Opened, String> {
     match puller.open(source, platforms) {
         Err(error) if matches!(*error.problem, Problem::MissingPlatform { .. }) => puller.open(source, &[]),
@@ -183,12 +204,13 @@ fn subject(name: &str, opened: &Opened, layers: Option<&Layers>) -> Subject {
         digest,
         notes,
         as_of: None,
+        only: None,
         content: Content::ByPlatform(list),
     }
 }
 
 /// How the registries may be spoken to, as the command line says.
-fn access(options: &ScanArgs, asked: &[String]) -> Result<Access, Failure> {
+fn access(options: &ScanArgs, asked: &[&str]) -> Result<Access, Failure> {
     let said = |text: String| Failure::Said(format!("error: {text}"));
     let mut roots = Vec::new();
     for path in &options.cacert {
@@ -210,7 +232,7 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The user name with the password on standard input, for the one registry that the images are in.
-fn login(user: &str, images: &[String]) -> Result<Login, String> {
+fn login(user: &str, images: &[&str]) -> Result<Login, String> {
     let mut registries: Vec<String> = Vec::new();
     for name in images {
         if let Ok(Source::Registry(reference)) = Source::parse(name) {

@@ -76,6 +76,15 @@ impl Files {
     pub fn asked(&self) -> impl Iterator<Item = (&str, &Result<ContextFile, Missing>)> {
         self.0.iter().map(|(path, file)| (path.as_str(), file))
     }
+
+    /// The same files, where their texts have other ids.
+    #[must_use]
+    pub fn moved(mut self, new: impl Fn(SourceId) -> SourceId) -> Self {
+        for file in self.0.values_mut().flatten() {
+            file.source = new(file.source);
+        }
+        self
+    }
 }
 
 impl Shelf for Files {
@@ -150,6 +159,11 @@ impl<'a> Gathering<'a> {
     /// Nothing read yet.
     pub fn new(context: &'a Context, sources: &'a mut Sources) -> Self {
         Self { context, sources: RefCell::new(sources), files: RefCell::default() }
+    }
+
+    /// Whether a file that was asked for is there.
+    pub fn found_any(&self) -> bool {
+        self.files.borrow().0.values().any(Result::is_ok)
     }
 
     /// What was asked for.

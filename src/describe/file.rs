@@ -263,13 +263,15 @@ fn gpu_code(reader: &mut Reader, value: &Value<'_>) -> Vec<GpuCode> {
                 "sass" => code.sass = Some(targets(reader, key, value)),
                 "ptx" => code.ptx = Some(targets(reader, key, value)),
                 "linkable" => code.linkable = targets(reader, key, value),
+                "ptx_isa" => code.ptx_isa = parsed(reader, key, value),
                 "containers" => {
                     code.containers = reader.number(key, value).map(|value| Spanned { value, span: key_span });
                 }
                 "needs" => code.needs = names(reader, key, value),
                 "opens" => code.opens = names(reader, key, value),
                 _ => {
-                    let keys = &["file", "component", "sass", "ptx", "linkable", "containers", "needs", "opens"];
+                    let keys =
+                        &["file", "component", "sass", "ptx", "linkable", "ptx_isa", "containers", "needs", "opens"];
                     reader.unknown_key(key, key_span, keys);
                 }
             }

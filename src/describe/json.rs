@@ -154,6 +154,9 @@ fn code(code: &GpuCode) -> Value {
     if !code.linkable.is_empty() {
         map.insert("linkable".to_owned(), json!(code_words("ptx", &code.linkable)));
     }
+    if let Some(isa) = &code.ptx_isa {
+        map.insert("ptx_isa".to_owned(), json!(isa.value.to_string()));
+    }
     if let Some(count) = &code.containers {
         map.insert("containers".to_owned(), json!(count.value));
     }

@@ -157,6 +157,8 @@ pub struct GpuCode {
     pub ptx: Option<Vec<Spanned<CodeTarget>>>,
     /// Targets of PTX that is linked while the program runs, if at all.
     pub linkable: Vec<Spanned<CodeTarget>>,
+    /// The newest version of the PTX language in it.
+    pub ptx_isa: Option<Spanned<CudaVersion>>,
     /// How many containers of the library hold just that; one where not said.
     pub containers: Option<Spanned<u32>>,
     /// Libraries that the loader resolves before the program starts.

@@ -184,6 +184,7 @@ fn gpu_code(out: &mut String, code: &GpuCode) {
     }
     let words = code_words("ptx", &code.linkable).into_iter().map(|word| quoted(&word));
     line(out, "linkable", (!code.linkable.is_empty()).then(|| listed(words)));
+    line(out, "ptx_isa", code.ptx_isa.as_ref().map(|isa| quoted(&isa.value.to_string())));
     line(out, "containers", code.containers.as_ref().map(|count| count.value.to_string()));
     line(out, "needs", name_list(&code.needs));
     line(out, "opens", name_list(&code.opens));

@@ -14,7 +14,11 @@ pub(super) fn along(named: &[Install], seen: &Observations, knowledge: Knowledge
     let mut found = Vec::new();
     for install in named.iter().filter(|install| install.manager == Manager::Pip) {
         let extras: Vec<String> = install.extras.iter().map(|extra| normalised(extra)).collect();
-        for row in knowledge.brought_by(&install.name, &extras) {
+        let of = match &install.version {
+            VersionSpec::Exact(text) => public(text).parse().ok(),
+            _ => None,
+        };
+        for row in knowledge.brought_by(&install.name, &extras).filter(|row| row.brings_with(of)) {
             let version = match &install.version {
                 VersionSpec::Exact(text) if row.same => VersionSpec::Exact(public(text).to_owned()),
                 VersionSpec::Unresolved if row.same => VersionSpec::Unresolved,

@@ -220,8 +220,9 @@ impl Reader {
                 .collect();
             let fact = self.fact(FactKey::Code, Some(&file), State::Known(Value::List(printed)), span);
             let linkable = entry.linkable.iter().map(|target| target.value).collect();
+            let isa = entry.ptx_isa.as_ref().map(|isa| isa.value);
             let count = entry.containers.as_ref().map_or(1, |count| count.value as usize);
-            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, count, fact });
+            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count, fact });
         }
     }
 }
@@ -306,6 +307,7 @@ pub fn to_description(seen: &Observations) -> Description {
             sass: Some(code.sass.iter().copied().map(Spanned::nowhere).collect()),
             ptx: Some(code.ptx.iter().copied().map(Spanned::nowhere).collect()),
             linkable: code.linkable.iter().copied().map(Spanned::nowhere).collect(),
+            ptx_isa: code.isa.map(Spanned::nowhere),
             containers: u32::try_from(code.count).ok().filter(|count| *count != 1).map(Spanned::nowhere),
             ..GpuCode::default()
         });

@@ -242,7 +242,16 @@ impl Reader<'_> {
         let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
         let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
         let Compiled { component, sass, ptx, .. } = compiled;
-        self.seen.code.push(CodeSeen { file: name, component, sass, ptx, linkable: Vec::new(), count: 1, fact });
+        self.seen.code.push(CodeSeen {
+            file: name,
+            component,
+            sass,
+            ptx,
+            linkable: Vec::new(),
+            isa: None,
+            count: 1,
+            fact,
+        });
     }
 
     fn package(&mut self, install: &Install) -> PackageSeen {

@@ -17,6 +17,7 @@ mod locked;
 mod merge;
 mod packaged;
 mod removed;
+mod run_time;
 mod tree;
 mod written;
 
@@ -26,3 +27,4 @@ pub use self::description::{of_description, to_description};
 pub use self::dockerfile::{Target, of_dockerfile};
 pub use self::layers::{MissingLayer, of_layers};
 pub use self::locked::of_locked;
+pub use self::run_time::set_at_run_time;

@@ -134,6 +134,8 @@ pub enum Presence {
     Absent,
     /// Cannot be told.
     Unseen,
+    /// Nothing that was seen brings it, and not everything was seen.
+    Unfound,
 }
 
 impl From<&Vec<Soname>> for Value {
@@ -176,12 +178,12 @@ impl GpuCode {
     pub fn of_files<'a>(list: impl IntoIterator<Item = (&'a str, Signature, usize)>) -> Self {
         let mut code = Self::default();
         for (file, signature, count) in list {
-            match code.libraries.iter_mut().find(|library| library.file == file && !file.is_empty()) {
-                Some(library) => library.containers.push((signature, count)),
-                None => {
-                    let containers = vec![(signature, count)];
-                    code.libraries.push(Library { file: file.to_owned(), containers, linkable: Vec::new() });
-                }
+            let known = code.libraries.iter_mut().find(|library| library.file == file && !file.is_empty());
+            if let Some(library) = known {
+                library.containers.push((signature, count));
+            } else {
+                let containers = vec![(signature, count)];
+                code.libraries.push(Library { file: file.to_owned(), containers, linkable: Vec::new() });
             }
         }
         code

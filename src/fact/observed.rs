@@ -236,6 +236,9 @@ pub struct CodeSeen {
     /// PTX of parts that a driver may link while the program runs, where nothing that is linked already fits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub linkable: Vec<CodeTarget>,
+    /// The newest version of the PTX language in it, which tells the compiler that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isa: Option<CudaVersion>,
     /// How many containers hold just that.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: usize,

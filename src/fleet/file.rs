@@ -57,6 +57,7 @@ const KEYS: &[&str] = &[
     "mode",
     "device_list_strategy",
     "env",
+    "labels",
     "nodes",
     "compute_capability",
     "brand",
@@ -213,7 +214,8 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
             "libnvidia_container" => pool.libnvidia_container = reader.version(key, value),
             "driver_cuda" => pool.driver_cuda = reader.version(key, value),
             "engine" => pool.engine = reader.parsed(key, value, engine, Some("such as \"docker 28.2\"")),
-            "env" => pool.env = read_env(reader, value),
+            "env" => pool.env = read_texts(reader, key, value),
+            "labels" => pool.labels = read_texts(reader, key, value),
             "nodes" => {
                 pool.nodes = reader.number(key, value).map(|nodes| Declared { value: nodes, span: declared });
             }
@@ -252,8 +254,9 @@ fn engine(text: &str) -> Result<String, String> {
     if good { Ok(words.join(" ")) } else { Err(format!("`{text}` is no engine: expected a name and a version")) }
 }
 
-fn read_env(reader: &mut Reader, value: &Value<'_>) -> Vec<(String, Declared<String>)> {
-    let Some(table) = reader.table("env", value) else { return Vec::new() };
+/// A table of texts.
+fn read_texts(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<(String, Declared<String>)> {
+    let Some(table) = reader.table(key, value) else { return Vec::new() };
     entries(table)
         .into_iter()
         .filter_map(|(key, _, value)| reader.declared(key, value).map(|text| (key.to_owned(), text)))

@@ -152,6 +152,8 @@ pub struct Pool {
     pub device_list_strategy: Option<Declared<DeviceListStrategy>>,
     /// Run-time environment, in the order of the file.
     pub env: Vec<(String, Declared<String>)>,
+    /// Labels of the nodes, in the order of the file.
+    pub labels: Vec<(String, Declared<String>)>,
     /// Number of nodes.
     pub nodes: Option<Declared<u32>>,
     /// Overrides the table for all GPUs of the pool.
@@ -189,6 +191,7 @@ impl Pool {
             mode: None,
             device_list_strategy: None,
             env: Vec::new(),
+            labels: Vec::new(),
             nodes: None,
             compute_capability: None,
             brand: None,

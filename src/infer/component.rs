@@ -81,6 +81,10 @@ pub(super) fn components(
     for component in &mut list {
         if let Some(entries) = code.remove(component.name.as_str()) {
             component.code = read_code(facts, seen, &component.name, &entries);
+            if component.cuda.is_unknown() && !is_conditional(seen, &component.name, knowledge) {
+                component.cuda =
+                    of_compiler(facts, &component.name, &entries, knowledge).unwrap_or(component.cuda.clone());
+            }
         } else if seen.complete.code {
             component.code = unseen_code(facts, &component.name, seen, vec![component.cuda.id]);
         }
@@ -91,17 +95,22 @@ pub(super) fn components(
     for (name, entries) in code {
         let code = read_code(facts, seen, name, &entries);
         let cuda = own_runtime(facts, seen, build, base_cuda, name);
+        let told = of_compiler(facts, name, &entries, knowledge).filter(|_| cuda.is_unknown());
+        let cuda = told.unwrap_or(cuda);
         let known = knowledge.frameworks().iter().any(|row| row.component == name);
         let role = if beside && !known { Role::Extension } else { Role::Core };
         list.push(Component { name: name.to_owned(), role, cuda, code, codes: PLAIN_WORDING });
     }
-    let runtime = own_runtime(facts, seen, build, base_cuda, OWN_RUNTIME);
+    let mut runtime = own_runtime(facts, seen, build, base_cuda, OWN_RUNTIME);
+    if let Some(entries) = own_code.as_ref().filter(|_| runtime.is_unknown()) {
+        runtime = of_compiler(facts, OWN_RUNTIME, entries, knowledge).unwrap_or(runtime);
+    }
     let present = own_code.is_some() || !matches!(runtime.state, State::Absent { .. });
     if present {
         let started =
             |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || entries.iter().any(|one| is_started(seen, &one.file));
-        let core = list.is_empty() || own_code.as_ref().is_some_and(started);
-        let role = if core { Role::Core } else { Role::Extension };
+        let decides = list.is_empty() || own_code.as_ref().is_some_and(started);
+        let role = if decides { Role::Core } else { Role::Extension };
         let code = match own_code {
             Some(entries) => read_code(facts, seen, OWN_RUNTIME, &entries),
             None => unseen_code(facts, OWN_RUNTIME, seen, vec![runtime.id]),
@@ -148,6 +157,27 @@ fn own_runtime(
         State::Unknown(_) => State::Unknown(build.unseen("the CUDA runtime of the image")),
     };
     facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence)
+}
+
+/// Whether it is not certain that a component is there, or which one.
+fn is_conditional(seen: &Observations, name: &str, knowledge: Knowledge) -> bool {
+    let of = |package: &str| knowledge.framework(package).is_some_and(|row| row.component == name);
+    seen.packages.iter().any(|package| package.conditional.is_some() && of(&package.name))
+}
+
+/// The CUDA that code was compiled with, by the version of its PTX: the first that writes it. Those that write the same
+/// have the same major, which decides about drivers.
+fn of_compiler(
+    facts: &mut Facts,
+    name: &str,
+    entries: &[&CodeSeen],
+    knowledge: Knowledge,
+) -> Option<Fact<CudaVersion>> {
+    let newest = entries.iter().filter(|entry| entry.isa.is_some()).max_by_key(|entry| entry.isa)?;
+    let isa = newest.isa?;
+    let row = knowledge.target_sets().iter().find(|row| row.ptx_isa == isa)?;
+    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![newest.fact], row: Some(&row.info) };
+    Some(facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(row.cuda), evidence))
 }
 
 /// Whether GPU code of a component lies in the image.

@@ -209,7 +209,8 @@ pub(super) fn brought(
     let of_table = || {
         let row = knowledge.torch(version)?;
         let default = row.default_variant.iter().find(|value| value.arch == arch)?;
-        Some((default.value.to_owned(), &row.info))
+        let of_index = knowledge.without_cuda_on(&package.name, version, arch).filter(|_| package.variant.is_some());
+        Some((default.value.to_owned(), of_index.unwrap_or(&row.info)))
     };
     let (variant, row) = match &brought.variant {
         Ok(Some(variant)) => (Ok(variant.clone()), None),
@@ -278,7 +279,9 @@ fn from_build_row(
     image: Image<'_>,
 ) -> Component {
     let (name, knowledge) = (framework.component, image.knowledge);
-    let row = knowledge.framework_build(&package.name, version);
+    // What holds for every version need not hold for one that came later.
+    let newer = knowledge.newer_framework(&package.name, version);
+    let row = knowledge.framework_build(&package.name, version).filter(|row| !newer || row.version != "*");
     // Where an image brings a framework of its own, or its runtime is said, the name of a CPU build tells nothing.
     let read = image.seen.depth == Depth::Layers;
     let plain = matches!(image.build.family, Family::Plain | Family::Cuda) && image.seen.cuda_runtime.is_none();

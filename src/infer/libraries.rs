@@ -163,6 +163,7 @@ impl World<'_> {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
             (Says::No, None) if self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
+            (Says::No, None) if self.seen.depth == Depth::Text => Presence::Unfound,
             (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
         Soname { name: name.to_owned(), presence }
@@ -233,6 +234,7 @@ impl World<'_> {
             "runtime" => words.contains(&"runtime") || words.contains(&"devel"),
             other => words.contains(&other),
         };
+        let told = ["base", "runtime", "devel"].iter().any(|flavour| words.contains(flavour));
         if tag.is_some()
             && rows().any(|row| included(row.flavour) && row.cuda_major == major && row.sonames.contains(&soname))
         {
@@ -242,14 +244,13 @@ impl World<'_> {
         let of_major = |row: &&crate::knowledge::ToolkitLibraryRow| row.cuda_major == major;
         let listed = rows().any(|row| row.sonames.contains(&soname));
         let own = rows().filter(of_major).any(|row| row.sonames.contains(&soname));
-        if listed && !own { Says::No } else { Says::Perhaps }
+        if listed && (told || !own) { Says::No } else { Says::Perhaps }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fact::Depth;
     use crate::fact::FileKind;
     use crate::fact::FileSeen;
     use crate::fact::Value;

@@ -61,7 +61,10 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
             Ok(row.map_or_else(|| package.variant.clone(), |row| tags.iter().find(|tag| has(row, tag, day)).cloned()))
         }
         (None, Offered::Unknown(why), _) => Err(why.clone()),
-        (None, _, variant) => Ok(variant.clone()),
+        (None, _, variant) => {
+            let without = day.knowledge.without_cuda_on(&package.name, &version, day.arch).is_some();
+            Ok(variant.clone().filter(|_| !without))
+        }
     };
     Brought {
         package,
@@ -154,7 +157,11 @@ pub(super) fn newest<'a>(
     let row = match (chosen.as_slice(), python) {
         ([row], _) => *row,
         ([], _) => {
-            return unknown(format!("no release of torch in the tables of {} fits", day.knowledge.newest_date()));
+            let date = day.knowledge.newest_date();
+            let none = unknown(format!("no release of {} in the tables of {date} fits", package.name));
+            // An index of CUDA may hold builds without it for another platform.
+            let elsewhere = none.version.clone().err().filter(|_| day.arch != "amd64");
+            return Brought { variant: elsewhere.map_or_else(|| none.variant.clone(), Err), ..none };
         }
         (rows, Err(why)) => {
             let variant = match &package.offered {

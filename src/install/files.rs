@@ -18,7 +18,10 @@ use crate::install::project;
 use crate::install::requirement::requirement;
 use crate::install::requirements::Line;
 use crate::install::requirements::lines;
+use crate::install::setup;
 use crate::source::Span;
+
+type Reader = fn(&Opened, &Around<'_>) -> setup::Required;
 
 const DEEPEST: usize = 8;
 const MOST: usize = 64;
@@ -56,15 +59,40 @@ impl Walk<'_, '_> {
     fn file(&mut self, folder: &str, mut file: RequirementFile, depth: usize) {
         match self.open(folder, &file, depth) {
             Ok(Some(opened)) if opened.path.ends_with("pyproject.toml") => {
-                project::pep621(&opened, self.uv, self.around, self.indexes, self.found);
+                if project::requires(&opened) {
+                    project::pep621(&opened, self.uv, self.around, self.indexes, self.found);
+                } else {
+                    let _read: bool = self.setuptools(folder, &file);
+                }
             }
             Ok(Some(opened)) => self.read(&opened, file.constraint, depth),
             Ok(None) => {}
+            Err(_) if self.setuptools(folder, &file) => {}
             Err(why) => {
                 file.why = why;
                 self.found.files.push(file);
             }
         }
+    }
+
+    /// The files of setuptools beside a `pyproject.toml` that does not say what the project requires.
+    fn setuptools(&mut self, folder: &str, file: &RequirementFile) -> bool {
+        let place = file.path.known().and_then(|path| path.strip_suffix("pyproject.toml"));
+        let Some(place) = place else { return false };
+        let mut read = false;
+        for (name, reader) in [("setup.cfg", setup::cfg as Reader), ("setup.py", setup::py)] {
+            let path = format!("{place}{name}");
+            let Ok(opened) = (self.around.open)(folder, &path) else { continue };
+            read = true;
+            match reader(&opened, self.around) {
+                Ok(packages) => self.found.packages.extend(packages),
+                Err(why) => {
+                    let (path, why) = (Resolved::literal(path), format!("what it installs is not known: {why}"));
+                    self.found.files.push(RequirementFile { path, why, ..file.clone() });
+                }
+            }
+        }
+        read
     }
 
     fn open(&mut self, folder: &str, file: &RequirementFile, depth: usize) -> Result<Option<Opened>, String> {

@@ -59,6 +59,16 @@ pub(super) fn pep621(opened: &Opened, uv: bool, around: &Around<'_>, indexes: &m
     }
 }
 
+/// Whether a project says in this file what it requires.
+pub(super) fn requires(opened: &Opened) -> bool {
+    let Ok(root) = DeTable::parse(opened.text.text()) else { return true };
+    let root = root.get_ref();
+    let dynamic =
+        list_at(root, &["project", "dynamic"]).iter().any(|one| one.get_ref().as_str() == Some("dependencies"));
+    let told = at(root, &["project"]).is_some() && !dynamic;
+    told || at(root, &["tool", "poetry", "dependencies"]).is_some()
+}
+
 fn one(text: &str, value: &Value<'_>, opened: &Opened, around: &Around<'_>) -> Option<Install> {
     let (text, marker) = text.split_once(';').map_or((text, None), |(text, marker)| (text, Some(marker)));
     let mut package = requirement(text, span_of(value, opened))?;

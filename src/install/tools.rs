@@ -11,6 +11,7 @@ use crate::install::index::Indexes;
 use crate::install::lock;
 use crate::install::lock::Parts;
 use crate::install::pip;
+use crate::install::pipenv;
 use crate::install::project;
 use crate::install::requirement::named;
 use crate::install::requirement::requirement;
@@ -130,7 +131,18 @@ pub(super) fn read(
             }
         }
         ("pipenv", Some("install" | "sync")) if names.is_empty() => {
-            missing(&path("Pipfile.lock"), "files of pipenv are not read".to_owned(), command, found);
+            let given = |option: &str| words.iter().any(|word| word.known() == Some(option));
+            let dev = given("--dev") || given("-d");
+            let lock = if given("--skip-lock") { Err("it is passed over".to_owned()) } else { open("Pipfile.lock") };
+            let read = match (&lock, open("Pipfile")) {
+                (Ok(opened), _) => pipenv::lock(opened, dev, around).ok_or("Pipfile.lock"),
+                (Err(_), Ok(opened)) => pipenv::pipfile(&opened, dev, around).ok_or("Pipfile"),
+                (Err(why), Err(_)) => return missing(&path("Pipfile.lock"), why.clone(), command, found),
+            };
+            match read {
+                Ok(packages) => found.packages.extend(packages),
+                Err(file) => missing(&path(file), "it is not as pipenv writes it".to_owned(), command, found),
+            }
         }
         ("pipenv", Some("install")) => {
             found.packages.extend(names.iter().filter_map(|word| requirement(word.known().unwrap_or(""), word.span)));

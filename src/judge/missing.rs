@@ -84,12 +84,16 @@ fn unread(builds: &[Build]) -> Vec<(String, &Why)> {
 
 /// That it is open which of several builds of the base is meant, and what tells it.
 fn which_build(verdict: &Verdict<'_>) -> model::Missing {
-    let base = verdict.hosts.first().and_then(|host| host.image.base.map(|id| &host.image.facts.get(id).state));
-    let pinned = matches!(base, Some(State::Known(Value::Text(name))) if name.contains('@'));
-    let supply = if pinned {
+    let supply = if is_pinned(verdict) {
         "say the day of the build by --as-of: no table tells which build the digest is; or run `imagelint scan` on the built image"
     } else {
         "pin the digest, or say the day of the build by --as-of"
     };
     model::Missing { key: "image.base.digest".to_owned(), supply: supply.to_owned() }
+}
+
+/// Whether the base is given by its digest.
+pub(super) fn is_pinned(verdict: &Verdict<'_>) -> bool {
+    let base = verdict.hosts.first().and_then(|host| host.image.base.map(|id| &host.image.facts.get(id).state));
+    matches!(base, Some(State::Known(Value::Text(name))) if name.contains('@'))
 }

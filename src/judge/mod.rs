@@ -37,6 +37,7 @@ use crate::judge::place::Places;
 use crate::judge::saved::Saved;
 use crate::knowledge::Knowledge;
 use crate::report::model;
+use crate::report::observed::Observed;
 use crate::report::observed::OnPlatform;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
@@ -82,8 +83,20 @@ pub struct Subject {
     pub notes: Vec<String>,
     /// Day for which tables are asked where the run does not say it.
     pub as_of: Option<Date>,
+    /// The pools that it runs on; as the fleet says where none is told.
+    pub only: Option<Vec<String>>,
     /// What it consists of.
     pub content: Content,
+}
+
+/// How much of what was found goes into the report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Verdicts and findings, without what they rest on.
+    Verdicts,
+    /// All of it, with every scenario, every fact and what was seen.
+    #[default]
+    Everything,
 }
 
 /// What to judge against, and how.
@@ -103,6 +116,8 @@ pub struct Settings<'a> {
     pub book: &'a RuleBook,
     /// All texts.
     pub sources: &'a Sources,
+    /// How much is told.
+    pub detail: Detail,
 }
 
 /// One build for one platform, with its place in the subject's list of facts.
@@ -132,16 +147,19 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
     let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::new());
     let of_dockerfile = subject.kind == "dockerfile";
     let mut description = Description { of_dockerfile, ..Description::default() };
+    let everything = settings.detail == Detail::Everything;
     for (at, platform) in platforms.iter().enumerate() {
         let Some(seen) = observe(&subject.content, platform, &mut beside) else { continue };
-        if at == 0 {
+        if at == 0 && everything {
             description = described(&subject.content, platform, settings.as_of, &seen);
         }
         for image in infer(&seen, platform, settings.as_of, knowledge) {
             let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());
             builds.push(Build { platform: platform.clone(), image, first_fact: before });
         }
-        looked.push(beside.clone().on(platform, seen));
+        if everything {
+            looked.push(beside.clone().on(platform, seen));
+        }
     }
     let places = Places { sources: settings.sources, fleet: settings.fleet };
     let gpu_content = builds.iter().any(|build| build.image.gpu_content);
@@ -158,9 +176,9 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         },
         verdicts: Vec::new(),
         findings: Vec::new(),
-        facts: facts::report(&builds, places),
-        description: description.to_json(),
-        observed: saved::observed(subject, looked),
+        facts: if everything { facts::report(&builds, places) } else { Vec::new() },
+        description: if everything { description.to_json() } else { serde_json::Value::Null },
+        observed: if everything { saved::observed(subject, looked) } else { Observed::default() },
         as_of: settings.as_of.map(|day| day.to_string()),
     };
     if !gpu_content {
@@ -179,7 +197,7 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
             }
             Outlook::NoContent(own) => report.verdicts.push(verdict::not_applicable(&pool.name.value, own)),
             Outlook::Judged(list) => {
-                report.verdicts.extend(list.iter().map(|one| verdict::report(one, &list, pool, &builds, knowledge)));
+                report.verdicts.extend(list.iter().map(|one| verdict::report(one, &list, pool, &builds, settings)));
                 judged.push(findings::Judged { pool, verdicts: list });
             }
         }
@@ -215,12 +233,13 @@ fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
     let wanted = asked.is_empty() || asked.contains(&pool.name.value);
     let here = match &subject.content {
         Content::Dockerfile { .. } => pool.runs_dockerfile(&subject.path),
-        Content::ByPlatform(_) => pool.runs_image(&subject.name),
+        Content::ByPlatform(_) => pool.runs_image(&subject.path),
         Content::Saved(_) if subject.kind == "dockerfile" => pool.runs_dockerfile(&subject.path),
         Content::Saved(_) if subject.kind == "image" => pool.runs_image(&subject.name),
         Content::Fixed(_) | Content::Saved(_) => true,
     };
-    wanted && here
+    let told = subject.only.as_ref().is_none_or(|only| only.contains(&pool.name.value));
+    wanted && here && told
 }
 
 /// What a Dockerfile says beside its facts.

@@ -154,7 +154,14 @@ fn open_basis(host: &HostFate<'_>) -> Vec<Basis> {
                 Basis::Pool(_) => true,
                 Basis::Row(_) => false,
             };
-            unknown.flat_map(|step| step.facts.iter()).filter(lacks).collect()
+            unknown
+                .flat_map(|step| {
+                    let lacking: Vec<Basis> = step.facts.iter().filter(lacks).collect();
+                    // Where every fact is known, they are what leaves the step open.
+                    let images = || step.facts.iter().filter(|basis| matches!(basis, Basis::Image(_))).collect();
+                    if lacking.is_empty() { images() } else { lacking }
+                })
+                .collect()
         }
     }
 }

@@ -136,6 +136,7 @@ pub fn subject(
         digest: saved.digest,
         notes,
         as_of: saved.as_of.and_then(|day| day.parse().ok()),
+        only: None,
         content: Content::Saved(Saved { dockerfile, platforms }),
     })
 }

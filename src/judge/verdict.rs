@@ -6,8 +6,11 @@ use crate::fact::Role;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::judge::Build;
+use crate::judge::Detail;
+use crate::judge::Settings;
 use crate::judge::facts::fact_id;
 use crate::judge::facts::row_id;
+use crate::judge::missing::is_pinned;
 use crate::judge::missing::missing;
 use crate::judge::missing::unread_files;
 use crate::judge::missing::unread_notes;
@@ -69,8 +72,9 @@ pub(super) fn report(
     all: &[Verdict<'_>],
     pool: &Pool,
     builds: &[Build],
-    knowledge: Knowledge,
+    settings: Settings<'_>,
 ) -> model::Verdict {
+    let knowledge = settings.knowledge;
     let wall = match verdict.fate {
         Some(Fate::Fails(wall)) => Some(wall),
         _ => None,
@@ -98,7 +102,10 @@ pub(super) fn report(
             .into_iter()
             .chain(notes(verdict, all, knowledge))
             .collect(),
-        scenarios: verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect(),
+        scenarios: match settings.detail {
+            Detail::Everything => verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect(),
+            Detail::Verdicts => Vec::new(),
+        },
     }
 }
 
@@ -138,7 +145,11 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
         }
         None => {
             let fields: Vec<&str> = verdict.open_fields.iter().map(|field| field.name()).collect();
-            let on = if verdict.open_build { "the build behind the tag".to_owned() } else { fields.join(", ") };
+            let on = match (verdict.open_build, is_pinned(verdict)) {
+                (true, true) => "which build the digest is".to_owned(),
+                (true, false) => "the build behind the tag".to_owned(),
+                (false, _) => fields.join(", "),
+            };
             let mut fates: Vec<String> = verdict.hosts.iter().map(|host| outcome_name(host.fate)).collect();
             fates.sort();
             fates.dedup();

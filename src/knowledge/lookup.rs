@@ -217,6 +217,12 @@ impl Knowledge {
         self.brought_packages().iter().filter(move |row| row.distribution == distribution).filter(asked)
     }
 
+    /// The row by which no index of a distribution has a build of CUDA for a platform, of versions as old as this one.
+    pub fn without_cuda_on(self, distribution: &str, version: &str, arch: &str) -> Option<&'static RowInfo> {
+        let row = self.build_indexes().iter().find(|row| row.distribution == distribution)?;
+        (arch == "arm64" && by_number(version, row.arm64_from?).is_lt()).then_some(&row.info)
+    }
+
     /// Whether an index of its own decides the build of a distribution.
     pub fn has_build_index(self, distribution: &str) -> bool {
         self.build_indexes().iter().any(|row| row.distribution == distribution)

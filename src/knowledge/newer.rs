@@ -27,13 +27,15 @@ impl Knowledge {
 
     /// Whether a version of a distribution with GPU code is later than every row of it.
     ///
-    /// Never true of a distribution without rows: of that nothing was ever known.
+    /// Never true of a distribution without rows, or with one for every version alone.
     pub fn newer_framework(self, distribution: &str, version: &str) -> bool {
         if distribution == "torch" {
             return self.newer_torch(version);
         }
-        let mut rows = self.framework_builds().iter().filter(|row| row.distribution == distribution).peekable();
-        rows.peek().is_some() && rows.all(|row| row.version != "*" && later(version, row.version))
+        let rows = self.framework_builds().iter().filter(|row| row.distribution == distribution && row.version != "*");
+        let bundled = self.bundled_variants().iter().filter(|row| row.distribution == distribution);
+        let mut known = rows.map(|row| row.version).chain(bundled.filter_map(|row| row.newest)).peekable();
+        known.peek().is_some() && known.all(|known| later(version, known))
     }
 
     /// Why nothing can be told of a version of a distribution that has no row: `torch 9.9 is newer than the knowledge of 2026-11-21`.
@@ -93,6 +95,11 @@ mod tests {
         assert!(!knowledge.newer_framework("somebodys-package", "99.0"));
         assert!(!knowledge.newer_framework("cupy-cuda12x", "99.0"));
         assert!(knowledge.newer_framework("tensorflow", "99.0"));
+        assert!(knowledge.newer_framework("jax-cuda12-plugin", "99.0"));
+        assert!(!knowledge.newer_framework("jax-cuda12-plugin", "0.5.0"));
+        assert!(knowledge.newer_framework("bitsandbytes", "99.0"));
+        assert!(!knowledge.newer_framework("bitsandbytes", "0.50.2"));
+        assert!(!knowledge.newer_framework("bitsandbytes", "0.41.0"));
         assert!(!knowledge.newer_framework("tensorflow", "2.15.0"));
         assert!(knowledge.newer_framework("torch", "99.0.1+cu999"));
         for (distribution, version, expected) in [

@@ -73,6 +73,18 @@ pub struct BroughtRow {
     pub brings: &'static str,
     /// Whether it has the version of what was asked for.
     pub same: bool,
+    /// First version of what is asked for that brings it.
+    pub from: Option<CudaVersion>,
+    /// First version of what is asked for that no longer does.
+    pub before: Option<CudaVersion>,
+}
+
+impl BroughtRow {
+    /// Whether a version of what is asked for brings it; of one that is open the newest is meant.
+    pub fn brings_with(&self, version: Option<CudaVersion>) -> bool {
+        let late = version.is_none_or(|version| self.from.is_none_or(|from| from <= version));
+        late && self.before.is_none_or(|before| version.is_some_and(|version| version < before))
+    }
 }
 
 /// A distribution whose builds differ by CUDA version and are chosen by an index of their own.
@@ -82,6 +94,8 @@ pub struct BuildIndexRow {
     pub info: RowInfo,
     /// Normalised name.
     pub distribution: &'static str,
+    /// The first release with builds of CUDA for arm64.
+    pub arm64_from: Option<&'static str>,
 }
 
 /// A conda package that chooses which build of torch an environment gets.
@@ -151,6 +165,8 @@ pub struct BundledRow {
     pub distribution: &'static str,
     /// First version that has these; the next row begins where that changes.
     pub from: &'static str,
+    /// Newest version of the row that was read, where no row follows.
+    pub newest: Option<&'static str>,
     /// `cu118`, `cu124`.
     pub variants: &'static [&'static str],
 }

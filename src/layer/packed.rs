@@ -111,7 +111,7 @@ impl<'a, R: Read> Packed<'a, R> {
         if let Some(expected) = self.expected.size.filter(|size| *size != found) {
             return Err(LayerError::WrongSize { expected, found });
         }
-        match self.digest.map(|digest| digest.finish()) {
+        match self.digest.map(Digest::finish) {
             Some(digest) if digest != self.expected.digest => {
                 Err(LayerError::WrongDigest { expected: self.expected.digest.clone(), found: digest })
             }

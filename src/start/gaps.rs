@@ -13,6 +13,7 @@ use crate::start::StepResult;
 use crate::start::code;
 use crate::start::code::Compiler;
 use crate::start::container_words;
+use crate::start::libraries;
 use crate::start::loader;
 use crate::start::runtime;
 use crate::start::user_mode;
@@ -63,6 +64,10 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     let loaded = loader::step(replay).0;
     let newer = |what: String| format!("{what} is newer than the knowledge of {}", replay.knowledge.newest_date());
     let (key, reason, supply) = match step {
+        Step::Libraries => {
+            let (id, reason) = libraries::unfound(replay)?;
+            (name(id), reason, "install it, or scan the built image")
+        }
         Step::Loader if let Some(library) = unnumbered(replay) => {
             let reason = format!("which release of the driver {} brings is not known", library.path);
             (name(replay.image.driver_libraries.id), reason, "pin its version")

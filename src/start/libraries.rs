@@ -2,6 +2,7 @@
 
 use crate::cuda::Capabilities;
 use crate::fact::Fact;
+use crate::fact::FactId;
 use crate::fact::Needs;
 use crate::fact::Presence;
 use crate::fact::Soname;
@@ -33,6 +34,7 @@ const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
 enum There {
     Yes,
     Unseen,
+    Unfound,
     No,
 }
 
@@ -44,6 +46,7 @@ pub(super) fn needed(replay: Replay<'_>) -> StepRecord {
     let Some(list) = fact.known() else { return nothing(Step::Libraries, AT_START) };
     let result = match worst(replay, list) {
         There::No => StepResult::Stops(Wall::new(Outcome::LibraryMissing, Codes::NONE)),
+        There::Unfound => StepResult::Unknown,
         There::Unseen => StepResult::NotSeen,
         There::Yes => StepResult::Passes(Route::Native),
     };
@@ -56,7 +59,7 @@ pub(super) fn opened_later(replay: Replay<'_>) -> StepRecord {
     let Some(list) = fact.known() else { return nothing(Step::OpenedLater, LATER) };
     let result = match worst(replay, list) {
         There::No => StepResult::FailsLater,
-        There::Unseen => StepResult::NotSeen,
+        There::Unseen | There::Unfound => StepResult::NotSeen,
         There::Yes => StepResult::Passes(Route::Native),
     };
     record(replay, Step::OpenedLater, result, fact, list, LATER)
@@ -95,6 +98,7 @@ fn there(replay: Replay<'_>, library: &Soname) -> There {
         Presence::Image => There::Yes,
         Presence::Absent => There::No,
         Presence::Unseen => There::Unseen,
+        Presence::Unfound => There::Unfound,
         Presence::Driver(capability) => brought(replay, capability),
     }
 }
@@ -147,10 +151,25 @@ fn without_gpu(replay: Replay<'_>) -> String {
     format!("{} starts and then uses no GPU: it cannot open {list}", replay.component.name)
 }
 
-/// What is worth knowing of a start: that no GPU will be used.
+/// What is worth knowing of a start: that no GPU will be used, or that one may not be.
 pub(super) fn note(replay: Replay<'_>) -> Option<String> {
-    let lacks = falls_back(replay) && opened_later(replay).result == StepResult::FailsLater;
-    lacks.then(|| without_gpu(replay))
+    if !falls_back(replay) {
+        return None;
+    }
+    if opened_later(replay).result == StepResult::FailsLater {
+        return Some(without_gpu(replay));
+    }
+    let list = lacking(replay, Step::OpenedLater, There::Unfound).join(", ");
+    let name = &replay.component.name;
+    (!list.is_empty()).then(|| format!("{name} uses no GPU without {list}, and nothing that was seen brings that"))
+}
+
+/// What a start lacks of which nothing tells that it is there.
+pub(super) fn unfound(replay: Replay<'_>) -> Option<(FactId, String)> {
+    let fact = &of_component(replay)?.at_start;
+    let list = lacking(replay, Step::Libraries, There::Unfound).join(", ");
+    let name = &replay.component.name;
+    (!list.is_empty()).then(|| (fact.id, format!("{name} needs {list}, and nothing that was seen brings that")))
 }
 
 /// What a step found, in one sentence.
@@ -162,6 +181,9 @@ pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
         (Step::Libraries, StepResult::NotSeen) => {
             format!("{name} needs {}: whether it is there was not seen", list(There::Unseen))
         }
+        (Step::Libraries, StepResult::Unknown) => {
+            format!("{name} needs {}, and nothing that was seen brings that", list(There::Unfound))
+        }
         (Step::Libraries, StepResult::Passes(_)) => format!("every library that {name} needs to start is there"),
         (Step::Libraries, _) => format!("nothing is known that {name} needs from outside of its package"),
         (_, StepResult::FailsLater) if falls_back(replay) => without_gpu(replay),
@@ -169,7 +191,9 @@ pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
             format!("{name} starts, and will fail when it opens {}, which is not there", list(There::No))
         }
         (_, StepResult::NotSeen) => {
-            format!("{name} opens {} later: whether it is there was not seen", list(There::Unseen))
+            let both: Vec<&str> =
+                [There::Unseen, There::Unfound].into_iter().flat_map(|how| lacking(replay, record.step, how)).collect();
+            format!("{name} opens {} later: whether it is there was not seen", both.join(", "))
         }
         (_, StepResult::Passes(_)) => format!("every library that {name} opens later is there"),
         _ => format!("nothing is known that {name} opens later"),
@@ -177,132 +201,5 @@ pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::describe::Description;
-    use crate::extract;
-    use crate::fleet;
-    use crate::fleet::GpuName;
-    use crate::infer::infer;
-    use crate::knowledge::Knowledge;
-    use crate::source::SourceText;
-    use crate::source::Sources;
-
-    /// What both steps find, and what the first says.
-    fn found(env: &str, asks: &str, launch: &str) -> (StepResult, StepResult, String) {
-        on(env, asks, &format!("launch = \"{launch}\"\ntoolkit = \"1.17.8\""))
-    }
-
-    /// The same on a pool.
-    fn on(env: &str, asks: &str, pool: &str) -> (StepResult, StepResult, String) {
-        let text = format!(
-            "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n[env]\n{env}\n\
-             [files]\n\"/usr/lib/libhere.so.1\" = {{}}\n\"/opt/libaway.so.1\" = {{}}\n[[gpu_code]]\nsass = [\"sm_80\"]\n{asks}\n"
-        );
-        let description = Description::read(&SourceText::new("x.image.toml", text)).expect("a description");
-        let knowledge = Knowledge::built_in();
-        let images = infer(&extract::of_description(&description, None, None), "linux/amd64", None, knowledge);
-        let text = format!("[[pool]]\nname = \"p\"\n{pool}\n");
-        let text = SourceText::new("fleet.toml", text);
-        let source = Sources::default().add(text.clone());
-        let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
-        let hosts = fleet.pools[0].hosts(knowledge, None);
-        let (image, host) = (&images[0], &hosts[0]);
-        let replay = Replay { image, component: &image.components[0], host, knowledge };
-        (needed(replay).result, opened_later(replay).result, message(replay))
-    }
-
-    /// The note on a start with one version of TensorFlow.
-    fn note_with(version: &str, files: &str) -> Option<String> {
-        let text = format!(
-            "cuda_runtime = \"11.2\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
-             [packages.pip]\ntensorflow = \"{version}\"\n[files]\n{files}\n"
-        );
-        let description = Description::read(&SourceText::new("x.image.toml", text)).expect("a description");
-        let knowledge = Knowledge::built_in();
-        let images = infer(&extract::of_description(&description, None, None), "linux/amd64", None, knowledge);
-        let text = SourceText::new("fleet.toml", "[[pool]]\nname = \"p\"\nlaunch = \"docker-gpus\"\n");
-        let source = Sources::default().add(text.clone());
-        let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
-        let hosts = fleet.pools[0].hosts(knowledge, None);
-        let image = &images[0];
-        let component = image.components.iter().find(|component| component.name == "tensorflow").expect("a component");
-        note(Replay { image, component, host: &hosts[0], knowledge })
-    }
-
-    #[test]
-    fn a_program_that_falls_back_says_so() {
-        let all = ["cublas.so.11", "cublasLt.so.11", "cudart.so.11.0", "cufft.so.10", "curand.so.10", "cusolver.so.11"];
-        let mut files: Vec<String> = all.iter().map(|name| format!("\"/usr/lib64/lib{name}\" = {{}}")).collect();
-        files.push("\"/usr/lib64/libcusparse.so.11\" = {}".to_owned());
-        let without = note_with("2.8.0", &files.join("\n"));
-        assert_eq!(without.as_deref(), Some("tensorflow starts and then uses no GPU: it cannot open libcudnn.so.8"));
-        files.push("\"/usr/lib64/libcudnn.so.8\" = {}".to_owned());
-        assert_eq!(note_with("2.8.0", &files.join("\n")), None, "all there");
-        assert_eq!(note_with("2.99.0", ""), None, "a release of which nothing is known");
-    }
-
-    #[test]
-    fn what_is_missing_stops_at_the_start_and_not_later() {
-        let passes = StepResult::Passes(Route::Native);
-        let stops = StepResult::Stops(Wall::new(Outcome::LibraryMissing, Codes::NONE));
-        let none = StepResult::NotApplicable;
-        let (few, all) = ("NVIDIA_DRIVER_CAPABILITIES = \"compute,utility\"", "NVIDIA_DRIVER_CAPABILITIES = \"all\"");
-        let old = "CUDA_VERSION = \"8.0.61\"";
-        for (env, asks, launch, expected) in [
-            ("", "", "docker-gpus", (none, none)),
-            ("", "needs = [\"libhere.so.1\"]", "docker-gpus", (passes, none)),
-            ("", "needs = [\"libaway.so.1\"]", "docker-gpus", (StepResult::NotSeen, none)),
-            ("", "needs = [\"libgone.so.1\", \"libaway.so.1\"]", "docker-gpus", (stops, none)),
-            ("", "opens = [\"libgone.so.1\"]", "docker-gpus", (none, StepResult::FailsLater)),
-            ("", "opens = [\"libaway.so.1\"]", "docker-gpus", (none, StepResult::NotSeen)),
-            ("", "opens = [\"libnvcuvid.so.1\"]", "docker-gpus", (none, StepResult::FailsLater)),
-            (few, "opens = [\"libnvcuvid.so.1\"]", "docker-gpus", (none, StepResult::FailsLater)),
-            (few, "opens = [\"libnvcuvid.so.1\"]", "docker-cdi", (none, passes)),
-            (few, "needs = [\"libcuda.so.1\"]", "docker-gpus", (passes, none)),
-            (few, "needs = [\"libnvcuvid.so.1\"]", "docker-gpus", (stops, none)),
-            (all, "needs = [\"libnvcuvid.so.1\"]", "docker-gpus", (passes, none)),
-            (old, "needs = [\"libnvcuvid.so.1\"]", "docker-gpus", (passes, none)),
-        ] {
-            let (needed, later, _) = found(env, asks, launch);
-            assert_eq!((needed, later), expected, "{env} {asks} {launch}");
-        }
-    }
-
-    #[test]
-    fn the_same_capabilities_are_given_as_in_the_step_before() {
-        let gpus = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"";
-        let narrow = format!("{gpus}\n[pool.host]\nsupported-driver-capabilities = \"compute,utility\"");
-        let old = "launch = \"docker-gpus\"\ntoolkit = \"1.3.0\"";
-        let enroot = "launch = \"enroot\"\ntoolkit = \"1.17.8\"\nenv = { NVIDIA_VISIBLE_DEVICES = \"all\" }";
-        let nothing = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"";
-        for (asked, library, pool, there) in [
-            ("video,utility", "libcuda.so.1", gpus, true),
-            ("video,utility", "libnvidia-ptxjitcompiler.so.1", gpus, true),
-            ("display", "libGLX_nvidia.so.0", gpus, true),
-            ("compute,utility", "libnvidia-encode.so.1", gpus, false),
-            ("graphics", "libcuda.so.1", gpus, false),
-            ("display", "libcuda.so.1", gpus, false),
-            ("utility", "libcuda.so.1", gpus, false),
-            ("all", "libnvcuvid.so.1", narrow.as_str(), false),
-            ("all", "libcuda.so.1", narrow.as_str(), true),
-            ("", "libcuda.so.1", old, false),
-            ("", "libnvidia-ml.so.1", old, true),
-            ("", "libcuda.so.1", enroot, false),
-            ("all", "libnvidia-ngx.so.1", enroot, false),
-            ("all", "libnvcuvid.so.1", enroot, true),
-            ("all", "libcuda.so.1", nothing, false),
-        ] {
-            let env = format!("NVIDIA_DRIVER_CAPABILITIES = \"{asked}\"");
-            let (_, later, _) = on(&env, &format!("opens = [\"{library}\"]"), pool);
-            let expected = if there { StepResult::Passes(Route::Native) } else { StepResult::FailsLater };
-            assert_eq!(later, expected, "{library} of `{asked}`: {pool}");
-        }
-    }
-
-    #[test]
-    fn the_message_is_the_loaders_own() {
-        let (_, _, message) = found("", "needs = [\"libhere.so.1\", \"libgone.so.1\"]", "docker-gpus");
-        assert_eq!(message, "libgone.so.1: cannot open shared object file: No such file or directory");
-    }
-}
+#[path = "libraries_tests.rs"]
+mod tests;

@@ -70,5 +70,5 @@ pub(crate) fn read_bake(text: &str) {
 }
 
 pub(crate) fn read_compose(text: &str) {
-    sound(builds::compose(text, &environment_file(text)));
+    sound(builds::compose(text, &environment_file(text), &|_| Some(text.to_owned())));
 }

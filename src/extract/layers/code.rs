@@ -101,9 +101,11 @@ impl Audit<'_> {
         let fact = self.fact(FactKey::Code, path, Value::List(words), placed);
         let own = component.map(str::to_owned);
         let mut linkable = linkable(elf);
+        let registered = elf.code.iter().filter(|containers| containers.place == Place::Registered);
+        let isa = registered.flat_map(|containers| &containers.holds.ptx).filter_map(|ptx| ptx.isa_version()).max();
         for ((sass, ptx), count) in code {
             let (file, component, linkable) = (path.to_owned(), own.clone(), std::mem::take(&mut linkable));
-            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, count, fact });
+            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count, fact });
         }
         let decides =
             component.is_none_or(|component| Knowledge::built_in().code_library(component, path).unwrap_or_default());

@@ -71,6 +71,7 @@ fn unknown_tag(asked: &Asked<'_>, version: &str) -> Why {
             let date = asked.knowledge.newest_date();
             (format!("the tables of {date} have no tag of CUDA {version}: is there a `{name}`?"), exact)
         }
+        Err(_) if name.contains('@') => (format!("`{name}` names no CUDA version, and the digest was not read"), scan),
         Err(_) => (format!("`{name}` names no CUDA version: what it was depends on the day of the build"), exact),
     };
     Why { reason, supply }

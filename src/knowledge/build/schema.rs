@@ -167,12 +167,12 @@ macro_rules! every_table {
         distribution: Str, library: Str, cuda: OptCuda, versioned: Flag, runtime: Flag,
     }
     brought_packages: BroughtRow by [distribution, extra, brings] {
-        distribution: Str, extra: Str, brings: Str, same: Flag,
+        distribution: Str, extra: Str, brings: Str, same: Flag, from: OptCuda, before: OptCuda,
     }
-    build_indexes: BuildIndexRow by [distribution] { distribution: Str }
+    build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr }
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag }
     runtime_packages: RuntimePackageRow by [name] { name: Str }
-    bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, variants: Strs }
+    bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, newest: OptStr, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     toolkit_changes: ToolkitChangeRow by [change] { change: Variant("ToolkitChange", CHANGE), from: Cuda, library: Flag }
     cloud_instances: CloudInstanceRow by [name] { name: Str, provider: Str, gpu: Str, count: OptU32 }

@@ -1,0 +1,122 @@
+//! The files of the build context that a Dockerfile asks for.
+
+use std::path::Path;
+
+use crate::context::Context;
+use crate::context::Files;
+use crate::context::Gathering;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::Flag;
+use crate::dockerfile::Instruction;
+use crate::dockerfile::Kind;
+use crate::dockerfile::Mapped;
+use crate::extract;
+use crate::extract::Bases;
+use crate::source::SourceId;
+use crate::source::Sources;
+
+/// Stands for the text of the Dockerfile itself, which is none of those that are gathered.
+const ITSELF: SourceId = SourceId(u32::MAX);
+
+/// What is copied may hang on the platform.
+const USUAL: [&str; 2] = ["linux/amd64", "linux/arm64"];
+
+/// What is in the name of every argument that the platform sets, and in what a marker asks of the machine.
+const OF_PLATFORM: [&str; 3] = ["TARGET", "BUILD", "machine"];
+
+/// The files of the build context that the commands of a Dockerfile read; its own folder where none is named.
+pub(super) fn gather(
+    name: &str,
+    dockerfile: &Dockerfile,
+    options: &EvaluateOptions,
+    context: Option<&Path>,
+    bases: &Bases,
+    sources: &mut Sources,
+) -> Files {
+    if !dockerfile.instructions.iter().any(reads_context) {
+        return Files::default();
+    }
+    let own = (name != "-").then(|| Path::new(name));
+    let folder = context.or_else(|| own.and_then(Path::parent));
+    let Some(context) = folder.and_then(|folder| Context::new(folder, own)) else { return Files::default() };
+    let gathering = Gathering::new(&context, sources);
+    let everywhere_alike = !dockerfile.instructions.iter().any(names_platform) && !bases.knows(dockerfile, options);
+    for platform in options.platforms.iter().map(String::as_str).chain(USUAL) {
+        let options = EvaluateOptions { platform: platform.to_owned(), ..options.clone() };
+        let read = extract::of_build(ITSELF, dockerfile, &options, &gathering, bases);
+        // What a file asks for may hang on the platform as well.
+        if read.is_err() || (everywhere_alike && !gathering.found_any()) {
+            break;
+        }
+    }
+    gathering.into_files()
+}
+
+/// Whether an instruction can bring or show a file of the context, in whichever stage it stands.
+fn reads_context(instruction: &Instruction) -> bool {
+    match instruction.kind {
+        Kind::Copy | Kind::Add => instruction.flag("from").is_none_or(|from| from.value.is_none()),
+        Kind::Run => instruction.flags.iter().any(|flag| flag.name == "mount" && may_bind(flag)),
+        _ => false,
+    }
+}
+
+/// Whether a mount may be one of files: that is what a mount without a type is.
+fn may_bind(mount: &Flag) -> bool {
+    let said = mount.value.as_ref().map_or("", Mapped::text);
+    !said.contains("type=") || said.contains("bind") || said.contains('$')
+}
+
+fn names_platform(instruction: &Instruction) -> bool {
+    let flags = instruction.flags.iter().filter_map(|flag| flag.value.as_ref());
+    let bodies = instruction.heredocs.iter().map(|heredoc| &heredoc.body);
+    let mut texts = flags.chain(bodies).chain([&instruction.arguments]);
+    texts.any(|text| OF_PLATFORM.iter().any(|word| text.text().contains(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn any(text: &str, of: fn(&Instruction) -> bool) -> bool {
+        Dockerfile::parse(text).instructions.iter().any(of)
+    }
+
+    #[test]
+    fn a_context_is_read_by_copies_and_bind_mounts() {
+        for (line, reads) in [
+            ("COPY . /app", true),
+            ("ADD a.txt /", true),
+            ("copy --chown=1:1 a /", true),
+            ("COPY --from a /b", true),
+            ("COPY --from=x a /", false),
+            ("COPY <<E /a\na\nE", true),
+            ("RUN --mount=type=bind,source=a,target=a pip install -r a", true),
+            ("RUN --mount=target=/a pip install -r /a/r.txt", true),
+            ("RUN --mount=type=cache,target=/c --mount=source=a,target=a true", true),
+            ("RUN --mount=type=$KIND,target=/a true", true),
+            ("RUN --mount=type=cache,target=/root/.cache pip install torch", false),
+            ("RUN --mount=type=secret,id=a true", false),
+            ("RUN cp a b", false),
+            ("ENV COPY=a", false),
+            ("ONBUILD COPY a /", false),
+        ] {
+            assert_eq!(any(&format!("FROM x\n{line}\n"), reads_context), reads, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_platform_is_named_wherever_a_word_of_it_stands() {
+        for (text, names) in [
+            ("FROM x\nARG TARGETARCH\n", true),
+            ("FROM --platform=$BUILDPLATFORM x\n", true),
+            ("FROM x\nRUN <<E\npip install -r $TARGETARCH.txt\nE\n", true),
+            ("FROM x\nRUN --mount=source=$TARGETOS,target=a true\n", true),
+            ("FROM x\nRUN pip install \"a; platform_machine == 'x'\"\n", true),
+            ("FROM x\nCOPY target /a\nRUN build\n", false),
+        ] {
+            assert_eq!(any(text, names_platform), names, "{text}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The workloads of a cluster: which images they run, and on which pools.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::cli::Failure;
+use crate::cli::names;
+use crate::cluster;
+use crate::cluster::Workload;
+use crate::extract;
+use crate::fleet::Fleet;
+use crate::fleet::Pool;
+use crate::judge::Content;
+use crate::judge::Subject;
+use crate::report::model::InputError;
+
+/// How the option is called that names the file.
+const OPTION: &str = "--from-kubernetes";
+
+/// An image, and the workloads that run it; none where it is asked about by itself.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) name: String,
+    pub(crate) workloads: Vec<Workload>,
+}
+
+/// A subject, or why there is none.
+pub(crate) type Looked = Result<Subject, Box<InputError>>;
+
+impl Asked {
+    /// An image by itself.
+    pub(crate) fn image(name: String) -> Self {
+        Self { name, workloads: Vec::new() }
+    }
+
+    /// The image as each workload runs it.
+    pub(crate) fn placed(&self, subject: Subject, fleet: &Fleet) -> Vec<Looked> {
+        if self.workloads.is_empty() {
+            return vec![Ok(subject)];
+        }
+        self.workloads.iter().map(|workload| placed(&subject, workload, fleet)).collect()
+    }
+}
+
+/// What a file of workloads asks about, by image; and what of it could not be followed.
+pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<InputError>), Failure> {
+    let text = names::text(path, password, cluster::LONGEST as u64)?;
+    let found = cluster::workloads(&text)
+        .map_err(|error| Failure::Said(format!("error: cannot read {}: {error}", path.display())))?;
+    let mut images: BTreeMap<String, Vec<Workload>> = BTreeMap::new();
+    for workload in found.list {
+        images.entry(workload.image.clone()).or_default().push(workload);
+    }
+    let error = |message| InputError { input: path.display().to_string(), message, location: None };
+    let errors = found.notes.into_iter().map(error).collect();
+    Ok((images.into_iter().map(|(name, workloads)| Asked { name, workloads }).collect(), errors))
+}
+
+fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet) -> Looked {
+    let known: BTreeSet<&str> = fleet.pools.iter().flat_map(labels).map(|(key, _)| key).collect();
+    let fits = |pool: &&Pool| workload.fits(&labels(pool).collect(), &known);
+    let only: Vec<String> = fleet.pools.iter().filter(fits).map(|pool| pool.name.value.clone()).collect();
+    let name = format!("{} ({})", subject.name, workload.name);
+    if only.is_empty() {
+        let message = "no pool of the fleet has the labels that it asks for".to_owned();
+        return Err(Box::new(InputError { input: name, message, location: None }));
+    }
+    let mut placed = Subject { name, only: Some(only), ..subject.clone() };
+    if let Content::ByPlatform(list) = &mut placed.content {
+        for (_, seen) in list {
+            extract::set_at_run_time(seen, &workload.env, workload.env_from, OPTION);
+        }
+    }
+    Ok(placed)
+}
+
+fn labels(pool: &Pool) -> impl Iterator<Item = (&str, &str)> {
+    pool.labels.iter().map(|(key, value)| (key.as_str(), value.value.as_str()))
+}

@@ -1,0 +1,71 @@
+//! Services of a compose file that run with GPUs.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::cluster::Workload;
+use crate::cluster::Workloads;
+use crate::cluster::items;
+use crate::cluster::text;
+
+/// Reads the services.
+pub(super) fn read(file: &Value, found: &mut Workloads) {
+    for (name, service) in file.get("services").and_then(Value::as_object).into_iter().flatten() {
+        let name = format!("service {name}");
+        if !has_gpu(service) {
+            found.without_gpu += 1;
+            continue;
+        }
+        let image = text(service, &["image"]);
+        let told = match image.map(plain) {
+            Some(Some(image)) => {
+                let env_from = service.get("env_file").is_some();
+                let env = environment(service.get("environment"));
+                found.list.insert(Workload { name, image, env, env_from, nodes: Vec::new() });
+                continue;
+            }
+            Some(None) => "its image is named by a variable",
+            None => "it has no image: `check --compose` judges what is built",
+        };
+        found.notes.insert(format!("{name}: {told}"));
+    }
+}
+
+/// A text without variables; `$$` is a dollar sign.
+fn plain(text: &str) -> Option<String> {
+    let told = text.replace("$$", "\0");
+    (!told.contains('$')).then(|| told.replace('\0', "$"))
+}
+
+fn has_gpu(service: &Value) -> bool {
+    let devices = items(service, &["deploy", "resources", "reservations", "devices"]);
+    let nvidia = |device: &Value| {
+        let capable = items(device, &["capabilities"]).iter().any(|one| matches!(one.as_str(), Some("gpu" | "nvidia")));
+        capable || text(device, &["driver"]) == Some("nvidia")
+    };
+    let named = items(service, &["devices"]).iter().filter_map(Value::as_str);
+    let gpus = service.get("gpus").is_some_and(|gpus| gpus.is_array() || gpus.is_string());
+    let runtime = text(service, &["runtime"]) == Some("nvidia");
+    runtime || gpus || devices.iter().any(nvidia) || named.into_iter().any(|device| device.starts_with("nvidia.com/"))
+}
+
+fn environment(written: Option<&Value>) -> BTreeMap<String, Option<String>> {
+    let scalar = |value: &Value| match value {
+        Value::String(text) => plain(text),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    };
+    match written {
+        Some(Value::Object(map)) => map.iter().map(|(name, value)| (name.clone(), scalar(value))).collect(),
+        Some(Value::Array(list)) => {
+            let entry = |item: &str| match item.split_once('=') {
+                Some((name, value)) => (name.to_owned(), plain(value)),
+                None => (item.to_owned(), None),
+            };
+            list.iter().filter_map(Value::as_str).map(entry).collect()
+        }
+        _ => BTreeMap::new(),
+    }
+}

@@ -1,0 +1,129 @@
+//! What a cluster runs: containers that ask for GPUs, out of what `kubectl get -o json` or `-o yaml` prints, manifests
+//! and compose files. Text in, plain values out.
+
+mod compose;
+mod demand;
+mod pod;
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use thiserror::Error;
+
+pub use demand::Demand;
+pub use demand::Holds;
+
+/// Longer files are nobody's; ten thousand pods print as 100 MB.
+pub const LONGEST: usize = 256 << 20;
+/// More containers are no cluster's.
+const MOST: usize = 200_000;
+
+/// A container that asks for GPUs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Workload {
+    /// `namespace/Deployment/name: container`, or `service name`.
+    pub name: String,
+    /// The image as written.
+    pub image: String,
+    /// Variables set at run time; none where the value stands elsewhere.
+    pub env: BTreeMap<String, Option<String>>,
+    /// Whether further variables come from elsewhere.
+    pub env_from: bool,
+    /// What it asks of a node: all of one list. Anywhere where there is no list.
+    pub nodes: Vec<Vec<Demand>>,
+}
+
+impl Workload {
+    /// Whether it may run on nodes with these labels; `known` are the labels that any node of the fleet declares.
+    pub fn fits(&self, labels: &BTreeMap<&str, &str>, known: &BTreeSet<&str>) -> bool {
+        let fits = |demands: &Vec<Demand>| demands.iter().all(|demand| demand.fits(labels, known));
+        self.nodes.is_empty() || self.nodes.iter().any(fits)
+    }
+}
+
+/// What a file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Workloads {
+    /// Each container once, however many pods it has, by name.
+    pub list: BTreeSet<Workload>,
+    /// How many containers ask for no GPU.
+    pub without_gpu: usize,
+    /// What could not be followed.
+    pub notes: BTreeSet<String>,
+}
+
+/// Why a file says nothing.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ClusterError {
+    /// Neither JSON nor YAML.
+    #[error("{0}")]
+    Unreadable(String),
+    /// Nothing in it is a workload.
+    #[error(
+        "no pod, workload or service with an image is in it: expected `kubectl get pods -A -o json`, manifests or a compose file"
+    )]
+    Nothing,
+    /// It is out of all proportion.
+    #[error("the file is longer than what any cluster prints")]
+    TooBig,
+}
+
+/// Reads JSON, YAML of one or more documents, and lists of objects.
+pub fn workloads(text: &str) -> Result<Workloads, ClusterError> {
+    if text.len() > LONGEST {
+        return Err(ClusterError::TooBig);
+    }
+    let mut found = Workloads::default();
+    let mut seen = false;
+    for document in documents(text)? {
+        seen |= object(&document, &mut found);
+        if found.list.len() > MOST {
+            return Err(ClusterError::TooBig);
+        }
+    }
+    if seen { Ok(found) } else { Err(ClusterError::Nothing) }
+}
+
+fn documents(text: &str) -> Result<Vec<Value>, ClusterError> {
+    let unreadable =
+        |text: String| ClusterError::Unreadable(text.lines().next().unwrap_or("neither JSON nor YAML").to_owned());
+    if text.trim_start().starts_with('{') {
+        let objects = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        return objects.collect::<Result<_, _>>().map_err(|error| unreadable(error.to_string()));
+    }
+    serde_saphyr::from_multiple(text).map_err(|error| unreadable(error.to_string()))
+}
+
+/// Reads an object or a list of them; false where it is neither.
+fn object(value: &Value, found: &mut Workloads) -> bool {
+    if let Some(items) = value.get("items").and_then(Value::as_array) {
+        for item in items {
+            pod::read(item, found);
+        }
+        return true;
+    }
+    if value.get("services").is_some_and(Value::is_object) && value.get("kind").is_none() {
+        compose::read(value, found);
+        return true;
+    }
+    pod::read(value, found)
+}
+
+/// The text of a field.
+fn text<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
+    at(value, path)?.as_str()
+}
+
+/// The value behind some names.
+fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, name| value.get(name))
+}
+
+/// The items of a list; none where there is no list.
+fn items<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
+    at(value, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests;

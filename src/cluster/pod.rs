@@ -1,0 +1,95 @@
+//! Pods, and what makes them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::cluster::Workload;
+use crate::cluster::Workloads;
+use crate::cluster::at;
+use crate::cluster::demand;
+use crate::cluster::items;
+use crate::cluster::text;
+
+/// Resources that a device plugin of NVIDIA offers: whole GPUs, shared ones and slices.
+const RESOURCE: &str = "nvidia.com/";
+/// The runtime class of the container toolkit.
+const RUNTIME: &str = "nvidia";
+
+/// Reads one object; false where it makes no pods.
+pub(super) fn read(value: &Value, found: &mut Workloads) -> bool {
+    let kind = text(value, &["kind"]).unwrap_or_default();
+    let path: &[&str] = match kind {
+        "Pod" => &["spec"],
+        "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
+        "Deployment" | "DaemonSet" | "StatefulSet" | "ReplicaSet" | "ReplicationController" | "Job" => {
+            &["spec", "template", "spec"]
+        }
+        "List" => return value.get("items").is_some(),
+        _ => return false,
+    };
+    let Some(spec) = at(value, path) else { return false };
+    let whole = name(value, kind);
+    for list in ["initContainers", "containers"] {
+        for container in items(spec, &[list]) {
+            read_container(&whole, spec, container, found);
+        }
+    }
+    true
+}
+
+/// Namespace, kind and name; those of the owner where a pod has one, since its own is made up.
+fn name(value: &Value, kind: &str) -> String {
+    let owner = items(value, &["metadata", "ownerReferences"]).first();
+    let (kind, name) = match owner.and_then(|owner| text(owner, &["kind"]).zip(text(owner, &["name"]))) {
+        Some(owner) => owner,
+        None => (kind, text(value, &["metadata", "name"]).unwrap_or("without name")),
+    };
+    let namespace = text(value, &["metadata", "namespace"]).unwrap_or("default");
+    format!("{namespace}/{kind}/{name}")
+}
+
+fn read_container(whole: &str, spec: &Value, container: &Value, found: &mut Workloads) {
+    let name = format!("{whole}: {}", text(container, &["name"]).unwrap_or("without name"));
+    let Some(image) = text(container, &["image"]).filter(|image| !image.is_empty()) else {
+        found.notes.insert(format!("{name}: it has no image"));
+        return;
+    };
+    if !has_gpu(spec, container) {
+        found.without_gpu += 1;
+        return;
+    }
+    let variables = items(container, &["env"]).iter().filter_map(variable);
+    found.list.insert(Workload {
+        name,
+        image: image.to_owned(),
+        env: variables.collect::<BTreeMap<_, _>>(),
+        env_from: !items(container, &["envFrom"]).is_empty(),
+        nodes: demand::of_pod(spec),
+    });
+}
+
+/// Whether a container gets GPUs: by resource, by claim, or by the runtime that it is under.
+fn has_gpu(spec: &Value, container: &Value) -> bool {
+    let asks = |list: &str| {
+        let resources = at(container, &["resources", list]).and_then(Value::as_object);
+        resources.is_some_and(|list| list.iter().any(|(name, count)| name.starts_with(RESOURCE) && !is_zero(count)))
+    };
+    let runtime = text(spec, &["runtimeClassName"]).is_some_and(|class| class.starts_with(RUNTIME));
+    runtime || asks("limits") || asks("requests") || !items(container, &["resources", "claims"]).is_empty()
+}
+
+fn is_zero(count: &Value) -> bool {
+    count.as_u64() == Some(0) || count.as_str() == Some("0")
+}
+
+/// A variable with its value, where that stands here and names no other variable.
+fn variable(value: &Value) -> Option<(String, Option<String>)> {
+    let name = text(value, &["name"])?;
+    let told = match (value.get("value"), value.get("valueFrom")) {
+        (Some(Value::String(told)), None) => Some(told.clone()).filter(|told| !told.contains("$(")),
+        (None | Some(Value::Null), None) => Some(String::new()),
+        _ => None,
+    };
+    Some((name.to_owned(), told))
+}

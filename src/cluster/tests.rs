@@ -1,0 +1,183 @@
+use super::*;
+
+const LIST: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
+  {"kind": "Pod", "metadata": {"name": "serve-5d-x", "namespace": "ml",
+     "ownerReferences": [{"kind": "ReplicaSet", "name": "serve-5d"}]},
+   "spec": {"nodeSelector": {"tier": "serve"}, "initContainers": [{"name": "wait", "image": "busybox"}], "containers": [
+     {"name": "main", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": "1"}},
+      "env": [{"name": "A", "value": "x"}, {"name": "B"}, {"name": "C", "value": "$(A)/y"},
+              {"name": "D", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]},
+     {"name": "side", "image": "b:1", "resources": {"limits": {"nvidia.com/gpu": "0"}}}]}},
+  {"kind": "Pod", "metadata": {"name": "serve-5d-y", "namespace": "ml",
+     "ownerReferences": [{"kind": "ReplicaSet", "name": "serve-5d"}]},
+   "spec": {"nodeSelector": {"tier": "serve"}, "containers": [
+     {"name": "main", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": "1"}},
+      "env": [{"name": "A", "value": "x"}, {"name": "B"}, {"name": "C", "value": "$(A)/y"},
+              {"name": "D", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]}]}},
+  {"kind": "Node", "metadata": {"name": "n"}},
+  {"kind": "Pod", "spec": {"containers": [{"name": "odd", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}]}"#;
+
+const YAML: &str = r#"
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: mon}
+spec:
+  template:
+    spec:
+      runtimeClassName: nvidia
+      containers:
+      - {name: dcgm, image: "dcgm:3", envFrom: [{configMapRef: {name: c}}]}
+---
+kind: ConfigMap
+data: {image: none}
+---
+kind: CronJob
+metadata: {name: nightly, namespace: batch}
+spec:
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          affinity:
+            nodeAffinity:
+              requiredDuringSchedulingIgnoredDuringExecution:
+                nodeSelectorTerms:
+                - matchExpressions:
+                  - {key: tier, operator: In, values: [train, big]}
+                  - {key: memory, operator: Gt, values: ["40"]}
+                - matchExpressions:
+                  - {key: spare, operator: Exists}
+          containers:
+          - {name: fit, image: "fit:2", resources: {requests: {nvidia.com/mig-1g.5gb: 1}}}
+---
+kind: Job
+metadata: {name: claim}
+spec: {template: {spec: {containers: [{name: c, image: "c:1", resources: {claims: [{name: gpu}]}}]}}}
+"#;
+
+const COMPOSE: &str = r#"
+services:
+  model:
+    image: "vllm:1"
+    environment: {A: 1, B: "${B}", C: null, D: "a$$b"}
+    deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 1, capabilities: [gpu]}]}}}
+  old: {image: "old:1", runtime: nvidia, environment: [A=1, B]}
+  short: {image: "short:1", gpus: all, env_file: .env}
+  cdi: {image: "cdi:1", devices: ["nvidia.com/gpu=all", "/dev/x:/dev/x"]}
+  tagged: {image: "x:${TAG:-1}", gpus: all}
+  built: {build: ., gpus: all}
+  db: {image: "postgres:16", devices: ["/dev/dri:/dev/dri"]}
+"#;
+
+fn names(found: &Workloads) -> Vec<(&str, &str)> {
+    found.list.iter().map(|one| (one.name.as_str(), one.image.as_str())).collect()
+}
+
+#[test]
+fn pods_of_one_owner_are_one_workload_and_those_without_a_gpu_none() {
+    let found = workloads(LIST).expect("a list");
+    assert_eq!(names(&found), [("ml/ReplicaSet/serve-5d: main", "a:1")]);
+    assert_eq!(found.without_gpu, 2);
+    assert_eq!(found.notes, BTreeSet::from(["default/Pod/without name: odd: it has no image".to_owned()]));
+    let one = found.list.first().expect("one");
+    let expected = [("A", Some("x")), ("B", Some("")), ("C", None), ("D", None)];
+    let env: Vec<(&str, Option<&str>)> =
+        one.env.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
+    assert_eq!((env, one.env_from), (expected.to_vec(), false));
+    let holds = Holds::In(vec!["serve".to_owned()]);
+    assert_eq!(one.nodes, [vec![Demand { key: "tier".to_owned(), holds }]]);
+}
+
+#[test]
+fn documents_of_every_kind_are_read_and_others_passed_over() {
+    let found = workloads(YAML).expect("documents");
+    assert_eq!(
+        names(&found),
+        [
+            ("batch/CronJob/nightly: fit", "fit:2"),
+            ("default/DaemonSet/mon: dcgm", "dcgm:3"),
+            ("default/Job/claim: c", "c:1")
+        ]
+    );
+    let from: Vec<bool> = found.list.iter().map(|one| one.env_from).collect();
+    assert_eq!(from, [false, true, false]);
+    // Objects one behind the other are read as well.
+    let two = format!("{LIST}\n{LIST}");
+    assert_eq!(workloads(&two).expect("two lists").without_gpu, 4);
+}
+
+#[test]
+fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
+    let found = workloads(YAML).expect("documents");
+    let nightly = found.list.first().expect("one");
+    let fits = |labels: &[(&str, &str)], known: &[&str]| {
+        let labels: BTreeMap<&str, &str> = labels.iter().copied().collect();
+        let known: BTreeSet<&str> = labels.keys().chain(known).copied().collect();
+        nightly.fits(&labels, &known)
+    };
+    for (labels, known, expected) in [
+        (&[][..], &[][..], true),
+        (&[("tier", "train"), ("memory", "80"), ("spare", "x")], &[], true),
+        (&[("tier", "serve"), ("spare", "x")], &[], true),
+        (&[("tier", "serve")], &[], true),
+        (&[("tier", "serve")], &["spare"], false),
+        (&[("tier", "big")], &["spare"], true),
+        (&[("tier", "big"), ("memory", "40")], &["spare"], false),
+        (&[("tier", "big"), ("memory", "lots")], &["spare"], false),
+        (&[("other", "x")], &["tier", "spare"], false),
+        (&[("other", "x")], &["tier"], true),
+    ] {
+        assert_eq!(fits(labels, known), expected, "{labels:?}, known {known:?}");
+    }
+    let anywhere = Workload::default();
+    assert!(anywhere.fits(&BTreeMap::from([("tier", "x")]), &BTreeSet::from(["tier"])));
+    let demand =
+        |holds| Workload { nodes: vec![vec![Demand { key: "tier".to_owned(), holds }]], ..Workload::default() };
+    let (on, off) = (BTreeMap::from([("tier", "x")]), BTreeMap::new());
+    let known = BTreeSet::from(["tier"]);
+    for (holds, with, without) in [
+        (Holds::NotIn(vec!["x".to_owned()]), false, true),
+        (Holds::DoesNotExist, false, true),
+        (Holds::Exists, true, false),
+        (Holds::Below(7), false, false),
+        (Holds::Untold, true, true),
+    ] {
+        let workload = demand(holds);
+        assert_eq!((workload.fits(&on, &known), workload.fits(&off, &known)), (with, without), "{workload:?}");
+    }
+}
+
+#[test]
+fn services_with_gpus_are_read_from_compose_files() {
+    let found = workloads(COMPOSE).expect("services");
+    assert_eq!(
+        names(&found),
+        [("service cdi", "cdi:1"), ("service model", "vllm:1"), ("service old", "old:1"), ("service short", "short:1")]
+    );
+    assert_eq!((found.without_gpu, found.notes.len()), (1, 2), "{:?}", found.notes);
+    let env = |at: usize| found.list.iter().nth(at).expect("a service").env.clone();
+    let text = |text: &str| Some(text.to_owned());
+    let of = |list: &[(&str, Option<String>)]| -> BTreeMap<String, Option<String>> {
+        list.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    };
+    assert_eq!(env(1), of(&[("A", text("1")), ("B", None), ("C", None), ("D", text("a$b"))]));
+    assert_eq!(env(2), of(&[("A", text("1")), ("B", None)]));
+}
+
+#[test]
+fn what_is_no_workload_is_told_and_nothing_breaks_the_reader() {
+    for text in
+        ["", "{}", "[]", "a: 1", "kind: ConfigMap", "services: 7", "null", r#"{"kind": "Pod"}"#, r#"{"kind": "List"}"#]
+    {
+        assert_eq!(workloads(text), Err(ClusterError::Nothing), "{text}");
+    }
+    for text in ["{", "a: [", "\t- x", "{\"kind\": \"Pod\"} x", "a: &a [*a, *a]"] {
+        assert!(matches!(workloads(text), Err(ClusterError::Unreadable(_) | ClusterError::Nothing)), "{text}");
+    }
+    for deep in ["{\"a\":".repeat(100_000), "[".repeat(100_000), "- ".repeat(100_000), "a: {".repeat(50_000)] {
+        assert!(workloads(&deep).is_err());
+    }
+    let odd =
+        r#"{"items": [7, null, "x", {"kind": "Pod", "spec": {"containers": [7, {"image": 7}], "nodeSelector": []}}]}"#;
+    assert_eq!(workloads(odd).map(|found| found.list.len()), Ok(0));
+}

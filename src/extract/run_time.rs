@@ -1,0 +1,33 @@
+//! Variables that are set when a container starts, over those of the image.
+
+use std::collections::BTreeMap;
+
+use crate::fact::Evidence;
+use crate::fact::FactKey;
+use crate::fact::Observations;
+use crate::fact::Origin;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+
+/// Sets variables as the launch does; none is a value that stands elsewhere, and with `others` further variables do.
+pub fn set_at_run_time(
+    seen: &mut Observations,
+    variables: &BTreeMap<String, Option<String>>,
+    others: bool,
+    option: &'static str,
+) {
+    for (name, value) in variables {
+        let told = value.clone().ok_or_else(|| Why {
+            reason: format!("`{name}` is set from elsewhere when the container starts"),
+            supply: "write its value into the manifest".to_owned(),
+        });
+        let state = match &told {
+            Ok(value) => State::Known(Value::Text(value.clone())),
+            Err(why) => State::Unknown(why.clone()),
+        };
+        let fact = seen.facts.add(FactKey::Env, Some(name), state, Evidence::Leaf(vec![Origin::Option(option)]));
+        seen.env.insert(name.clone(), (told, fact));
+    }
+    seen.complete.env &= !others;
+}

@@ -1,0 +1,114 @@
+//! `Pipfile.lock` and `Pipfile`: what pipenv installs, and from which index.
+
+use serde_json::Value;
+use toml::de::DeTable;
+
+use crate::install::Around;
+use crate::install::Builds;
+use crate::install::Install;
+use crate::install::Opened;
+use crate::install::Variant;
+use crate::install::VariantSource;
+use crate::install::VersionSpec;
+use crate::install::files::at_source;
+use crate::install::marker::holds;
+use crate::install::requirement::named;
+use crate::install::requirement::requirement;
+use crate::install::requirement::specifier;
+use crate::install::tree::at;
+use crate::install::tree::span_of;
+use crate::install::tree::table_at;
+use crate::install::tree::tables_at;
+use crate::install::tree::text_at;
+use crate::install::variant::tag_of_url;
+use crate::source::Span;
+
+/// The packages of a `Pipfile.lock`; with those for development where they are asked for.
+pub(super) fn lock(opened: &Opened, dev: bool, around: &Around<'_>) -> Option<Vec<Install>> {
+    let root: Value = serde_json::from_str(opened.text.text()).ok()?;
+    let sources = root.get("_meta").and_then(|meta| meta.get("sources")).and_then(Value::as_array);
+    let url_of = |index: &str| {
+        let source = sources?.iter().find(|source| source.get("name").and_then(Value::as_str) == Some(index))?;
+        source.get("url").and_then(Value::as_str)
+    };
+    let mut found: Vec<Install> = Vec::new();
+    for section in ["default", "develop"].into_iter().take(1 + usize::from(dev)) {
+        for (name, entry) in root.get(section).and_then(Value::as_object).into_iter().flatten() {
+            let said = |key: &str| entry.get(key).and_then(Value::as_str);
+            let span = place(opened, section, name);
+            let mut install = match (said("version"), said("file")) {
+                // What is for another platform than the writer's stays open.
+                (Some("*"), _) => named(name, VersionSpec::None, span),
+                (Some(version), _) => named(name, specifier(version), span),
+                (None, Some(file)) => requirement(&format!("{name} @ {file}"), span)?,
+                (None, None) => continue,
+            };
+            match said("markers").map(|marker| holds(marker, around.environment)) {
+                Some(Some(false)) => continue,
+                Some(None) => install.conditional = true,
+                _ => {}
+            }
+            from_index(&mut install, said("index").and_then(url_of), span);
+            install.upgrade = true;
+            at_source(&mut install, opened);
+            if !found.iter().any(|own| own.name == install.name) {
+                found.push(install);
+            }
+        }
+    }
+    Some(found)
+}
+
+/// The packages of a `Pipfile`.
+pub(super) fn pipfile(opened: &Opened, dev: bool, around: &Around<'_>) -> Option<Vec<Install>> {
+    let root = DeTable::parse(opened.text.text()).ok()?;
+    let root = root.get_ref();
+    let sources = tables_at(root, &["source"]);
+    let mut found = Vec::new();
+    for section in ["packages", "dev-packages"].into_iter().take(1 + usize::from(dev)) {
+        for (name, value) in table_at(root, &[section]).into_iter().flatten() {
+            let span = span_of(value, opened);
+            let table = value.get_ref().as_table();
+            let said = |key: &str| table.and_then(|table| text_at(table, &[key]));
+            let version = value.get_ref().as_str().or_else(|| said("version"));
+            let mut install = match (version, said("file")) {
+                (_, Some(file)) => requirement(&format!("{} @ {file}", name.get_ref()), span)?,
+                (Some("*"), None) => named(name.get_ref(), VersionSpec::None, span),
+                (Some(version), None) => named(name.get_ref(), specifier(version), span),
+                (None, None) => continue,
+            };
+            let platform = said("sys_platform").map(|platform| format!("sys_platform {platform}"));
+            let marker = said("markers").map(str::to_owned).or(platform);
+            match marker.map(|marker| holds(&marker, around.environment)) {
+                Some(Some(false)) => continue,
+                Some(None) => install.conditional = true,
+                _ => {}
+            }
+            let index = table.and_then(|table| at(table, &["index"])).and_then(|index| index.get_ref().as_str());
+            let source = sources.iter().find(|source| index.is_some() && text_at(source, &["name"]) == index).copied();
+            from_index(&mut install, source.and_then(|source| text_at(source, &["url"])), span);
+            at_source(&mut install, opened);
+            found.push(install);
+        }
+    }
+    Some(found)
+}
+
+/// The build that the package's own index serves.
+fn from_index(install: &mut Install, url: Option<&str>, span: Span) {
+    if install.variant.is_none()
+        && let Some(tag) = url.and_then(tag_of_url)
+    {
+        install.builds = Builds::Only(tag.clone());
+        install.variant = Some(Variant { tag, from: VariantSource::IndexUrl, span, source: None });
+    }
+}
+
+/// Where a package's name stands in its section.
+fn place(opened: &Opened, section: &str, name: &str) -> Span {
+    let text = opened.text.text();
+    let section = text.find(&format!("\"{section}\"")).unwrap_or(0);
+    let quoted = format!("\"{name}\"");
+    let at = text.get(section..).and_then(|rest| rest.find(&quoted)).map_or(0, |at| section + at);
+    opened.text.span(at..at + quoted.len().min(text.len() - at))
+}

@@ -1,0 +1,296 @@
+//! `imagelint scan` on images that are large or made to use up memory, under a hard limit of the system on the memory
+//! that it may ask for. Layers are made as they are sent; none is ever in memory or on disk as a whole.
+
+#[expect(dead_code, reason = "the tests of layers use the rest")]
+#[path = "layers/build.rs"]
+mod build;
+
+use std::fs;
+use std::io;
+use std::io::BufRead as _;
+use std::io::BufReader;
+use std::io::Read;
+use std::io::Write as _;
+use std::net::Ipv4Addr;
+use std::net::TcpListener;
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
+use std::process::Output;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use build::Archive;
+use build::Pieces;
+use build::digest;
+use build::gzip;
+use build::header;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use serde_json::json;
+
+/// The most memory that a scan may have in use.
+const MOST_MEMORY: u64 = 60 << 20;
+/// What it may ask the system for: that, and the stacks of threads, of which little is used.
+const MOST_ASKED: u64 = 128 << 20;
+const GIB: u64 = 1 << 30;
+const FLEET: &str = "[[pool]]\nname = \"h100\"\ngpu = \"H100\"\ndriver = \"550.54.15\"\ntoolkit = \"1.17.8\"\n";
+
+type Make = Arc<dyn Fn() -> Box<dyn Read> + Send + Sync>;
+
+/// Bytes that a registry has.
+#[derive(Clone)]
+struct Blob {
+    digest: String,
+    size: u64,
+    make: Make,
+}
+
+impl Blob {
+    fn new(make: impl Fn() -> Box<dyn Read> + Send + Sync + 'static) -> Self {
+        let (digest, size) = digest(make());
+        Self { digest, size, make: Arc::new(make) }
+    }
+
+    fn of(bytes: Vec<u8>) -> Self {
+        let bytes = Arc::new(bytes);
+        Self::new(move || Box::new(io::Cursor::new(bytes.as_ref().clone())))
+    }
+}
+
+/// A registry with one image, on a free port of this machine, ended with the test.
+struct Registry {
+    port: u16,
+    stop: Arc<AtomicBool>,
+}
+
+impl Registry {
+    fn start(layers: Vec<Blob>) -> Self {
+        let diffs = vec![format!("sha256:{}", "0".repeat(64)); layers.len()];
+        let config = json!({"os": "linux", "architecture": "amd64", "rootfs": {"type": "layers", "diff_ids": diffs}});
+        let config = Blob::of(config.to_string().into_bytes());
+        let about = |blob: &Blob, kind: &str| {
+            let kind = format!("application/vnd.oci.image.{kind}");
+            json!({"mediaType": kind, "digest": blob.digest, "size": blob.size})
+        };
+        let listed: Vec<Value> = layers.iter().map(|layer| about(layer, "layer.v1.tar+gzip")).collect();
+        let kind = "application/vnd.oci.image.manifest.v1+json";
+        let manifest = json!({"schemaVersion": 2, "mediaType": kind, "config": about(&config, "config.v1+json"),
+            "layers": listed});
+        let manifest = Blob::of(manifest.to_string().into_bytes());
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let stop = Arc::new(AtomicBool::new(false));
+        let ended = stop.clone();
+        let blobs: Arc<Vec<Blob>> = Arc::new([layers, vec![config, manifest.clone()]].concat());
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if ended.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (blobs, manifest) = (blobs.clone(), manifest.clone());
+                thread::spawn(move || serve(&stream, &blobs, &manifest));
+            }
+        });
+        Self { port, stop }
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
+    }
+}
+
+/// Answers one request; a client that hangs up ends it.
+fn serve(mut stream: &TcpStream, blobs: &[Blob], manifest: &Blob) {
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let Some(line) = lines.next() else { return };
+    // The rest of the request.
+    let _ = lines.take_while(|line| !line.is_empty()).count();
+    let found = if line.contains("/manifests/") {
+        Some(manifest)
+    } else {
+        blobs.iter().find(|blob| line.contains(&blob.digest))
+    };
+    let Some(blob) = found else {
+        let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        return;
+    };
+    let kind = "application/vnd.oci.image.manifest.v1+json";
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n", blob.size);
+    let _ = stream.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes());
+    let _ = io::copy(&mut (blob.make)(), &mut stream);
+}
+
+/// What a scan printed, and the most memory it had in use.
+fn scan(layers: Vec<Blob>) -> (Output, u64) {
+    let registry = Registry::start(layers);
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("fleet.toml"), FLEET).expect("fleet.toml");
+    fs::create_dir(at("tmp")).expect("a folder");
+    let mut child = Command::new("sh")
+        .args(["-c", "ulimit -d \"$0\" && exec \"$@\"", &(MOST_ASKED >> 10).to_string()])
+        .arg(env!("CARGO_BIN_EXE_imagelint"))
+        .args(["scan", &format!("127.0.0.1:{}/a/b:c", registry.port), "--fail-on", "never", "--format", "json"])
+        .arg("--fleet")
+        .arg(at("fleet.toml"))
+        .env("TMPDIR", at("tmp"))
+        .env("XDG_CACHE_HOME", at("cache"))
+        .stdin(Stdio::null())
+        .stdout(fs::File::create(at("out")).expect("a file"))
+        .stderr(fs::File::create(at("err")).expect("a file"))
+        .spawn()
+        .expect("a shell");
+    let mut peak = 0;
+    let status = loop {
+        // After its end a process has no memory that could be asked for.
+        peak = peak.max(used(child.id()));
+        if let Some(status) = child.try_wait().expect("its state") {
+            break status;
+        }
+        thread::sleep(Duration::from_millis(3));
+    };
+    assert_eq!(fs::read_dir(at("tmp")).expect("a folder").count(), 0, "a temporary file is left");
+    let read = |path: &Path| fs::read(path).expect("what was printed");
+    (Output { status, stdout: read(&at("out")), stderr: read(&at("err")) }, peak)
+}
+
+/// The most memory that a process had, as the kernel counts it; 0 where it is gone.
+fn used(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or_default() * 1024
+}
+
+/// Scans, and checks what holds for every image; gives the report.
+fn scanned(name: &str, layers: Vec<Blob>) -> Value {
+    let (output, peak) = scan(layers);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let _ = writeln!(io::stderr(), "{name}: {} MB at most", peak >> 20);
+    assert_eq!(output.status.code(), Some(0), "{name}: {said}");
+    assert!(peak > 1 << 20, "{name}: {peak} bytes are no measurement");
+    assert!(peak < MOST_MEMORY, "{name}: {peak} bytes");
+    serde_json::from_slice(&output.stdout).expect("a report")
+}
+
+/// The notes on how much of the image was inspected.
+fn inspected(report: &Value) -> String {
+    report["subjects"][0]["inspected"].to_string()
+}
+
+/// Bytes that do not compress, in stored blocks.
+fn stored(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
+    encoder.write_all(bytes).expect("gzip");
+    encoder.finish().expect("gzip")
+}
+
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state.to_be_bytes()[0]
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+/// The front of a layer, so many pieces all alike, and its end.
+fn layer(front: Vec<u8>, piece: Vec<u8>, count: u64, end: Vec<u8>) -> Blob {
+    let parts = Arc::new((front, piece, end));
+    Blob::new(move || {
+        let parts = parts.clone();
+        Box::new(Pieces::new(move |at| match at {
+            0 => Some(parts.0.clone()),
+            at if at <= count => Some(parts.1.clone()),
+            at if at == count + 1 => Some(parts.2.clone()),
+            _ => None,
+        }))
+    })
+}
+
+#[test]
+fn five_gigabytes_take_no_more_memory_than_five_megabytes() {
+    let piece = noise(4 << 20);
+    let count = 5 * GIB / piece.len() as u64;
+    let file = header(b"srv/weights.bin", b'0', count * piece.len() as u64, b"");
+    let large = layer(gzip(&file), stored(&piece), count, gzip(&Archive::default().file("usr/lib/libx.so", "").end()));
+    let report = scanned("5 GB", vec![large]);
+    assert!(inspected(&report).contains("layers 1 of 1, 5.3 GB"), "{}", inspected(&report));
+}
+
+/// So many layers, each with a first name of its own.
+fn each(count: usize, make: impl Fn(usize) -> Blob) -> Vec<Blob> {
+    (0..count).map(make).collect()
+}
+
+/// A layer with so many empty files, named by their number.
+fn names(first: &str, count: u64, name: impl Fn(u64) -> String) -> Blob {
+    let front = Archive::default().file(first, "");
+    let all = (0..count).fold(front, |archive, at| archive.block(header(name(at).as_bytes(), b'0', 0, b"")));
+    Blob::of(gzip(&all.end()))
+}
+
+/// A layer with one text that repeats itself.
+fn text(layer: usize, name: &str, line: impl Fn(usize) -> String, length: usize) -> Blob {
+    let mut text = String::new();
+    for at in 0.. {
+        if text.len() >= length {
+            break;
+        }
+        text.push_str(&line(at));
+    }
+    text.truncate(length);
+    Blob::of(gzip(&Archive::default().file(&format!("{layer}"), "").file(name, &text).end()))
+}
+
+#[test]
+fn images_made_to_use_up_memory_do_not() {
+    let zeros = vec![0_u8; 4 << 20];
+    let cases: Vec<(&str, Vec<Blob>)> = vec![
+        ("libraries", each(24, |layer| names("first", 60_000, move |at| format!("d{layer}/{}/f{at}.so", at / 100)))),
+        ("other files", each(24, |layer| names("first", 120_000, move |at| format!("d{layer}/{}/f{at}", at / 100)))),
+        (
+            "packages",
+            each(8, |layer| {
+                let line = move |at| {
+                    format!("Package: libcudnn9-cuda-{layer}-{at}\nStatus: install ok installed\nVersion: 1\n\n")
+                };
+                text(layer, "var/lib/dpkg/status", line, (8 << 20) - 1)
+            }),
+        ),
+        (
+            "package databases",
+            each(8, |layer| text(layer, "var/lib/rpm/rpmdb.sqlite", |_| "SQLite format 3\0".to_owned(), 16 << 20)),
+        ),
+        (
+            "bombs",
+            each(8, |at| {
+                let front = gzip(&header(format!("{at}/zeros").as_bytes(), b'0', 64 * GIB, b""));
+                layer(front, gzip(&zeros), 64, Vec::new())
+            }),
+        ),
+        ("windows", each(8, |at| wide(&Archive::default().file(&format!("{at}"), "").payload(&noise(40 << 20)).end()))),
+    ];
+    for (name, layers) in cases {
+        let count = layers.len();
+        let report = scanned(name, layers);
+        assert!(inspected(&report).contains(&format!(" of {count}, ")), "{name}: {}", inspected(&report));
+    }
+}
+
+/// Packed with the largest window that is read.
+fn wide(bytes: &[u8]) -> Blob {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("zstd");
+    encoder.window_log(25).expect("a window");
+    encoder.long_distance_matching(true).expect("a window");
+    encoder.write_all(bytes).expect("zstd");
+    Blob::of(encoder.finish().expect("zstd"))
+}
