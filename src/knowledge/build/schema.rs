@@ -128,7 +128,9 @@ macro_rules! every_table {
     code_owners: CodeOwnerRow by [import] { import: Str, component: Str }
     cuda_parts: CudaPartRow by [place] { place: Str }
     jetson_upgrades: JetsonUpgradeRow by [base] { base: Cuda, compatible: Cudas }
-    jetson_releases: JetsonReleaseRow by [driver] { driver: Driver, cuda: Cuda, nvml: Flag }
+    jetson_releases: JetsonReleaseRow by [driver] {
+        driver: Driver, capabilities: Capabilities, cuda: Cuda, nvml: Flag,
+    }
     windows_drivers: WindowsDriverRow by [from] { from: U32, before: U32, branch: U32 }
     base_families: BaseFamilyRow by [repository] {
         repository: Str, cuda_base: Flag, unread: Flag, monthly: Flag, other_months: Strs, compat: OptBool, compat_folder: OptStr,
