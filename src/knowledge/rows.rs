@@ -171,6 +171,8 @@ pub struct MinorCompatRow {
     pub cuda_major: u32,
     /// 525.60.13.
     pub min_driver: DriverVersion,
+    /// Branch of which another document counts every release, where one does.
+    pub from_branch: Option<u32>,
 }
 
 /// One compat package, `cuda-compat-12-4`.
