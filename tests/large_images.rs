@@ -234,7 +234,7 @@ fn each(count: usize, make: impl Fn(usize) -> Blob) -> Vec<Blob> {
 /// A layer with so many empty files, named by their number.
 fn names(first: &str, count: u64, name: impl Fn(u64) -> String) -> Blob {
     let front = Archive::default().file(first, "");
-    let all = (0..count).fold(front, |archive, at| archive.block(header(name(at).as_bytes(), b'0', 0, b"")));
+    let all = (0..count).fold(front, |archive, at| archive.block(&header(name(at).as_bytes(), b'0', 0, b"")));
     Blob::of(gzip(&all.end()))
 }
 

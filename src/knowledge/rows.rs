@@ -281,6 +281,7 @@ pub struct ErrorRow {
 
 /// A package that puts driver libraries into an image.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of the table")]
 pub struct DriverPackageRow {
     /// Where the row stands.
     pub info: RowInfo,
