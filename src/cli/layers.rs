@@ -14,6 +14,7 @@ use crate::layer::Descriptor;
 use crate::layer::Digested;
 use crate::layer::LayerSeen;
 use crate::layer::Limits;
+use crate::layer::Room;
 use crate::layer::Tree;
 use crate::layer::read_layer;
 use crate::oci::Blobs;
@@ -68,10 +69,22 @@ impl Layers {
             layers.iter().enumerate().map(|(index, layer)| (blobs.position(layer), index, layer)).collect();
         let jobs = if order.iter().any(|(position, ..)| position.is_some()) { 1 } else { self.jobs };
         order.sort_by_key(|(position, index, _)| (*position, *index));
-        let outcomes = parallel::map(jobs, &order, |(_, index, layer)| (*index, self.read(layer, blobs)));
+        let room = Room::default();
+        let outcomes = parallel::map(jobs, &order, |(_, index, layer)| {
+            (*index, self.read(layer, blobs).and_then(|seen| self.fit(seen, &room)))
+        });
         let mut sorted: Vec<(usize, Outcome)> = outcomes;
         sorted.sort_by_key(|(index, _)| *index);
         sorted.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+
+    /// Keeps a layer if there is room for it.
+    fn fit(&self, seen: Arc<LayerSeen>, room: &Room) -> Outcome {
+        if room.take(&seen) {
+            return Ok(seen);
+        }
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&seen.digest);
+        Err("the image has more files than are kept".to_owned())
     }
 
     fn read(&self, layer: &Layer, blobs: &Blobs) -> Outcome {
