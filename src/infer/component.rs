@@ -79,6 +79,7 @@ pub(super) fn components(
     }
     ride(facts, &mut found, knowledge);
     let mut list: Vec<Component> = found.into_values().collect();
+    list.extend(runtime_packages::named(facts, seen, PLAIN_WORDING, knowledge));
     for component in &mut list {
         if let Some(entries) = code.remove(component.name.as_str()) {
             component.code = read_code(facts, seen, &component.name, &entries);

@@ -174,6 +174,8 @@ macro_rules! every_table {
     build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr }
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag }
     runtime_packages: RuntimePackageRow by [name] { name: Str }
+    cuda_names: CudaNameRow by [mark, after] { mark: Str, after: Str, minor: Flag }
+    gpu_packages: GpuPackageRow by [distribution] { distribution: Str }
     bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, newest: OptStr, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     toolkit_changes: ToolkitChangeRow by [change] { change: Variant("ToolkitChange", CHANGE), from: Cuda, library: Flag }
