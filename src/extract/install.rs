@@ -242,7 +242,8 @@ impl Reader<'_> {
         let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
         let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
         let Compiled { component, sass, ptx, .. } = compiled;
-        self.seen.code.push(CodeSeen { file: name, component, sass, ptx, linkable: Vec::new(), count: 1, fact });
+        let (linkable, unsaid) = (Vec::new(), None);
+        self.seen.code.push(CodeSeen { file: name, component, sass, ptx, linkable, count: 1, unsaid, fact });
     }
 
     fn package(&mut self, install: &Install) -> PackageSeen {

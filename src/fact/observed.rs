@@ -239,8 +239,21 @@ pub struct CodeSeen {
     /// How many containers hold just that.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: usize,
+    /// Of which kind of code nobody has said anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsaid: Option<Unsaid>,
     /// Evidence.
     pub fact: FactId,
+}
+
+/// A kind of code of which nothing was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unsaid {
+    /// Cubins.
+    Sass,
+    /// PTX.
+    Ptx,
 }
 
 const fn one() -> usize {

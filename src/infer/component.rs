@@ -175,6 +175,7 @@ fn read_code(facts: &mut Facts, seen: &Observations, name: &str, entries: &[&Cod
     for library in &mut code.libraries {
         let parts = entries.iter().filter(|entry| entry.file == library.file).flat_map(|entry| &entry.linkable);
         library.linkable.extend(parts.copied());
+        library.unsaid = entries.iter().any(|entry| entry.file == library.file && entry.unsaid.is_some());
     }
     let from = entries.iter().map(|entry| entry.fact).collect();
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };

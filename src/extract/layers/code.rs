@@ -103,7 +103,7 @@ impl Audit<'_> {
         let mut linkable = linkable(elf);
         for ((sass, ptx), count) in code {
             let (file, component, linkable) = (path.to_owned(), own.clone(), std::mem::take(&mut linkable));
-            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, count, fact });
+            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, count, unsaid: None, fact });
         }
         let decides =
             component.is_none_or(|component| Knowledge::built_in().code_library(component, path).unwrap_or_default());
