@@ -100,8 +100,9 @@ pub(super) fn compat_from_package(
         (own_names(cuda), Some(COMPAT_ROOT))
     };
     let noted = row.filter(|row| row.noted);
-    let note =
-        noted.map(|row| ElfNote { cuda: Some(row.cuda), driver: row.base_branches.to_vec(), device: Vec::new() });
+    // The notes of all releases that were read name the same brands.
+    let device = || knowledge.brands().iter().filter(|row| row.compat).map(|row| row.number).collect();
+    let note = noted.map(|row| ElfNote { cuda: Some(row.cuda), driver: row.base_branches.to_vec(), device: device() });
     let unread = note.is_none();
     let library = CompatLibrary { version, note, directories, root, regular: true, unread };
     let compat = Compat {

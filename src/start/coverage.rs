@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn some_parts_for_other_generations_are_no_loss() {
-        let of = |cubin, ptx, all| Coverage { cubin, ptx, all, linkable: false };
+        let of = |cubin, ptx, all| Coverage { cubin, ptx, all, ..Coverage::default() };
         assert!(of(80, 0, 100).enough(80));
         assert!(!of(79, 0, 100).enough(79));
         assert!(!of(0, 0, 0).enough(0));
