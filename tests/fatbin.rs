@@ -56,7 +56,7 @@ impl Entry {
         if containers.is_empty() {
             containers = self.nested();
         }
-        Library { file: self.file.clone(), containers, linkable: Vec::new() }
+        Library { file: self.file.clone(), containers, ..Library::default() }
     }
 
     fn nested(&self) -> Vec<(Signature, usize)> {

@@ -13,8 +13,10 @@ use crate::describe::GpuCode;
 use crate::describe::Named;
 use crate::describe::OnBase;
 use crate::describe::Spanned;
+use crate::describe::TOLD_OF;
 use crate::describe::UnknownBase;
 use crate::describe::package;
+use crate::fact::Depth;
 use crate::source::SourceText;
 use crate::toml_reader::Problems;
 use crate::toml_reader::Reader;
@@ -53,7 +55,7 @@ impl Description {
         if reader.is_clean() {
             for (key, key_span, value) in entries(table.get_ref()) {
                 match key {
-                    "of" => description.of_dockerfile = of(&mut reader, value),
+                    "of" => description.of = of(&mut reader, value),
                     "base_unknown" => description.base_unknown = base_unknown(&mut reader, key, value),
                     "base" => description.base = text_of(&mut reader, key, value),
                     "as_of" => description.as_of = date(&mut reader, key, value),
@@ -184,15 +186,16 @@ fn packages(reader: &mut Reader, value: &Value<'_>, description: &mut Descriptio
     }
 }
 
-/// The word of a description that tells what a Dockerfile says.
-const DOCKERFILE: &str = "dockerfile";
-
-fn of(reader: &mut Reader, value: &Value<'_>) -> bool {
-    let Some(word) = reader.string("of", value) else { return false };
-    if word != DOCKERFILE {
-        reader.unknown_word("source", &word, span_of(value), &[DOCKERFILE]);
+fn of(reader: &mut Reader, value: &Value<'_>) -> Depth {
+    let Some(word) = reader.string("of", value) else { return Depth::Description };
+    match TOLD_OF.iter().find(|(own, _)| *own == word) {
+        Some((_, depth)) => *depth,
+        None => {
+            let words: Vec<&str> = TOLD_OF.iter().map(|(word, _)| *word).collect();
+            reader.unknown_word("source", &word, span_of(value), &words);
+            Depth::Description
+        }
     }
-    word == DOCKERFILE
 }
 
 fn base_unknown(reader: &mut Reader, key: &str, value: &Value<'_>) -> Option<Spanned<UnknownBase>> {

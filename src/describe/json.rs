@@ -14,6 +14,7 @@ use crate::describe::Spanned;
 use crate::describe::UnknownBase;
 use crate::describe::package;
 use crate::describe::package::gone_written;
+use crate::describe::told_of;
 use crate::describe::write::code_words;
 use crate::source::SourceText;
 
@@ -37,7 +38,7 @@ impl Description {
                 all.insert(key.to_owned(), value);
             }
         };
-        put("of", self.of_dockerfile.then(|| json!("dockerfile")));
+        put("of", told_of(self.of).map(|word| json!(word)));
         put("base_unknown", self.base_unknown.as_ref().map(|base| base_unknown(&base.value)));
         put("base", self.base.as_ref().map(|base| json!(base.value)));
         put("as_of", self.as_of.as_ref().map(|date| json!(date.value.to_string())));

@@ -7,6 +7,7 @@ mod write;
 
 use crate::cuda::CodeTarget;
 use crate::cuda::CudaVersion;
+use crate::fact::Depth;
 use crate::source::Span;
 
 pub use self::file::DescriptionErrors;
@@ -69,6 +70,15 @@ impl Family {
             Self::Code => "code",
         }
     }
+}
+
+/// The words for what a description tells of, each with how deep that was looked into.
+pub(crate) const TOLD_OF: &[(&str, Depth)] =
+    &[("dockerfile", Depth::Text), ("config", Depth::Config), ("layers", Depth::Layers)];
+
+/// The word for how deep an input was looked into; none for a description that somebody wrote.
+fn told_of(depth: Depth) -> Option<&'static str> {
+    TOLD_OF.iter().find(|(_, own)| *own == depth).map(|(word, _)| *word)
 }
 
 /// A name with its value.
@@ -170,8 +180,8 @@ pub struct GpuCode {
 /// A description; what is missing is not declared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// Whether it tells what a Dockerfile says, so that what its base brings beside that is not known.
-    pub of_dockerfile: bool,
+    /// How deep the input was looked into that it tells of; of a Dockerfile what its base brings is not known.
+    pub of: Depth,
     /// Image it is built on.
     pub base: Option<Spanned<String>>,
     /// That the image it is built on cannot be told.

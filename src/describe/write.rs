@@ -12,6 +12,7 @@ use crate::describe::Spanned;
 use crate::describe::UnknownBase;
 use crate::describe::package;
 use crate::describe::package::gone_written;
+use crate::describe::told_of;
 
 /// Targets as the list `sass` or `ptx` writes them.
 pub(crate) fn code_words(list: &str, targets: &[Spanned<CodeTarget>]) -> Vec<String> {
@@ -24,7 +25,7 @@ impl Description {
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
         let version = self.cuda_runtime.as_ref().map(|version| version.value.to_string());
-        line(&mut out, "of", self.of_dockerfile.then(|| quoted("dockerfile")));
+        line(&mut out, "of", told_of(self.of).map(quoted));
         line(&mut out, "base_unknown", self.base_unknown.as_ref().map(|base| base_unknown(&base.value)));
         line(&mut out, "base", self.base.as_ref().map(|base| quoted(&base.value)));
         line(&mut out, "as_of", self.as_of.as_ref().map(|date| date.value.to_string()));

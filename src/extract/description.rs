@@ -1,5 +1,6 @@
 //! Image descriptions into observations, and observations back into a description.
 
+use crate::cuda::CodeTarget;
 use crate::describe::Description;
 use crate::describe::ElfNote as WrittenNote;
 use crate::describe::Family;
@@ -13,7 +14,6 @@ use crate::extract::described;
 use crate::extract::inherited;
 use crate::fact::BaseSeen;
 use crate::fact::CodeSeen;
-use crate::fact::Depth;
 use crate::fact::ElfNote;
 use crate::fact::EnvTemplate;
 use crate::fact::Evidence;
@@ -28,6 +28,7 @@ use crate::fact::Origin;
 use crate::fact::PackageSeen;
 use crate::fact::REMOVED;
 use crate::fact::State;
+use crate::fact::Unsaid;
 use crate::fact::Value;
 use crate::fact::Why;
 use crate::install::normalised;
@@ -38,8 +39,7 @@ use crate::source::Span;
 
 /// Reads a description. `origin` makes the evidence of a place in it.
 pub fn of_description(description: &Description, source: Option<SourceId>, report: Option<&str>) -> Observations {
-    let depth = if description.of_dockerfile { Depth::Text } else { Depth::Description };
-    let mut reader = Reader { seen: Observations::new(depth), source, report: report.map(str::to_owned) };
+    let mut reader = Reader { seen: Observations::new(description.of), source, report: report.map(str::to_owned) };
     reader.head(description);
     reader.of_base(description);
     reader.packages(description);
@@ -207,22 +207,27 @@ impl Reader {
             let span = places.chain(entry.file.iter().map(|file| file.span)).reduce(Span::to).unwrap_or_default();
             let component = entry.component.as_ref().map(|name| normalised(&name.value));
             self.needs(&file, component.as_deref(), &entry.needs, &entry.opens);
-            if entry.sass.is_none() && entry.ptx.is_none() {
-                continue;
-            }
+            let unsaid = match (&entry.sass, &entry.ptx) {
+                (None, None) => continue,
+                // Where all code is listed, the rest is absent.
+                _ if self.seen.complete.code => None,
+                (None, Some(_)) => Some(Unsaid::Sass),
+                (Some(_), None) => Some(Unsaid::Ptx),
+                (Some(_), Some(_)) => None,
+            };
             let (sass, ptx) = (entry.sass.as_deref().unwrap_or_default(), entry.ptx.as_deref().unwrap_or_default());
             let targets = |list: &[Spanned<_>]| list.iter().map(|target| target.value).collect::<Vec<_>>();
             let (sass, ptx) = (targets(sass), targets(ptx));
             let printed: Vec<String> = sass
                 .iter()
-                .map(|target: &crate::cuda::CodeTarget| format!("sm_{}", target.number()))
-                .chain(ptx.iter().map(|target: &crate::cuda::CodeTarget| format!("compute_{}", target.number())))
+                .map(|target: &CodeTarget| format!("sm_{}", target.number()))
+                .chain(ptx.iter().map(|target: &CodeTarget| format!("compute_{}", target.number())))
                 .collect();
             let fact = self.fact(FactKey::Code, Some(&file), State::Known(Value::List(printed)), span);
             let linkable = entry.linkable.iter().map(|target| target.value).collect();
             let isa = entry.ptx_isa.as_ref().map(|isa| isa.value);
             let count = entry.containers.as_ref().map_or(1, |count| count.value as usize);
-            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count, fact });
+            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count, unsaid, fact });
         }
     }
 }
@@ -247,7 +252,7 @@ pub fn to_description(seen: &Observations) -> Description {
         BaseSeen::Image(..) | BaseSeen::Scratch(_) | BaseSeen::NotSaid => None,
     };
     let mut description = Description {
-        of_dockerfile: seen.depth == Depth::Text,
+        of: seen.depth,
         base_unknown: base_unknown.map(Spanned::nowhere),
         base: match &seen.base {
             BaseSeen::Image(reference, _) => Some(text(&reference.to_string())),
@@ -304,8 +309,8 @@ pub fn to_description(seen: &Observations) -> Description {
         description.gpu_code.push(GpuCode {
             file: Some(text(&code.file)),
             component: code.component.as_deref().map(text),
-            sass: Some(code.sass.iter().copied().map(Spanned::nowhere).collect()),
-            ptx: Some(code.ptx.iter().copied().map(Spanned::nowhere).collect()),
+            sass: said(&code.sass, Unsaid::Sass, code.unsaid),
+            ptx: said(&code.ptx, Unsaid::Ptx, code.unsaid),
             linkable: code.linkable.iter().copied().map(Spanned::nowhere).collect(),
             ptx_isa: code.isa.map(Spanned::nowhere),
             containers: u32::try_from(code.count).ok().filter(|count| *count != 1).map(Spanned::nowhere),
@@ -316,6 +321,11 @@ pub fn to_description(seen: &Observations) -> Description {
         write_needs(&mut description, asked);
     }
     description
+}
+
+/// A list of targets, where something was said of them.
+fn said(targets: &[CodeTarget], kind: Unsaid, unsaid: Option<Unsaid>) -> Option<Vec<Spanned<CodeTarget>>> {
+    (unsaid != Some(kind)).then(|| targets.iter().copied().map(Spanned::nowhere).collect())
 }
 
 /// What a file asks for, beside what is written of it already.

@@ -242,16 +242,8 @@ impl Reader<'_> {
         let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
         let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
         let Compiled { component, sass, ptx, .. } = compiled;
-        self.seen.code.push(CodeSeen {
-            file: name,
-            component,
-            sass,
-            ptx,
-            linkable: Vec::new(),
-            isa: None,
-            count: 1,
-            fact,
-        });
+        let (linkable, isa, unsaid) = (Vec::new(), None, None);
+        self.seen.code.push(CodeSeen { file: name, component, sass, ptx, linkable, isa, count: 1, unsaid, fact });
     }
 
     fn package(&mut self, install: &Install) -> PackageSeen {

@@ -51,6 +51,8 @@ pub struct Compat {
     pub ptx_compiler: Option<bool>,
     /// Whether an absolute link leads to the directory.
     pub absolute_link: bool,
+    /// Whether it was seen which directory container toolkits come to.
+    pub root_seen: bool,
 }
 
 impl From<&Compat> for Value {
@@ -162,6 +164,8 @@ pub struct Library {
     pub containers: Vec<(Signature, usize)>,
     /// PTX of parts that a driver may link while the program runs.
     pub linkable: Vec<CodeTarget>,
+    /// Whether nobody has said of a container which machine code, or which PTX, it holds.
+    pub unsaid: bool,
 }
 
 /// The GPU code of a component. Coverage is asked per library and container, never of the union.
@@ -183,7 +187,7 @@ impl GpuCode {
                 library.containers.push((signature, count));
             } else {
                 let containers = vec![(signature, count)];
-                code.libraries.push(Library { file: file.to_owned(), containers, linkable: Vec::new() });
+                code.libraries.push(Library { file: file.to_owned(), containers, ..Library::default() });
             }
         }
         code

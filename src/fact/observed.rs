@@ -18,12 +18,13 @@ use crate::fact::as_text;
 use crate::reference::ImageReference;
 
 /// How deep an input was looked into.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Depth {
     /// The text of a Dockerfile.
     Text,
     /// An image description.
+    #[default]
     Description,
     /// Manifest and configuration of an image.
     Config,
@@ -242,8 +243,21 @@ pub struct CodeSeen {
     /// How many containers hold just that.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub count: usize,
+    /// Of which kind of code nobody has said anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsaid: Option<Unsaid>,
     /// Evidence.
     pub fact: FactId,
+}
+
+/// A kind of code of which nothing was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unsaid {
+    /// Cubins.
+    Sass,
+    /// PTX.
+    Ptx,
 }
 
 const fn one() -> usize {

@@ -61,6 +61,16 @@ pub(super) fn removes_compat(what: &str) -> bool {
         && parts.next().is_none_or(|part| part == "*")
 }
 
+/// Where the package of a CUDA version puts its libraries.
+pub(super) fn own_directory(cuda: CudaVersion) -> String {
+    format!("/usr/local/cuda-{}.{}/compat", cuda.major(), cuda.minor())
+}
+
+/// Every name of that directory, the real one first: the packages of the toolkit make the links to it.
+pub(super) fn own_names(cuda: CudaVersion) -> Vec<String> {
+    vec![own_directory(cuda), COMPAT_ROOT.to_owned(), format!("/usr/local/cuda-{}/compat", cuda.major())]
+}
+
 /// The compat library that a package brings.
 pub(super) fn compat_from_package(
     facts: &mut Facts,
@@ -82,20 +92,26 @@ pub(super) fn compat_from_package(
         return unknown(facts, FactKey::Compat, None, why, evidence);
     };
     // The package's own directory; the links to it are made when it is installed.
-    let own = format!("/usr/local/cuda-{}.{}/compat", cuda.major(), cuda.minor());
+    let own = own_directory(cuda);
     let (directories, root) = if let Some(folder) = package.folder {
         let behind = folder.strip_prefix(COMPAT_ROOT).map(|rest| format!("{own}{rest}"));
         (behind.into_iter().chain([folder.to_owned()]).collect(), None)
     } else {
-        let of_major = format!("/usr/local/cuda-{}/compat", cuda.major());
-        (vec![own, COMPAT_ROOT.to_owned(), of_major], Some(COMPAT_ROOT))
+        (own_names(cuda), Some(COMPAT_ROOT))
     };
     let noted = row.filter(|row| row.noted);
-    let note =
-        noted.map(|row| ElfNote { cuda: Some(row.cuda), driver: row.base_branches.to_vec(), device: Vec::new() });
+    // The notes of all releases that were read name the same brands.
+    let device = || knowledge.brands().iter().filter(|row| row.compat).map(|row| row.number).collect();
+    let note = noted.map(|row| ElfNote { cuda: Some(row.cuda), driver: row.base_branches.to_vec(), device: device() });
     let unread = note.is_none();
     let library = CompatLibrary { version, note, directories, root, regular: true, unread };
-    let compat = Compat { libraries: vec![library], cuda: Some(cuda), ptx_compiler: Some(true), absolute_link: true };
+    let compat = Compat {
+        libraries: vec![library],
+        cuda: Some(cuda),
+        ptx_compiler: Some(true),
+        absolute_link: true,
+        root_seen: true,
+    };
     facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence)
 }
 

@@ -190,7 +190,7 @@ fn holds_code(seen: &Observations, name: &str) -> bool {
 
 /// Whether files were found in the image, rather than named by somebody who knows what it is there for.
 fn found_in_layers(seen: &Observations) -> bool {
-    seen.depth == Depth::Layers || seen.complete.code
+    seen.depth == Depth::Layers
 }
 
 /// Whether the image starts a file: by its path, or by its name.
@@ -208,6 +208,7 @@ fn read_code(facts: &mut Facts, seen: &Observations, name: &str, entries: &[&Cod
     for library in &mut code.libraries {
         let parts = entries.iter().filter(|entry| entry.file == library.file).flat_map(|entry| &entry.linkable);
         library.linkable.extend(parts.copied());
+        library.unsaid = entries.iter().any(|entry| entry.file == library.file && entry.unsaid.is_some());
     }
     let from = entries.iter().map(|entry| entry.fact).collect();
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };

@@ -25,10 +25,15 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::compat::Package;
 use crate::infer::compat::compat_from_package;
+use crate::infer::compat::own_directory;
+use crate::infer::compat::own_names;
 use crate::infer::compat::removes_compat;
 use crate::infer::places::Tree;
 use crate::infer::unknown;
 use crate::knowledge::Knowledge;
+
+/// The link to the toolkit that is in use.
+const TOOLKIT: &str = "/usr/local/cuda";
 
 /// What lies in the compat directory.
 pub(super) fn compat(
@@ -40,7 +45,7 @@ pub(super) fn compat(
     base_cuda: &Fact<CudaVersion>,
     knowledge: Knowledge,
 ) -> Fact<Compat> {
-    if let Some(fact) = compat_from_files(facts, seen, tree, knowledge) {
+    if let Some(fact) = compat_from_files(facts, seen, tree, build, knowledge) {
         return fact;
     }
     if let Some((package, cuda)) = seen.packages.iter().find_map(|package| Some((package, compat_cuda(&package.name)?)))
@@ -89,8 +94,10 @@ fn compat_from_files(
     facts: &mut Facts,
     seen: &Observations,
     tree: &Tree<'_>,
+    build: &BaseBuild,
     knowledge: Knowledge,
 ) -> Option<Fact<Compat>> {
+    let linked = link_of_base(seen, build);
     let modules = knowledge.tegra_capabilities().iter().filter_map(|row| row.compat_root);
     let roots: Vec<(&'static str, Option<String>)> =
         std::iter::once(COMPAT_ROOT).chain(modules).map(|root| (root, tree.resolve(root))).collect();
@@ -100,9 +107,11 @@ fn compat_from_files(
     let mut ptx_compiler = false;
     for (path, file) in &seen.files {
         let name = split_path(path).1;
-        let directories = || tree.directories(path);
+        let by_base = linked.filter(|cuda| split_path(path).0 == own_directory(*cuda));
+        let directories = || by_base.map_or_else(|| tree.directories(path), own_names);
         let real = directories().into_iter().next();
         let root = roots.iter().find(|(_, resolved)| resolved.is_some() && *resolved == real).map(|(root, _)| *root);
+        let root = root.or(by_base.map(|_| COMPAT_ROOT));
         if !is_compat(path) && root.is_none() && !matches!(file.kind, FileKind::Noted(_)) {
             continue;
         }
@@ -132,8 +141,24 @@ fn compat_from_files(
     let by_branch = |library: &CompatLibrary| knowledge.branch(library.version.branch()).map(|row| row.cuda);
     let cuda = cuda.or_else(|| libraries.last().and_then(by_branch));
     let ptx_compiler = (ptx_compiler || seen.complete.files).then_some(ptx_compiler);
-    let compat = Compat { libraries, cuda, ptx_compiler, absolute_link: tree.absolute_link() };
+    let absolute_link = tree.absolute_link() || linked.is_some();
+    let root_seen = linked.is_some() || link_seen(seen, build) || libraries.iter().any(|one| one.root.is_some());
+    let compat = Compat { libraries, cuda, ptx_compiler, absolute_link, root_seen };
     Some(facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence))
+}
+
+/// Whether what `/usr/local/cuda` is was seen, be it that nothing lies there.
+fn link_seen(seen: &Observations, build: &BaseBuild) -> bool {
+    seen.complete.files
+        || seen.files.contains_key(TOOLKIT)
+        || (build.family == Family::Plain && seen.depth == Depth::Text)
+}
+
+/// The toolkit that the base's own link `/usr/local/cuda` leads to, where nothing else was seen in its place.
+fn link_of_base(seen: &Observations, build: &BaseBuild) -> Option<CudaVersion> {
+    let kept = !link_seen(seen, build) && !seen.of_base.removed.iter().any(|(what, _)| removes_compat(what));
+    let (cuda, _) = build.cuda.filter(|_| kept && matches!(build.family, Family::Cuda | Family::Framework))?;
+    Some(cuda)
 }
 
 /// A library elsewhere that a link of a compat directory leads to: as the link, which libnvidia-container follows and

@@ -145,8 +145,8 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         numbered.filter(|(_, pool)| runs(subject, pool, settings.pools) && orders.runs(pool)).collect();
     let platforms = hosts.platforms(&pools, knowledge);
     let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::new());
-    let of_dockerfile = subject.kind == "dockerfile";
-    let mut description = Description { of_dockerfile, ..Description::default() };
+    let of = if subject.kind == "dockerfile" { Depth::Text } else { Depth::Description };
+    let mut description = Description { of, ..Description::default() };
     let everything = settings.detail == Detail::Everything;
     for (at, platform) in platforms.iter().enumerate() {
         let Some(seen) = observe(&subject.content, platform, &mut beside) else { continue };

@@ -120,7 +120,7 @@ fn no_code(replay: Replay<'_>) -> StepResult {
 fn of_library(replay: Replay<'_>, coverage: Coverage, compiler: Compiler) -> StepResult {
     let codes = replay.component.codes;
     if !coverage.enough(coverage.cubin + coverage.ptx) {
-        return if coverage.linkable { StepResult::Unknown } else { no_code(replay) };
+        return if coverage.linkable || coverage.unsaid { StepResult::Unknown } else { no_code(replay) };
     }
     match compiler {
         Compiler::Works if coverage.ptx > 0 => StepResult::Passes(Route::Jit),
@@ -194,6 +194,12 @@ pub(super) fn to_link(replay: Replay<'_>) -> bool {
     })
 }
 
+/// Whether the code that the GPU would need is of a kind that nobody has spoken of.
+pub(super) fn unsaid(replay: Replay<'_>) -> bool {
+    let code = replay.component.code.known();
+    code.is_some_and(|code| counted(replay, code).any(|library| library.unsaid))
+}
+
 /// Libraries that are picked at run time and have no code for the GPU.
 pub(super) fn idle(replay: Replay<'_>) -> Vec<&str> {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
@@ -204,7 +210,7 @@ pub(super) fn idle(replay: Replay<'_>) -> Vec<&str> {
     let others = code.libraries.iter().filter(|library| !is_named(replay, library));
     let idle = others.filter(|library| {
         let coverage = coverage(library, capability, is_jetson(replay), replay.knowledge);
-        coverage.all > 0 && !coverage.linkable && !coverage.enough(coverage.cubin + coverage.ptx)
+        coverage.all > 0 && !coverage.linkable && !coverage.unsaid && !coverage.enough(coverage.cubin + coverage.ptx)
     });
     idle.map(|library| library.file.as_str()).collect()
 }

@@ -22,6 +22,8 @@ pub struct Coverage {
     pub all: usize,
     /// Whether there is PTX for it that is linked while the program runs, if at all.
     pub linkable: bool,
+    /// Whether there may be code that nobody has spoken of.
+    pub unsaid: bool,
 }
 
 impl Coverage {
@@ -34,7 +36,7 @@ impl Coverage {
 /// How many containers of a library a GPU can run; containers without any code are left out.
 pub fn coverage(library: &Library, gpu: ComputeCapability, jetson: bool, knowledge: Knowledge) -> Coverage {
     let linkable = library.linkable.iter().any(|target| ptx_runs(*target, gpu, knowledge));
-    let mut found = Coverage { linkable, ..Coverage::default() };
+    let mut found = Coverage { linkable, unsaid: library.unsaid, ..Coverage::default() };
     for (container, number) in &library.containers {
         if container.sass.is_empty() && container.ptx.is_empty() {
             continue;
@@ -87,7 +89,7 @@ mod tests {
     fn found(sass: &[&str], ptx: &[&str], gpu: &str, jetson: bool) -> (usize, usize) {
         let targets = |list: &[&str]| list.iter().map(|text| text.parse().expect("target")).collect();
         let signature = Signature { sass: targets(sass), ptx: targets(ptx) };
-        let library = Library { file: String::new(), containers: vec![(signature, 1)], linkable: Vec::new() };
+        let library = Library { file: String::new(), containers: vec![(signature, 1)], ..Library::default() };
         let coverage = coverage(&library, gpu.parse().expect(gpu), jetson, Knowledge::built_in());
         assert_eq!(coverage.all, 1);
         (coverage.cubin, coverage.ptx)
@@ -129,7 +131,7 @@ mod tests {
 
     #[test]
     fn some_parts_for_other_generations_are_no_loss() {
-        let of = |cubin, ptx, all| Coverage { cubin, ptx, all, linkable: false };
+        let of = |cubin, ptx, all| Coverage { cubin, ptx, all, ..Coverage::default() };
         assert!(of(80, 0, 100).enough(80));
         assert!(!of(79, 0, 100).enough(79));
         assert!(!of(0, 0, 0).enough(0));

@@ -20,6 +20,7 @@ use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::environment::Env;
 use crate::start::libraries::brings;
+use crate::start::loader;
 use crate::start::mount;
 use crate::start::request::Asked;
 use crate::start::request::Request;
@@ -82,11 +83,17 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         let result = StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100)));
         return StepRecord::new(Step::Devices, result, [env.basis(HIDING)], RUNTIME);
     }
+    if asked == Asked::Nothing {
+        let (codes, library) = loader::without_host(replay);
+        let result = StepResult::Stops(Wall::new(Outcome::NoGpu, codes));
+        let by_library = (codes != Codes::certain(35)).then_some(library);
+        return StepRecord::new(Step::Devices, result, facts.into_iter().flatten().chain(by_library), cite);
+    }
     record(match asked {
         Asked::Gpus => StepResult::Passes(Route::Native),
         Asked::UntoldVariable | Asked::UntoldDevice => StepResult::Unknown,
-        // No driver library is put in either.
-        Asked::Nothing => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35))),
+        // No driver library is put in either, and that was told above.
+        Asked::Nothing => StepResult::NotApplicable,
         // Words that are no capability stop the hook before anybody looks for the device.
         Asked::Missing | Asked::Mixed if given(replay) == Given::Refused => StepResult::Passes(Route::Native),
         Asked::Missing | Asked::Mixed => StepResult::Stops(Wall::refused(Reason::Device)),

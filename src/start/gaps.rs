@@ -77,6 +77,14 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             let reason = format!("which release of the driver {} brings is not known", library.path);
             (name(replay.image.driver_libraries.id), reason, "pin its version")
         }
+        Step::Loader if replay.image.compat.known().is_some_and(|compat| !compat.root_seen) => {
+            let reason = "where the link `/usr/local/cuda` of the image leads was not seen".to_owned();
+            (
+                name(replay.image.compat.id),
+                reason,
+                "say the link under [files] of an image description, or scan the image",
+            )
+        }
         Step::Loader => {
             let library = replay.image.compat.known()?.libraries.iter().find(|library| library.unread)?;
             let reason = format!(
@@ -131,6 +139,14 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
                 replay.component.name
             );
             (name(replay.component.code.id), reason, "list [[gpu_code]] in an image description")
+        }
+        Step::Code if code::unsaid(replay) => {
+            let reason = format!(
+                "{} has no code for this GPU among what was listed, and of its machine code or its PTX nothing was said",
+                replay.component.name
+            );
+            let supply = "write `sass` and `ptx` under [[gpu_code]] in the image description, `[]` for none";
+            (name(replay.component.code.id), reason, supply)
         }
         Step::Code if code::to_link(replay) => {
             let reason = format!(

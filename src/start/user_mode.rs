@@ -130,8 +130,11 @@ pub(super) fn branch_listed(
     library: &CompatLibrary,
     host: DriverVersion,
 ) -> (Option<bool>, Option<&'static RowInfo>) {
+    // That a branch which no table has is not listed tells nothing: there may be no such branch.
+    let in_tables = replay.knowledge.branch(host.branch()).is_some();
+    let told = |listed: bool| (listed || in_tables).then_some(listed);
     if let Some(note) = library.note.as_ref().filter(|note| !note.driver.is_empty()) {
-        return (Some(note.driver.contains(&host.branch())), None);
+        return (told(note.driver.contains(&host.branch())), None);
     }
     let package = replay.knowledge.compat_package_of_version(library.version);
     let cuda = package.map(|row| row.cuda).or_else(|| replay.image.compat.known().and_then(|compat| compat.cuda));
@@ -142,7 +145,7 @@ pub(super) fn branch_listed(
     let listed = row.base_branches.contains(&host.branch());
     // No source but a note says what an older release of the library's own branch does with it.
     let own = library.version.branch() == host.branch();
-    ((listed || !own).then_some(listed), Some(&row.info))
+    (told(listed).filter(|_| listed || !own), Some(&row.info))
 }
 
 /// Do the drivers know the GPU?

@@ -105,7 +105,7 @@ impl Audit<'_> {
         let isa = registered.flat_map(|containers| &containers.holds.ptx).filter_map(|ptx| ptx.isa_version()).max();
         for ((sass, ptx), count) in code {
             let (file, component, linkable) = (path.to_owned(), own.clone(), std::mem::take(&mut linkable));
-            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count, fact });
+            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count, unsaid: None, fact });
         }
         let decides =
             component.is_none_or(|component| Knowledge::built_in().code_library(component, path).unwrap_or_default());

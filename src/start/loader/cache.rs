@@ -145,8 +145,25 @@ pub(super) fn baked_above_host(replay: Replay<'_>) -> Option<&DriverLibrary> {
     baked(replay).filter(there).filter(above).max_by_key(|library| library.version)
 }
 
+/// The libcuda that a program gets where the host puts none into the cache.
+pub(super) fn of_image(replay: Replay<'_>) -> Option<Found<'_>> {
+    if nothing_to_find(replay) {
+        return None;
+    }
+    if replay.image.driver_libraries.is_unknown() {
+        return Some(Found::Open(Basis::Image(replay.image.driver_libraries.id)));
+    }
+    let own = replay.image.library_directory.known().map(String::as_str);
+    let image = replay.image.ld_conf.known().map(Vec::as_slice).unwrap_or_default();
+    let order = search_order(std::iter::empty(), image, std::iter::empty(), DEFAULT.into_iter().chain(own));
+    let by_directory = order.into_iter().find_map(|directory| in_image_directory(replay, directory));
+    // A package puts its library where `ldconfig` looks.
+    let packaged = || baked(replay).find(|library| library.directories.is_empty()).map(Found::Image);
+    by_directory.or_else(packaged)
+}
+
 /// What it links in a directory that the image alone fills.
-fn in_image_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
+pub(super) fn in_image_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
     let compat = compat_libraries(replay).filter(|library| lies_in(&library.directories, directory));
     let compat = compat.map(|library| (Some(library.version), Found::Compat(library)));
     let baked = baked(replay).filter(|library| lies_in(&library.directories, directory));

@@ -140,7 +140,7 @@ pub(super) fn step(replay: Replay<'_>) -> (Loaded<'_>, StepRecord) {
         return told(replay, found, Some(path.basis), LDCONFIG);
     }
     if replay.host.launch == Launch::Gke {
-        return not_on_gke(&path);
+        return not_on_gke(replay, &path);
     }
     // What a toolkit does that nobody knows can put nothing first but what the image holds.
     if replay.host.toolkit_newer && !nothing_to_find(replay) {
@@ -227,14 +227,36 @@ fn nothing_to_find(replay: Replay<'_>) -> bool {
         && matches!(replay.image.driver_libraries.state, State::Absent { .. })
 }
 
-/// GKE mounts the driver into one directory, which the image must look into by itself, and here does not.
-fn not_on_gke<'a>(path: &SearchPath<'_>) -> (Loaded<'a>, StepRecord) {
+/// GKE mounts the driver into one directory, which the image must look into by itself, and here does not: a program
+/// gets a libcuda that the image holds, or none.
+fn not_on_gke<'a>(replay: Replay<'a>, path: &SearchPath<'_>) -> (Loaded<'a>, StepRecord) {
     let facts = [path.basis, Basis::Pool(PoolField::Launch)];
     if path.unseen {
         return unknown(facts, GKE);
     }
+    if let Some(found) = cache::of_image(replay) {
+        return told(replay, found, Some(path.basis), GKE);
+    }
     let result = StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35)));
     (Loaded::NOWHERE, StepRecord::new(Step::Loader, result, facts, GKE))
+}
+
+/// What a program says where the host puts neither device nor library into the container: with a libcuda of the image
+/// that there is no device, without one that there is no driver. The second is the fact that tells it.
+pub(super) fn without_host(replay: Replay<'_>) -> (Codes, Basis) {
+    let path = SearchPath::of(replay);
+    let baked = Basis::Image(replay.image.driver_libraries.id);
+    let compat = Basis::Image(replay.image.compat.id);
+    let either = Codes::possible(&[35, 100]);
+    match path.search_image(replay).or_else(|| cache::of_image(replay)) {
+        Some(Found::Image(library)) if library.stub => (Codes::possible(&[34, 35, 100]), baked),
+        Some(Found::Image(_)) => (Codes::certain(100), baked),
+        Some(Found::Compat(_)) => (Codes::certain(100), compat),
+        Some(Found::Open(missing)) => (either, missing),
+        // An unseen path may lead to what lies elsewhere in the image.
+        Some(Found::Host) | None if path.unseen && !nothing_to_find(replay) => (either, path.basis),
+        Some(Found::Host) | None => (Codes::certain(35), baked),
+    }
 }
 
 #[cfg(test)]

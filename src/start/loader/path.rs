@@ -39,6 +39,12 @@ impl<'a> SearchPath<'a> {
         self.value.is_some()
     }
 
+    /// The same where the host puts none into the container.
+    pub(super) fn search_image(&self, replay: Replay<'a>) -> Option<Found<'a>> {
+        let directories = self.value?.split(':').filter(|directory| !directory.is_empty()).map(trimmed);
+        directories.into_iter().find_map(|directory| cache::in_image_directory(replay, directory))
+    }
+
     /// The libcuda of the first directory that has one.
     pub(super) fn search(&self, replay: Replay<'a>) -> Option<Found<'a>> {
         let directories = self.value?.split(':').filter(|directory| !directory.is_empty()).map(trimmed);

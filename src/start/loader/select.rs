@@ -41,6 +41,7 @@ pub(super) fn choice(replay: Replay<'_>) -> Choice<'_> {
         return Choice::Nothing;
     }
     let compat = match &replay.image.compat.state {
+        State::Known(compat) if !compat.root_seen => return Choice::Open(Basis::Image(replay.image.compat.id)),
         State::Known(compat) => compat,
         State::Absent { .. } => return Choice::Nothing,
         State::Unknown(_) => return Choice::Open(Basis::Image(replay.image.compat.id)),
