@@ -405,3 +405,29 @@ fn the_version_of_ptx_tells_the_compiler_where_the_runtime_is_linked_in() {
         assert_eq!((fate(&report, "a100"), told(&report)), ("undetermined".to_owned(), None), "{report:#}");
     }
 }
+
+#[test]
+fn the_history_speaks_for_layers_that_were_left_out_and_for_no_others() {
+    let step = "RUN /bin/sh -c pip install torch==2.1.0 # buildkit";
+    let large = |layer: Layer| layer.text("/opt/large", &"x".repeat(40_000));
+    let lower = || Image::new(&[GPUS, COMPUTE, PATH]).layer(step, large(debian()));
+    let scanned = |image: &Image, more: &[&str]| {
+        let place = place(&[("one", image)]);
+        let report = place.json(&[&["scan", "oci:images:one"], more].concat());
+        let of = |fact: &&Value| fact["key"] == "torch.version" && fact["state"] == "known";
+        let version = facts(&report).iter().find(of).map(|fact| fact["value"].as_str().unwrap_or_default().to_owned());
+        (version, report)
+    };
+    let limit = ["--max-layer-bytes", "30kB"];
+    assert_eq!(scanned(&lower(), &[]).0, None);
+    assert_eq!(scanned(&lower(), &limit).0.as_deref(), Some("2.1.0"));
+    let upper = || torch(Layer::new(), SITE, "2.6.0+cu124", "12.4", &[sass(80, ' ')]);
+    let both = lower().layer("COPY venv", upper());
+    assert_eq!(scanned(&both, &limit).0.as_deref(), Some("2.6.0"));
+    // What lies below a layer that was left out may be replaced by it.
+    let above = Image::new(&[GPUS, COMPUTE, PATH]).layer("COPY venv", upper()).layer("COPY big", large(Layer::new()));
+    let (version, report) = scanned(&above, &limit);
+    assert_eq!(version, None);
+    assert_eq!(fate(&report, "h100"), "undetermined");
+    assert!(report.to_string().contains("was not inspected and may replace it"), "{report:#}");
+}

@@ -72,7 +72,7 @@ fn refused() -> (String, String) {
 #[test]
 fn a_requirement_of_the_config_refuses_the_old_pool_alone() {
     let place = place(FLEET);
-    let report = place.json(&["scan", "oci:images:one"]);
+    let report = place.json(&["scan", "--depth", "config", "oci:images:one"]);
     assert_eq!(fate(&report, "old"), refused());
     assert_ne!(fate(&report, "new").0, "fails", "{report:#}");
     let subject = &report["subjects"][0];
@@ -83,7 +83,7 @@ fn a_requirement_of_the_config_refuses_the_old_pool_alone() {
     assert_eq!(finding["locations"][0]["kind"], "config");
     assert!(finding["locations"].to_string().contains("config.Env[NVIDIA_REQUIRE_CUDA]"), "{finding:#}");
 
-    let done = place.run(&["scan", "oci:images:one"]);
+    let done = place.run(&["scan", "--depth", "config", "oci:images:one"]);
     assert_eq!(code(&done), 1);
     assert!(out(&done).contains("unsatisfied condition: cuda>=12.4"), "{}", out(&done));
     assert_eq!(code(&place.run(&["scan", "--pool", "new", "oci:images:one"])), 0);
@@ -92,7 +92,7 @@ fn a_requirement_of_the_config_refuses_the_old_pool_alone() {
 #[test]
 fn the_human_report_says_that_the_config_alone_was_read() {
     let place = place(FLEET);
-    let text = out(&place.run(&["scan", "oci:images:one"]));
+    let text = out(&place.run(&["scan", "--depth", "config", "oci:images:one"]));
     assert!(text.contains("config only: layers were not read"), "{text}");
 }
 
@@ -193,7 +193,7 @@ fn what_the_layers_hold_is_never_taken_to_be_nothing() {
         let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": []});
         let manifest = layout::blob(&folder, media_type, manifest.to_string().as_bytes());
         layout::finish(&folder, &[("x", manifest)]);
-        let report = place.json(&["scan", "--fleet", "fleet.toml", "oci:image:x"]);
+        let report = place.json(&["scan", "--depth", "config", "--fleet", "fleet.toml", "oci:image:x"]);
         let subject = &report["subjects"][0];
         assert_eq!(subject["verdicts"][0]["fate"], expected, "{history}: {subject}");
         let facts = subject["facts"].as_array().expect("facts");

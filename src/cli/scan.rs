@@ -84,10 +84,13 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         };
         let looked = opened.map(|opened| subject(name, &opened, reading));
         progress.image(name);
-        looked.map(|subject| asked.placed(subject, &fleet)).unwrap_or_else(|error| {
-            let message = names::without(&error, name).to_owned();
-            vec![Err(Box::new(InputError { input: name.clone(), message, location: None }))]
-        })
+        match looked {
+            Ok(subject) => asked.placed(subject, &fleet),
+            Err(error) => {
+                let message = names::without(&error, name).to_owned();
+                vec![Err(Box::new(InputError { input: name.clone(), message, location: None }))]
+            }
+        }
     };
     let jobs = options.judging.jobs.map_or(IMAGES_AT_ONCE, NonZero::get);
     let (options, sources) = (&options.judging, &sources);

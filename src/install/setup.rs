@@ -106,7 +106,7 @@ fn literal(text: &str, at: usize) -> Option<Vec<Range<usize>>> {
                 let start = at + 1 + offset + 1;
                 let (end, _) = chars.find(|(_, inner)| *inner == c || matches!(inner, '\\' | '\n'))?;
                 let range = start..at + 1 + end;
-                if text.get(range.end..)?.chars().next() != Some(c) || range.is_empty() {
+                if !text.get(range.end..)?.starts_with(c) || range.is_empty() {
                     return None;
                 }
                 found.push(range);

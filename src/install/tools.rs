@@ -131,18 +131,7 @@ pub(super) fn read(
             }
         }
         ("pipenv", Some("install" | "sync")) if names.is_empty() => {
-            let given = |option: &str| words.iter().any(|word| word.known() == Some(option));
-            let dev = given("--dev") || given("-d");
-            let lock = if given("--skip-lock") { Err("it is passed over".to_owned()) } else { open("Pipfile.lock") };
-            let read = match (&lock, open("Pipfile")) {
-                (Ok(opened), _) => pipenv::lock(opened, dev, around).ok_or("Pipfile.lock"),
-                (Err(_), Ok(opened)) => pipenv::pipfile(&opened, dev, around).ok_or("Pipfile"),
-                (Err(why), Err(_)) => return missing(&path("Pipfile.lock"), why.clone(), command, found),
-            };
-            match read {
-                Ok(packages) => found.packages.extend(packages),
-                Err(file) => missing(&path(file), "it is not as pipenv writes it".to_owned(), command, found),
-            }
+            pipenv_files(words, command, around, &path, found);
         }
         ("pipenv", Some("install")) => {
             found.packages.extend(names.iter().filter_map(|word| requirement(word.known().unwrap_or(""), word.span)));
@@ -160,6 +149,29 @@ pub(super) fn read(
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
         indexes.choose(package);
+    }
+}
+
+/// What pipenv installs by the files of a project.
+fn pipenv_files(
+    words: &[Word],
+    command: &Command,
+    around: &Around<'_>,
+    path: &dyn Fn(&str) -> String,
+    found: &mut Installs,
+) {
+    let open = |name: &str| (around.open)("", &path(name));
+    let given = |option: &str| words.iter().any(|word| word.known() == Some(option));
+    let dev = given("--dev") || given("-d");
+    let lock = if given("--skip-lock") { Err("it is passed over".to_owned()) } else { open("Pipfile.lock") };
+    let read = match (&lock, open("Pipfile")) {
+        (Ok(opened), _) => pipenv::lock(opened, dev, around).ok_or("Pipfile.lock"),
+        (Err(_), Ok(opened)) => pipenv::pipfile(&opened, dev, around).ok_or("Pipfile"),
+        (Err(why), Err(_)) => return missing(&path("Pipfile.lock"), why.clone(), command, found),
+    };
+    match read {
+        Ok(packages) => found.packages.extend(packages),
+        Err(file) => missing(&path(file), "it is not as pipenv writes it".to_owned(), command, found),
     }
 }
 

@@ -95,6 +95,19 @@ impl Knowledge {
         self.branch(driver.branch()).map(|row| (row.cuda, &row.info))
     }
 
+    /// The known branches next to one that is not known itself, where it lies between two.
+    pub fn branches_around(self, branch: u32) -> Option<[&'static BranchRow; 2]> {
+        let above = self.branches().iter().position(|row| row.branch >= branch)?;
+        let (below, above) = (self.branches().get(above.checked_sub(1)?)?, self.branches().get(above)?);
+        (above.branch > branch && below.cuda <= above.cuda).then_some([below, above])
+    }
+
+    /// The CUDA minors that were released, from one to another.
+    pub fn cuda_minors(self, from: CudaVersion, to: CudaVersion) -> impl Iterator<Item = (u32, u32)> {
+        let minors = self.target_sets().iter().map(|row| row.cuda.release());
+        minors.filter(move |minor| from.release() <= *minor && *minor <= to.release())
+    }
+
     /// The toolkit release: the exact patch, else the newest patch of its minor.
     pub fn toolkit(self, cuda: CudaVersion) -> Option<&'static ToolkitRow> {
         let patch = |row: &&ToolkitRow| cuda.0.len() > 2 && row.version.0.part(2) == cuda.0.part(2);

@@ -171,6 +171,8 @@ pub struct MinorCompatRow {
     pub cuda_major: u32,
     /// 525.60.13.
     pub min_driver: DriverVersion,
+    /// Branch of which another document counts every release, where one does.
+    pub from_branch: Option<u32>,
 }
 
 /// One compat package, `cuda-compat-12-4`.
@@ -279,6 +281,7 @@ pub struct ErrorRow {
 
 /// A package that puts driver libraries into an image.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of the table")]
 pub struct DriverPackageRow {
     /// Where the row stands.
     pub info: RowInfo,

@@ -23,6 +23,7 @@ use crate::start::Wall;
 use crate::start::coverage::Coverage;
 use crate::start::coverage::coverage;
 use crate::start::floor;
+use crate::start::runtime::between;
 use crate::start::runtime::beyond_tables;
 use crate::start::runtime::is_container;
 
@@ -231,7 +232,11 @@ pub(super) fn compiler(replay: Replay<'_>, loaded: &Loaded) -> Compiler {
     let Some(built) = replay.component.cuda.known() else { return Compiler::Unknown };
     let readable = match loaded.cuda {
         Some(driver) => ptx_readable(replay.knowledge, *built, driver),
-        None => (beyond_tables(replay, loaded) && *built <= replay.knowledge.newest_cuda()).then_some(true),
+        None if beyond_tables(replay, loaded) => (*built <= replay.knowledge.newest_cuda()).then_some(true),
+        None => between(replay, loaded).and_then(|around| {
+            let [below, above] = around.map(|row| ptx_readable(replay.knowledge, *built, row.cuda));
+            below.filter(|_| below == above)
+        }),
     };
     match readable {
         None => return Compiler::Unknown,

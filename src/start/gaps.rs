@@ -104,6 +104,17 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             let reason = newer(format!("CUDA {}", cuda.known()?));
             (name(cuda.id), reason, "nothing but newer knowledge tells it")
         }
+        Step::Runtime if let Some(floor) = runtime::disputed(replay, &loaded) => {
+            let reason = format!(
+                "NVIDIA's release notes name driver {} for all of CUDA {}, its compatibility guide the branch {}: no source says what the CUDA {} runtime does on {}",
+                floor.min_driver,
+                floor.cuda_major,
+                floor.from_branch?,
+                cuda.known()?,
+                loaded.version?
+            );
+            (PoolField::Driver.name().to_owned(), reason, "use a driver from that release on")
+        }
         // What is missing is what the loader's step lacks.
         Step::Runtime if replay.host.driver.is_some() => return None,
         Step::Runtime => {

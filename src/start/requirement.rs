@@ -28,9 +28,11 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::environment::Env;
+use crate::start::loader::Loaded;
 use crate::start::request::Asked;
 use crate::start::request::Request;
 use crate::start::request::request;
+use crate::start::runtime::between;
 
 const LEGACY: Cite = Cite(
     "libnvidia-container v1.20.0 (3e42819), src/cli/dsl.c, configure.c and cli.h; nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go",
@@ -190,7 +192,7 @@ pub(super) fn check(replay: Replay<'_>) -> Check {
     let (csv, no_device) = view(replay);
     let own = &replay.host.values;
     if !csv && !no_device {
-        return by_brands(replay, own);
+        return by_cudas(replay, own);
     }
     let mut seen = own.clone();
     if csv {
@@ -199,7 +201,26 @@ pub(super) fn check(replay: Replay<'_>) -> Check {
     if no_device {
         (seen.arch, seen.brand) = (HostValue::NotVisible, HostValue::NotVisible);
     }
-    by_brands(replay, &seen)
+    by_cudas(replay, &seen)
+}
+
+/// The CUDA minors that the host's driver may support, where its branch lies between two known ones.
+fn cudas(replay: Replay<'_>) -> impl Iterator<Item = HostValue> {
+    let around = between(replay, &Loaded::host(replay));
+    let minors = around.map(|[below, above]| replay.knowledge.cuda_minors(below.cuda, above.cuda));
+    minors.into_iter().flatten().map(|(major, minor)| HostValue::Known(format!("{major}.{minor}")))
+}
+
+/// Where the driver's CUDA is one of several, what holds for each of them.
+fn by_cudas(replay: Replay<'_>, host: &RequirementHost) -> Check {
+    let found = by_brands(replay, host);
+    let asked = matches!(found, Check::Undetermined(needs) if needs.contains(Property::Cuda));
+    if !asked || host.cuda != HostValue::Unknown {
+        return found;
+    }
+    let mut common = cudas(replay).map(|cuda| by_brands(replay, &RequirementHost { cuda, ..host.clone() }));
+    let Some(first) = common.next() else { return found };
+    if common.all(|one| one == first) { first } else { found }
 }
 
 /// Whether the csv check evaluates, and whether it does so without a device.
@@ -289,6 +310,10 @@ pub(super) fn message(replay: Replay<'_>) -> String {
     }
     let (_, no_device) = view(replay);
     let mut host = host;
+    if let Some(cuda) = cudas(replay).next().filter(|_| host.cuda == HostValue::Unknown) {
+        // Refused whichever it is: the oldest stands for all.
+        host.cuda = cuda;
+    }
     if no_device {
         (host.arch, host.brand) = (HostValue::NotVisible, HostValue::NotVisible);
     } else if host.brand == HostValue::Unknown {

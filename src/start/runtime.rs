@@ -5,7 +5,9 @@ use crate::cuda::DriverVersion;
 use crate::fact::Role;
 use crate::fact::State;
 use crate::fleet::PoolField;
+use crate::knowledge::BranchRow;
 use crate::knowledge::Knowledge;
+use crate::knowledge::MinorCompatRow;
 use crate::knowledge::RowInfo;
 use crate::outcome::Outcome;
 use crate::start::Basis;
@@ -94,10 +96,44 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         None if beyond_tables(replay, loaded) && runtime.release() <= replay.knowledge.newest_cuda().release() => {
             (StepResult::Passes(Route::Native), None)
         }
-        None => (StepResult::Unknown, None),
+        None => between(replay, loaded).map_or((StepResult::Unknown, None), |around| {
+            let [below, above] = around.map(|row| compared(replay.knowledge, runtime, row.cuda, loaded.version));
+            (of_both(below.0, above.0), below.1.or(above.1))
+        }),
     };
     let row = row.or(replay.host.driver_row).map(Basis::Row);
-    StepRecord::new(Step::Runtime, result, facts.chain(row), MINOR)
+    let around = between(replay, loaded).into_iter().flatten().map(|row| Basis::Row(&row.info));
+    StepRecord::new(Step::Runtime, result, facts.chain(row).chain(around), MINOR)
+}
+
+/// The known branches on both sides of the loaded driver's, where its own is not known: it supports no older CUDA than
+/// the one and no newer one than the other.
+pub(super) fn between(replay: Replay<'_>, loaded: &Loaded) -> Option<[&'static BranchRow; 2]> {
+    // Modules and Windows have numbers of their own.
+    let other_numbers = loaded.source == Some(Source::Host) && (replay.host.wsl || user_mode::is_jetson(replay));
+    if loaded.cuda.is_some() || other_numbers {
+        return None;
+    }
+    replay.knowledge.branches_around(loaded.version?.branch())
+}
+
+/// What holds whichever of two results it is.
+fn of_both(one: StepResult, other: StepResult) -> StepResult {
+    match (one, other) {
+        (StepResult::Passes(one), StepResult::Passes(other)) => StepResult::Passes(one.max(other)),
+        (StepResult::Stops(_), StepResult::Stops(_)) => one,
+        _ => StepResult::Unknown,
+    }
+}
+
+/// The floor of the runtime's CUDA, where the loaded driver lies below it and above what another document says.
+pub(super) fn disputed(replay: Replay<'_>, loaded: &Loaded) -> Option<&'static MinorCompatRow> {
+    let (runtime, driver) = (replay.component.cuda.known()?, loaded.version?);
+    replay.knowledge.minor_compat(runtime.major()).filter(|floor| is_disputed(floor, driver))
+}
+
+fn is_disputed(floor: &MinorCompatRow, driver: DriverVersion) -> bool {
+    driver < floor.min_driver && floor.from_branch.is_some_and(|branch| branch <= driver.branch())
 }
 
 /// A runtime on a driver, and the row of the floor where that decides.
@@ -113,13 +149,17 @@ fn compared(
     let too_old = StepResult::Stops(Wall::new(Outcome::InsufficientDriver, Codes::certain(35)));
     let minor = StepResult::Passes(Route::MinorVersion);
     let Some(floor) = knowledge.minor_compat(runtime.major()) else {
-        // Majors without minor version compatibility compare in full; majors newer than the tables cannot be told.
-        return (if is_beyond(knowledge, runtime) { StepResult::Unknown } else { too_old }, None);
+        // A major newer than the tables asks for no less than the newest that they have.
+        let newest = knowledge.minor_compats().last().filter(|_| is_beyond(knowledge, runtime));
+        let enough = newest.is_some_and(|newest| supported.major() >= newest.cuda_major);
+        // Majors without minor version compatibility compare in full.
+        return (if enough { StepResult::Unknown } else { too_old }, newest.map(|newest| &newest.info));
     };
     let result = match driver {
         // Also where the pool declares less than its driver would have.
         _ if supported.major() < runtime.major() => too_old,
         Some(driver) if driver >= floor.min_driver => minor,
+        Some(driver) if is_disputed(floor, driver) => StepResult::Unknown,
         Some(_) => too_old,
         // Of the driver only its CUDA version is declared: the first one of a major has releases below the floor.
         None => {
@@ -166,7 +206,6 @@ mod tests {
             ("11.1", "11.0", "450.51.06", false),
             ("11.8", "11.0", "450.80.02", true),
             ("12.0", "12.0", "525.53", true),
-            ("12.1", "12.0", "525.53", false),
             ("12.9", "12.0", "525.60.13", true),
             ("12.0", "11.8", "520.61.05", false),
             ("13.0", "12.9", "575.64.05", false),
@@ -177,6 +216,23 @@ mod tests {
             ("12.1", "11.4", "525.60.13", false),
         ] {
             assert_eq!(runs(runtime, supported, Some(driver)), Some(expected), "{runtime} on {driver}");
+        }
+    }
+
+    /// The release notes name 525.60.13, the compatibility guide the whole branch.
+    #[test]
+    fn a_driver_of_which_two_documents_differ_is_not_told() {
+        for (runtime, supported, driver) in [("12.1", "12.0", "525.53"), ("12.9", "12.0", "525.60.11")] {
+            assert_eq!(runs(runtime, supported, Some(driver)), None, "{runtime} on {driver}");
+        }
+    }
+
+    #[test]
+    fn a_major_newer_than_the_tables_needs_at_least_what_the_newest_known_needs() {
+        for (supported, driver, expected) in
+            [("11.4", "470.57.02", Some(false)), ("12.9", "575.64.05", Some(false)), ("13.0", "580.65.06", None)]
+        {
+            assert_eq!(runs("99.0", supported, Some(driver)), expected, "{driver}");
         }
     }
 

@@ -128,7 +128,13 @@ fn gpu_known(replay: Replay<'_>, record: &StepRecord) -> String {
 fn runtime_text(replay: Replay<'_>, record: &StepRecord) -> String {
     let name = &replay.component.name;
     let Some(runtime) = replay.component.cuda.known() else { return format!("{name} has no CUDA runtime") };
-    let supported = loaded(replay).cuda.map_or_else(|| "an unknown CUDA".to_owned(), |cuda| format!("CUDA {cuda}"));
+    let loaded = loaded(replay);
+    let supported = match (loaded.cuda, runtime::between(replay, &loaded)) {
+        (Some(cuda), _) => format!("CUDA {cuda}"),
+        (None, Some([below, above])) if below.cuda == above.cuda => format!("CUDA {}", below.cuda),
+        (None, Some([below, above])) => format!("CUDA {} to {}", below.cuda, above.cuda),
+        (None, None) => "an unknown CUDA".to_owned(),
+    };
     match record.result {
         StepResult::Passes(Route::MinorVersion) => {
             format!(

@@ -62,14 +62,14 @@ pub fn of_layers(image: &PulledImage, tree: &Tree, missing: &[MissingLayer]) -> 
     let mut audit = Audit { image, tree, missing, seen, notes: Vec::new() };
     audit.seen.complete = Completeness { env: true, packages: true, files: true, code: true };
     audit.left_out();
+    let steps: BTreeSet<usize> =
+        missing.iter().filter_map(|gone| image.config.layers.get(gone.layer)?.history).collect();
+    history::installs(image, &mut audit.seen, |step| steps.contains(&step));
     let python = python::Python::of(image, tree);
     audit.packages(&python);
     let asked = audit.code(&python);
     audit.files(&asked);
     audit.runtime();
-    let steps: BTreeSet<usize> =
-        missing.iter().filter_map(|gone| image.config.layers.get(gone.layer)?.history).collect();
-    history::installs(image, &mut audit.seen, |step| steps.contains(&step));
     let Audit { seen, mut notes, .. } = audit;
     if notes.len() > MOST_NOTES {
         let more = notes.len() - MOST_NOTES;

@@ -94,7 +94,12 @@ impl Audit<'_> {
         }
         // conda's records first: what Python says of its own distributions is nearer to what it imports.
         order.sort_by_key(|(layer, package)| (package.manager != Manager::Conda, *layer));
-        self.seen.packages.extend(order.into_iter().map(|(_, package)| package));
+        // What the history tells of layers that were not read lies between those below and those above.
+        let told = std::mem::take(&mut self.seen.packages);
+        let floor = self.floor();
+        let (above, below): (Vec<_>, Vec<_>) = order.into_iter().partition(|(layer, _)| *layer >= floor);
+        let plain = |list: Vec<(usize, PackageSeen)>| list.into_iter().map(|(_, package)| package);
+        self.seen.packages.extend(plain(below).chain(told).chain(plain(above)));
     }
 
     fn package(&mut self, manager: Manager, name: &str, found: &Found<'_>, open: Option<Why>) -> PackageSeen {

@@ -65,7 +65,8 @@ impl<'a> Loaded<'a> {
     const UNKNOWN: Self = Self { source: None, version: None, cuda: None, forced_by: None };
     const NOWHERE: Self = Self { source: Some(Source::Nowhere), ..Self::UNKNOWN };
 
-    fn host(replay: Replay<'_>) -> Self {
+    /// That of the host.
+    pub(in crate::start) fn host(replay: Replay<'_>) -> Self {
         Self { source: Some(Source::Host), version: replay.host.driver, cuda: replay.host.driver_cuda, forced_by: None }
     }
 
