@@ -82,6 +82,9 @@ fn many_files_come_out_the_same_whatever_the_number_of_workers() {
         place.file(&format!("r{at}/b.txt"), &format!("numpy=={at}\n"));
         place.file(&format!("r{at}/arm64.txt"), &format!("cupy-cuda12x=={at}\n"));
     }
+    let pool =
+        |name: &str, gpu: &str| format!("[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"570.211.01\"\n");
+    place.file("fleet.toml", &[pool("a", "A100"), pool("g", "GH200")].concat());
     let whole = place.json(&["check", "--jobs", "1", "."]);
     let texts: Vec<&str> =
         whole["texts"].as_array().into_iter().flatten().filter_map(|text| text["path"].as_str()).collect();

@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 54);
+    assert_eq!(by_table.len(), 56);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -199,6 +199,36 @@ fn what_packages_bring_and_run_on_is_known() {
     assert!(KNOWLEDGE.runtime_package("libcuda1").is_none());
     assert!(KNOWLEDGE.conda_variant("pytorch").is_none());
     assert!(!KNOWLEDGE.has_build_index("numpy"));
+}
+
+#[test]
+fn code_of_a_wheel_is_that_of_its_own_version_and_neighbours_have_none() {
+    let code = |distribution: &str, version: &str| {
+        let row = KNOWLEDGE.framework_build(distribution, version).filter(|row| row.code_known)?;
+        Some((row.sass.to_vec(), row.ptx.to_vec()))
+    };
+    for (distribution, version, sass, ptx) in [
+        ("vllm", "0.8.5.post1", "70 75 80 86 89 90", ""),
+        ("vllm", "0.33.0", "75 80 86 89 90 100 120", ""),
+        ("paddlepaddle-gpu", "2.6.2", "61 70 75 80 86", ""),
+        ("xgboost", "3.4.1", "75 80 90 100 120", "120"),
+        ("sgl-kernel", "0.3.21", "80 89 90 90a 100a 120a", ""),
+    ] {
+        assert_eq!(code(distribution, version), Some((targets(sass), targets(ptx))), "{distribution} {version}");
+    }
+    for (distribution, version) in [
+        ("vllm", "0.8.5"),
+        ("vllm", "0.32.0"),
+        ("paddlepaddle-gpu", "2.6.1"),
+        ("xgboost", "3.4.0"),
+        ("xgboost", "3.3.0"),
+        ("xgboost", "1.7.6"),
+        ("cupy-cuda12x", "13.2.0"),
+        ("nvidia-dali-cuda120", "1.40.0"),
+        ("xgboost-cpu", "3.4.1"),
+    ] {
+        assert_eq!(code(distribution, version), None, "{distribution} {version}");
+    }
 }
 
 #[test]

@@ -80,6 +80,13 @@ fn an_unknown_key_lists_the_nearest_and_ends_with_3() {
         (&["gpu", "p5.49xlarge"], "p5.48xlarge"),
         (&["image", "nvidia/cuda:13.1.9-base-ubuntu24.04"], "nvidia/cuda:13.1.1"),
         (&["table", "gpu"], "gpus"),
+        (&["toolkit", "1.30"], "this container toolkit is newer than the knowledge of"),
+        (&["driver", "540"], "nearest: 5"),
+        (&["driver", "540"], "545"),
+        (&["framework", "vllm 0."], "nearest: "),
+        (&["framework", "onnxruntime-gpu 1.1"], "nearest: "),
+        (&["torch", "torch==99.0"], "this torch release is newer than the knowledge of"),
+        (&["cuda", "cu12x"], "no cuda `cu12x`"),
     ] {
         let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
         assert_eq!(code(&done), 3, "{arguments:?}: {}{}", out(&done), err(&done));
@@ -104,6 +111,17 @@ fn things_are_found_by_the_spelling_that_people_use() {
         (&["image", "vllm/vllm-openai:v0.5.3"], &["framework_images: vllm/vllm-openai v0.5.3"]),
         (&["driver", "570.86.15"], &["driver_branches: 570"]),
         (&["cuda", "13.5"], &["toolkits: 13.5.0", "target_sets: 13.5"]),
+        (&["framework", "onnxruntime-gpu 1.18"], &["onnxruntime-gpu 1.18.0", "onnxruntime-gpu 1.18.1"]),
+        (&["framework", "paddlepaddle-gpu 2.6"], &["paddlepaddle-gpu 2.6.0", "paddlepaddle-gpu 2.6.2"]),
+        (&["framework", "vllm 0.6"], &["vllm 0.6.3"]),
+        (&["framework", "jax 0.4"], &["jax-cuda12-plugin 0.4.30"]),
+        (&["framework", "triton 3.0"], &["triton_compilers: 3.0.0"]),
+        (&["framework", "vllm==0.6.3"], &["vllm 0.6.3"]),
+        (&["torch", "v2.6"], &["torch_releases: 2.6.0"]),
+        (&["torch", "torch==2.6"], &["torch_releases: 2.6.0"]),
+        (&["cuda", "cu124"], &["toolkits: 12.4.1"]),
+        (&["tensorflow", "2.15.1"], &["framework_builds: tensorflow 2.15.1"]),
+        (&["jax", "0.4.30"], &["jax-cuda12-plugin 0.4.30"]),
     ] {
         let done = place.command(&["knowledge"]).args(arguments).output().expect("a run");
         assert_eq!(code(&done), 0, "{arguments:?}: {}{}", out(&done), err(&done));

@@ -14,6 +14,7 @@ use crate::layer::Descriptor;
 use crate::layer::Digested;
 use crate::layer::LayerSeen;
 use crate::layer::Limits;
+use crate::layer::Room;
 use crate::layer::Tree;
 use crate::layer::read_layer;
 use crate::oci::Blobs;
@@ -75,9 +76,11 @@ impl<'a> Layers<'a> {
             layers.iter().enumerate().map(|(index, layer)| (blobs.position(layer), index, layer)).collect();
         let jobs = if order.iter().any(|(position, ..)| position.is_some()) { 1 } else { self.jobs };
         order.sort_by_key(|(position, index, _)| (*position, *index));
+        let room = Room::default();
         let outcomes = parallel::map(jobs, &order, |(_, index, layer)| {
             let told = || self.progress.layer(image, index + 1, layers.len(), layer.size);
-            (*index, self.read(layer, blobs, told))
+            // Behind the store, so that what is kept never hangs on what else an image has.
+            (*index, self.read(layer, blobs, told).and_then(|seen| fit(seen, &room)))
         });
         let mut sorted: Vec<(usize, Outcome)> = outcomes;
         sorted.sort_by_key(|(index, _)| *index);
@@ -106,6 +109,11 @@ impl<'a> Layers<'a> {
         };
         self.store.get(&layer.digest, read)
     }
+}
+
+/// Keeps a layer if the image has room for it.
+fn fit(seen: Arc<LayerSeen>, room: &Room) -> Outcome {
+    if room.take(&seen) { Ok(seen) } else { Err("the image has more files than are kept".to_owned()) }
 }
 
 /// A number of bytes for people.

@@ -145,6 +145,8 @@ pub struct Host {
     pub toolkit: Option<&'static ContainerToolkitRow>,
     /// Its version, declared or tried.
     pub toolkit_version: Option<CudaVersion>,
+    /// Whether that version is newer than the tables, so that nobody knows what it does.
+    pub toolkit_newer: bool,
     /// What becomes of a compat library in the image.
     pub compat_selection: CompatSelection,
     /// How the device plugin tells the devices.
@@ -264,6 +266,7 @@ impl Pool {
             in_cdi: None,
             toolkit: way.versions.map(|versions| versions.row),
             toolkit_version: way.versions.map(|versions| versions.library),
+            toolkit_newer: way.versions.is_some_and(|versions| versions.newer),
             compat_selection: way.selection,
             strategy: self.device_list_strategy.as_ref().map_or(DeviceListStrategy::Envvar, |strategy| strategy.value),
             env: self.env.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect(),

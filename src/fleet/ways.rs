@@ -30,6 +30,8 @@ pub(super) struct Versions {
     pub(super) toolkit: CudaVersion,
     pub(super) library: CudaVersion,
     declared: bool,
+    /// Newer than the tables: what it does is not known.
+    pub(super) newer: bool,
 }
 
 impl Versions {
@@ -148,12 +150,15 @@ impl Pool {
         let declared = toolkit.or(library).zip(library.or(toolkit));
         match declared {
             Some((toolkit, library)) => {
-                let row = knowledge.container_toolkit(library);
-                row.map(|row| Versions { row, toolkit, library, declared: true }).into_iter().collect()
+                let known = knowledge.container_toolkit(library);
+                let newer = known.is_none() || knowledge.container_toolkit(toolkit).is_none();
+                // The newest known one stands in; no step of the container toolkit is told by it.
+                let row = known.or(knowledge.container_toolkits().last());
+                row.map(|row| Versions { row, toolkit, library, declared: true, newer }).into_iter().collect()
             }
             None => knowledge
                 .toolkits_in_use(driver, as_of)
-                .map(|row| Versions { row, toolkit: row.sample, library: row.sample, declared: false })
+                .map(|row| Versions { row, toolkit: row.sample, library: row.sample, declared: false, newer: false })
                 .collect(),
         }
     }

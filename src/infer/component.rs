@@ -28,6 +28,7 @@ use crate::infer::framework::brought;
 use crate::infer::framework::installed;
 use crate::infer::framework::riding;
 use crate::infer::framework::shipped;
+use crate::infer::framework::wording;
 use crate::infer::runtime_packages;
 use crate::infer::torch;
 use crate::infer::torch::Torch;
@@ -78,6 +79,7 @@ pub(super) fn components(
     }
     ride(facts, &mut found, knowledge);
     let mut list: Vec<Component> = found.into_values().collect();
+    list.extend(runtime_packages::named(facts, seen, PLAIN_WORDING, knowledge));
     for component in &mut list {
         if let Some(entries) = code.remove(component.name.as_str()) {
             component.code = read_code(facts, seen, &component.name, &entries);
@@ -97,9 +99,10 @@ pub(super) fn components(
         let cuda = own_runtime(facts, seen, build, base_cuda, name);
         let told = of_compiler(facts, name, &entries, knowledge).filter(|_| cuda.is_unknown());
         let cuda = told.unwrap_or(cuda);
-        let known = knowledge.frameworks().iter().any(|row| row.component == name);
-        let role = if beside && !known { Role::Extension } else { Role::Core };
-        list.push(Component { name: name.to_owned(), role, cuda, code, codes: PLAIN_WORDING });
+        let known = knowledge.frameworks().iter().find(|row| row.component == name);
+        let role = if beside && known.is_none() { Role::Extension } else { Role::Core };
+        let codes = known.map_or(PLAIN_WORDING, wording);
+        list.push(Component { name: name.to_owned(), role, cuda, code, codes });
     }
     let mut runtime = own_runtime(facts, seen, build, base_cuda, OWN_RUNTIME);
     if let Some(entries) = own_code.as_ref().filter(|_| runtime.is_unknown()) {

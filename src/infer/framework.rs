@@ -342,7 +342,8 @@ fn known_text(text: &str) -> State<Value> {
     State::Known(Value::Text(text.to_owned()))
 }
 
-fn wording(framework: &FrameworkRow) -> CodeWording {
+/// How a framework words missing code and unusable PTX.
+pub(super) fn wording(framework: &FrameworkRow) -> CodeWording {
     CodeWording { no_code: framework.no_code, bad_ptx: framework.bad_ptx }
 }
 

@@ -3,6 +3,7 @@
 use crate::cuda::CudaVersion;
 use crate::fact::CodeWording;
 use crate::fact::Component;
+use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
@@ -21,15 +22,60 @@ use crate::knowledge::RowInfo;
 /// What a package says of its runtime.
 type Runtime = (Result<CudaVersion, Why>, &'static RowInfo);
 
-/// The runtime that was installed last, as a component under the package's name.
+/// The runtime that was installed last, as a component under the package's name; else what else is there for GPUs alone.
 pub(super) fn component(
     facts: &mut Facts,
     seen: &Observations,
     codes: CodeWording,
     knowledge: Knowledge,
 ) -> Option<Component> {
-    let (package, (cuda, row)) =
-        seen.packages.iter().rev().find_map(|package| Some((package, runtime(package, knowledge)?)))?;
+    let last = |of: fn(&PackageSeen, Knowledge) -> Option<Runtime>| {
+        seen.packages.iter().rev().find_map(|package| Some((package, of(package, knowledge)?)))
+    };
+    let (package, runtime) = last(runtime).or_else(|| last(for_gpus))?;
+    Some(under_its_name(facts, package, runtime, codes))
+}
+
+/// Packages with GPU code whose name says their CUDA, one of each; those are no parts of CUDA that others come with.
+pub(super) fn named(
+    facts: &mut Facts,
+    seen: &Observations,
+    codes: CodeWording,
+    knowledge: Knowledge,
+) -> Vec<Component> {
+    if seen.depth == Depth::Layers || seen.complete.code {
+        // What has code was found by its files.
+        return Vec::new();
+    }
+    let mut told = Vec::new();
+    for package in &seen.packages {
+        let known = knowledge.framework(&package.name).is_some() || knowledge.carries_libraries(&package.name);
+        let Some((cuda, row)) = by_name(package, knowledge).filter(|_| !known) else { continue };
+        if !told.iter().any(|(_, other, _)| *other == cuda) {
+            told.push((package, cuda, row));
+        }
+    }
+    told.into_iter().map(|(package, cuda, row)| under_its_name(facts, package, (Ok(cuda), row), codes)).collect()
+}
+
+fn by_name(package: &PackageSeen, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
+    knowledge.named_cuda(&package.name).filter(|_| package.manager == Manager::Pip)
+}
+
+/// What a package that is of use on GPUs alone says of its CUDA.
+fn for_gpus(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
+    if let Some((cuda, row)) = by_name(package, knowledge) {
+        return Some((Ok(cuda), row));
+    }
+    let row = knowledge.gpu_package(&package.name).filter(|_| package.manager == Manager::Pip)?;
+    let why = Why {
+        reason: format!("nothing tells the CUDA that {} calls", package.name),
+        supply: "describe the image with `cuda_runtime` and [[gpu_code]]".to_owned(),
+    };
+    Some((Err(why), row))
+}
+
+fn under_its_name(facts: &mut Facts, package: &PackageSeen, (cuda, row): Runtime, codes: CodeWording) -> Component {
     let name = package.name.as_str();
     let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row };
     let cuda = match (&package.conditional, cuda) {
@@ -43,7 +89,7 @@ pub(super) fn component(
         supply: "list it under [[gpu_code]] in an image description".to_owned(),
     };
     let code = unknown(facts, FactKey::ComponentCode, Some(name), why, evidence(None));
-    Some(Component { name: name.to_owned(), role: Role::Core, cuda, code, codes })
+    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes }
 }
 
 fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {

@@ -136,7 +136,7 @@ impl Met<'_> {
         let base: Vec<Location> = base.iter().map(|origin| places.origin(origin, String::new())).collect();
         base_behind(&mut found, &base);
         let recalled = rests_on_memory(self.host);
-        let note = if recalled { FROM_MEMORY } else { "" };
+        let help = page.help.render(&scope);
         Finding {
             rule: page.name.clone(),
             severity: if recalled {
@@ -145,7 +145,7 @@ impl Met<'_> {
                 severity(page, settings)
             },
             message: page.message.render(&scope),
-            help: Some(format!("{}{note}", page.help.render(&scope))),
+            help: Some(if recalled { format!("{}. {FROM_MEMORY}", help.trim_end_matches('.')) } else { help }),
             pools,
             component: Some(self.component.to_owned()),
             locations: found,
@@ -169,7 +169,7 @@ fn basis(host: &HostFate<'_>) -> Vec<Basis> {
 }
 
 /// Said with a finding that rests on somebody's memory.
-const FROM_MEMORY: &str = " A row of the tables that is from memory decides here, so this is no error.";
+const FROM_MEMORY: &str = "A row of the tables that is from memory decides here, so this is no error.";
 
 /// Whether the step that decided looked at a table row from memory: itself, for a fact of the image, or for the host.
 fn rests_on_memory(host: &HostFate<'_>) -> bool {

@@ -31,7 +31,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn push(&mut self, row: Option<ShownRow>) {
+    pub(super) fn push(&mut self, row: Option<ShownRow>) {
         self.rows.extend(row);
     }
 }
@@ -79,6 +79,8 @@ impl Knowledge {
             "framework" => self.ask_framework(key),
             "requirement" => self.ask_requirement(key),
             "table" => self.ask_table(key),
+            // A distribution as the kind: what follows is its version.
+            name if self.framework(name).is_some() || self.brings(name) => self.ask_framework(&format!("{name} {key}")),
             _ => return None,
         };
         if !answer.rows.is_empty() {
@@ -113,9 +115,10 @@ impl Knowledge {
 
     fn ask_driver(self, key: &str) -> Answer {
         let mut answer = Answer::default();
-        let keys: Vec<String> = self.branches().iter().map(|row| row.branch.to_string()).collect();
-        answer.near = near(key, &keys);
         let Ok(driver) = key.trim_start_matches(['r', 'R']).parse::<DriverVersion>() else { return answer };
+        let mut branches: Vec<u32> = self.branches().iter().map(|row| row.branch).collect();
+        branches.sort_by_key(|branch| branch.abs_diff(driver.branch()));
+        answer.near = branches.into_iter().take(NEAR).map(|branch| branch.to_string()).collect();
         let Some(branch) = self.branch(driver.branch()) else {
             // A number on its own may be a slip; one with its release is that of a module or of Windows.
             let whole = Some(driver).filter(|driver| !driver.is_branch());
@@ -139,7 +142,8 @@ impl Knowledge {
         let mut answer = Answer::default();
         let keys: Vec<String> = self.toolkits().iter().map(|row| row.version.to_string()).collect();
         answer.near = near(key, &keys);
-        let Ok(cuda) = key.parse::<CudaVersion>() else { return answer };
+        let variant = key.strip_prefix("cu").and_then(|digits| self.of_digits(digits));
+        let Some(cuda) = variant.or_else(|| key.parse::<CudaVersion>().ok()) else { return answer };
         let toolkits = self.toolkits().iter();
         let asked = |version: CudaVersion| version.0.starts_with(cuda.0) || cuda.0.starts_with(version.0);
         answer.rows.extend(toolkits.filter(|row| asked(row.version)).map(ShowRow::shown));
@@ -152,22 +156,6 @@ impl Knowledge {
         answer.push(self.compat_package(cuda).map(ShowRow::shown));
         let cells = self.forward_matrix().iter().filter(|row| row.cuda.release() == cuda.release());
         answer.rows.extend(cells.map(ShowRow::shown));
-        answer
-    }
-
-    fn ask_torch(self, key: &str) -> Answer {
-        let mut answer = Answer::default();
-        let keys: Vec<String> = self.torch_releases().iter().map(|row| row.version.to_owned()).collect();
-        answer.near = near(key, &keys);
-        let (version, variant) = key.split_once('+').map_or((key, None), |(version, variant)| (version, Some(variant)));
-        let of = |row: &str| row == version || row.strip_prefix(version).is_some_and(|rest| rest.starts_with('.'));
-        answer.rows.extend(self.torch_releases().iter().filter(|row| of(row.version)).map(ShowRow::shown));
-        let builds = self.torch_builds().iter().filter(|row| of(row.version));
-        let asked = builds.filter(|row| variant.is_none_or(|variant| row.variant == variant));
-        answer.rows.extend(asked.map(ShowRow::shown));
-        if answer.rows.is_empty() && self.newer_torch(version) {
-            answer.note = Some(self.newer("torch release"));
-        }
         answer
     }
 
@@ -217,6 +205,9 @@ impl Knowledge {
         let mut answer = Answer::default();
         if let Ok(version) = key.trim_start_matches('v').parse::<CudaVersion>() {
             answer.push(self.container_toolkit(version).map(ShowRow::shown));
+            let newest = self.container_toolkits().last().map(|row| row.sample.release());
+            let newer = answer.rows.is_empty() && newest.is_some_and(|newest| version.release() > newest);
+            answer.note = newer.then(|| self.newer("container toolkit"));
         }
         answer
     }
@@ -230,87 +221,6 @@ impl Knowledge {
         let asked = rows.filter(|row| row.code.to_string() == key || row.name.eq_ignore_ascii_case(key));
         answer.rows.extend(asked.map(ShowRow::shown));
         answer
-    }
-
-    fn ask_framework(self, key: &str) -> Answer {
-        let mut answer = Answer::default();
-        let (name, version) = match key.split_once([' ', '=']) {
-            Some((name, version)) => (name, Some(version.trim_start_matches('='))),
-            None => (key, None),
-        };
-        let name = name.to_lowercase().replace(['_', '.'], "-");
-        answer.push(self.framework(&name).map(ShowRow::shown));
-        self.push_wheels(&mut answer, &name, version);
-        self.push_brought(&mut answer, &name, version);
-        let builds = || self.framework_builds().iter().filter(|row| row.distribution == name);
-        match version {
-            None => answer.rows.extend(builds().map(ShowRow::shown)),
-            Some(version) => {
-                let build = self.framework_build(&name, version);
-                let plugins = self.plugins(&name);
-                let of_plugins = self.framework_builds().iter().filter(|row| plugins.contains(row.distribution));
-                let mut keys: Vec<String> =
-                    builds().chain(of_plugins).map(|row| format!("{name} {}", row.version)).collect();
-                keys.dedup();
-                answer.near = near(key, &keys);
-                let bundled = self.bundled_variants_of(&name, version).is_some();
-                if build.is_none() && !bundled && builds().next().is_some() {
-                    answer.rows.clear();
-                    answer.note = self.newer_framework(&name, version).then(|| self.newer("version"));
-                } else if build.is_none() && !bundled && !answer.rows.is_empty() {
-                    answer.note = Some(format!("of single versions of {name} nothing is known"));
-                }
-                answer.push(build.map(ShowRow::shown));
-            }
-        }
-        if answer.rows.is_empty() && answer.near.is_empty() {
-            let builds = self.framework_builds().iter().map(|row| row.distribution);
-            let libraries = self.library_wheels().iter().map(|row| row.distribution);
-            let mut keys: Vec<String> =
-                self.frameworks().iter().map(|row| row.distribution).map(str::to_owned).collect();
-            let bringing = self.brought_packages().iter().map(|row| row.distribution);
-            keys.extend(builds.chain(libraries).chain(bringing).map(str::to_owned));
-            keys.extend(["bitsandbytes", "triton"].map(str::to_owned));
-            keys.sort();
-            keys.dedup();
-            answer.near = near(&name, &keys);
-        }
-        answer
-    }
-
-    /// Rows about distributions that are no framework by themselves.
-    fn push_wheels(self, answer: &mut Answer, name: &str, version: Option<&str>) {
-        answer.push(self.library_wheel(name).map(ShowRow::shown));
-        let bundled = self.bundled_variants().iter().filter(|row| row.distribution == name);
-        let triton = self.triton_compilers().iter().filter(|_| name == "triton");
-        match version {
-            None => {
-                answer.rows.extend(bundled.map(ShowRow::shown));
-                answer.rows.extend(triton.map(ShowRow::shown));
-            }
-            Some(version) => {
-                answer.push(self.bundled_variants_of(name, version).map(ShowRow::shown));
-                answer.rows.extend(triton.filter(|row| row.version == version).map(ShowRow::shown));
-            }
-        }
-    }
-
-    /// Rows about what an install of a distribution brings along and what it compiles: `jax` is code of its plugins.
-    fn push_brought(self, answer: &mut Answer, name: &str, version: Option<&str>) {
-        let compiled = self.cuda_extensions().iter().filter(|row| row.distribution == name);
-        answer.rows.extend(compiled.map(ShowRow::shown));
-        let builds = self.plugins(name).into_iter().filter_map(|plugin| self.framework_build(plugin, version?));
-        answer.rows.extend(builds.filter(|row| Some(row.version) == version).map(ShowRow::shown));
-        if version.is_none() {
-            let brought = self.brought_packages().iter().filter(|row| row.distribution == name);
-            answer.rows.extend(brought.map(ShowRow::shown));
-        }
-    }
-
-    /// What comes along with a distribution in its own version.
-    fn plugins(self, name: &str) -> BTreeSet<&'static str> {
-        let brought = self.brought_packages().iter().filter(|row| row.distribution == name && row.same);
-        brought.map(|row| row.brings).collect()
     }
 
     fn ask_requirement(self, key: &str) -> Answer {
@@ -330,7 +240,7 @@ impl Knowledge {
 }
 
 /// The keys that come nearest to `key`, nearest first.
-fn near(key: &str, keys: &[String]) -> Vec<String> {
+pub(super) fn near(key: &str, keys: &[String]) -> Vec<String> {
     let asked = key.to_lowercase();
     let most = asked.chars().count().max(3) / 2 + 1;
     let mut found: Vec<(usize, usize, &String)> = keys

@@ -1,5 +1,6 @@
 //! Row types about GPU code and about drivers that have numbers of their own: those of modules and of Windows.
 
+use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::knowledge::rows::RowInfo;
@@ -53,6 +54,8 @@ pub struct JetsonReleaseRow {
     pub info: RowInfo,
     /// How the number that people write for its driver begins: `36.4`, `540.4`.
     pub driver: DriverVersion,
+    /// The modules that it is for, by their capabilities.
+    pub capabilities: &'static [ComputeCapability],
     /// Its CUDA.
     pub cuda: CudaVersion,
     /// Whether it has NVML.

@@ -5,6 +5,7 @@
 pub(crate) mod schema;
 
 mod ask;
+mod ask_wheels;
 mod base_lookup;
 mod change_rows;
 mod code_rows;
@@ -22,6 +23,7 @@ mod set;
 mod shown;
 mod toolkit_lookup;
 mod torch_rows;
+mod wheel_lookup;
 mod wheel_rows;
 mod words;
 

@@ -147,6 +147,10 @@ whole_tables! {
     build_indexes: BuildIndexRow = build_indexes;
     /// Every conda package that chooses a build.
     conda_variants: CondaVariantRow = conda_variants;
+    /// How names of distributions say their CUDA.
+    cuda_names: CudaNameRow = cuda_names;
+    /// Every distribution that calls CUDA and does not say which.
+    gpu_packages: GpuPackageRow = gpu_packages;
     /// Every system package with a CUDA runtime.
     runtime_packages: RuntimePackageRow = runtime_packages;
     /// Distributions with a library for each of several CUDA versions.

@@ -156,6 +156,28 @@ pub struct LibraryWheelRow {
     pub runtime: bool,
 }
 
+/// How a distribution's name says which CUDA its wheels are for.
+#[derive(Clone, Copy, Debug)]
+pub struct CudaNameRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// What stands before the digits: `-cu`.
+    pub mark: &'static str,
+    /// What stands behind them: `x`, or nothing.
+    pub after: &'static str,
+    /// Whether a minor in the name is that of the runtime inside.
+    pub minor: bool,
+}
+
+/// A distribution that calls CUDA, of which the name does not say which.
+#[derive(Clone, Copy, Debug)]
+pub struct GpuPackageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name.
+    pub distribution: &'static str,
+}
+
 /// A distribution with one library for each of several CUDA versions, of which it takes torch's.
 #[derive(Clone, Copy, Debug)]
 pub struct BundledRow {

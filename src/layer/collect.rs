@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::Bound;
+use std::sync::MutexGuard;
 
 use crate::cuda::resolve;
 use crate::cuda::split_path;
@@ -10,9 +11,11 @@ use crate::installed::Want;
 use crate::installed::want;
 use crate::layer::content::unread;
 use crate::layer::limits::Limits;
+use crate::layer::limits::SMALL;
 use crate::layer::limits::STEPS;
 use crate::layer::name::above;
 use crate::layer::name::number;
+use crate::layer::room::large;
 use crate::layer::seen::EntryKind;
 use crate::layer::seen::EntrySeen;
 use crate::layer::seen::LayerSeen;
@@ -55,6 +58,8 @@ pub(super) struct Collector<'a> {
     full: bool,
     /// The directory that the last entry was put in, as written and as it is.
     parent: (String, String),
+    /// Held once much is kept.
+    large: Option<MutexGuard<'static, ()>>,
 }
 
 impl<'a> Collector<'a> {
@@ -70,6 +75,7 @@ impl<'a> Collector<'a> {
             steps: Cell::new(0),
             full: false,
             parent: (String::new(), String::new()),
+            large: None,
         }
     }
 
@@ -195,8 +201,18 @@ impl<'a> Collector<'a> {
         self.seen
     }
 
+    /// Makes sure that no other layer keeps much at the same time.
+    pub(super) fn grow(&mut self) {
+        if self.large.is_none() {
+            self.large = Some(large());
+        }
+    }
+
     fn room(&mut self, bytes: usize) -> bool {
         let weight = self.weight.saturating_add(bytes);
+        if weight > SMALL {
+            self.grow();
+        }
         let fits = weight <= self.limits.kept;
         if fits {
             self.weight = weight;

@@ -11,6 +11,9 @@ pub(super) const STEPS: u64 = 20_000_000;
 pub(super) const UNPACKED_BUFFER: usize = 128 * 1024;
 /// What is asked of the packed stream at a time.
 pub(super) const PACKED_BUFFER: usize = 64 * 1024;
+/// What a layer may keep while others are read as well, and how long a text of it may be; the one that goes beyond is
+/// the only one at that time.
+pub(super) const SMALL: usize = 2 << 20;
 /// Paths that are told for one thing that was passed over.
 pub(super) const TOLD: usize = 5;
 
@@ -45,7 +48,7 @@ impl Default for Limits {
             unpacked: 32 << 30,
             ratio: 100,
             headers: 10_000_000,
-            kept: 12 << 20,
+            kept: 8 << 20,
             names: 500_000,
             text: 16 << 20,
             window_log: 25,

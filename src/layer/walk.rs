@@ -14,6 +14,7 @@ use crate::layer::header::Fields;
 use crate::layer::header::Kind;
 use crate::layer::limits::LONGEST_EXTENSION;
 use crate::layer::limits::Limits;
+use crate::layer::limits::SMALL;
 use crate::layer::name;
 use crate::layer::name::Name;
 use crate::layer::packed::Descriptor;
@@ -193,6 +194,9 @@ impl Walk<'_> {
             let kind = content::unread(path, wanted);
             content::Content { mark: (wanted != Want::Nothing).then_some(Mark::Sparse), looked: false, kind }
         } else {
+            if matches!(wanted, Want::Text { cap } if size.min(cap.into()) > SMALL as u64) {
+                self.collector.grow();
+            }
             content::content(stream, path, wanted, size, self.limits)?
         };
         if let Some(mark) = content.mark {

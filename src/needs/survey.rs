@@ -1,5 +1,6 @@
 //! The search: every kind of GPU, every way, every known driver, replayed.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use jiff::civil::Date;
@@ -21,6 +22,7 @@ use crate::needs::kind::kinds;
 use crate::needs::model;
 use crate::needs::way::Way;
 use crate::needs::way::drivers;
+use crate::needs::way::drivers_of;
 use crate::needs::way::hosts;
 use crate::needs::way::ways;
 use crate::outcome::Outcome;
@@ -119,8 +121,12 @@ impl<'a> Search<'a> {
         }
     }
 
+    fn drivers(self, kind: &Kind) -> Cow<'a, [DriverVersion]> {
+        drivers_of(kind, self.drivers, self.knowledge)
+    }
+
     fn way(self, kind: &Kind, way: Way) -> model::Way {
-        let hosts = hosts(kind, way, self.drivers, self.as_of, self.knowledge);
+        let hosts = hosts(kind, way, &self.drivers(kind), self.as_of, self.knowledge);
         let runs = self.runs(&hosts);
         model::Way {
             title: way.title(),
@@ -153,7 +159,8 @@ impl<'a> Search<'a> {
     /// How the GPU code is covered, on the newest driver and without a container in the way.
     fn coverage(self, kind: &Kind) -> &'static str {
         let way = Way { launch: Launch::Native, toolkit: None };
-        let newest = self.drivers.last().map(std::slice::from_ref).unwrap_or_default();
+        let drivers = self.drivers(kind);
+        let newest = drivers.last().map(std::slice::from_ref).unwrap_or_default();
         let hosts = hosts(kind, way, newest, self.as_of, self.knowledge);
         let Some(host) = hosts.first() else { return "unknown" };
         let mut steps = Steps::default();
@@ -173,7 +180,9 @@ impl<'a> Search<'a> {
             Fate::Fails(_) => matches!(step.result, StepResult::Stops(_)),
             _ => step.result == StepResult::Unknown,
         };
-        let step = steps.0.iter().find(deciding)?;
+        // A step that waits for an earlier one says nothing by itself.
+        let says = |step: &&StepRecord| deciding(step) && !words::waits(self.replay(host), step);
+        let step = steps.0.iter().find(says).or_else(|| steps.0.iter().find(deciding))?;
         let outcome = match fate {
             Fate::Fails(wall) => wall.outcome().name(),
             _ => "undetermined",
@@ -214,7 +223,7 @@ impl<'a> Search<'a> {
             let Ok(launch) = now.launch.parse::<Launch>() else { continue };
             for row in self.knowledge.container_toolkits() {
                 let way = Way { launch, toolkit: Some(row.sample) };
-                let hosts = hosts(kind, way, self.drivers, self.as_of, self.knowledge);
+                let hosts = hosts(kind, way, &self.drivers(kind), self.as_of, self.knowledge);
                 let span = span(&hosts, &self.runs(&hosts));
                 if span == now.span {
                     continue;

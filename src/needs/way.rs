@@ -1,5 +1,7 @@
 //! Ways of starting a container, and the hosts that they make of a kind of GPU.
 
+use std::borrow::Cow;
+
 use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
@@ -46,6 +48,17 @@ pub(super) fn ways(kind: &Kind, knowledge: Knowledge) -> Vec<Way> {
     };
     let with = |launch: &Launch| Way { launch: *launch, toolkit: newest.filter(|_| *launch != Launch::Native) };
     launches.iter().map(with).collect()
+}
+
+/// The driver releases that a kind of GPU is tried on, of all in the tables; modules have releases of their own.
+pub(super) fn drivers_of<'a>(kind: &Kind, all: &'a [DriverVersion], knowledge: Knowledge) -> Cow<'a, [DriverVersion]> {
+    if kind.class != GpuClass::Jetson {
+        return Cow::Borrowed(all);
+    }
+    let own = knowledge.jetson_releases().iter().filter(|row| row.capabilities.contains(&kind.capability));
+    let mut found: Vec<DriverVersion> = own.map(|row| row.driver).collect();
+    found.sort_unstable();
+    Cow::Owned(found)
 }
 
 /// Every driver release in the tables, oldest first.

@@ -43,6 +43,11 @@ pub fn missing(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact> {
             Basis::Image(id) => of_image(id),
             // A module is told by its CUDA version alone.
             Basis::Pool(PoolField::Gpu) if record.step == Step::UserMode && user_mode::is_jetson(replay) => None,
+            // A driver knows capabilities, whatever the brand; and its branch, whatever its CUDA.
+            Basis::Pool(field) if record.step == Step::GpuKnown => of_pool(replay, field).filter(|_| match field {
+                PoolField::Gpu => replay.host.gpu.as_ref().is_none_or(|gpu| gpu.capability.is_none()),
+                _ => replay.host.driver.is_none(),
+            }),
             Basis::Pool(field) => of_pool(replay, field),
             Basis::Row(_) => None,
         })
@@ -96,10 +101,7 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             );
             (name(replay.image.compat.id), reason, "say its `elf_note` under [files] of an image description")
         }
-        Step::GpuKnown => {
-            let reason = newer(format!("driver branch {}", replay.host.branch()?));
-            (PoolField::Driver.name().to_owned(), reason, "nothing but newer knowledge tells it")
-        }
+        Step::GpuKnown => return of_gpu(replay),
         Step::Runtime if runtime::is_beyond(replay.knowledge, *cuda.known()?) => {
             let reason = newer(format!("CUDA {}", cuda.known()?));
             (name(cuda.id), reason, "nothing but newer knowledge tells it")
@@ -162,6 +164,36 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     Some(MissingFact { key, reason, supply: supply.to_owned() })
 }
 
+/// Why it cannot be told whether a driver knows a GPU.
+fn of_gpu(replay: Replay<'_>) -> Option<MissingFact> {
+    let (host, knowledge) = (replay.host, replay.knowledge);
+    let capability = host.gpu.as_ref()?.capability?;
+    let lacks = |field: PoolField, reason: String| {
+        let supply = "nothing but newer knowledge tells it".to_owned();
+        Some(MissingFact { key: field.name().to_owned(), reason, supply })
+    };
+    if user_mode::is_jetson(replay) {
+        let reason = format!("no release of the modules with the driver {} is in the tables", host.driver?);
+        return lacks(PoolField::Driver, reason);
+    }
+    if knowledge.architecture(capability).is_none() {
+        let newest = knowledge.architectures().iter().flat_map(|row| row.capabilities).max();
+        let date = knowledge.newest_date();
+        let why = if newest < Some(&capability) {
+            format!("newer than the knowledge of {date}")
+        } else {
+            "not in the tables".to_owned()
+        };
+        return lacks(PoolField::Gpu, format!("compute capability {capability} is {why}"));
+    }
+    let (branch, newest) = (host.branch()?, knowledge.newest_branch()?.branch);
+    if newest < branch {
+        let date = knowledge.newest_date();
+        return lacks(PoolField::Driver, format!("driver branch {branch} is newer than the knowledge of {date}"));
+    }
+    lacks(PoolField::Driver, format!("driver branch {branch} is not in the tables"))
+}
+
 /// A libcuda of the image whose release is not known.
 fn unnumbered(replay: Replay<'_>) -> Option<&DriverLibrary> {
     let mut libraries = replay.image.driver_libraries.known().into_iter().flatten();
@@ -174,6 +206,10 @@ fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
     let gpu = host.gpu.as_ref();
     let newer = || format!("newer than the knowledge of {}", replay.knowledge.newest_date());
     let (reason, supply) = match field {
+        PoolField::Toolkit if host.toolkit_newer => {
+            let version = host.toolkit_version.map_or_else(String::new, |version| format!(" {version}"));
+            (format!("container toolkit{version} is {}", newer()), "nothing but newer knowledge tells it".to_owned())
+        }
         PoolField::Driver if host.driver.is_none() => {
             ("the pool does not say its driver".to_owned(), "set `driver` of the pool".to_owned())
         }

@@ -68,11 +68,11 @@ pub fn replay<R: Record>(replay: Replay<'_>, record: &mut R) -> Fate {
         !R::WHOLE && fate.is_decided()
     };
     let decided = done(platform::step(replay))
-        || done(platform::mode(replay))
-        || done(device::devices(replay))
-        || done(device::capabilities(replay))
-        || done(requirement::step(replay))
-        || done(mount::step(replay))
+        || done(platform::by_toolkit(replay, platform::mode(replay)))
+        || done(platform::by_toolkit(replay, device::devices(replay)))
+        || done(platform::by_toolkit(replay, device::capabilities(replay)))
+        || done(platform::by_toolkit(replay, requirement::step(replay)))
+        || done(platform::by_toolkit(replay, mount::step(replay)))
         // What a program needs by name is resolved before it can look for libcuda.
         || done(libraries::needed(replay));
     if !decided {

@@ -41,6 +41,14 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
     StepRecord::new(Step::Platform, result, facts, INDEX)
 }
 
+/// A step that the container toolkit takes: of one newer than the tables nobody knows what it does.
+pub(super) fn by_toolkit(replay: Replay<'_>, step: StepRecord) -> StepRecord {
+    if !replay.host.toolkit_newer {
+        return step;
+    }
+    StepRecord::new(step.step, StepResult::Unknown, [Basis::Pool(PoolField::Toolkit)], step.cite)
+}
+
 /// Operating system and architecture decide; a variant is only compared where both name one.
 fn same(image: &str, host: &str) -> bool {
     let mut image = image.split('/');

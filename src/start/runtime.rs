@@ -24,7 +24,7 @@ use crate::start::Wall;
 use crate::start::user_mode;
 
 const BUILD: Cite = Cite(
-    "pytorch v2.4.1, torch/cuda/__init__.py, is_available: without CUDA compiled in, no driver is ever asked; the build variant is that of the distribution",
+    "the CUDA of a build is part of its version, its image or its description; a program built without CUDA asks for no driver",
 );
 const MINOR: Cite = Cite("NVIDIA CUDA Compatibility guide, edition 615, Minor Version Compatibility");
 

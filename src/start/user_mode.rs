@@ -151,9 +151,10 @@ pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let record = |result, row: Option<&'static RowInfo>| {
         StepRecord::new(Step::GpuKnown, result, pool.into_iter().chain(row.map(Basis::Row)), ARCHITECTURES)
     };
-    // A module and its driver come together, and an upgrade package is made for both.
+    // An upgrade package is made for the module and its driver.
     if is_jetson(replay) && matches!(loaded.source, Some(Source::Host | Source::Compat(_))) {
-        return record(StepResult::Passes(Route::Native), replay.host.gpu.as_ref().and_then(|gpu| gpu.row));
+        let (result, row) = of_module(replay);
+        return record(result, row);
     }
     let Some(capability) = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability) else {
         return record(StepResult::Unknown, None);
@@ -173,6 +174,22 @@ pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         }
     }
     record(if unknown { StepResult::Unknown } else { StepResult::Passes(Route::Native) }, deciding)
+}
+
+/// A module and its driver come together: each release is for some modules.
+fn of_module(replay: Replay<'_>) -> (StepResult, Option<&'static RowInfo>) {
+    let gpu = replay.host.gpu.as_ref();
+    let release = replay.host.driver.map(|driver| replay.knowledge.jetson_release(driver));
+    match (release, gpu.and_then(|gpu| gpu.capability)) {
+        (Some(Some(release)), Some(capability)) if !release.capabilities.contains(&capability) => {
+            let wall = Wall::new(Outcome::GpuUnsupported, Codes::possible(&[100]));
+            (StepResult::Stops(wall), Some(&release.info))
+        }
+        (Some(Some(release)), _) => (StepResult::Passes(Route::Native), Some(&release.info)),
+        // Of a number that no release has, nobody tells which modules it is for.
+        (Some(None), _) => (StepResult::Unknown, None),
+        (None, _) => (StepResult::Passes(Route::Native), gpu.and_then(|gpu| gpu.row)),
+    }
 }
 
 /// Whether a branch knows a capability; a branch newer than the tables certainly does not know what they say was dropped.

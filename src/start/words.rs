@@ -75,6 +75,11 @@ pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
     }
 }
 
+/// Whether a step cannot be told for nothing but an earlier one.
+pub fn waits(replay: Replay<'_>, record: &StepRecord) -> bool {
+    record.result == StepResult::Unknown && missing(replay, record).is_empty()
+}
+
 fn platform(replay: Replay<'_>, record: &StepRecord) -> String {
     let host = &replay.host.platform;
     match (&replay.image.platforms.state, record.result) {

@@ -19,6 +19,9 @@ use crate::layer::Tree;
 
 /// Files that tell what system it is and where its loader looks.
 const TOLD: [&str; 4] = ["/etc/debian_version", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/nv_tegra_release"];
+/// So many files are kept; the largest images known have some hundreds. Each takes a kilobyte as it is judged, and two
+/// in the report.
+const MOST_FILES: usize = 4_000;
 /// How libraries of the driver begin.
 const DRIVER: [&str; 2] = ["libcuda.so", "libnvidia-"];
 
@@ -33,7 +36,12 @@ impl Audit<'_> {
             .filter(there)
             .filter(|placed| is_asked(placed.path, asked))
             .map(|one| one.path.to_owned())
+            .take(MOST_FILES)
             .collect();
+        if chosen.len() == MOST_FILES {
+            self.seen.complete.files = false;
+            self.notes.push(format!("no more than {MOST_FILES} libraries and files of the loader are told apart"));
+        }
         let mut roots: Vec<String> = vec![COMPAT_ROOT.to_owned()];
         roots.extend(
             Knowledge::built_in().tegra_capabilities().iter().filter_map(|row| row.compat_root).map(str::to_owned),

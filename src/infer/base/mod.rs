@@ -130,7 +130,7 @@ impl BaseBuild {
             return Why { reason: format!("{what} is not known: {}", why.reason), supply: why.supply.clone() };
         }
         let base = if self.name.is_empty() { "the image".to_owned() } else { format!("`{}`", self.name) };
-        let seen = match (self.read, self.env_known) {
+        let seen = match (self.read, self.env_known || self.cuda.is_some()) {
             (true, _) => "is not in the tables and of it the configuration alone was read",
             (false, true) => "is in the tables, which do not tell it, and was not read",
             (false, false) => "is not in the tables and was not read",

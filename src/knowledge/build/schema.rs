@@ -128,7 +128,9 @@ macro_rules! every_table {
     code_owners: CodeOwnerRow by [import] { import: Str, component: Str }
     cuda_parts: CudaPartRow by [place] { place: Str }
     jetson_upgrades: JetsonUpgradeRow by [base] { base: Cuda, compatible: Cudas }
-    jetson_releases: JetsonReleaseRow by [driver] { driver: Driver, cuda: Cuda, nvml: Flag }
+    jetson_releases: JetsonReleaseRow by [driver] {
+        driver: Driver, capabilities: Capabilities, cuda: Cuda, nvml: Flag,
+    }
     windows_drivers: WindowsDriverRow by [from] { from: U32, before: U32, branch: U32 }
     base_families: BaseFamilyRow by [repository] {
         repository: Str, cuda_base: Flag, unread: Flag, monthly: Flag, other_months: Strs, compat: OptBool, compat_folder: OptStr,
@@ -172,6 +174,8 @@ macro_rules! every_table {
     build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr }
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag }
     runtime_packages: RuntimePackageRow by [name] { name: Str }
+    cuda_names: CudaNameRow by [mark, after] { mark: Str, after: Str, minor: Flag }
+    gpu_packages: GpuPackageRow by [distribution] { distribution: Str }
     bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, newest: OptStr, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     toolkit_changes: ToolkitChangeRow by [change] { change: Variant("ToolkitChange", CHANGE), from: Cuda, library: Flag }

@@ -31,6 +31,9 @@ const SELECT: Cite = Cite(
 );
 const LDCONFIG: Cite =
     Cite("ld.so(8), ldconfig(8): LD_LIBRARY_PATH first, then the cache; of one directory the highest version");
+const WSL: Cite = Cite(
+    "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda is that of the Windows driver; that no compat directory comes before it is from memory",
+);
 const GKE: Cite = Cite(
     "GoogleCloudPlatform/container-engine-accelerators, cmd/nvidia_gpu: the driver is mounted under /usr/local/nvidia and nowhere else",
 );
@@ -107,6 +110,10 @@ enum Found<'a> {
 }
 
 impl Found<'_> {
+    const fn is_host(self) -> bool {
+        matches!(self, Self::Host)
+    }
+
     /// Whether two searches end at the same file.
     fn same(self, other: Self) -> bool {
         match (self, other) {
@@ -134,6 +141,10 @@ pub(super) fn step(replay: Replay<'_>) -> (Loaded<'_>, StepRecord) {
     }
     if replay.host.launch == Launch::Gke {
         return not_on_gke(&path);
+    }
+    // What a toolkit does that nobody knows can put nothing first but what the image holds.
+    if replay.host.toolkit_newer && !nothing_to_find(replay) {
+        return unknown([Basis::Pool(PoolField::Toolkit)], SELECT);
     }
     // An unseen LD_LIBRARY_PATH may put anything first, but only what the image holds.
     if path.unseen && !nothing_to_find(replay) {
@@ -174,7 +185,10 @@ fn told<'a>(replay: Replay<'a>, found: Found<'a>, first: Option<Basis>, cite: Ci
     let compat = Basis::Image(replay.image.compat.id);
     let baked = Basis::Image(replay.image.driver_libraries.id);
     let row = replay.host.toolkit.map(|row| Basis::Row(&row.info));
-    let pool = [Basis::Pool(PoolField::Driver), Basis::Pool(PoolField::Toolkit)];
+    // Under Windows no toolkit puts the compat directory first.
+    let chooser = if replay.host.wsl { PoolField::Wsl } else { PoolField::Toolkit };
+    let cite = if replay.host.wsl && first.is_none() && found.is_host() { WSL } else { cite };
+    let pool = [Basis::Pool(PoolField::Driver), Basis::Pool(chooser)];
     let forced_by = first.and_then(|basis| match basis {
         Basis::Image(id) => Some(id),
         Basis::Pool(_) | Basis::Row(_) => None,

@@ -1,0 +1,75 @@
+//! What the names of Python distributions say by themselves.
+
+use crate::cuda::CudaVersion;
+use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
+
+impl Knowledge {
+    /// The CUDA that a distribution's name tells: 12 for `cudf-cu12`, 12.0 for `spconv-cu120`.
+    pub fn named_cuda(self, distribution: &str) -> Option<(CudaVersion, &'static RowInfo)> {
+        self.cuda_names().iter().find_map(|row| {
+            let (name, rest) = distribution.rsplit_once(row.mark)?;
+            let digits = rest.strip_suffix(row.after)?;
+            let cuda = self.of_digits(digits).filter(|_| !name.is_empty())?;
+            let told = if row.minor { Some(cuda) } else { cuda.major().to_string().parse().ok() };
+            told.map(|cuda| (cuda, &row.info))
+        })
+    }
+
+    /// CUDA by its digits: 12 of `12`, 12.4 of `124`, and 9.2 of `92`, for there is a release of that number.
+    pub(super) fn of_digits(self, digits: &str) -> Option<CudaVersion> {
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+        let (major, minor) = digits.split_at_checked(digits.len().checked_sub(1)?).filter(|_| plain)?;
+        let release: CudaVersion = format!("{major}.{minor}").parse().ok()?;
+        match digits.len() {
+            2 if self.toolkit(release).is_none() => digits.parse().ok(),
+            2 | 3 => Some(release),
+            _ => None,
+        }
+    }
+
+    /// Where the tables have a distribution as one that calls CUDA, though its name does not say which.
+    pub fn gpu_package(self, distribution: &str) -> Option<&'static RowInfo> {
+        self.gpu_packages().iter().find(|row| row.distribution == distribution).map(|row| &row.info)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::knowledge::Knowledge;
+
+    #[test]
+    fn names_tell_their_cuda_and_names_that_merely_look_so_tell_none() {
+        for (name, expected) in [
+            ("cudf-cu12", Some("12")),
+            ("spconv-cu120", Some("12.0")),
+            ("spconv-cu118", Some("11.8")),
+            ("dgl-cu92", Some("9.2")),
+            ("mxnet-cu100", Some("10.0")),
+            ("nvidia-dali-cuda120", Some("12")),
+            ("cupy-cuda12x", Some("12")),
+            ("somebodys-cu14", Some("14")),
+            ("pycuda", None),
+            ("xgboost-cpu", None),
+            ("faiss-cpu", None),
+            ("nvidia-ml-py", None),
+            ("nvidia-ml-py3", None),
+            ("nvidia-pyindex", None),
+            ("cuda-python", None),
+            ("numpy-12", None),
+            ("acu12", None),
+            ("-cu12", None),
+            ("x-cu", None),
+            ("x-cu1", None),
+            ("x-cu012", None),
+            ("x-cu1200", None),
+            ("x-cu12x", None),
+            ("x-cu12-bindings", None),
+            ("x-cu١٢", None),
+            ("", None),
+        ] {
+            let told = Knowledge::built_in().named_cuda(name).map(|(cuda, _)| cuda.to_string());
+            assert_eq!(told.as_deref(), expected, "{name}");
+        }
+    }
+}
