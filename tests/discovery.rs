@@ -283,15 +283,17 @@ fn a_list_of_packages_stands_for_the_dockerfiles_that_read_it() {
 #[test]
 fn a_list_that_no_dockerfile_reads_is_nothing_to_check() {
     let place = lists();
-    for name in ["a/unused.txt", "poetry.lock", "docs/environment.yml", "Pipfile"] {
-        if name != "a/unused.txt" {
-            place.file(name, "x\n");
-        }
+    for name in ["requirements-dev.txt", "poetry.lock", "docs/environment.yml", "Pipfile"] {
+        place.file(name, "x\n");
         let done = place.run(&["check", name]);
         assert_eq!(code(&done), 0, "{name}: {}", err(&done));
         assert_eq!(err(&done), format!("nothing to check: no Dockerfile reads {name}\n"));
         assert_eq!(place.json(&["check", name])["subjects"], serde_json::json!([]), "{name}");
     }
+    // Nor is a text of which nothing says that it is a list.
+    let done = place.run(&["check", "a/unused.txt"]);
+    assert_eq!((code(&done), err(&done)), (3, "nothing to check: no Dockerfile reads a/unused.txt\n".to_owned()));
+    assert_eq!(code(&place.run(&["check", "a/unused.txt", "poetry.lock"])), 3);
     // Nothing at all is another matter, and so is a list that is not there.
     place.file("empty/readme", "");
     assert_eq!(code(&place.run(&["check", "empty"])), 3);
@@ -299,6 +301,47 @@ fn a_list_that_no_dockerfile_reads_is_nothing_to_check() {
     // A Dockerfile may have any name.
     place.file("recipe.txt", GPU);
     assert_eq!(names(&place.json(&["check", "recipe.txt"])), ["recipe.txt"]);
+}
+
+#[test]
+fn a_dockerfile_that_no_pool_is_for_is_told() {
+    let place = Place::new();
+    let pool = |name: &str, glob: &str| format!("[[pool]]\nname = \"{name}\"\ndockerfiles = [\"{glob}\"]\n");
+    place.file("fleet.toml", &(pool("a", "train/**") + &pool("b", "serve/**")));
+    place.file("other/Dockerfile", GPU);
+    place.file("train/Dockerfile", GPU);
+    let told = "other/Dockerfile runs on no pool: no `dockerfiles` pattern of fleet.toml matches other/Dockerfile\n"
+        .to_owned();
+    let done = place.run(&["check", "other"]);
+    assert_eq!((code(&done), err(&done)), (3, told.clone()));
+    let done = place.run(&["check", "other", "train"]);
+    assert_ne!(code(&done), 3, "the other one was judged");
+    assert_eq!(err(&done), told);
+    assert_eq!(err(&place.run(&["check", "train"])), "");
+}
+
+#[test]
+fn describe_and_needs_take_one_input_that_is_there() {
+    let place = Place::new();
+    place.file("d/Dockerfile", GPU);
+    place.file("e/a.Dockerfile", GPU);
+    place.file("e/b.Dockerfile", GPU);
+    place.file("fleet.toml", "[[pool]]\nname = \"a\"\n");
+    assert_eq!(code(&place.run(&["describe", "d"])), 0);
+    for (input, said) in [
+        ("d/nope", "error: there is no file `d/nope`"),
+        ("./nope:1", "error: there is no file `./nope:1`"),
+        ("nope", "error: there is no file `nope`"),
+        ("e", "error: e holds 2 inputs, name one of them: e/a.Dockerfile, e/b.Dockerfile"),
+    ] {
+        let done = place.run(&["describe", input]);
+        assert_eq!((code(&done), out(&done)), (2, String::new()), "{input}");
+        assert!(err(&done).starts_with(said), "{}", err(&done));
+    }
+    assert_eq!(code(&place.run(&["needs", "d/nope"])), 2);
+    let done = place.run(&["describe", "fleet.toml"]);
+    assert_eq!((code(&done), out(&done)), (3, String::new()), "{}", err(&done));
+    assert!(err(&done).starts_with("nothing to describe: fleet.toml"), "{}", err(&done));
 }
 
 #[test]

@@ -92,3 +92,18 @@ fn fleets_and_image_descriptions_are_toml() {
         }
     }
 }
+
+#[test]
+fn the_guide_for_authors_names_every_fact_and_its_page_can_be_used() {
+    let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/README.md")).expect("a guide");
+    for entry in Vocabulary::built_in().entries {
+        let row = format!("| `{}` | {} | {}", entry.name, entry.kind, entry.doc);
+        assert!(guide.contains(&row), "rules/README.md lacks: {row}");
+    }
+    let page = guide.split("````").nth(1).and_then(|page| page.strip_prefix("markdown\n")).expect("a page");
+    let page = Page::read("our-registry.md", page, &Vocabulary::built_in()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(page.examples.len(), 2);
+    let condition = guide.split("```text\n").nth(1).and_then(|rest| rest.split("\n```").next()).expect("a condition");
+    assert!(imagelint::rules::Condition::parse(condition, &Vocabulary::built_in()).is_ok(), "{condition}");
+    assert!(imagelint::rules::Condition::parse(&format!("!!{condition} &&"), &Vocabulary::built_in()).is_err());
+}

@@ -15,7 +15,11 @@ use crate::cli::inputs::Inputs;
 use crate::cli::known;
 use crate::cli::output;
 use crate::cli::output::Run;
+use crate::cli::readers::is_named_list;
 use crate::cli::scan;
+use crate::fleet::Fleet;
+use crate::judge::Content;
+use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::source::Sources;
 
@@ -62,10 +66,30 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
             writeln!(io::stderr(), "nothing to check: no Dockerfile reads {}", inputs.unread.join(", "))?;
         }
     }
+    let nowhere = runs_nowhere(&inputs.subjects, &fleet)?;
     let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
     let options = &options.judging;
     let run = Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources };
     let exit = tell(run, inputs.errors)?;
     // As with a Dockerfile that has no GPU content, all is well with a list that no image is built from.
-    Ok(if exit == Exit::Nothing && !inputs.unread.is_empty() { Exit::Clean } else { exit })
+    let lists = !inputs.unread.is_empty() && inputs.unread.iter().all(|name| is_named_list(name));
+    Ok(match exit {
+        Exit::Nothing if lists => Exit::Clean,
+        Exit::Clean if nowhere => Exit::Nothing,
+        exit => exit,
+    })
+}
+
+/// Tells the Dockerfiles that no pool is for; whether nothing else is there.
+fn runs_nowhere(subjects: &[Subject], fleet: &Fleet) -> Result<bool, Failure> {
+    let nowhere = |subject: &&Subject| {
+        matches!(subject.content, Content::Dockerfile { .. })
+            && !fleet.pools.iter().any(|pool| pool.runs_dockerfile(&subject.path))
+    };
+    let told: Vec<&Subject> = subjects.iter().filter(nowhere).collect();
+    for subject in &told {
+        let (name, path, fleet) = (&subject.name, &subject.path, &fleet.name);
+        writeln!(io::stderr(), "{name} runs on no pool: no `dockerfiles` pattern of {fleet} matches {path}")?;
+    }
+    Ok(!told.is_empty() && told.len() == subjects.len())
 }

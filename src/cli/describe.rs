@@ -21,15 +21,27 @@ use crate::source::Sources;
 /// Runs it.
 pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
     let subjects = read(&options.input, &options.platform, options.pull, &options.build, &mut Sources::default())?;
-    let mut out = io::stdout().lock();
-    for (at, subject) in subjects.iter().enumerate() {
-        let Some(description) = judge::description(subject, &options.platform, options.as_of) else { continue };
-        if at > 0 {
-            writeln!(out)?;
-        }
-        write!(out, "{}", description.to_toml())?;
+    let described = |subject| judge::description(subject, &options.platform, options.as_of);
+    // One description is one document.
+    if subjects.len() > 1 {
+        let names: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
+        let (input, number, names) = (&options.input, names.len(), names.join(", "));
+        return Err(Failure::Said(format!("error: {input} holds {number} inputs, name one of them: {names}")));
     }
-    Ok(if subjects.is_empty() { Exit::Nothing } else { Exit::Clean })
+    let Some(description) = subjects.first().and_then(described) else {
+        writeln!(io::stderr(), "nothing to describe: {} has no stage and no image in it", options.input)?;
+        return Ok(Exit::Nothing);
+    };
+    write!(io::stdout().lock(), "{}", description.to_toml())?;
+    Ok(Exit::Clean)
+}
+
+/// Whether something that is no file could be an image: with a tag, a digest or a registry, and not written as a path.
+fn is_image(input: &str) -> bool {
+    let first = input.split('/').next().unwrap_or_default();
+    let registry = input.contains('/') && (first.contains('.') || first == "localhost");
+    let below = input.contains('/') && (first.is_empty() || first.starts_with('.'));
+    !below && (registry || input.contains([':', '@']))
 }
 
 /// The subjects of one input: files, or an image.
@@ -51,7 +63,7 @@ pub(crate) fn read(
             None => Ok(inputs.subjects),
         };
     }
-    if !input.contains(['/', ':', '@']) {
+    if !is_image(input) {
         let help = "name a file, or an image with its tag or registry";
         return Err(Failure::Said(format!("error: there is no file `{input}`; {help}")));
     }

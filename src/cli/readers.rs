@@ -98,6 +98,13 @@ fn is_list(path: &Path) -> bool {
     }
 }
 
+/// Whether the name alone says that a file lists packages; any other text is no input.
+pub(super) fn is_named_list(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    !matches!(ending, "txt" | "in") || ["requirements", "constraints"].iter().any(|word| name.contains(word))
+}
+
 /// The root of the repository that a file lies in; its own folder where there is none.
 fn root(real: &Path) -> PathBuf {
     let folder = real.parent().unwrap_or(real);

@@ -51,7 +51,13 @@ const CONTAINER: &str = "container";
 
 /// The facts of every build that answers to what was seen, for one platform such as `linux/amd64`.
 pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
-    let arch = platform.split('/').nth(1).unwrap_or(platform);
+    // What is in an image that is of one platform does not hang on the node that it is asked for.
+    let own = match &seen.platforms {
+        Some((list, _)) if list.len() == 1 => list.first().map(String::as_str),
+        _ => None,
+    };
+    let own = own.and_then(|own| own.split('/').nth(1));
+    let arch = own.or_else(|| platform.split('/').nth(1)).unwrap_or(platform);
     let as_of = seen.as_of.or(as_of);
     let mut builds = base::builds(seen, arch, as_of, knowledge);
     // The environment of the base was read: the build that has it is the one.

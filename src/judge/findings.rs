@@ -14,6 +14,7 @@ use crate::judge::scope::PoolWords;
 use crate::judge::scope::Subject;
 use crate::judge::scope::blamed;
 use crate::judge::verdict::message;
+use crate::judge::verdict::without_gpu;
 use crate::knowledge::How;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
@@ -49,11 +50,23 @@ pub(super) fn report(
         for finding in practice(page, judged, builds, places, settings) {
             // Such a finding is about one pool or none.
             if !orders.ignores(&finding.rule, finding.pools.first().map(String::as_str), &finding.locations) {
-                findings.push(finding);
+                add(&mut findings, finding);
             }
         }
     }
     findings
+}
+
+/// What is told of several pools in the same words is told once.
+fn add(findings: &mut Vec<Finding>, finding: Finding) {
+    let alike = |other: &&mut Finding| {
+        (&other.rule, &other.message, &other.help, &other.locations)
+            == (&finding.rule, &finding.message, &finding.help, &finding.locations)
+    };
+    match findings.iter_mut().find(alike) {
+        Some(other) => other.pools.extend(finding.pools),
+        None => findings.push(finding),
+    }
 }
 
 /// Sorts by place, rule and pool.
@@ -248,6 +261,7 @@ fn pool_words(one: &Judged<'_>, knowledge: Knowledge) -> PoolWords {
         outcome: None,
         fate: fate.unwrap_or("not-applicable").to_owned(),
         message: verdict.map(|verdict| message(verdict, knowledge)).unwrap_or_default(),
+        without_gpu: without_gpu(&one.verdicts, knowledge),
     }
 }
 

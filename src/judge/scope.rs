@@ -17,6 +17,9 @@ use crate::rules::Lookup;
 use crate::rules::Scope;
 use crate::rules::Value;
 
+/// The components that the vocabulary names one by one.
+const FRAMEWORKS: &[&str] = &["torch", "tensorflow"];
+
 /// Whatever a page may speak of: one build of an image, and a pool with its verdict where the page asks for them.
 pub(super) struct Subject<'a> {
     pub(super) image: &'a ImageFacts,
@@ -47,6 +50,8 @@ pub(super) struct PoolWords {
     pub(super) outcome: Option<String>,
     pub(super) fate: String,
     pub(super) message: String,
+    /// Why a program that starts there uses no GPU.
+    pub(super) without_gpu: Option<String>,
 }
 
 impl Scope for Subject<'_> {
@@ -57,8 +62,10 @@ impl Scope for Subject<'_> {
         if let Some(rest) = name.strip_prefix("pool.").or_else(|| name.strip_prefix("verdict.")) {
             return self.pool.as_ref().map_or(Lookup::Unknown, |pool| of_pool(pool, rest));
         }
-        if let Some(rest) = name.strip_prefix("torch.") {
-            return self.of_torch(rest);
+        for framework in FRAMEWORKS {
+            if let Some(rest) = name.strip_prefix(framework).and_then(|rest| rest.strip_prefix('.')) {
+                return self.of_framework(framework, rest);
+            }
         }
         match name {
             "image.gpu_content" => Lookup::Known(Value::Bool(self.image.gpu_content)),
@@ -117,8 +124,8 @@ impl Subject<'_> {
         }
     }
 
-    fn of_torch(&self, name: &str) -> Lookup {
-        let component = self.image.components.iter().find(|component| component.name == "torch");
+    fn of_framework(&self, framework: &str, name: &str) -> Lookup {
+        let component = self.image.components.iter().find(|component| component.name == framework);
         let Some(component) = component else {
             let known = !self.image.base_cuda.is_unknown();
             return match name {
@@ -127,7 +134,7 @@ impl Subject<'_> {
                 _ => Lookup::Unknown,
             };
         };
-        let pinned = find(self.image, FactKey::ComponentVersion, "torch")
+        let pinned = find(self.image, FactKey::ComponentVersion, framework)
             .map(|id| self.image.facts.get(id))
             .is_some_and(|version| {
                 let newest = matches!(version.evidence, Evidence::Derived { by: Derivation::Newest, .. });
@@ -136,8 +143,8 @@ impl Subject<'_> {
         match name {
             "present" => Lookup::Known(Value::Bool(true)),
             "pinned" => Lookup::Known(Value::Bool(pinned)),
-            "version" => fact_text(self.image, FactKey::ComponentVersion, "torch"),
-            "variant" => fact_text(self.image, FactKey::ComponentVariant, "torch"),
+            "version" => fact_text(self.image, FactKey::ComponentVersion, framework),
+            "variant" => fact_text(self.image, FactKey::ComponentVariant, framework),
             "cuda" => version(&component.cuda),
             "cpu_build" => match component.cuda.state {
                 State::Known(_) => Lookup::Known(Value::Bool(false)),
@@ -175,6 +182,7 @@ fn of_pool(pool: &PoolWords, name: &str) -> Lookup {
         "outcome" => said(&pool.outcome),
         "fate" => Lookup::Known(Value::Text(pool.fate.clone())),
         "message" => Lookup::Known(Value::Text(pool.message.clone())),
+        "without_gpu" => said(&pool.without_gpu),
         _ => Lookup::Unknown,
     }
 }
@@ -208,20 +216,28 @@ fn find(image: &ImageFacts, key: FactKey, of: &str) -> Option<FactId> {
     image.facts.iter().filter(|(_, entry)| entry.key == key && entry.of.as_deref() == Some(of)).last().map(|(id, _)| id)
 }
 
+/// The libraries without which a program uses no GPU.
+fn opened(image: &ImageFacts) -> Option<FactId> {
+    image.needs.iter().find(|needs| needs.falls_back).map(|needs| needs.later.id)
+}
+
 /// The fact that a page blames, by its name in the vocabulary.
 pub(super) fn blamed(image: &ImageFacts, blame: &str) -> Option<FactId> {
     if let Some(variable) = blame.strip_prefix("image.env.") {
         return Some(image.env.get(variable).id);
     }
-    if let Some(rest) = blame.strip_prefix("torch.") {
-        let key = match rest {
-            "variant" => FactKey::ComponentVariant,
-            "cuda" | "cpu_build" => FactKey::ComponentCuda,
-            _ => FactKey::ComponentVersion,
-        };
-        return find(image, key, "torch");
+    for framework in FRAMEWORKS {
+        if let Some(rest) = blame.strip_prefix(framework).and_then(|rest| rest.strip_prefix('.')) {
+            let key = match rest {
+                "variant" => FactKey::ComponentVariant,
+                "cuda" | "cpu_build" => FactKey::ComponentCuda,
+                _ => FactKey::ComponentVersion,
+            };
+            return find(image, key, framework);
+        }
     }
     match blame {
+        "verdict.without_gpu" => opened(image),
         "image.driver_libraries" => Some(image.driver_libraries.id),
         "image.base.cuda" => Some(image.base_cuda.id),
         "image.ld_library_path" => Some(image.env.get("LD_LIBRARY_PATH").id),

@@ -249,6 +249,14 @@ fn notes(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Ve
     notes
 }
 
+/// Why what starts on a pool uses no GPU there.
+pub(super) fn without_gpu(all: &[Verdict<'_>], knowledge: Knowledge) -> Option<String> {
+    let starts = |verdict: &&Verdict<'_>| matches!(verdict.fate, Some(Fate::Starts(_)));
+    all.first().filter(starts)?;
+    let mut hosts = all.iter().filter(starts).flat_map(|verdict| &verdict.hosts);
+    hosts.find_map(|host| words::without_gpu(replay_of(host, knowledge)))
+}
+
 fn is_extension(verdict: &Verdict<'_>) -> bool {
     verdict.hosts.first().is_some_and(|host| host.component.role == Role::Extension)
 }

@@ -9,7 +9,12 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("rules/practice/dockerfile-template.md", include_str!("../../rules/practice/dockerfile-template.md")),
     ("rules/practice/driver-library-in-image.md", include_str!("../../rules/practice/driver-library-in-image.md")),
     ("rules/practice/floating-base-tag.md", include_str!("../../rules/practice/floating-base-tag.md")),
+    ("rules/practice/no-gpu-used.md", include_str!("../../rules/practice/no-gpu-used.md")),
     ("rules/practice/stubs-on-loader-path.md", include_str!("../../rules/practice/stubs-on-loader-path.md")),
+    (
+        "rules/practice/tensorflow-of-another-cuda.md",
+        include_str!("../../rules/practice/tensorflow-of-another-cuda.md"),
+    ),
     ("rules/practice/torch-unpinned.md", include_str!("../../rules/practice/torch-unpinned.md")),
     ("rules/practice/undetermined.md", include_str!("../../rules/practice/undetermined.md")),
     ("rules/practice/unused-ignore.md", include_str!("../../rules/practice/unused-ignore.md")),

@@ -25,7 +25,7 @@ const PATTERN_BYTES: usize = 1 << 18;
 
 /// Functions, how many arguments they take, and how they are written.
 const FUNCTIONS: &[(&str, usize, &str)] = &[
-    ("version", 1, "version(\"12.4\")"),
+    ("version", 1, "version(torch.version) >= version(\"2.0\")"),
     ("major", 1, "major(image.base.cuda)"),
     ("known", 1, "known(torch.version)"),
     ("present", 1, "present(torch.version)"),
@@ -82,9 +82,9 @@ impl Checker<'_> {
         }
         let ((left_term, left_type), (right_term, right_type)) = (self.term(left)?, self.term(right)?);
         if left_type != right_type {
-            let help = match (&left.kind, &right.kind) {
-                (Kind::Text(text), _) if right_type == Type::Version => Some(format!("write `version(\"{text}\")`")),
-                (_, Kind::Text(text)) if left_type == Type::Version => Some(format!("write `version(\"{text}\")`")),
+            let help = match (left_type, right_type) {
+                (Type::Text, Type::Version) => as_version(left).map(|call| format!("write `{call}`")),
+                (Type::Version, Type::Text) => as_version(right).map(|call| format!("write `{call}`")),
                 _ => None,
             };
             return Err(Fault::new(span, format!("compares a {left_type} with a {right_type}")).help(help));
@@ -96,7 +96,11 @@ impl Checker<'_> {
             (Type::Version | Type::Number, _) | (_, Operator::Equal | Operator::NotEqual) => {
                 Ok(Test::Compare(operator, left_term, right_term))
             }
-            (other, _) => Err(Fault::new(span, format!("a {other} has no order"))),
+            (other, _) => {
+                let versions = as_version(left).zip(as_version(right)).filter(|_| other == Type::Text);
+                let help = versions.map(|(left, right)| format!("compare versions: `{left}` and `{right}`"));
+                Err(Fault::new(span, format!("a {other} has no order")).help(help))
+            }
         }
     }
 
@@ -113,7 +117,11 @@ impl Checker<'_> {
             Kind::Call { name, arguments, .. } if is_term(name) => {
                 let argument = one(name, arguments, node.span)?;
                 if name == "version" {
-                    return constant(Value::Version(version(argument)?));
+                    if let Kind::Text(text) = &argument.kind {
+                        return constant(Value::Version(version(text, argument.span)?));
+                    }
+                    let text = self.typed(argument, Type::Text)?;
+                    return Ok((Term::Release(Box::new(text)), Type::Version));
                 }
                 match self.term(argument)? {
                     (term, Type::Version) => Ok((Term::Major(Box::new(term)), Type::Number)),
@@ -133,11 +141,14 @@ impl Checker<'_> {
                 .help("write `components.exists(c, …)` and `c.name` inside it".to_owned()));
         }
         let Some(entry) = self.vocabulary.find(&full) else {
-            let help =
+            let of_image = format!("image.{full}");
+            let longer = self.vocabulary.find(&of_image).map(|_| format!("did you mean `{of_image}`?"));
+            let help = longer.or_else(|| {
                 self.vocabulary.nearest(&full).map(|near| match (&self.binder, near.strip_prefix("component.")) {
                     (Some(binder), Some(rest)) if bound.is_some() => format!("did you mean `{binder}.{rest}`?"),
                     _ => format!("did you mean `{near}`?"),
-                });
+                })
+            });
             return Err(Fault::new(span, format!("there is no fact `{name}`")).help(help));
         };
         self.facts.insert(full.clone());
@@ -219,9 +230,14 @@ fn wrong_arity(name: &str, wanted: usize, given: usize, form: &str, span: Span) 
 }
 
 fn no_function(name: &str, span: Span) -> Fault {
-    let help = match name {
-        "not" => Some("write `!`".to_owned()),
-        _ => did_you_mean(name, FUNCTIONS.iter().map(|(name, ..)| *name)),
+    let names = || FUNCTIONS.iter().map(|(name, ..)| *name);
+    // Written as a method of what it is asked of.
+    let method = name.rsplit_once('.').filter(|(_, method)| arity(method).is_some());
+    let help = match (name, method) {
+        ("not", _) => "write `!`".to_owned(),
+        (_, Some((of, method))) => format!("write `{method}({of}, …)`"),
+        _ => did_you_mean(name, names())
+            .unwrap_or_else(|| format!("the functions are {}", names().collect::<Vec<_>>().join(", "))),
     };
     Fault::new(span, format!("there is no function `{name}`")).help(help)
 }
@@ -230,13 +246,19 @@ fn mismatch(span: Span, wanted: Type, found: Type) -> Fault {
     Fault::new(span, format!("expected a {wanted}, found a {found}"))
 }
 
-fn version(node: &Node) -> Result<DottedVersion, Fault> {
-    let Kind::Text(text) = &node.kind else {
-        return Err(Fault::new(node.span, "`version` takes a text").help("for example `version(\"12.4\")`".to_owned()));
-    };
+fn version(text: &str, span: Span) -> Result<DottedVersion, Fault> {
     text.parse::<CudaVersion>()
         .map(|version| version.0)
-        .map_err(|_| Fault::new(node.span, format!("`{text}` is no version: expected one to four numbers with dots")))
+        .map_err(|_| Fault::new(span, format!("`{text}` is no version: expected one to four numbers with dots")))
+}
+
+/// A text as the version that it is, in the words of a condition.
+fn as_version(node: &Node) -> Option<String> {
+    match &node.kind {
+        Kind::Text(text) => Some(format!("version(\"{text}\")")),
+        Kind::Name(name) => Some(format!("version({name})")),
+        _ => None,
+    }
 }
 
 fn regex(node: &Node) -> Result<Regex, Fault> {

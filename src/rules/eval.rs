@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::cuda::CudaVersion;
 use crate::rules::expr::Fact;
 use crate::rules::expr::Term;
 use crate::rules::expr::Test;
@@ -68,8 +69,19 @@ impl Term {
                 Lookup::Absent => Lookup::Absent,
                 _ => Lookup::Unknown,
             },
+            Self::Release(inner) => match inner.value(scope, component) {
+                Lookup::Known(Value::Text(text)) => release(&text).map_or(Lookup::Unknown, Lookup::Known),
+                Lookup::Absent => Lookup::Absent,
+                _ => Lookup::Unknown,
+            },
         }
     }
+}
+
+/// The numbers with dots that a version begins with: `2.1.0` of `2.1.0rc1` and of `2.1.0+cu121`.
+fn release(text: &str) -> Option<Value> {
+    let numbers = text.split(|c: char| !(c.is_ascii_digit() || c == '.')).next()?.trim_end_matches('.');
+    numbers.parse::<CudaVersion>().ok().map(|version| Value::Version(version.0))
 }
 
 impl Fact {

@@ -14,7 +14,7 @@ use crate::rules::vocabulary::Vocabulary;
 /// A condition over facts, in a subset of CEL's syntax.
 ///
 /// It has `&& || !`, comparisons, round brackets, texts, integers, `true`, `false`, dotted names of the vocabulary and
-/// these functions: `version("12.4")`, `major(version)`, `known(name)`, `present(name)`, `matches(text, r"pattern")`,
+/// these functions: `version("12.4")`, `version(text)`, `major(version)`, `known(name)`, `present(name)`, `matches(text, r"pattern")`,
 /// `contains(list, text)`, `components.exists(c, …)` and `components.all(c, …)`, inside which `c.name` is `component.name`.
 #[derive(Clone, Debug)]
 pub struct Condition {
@@ -78,6 +78,8 @@ pub(super) enum Term {
     Constant(Value),
     Fact(Fact),
     Major(Box<Term>),
+    /// The release at the beginning of a text.
+    Release(Box<Term>),
 }
 
 /// A fact by name, and whose.

@@ -103,6 +103,21 @@ fn conditions_are_true_false_or_unknown() {
 }
 
 #[test]
+fn texts_are_compared_as_the_versions_that_they_begin_with() {
+    for (text, expected) in [
+        ("version(image.base.tag) >= version(\"12.4\")", Truth::True),
+        ("version(image.base.tag) > version(\"12.4.1\")", Truth::False),
+        ("version(image.base.tag) < image.base.cuda", Truth::True),
+        ("major(version(image.base.tag)) == 12", Truth::True),
+        ("version(torch.version) >= version(\"2.0\")", Truth::False),
+        ("version(image.env.A) >= version(\"2.0\")", Truth::Unknown),
+        ("version(torch.variant) >= version(\"2.0\")", Truth::Unknown),
+    ] {
+        assert_eq!(read(text).truth(&Image { complete: true }), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_component_that_was_not_seen_may_be_any() {
     let partly = Image { complete: false };
     for (text, expected) in [
@@ -125,6 +140,13 @@ fn what_is_wrong_is_underlined() {
         ("image.base.cuda > \"12.4\"", "image.base.cuda > \"12.4\"", "version(\"12.4\")"),
         ("image.base.cuda > 12.4", "12.4", "version(\"12.4\")"),
         ("image.base.tag < \"b\"", "image.base.tag < \"b\"", ""),
+        ("torch.version >= \"2.0\"", "torch.version >= \"2.0\"", "`version(torch.version)` and `version(\"2.0\")`"),
+        ("torch.version >= version(\"2.0\")", "torch.version >= version(\"2.0\")", "write `version(torch.version)`"),
+        ("version(image.base.cuda) > version(\"1\")", "image.base.cuda", ""),
+        ("env.NVIDIA_VISIBLE_DEVICES == \"all\"", "env.NVIDIA_VISIBLE_DEVICES", "`image.env.NVIDIA_VISIBLE_DEVICES`"),
+        ("base.tag == \"a\"", "base.tag", "`image.base.tag`"),
+        ("image.base.matches(\"a\")", "image.base.matches", "write `matches(image.base, …)`"),
+        ("frobnicate(image.base)", "frobnicate", "the functions are version, major"),
         ("image.base.tag", "image.base.tag", "compare"),
         ("torch.present and torch.pinned", "and", "&&"),
         ("torch.present & torch.pinned", "&", "&&"),

@@ -72,6 +72,12 @@ const ENTRIES: &[Entry] = &[
     entry("torch.cuda", Type::Version, "CUDA release", "CUDA release that PyTorch was built with"),
     entry("torch.variant", Type::Text, "cu121, cpu, rocm6.0", "which build of PyTorch it is"),
     entry("torch.cpu_build", Type::Bool, "", "PyTorch was built without GPU code"),
+    entry("tensorflow.present", Type::Bool, "", "TensorFlow is installed"),
+    entry("tensorflow.version", Type::Text, "PEP 440", "version of TensorFlow with its local part"),
+    entry("tensorflow.pinned", Type::Bool, "", "the version of TensorFlow is written down"),
+    entry("tensorflow.cuda", Type::Version, "CUDA release", "CUDA release that TensorFlow was built with"),
+    entry("tensorflow.variant", Type::Text, "cpu, …", "which build of TensorFlow it is"),
+    entry("tensorflow.cpu_build", Type::Bool, "", "TensorFlow was built without GPU code"),
     entry(
         "component.name",
         Type::Text,
@@ -88,6 +94,12 @@ const ENTRIES: &[Entry] = &[
     entry("verdict.outcome", Type::Text, "outcome name", "how the start-up fails; absent where it does not"),
     entry("verdict.fate", Type::Text, "starts, fails, depends, undetermined", "what becomes of the image on the pool"),
     entry("verdict.message", Type::Text, "a sentence", "what a user would see"),
+    entry(
+        "verdict.without_gpu",
+        Type::Text,
+        "a sentence",
+        "why a program starts there and uses no GPU; absent where it is not known to",
+    ),
 ];
 
 #[cfg(test)]

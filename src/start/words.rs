@@ -197,6 +197,11 @@ pub fn notes(replay: Replay<'_>) -> Vec<String> {
     code::idle(replay).into_iter().map(note).chain(libraries::note(replay)).collect()
 }
 
+/// Why a program that starts uses no GPU, as far as that is known.
+pub fn without_gpu(replay: Replay<'_>) -> Option<String> {
+    libraries::note(replay)
+}
+
 fn gpu(replay: Replay<'_>) -> String {
     match &replay.host.gpu {
         Some(gpu) => match gpu.capability {
