@@ -279,8 +279,8 @@ fn from_build_row(
     image: Image<'_>,
 ) -> Component {
     let (name, knowledge) = (framework.component, image.knowledge);
-    // What holds for every version need not hold for one that came later.
-    let newer = knowledge.newer_framework(&package.name, version);
+    // What holds for every version need not hold for one that came later, unless the name itself says it.
+    let newer = knowledge.newer_framework(&package.name, version) && knowledge.named_cuda(&package.name).is_none();
     let row = knowledge.framework_build(&package.name, version).filter(|row| !newer || row.version != "*");
     // Where an image brings a framework of its own, or its runtime is said, the name of a CPU build tells nothing.
     let read = image.seen.depth == Depth::Layers;

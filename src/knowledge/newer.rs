@@ -93,7 +93,7 @@ mod tests {
     fn what_no_table_has_is_not_newer() {
         let knowledge = Knowledge::built_in();
         assert!(!knowledge.newer_framework("somebodys-package", "99.0"));
-        assert!(!knowledge.newer_framework("cupy-cuda12x", "99.0"));
+        assert!(knowledge.newer_framework("cupy-cuda12x", "99.0"));
         assert!(knowledge.newer_framework("tensorflow", "99.0"));
         assert!(knowledge.newer_framework("jax-cuda12-plugin", "99.0"));
         assert!(!knowledge.newer_framework("jax-cuda12-plugin", "0.5.0"));
