@@ -87,7 +87,7 @@ fn a_runtime_without_a_framework_is_not_passed_over() {
             ("conda install -y cudatoolkit=11.3", "cudatoolkit 11.3"),
             ("conda install -y cudatoolkit", "cudatoolkit ?"),
             ("pip install torch==2.4.0 nvidia-cuda-runtime-cu12==12.4.127", "torch 12.1"),
-            ("pip install nvidia-cudnn-cu12==9.1.0.70", ""),
+            ("pip install nvidia-cudnn-cu12==9.1.0.70", "nvidia-cudnn-cu12 12"),
             ("apt-get install -y cuda-keyring", ""),
             ("apt-get install -y nvidia-cuda-toolkit-doc", ""),
             ("apt-get install -y cuda-cudart-twelve", ""),

@@ -188,14 +188,12 @@ fn packages(reader: &mut Reader, value: &Value<'_>, description: &mut Descriptio
 
 fn of(reader: &mut Reader, value: &Value<'_>) -> Depth {
     let Some(word) = reader.string("of", value) else { return Depth::Description };
-    match TOLD_OF.iter().find(|(own, _)| *own == word) {
-        Some((_, depth)) => *depth,
-        None => {
-            let words: Vec<&str> = TOLD_OF.iter().map(|(word, _)| *word).collect();
-            reader.unknown_word("source", &word, span_of(value), &words);
-            Depth::Description
-        }
+    if let Some((_, depth)) = TOLD_OF.iter().find(|(own, _)| *own == word) {
+        return *depth;
     }
+    let words: Vec<&str> = TOLD_OF.iter().map(|(word, _)| *word).collect();
+    reader.unknown_word("source", &word, span_of(value), &words);
+    Depth::Description
 }
 
 fn base_unknown(reader: &mut Reader, key: &str, value: &Value<'_>) -> Option<Spanned<UnknownBase>> {

@@ -158,7 +158,8 @@ impl Met<'_> {
 fn base_behind(found: &mut [Location], base: &[Location]) {
     let of_base =
         |location: &Location| base.iter().any(|other| other.path == location.path && other.region == location.region);
-    if let Some(last) = found.iter().rposition(|location| location.kind == "file" && !of_base(location)) {
+    let beside = |location: &Location| !of_base(location) && base.iter().any(|other| other.path == location.path);
+    if let Some(last) = found.iter().rposition(beside) {
         found.get_mut(..=last).unwrap_or_default().sort_by_key(of_base);
     }
 }

@@ -5,6 +5,7 @@ use crate::fact::DriverLibrary;
 use crate::fact::FactId;
 use crate::fleet::PoolField;
 use crate::start::Basis;
+use crate::start::Loaded;
 use crate::start::Replay;
 use crate::start::Source;
 use crate::start::Step;
@@ -131,51 +132,53 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             let reason = "the driver's CUDA version alone does not tell whether it is above the floor".to_owned();
             (PoolField::Driver.name().to_owned(), reason, "set `driver` of the pool")
         }
-        Step::Code if replay.component.code.is_unknown() => {
-            let gpu = &replay.host.gpu.as_ref()?.name;
-            let reason = format!(
-                "the compilers of CUDA {} make no machine code for {gpu}, and whether {} has PTX was not seen",
-                cuda.known()?,
-                replay.component.name
-            );
-            (name(replay.component.code.id), reason, "list [[gpu_code]] in an image description")
-        }
-        Step::Code if code::unsaid(replay) => {
-            let reason = format!(
-                "{} has no code for this GPU among what was listed, and of its machine code or its PTX nothing was said",
-                replay.component.name
-            );
-            let supply = "write `sass` and `ptx` under [[gpu_code]] in the image description, `[]` for none";
-            (name(replay.component.code.id), reason, supply)
-        }
-        Step::Code if code::to_link(replay) => {
-            let reason = format!(
-                "{} has no code for this GPU but in parts with PTX, and whether the driver links them was not tried",
-                replay.component.name
-            );
-            (name(replay.component.code.id), reason, "build it for the GPU, or try it there")
-        }
-        Step::Code if replay.component.code.known().is_some_and(|code| code::mixed(replay, code)) => {
-            let reason = format!(
-                "not all libraries of {} that lie in the image have code for this GPU: which of them it runs is not known",
-                replay.component.name
-            );
-            let supply = "list those that it needs under [[gpu_code]] in an image description";
-            (name(replay.component.code.id), reason, supply)
-        }
-        Step::Code => match code::compiler(replay, &loaded) {
+        Step::Code => return of_code(replay, &loaded),
+        _ => return None,
+    };
+    Some(MissingFact { key, reason, supply: supply.to_owned() })
+}
+
+/// What is not known of the code of the component.
+fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
+    let name = |id: FactId| replay.image.facts.get(id).name();
+    let (code, cuda, component) = (&replay.component.code, &replay.component.cuda, &replay.component.name);
+    let (key, reason, supply) = if code.is_unknown() {
+        let gpu = &replay.host.gpu.as_ref()?.name;
+        let reason = format!(
+            "the compilers of CUDA {} make no machine code for {gpu}, and whether {component} has PTX was not seen",
+            cuda.known()?
+        );
+        (name(code.id), reason, "list [[gpu_code]] in an image description")
+    } else if code::unsaid(replay) {
+        let reason = format!(
+            "{component} has no code for this GPU among what was listed, and of its machine code or its PTX nothing was said"
+        );
+        let supply = "write `sass` and `ptx` under [[gpu_code]] in the image description, `[]` for none";
+        (name(code.id), reason, supply)
+    } else if code::to_link(replay) {
+        let reason = format!(
+            "{component} has no code for this GPU but in parts with PTX, and whether the driver links them was not tried"
+        );
+        (name(code.id), reason, "build it for the GPU, or try it there")
+    } else if code.known().is_some_and(|code| code::mixed(replay, code)) {
+        let reason = format!(
+            "not all libraries of {component} that lie in the image have code for this GPU: which of them it runs is not known"
+        );
+        (name(code.id), reason, "list those that it needs under [[gpu_code]] in an image description")
+    } else {
+        match code::compiler(replay, loaded) {
             Compiler::NotSeen => {
                 let reason = "whether a PTX compiler came with the compat library was not seen".to_owned();
                 let supply = "list libnvidia-ptxjitcompiler.so under [files] of an image description";
                 (name(replay.image.compat.id), reason, supply)
             }
             Compiler::Unknown if cuda.known().is_some() && loaded.cuda.is_some() => {
-                let reason = newer(format!("PTX of CUDA {}", cuda.known()?));
+                let date = replay.knowledge.newest_date();
+                let reason = format!("PTX of CUDA {} is newer than the knowledge of {date}", cuda.known()?);
                 (name(cuda.id), reason, "nothing but newer knowledge tells it")
             }
             _ => return None,
-        },
-        _ => return None,
+        }
     };
     Some(MissingFact { key, reason, supply: supply.to_owned() })
 }

@@ -20,7 +20,7 @@ use crate::layer::LayerSeen;
 /// What all layers may take on the disk: some ten thousand layers.
 const BOUNDS: Bounds = Bounds { bytes: 1 << 30, files: 100_000, every: 16 };
 /// What the layers that no image needs at the moment may take in memory, where the disk may not be there.
-const MOST_IN_MEMORY: usize = 16 << 20;
+const MOST_IN_MEMORY: usize = 4 << 20;
 
 /// Where observations are kept by digest. Each layer is read by one thread at a time, and the others wait for it.
 #[derive(Debug)]
