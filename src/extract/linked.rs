@@ -166,7 +166,7 @@ mod tests {
         let environment = Environment { machine: "x86_64", python: None };
         let around = Around { lookup: &lookup, open: &open, environment };
         for command in script_commands(&Mapped::whole(script, 0)) {
-            read(says(&command, "/work", &around), Origin::Option("--test"), &mut seen);
+            read(says(&command, "/srv", &around), Origin::Option("--test"), &mut seen);
         }
         let words = |kind: &FileKind| match kind {
             FileKind::Link(target) => format!("-> {target}"),
@@ -182,7 +182,7 @@ mod tests {
             ("ln -s /a/stubs/libcuda.so /usr/lib/libcuda.so.1", "/usr/lib/libcuda.so.1 -> /a/stubs/libcuda.so"),
             ("ln -sfn libcuda.so /a/stubs/libcuda.so.1 && ldconfig", "/a/stubs/libcuda.so.1 -> libcuda.so"),
             ("ln -sf /a/stubs/libcuda.so /usr/lib64/", "/usr/lib64/libcuda.so -> /a/stubs/libcuda.so"),
-            ("ln --symbolic /a/libnvidia-ml.so.1 libnvidia-ml.so.1", "/work/libnvidia-ml.so.1 -> /a/libnvidia-ml.so.1"),
+            ("ln --symbolic /a/libnvidia-ml.so.1 libnvidia-ml.so.1", "/srv/libnvidia-ml.so.1 -> /a/libnvidia-ml.so.1"),
             ("echo /a/compat > /etc/ld.so.conf.d/00-a.conf", "/etc/ld.so.conf.d/00-a.conf /a/compat"),
             ("echo \"/a\" >> /etc/ld.so.conf; echo /b >> /etc/ld.so.conf", "/etc/ld.so.conf /a|/b"),
             ("printf '/a\\n/b\\n' > /etc/ld.so.conf.d/a.conf", "/etc/ld.so.conf.d/a.conf /a|/b"),
