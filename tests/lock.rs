@@ -134,8 +134,8 @@ fn nothing_is_asked_without_the_flag() {
     assert!(!server.seen().is_empty());
 }
 
-#[test]
-fn each_base_is_asked_for_once_and_in_two_requests() {
+/// A server with one image for every name, and the digest of its configuration.
+fn one_image() -> (Fake, String) {
     let config = config(&requiring()).to_string();
     let digest = layout::sha256(config.as_bytes());
     let descriptor =
@@ -145,6 +145,12 @@ fn each_base_is_asked_for_once_and_in_two_requests() {
         let body = if request.line.contains("/manifests/") { &manifest } else { &config };
         Reply::Whole("200 OK", Vec::new(), body.clone().into_bytes())
     });
+    (server, digest)
+}
+
+#[test]
+fn each_base_is_asked_for_once_and_in_two_requests() {
+    let (server, _) = one_image();
     let place = Place::new();
     for name in ["Dockerfile", "b.Dockerfile", "c.Dockerfile"] {
         place.file(name, &format!("FROM {}/a/b:1\nENV NAME={name}\n", server.host()));
@@ -157,15 +163,7 @@ fn each_base_is_asked_for_once_and_in_two_requests() {
 
 #[test]
 fn a_configuration_is_asked_for_once_and_then_kept() {
-    let config = config(&requiring()).to_string();
-    let digest = layout::sha256(config.as_bytes());
-    let descriptor =
-        json!({"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest, "size": config.len()});
-    let manifest = json!({"schemaVersion": 2, "config": descriptor, "layers": []}).to_string();
-    let server = Fake::start(move |_, request| {
-        let body = if request.line.contains("/manifests/") { &manifest } else { &config };
-        Reply::Whole("200 OK", Vec::new(), body.clone().into_bytes())
-    });
+    let (server, digest) = one_image();
     let place = Place::new();
     place.file("Dockerfile", &format!("FROM {}/a/b:1\n", server.host()));
     let kept = place.path(".git/cache/imagelint/by-digest").join(digest.replace(':', "-"));

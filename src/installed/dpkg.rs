@@ -66,7 +66,7 @@ impl List {
 
     pub(super) fn done(mut self) -> Vec<Evidence> {
         if self.beyond {
-            self.found.extend(Evidence::missed("the packages of a list after the twenty thousandth"));
+            self.found.extend(Evidence::missed(&format!("the packages of a list after the first {MOST_PACKAGES}")));
         }
         self.found
     }

@@ -23,13 +23,12 @@ pub(super) const TOLD: usize = 5;
 /// so that the digest is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Unpacked bytes that any layer may have. The largest layers known unpack to 30 GB; this many zeros take about
-    /// ten seconds to inflate.
+    /// Unpacked bytes that any layer may have: more than images of 20 GB unpack to.
     pub unpacked: u64,
     /// Unpacked bytes for each packed byte, added to that. Files compress to a tenth at best, but for those that are
     /// mostly empty; gzip reaches 1032, zstd much more.
     pub ratio: u64,
-    /// Headers in the archive. The largest layers known have some 500,000 files.
+    /// Headers in the archive.
     pub headers: u64,
     /// Bytes of names and observations that are kept, estimated.
     pub kept: usize,
