@@ -230,8 +230,38 @@ pub struct Finding {
     pub component: Option<String>,
     /// Places, the blamed one first.
     pub locations: Vec<Location>,
-    /// Edits; empty so far.
-    pub fixes: Vec<serde_json::Value>,
+    /// Changes that cure it, the smallest first.
+    #[serde(default)]
+    pub fixes: Vec<Fix>,
+}
+
+/// A change that was tried: the whole road was gone again with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fix {
+    /// One line: `take the tag 12.4.1-base-ubuntu22.04`.
+    pub title: String,
+    /// `base-tag`, `framework-variant`, `driver`, ...: what is changed.
+    pub kind: String,
+    /// `safe` where nothing else changes for the program, `unsafe` where a version does, `manual` where no file holds it.
+    pub safety: String,
+    /// What to write, in the order of its places; empty where no file holds it.
+    pub edits: Vec<Edit>,
+    /// Pools on which the image starts with it and did not before.
+    pub cures: Vec<String>,
+    /// Pools on which it no longer starts with it.
+    #[serde(default)]
+    pub breaks: Vec<String>,
+}
+
+/// One text in the place of another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edit {
+    /// File.
+    pub path: String,
+    /// What is replaced; empty at the place of an insertion.
+    pub region: Region,
+    /// What stands there afterwards.
+    pub replacement: String,
 }
 
 /// A place that somebody can look at.

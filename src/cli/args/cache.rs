@@ -1,0 +1,20 @@
+//! What `cache` takes.
+
+use clap::ValueEnum;
+
+/// What `cache` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CacheArgs {
+    /// What to do with it.
+    #[arg(value_enum)]
+    pub(crate) action: CacheDo,
+}
+
+/// What can be done with the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CacheDo {
+    /// Tell where it is and how much is in it.
+    Info,
+    /// Remove everything in it.
+    Clear,
+}

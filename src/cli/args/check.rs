@@ -1,0 +1,40 @@
+//! What `check` takes.
+
+use std::path::PathBuf;
+
+use crate::cli::args::builds::BuildArgs;
+use crate::cli::args::builds::BuildSet;
+use crate::cli::args::judging::JudgingArgs;
+
+/// What `check` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// Dockerfiles, image descriptions (*.image.toml), saved JSON reports, folders, or - for a Dockerfile on standard input.
+    ///
+    /// For a list of packages, a lock of them or a script, the Dockerfiles of the repository that read it are judged.
+    ///
+    /// The current folder where no path and no file of builds is given.
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Judge the targets of a bake file (docker-bake.hcl or JSON), each as a build of its own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bake: Vec<PathBuf>,
+    /// Judge the services of a compose file that are built, each as a build of its own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) compose: Vec<PathBuf>,
+    /// Name of the Dockerfile on standard input, for the report, the fleet's patterns and what lies beside it.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) stdin_filename: Option<PathBuf>,
+    /// List the files instead, each with what in it concerns a GPU or why nothing does.
+    #[arg(long)]
+    pub(crate) show_files: bool,
+    /// Read manifest and configuration of base images from their registries.
+    #[arg(long)]
+    pub(crate) pull: bool,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) set: BuildSet,
+    #[command(flatten)]
+    pub(crate) judging: JudgingArgs,
+}

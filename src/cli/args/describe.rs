@@ -1,0 +1,47 @@
+//! What `describe` and `needs` take.
+
+use jiff::civil::Date;
+
+use crate::cli::args::builds::BuildArgs;
+use crate::cli::args::formats::Format;
+
+/// What `describe` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DescribeArgs {
+    /// A Dockerfile, an image description, or an image as `scan` takes it.
+    #[arg(value_name = "INPUT")]
+    pub(crate) input: String,
+    /// Platform to describe it for.
+    #[arg(long, default_value = "linux/amd64")]
+    pub(crate) platform: String,
+    /// Take images as they were built on this day (YYYY-MM-DD): the description says it.
+    #[arg(long, value_name = "DATE")]
+    pub(crate) as_of: Option<Date>,
+    /// Read manifest and configuration of base images from their registries.
+    #[arg(long)]
+    pub(crate) pull: bool,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+}
+
+/// What `needs` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NeedsArgs {
+    /// A Dockerfile, an image description, or an image as `scan` takes it.
+    #[arg(value_name = "INPUT")]
+    pub(crate) input: String,
+    /// Platform to ask for.
+    #[arg(long, default_value = "linux/amd64")]
+    pub(crate) platform: String,
+    /// Take images as they were built on this day (YYYY-MM-DD).
+    #[arg(long, value_name = "DATE")]
+    pub(crate) as_of: Option<Date>,
+    /// How to tell it.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+    /// Read manifest and configuration of base images from their registries.
+    #[arg(long)]
+    pub(crate) pull: bool,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+}

@@ -1,0 +1,57 @@
+//! What to judge against, and how to tell it.
+
+use std::path::PathBuf;
+
+use jiff::civil::Date;
+
+use crate::cli::args::formats::Color;
+use crate::cli::args::formats::FailOn;
+use crate::cli::args::formats::ReportFormat;
+use crate::cli::args::values::persona;
+use crate::rules::Persona;
+
+/// What to judge against, and how to tell it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct JudgingArgs {
+    /// Fleet file; else `IMAGELINT_FLEET` where that is set and not empty, else fleet.toml in the first input's folder or
+    /// above it, up to the repository root.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fleet: Option<PathBuf>,
+    /// Judge for these pools only.
+    #[arg(long = "pool", value_name = "NAME")]
+    pub(crate) pools: Vec<String>,
+    /// Folder with rule pages of your own.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) rules: Vec<PathBuf>,
+    /// Whose rules speak: regular, pedantic, auditor.
+    #[arg(long, value_name = "WHO", default_value = "regular", value_parser = persona)]
+    pub(crate) persona: Persona,
+    /// Take images as they were built on this day (YYYY-MM-DD).
+    #[arg(long, value_name = "DATE")]
+    pub(crate) as_of: Option<Date>,
+    /// How to tell it.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
+    pub(crate) format: ReportFormat,
+    /// Print the chain of steps behind each verdict, for one pool or all.
+    #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) why: Option<String>,
+    /// Exit with 1 at findings of this severity and above; `undetermined` also where something cannot be told.
+    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "LEVEL")]
+    pub(crate) fail_on: FailOn,
+    /// Colour in the output.
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
+    /// How many files are worked on at once; as many as there are processors where not given.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<std::num::NonZero<usize>>,
+    /// Tell also what was found to have no GPU content.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+impl JudgingArgs {
+    /// How many workers to use.
+    pub(crate) fn jobs(&self) -> usize {
+        self.jobs.map_or_else(crate::cli::parallel::default_jobs, std::num::NonZero::get)
+    }
+}

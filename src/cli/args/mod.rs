@@ -1,0 +1,88 @@
+//! The command line.
+
+mod builds;
+mod cache;
+mod check;
+mod describe;
+mod formats;
+mod judging;
+mod knowledge;
+mod lock;
+mod scan;
+mod values;
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use clap::Subcommand;
+
+pub(crate) use crate::cli::args::builds::BuildArgs;
+pub(crate) use crate::cli::args::builds::BuildSet;
+pub(crate) use crate::cli::args::cache::CacheArgs;
+pub(crate) use crate::cli::args::cache::CacheDo;
+pub(crate) use crate::cli::args::check::CheckArgs;
+pub(crate) use crate::cli::args::describe::DescribeArgs;
+pub(crate) use crate::cli::args::describe::NeedsArgs;
+pub(crate) use crate::cli::args::formats::Color;
+pub(crate) use crate::cli::args::formats::FailOn;
+pub(crate) use crate::cli::args::formats::Format;
+pub(crate) use crate::cli::args::formats::ReportFormat;
+pub(crate) use crate::cli::args::judging::JudgingArgs;
+pub(crate) use crate::cli::args::knowledge::KnowledgeArgs;
+pub(crate) use crate::cli::args::lock::LockArgs;
+pub(crate) use crate::cli::args::scan::Deep;
+pub(crate) use crate::cli::args::scan::ScanArgs;
+pub(crate) use crate::cli::args::scan::Tell;
+
+/// Says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
+#[derive(Debug, Parser)]
+#[command(name = "imagelint", version = version(), arg_required_else_help = true)]
+pub(crate) struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Folder with tables of your own: rows beside or instead of the built-in ones, in the same form.
+    ///
+    /// Else `IMAGELINT_KNOWLEDGE`, where that is set and not empty.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) knowledge: Option<PathBuf>,
+}
+
+fn version() -> &'static str {
+    let knowledge = crate::knowledge::Knowledge::built_in().newest_date();
+    // One leak of a few bytes in a process that ends: clap keeps static texts alone.
+    String::leak(format!("{} (knowledge of {knowledge})", env!("CARGO_PKG_VERSION")))
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Judge Dockerfiles, image descriptions and saved reports, offline.
+    ///
+    /// Example: imagelint check --fleet fleet.toml Dockerfile
+    Check(CheckArgs),
+    /// Judge images in registries, archives and engines by their manifest and configuration.
+    ///
+    /// Example: imagelint scan --fleet fleet.toml nvcr.io/nvidia/cuda:12.4.1-base-ubuntu22.04
+    Scan(ScanArgs),
+    /// Print the image description of an input: what imagelint sees in it.
+    ///
+    /// Example: imagelint describe Dockerfile > Dockerfile.image.toml
+    Describe(DescribeArgs),
+    /// Print what the tables say of a thing, with source and date; without a thing: the tables.
+    ///
+    /// Example: imagelint knowledge gpu A100
+    Knowledge(KnowledgeArgs),
+    /// Write down what registries say of the base images of Dockerfiles, so that checks know it without a network.
+    ///
+    /// Example: imagelint lock .
+    Lock(LockArgs),
+    /// Tell how much is kept on the disk for later runs, or remove it.
+    ///
+    /// Example: imagelint cache info
+    Cache(CacheArgs),
+    /// Say what an input demands of any node, without a fleet: the drivers that it starts on, by GPU and launch.
+    ///
+    /// Example: imagelint needs Dockerfile
+    Needs(NeedsArgs),
+}
