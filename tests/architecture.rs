@@ -44,7 +44,7 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     ("serde_saphyr", &["builds/", "cluster/"]),
-    ("sha2", &["layer/digest.rs", "oci/digest.rs"]),
+    ("sha2", &["layer/digest.rs", "oci/digest.rs", "report/fingerprint.rs"]),
     ("tar", &["layer/"]),
     ("tokio", &["cli/", "oci/"]),
     (
@@ -257,7 +257,11 @@ fn each_kind_of_fault_is_found() {
         ("extract/mod.rs", "fn x() -> ::tokio::Y {}", "1: only cli/, oci/ may name `tokio`"),
         ("report/mod.rs", "use {clap::Parser};", "1: only cli/ may name `clap`"),
         ("infer/mod.rs", "use regex as r;", "1: only rules/ may name `regex`"),
-        ("oci/http.rs", "use sha2::Digest;", "1: only layer/digest.rs, oci/digest.rs may name `sha2`"),
+        (
+            "oci/http.rs",
+            "use sha2::Digest;",
+            "1: only layer/digest.rs, oci/digest.rs, report/fingerprint.rs may name `sha2`",
+        ),
         ("judge/mod.rs", "\n\nlet end = Wall::new(a, b);", "3: only start/ may name `Wall::new`"),
         ("rules/eval.rs", "Wall::refused(a)", "1: only start/ may name `Wall::refused`"),
         ("fleet/file.rs", "use std::{\n    fmt,\n    fs::File,\n};", "3: only cli/, context/, knowledge/build/"),

@@ -2,6 +2,7 @@
 
 pub mod escape;
 pub mod files;
+pub mod fingerprint;
 pub mod hosts;
 pub mod human;
 pub mod json;
