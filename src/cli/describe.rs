@@ -3,16 +3,19 @@
 use std::io;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Mutex;
 
 use crate::cli::Failure;
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
+use crate::cli::args::ConfigArgs;
 use crate::cli::args::DescribeArgs;
 use crate::cli::exit::Exit;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::known;
 use crate::cli::scan;
+use crate::cli::settings::Loaded;
 use crate::judge;
 use crate::judge::Subject;
 use crate::oci::Platform;
@@ -54,7 +57,10 @@ pub(crate) fn read(
 ) -> Result<Vec<Subject>, Failure> {
     let path = Path::new(input);
     if path.exists() || input == "-" {
-        let build = Build { args: build, set: &BuildSet::default(), stdin_filename: None, jobs: 1 };
+        let start = Some(path).filter(|path| path.exists());
+        let settings = Mutex::new(Loaded::new(&ConfigArgs::default(), start, sources)?);
+        let set = BuildSet::default();
+        let build = Build { args: build, set: &set, stdin_filename: None, jobs: 1, settings: &settings };
         let mut inputs = Inputs::read(&[path], &build, sources);
         let asked = [platform.to_owned()];
         known::add(&mut inputs, Some(path).filter(|path| path.exists()), pull.then_some(&asked), &build, sources);

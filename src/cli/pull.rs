@@ -10,6 +10,7 @@ use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::parallel;
 use crate::cli::scan;
+use crate::cli::settings;
 use crate::extract;
 use crate::extract::Bases;
 use crate::extract::KnownBase;
@@ -17,6 +18,7 @@ use crate::judge::Content;
 use crate::oci::Platform;
 use crate::oci::PulledImage;
 use crate::reference::ImageReference;
+use crate::source::Sources;
 
 /// How many registries are spoken to at once, whatever the number of workers.
 const MOST_AT_ONCE: usize = 8;
@@ -48,6 +50,7 @@ pub(crate) fn read(
     wanted: &Wanted,
     build: &BuildArgs,
     jobs: usize,
+    refused: &(dyn Fn(&str) -> Option<String> + Sync),
 ) -> Vec<(ImageReference, Result<Vec<PulledImage>, String>)> {
     let keep = if build.no_cache { None } else { Cache::of_user() };
     let list: Vec<(&ImageReference, &Vec<Platform>)> = wanted.iter().collect();
@@ -55,7 +58,9 @@ pub(crate) fn read(
     let jobs = jobs.saturating_mul(4).min(MOST_AT_ONCE);
     let numbered: Vec<(usize, &(&ImageReference, &Vec<Platform>))> = list.iter().enumerate().collect();
     parallel::map(jobs, &numbered, |(at, (reference, platforms))| {
-        let read = if *at < MOST {
+        let read = if let Some(why) = refused(reference.registry()) {
+            Err(why)
+        } else if *at < MOST {
             scan::pull_reference(reference, platforms, keep.clone())
         } else {
             Err(format!("there are more than {MOST} base images"))
@@ -65,8 +70,9 @@ pub(crate) fn read(
 }
 
 /// Reads the bases of all Dockerfiles; what cannot be read is told, and stays as it was.
-pub(crate) fn add(inputs: &Inputs, platforms: &[String], build: &Build<'_>, bases: &mut Bases) {
-    for (reference, read) in read(&wanted(inputs, platforms), build.args, build.jobs) {
+pub(crate) fn add(inputs: &Inputs, platforms: &[String], build: &Build<'_>, bases: &mut Bases, sources: &Sources) {
+    let refused = |registry: &str| settings::lock(build.settings).refuses(registry, sources);
+    for (reference, read) in read(&wanted(inputs, platforms), build.args, build.jobs, &refused) {
         match read {
             Ok(images) => {
                 for image in images {

@@ -1,5 +1,6 @@
 //! Reports: how verdicts and findings are told.
 
+pub mod baseline;
 pub mod escape;
 pub mod files;
 pub mod fingerprint;
