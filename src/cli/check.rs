@@ -26,7 +26,6 @@ use crate::fleet::Fleet;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
-use crate::rules::RuleBook;
 use crate::source::Sources;
 
 /// Runs it.
@@ -62,6 +61,8 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         writeln!(io::stderr(), "{other} is not used: the fleet of this run is {used}; check that folder by itself")?;
     }
     settings::of_inputs(&settings, &mut inputs.subjects, &fleet, &mut sources)?;
+    let book = output::own_rules(&judging)?;
+    settings::known(&settings::lock(&settings), book.as_ref(), &fleet, &options.judging)?;
     let platforms = options.pull.then(|| scan::platforms(&fleet, knowledge));
     let platforms = platforms.map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
     known::add(&mut inputs, first, platforms.as_deref(), &build, &mut sources);
@@ -79,17 +80,17 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         }
     }
     let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let book = output::own_rules(&judging)?;
-    settings::known(&loaded, book.as_ref().unwrap_or(RuleBook::built_in()), &fleet, &options.judging)?;
     if judging.config.show_settings {
-        return settings::show(&loaded, &judging, &options.judging, &inputs.subjects, &sources);
+        return settings::show(&loaded, &judging, &options.judging, &inputs.subjects, &fleet.name, &sources);
     }
     for told in loaded.passed_over() {
         writeln!(io::stderr(), "{told}")?;
     }
     let nowhere = runs_nowhere(&inputs.subjects, &fleet)?;
     let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
-    let whole = loaded.whole(&paths);
+    // What is built otherwise than as usual, or was not read, may be what an ignore is for.
+    let usual = options.build.target.is_none() && options.build.build_args.is_empty() && inputs.errors.is_empty();
+    let whole = if usual { settings::whole(&paths) } else { Vec::new() };
     let settings = Some(Held { loaded: &loaded, whole: &whole });
     let options = &judging;
     let run = Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources, settings };

@@ -114,11 +114,9 @@ where
     let head = judge.head(std::mem::take(&mut told.errors));
     let summary = std::mem::take(&mut told.counts).summary(&head);
     told.line(&Line::Summary(summary), progress);
-    match told.broken {
-        Some(error) => Err(error.into()),
-        None => {
-            sieve.tell(run.options, &[], book)?;
-            Ok(told.tally.exit(&head.errors))
-        }
+    if let Some(error) = told.broken {
+        return Err(error.into());
     }
+    sieve.tell(run.options, &[], book)?;
+    Ok(told.tally.exit(&head.errors))
 }

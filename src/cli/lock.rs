@@ -46,6 +46,9 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
     let start = files.map(PathBuf::as_path).find(|path| path.exists());
     let settings = Mutex::new(Loaded::new(&ConfigArgs::default(), start, &mut sources)?);
     let inputs = inputs(options, &paths, &settings, &mut sources);
+    if let Some(broken) = settings::lock(&settings).broken.take() {
+        return Err(Failure::Said(broken));
+    }
     for error in &inputs.errors {
         writeln!(io::stderr(), "error: cannot read {}: {}", error.input, error.message)?;
     }

@@ -50,7 +50,6 @@ use crate::oci::Root;
 use crate::oci::Source;
 use crate::reference::ImageReference;
 use crate::report::model::InputError;
-use crate::rules::RuleBook;
 use crate::source::Sources;
 
 /// So many images are asked about at a time where nobody says it: a registry's answers are waited for most of the time.
@@ -65,9 +64,9 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let judging = loaded.under(&options.judging, &sources)?;
     let mut fleet = fleet::load(&judging, None, knowledge, &mut sources)?;
     let book = output::own_rules(&judging)?;
-    settings::known(&loaded, book.as_ref().unwrap_or(RuleBook::built_in()), &fleet, &options.judging)?;
+    settings::known(&loaded, book.as_ref(), &fleet, &options.judging)?;
     if judging.config.show_settings {
-        return settings::show(&loaded, &judging, &options.judging, &[], &sources);
+        return settings::show(&loaded, &judging, &options.judging, &[], &fleet.name, &sources);
     }
     only(&mut fleet, &options.platforms, knowledge)?;
     let platforms = platforms(&fleet, knowledge);

@@ -24,17 +24,26 @@ pub(super) fn severity(page: &Page, pool: Option<&str>, settings: Settings<'_>) 
     }
 }
 
-/// Whether the settings leave out what a rule says, with the note on it where they give a reason.
-pub(super) fn left_out(rule: &str, pool: Option<&str>, settings: Settings<'_>) -> Option<Option<String>> {
+/// What settings leave out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum LeftOut {
+    /// The rule is off.
+    Off,
+    /// An ignore is for it, which this note tells.
+    Ignored(String),
+}
+
+/// Whether the settings leave out what a rule says, for one pool or without pools.
+pub(super) fn left_out(rule: &str, pool: Option<&str>, settings: Settings<'_>) -> Option<LeftOut> {
     let own = settings.own?;
     if own.level(rule, pool) == Some(Level::Off) {
-        return Some(None);
+        return Some(LeftOut::Off);
     }
     let ignore = own.ignores(rule, pool)?;
     let text = settings.sources.get(ignore.place.source);
     let on = pool.map_or_else(String::new, |pool| format!(" on pool `{pool}`"));
     let place = text.position(ignore.place.span.start);
-    Some(Some(format!("{}:{place}: {rule}{on} is ignored: {}", text.name(), ignore.reason)))
+    Some(LeftOut::Ignored(format!("{}:{place}: {rule}{on} is ignored: {}", text.name(), ignore.reason)))
 }
 
 /// The ignores of settings that have run out, and those that left nothing out where `all` was judged that they may
@@ -45,7 +54,8 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
     let places = Places { sources: settings.sources, fleet: settings.fleet };
     let tell = |ignore: &Ignore| {
         let (message, help) = idle(ignore, today, all, settings)?;
-        let place = ignore.place;
+        let until = ignore.until.as_ref().filter(|_| ignore.is_over(today));
+        let place = until.map_or(ignore.place, |until| until.place);
         left_out(&page.name, None, settings).is_none().then(|| model::Finding {
             rule: page.name.clone(),
             severity: severity(page, None, settings).to_string(),

@@ -12,6 +12,7 @@ use crate::judge::Content;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::judge::asked;
+use crate::judge::asked::LeftOut;
 use crate::judge::place::Places;
 use crate::judge::scope::NoticeWords;
 use crate::nearest::nearest;
@@ -66,18 +67,22 @@ impl<'a> Orders<'a> {
 
     /// Whether a comment or the settings leave out what a rule says of these places, for one pool or without pools.
     pub(super) fn ignores(&mut self, rule: &str, pool: Option<&str>, places: &[Location]) -> bool {
-        if self.comments_ignore(rule, pool, places) {
-            return true;
+        self.comments_ignore(rule, pool, places) || self.settings_leave_out(rule, pool)
+    }
+
+    fn settings_leave_out(&mut self, rule: &str, pool: Option<&str>) -> bool {
+        let left_out = asked::left_out(rule, pool, self.settings);
+        if let Some(LeftOut::Ignored(note)) = &left_out {
+            self.note(note);
         }
-        let note = asked::left_out(rule, pool, self.settings);
-        let left_out = note.is_some();
-        self.note(note.flatten());
-        left_out
+        left_out.is_some()
     }
 
     /// Keeps a note, once.
-    fn note(&mut self, note: Option<String>) {
-        self.notes.extend(note.filter(|note| !self.notes.contains(note)));
+    fn note(&mut self, note: &str) {
+        if !self.notes.iter().any(|known| known == note) {
+            self.notes.push(note.to_owned());
+        }
     }
 
     fn comments_ignore(&mut self, rule: &str, pool: Option<&str>, places: &[Location]) -> bool {
@@ -96,7 +101,7 @@ impl<'a> Orders<'a> {
             let reason = if reason.is_empty() { "without a reason" } else { reason };
             let note =
                 format!("{}:{}: {rule}{on} is ignored: {reason}", text.name(), text.position(control.span.start));
-            self.note(Some(note));
+            self.note(&note);
             return true;
         }
         false
@@ -117,11 +122,7 @@ impl<'a> Orders<'a> {
         if whole {
             for (notice, span, message) in self.idle(dockerfile, stages) {
                 let told = self.finding(notice, source, span, &message, places);
-                found.extend(told.filter(|finding| {
-                    let left_out = asked::left_out(&finding.rule, None, self.settings);
-                    self.note(left_out.clone().flatten());
-                    left_out.is_none()
-                }));
+                found.extend(told.filter(|finding| !self.settings_leave_out(&finding.rule, None)));
             }
         }
         found

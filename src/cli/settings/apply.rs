@@ -101,8 +101,13 @@ impl Loaded {
 }
 
 /// Checks that what all settings name is there.
-pub(crate) fn known(loaded: &Loaded, book: &RuleBook, fleet: &Fleet, said: &JudgingArgs) -> Result<(), Failure> {
-    let rules: Vec<&str> = book.pages().map(|page| page.name.as_str()).collect();
+pub(crate) fn known(
+    loaded: &Loaded,
+    book: Option<&RuleBook>,
+    fleet: &Fleet,
+    said: &JudgingArgs,
+) -> Result<(), Failure> {
+    let rules: Vec<&str> = book.unwrap_or(RuleBook::built_in()).pages().map(|page| page.name.as_str()).collect();
     let pools: Vec<&str> = fleet.pools.iter().map(|pool| pool.name.value.as_str()).collect();
     // Settings speak of the pools of their own fleet, not of any that somebody tries.
     let pools = Some(pools.as_slice()).filter(|_| said.fleet.is_none() && !fleet_in_environment() && !fleet.built_in);
@@ -118,12 +123,12 @@ pub(crate) fn known(loaded: &Loaded, book: &RuleBook, fleet: &Fleet, said: &Judg
 /// The path that a settings file names.
 fn named(found: &Found, written: &Set<String>, sources: &Sources) -> Result<PathBuf, String> {
     let text = sources.get(written.place.source);
-    let folder = found.folder_of(text.name());
+    let folder = Path::new(text.name()).parent().unwrap_or(Path::new(""));
     let path = folder.join(&written.value);
     if found.own {
         return Ok(path);
     }
-    within(&path, &folder).map_err(|error| at(text, written.place.span, &error))
+    within(&path, folder).map_err(|error| at(text, written.place.span, &error))
 }
 
 /// Whether the pages of a folder lie in the repository as the folder does.

@@ -39,11 +39,9 @@ impl Held<'_> {
     }
 }
 
-impl Loaded {
-    /// The folders among the inputs: everything in them is judged.
-    pub(crate) fn whole(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        paths.iter().filter(|path| path.is_dir()).filter_map(|path| path.canonicalize().ok()).collect()
-    }
+/// The folders among the inputs: everything in them is judged.
+pub(crate) fn whole(paths: &[PathBuf]) -> Vec<PathBuf> {
+    paths.iter().filter(|path| path.is_dir()).filter_map(|path| path.canonicalize().ok()).collect()
 }
 
 /// Finds the settings of every input, and leaves it the pools that they name.

@@ -52,11 +52,6 @@ impl Found {
     pub(crate) fn name(&self) -> String {
         self.chain.first().map(|(path, ..)| path.display().to_string()).unwrap_or_default()
     }
-
-    /// The folder of a text of the chain.
-    pub(crate) fn folder_of(&self, name: &str) -> PathBuf {
-        Path::new(name).parent().unwrap_or(Path::new("")).to_path_buf()
-    }
 }
 
 /// The settings of all inputs of a run.

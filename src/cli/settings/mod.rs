@@ -8,6 +8,7 @@ mod show;
 pub(crate) use self::apply::known;
 pub(crate) use self::held::Held;
 pub(crate) use self::held::of_inputs;
+pub(crate) use self::held::whole;
 pub(crate) use self::load::Loaded;
 pub(crate) use self::load::lock;
 pub(crate) use self::load::within;

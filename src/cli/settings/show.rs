@@ -51,6 +51,7 @@ pub(crate) fn show(
     holds: &JudgingArgs,
     said: &JudgingArgs,
     subjects: &[Subject],
+    fleet: &str,
     sources: &Sources,
 ) -> Result<Exit, Failure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -58,11 +59,9 @@ pub(crate) fn show(
     let flag = |given: bool, name: &'static str| given.then_some(name);
     let path = |path: &Path| path.display().to_string();
     writeln!(out, "# this run")?;
-    if let Some(fleet) = holds.fleet.clone().or_else(|| path_from("IMAGELINT_FLEET")) {
-        let origin =
-            origins.of(flag(said.fleet.is_some(), "--fleet"), Some("IMAGELINT_FLEET"), |own| own.fleet.as_ref());
-        line(&mut out, "fleet", &path(&fleet), &origin)?;
-    }
+    let given = flag(said.fleet.is_some(), "--fleet");
+    let origin = origins.of(given, Some("IMAGELINT_FLEET"), |own| own.fleet.as_ref());
+    line(&mut out, "fleet", fleet, &origin)?;
     if let Some(file) = &holds.config.baseline {
         let origin = origins.of(flag(said.config.baseline.is_some(), "--baseline"), None, |own| own.baseline.as_ref());
         line(&mut out, "baseline", &path(file), &origin)?;
