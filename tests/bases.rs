@@ -179,3 +179,47 @@ fn a_requirements_file_that_is_not_there_is_missing_evidence() {
     let (missing, printed) = told(&place);
     assert!(!missing.contains("requirements") && printed == 0, "{missing}");
 }
+
+/// A base is there for the architectures that it has a recipe for; where no table tells them nothing is claimed.
+#[test]
+fn an_image_is_not_built_for_a_platform_that_its_base_is_not_there_for() {
+    let fleet = "[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\ndriver = \"550.90.07\"\nplatform = \"linux/arm64\"\n\
+        launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n\n[[pool]]\nname = \"x86\"\ngpu = \"A100\"\n\
+        driver = \"550.90.07\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    for (from, wrong) in [
+        ("nvidia/cuda:10.2-base-ubuntu18.04", [true, false]),
+        ("nvidia/cuda:9.0-base", [true, false]),
+        // There are recipes of 11.8.0 for arm64, and none for this operating system.
+        ("nvidia/cuda:11.8.0-base-centos7", [true, false]),
+        ("nvidia/cuda:11.0.3-base-ubuntu20.04", [true, false]),
+        ("--platform=linux/arm64 nvidia/cuda:10.2-base-ubuntu18.04", [true, true]),
+        ("--platform=linux/arm64 nvidia/cuda:12.4.1-base-ubuntu22.04", [false, true]),
+        ("nvidia/cuda:11.8.0-base-ubuntu22.04", [false, false]),
+        ("nvidia/cuda:11.0.3-base-ubuntu18.04", [false, false]),
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", [false, false]),
+        ("nvidia/cuda:13.3.0-base-ubuntu24.04", [false, false]),
+        ("nvidia/cuda:latest", [false, false]),
+        ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", [false, false]),
+        ("python:3.12", [false, false]),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", fleet);
+        place.file("Dockerfile", &format!("FROM {from}\nRUN pip install torch==2.4.0+cu124\n"));
+        let ends = ends(&place, "Dockerfile");
+        let told: Vec<bool> = ends.iter().map(|(_, _, outcome)| outcome == "wrong-platform").collect();
+        assert_eq!(told, wrong, "{from}: {ends:?}");
+        assert_eq!(ends.len(), 2, "{from}");
+    }
+}
+
+#[test]
+fn the_line_that_names_the_base_is_the_evidence_for_its_platforms() {
+    let place = Place::bare();
+    place.file("fleet.toml", "[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\nplatform = \"linux/arm64\"\n");
+    place.file("Dockerfile", "# A comment\nFROM nvidia/cuda:10.2-base-ubuntu18.04\n");
+    let report = place.json(&["check", "Dockerfile"]);
+    let findings = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
+    let wrong = findings.iter().find(|finding| finding["rule"] == "wrong-platform").expect("a finding");
+    let told = wrong["locations"].to_string();
+    assert!(told.contains("\"start_line\":2"), "{told}");
+}

@@ -15,6 +15,7 @@ mod floor;
 mod framework;
 mod libraries;
 mod places;
+mod platform;
 mod python;
 mod runtime_packages;
 mod torch;
@@ -118,15 +119,7 @@ fn assemble(
     let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
     let code_floors = floor::code_floors(&mut facts, seen, &build, &components);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
-    let platforms = match &seen.platforms {
-        Some((list, fact)) => Fact { id: *fact, state: State::Known(list.clone()) },
-        None => facts.add_typed(
-            FactKey::Platforms,
-            None,
-            State::Absent { searched: "nothing fixes the platform: it is built for the one that is asked" },
-            Evidence::Leaf(Vec::new()),
-        ),
-    };
+    let platforms = platform::platforms(&mut facts, seen, &build);
     let gpu_content = matches!(build.family, Family::Cuda | Family::Framework)
         || components.iter().any(|component| concerns_gpu(component, seen, &facts))
         || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())

@@ -83,6 +83,9 @@ pub fn waits(replay: Replay<'_>, record: &StepRecord) -> bool {
 fn platform(replay: Replay<'_>, record: &StepRecord) -> String {
     let host = &replay.host.platform;
     match (&replay.image.platforms.state, record.result) {
+        (State::Known(list), StepResult::Stops(_)) if list.is_empty() => {
+            format!("there is no manifest for {host}: the base has none for the platform that is asked of the build")
+        }
         (State::Known(list), StepResult::Stops(_)) => {
             format!("there is no manifest for {host}, only for {}", list.join(", "))
         }

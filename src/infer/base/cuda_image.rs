@@ -81,12 +81,21 @@ fn by_arch<T: Copy>(values: &[ByArch<T>], arch: &str) -> Option<T> {
     values.iter().find(|value| value.arch == arch).map(|value| value.value)
 }
 
+/// The architectures of a tag: those of its operating system, which stands last; of one that names none, all.
+fn arches(row: &'static CudaImageRow, tag: &str) -> impl Iterator<Item = &'static str> {
+    let named = tag.rsplit('-').next().unwrap_or(tag);
+    let known = row.arches.iter().any(|(os, _)| *os == named);
+    let of_tag = move |os: &str| !known || os == named;
+    row.arches.iter().filter(move |(os, _)| of_tag(os)).flat_map(|(_, arches)| arches.split(' '))
+}
+
 /// The builds of one version that were tagged `version`.
 pub(super) fn of_row(asked: &Asked<'_>, row: &'static CudaImageRow, version: &str) -> Vec<BaseBuild> {
     let info = &row.info;
     let mut build = asked.build(Family::Cuda, Some(info));
     build.env_known = true;
     build.cuda = row.version.parse().ok().map(|version| (version, info));
+    build.built_for(arches(row, asked.tag), info);
     build.compat = by_arch(row.bundles_compat, asked.arch).map(|bundled| (bundled, info));
     let cuda_version = row.cuda_version.unwrap_or(row.version);
     for (variable, value) in [

@@ -66,6 +66,8 @@ pub(super) struct BaseBuild {
     pub(super) torch: Option<(&'static str, &'static RowInfo)>,
     /// Packages inside, with their versions.
     pub(super) brings: &'static [(&'static str, &'static str)],
+    /// The platforms that it is built for, where the tables tell them.
+    pub(super) platforms: Option<(Vec<String>, &'static RowInfo)>,
     /// Why the reference itself cannot be told.
     unresolved: Option<Why>,
     /// Whether its configuration was read.
@@ -92,6 +94,7 @@ impl BaseBuild {
             probe_unsure: None,
             torch: None,
             brings: &[],
+            platforms: None,
             unresolved: None,
             read: false,
             name,
@@ -122,6 +125,14 @@ impl BaseBuild {
         if let Some(value) = known {
             self.set(variable, &value, row);
         }
+    }
+
+    /// Notes for which architectures it is built; nothing where the tables tell none.
+    fn built_for<'a>(&mut self, arches: impl IntoIterator<Item = &'a str>, row: &'static RowInfo) {
+        let mut platforms: Vec<String> = arches.into_iter().map(|arch| format!("linux/{arch}")).collect();
+        platforms.sort();
+        platforms.dedup();
+        self.platforms = Some((platforms, row)).filter(|(platforms, _)| !platforms.is_empty());
     }
 
     /// Why something of the base cannot be told.
@@ -198,6 +209,7 @@ fn of_reference(
         if let Some(family) = knowledge.base_family(&asked.repository) {
             for build in builds.iter_mut().filter(|build| build.env_known) {
                 if family.unread {
+                    build.platforms = None;
                     build.adds_unread();
                 }
                 family.env.iter().for_each(|(variable, value)| build.set(variable, value, &family.info));

@@ -100,12 +100,12 @@ macro_rules! every_table {
     }
     cuda_images: CudaImageRow by [version] {
         version: Str, cuda_version: OptStr, flavours: Strs, os: Strs, require: StrByArch, require_history: Strs,
-        compat_package: OptStr, bundles_compat: BoolByArch, ld_library_path: Str, visible_devices: Str,
+        compat_package: OptStr, bundles_compat: BoolByArch, arches: Pairs, ld_library_path: Str, visible_devices: Str,
         driver_capabilities: Str,
     }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr, untouched: Flag,
-        search_path: OptStr, brings: Pairs,
+        search_path: OptStr, brings: Pairs, arches: Strs,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
     torch_releases: TorchRow by [version] {
