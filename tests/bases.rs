@@ -223,3 +223,33 @@ fn the_line_that_names_the_base_is_the_evidence_for_its_platforms() {
     let told = wrong["locations"].to_string();
     assert!(told.contains("\"start_line\":2"), "{told}");
 }
+
+/// The compat package of a tag is unpinned: what a build of it holds is what had come out by its day.
+#[test]
+fn the_compat_library_of_a_base_is_that_of_its_day() {
+    let place = Place::bare();
+    // Forced onto the loader, the library must be of the very version of the kernel-mode driver.
+    place.file(
+        "Dockerfile",
+        "FROM nvidia/cuda:11.2.2-base-ubuntu20.04\nENV LD_LIBRARY_PATH=/usr/local/cuda-11.2/compat\n",
+    );
+    place.file(
+        "fleet.toml",
+        "[[pool]]\nname = \"t4\"\ngpu = \"Tesla T4\"\ndriver = \"460.106.00\"\nplatform = \"linux/amd64\"\n\
+            launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n",
+    );
+    for (as_of, fate, outcome, library) in [
+        (Some("2021-06-29"), "fails", "driver-mismatch", "460.32.03"),
+        (Some("2021-10-25"), "fails", "driver-mismatch", "460.32.03"),
+        (Some("2021-11-20"), "depends", "", "with libcuda 460.32.03"),
+        (None, "starts", "", "460.106.00"),
+    ] {
+        let mut arguments = vec!["check", "Dockerfile"];
+        arguments.extend(as_of.iter().flat_map(|day| ["--as-of", *day]));
+        let report = place.json(&arguments);
+        let verdict = &report["subjects"][0]["verdicts"][0];
+        let told = (verdict["fate"].as_str().unwrap_or_default(), verdict["outcome"].as_str().unwrap_or_default());
+        assert_eq!(told, (fate, outcome), "{as_of:?}: {verdict:#}");
+        assert!(report.to_string().contains(library), "{as_of:?}: {report:#}");
+    }
+}

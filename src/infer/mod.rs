@@ -63,10 +63,15 @@ pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge
     let mut builds = base::builds(seen, arch, as_of, knowledge);
     // The environment of the base was read: the build that has it is the one.
     if !seen.base_env && seen.complete.env {
-        builds.sort_by_key(|build| std::cmp::Reverse(agreeing(build, seen)));
-        builds.truncate(1);
+        let best = builds.iter().map(|build| agreeing(build, seen)).max();
+        builds.retain(|build| Some(agreeing(build, seen)) == best);
+        // What is not told apart by the environment may differ in the compat library alone.
+        let require = |build: &BaseBuild| build.variable("NVIDIA_REQUIRE_CUDA").map(str::to_owned);
+        let first = builds.first().and_then(require);
+        builds.retain(|build| require(build) == first);
+        let several = builds.len() > 1;
         for build in &mut builds {
-            build.label = None;
+            build.label = build.label.take().filter(|_| several);
             build.read = true;
         }
     }

@@ -54,6 +54,7 @@ fn alike(one: &BaseBuild, other: &BaseBuild) -> bool {
     let release = |build: &BaseBuild| build.cuda.map(|(cuda, _)| cuda.release());
     release(one) == release(other)
         && one.compat.map(|(bundled, _)| bundled) == other.compat.map(|(bundled, _)| bundled)
+        && one.built == other.built
         && one.env_unknown.len() == other.env_unknown.len()
         && ["NVIDIA_REQUIRE_CUDA", "LD_LIBRARY_PATH"].iter().all(|name| value(one, name) == value(other, name))
 }
@@ -119,15 +120,20 @@ pub(super) fn of_row(asked: &Asked<'_>, row: &'static CudaImageRow, version: &st
         }
     };
     let several = candidates.len() > 1;
-    candidates
-        .into_iter()
-        .map(|require| {
-            let mut build = build.clone();
-            build.label = several.then(|| format!("as built {} .. {}", require.first_seen, require.last_seen));
-            build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), &require.info));
-            build
-        })
-        .collect()
+    let mut builds = Vec::new();
+    for require in candidates {
+        let mut build = build.clone();
+        build.label = several.then(|| format!("as built {} .. {}", require.first_seen, require.last_seen));
+        build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), &require.info));
+        // Of a tag whose day and digest nobody names, the newest build is meant.
+        build.built = match asked.as_of {
+            Some(day) => Some((require.first_seen, day)),
+            None if asked.pinned => Some((require.first_seen, require.last_seen)),
+            None => None,
+        };
+        builds.push(build);
+    }
+    builds
 }
 
 /// The requirement strings that a tag may have: the newest, or those of the builds of a day.

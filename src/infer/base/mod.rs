@@ -52,6 +52,8 @@ pub(super) struct BaseBuild {
     pub(super) cuda: Option<(CudaVersion, &'static RowInfo)>,
     /// Whether a compat package is installed; none where the tables do not say.
     pub(super) compat: Option<(bool, &'static RowInfo)>,
+    /// The days between which it was built, where they are not those of the newest build.
+    pub(super) built: Option<(Date, Date)>,
     /// The version of its libcuda, where the tables tell it.
     pub(super) compat_version: Option<(DriverVersion, &'static RowInfo)>,
     /// Where its libraries lie, if not in the directory that container toolkits look into.
@@ -87,6 +89,7 @@ impl BaseBuild {
             env_known: family == Family::Plain,
             cuda: None,
             compat: None,
+            built: None,
             compat_version: None,
             compat_folder: None,
             code_floor: None,
@@ -116,6 +119,11 @@ impl BaseBuild {
     fn set(&mut self, variable: &'static str, value: &str, row: &'static RowInfo) {
         self.env.retain(|(own, _, _)| *own != variable);
         self.env.push((variable, value.to_owned(), row));
+    }
+
+    /// The value of a variable that is known.
+    pub(super) fn variable(&self, variable: &str) -> Option<&str> {
+        self.env.iter().find(|(own, _, _)| *own == variable).map(|(_, value, _)| value.as_str())
     }
 
     /// Puts something before the value of a variable that is known.
@@ -163,7 +171,7 @@ impl BaseBuild {
 
 /// Every build that the base may be, for one architecture.
 pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<BaseBuild> {
-    match &seen.base {
+    let builds = match &seen.base {
         BaseSeen::NotSaid => vec![BaseBuild::new(Family::Unknown, None, None, String::new())],
         BaseSeen::Scratch(fact) => vec![BaseBuild::new(Family::Plain, Some(*fact), None, "scratch".to_owned())],
         BaseSeen::Unresolved(why, fact) => {
@@ -173,7 +181,29 @@ pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowl
             vec![build]
         }
         BaseSeen::Image(reference, fact) => of_reference(reference, *fact, arch, as_of, knowledge),
-    }
+    };
+    builds.into_iter().flat_map(|build| with_compat(build, knowledge)).collect()
+}
+
+/// A build with each libcuda that its compat package may have held when it was built.
+fn with_compat(build: BaseBuild, knowledge: Knowledge) -> Vec<BaseBuild> {
+    let row = build.cuda.and_then(|(cuda, _)| knowledge.compat_package(cuda));
+    let (Some((true, _)), Some((from, to)), None, Some(row)) = (build.compat, build.built, build.compat_version, row)
+    else {
+        return vec![build];
+    };
+    let versions = knowledge.compat_versions(row.cuda, from, to);
+    let several = versions.len() > 1;
+    let of_version = |version| {
+        let mut build = BaseBuild { compat_version: Some((version, &row.info)), ..build.clone() };
+        if several {
+            let own = build.label.take().map_or_else(String::new, |label| format!("{label}, "));
+            build.label = Some(format!("{own}with libcuda {version}"));
+        }
+        build
+    };
+    let builds: Vec<BaseBuild> = versions.into_iter().map(of_version).collect();
+    if builds.is_empty() { vec![build] } else { builds }
 }
 
 /// What every image of a repository is, whatever its tag.

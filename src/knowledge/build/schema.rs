@@ -94,6 +94,7 @@ macro_rules! every_table {
     target_sets: TargetSetRow by [cuda] { cuda: Minor, ptx_isa: Cuda, targets: Targets }
     minor_compat: MinorCompatRow by [cuda_major] { cuda_major: U32, min_driver: Driver, from_branch: OptU32 }
     compat_packages: CompatRow by [cuda] { cuda: Minor, branch: U32, versions: Drivers, base_branches: U32s, noted: Flag }
+    driver_releases: DriverReleaseRow by [version] { version: Driver, released: Day }
     forward_matrix: ForwardRow by [cuda, base_branch] { cuda: Minor, base_branch: U32, supported: Bool }
     requirements: RequireRow by [id] {
         id: Str, value: Str, tag_versions: Strs, first_seen: Day, last_seen: Day,
