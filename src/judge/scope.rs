@@ -17,9 +17,6 @@ use crate::rules::Lookup;
 use crate::rules::Scope;
 use crate::rules::Value;
 
-/// The components that the vocabulary names one by one.
-const FRAMEWORKS: &[&str] = &["torch", "tensorflow"];
-
 /// Whatever a page may speak of: one build of an image, and a pool with its verdict where the page asks for them.
 pub(super) struct Subject<'a> {
     pub(super) image: &'a ImageFacts,
@@ -62,10 +59,10 @@ impl Scope for Subject<'_> {
         if let Some(rest) = name.strip_prefix("pool.").or_else(|| name.strip_prefix("verdict.")) {
             return self.pool.as_ref().map_or(Lookup::Unknown, |pool| of_pool(pool, rest));
         }
-        for framework in FRAMEWORKS {
-            if let Some(rest) = name.strip_prefix(framework).and_then(|rest| rest.strip_prefix('.')) {
-                return self.of_framework(framework, rest);
-            }
+        let of_component =
+            |(component, _): &(&str, &str)| self.knowledge.frameworks().iter().any(|row| row.component == *component);
+        if let Some((component, rest)) = name.split_once('.').filter(of_component) {
+            return self.of_framework(component, rest);
         }
         match name {
             "image.gpu_content" => Lookup::Known(Value::Bool(self.image.gpu_content)),
@@ -226,15 +223,17 @@ pub(super) fn blamed(image: &ImageFacts, blame: &str) -> Option<FactId> {
     if let Some(variable) = blame.strip_prefix("image.env.") {
         return Some(image.env.get(variable).id);
     }
-    for framework in FRAMEWORKS {
-        if let Some(rest) = blame.strip_prefix(framework).and_then(|rest| rest.strip_prefix('.')) {
-            let key = match rest {
-                "variant" => FactKey::ComponentVariant,
-                "cuda" | "cpu_build" => FactKey::ComponentCuda,
-                _ => FactKey::ComponentVersion,
-            };
-            return find(image, key, framework);
-        }
+    let of_component = blame.split_once('.').and_then(|(component, rest)| {
+        let key = match rest {
+            "variant" => FactKey::ComponentVariant,
+            "cuda" | "cpu_build" => FactKey::ComponentCuda,
+            "version" | "pinned" | "present" => FactKey::ComponentVersion,
+            _ => return None,
+        };
+        Some((component, key))
+    });
+    if let Some((component, key)) = of_component {
+        return find(image, key, component);
     }
     match blame {
         "verdict.without_gpu" => opened(image),

@@ -144,6 +144,8 @@ pub struct BaseFamilyRow {
     pub compat_probe: Option<&'static str>,
     /// First month of which it is known that the entrypoint finds out GPUs that refuse the library, too.
     pub probe_from: Option<&'static str>,
+    /// Whether its images have the torch of their month.
+    pub torch: bool,
     /// Variables that every image of it sets.
     pub env: &'static [(&'static str, &'static str)],
 }

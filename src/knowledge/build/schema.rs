@@ -135,7 +135,7 @@ macro_rules! every_table {
     windows_drivers: WindowsDriverRow by [from] { from: U32, before: U32, branch: U32 }
     base_families: BaseFamilyRow by [repository] {
         repository: Str, cuda_base: Flag, unread: Flag, monthly: Flag, other_months: Strs, compat: OptBool, compat_folder: OptStr,
-        compat_probe: OptStr, probe_from: OptStr, env: Pairs,
+        compat_probe: OptStr, probe_from: OptStr, torch: Flag, env: Pairs,
     }
     ngc_releases: NgcReleaseRow by [month] { month: Str, cuda: Cuda, compat: OptDriver, torch: OptStr }
     code_floors: CodeFloorRow by [repository, from] {
