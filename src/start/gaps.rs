@@ -237,7 +237,7 @@ fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
             let later = if host.branch() > newest { ", ".to_owned() + &newer() } else { String::new() };
             (format!("the pool's driver is not in the tables{later}"), "set `driver_cuda` of the pool".to_owned())
         }
-        PoolField::Gpu if gpu.is_none_or(|gpu| !gpu.named && gpu.capability.is_none()) => {
+        PoolField::Gpu if gpu.is_none_or(|gpu| !gpu.named && (gpu.capability.is_none() || gpu.brand.is_none())) => {
             ("the pool does not say its GPU".to_owned(), "set `gpu` of the pool".to_owned())
         }
         PoolField::Gpu if gpu.is_some_and(|gpu| gpu.capability.is_none()) => {
