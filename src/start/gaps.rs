@@ -70,6 +70,10 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     let loaded = loader::step(replay).0;
     let newer = |what: String| format!("{what} is newer than the knowledge of {}", replay.knowledge.newest_date());
     let (key, reason, supply) = match step {
+        Step::Capabilities => {
+            let reason = "the image brings a libcuda of its own, and whether it finds /dev/nvidia-uvm without the capability compute is not known";
+            (name(replay.image.driver_libraries.id), reason.to_owned(), "ask for the capability compute")
+        }
         Step::Libraries => {
             let (id, reason) = libraries::unfound(replay)?;
             (name(id), reason, "install it, or scan the built image")
