@@ -207,6 +207,11 @@ pub fn without_gpu(replay: Replay<'_>) -> Option<String> {
 
 fn gpu(replay: Replay<'_>) -> String {
     match &replay.host.gpu {
+        // The pool does not say which it has.
+        Some(gpu) if !gpu.named && gpu.row.is_some() => match gpu.capability {
+            Some(capability) => format!("a GPU such as {} (compute capability {capability})", gpu.name),
+            None => format!("a GPU such as {}", gpu.name),
+        },
         Some(gpu) => match gpu.capability {
             Some(capability) => format!("{} (compute capability {capability})", gpu.name),
             None => gpu.name.clone(),
