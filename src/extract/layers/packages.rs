@@ -219,7 +219,7 @@ fn variant_of(gpu: &Gpu) -> Option<String> {
 }
 
 /// Whether the tables have anything to say of a package.
-fn concerns(name: &str) -> bool {
+pub(in crate::extract) fn concerns(name: &str) -> bool {
     let knowledge = Knowledge::built_in();
     knowledge.framework(name).is_some()
         || knowledge.library_wheel(name).is_some()
