@@ -6,8 +6,10 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use crate::cli::Failure;
+use crate::cli::access;
 use crate::cli::args::CheckArgs;
 use crate::cli::builds::Kind;
+use crate::cli::built;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
 use crate::cli::inputs::Build;
@@ -15,12 +17,15 @@ use crate::cli::inputs::Inputs;
 use crate::cli::known;
 use crate::cli::output;
 use crate::cli::output::Run;
+use crate::cli::pull;
+use crate::cli::pull::Wanted;
 use crate::cli::readers::is_named_list;
 use crate::cli::scan;
 use crate::fleet::Fleet;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::oci::Puller;
 use crate::source::Sources;
 
 /// Runs it.
@@ -51,9 +56,13 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         let (other, used) = (other.display(), &fleet.name);
         writeln!(io::stderr(), "{other} is not used: the fleet of this run is {used}; check that folder by itself")?;
     }
-    let platforms = options.pull.then(|| scan::platforms(&fleet, knowledge));
-    let platforms = platforms.map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
-    known::add(&mut inputs, first, platforms.as_deref(), &build, &mut sources);
+    built::agree(&options.built, &inputs)?;
+    let platforms = scan::platforms(&fleet, knowledge);
+    let named: Vec<String> = platforms.iter().map(ToString::to_string).collect();
+    let wanted = if options.pull { pull::wanted(&inputs, &named) } else { Wanted::default() };
+    let puller = if options.pull || !options.built.is_empty() { Some(puller(options, &wanted)?) } else { None };
+    let pulling = puller.as_ref().filter(|_| options.pull).map(|puller| (&wanted, puller));
+    known::add(&mut inputs, first, pulling, &build, &mut sources);
     if !fleet.built_in
         && let Some(folder) = Path::new(&fleet.name).parent()
     {
@@ -67,6 +76,9 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         }
     }
     let nowhere = runs_nowhere(&inputs.subjects, &fleet)?;
+    if let Some(puller) = puller.as_ref().filter(|_| !options.built.is_empty()) {
+        built::put(&mut inputs, options, &platforms, puller);
+    }
     let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
     let options = &options.judging;
     let run = Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources };
@@ -78,6 +90,16 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         Exit::Clean if nowhere => Exit::Nothing,
         exit => exit,
     })
+}
+
+/// Who reads bases and built images.
+fn puller(options: &CheckArgs, wanted: &Wanted) -> Result<Puller, Failure> {
+    if options.access.password_stdin && options.paths.iter().any(|path| path == Path::new("-")) {
+        return Err(Failure::Said(access::BOTH.to_owned()));
+    }
+    let mut registries = access::registries(options.built.iter().map(String::as_str));
+    registries.extend(pull::registries(wanted));
+    access::puller(&options.access, &registries, !options.build.no_cache)
 }
 
 /// Tells the Dockerfiles that no pool is for; whether nothing else is there.

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use crate::cli::Failure;
+use crate::cli::access;
 use crate::cli::args::BuildSet;
 use crate::cli::args::LockArgs;
 use crate::cli::builds::Kind;
@@ -54,7 +55,8 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
         writeln!(io::stderr(), "nothing to lock: no Dockerfile builds on an image that it names")?;
         return Ok(Exit::Nothing);
     }
-    let read = pull::read(&wanted, &options.build, parallel::default_jobs());
+    let puller = access::puller(&options.access, &pull::registries(&wanted), !options.build.no_cache)?;
+    let read = pull::read(&wanted, &puller, parallel::default_jobs());
     let told = if options.check { check(&before, &read)? } else { write(&path, &before, &read)? };
     Ok(if inputs.errors.is_empty() { told } else { Exit::Broken })
 }

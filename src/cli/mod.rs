@@ -1,7 +1,9 @@
 //! The door: flags, files, the registry's runtime, the choice of a report, the exit code.
 
+mod access;
 mod args;
 mod builds;
+mod built;
 mod cache;
 mod check;
 mod describe;

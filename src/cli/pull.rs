@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::io::Write as _;
 
-use crate::cli::args::BuildArgs;
-use crate::cli::cache::Cache;
-use crate::cli::inputs::Build;
+use crate::cli::access::Registries;
 use crate::cli::inputs::Inputs;
 use crate::cli::parallel;
 use crate::cli::scan;
@@ -16,6 +14,7 @@ use crate::extract::KnownBase;
 use crate::judge::Content;
 use crate::oci::Platform;
 use crate::oci::PulledImage;
+use crate::oci::Puller;
 use crate::reference::ImageReference;
 
 /// How many registries are spoken to at once, whatever the number of workers.
@@ -43,20 +42,24 @@ pub(crate) fn wanted(inputs: &Inputs, platforms: &[String]) -> Wanted {
     wanted
 }
 
+/// The registries that they are in.
+pub(crate) fn registries(wanted: &Wanted) -> Registries {
+    wanted.keys().map(|reference| reference.registry().to_owned()).collect()
+}
+
 /// What the registries say of base images, or why they say nothing, in the order of the references.
 pub(crate) fn read(
     wanted: &Wanted,
-    build: &BuildArgs,
+    puller: &Puller,
     jobs: usize,
 ) -> Vec<(ImageReference, Result<Vec<PulledImage>, String>)> {
-    let keep = if build.no_cache { None } else { Cache::of_user() };
     let list: Vec<(&ImageReference, &Vec<Platform>)> = wanted.iter().collect();
     // Waiting takes no processor: there are more of these at once than workers.
     let jobs = jobs.saturating_mul(4).min(MOST_AT_ONCE);
     let numbered: Vec<(usize, &(&ImageReference, &Vec<Platform>))> = list.iter().enumerate().collect();
     parallel::map(jobs, &numbered, |(at, (reference, platforms))| {
         let read = if *at < MOST {
-            scan::pull_reference(reference, platforms, keep.clone())
+            scan::pull_reference(reference, platforms, puller)
         } else {
             Err(format!("there are more than {MOST} base images"))
         };
@@ -65,15 +68,16 @@ pub(crate) fn read(
 }
 
 /// Reads the bases of all Dockerfiles; what cannot be read is told, and stays as it was.
-pub(crate) fn add(inputs: &Inputs, platforms: &[String], build: &Build<'_>, bases: &mut Bases) {
-    for (reference, read) in read(&wanted(inputs, platforms), build.args, build.jobs) {
+pub(crate) fn add(wanted: &Wanted, puller: &Puller, jobs: usize, bases: &mut Bases) {
+    for (reference, read) in read(wanted, puller, jobs) {
         match read {
             Ok(images) => {
                 for image in images {
                     let digest = image.index_digest.as_ref().unwrap_or(&image.manifest_digest);
                     let told = format!("{digest} as the registry has it now, configuration {}", image.config_digest);
                     let platform = Some(image.config.platform.clone());
-                    bases.pulled(&reference, KnownBase { platform, seen: extract::of_config(&image), told });
+                    let layers = image.config.layers.iter().filter_map(|layer| layer.diff_id.clone()).collect();
+                    bases.pulled(&reference, KnownBase { platform, seen: extract::of_config(&image), told, layers });
                 }
             }
             Err(error) => {

@@ -272,10 +272,7 @@ fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Obs
             let one = saved.on(platform)?;
             let (stage, stages, mut notes) = (one.stage.clone(), one.stages.clone(), one.notes.clone());
             if saved.dockerfile.is_some() && one.platform != platform {
-                notes.push(format!(
-                    "the report holds nothing for {platform}: what it holds for {} is taken",
-                    one.platform
-                ));
+                notes.push(format!("nothing was seen for {platform}: what was seen for {} is taken", one.platform));
             }
             *beside = Beside { stage, stages, notes };
             Some(one.seen.clone())

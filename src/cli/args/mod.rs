@@ -1,5 +1,6 @@
 //! The command line.
 
+mod access;
 mod builds;
 mod cache;
 mod check;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use clap::Subcommand;
 
+pub(crate) use crate::cli::args::access::AccessArgs;
 pub(crate) use crate::cli::args::builds::BuildArgs;
 pub(crate) use crate::cli::args::builds::BuildSet;
 pub(crate) use crate::cli::args::cache::CacheArgs;

@@ -291,7 +291,7 @@ pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts, seen: &
     }
     let unset = matches!(variable.state, State::Absent { .. })
         && build.unresolved.is_none()
-        && (!matches!(seen.depth, Depth::Config | Depth::Layers) || seen.complete.files);
+        && (!matches!(seen.depth, Depth::Config | Depth::Sbom | Depth::Layers) || seen.complete.files);
     if build.family == Family::Plain || unset {
         let searched = "the base image's family and CUDA_VERSION";
         return facts.add_typed(FactKey::BaseCuda, None, State::Absent { searched }, evidence);
