@@ -4,6 +4,8 @@ use std::io;
 use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use crate::cli::Failure;
 use crate::cli::access;
@@ -21,11 +23,15 @@ use crate::cli::pull;
 use crate::cli::pull::Wanted;
 use crate::cli::readers::is_named_list;
 use crate::cli::scan;
+use crate::cli::settings;
+use crate::cli::settings::Held;
+use crate::cli::settings::Loaded;
 use crate::fleet::Fleet;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::oci::Puller;
+use crate::rules::RuleBook;
 use crate::source::Sources;
 
 /// Runs it.
@@ -38,12 +44,16 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     let files = paths.iter().chain(&options.bake).chain(&options.compose);
     let named = options.stdin_filename.iter().filter_map(|path| path.parent());
     let first = files.map(PathBuf::as_path).chain(named).find(|path| path.exists());
-    let fleet = fleet::load(&options.judging, first, knowledge, &mut sources)?;
+    let loaded = Loaded::new(&options.judging.config, first, &mut sources)?;
+    let judging = loaded.under(&options.judging, &sources)?;
+    let settings = Mutex::new(loaded);
+    let fleet = fleet::load(&judging, first, knowledge, &mut sources)?;
     let build = Build {
         args: &options.build,
         set: &options.set,
         stdin_filename: options.stdin_filename.as_deref(),
-        jobs: options.judging.jobs(),
+        jobs: judging.jobs(),
+        settings: &settings,
     };
     let mut inputs = Inputs::read(&paths, &build, &mut sources);
     for file in &options.bake {
@@ -52,10 +62,11 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     for file in &options.compose {
         inputs.builds(file, Kind::Compose, &build, &mut sources);
     }
-    for other in fleet::passed_over(&options.judging, &fleet, &inputs.subjects) {
+    for other in fleet::passed_over(&judging, &fleet, &inputs.subjects) {
         let (other, used) = (other.display(), &fleet.name);
         writeln!(io::stderr(), "{other} is not used: the fleet of this run is {used}; check that folder by itself")?;
     }
+    settings::of_inputs(&settings, &mut inputs.subjects, &fleet, &mut sources)?;
     built::agree(&options.built, &inputs)?;
     let platforms = scan::platforms(&fleet, knowledge);
     let named: Vec<String> = platforms.iter().map(ToString::to_string).collect();
@@ -70,18 +81,30 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     }
     if inputs.subjects.is_empty() && inputs.errors.is_empty() {
         if inputs.unread.is_empty() {
-            writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
+            let help = if options.paths.is_empty() { "; `imagelint --help` tells what can be checked" } else { "" };
+            writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found{help}")?;
         } else {
             writeln!(io::stderr(), "nothing to check: no Dockerfile reads {}", inputs.unread.join(", "))?;
         }
+    }
+    let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let book = output::own_rules(&judging)?;
+    settings::known(&loaded, book.as_ref().unwrap_or(RuleBook::built_in()), &fleet, &options.judging)?;
+    if judging.config.show_settings {
+        return settings::show(&loaded, &judging, &options.judging, &inputs.subjects, &sources);
+    }
+    for told in loaded.passed_over() {
+        writeln!(io::stderr(), "{told}")?;
     }
     let nowhere = runs_nowhere(&inputs.subjects, &fleet)?;
     if let Some(puller) = puller.as_ref().filter(|_| !options.built.is_empty()) {
         built::put(&mut inputs, options, &platforms, puller);
     }
     let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
-    let options = &options.judging;
-    let run = Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources };
+    let whole = loaded.whole(&paths);
+    let settings = Some(Held { loaded: &loaded, whole: &whole });
+    let options = &judging;
+    let run = Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources, settings };
     let exit = tell(run, inputs.errors)?;
     // As with a Dockerfile that has no GPU content, all is well with a list that no image is built from.
     let lists = !inputs.unread.is_empty() && inputs.unread.iter().all(|name| is_named_list(name));

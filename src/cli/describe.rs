@@ -3,12 +3,14 @@
 use std::io;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Mutex;
 
 use crate::cli::Failure;
 use crate::cli::access;
 use crate::cli::args::AccessArgs;
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
+use crate::cli::args::ConfigArgs;
 use crate::cli::args::DescribeArgs;
 use crate::cli::exit::Exit;
 use crate::cli::inputs::Build;
@@ -17,6 +19,7 @@ use crate::cli::known;
 use crate::cli::pull;
 use crate::cli::pull::Wanted;
 use crate::cli::scan;
+use crate::cli::settings::Loaded;
 use crate::judge;
 use crate::judge::Subject;
 use crate::oci::Platform;
@@ -74,7 +77,10 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
             return Err(Failure::Said(access::BOTH.to_owned()));
         }
         let keep = !build.no_cache;
-        let build = Build { args: build, set: &BuildSet::default(), stdin_filename: None, jobs: 1 };
+        let start = Some(path).filter(|path| path.exists());
+        let settings = Mutex::new(Loaded::new(&ConfigArgs::default(), start, sources)?);
+        let set = BuildSet::default();
+        let build = Build { args: build, set: &set, stdin_filename: None, jobs: 1, settings: &settings };
         let mut inputs = Inputs::read(&[path], &build, sources);
         let wanted = if pull { pull::wanted(&inputs, &[platform.to_owned()]) } else { Wanted::default() };
         let puller = if pull { Some(access::puller(access, &pull::registries(&wanted), keep)?) } else { None };

@@ -2,6 +2,7 @@
 
 mod access;
 mod args;
+mod baseline;
 mod builds;
 mod built;
 mod cache;
@@ -24,6 +25,7 @@ mod progress;
 mod pull;
 mod readers;
 mod scan;
+mod settings;
 mod walk;
 mod workloads;
 
@@ -33,15 +35,13 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use crate::cli::args::Args;
 use crate::cli::args::Command;
 use crate::cli::exit::Exit;
 
 /// Runs the program on the process's own arguments.
 pub fn run() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match Args::of_process() {
         Ok(args) => args,
         Err(error) => {
             let usage = error.use_stderr();

@@ -5,9 +5,11 @@ use std::io;
 use std::io::Write as _;
 
 use crate::cli::access::Registries;
+use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::parallel;
 use crate::cli::scan;
+use crate::cli::settings;
 use crate::extract;
 use crate::extract::Bases;
 use crate::extract::KnownBase;
@@ -16,6 +18,7 @@ use crate::oci::Platform;
 use crate::oci::PulledImage;
 use crate::oci::Puller;
 use crate::reference::ImageReference;
+use crate::source::Sources;
 
 /// How many registries are spoken to at once, whatever the number of workers.
 const MOST_AT_ONCE: usize = 8;
@@ -52,13 +55,16 @@ pub(crate) fn read(
     wanted: &Wanted,
     puller: &Puller,
     jobs: usize,
+    refused: &(dyn Fn(&str) -> Option<String> + Sync),
 ) -> Vec<(ImageReference, Result<Vec<PulledImage>, String>)> {
     let list: Vec<(&ImageReference, &Vec<Platform>)> = wanted.iter().collect();
     // Waiting takes no processor: there are more of these at once than workers.
     let jobs = jobs.saturating_mul(4).min(MOST_AT_ONCE);
     let numbered: Vec<(usize, &(&ImageReference, &Vec<Platform>))> = list.iter().enumerate().collect();
     parallel::map(jobs, &numbered, |(at, (reference, platforms))| {
-        let read = if *at < MOST {
+        let read = if let Some(why) = refused(reference.registry()) {
+            Err(why)
+        } else if *at < MOST {
             scan::pull_reference(reference, platforms, puller)
         } else {
             Err(format!("there are more than {MOST} base images"))
@@ -68,8 +74,9 @@ pub(crate) fn read(
 }
 
 /// Reads the bases of all Dockerfiles; what cannot be read is told, and stays as it was.
-pub(crate) fn add(wanted: &Wanted, puller: &Puller, jobs: usize, bases: &mut Bases) {
-    for (reference, read) in read(wanted, puller, jobs) {
+pub(crate) fn add(wanted: &Wanted, puller: &Puller, build: &Build<'_>, bases: &mut Bases, sources: &Sources) {
+    let refused = |registry: &str| settings::lock(build.settings).refuses(registry, sources);
+    for (reference, read) in read(wanted, puller, build.jobs, &refused) {
         match read {
             Ok(images) => {
                 for image in images {

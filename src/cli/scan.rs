@@ -21,6 +21,9 @@ use crate::cli::output;
 use crate::cli::output::Run;
 use crate::cli::parallel;
 use crate::cli::progress::Progress;
+use crate::cli::settings;
+use crate::cli::settings::Held;
+use crate::cli::settings::Loaded;
 use crate::cli::workloads;
 use crate::cli::workloads::Asked;
 use crate::extract;
@@ -38,6 +41,7 @@ use crate::oci::Puller;
 use crate::oci::Source;
 use crate::reference::ImageReference;
 use crate::report::model::InputError;
+use crate::rules::RuleBook;
 use crate::source::Sources;
 
 /// So many images are asked about at a time where nobody says it: a registry's answers are waited for most of the time.
@@ -46,17 +50,29 @@ const IMAGES_AT_ONCE: usize = 4;
 /// Runs it.
 pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
-    let mut fleet = fleet::load(&options.judging, None, knowledge, &mut sources)?;
+    let loaded = Loaded::new(&options.judging.config, None, &mut sources)?;
+    let judging = loaded.under(&options.judging, &sources)?;
+    let mut fleet = fleet::load(&judging, None, knowledge, &mut sources)?;
+    let book = output::own_rules(&judging)?;
+    settings::known(&loaded, book.as_ref().unwrap_or(RuleBook::built_in()), &fleet, &options.judging)?;
+    if judging.config.show_settings {
+        return settings::show(&loaded, &judging, &options.judging, &[], &sources);
+    }
     only(&mut fleet, &options.platforms, knowledge)?;
     let platforms = platforms(&fleet, knowledge);
-    let asked = names::asked(options)?;
-    let (cluster, unplaced) = match &options.from_kubernetes {
+    let refused = |name: &String| refused(&loaded, name, &sources);
+    let mut asked = names::asked(options)?;
+    let mut left = Vec::new();
+    asked.retain(|name| options.images.contains(name) || refused(name).map(|error| left.push(error)).is_none());
+    let (mut cluster, unplaced) = match &options.from_kubernetes {
         Some(path) => workloads::read(path, options.access.password_stdin)?,
         None => Default::default(),
     };
+    cluster.retain(|one| refused(&one.name).map(|error| left.push(error)).is_none());
     let named = asked.iter().chain(cluster.iter().map(|one| &one.name)).map(String::as_str);
     let puller = access::puller(&options.access, &access::registries(named), !options.no_cache)?;
     let Names { list, mut errors } = names::all(asked, options, &puller)?;
+    errors.extend(left);
     errors.extend(unplaced);
     let list: Vec<Asked> = list.into_iter().map(Asked::image).chain(cluster).collect();
     let progress = Progress::new(options.progress, list.len());
@@ -80,8 +96,9 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         }
     };
     let jobs = options.judging.jobs.map_or(IMAGES_AT_ONCE, NonZero::get);
-    let (options, sources) = (&options.judging, &sources);
-    let run = |subjects| Run { subjects, fleet: &fleet, options, knowledge, sources };
+    let (options, sources) = (&judging, &sources);
+    let settings = Some(Held { loaded: &loaded, whole: &[] });
+    let run = |subjects| Run { subjects, fleet: &fleet, options, knowledge, sources, settings };
     let exit = if options.format == ReportFormat::Ndjson {
         let each = Each { items: &list, jobs, look: &look, progress: &progress };
         each::judge_and_print(run(&[]), errors, &each)
@@ -100,6 +117,13 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         let _ = writeln!(io::stderr(), "note: {why}; later runs read all layers again");
     }
     exit
+}
+
+/// What is told of an image that a file names and whose registry may not be asked.
+fn refused(loaded: &Loaded, name: &str, sources: &Sources) -> Option<InputError> {
+    let Ok(Source::Registry(reference)) = Source::parse(name) else { return None };
+    let message = loaded.refuses(reference.registry(), sources)?;
+    Some(InputError { input: name.to_owned(), message, location: None })
 }
 
 /// Leaves the pools that have a node of one of these platforms; all where none is named.

@@ -6,6 +6,7 @@ use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::judge::Build;
 use crate::judge::Settings;
+use crate::judge::asked;
 use crate::judge::control::Orders;
 use crate::judge::open;
 use crate::judge::place::Places;
@@ -71,7 +72,8 @@ pub(super) fn report(
     for page in settings.book.practice().iter().filter(|page| page.persona <= settings.persona) {
         for finding in practice(page, &words, images, places, settings, undecided) {
             // Such a finding is about one pool or none.
-            if !orders.ignores(&finding.rule, finding.pools.first().map(String::as_str), &finding.locations) {
+            let pool = finding.pools.first().map(String::as_str);
+            if !orders.ignores(&finding.rule, pool, &finding.locations) {
                 add(&mut findings, finding);
             }
         }
@@ -82,8 +84,8 @@ pub(super) fn report(
 /// What is told of several pools in the same words is told once.
 fn add(findings: &mut Vec<Finding>, finding: Finding) {
     let alike = |other: &&mut Finding| {
-        (&other.rule, &other.message, &other.help, &other.locations)
-            == (&finding.rule, &finding.message, &finding.help, &finding.locations)
+        (&other.rule, &other.severity, &other.message, &other.help, &other.locations)
+            == (&finding.rule, &finding.severity, &finding.message, &finding.help, &finding.locations)
     };
     match findings.iter_mut().find(alike) {
         Some(other) => other.pools.extend(finding.pools),
@@ -116,11 +118,13 @@ fn startup(
         let (Some(Fate::Fails(wall)), Some(host)) = (verdict.fate, verdict.typical()) else { continue };
         let message = message(verdict, settings.knowledge);
         let component = host.component.name.as_str();
-        let alike =
-            walls.iter_mut().find(|met| met.wall == wall && met.message == message && met.component == component);
-        match alike {
+        let severity = severity(settings.book.startup(wall.outcome()), Some(&one.pool.name.value), settings);
+        let same = |met: &&mut Met<'_>| {
+            met.wall == wall && met.severity == severity && met.message == message && met.component == component
+        };
+        match walls.iter_mut().find(same) {
             Some(met) => met.pools.push(one),
-            None => walls.push(Met { wall, message, component, host, pools: vec![one] }),
+            None => walls.push(Met { wall, severity, message, component, host, pools: vec![one] }),
         }
     }
     for met in &mut walls {
@@ -136,6 +140,7 @@ fn startup(
 /// A wall, and the pools on which it is met in the same words.
 struct Met<'a> {
     wall: Wall,
+    severity: Severity,
     message: String,
     component: &'a str,
     host: &'a HostFate<'a>,
@@ -167,11 +172,7 @@ impl Met<'_> {
         let help = page.help.render(&scope);
         Finding {
             rule: page.name.clone(),
-            severity: if recalled {
-                page.severity.min(Severity::Warning).to_string()
-            } else {
-                severity(page, settings)
-            },
+            severity: if recalled { self.severity.min(Severity::Warning) } else { self.severity }.to_string(),
             message: page.message.render(&scope),
             help: Some(if recalled { format!("{}. {FROM_MEMORY}", help.trim_end_matches('.')) } else { help }),
             pools,
@@ -214,10 +215,11 @@ fn rests_on_memory(host: &HostFate<'_>) -> bool {
     })
 }
 
-fn severity(page: &Page, settings: Settings<'_>) -> String {
+/// How bad what a page says is on a pool: as the settings say, else the page.
+pub(super) fn severity(page: &Page, pool: Option<&str>, settings: Settings<'_>) -> Severity {
     // Nobody has said that these pools exist.
     let cap = if settings.fleet.built_in { Severity::Warning } else { Severity::Error };
-    page.severity.min(cap).to_string()
+    asked::severity(page, pool, settings).min(cap)
 }
 
 /// The places of the facts that decided, each labelled with its value, then those of the pool's fields.
@@ -298,7 +300,7 @@ fn practice(
         };
         found.push(Finding {
             rule: page.name.clone(),
-            severity: severity(page, settings),
+            severity: severity(page, pool.map(|pool| pool.name.as_str()), settings).to_string(),
             message,
             help: Some(page.help.render(&scope)),
             pools: pool.map(|pool| pool.name.clone()).into_iter().collect(),

@@ -1,5 +1,6 @@
 //! Judge: subjects, pools and pages become the report. Nothing is decided here; fates come from the replay.
 
+mod asked;
 mod control;
 mod facts;
 mod findings;
@@ -29,6 +30,7 @@ use crate::fleet::Fleet;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::infer::infer;
+pub use crate::judge::asked::of_settings;
 use crate::judge::control::Orders;
 pub use crate::judge::hosts::Hosts;
 use crate::judge::hosts::Outlook;
@@ -41,6 +43,7 @@ use crate::report::observed::Observed;
 use crate::report::observed::OnPlatform;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
+use crate::settings::Own;
 use crate::source::SourceId;
 use crate::source::Sources;
 
@@ -118,6 +121,8 @@ pub struct Settings<'a> {
     pub sources: &'a Sources,
     /// How much is told.
     pub detail: Detail,
+    /// What the settings of a repository say of the input.
+    pub own: Option<Own<'a>>,
 }
 
 /// One build for one platform, with its place in the subject's list of facts.

@@ -4,6 +4,7 @@ mod access;
 mod builds;
 mod cache;
 mod check;
+mod config;
 mod describe;
 mod formats;
 mod judging;
@@ -23,6 +24,7 @@ pub(crate) use crate::cli::args::builds::BuildSet;
 pub(crate) use crate::cli::args::cache::CacheArgs;
 pub(crate) use crate::cli::args::cache::CacheDo;
 pub(crate) use crate::cli::args::check::CheckArgs;
+pub(crate) use crate::cli::args::config::ConfigArgs;
 pub(crate) use crate::cli::args::describe::DescribeArgs;
 pub(crate) use crate::cli::args::describe::NeedsArgs;
 pub(crate) use crate::cli::args::formats::Color;
@@ -54,6 +56,13 @@ fn version() -> &'static str {
     let knowledge = crate::knowledge::Knowledge::built_in().newest_date();
     // One leak of a few bytes in a process that ends: clap keeps static texts alone.
     String::leak(format!("{} (knowledge of {knowledge})", env!("CARGO_PKG_VERSION")))
+}
+
+impl Args {
+    /// The arguments of the process; `imagelint` alone is `imagelint check`.
+    pub(crate) fn of_process() -> Result<Self, clap::Error> {
+        if std::env::args_os().len() < 2 { Self::try_parse_from(["imagelint", "check"]) } else { Self::try_parse() }
+    }
 }
 
 /// The commands.

@@ -14,7 +14,7 @@ use crate::cli::args::values::platform;
 pub(crate) struct ScanArgs {
     /// Images: registry/repo:tag, oci:DIR[:NAME], oci-archive:FILE[:NAME], docker-archive:FILE[:NAME],
     /// docker-daemon:NAME, podman:NAME, or the path of a layout or an archive.
-    #[arg(value_name = "IMAGE", required_unless_present_any = ["from_file", "from_kubernetes"])]
+    #[arg(value_name = "IMAGE", required_unless_present_any = ["from_file", "from_kubernetes", "show_settings"])]
     pub(crate) images: Vec<String>,
     /// Read further names of images from a file, one a line, or from standard input (`-`); `#` begins a comment.
     #[arg(long, value_name = "FILE")]
