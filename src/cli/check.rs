@@ -9,6 +9,7 @@ use crate::cli::Failure;
 use crate::cli::args::CheckArgs;
 use crate::cli::builds::Kind;
 use crate::cli::exit::Exit;
+use crate::cli::fix;
 use crate::cli::fleet;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
@@ -23,8 +24,58 @@ use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::source::Sources;
 
+/// What was read for one check.
+struct Read {
+    sources: Sources,
+    fleet: Fleet,
+    inputs: Inputs,
+}
+
 /// Runs it.
 pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    let mut read = read(options, knowledge)?;
+    if options.fixing.writes() && options.paths.iter().any(|path| path.as_os_str() == "-") {
+        return Err(Failure::Said("error: standard input is no file to write to; --diff prints the changes".to_owned()));
+    }
+    if options.fixing.prints() {
+        return fix::print(read.run(options, knowledge), options);
+    }
+    for _ in 0..fix::ROUNDS {
+        if !options.fixing.writes() || !fix::write(read.run(options, knowledge), options)? {
+            break;
+        }
+        read = self::read(options, knowledge)?;
+    }
+    if read.inputs.subjects.is_empty() && read.inputs.errors.is_empty() {
+        if read.inputs.unread.is_empty() {
+            writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
+        } else {
+            writeln!(io::stderr(), "nothing to check: no Dockerfile reads {}", read.inputs.unread.join(", "))?;
+        }
+    }
+    let nowhere = runs_nowhere(&read.inputs.subjects, &read.fleet)?;
+    let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
+    let errors = std::mem::take(&mut read.inputs.errors);
+    let exit = tell(read.run(options, knowledge), errors)?;
+    // As with a Dockerfile that has no GPU content, all is well with a list that no image is built from.
+    let unread = &read.inputs.unread;
+    let lists = !unread.is_empty() && unread.iter().all(|name| is_named_list(name));
+    Ok(match exit {
+        Exit::Nothing if lists => Exit::Clean,
+        Exit::Clean if nowhere => Exit::Nothing,
+        exit => exit,
+    })
+}
+
+impl Read {
+    fn run<'a>(&'a self, options: &'a CheckArgs, knowledge: Knowledge) -> Run<'a> {
+        let (subjects, fleet, sources) = (&self.inputs.subjects, &self.fleet, &self.sources);
+        Run { subjects, fleet, options: &options.judging, knowledge, sources }
+    }
+}
+
+/// Reads the fleet and everything that is to be checked.
+fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     let mut sources = Sources::default();
     let mut paths = options.paths.clone();
     if paths.is_empty() && options.bake.is_empty() && options.compose.is_empty() {
@@ -59,25 +110,7 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     {
         inputs.seen_from(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     }
-    if inputs.subjects.is_empty() && inputs.errors.is_empty() {
-        if inputs.unread.is_empty() {
-            writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
-        } else {
-            writeln!(io::stderr(), "nothing to check: no Dockerfile reads {}", inputs.unread.join(", "))?;
-        }
-    }
-    let nowhere = runs_nowhere(&inputs.subjects, &fleet)?;
-    let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
-    let options = &options.judging;
-    let run = Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources };
-    let exit = tell(run, inputs.errors)?;
-    // As with a Dockerfile that has no GPU content, all is well with a list that no image is built from.
-    let lists = !inputs.unread.is_empty() && inputs.unread.iter().all(|name| is_named_list(name));
-    Ok(match exit {
-        Exit::Nothing if lists => Exit::Clean,
-        Exit::Clean if nowhere => Exit::Nothing,
-        exit => exit,
-    })
+    Ok(Read { sources, fleet, inputs })
 }
 
 /// Tells the Dockerfiles that no pool is for; whether nothing else is there.

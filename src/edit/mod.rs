@@ -3,6 +3,7 @@
 
 mod check;
 mod lines;
+mod patch;
 mod spell;
 
 use thiserror::Error;
@@ -14,6 +15,7 @@ use crate::source::Span;
 pub use self::lines::insertion_after;
 pub use self::lines::line_ending;
 pub use self::lines::line_start;
+pub use self::patch::patch;
 pub use self::spell::leaves;
 pub use self::spell::respell;
 

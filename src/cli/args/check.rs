@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::args::builds::BuildArgs;
 use crate::cli::args::builds::BuildSet;
+use crate::cli::args::fixing::FixArgs;
 use crate::cli::args::judging::JudgingArgs;
 
 /// What `check` takes.
@@ -35,6 +36,8 @@ pub(crate) struct CheckArgs {
     pub(crate) build: BuildArgs,
     #[command(flatten)]
     pub(crate) set: BuildSet,
+    #[command(flatten)]
+    pub(crate) fixing: FixArgs,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
 }

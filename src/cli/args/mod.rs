@@ -4,6 +4,7 @@ mod builds;
 mod cache;
 mod check;
 mod describe;
+mod fixing;
 mod formats;
 mod judging;
 mod knowledge;
