@@ -10,6 +10,7 @@ mod check;
 mod describe;
 mod each;
 mod exit;
+mod fix;
 mod fleet;
 mod gather;
 mod inputs;

@@ -162,3 +162,14 @@ pub struct WithdrawnRow {
     /// What to use instead, where one minor has a living last patch.
     pub instead: Option<&'static str>,
 }
+
+/// The words for cuDNN that tags of CUDA base images of one version have.
+#[derive(Clone, Copy, Debug)]
+pub struct CudnnTagRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// As in the tag: `11.2.2`.
+    pub version: &'static str,
+    /// `cudnn8`, `cudnn`.
+    pub words: &'static [&'static str],
+}

@@ -133,6 +133,10 @@ whole_tables! {
     brands: BrandNumberRow = brands;
     /// Every Tegra capability.
     tegra_capabilities: TegraRow = tegra_capabilities;
+    /// Words for cuDNN in tags of CUDA base images.
+    cudnn_tags: CudnnTagRow = cudnn_tags;
+    /// Where builds for each CUDA version lie.
+    build_pages: BuildPageRow = build_pages;
     /// Which torch other distributions bring.
     torch_pins: TorchPinRow = torch_pins;
     /// Which torch releases a version of Python can have.

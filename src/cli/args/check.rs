@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::cli::args::access::AccessArgs;
 use crate::cli::args::builds::BuildArgs;
 use crate::cli::args::builds::BuildSet;
+use crate::cli::args::fixing::FixArgs;
 use crate::cli::args::judging::JudgingArgs;
 use crate::cli::args::scan::Deep;
 
@@ -48,6 +49,8 @@ pub(crate) struct CheckArgs {
     pub(crate) build: BuildArgs,
     #[command(flatten)]
     pub(crate) set: BuildSet,
+    #[command(flatten)]
+    pub(crate) fixing: FixArgs,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
 }

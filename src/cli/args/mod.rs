@@ -6,6 +6,7 @@ mod cache;
 mod check;
 mod config;
 mod describe;
+mod fixing;
 mod formats;
 mod judging;
 mod knowledge;

@@ -160,6 +160,8 @@ macro_rules! every_table {
     }
     library_parts: LibraryPartsRow by [soname] { soname: Str, parts: Strs }
     toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour] { cuda_major: U32, flavour: Str, sonames: Strs }
+    cudnn_tags: CudnnTagRow by [version] { version: Str, words: Strs }
+    build_pages: BuildPageRow by [distribution] { distribution: Str, page: Str }
     torch_pins: TorchPinRow by [distribution, version] { distribution: Str, version: Str, torch: Str }
     torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
     image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
