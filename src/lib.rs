@@ -10,10 +10,10 @@
 //! |---|---|---|---|
 //! | cellar | [`nearest`], [`source`], [`cuda`], [`elf`], [`reference`], [`outcome`] | plain values | know a table or a file |
 //! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
-//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
+//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
-//! | fourth | [`rules`], [`report`], [`judge`], [`needs`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes | decide a fate |
+//! | fourth | [`rules`], [`report`], [`judge`], [`needs`], [`cure`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried | decide a fate |
 //! | door | [`cli`] | flags, files, exit codes | hold logic worth a unit test |
 //!
 //! # Invariants
@@ -30,8 +30,10 @@ pub mod cli;
 pub mod cluster;
 pub mod context;
 pub mod cuda;
+pub mod cure;
 pub mod describe;
 pub mod dockerfile;
+pub mod edit;
 pub mod elf;
 pub mod extract;
 pub mod fact;

@@ -8,15 +8,21 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use crate::cli::Failure;
+use crate::cli::access;
 use crate::cli::args::CheckArgs;
+use crate::cli::args::JudgingArgs;
 use crate::cli::builds::Kind;
+use crate::cli::built;
 use crate::cli::exit::Exit;
+use crate::cli::fix;
 use crate::cli::fleet;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::known;
 use crate::cli::output;
 use crate::cli::output::Run;
+use crate::cli::pull;
+use crate::cli::pull::Wanted;
 use crate::cli::readers::is_named_list;
 use crate::cli::scan;
 use crate::cli::settings;
@@ -26,10 +32,76 @@ use crate::fleet::Fleet;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::oci::Puller;
 use crate::source::Sources;
+
+/// What was read for one check.
+struct Read {
+    sources: Sources,
+    judging: JudgingArgs,
+    loaded: Loaded,
+    whole: Vec<PathBuf>,
+    fleet: Fleet,
+    inputs: Inputs,
+    /// What is told beside the report.
+    told: Vec<String>,
+}
 
 /// Runs it.
 pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    let mut read = read(options, knowledge)?;
+    if options.fixing.writes() && options.paths.iter().any(|path| path.as_os_str() == "-") {
+        return Err(Failure::Said(
+            "error: standard input is no file to write to; --diff prints the changes".to_owned(),
+        ));
+    }
+    if read.judging.config.show_settings {
+        return settings::show(
+            &read.loaded,
+            &read.judging,
+            &options.judging,
+            &read.inputs.subjects,
+            &read.fleet.name,
+            &read.sources,
+        );
+    }
+    if options.fixing.prints() {
+        return fix::print(read.run(knowledge), options);
+    }
+    for _ in 0..fix::ROUNDS {
+        if !options.fixing.writes() || !fix::write(read.run(knowledge), options)? {
+            break;
+        }
+        read = self::read(options, knowledge)?;
+    }
+    for told in &read.told {
+        writeln!(io::stderr(), "{told}")?;
+    }
+    nothing(options, &read.inputs)?;
+    let nowhere = runs_nowhere(&read.inputs.subjects, &read.fleet)?;
+    let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
+    let errors = std::mem::take(&mut read.inputs.errors);
+    let exit = tell(read.run(knowledge), errors)?;
+    // As with a Dockerfile that has no GPU content, all is well with a list that no image is built from.
+    let unread = &read.inputs.unread;
+    let lists = !unread.is_empty() && unread.iter().all(|name| is_named_list(name));
+    Ok(match exit {
+        Exit::Nothing if lists => Exit::Clean,
+        Exit::Clean if nowhere => Exit::Nothing,
+        exit => exit,
+    })
+}
+
+impl Read {
+    fn run(&self, knowledge: Knowledge) -> Run<'_> {
+        let (subjects, fleet, sources) = (&self.inputs.subjects, &self.fleet, &self.sources);
+        let settings = Some(Held { loaded: &self.loaded, whole: &self.whole });
+        Run { subjects, fleet, options: &self.judging, knowledge, sources, settings }
+    }
+}
+
+/// Reads settings, the fleet and everything that is to be checked.
+fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     let mut sources = Sources::default();
     let mut paths = options.paths.clone();
     if paths.is_empty() && options.bake.is_empty() && options.compose.is_empty() {
@@ -56,21 +128,41 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     for file in &options.compose {
         inputs.builds(file, Kind::Compose, &build, &mut sources);
     }
-    for other in fleet::passed_over(&judging, &fleet, &inputs.subjects) {
-        let (other, used) = (other.display(), &fleet.name);
-        writeln!(io::stderr(), "{other} is not used: the fleet of this run is {used}; check that folder by itself")?;
-    }
+    let passed = fleet::passed_over(&judging, &fleet, &inputs.subjects).into_iter();
+    let mut told: Vec<String> = passed
+        .map(|other| {
+            let (other, used) = (other.display(), &fleet.name);
+            format!("{other} is not used: the fleet of this run is {used}; check that folder by itself")
+        })
+        .collect();
     settings::of_inputs(&settings, &mut inputs.subjects, &fleet, &mut sources)?;
     let book = output::own_rules(&judging)?;
     settings::known(&settings::lock(&settings), book.as_ref(), &fleet, &options.judging)?;
-    let platforms = options.pull.then(|| scan::platforms(&fleet, knowledge));
-    let platforms = platforms.map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
-    known::add(&mut inputs, first, platforms.as_deref(), &build, &mut sources);
+    built::agree(&options.built, &inputs)?;
+    let platforms = scan::platforms(&fleet, knowledge);
+    let named: Vec<String> = platforms.iter().map(ToString::to_string).collect();
+    let wanted = if options.pull { pull::wanted(&inputs, &named) } else { Wanted::default() };
+    let puller = if options.pull || !options.built.is_empty() { Some(puller(options, &wanted)?) } else { None };
+    let pulling = puller.as_ref().filter(|_| options.pull).map(|puller| (&wanted, puller));
+    known::add(&mut inputs, first, pulling, &build, &mut sources);
     if !fleet.built_in
         && let Some(folder) = Path::new(&fleet.name).parent()
     {
         inputs.seen_from(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     }
+    let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
+    told.extend(loaded.passed_over());
+    if let Some(puller) = puller.as_ref().filter(|_| !options.built.is_empty()) {
+        built::put(&mut inputs, options, &platforms, puller);
+    }
+    // What is built otherwise than as usual, or was not read, may be what an ignore is for.
+    let usual = options.build.target.is_none() && options.build.build_args.is_empty() && inputs.errors.is_empty();
+    let whole = if usual { settings::whole(&paths) } else { Vec::new() };
+    Ok(Read { sources, judging, loaded, whole, fleet, inputs, told })
+}
+
+/// Says so where there is nothing to check.
+fn nothing(options: &CheckArgs, inputs: &Inputs) -> Result<(), Failure> {
     if inputs.subjects.is_empty() && inputs.errors.is_empty() {
         if inputs.unread.is_empty() {
             let help = if options.paths.is_empty() { "; `imagelint --help` tells what can be checked" } else { "" };
@@ -79,29 +171,17 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
             writeln!(io::stderr(), "nothing to check: no Dockerfile reads {}", inputs.unread.join(", "))?;
         }
     }
-    let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if judging.config.show_settings {
-        return settings::show(&loaded, &judging, &options.judging, &inputs.subjects, &fleet.name, &sources);
+    Ok(())
+}
+
+/// Who reads bases and built images.
+fn puller(options: &CheckArgs, wanted: &Wanted) -> Result<Puller, Failure> {
+    if options.access.password_stdin && options.paths.iter().any(|path| path == Path::new("-")) {
+        return Err(Failure::Said(access::BOTH.to_owned()));
     }
-    for told in loaded.passed_over() {
-        writeln!(io::stderr(), "{told}")?;
-    }
-    let nowhere = runs_nowhere(&inputs.subjects, &fleet)?;
-    let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
-    // What is built otherwise than as usual, or was not read, may be what an ignore is for.
-    let usual = options.build.target.is_none() && options.build.build_args.is_empty() && inputs.errors.is_empty();
-    let whole = if usual { settings::whole(&paths) } else { Vec::new() };
-    let settings = Some(Held { loaded: &loaded, whole: &whole });
-    let options = &judging;
-    let run = Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources, settings };
-    let exit = tell(run, inputs.errors)?;
-    // As with a Dockerfile that has no GPU content, all is well with a list that no image is built from.
-    let lists = !inputs.unread.is_empty() && inputs.unread.iter().all(|name| is_named_list(name));
-    Ok(match exit {
-        Exit::Nothing if lists => Exit::Clean,
-        Exit::Clean if nowhere => Exit::Nothing,
-        exit => exit,
-    })
+    let mut registries = access::registries(options.built.iter().map(String::as_str));
+    registries.extend(pull::registries(wanted));
+    access::puller(&options.access, &registries, !options.build.no_cache)
 }
 
 /// Tells the Dockerfiles that no pool is for; whether nothing else is there.

@@ -11,6 +11,7 @@ use crate::cli::inputs::Inputs;
 use crate::cli::inputs::MAX_TEXT;
 use crate::cli::inputs::read_text;
 use crate::cli::pull;
+use crate::cli::pull::Wanted;
 use crate::cli::render;
 use crate::cli::settings;
 use crate::describe::Description;
@@ -19,15 +20,16 @@ use crate::extract::Bases;
 use crate::extract::KnownBase;
 use crate::lock;
 use crate::lock::Lock;
+use crate::oci::Puller;
 use crate::source::SourceText;
 use crate::source::Sources;
 
 /// Puts what is known of base images under every Dockerfile: from files in the folder of `start` or above it, and
-/// from registries where `pull` names the platforms to ask for; with the files that it asks for then.
+/// from registries where `pull` names those to ask for; with the files that it asks for then.
 pub(crate) fn add(
     inputs: &mut Inputs,
     start: Option<&Path>,
-    pull: Option<&[String]>,
+    pull: Option<(&Wanted, &Puller)>,
     build: &Build<'_>,
     sources: &mut Sources,
 ) {
@@ -42,8 +44,8 @@ pub(crate) fn add(
     for (path, text, own) in &chain {
         mapped(inputs, path, text, *own, &mut bases, sources);
     }
-    if let Some(platforms) = pull {
-        pull::add(inputs, platforms, build, &mut bases, sources);
+    if let Some((wanted, puller)) = pull {
+        pull::add(wanted, puller, build, &mut bases, sources);
     }
     inputs.build_on(&Arc::new(bases), build, sources);
 }
@@ -71,7 +73,7 @@ fn locked(inputs: &mut Inputs, start: &Path, bases: &mut Bases, sources: &mut So
                 let seen = extract::of_locked(entry, source);
                 let told = format!("{} as locked in {name}, configuration {}", entry.digest, entry.config);
                 let platform = entry.platform.parse().ok();
-                bases.locked(&entry.reference.value, KnownBase { platform, seen, told });
+                bases.locked(&entry.reference.value, KnownBase { platform, seen, told, layers: Vec::new() });
             }
         }
         Err(error) => inputs.error(&path.display().to_string(), error),
@@ -93,7 +95,7 @@ fn mapped(inputs: &mut Inputs, path: &Path, text: &SourceText, own: bool, bases:
             format!("`{shown}` is no image description")
         })?;
         let seen = extract::of_description(&description, Some(sources.add(text)), None);
-        Ok(KnownBase { platform: None, seen, told: format!("described by {shown}") })
+        Ok(KnownBase { platform: None, seen, told: format!("described by {shown}"), layers: Vec::new() })
     };
     match lock::mappings(text, &mut load) {
         Ok(mappings) => bases.mapped(mappings),

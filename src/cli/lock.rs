@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use crate::cli::Failure;
+use crate::cli::access;
 use crate::cli::args::BuildSet;
 use crate::cli::args::ConfigArgs;
 use crate::cli::args::LockArgs;
@@ -65,7 +66,8 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Nothing);
     }
     let refused = |registry: &str| settings::lock(&settings).refuses(registry, &sources);
-    let read = pull::read(&wanted, &options.build, parallel::default_jobs(), &refused);
+    let puller = access::puller(&options.access, &pull::registries(&wanted), !options.build.no_cache)?;
+    let read = pull::read(&wanted, &puller, parallel::default_jobs(), &refused);
     let told = if options.check { check(&before, &read)? } else { write(&path, &before, &read)? };
     Ok(if inputs.errors.is_empty() { told } else { Exit::Broken })
 }

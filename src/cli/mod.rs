@@ -1,13 +1,16 @@
 //! The door: flags, files, the registry's runtime, the choice of a report, the exit code.
 
+mod access;
 mod args;
 mod baseline;
 mod builds;
+mod built;
 mod cache;
 mod check;
 mod describe;
 mod each;
 mod exit;
+mod fix;
 mod fleet;
 mod gather;
 mod inputs;

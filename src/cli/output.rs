@@ -23,6 +23,7 @@ use crate::cli::exit::Tally;
 use crate::cli::parallel;
 use crate::cli::render;
 use crate::cli::settings::Held;
+use crate::cure;
 use crate::fleet::Fleet;
 use crate::judge;
 use crate::judge::Detail;
@@ -187,14 +188,26 @@ impl<'a> Judge<'a> {
         held.into_iter().flat_map(move |held| held.idle(self.settings))
     }
 
-    /// Judges one subject.
+    /// Judges one subject, and looks for what cures it where that is asked.
     pub(crate) fn judge(&self, subject: &Subject) -> model::Subject {
+        self.with(subject, |settings, hosts| {
+            let mut judged = judge::judge_on(subject, settings, hosts);
+            if self.run.options.show_fixes && judged.findings.iter().any(|finding| finding.severity == "error") {
+                let found = cure::search(subject, &judged, settings, hosts);
+                cure::offer(&mut judged, &found, settings.sources);
+            }
+            judged
+        })
+    }
+
+    /// Something that is done with a subject on the hosts of its day.
+    pub(crate) fn with<T>(&self, subject: &Subject, act: impl FnOnce(Settings<'_>, &Hosts) -> T) -> T {
         let as_of = self.settings.as_of.or(subject.as_of);
         let own = self.run.settings.and_then(|held| held.loaded.of_subject(&subject.name));
         let settings = Settings { as_of, own, ..self.settings };
         match self.hosts.get(&as_of) {
-            Some(hosts) => judge::judge_on(subject, settings, hosts),
-            None => judge::judge(subject, settings),
+            Some(hosts) => act(settings, hosts),
+            None => act(settings, &Hosts::of(settings)),
         }
     }
 }

@@ -77,6 +77,18 @@ impl Files {
         self.0.iter().map(|(path, file)| (path.as_str(), file))
     }
 
+    /// The same files, one text of them replaced; none where no file has it.
+    #[must_use]
+    pub fn with(&self, source: SourceId, text: &Arc<str>) -> Option<Self> {
+        let mut files = self.clone();
+        let mut any = false;
+        for file in files.0.values_mut().flatten().filter(|file| file.source == source) {
+            file.text = Arc::clone(text);
+            any = true;
+        }
+        any.then_some(files)
+    }
+
     /// The same files, where their texts have other ids.
     #[must_use]
     pub fn moved(mut self, new: impl Fn(SourceId) -> SourceId) -> Self {

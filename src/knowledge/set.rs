@@ -65,6 +65,8 @@ whole_tables! {
     minor_compats: MinorCompatRow = minor_compat;
     /// Every compat package, oldest first.
     compat_packages: CompatRow = compat_packages;
+    /// Every driver of a compat package, oldest first.
+    driver_releases: DriverReleaseRow = driver_releases;
     /// The forward compatibility matrix.
     forward_matrix: ForwardRow = forward_matrix;
     /// Every requirement string.
@@ -131,6 +133,10 @@ whole_tables! {
     brands: BrandNumberRow = brands;
     /// Every Tegra capability.
     tegra_capabilities: TegraRow = tegra_capabilities;
+    /// Words for cuDNN in tags of CUDA base images.
+    cudnn_tags: CudnnTagRow = cudnn_tags;
+    /// Where builds for each CUDA version lie.
+    build_pages: BuildPageRow = build_pages;
     /// Which torch other distributions bring.
     torch_pins: TorchPinRow = torch_pins;
     /// Which torch releases a version of Python can have.

@@ -98,6 +98,17 @@ pub struct BuildIndexRow {
     pub arm64_from: Option<&'static str>,
 }
 
+/// Where the builds of a distribution for each CUDA version lie.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildPageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name.
+    pub distribution: &'static str,
+    /// The address, with `{build}` for `cu118` and the like.
+    pub page: &'static str,
+}
+
 /// A conda package that chooses which build of torch an environment gets.
 #[derive(Clone, Copy, Debug)]
 pub struct CondaVariantRow {

@@ -18,6 +18,7 @@ use miette::SpanContents;
 
 use crate::report::escape::clean;
 use crate::report::model::Finding;
+use crate::report::model::Fix;
 use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
@@ -120,7 +121,14 @@ fn of_finding(
     };
     telling.message = clean(&finding.message).into_owned();
     telling.help = finding.help.as_deref().map(|help| clean(help).into_owned());
+    telling.notes.extend(finding.fixes.iter().map(|fix| clean(&fix_line(fix)).into_owned()));
     telling
+}
+
+/// A change that cures, in one line.
+fn fix_line(fix: &Fix) -> String {
+    let breaks = if fix.breaks.is_empty() { String::new() } else { format!("; breaks {}", fix.breaks.join(", ")) };
+    format!("this cures it: {} ({}; starts then on {}{breaks})", fix.title, fix.safety, fix.cures.join(", "))
 }
 
 fn of_error(error: &InputError, texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {

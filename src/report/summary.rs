@@ -49,13 +49,13 @@ fn unread(report: &Report) -> String {
 }
 
 fn depth(subject: &Subject, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
-    let image = subject.kind == "image";
+    let image = subject.kind != "description";
     let depth = subject.inspected.depth.as_str();
     if image && depth == "config" {
         writeln!(out, "{}: config only: layers were not read", title(subject))?;
     }
     // What was left out of layers that were read changes what can be told; the rest is as expected.
-    if options.verbose || (image && depth == "layers") {
+    if options.verbose || (image && matches!(depth, "sbom" | "layers")) {
         for note in &subject.inspected.notes {
             writeln!(out, "{}: {}", title(subject), clean(note))?;
         }

@@ -40,6 +40,9 @@ pub(crate) struct JudgingArgs {
     /// something cannot be told.
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) fail_on: Option<FailOn>,
+    /// Look for changes that make failing images start, and tell them with each error.
+    #[arg(long)]
+    pub(crate) show_fixes: bool,
     /// Colour in the output.
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,

@@ -1,10 +1,12 @@
 //! The command line.
 
+mod access;
 mod builds;
 mod cache;
 mod check;
 mod config;
 mod describe;
+mod fixing;
 mod formats;
 mod judging;
 mod knowledge;
@@ -17,6 +19,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use clap::Subcommand;
 
+pub(crate) use crate::cli::args::access::AccessArgs;
 pub(crate) use crate::cli::args::builds::BuildArgs;
 pub(crate) use crate::cli::args::builds::BuildSet;
 pub(crate) use crate::cli::args::cache::CacheArgs;

@@ -1,0 +1,136 @@
+//! Changes that cure, written into their files or printed as a patch.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::io::Write as _;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::cli::Failure;
+use crate::cli::args::CheckArgs;
+use crate::cli::exit::Exit;
+use crate::cli::output;
+use crate::cli::output::Judge;
+use crate::cli::output::Run;
+use crate::cli::parallel;
+use crate::cure;
+use crate::cure::Repair;
+use crate::edit;
+use crate::judge::Detail;
+use crate::rules::RuleBook;
+use crate::source::SourceId;
+
+/// So often files are read again after some were written.
+pub(super) const ROUNDS: usize = 8;
+
+/// What one round would write.
+struct Round {
+    /// Texts by the path that the user knows them by: before and after.
+    texts: BTreeMap<String, (String, String)>,
+    /// What is told of each.
+    told: Vec<String>,
+}
+
+/// The changes of all subjects; of a text that several would change, those of the first.
+fn round(run: Run<'_>, options: &CheckArgs) -> Result<Round, Failure> {
+    let own = output::own_rules(run.options)?;
+    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Verdicts);
+    let least = options.fixing.least();
+    let repairs: Vec<Repair> = parallel::map(run.options.jobs(), run.subjects, |subject| {
+        judge.with(subject, |settings, hosts| cure::repair(subject, settings, hosts, least))
+    });
+    let mut round = Round { texts: BTreeMap::new(), told: Vec::new() };
+    let mut touched: BTreeSet<SourceId> = BTreeSet::new();
+    for (subject, repair) in run.subjects.iter().zip(repairs) {
+        if repair.texts.keys().any(|id| touched.contains(id)) {
+            continue;
+        }
+        touched.extend(repair.texts.keys());
+        let new = repair.texts.into_iter().map(|(id, new)| {
+            let text = run.sources.get(id);
+            (text.name().to_owned(), (text.text().to_owned(), new))
+        });
+        round.texts.extend(new);
+        round.told.extend(repair.fixes.iter().map(|fix| format!("{}: {}", subject.name, fix.title)));
+    }
+    Ok(round)
+}
+
+/// Prints what would be written as one patch.
+pub(crate) fn print(run: Run<'_>, options: &CheckArgs) -> Result<Exit, Failure> {
+    let round = round(run, options)?;
+    let mut out = io::stdout().lock();
+    for (path, (before, after)) in &round.texts {
+        out.write_all(edit::patch(path, before, after).as_bytes())?;
+    }
+    for line in &round.told {
+        writeln!(io::stderr(), "would fix {line}")?;
+    }
+    Ok(if round.texts.is_empty() { Exit::Clean } else { Exit::Found })
+}
+
+/// Writes one round; whether anything was written.
+pub(crate) fn write(run: Run<'_>, options: &CheckArgs) -> Result<bool, Failure> {
+    let round = round(run, options)?;
+    let roots = roots(options);
+    let mut refused = BTreeSet::new();
+    for (path, (before, after)) in &round.texts {
+        if let Err(why) = replace(Path::new(path), before, after, &roots) {
+            writeln!(io::stderr(), "{path} is not changed: {why}")?;
+            refused.insert(path.as_str());
+        }
+    }
+    let written = round.texts.keys().any(|path| !refused.contains(path.as_str()));
+    if written {
+        for line in &round.told {
+            writeln!(io::stderr(), "fixed {line}")?;
+        }
+    }
+    Ok(written && refused.is_empty())
+}
+
+/// The folders that may be written to: those that the command line names.
+fn roots(options: &CheckArgs) -> Vec<PathBuf> {
+    let named = options.paths.iter().chain(&options.bake).chain(&options.compose).chain(&options.build.context);
+    let folder = |path: &PathBuf| {
+        let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(path) };
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        folder.canonicalize().ok()
+    };
+    let mut roots: Vec<PathBuf> = named.filter_map(folder).collect();
+    if options.paths.is_empty() {
+        roots.extend(Path::new(".").canonicalize());
+    }
+    roots
+}
+
+/// Puts a new text in the place of a file that is as it was read, all at once.
+fn replace(path: &Path, before: &str, after: &str, roots: &[PathBuf]) -> Result<(), String> {
+    let real = path.canonicalize().map_err(|error| error.to_string())?;
+    if !roots.iter().any(|root| real.starts_with(root)) {
+        return Err("it lies outside of the folders that were named".to_owned());
+    }
+    if fs::read(&real).map_err(|error| error.to_string())? != before.as_bytes() {
+        return Err("it is not what was read".to_owned());
+    }
+    let mode = fs::metadata(&real).map_err(|error| error.to_string())?.permissions();
+    if mode.readonly() {
+        return Err("it may not be written".to_owned());
+    }
+    let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let beside = real.with_file_name(format!(".{name}.imagelint-{}", std::process::id()));
+    let made = || -> io::Result<()> {
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
+        file.write_all(after.as_bytes())?;
+        file.sync_all()?;
+        fs::set_permissions(&beside, mode.clone())?;
+        fs::rename(&beside, &real)
+    };
+    made().map_err(|error| {
+        // What could not be put in place is not left behind.
+        let _ = fs::remove_file(&beside);
+        error.to_string()
+    })
+}

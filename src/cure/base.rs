@@ -1,0 +1,152 @@
+//! Other tags of the same base image, the nearest first.
+
+use std::cmp::Reverse;
+
+use crate::cuda::CudaVersion;
+use crate::cure::Candidate;
+use crate::cure::Kind;
+use crate::cure::Safety;
+use crate::cure::Wish;
+use crate::cure::case::Case;
+use crate::fact::BaseSeen;
+use crate::fact::State;
+use crate::infer::tag_version;
+use crate::knowledge::by_number;
+use crate::reference::ImageReference;
+
+/// So many other tags of one image are tried.
+const MOST: usize = 24;
+
+/// Every tag that may do.
+pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
+    let (BaseSeen::Image(image, _), Some(base)) = (&case.seen.base, case.image.base) else { return Vec::new() };
+    let State::Known(written) = &case.image.facts.get(base).state else { return Vec::new() };
+    // A digest is one image, whatever its tag.
+    let (Some(tag), None) = (image.tag(), image.digest()) else { return Vec::new() };
+    let repository = image.familiar();
+    let (written, name) = (written.to_string(), repository.clone());
+    let tags = if case.knowledge().is_cuda_repository(&repository) {
+        cuda(case, &repository, tag)
+    } else {
+        framework(case, &repository, tag)
+    };
+    let of_tag = |(step, (to, same)): (usize, (String, bool))| {
+        let to_written = format!("{}:{to}", written.strip_suffix(&format!(":{tag}"))?);
+        ImageReference::parse(&to_written).ok()?;
+        Some(Candidate {
+            kind: Kind::BaseTag,
+            step,
+            title: format!("take the tag {to} of {name}"),
+            safety: if same { Safety::Safe } else { Safety::Unsafe },
+            wish: Wish::Base { from: written.clone(), to: to_written },
+        })
+    };
+    tags.into_iter().take(MOST).enumerate().filter_map(of_tag).collect()
+}
+
+/// The parts of a tag such as `12.4.1-cudnn-devel-ubuntu22.04`.
+struct CudaTag<'a> {
+    version: &'a str,
+    cudnn: Option<&'a str>,
+    flavour: &'a str,
+    os: &'a str,
+}
+
+impl<'a> CudaTag<'a> {
+    fn of(tag: &'a str) -> Option<Self> {
+        let words: Vec<&str> = tag.split('-').collect();
+        let (version, cudnn, flavour, os) = match words.as_slice() {
+            [version, flavour, os] => (*version, None, *flavour, *os),
+            [version, cudnn, flavour, os] if cudnn.starts_with("cudnn") => (*version, Some(*cudnn), *flavour, *os),
+            _ => return None,
+        };
+        Some(Self { version, cudnn, flavour, os })
+    }
+}
+
+/// Tags of CUDA base images, each with whether it is of the same CUDA minor: the same operating system first, then the
+/// nearest CUDA, the newest patch of each minor but its own.
+fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool)> {
+    let knowledge = case.knowledge();
+    let Some(asked) = CudaTag::of(tag) else { return Vec::new() };
+    let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
+    let mut rows: Vec<(CudaVersion, &'static str, &'static [&'static str])> = knowledge
+        .cuda_images()
+        .iter()
+        .filter(|row| row.flavours.contains(&asked.flavour))
+        .filter(|row| knowledge.withdrawn(repository, row.version).is_none())
+        .filter(|row| case.archs.iter().all(|arch| row.require.iter().any(|one| one.arch == arch)))
+        .filter_map(|row| Some((row.version.parse().ok()?, row.version, row.os)))
+        .collect();
+    rows.sort_by_key(|(version, ..)| Reverse(*version));
+    let mut kept: Vec<(CudaVersion, &'static str, &'static [&'static str])> = Vec::new();
+    for row in rows {
+        let newest = !kept.iter().any(|other| other.0.release() == row.0.release());
+        if (newest || row.0.release() == own.release()) && row.1 != asked.version {
+            kept.push(row);
+        }
+    }
+    let releases: Vec<(u32, u32)> = {
+        let mut all: Vec<_> = kept.iter().map(|row| row.0.release()).chain([own.release()]).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let place = |version: CudaVersion| releases.iter().position(|one| *one == version.release()).unwrap_or(0);
+    let mut found: Vec<((bool, bool, usize, Reverse<CudaVersion>, String), String, bool)> = Vec::new();
+    for (version, text, systems) in kept {
+        let words = knowledge.cudnn_tags().iter().find(|row| row.version == text).map_or(&[][..], |row| row.words);
+        let cudnn = match asked.cudnn {
+            None => None,
+            Some(word) => match words.iter().find(|own| **own == word).or(words.last()) {
+                Some(word) => Some(*word),
+                None => continue,
+            },
+        };
+        let far = place(version).abs_diff(place(own));
+        for os in systems.iter().filter(|os| same_system(os, asked.os)) {
+            let parts: Vec<&str> = [Some(text), cudnn, Some(asked.flavour), Some(*os)].into_iter().flatten().collect();
+            let new = parts.join("-");
+            let key = (*os != asked.os, cudnn != asked.cudnn, far, Reverse(version), new.clone());
+            found.push((key, new, version.release() == own.release() && *os == asked.os && cudnn == asked.cudnn));
+        }
+    }
+    found.sort();
+    found.into_iter().map(|(_, tag, same)| (tag, same)).collect()
+}
+
+/// Whether two are releases of one operating system.
+fn same_system(one: &str, other: &str) -> bool {
+    let name = |system: &str| system.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned();
+    name(one) == name(other)
+}
+
+/// Tags of other images of which the tables know what is inside: those with the same words first, then the nearest.
+fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool)> {
+    let knowledge = case.knowledge();
+    let rows = knowledge.framework_images().iter().filter(|row| row.repository == repository);
+    let mut tags: Vec<String> = rows.map(|row| row.tag.to_owned()).collect();
+    if let Some(family) = knowledge.base_family(repository).filter(|family| family.monthly)
+        && let Some((_, rest)) = tag.split_once('-')
+        && knowledge.ngc_release(family, tag).is_some()
+    {
+        let months = knowledge.ngc_releases().iter().map(|row| format!("{}-{rest}", row.month));
+        tags.extend(months.filter(|tag| knowledge.ngc_release(family, tag).is_some()));
+    }
+    tags.sort_by(|one, other| by_number(one, other));
+    tags.dedup();
+    let shape = |tag: &str| -> Vec<String> {
+        tag.split(['-', '_']).map(|word| word.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect()).collect()
+    };
+    let mine = tags.iter().position(|one| by_number(one, tag).is_ge()).unwrap_or(tags.len());
+    let own = shape(tag);
+    let first = |tag: &str| tag.split('-').next().unwrap_or(tag).to_owned();
+    let mut ranked: Vec<(bool, bool, usize, String)> = tags
+        .into_iter()
+        .enumerate()
+        .filter(|(_, one)| one != tag)
+        .map(|(at, one)| (shape(&one) != own, first(&one) != first(tag), at.abs_diff(mine), one))
+        .collect();
+    ranked.sort();
+    ranked.into_iter().map(|(.., tag)| (tag, false)).collect()
+}

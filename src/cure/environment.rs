@@ -1,0 +1,119 @@
+//! Variables of the image: devices, driver capabilities, its own requirement, the search path, lists of GPUs.
+
+use crate::cure::Candidate;
+use crate::cure::Kind;
+use crate::cure::Safety;
+use crate::cure::Wish;
+use crate::cure::case::Case;
+use crate::fact::Origin;
+use crate::fact::Presence;
+
+const DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
+const CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
+const REQUIREMENT: &str = "NVIDIA_REQUIRE_CUDA";
+const SEARCH_PATH: &str = "LD_LIBRARY_PATH";
+/// What every program that calls CUDA asks for.
+const USUAL: &str = "compute,utility";
+
+/// Variables that may be what is wrong.
+pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
+    let mut wishes: Vec<(String, Safety, Wish)> = Vec::new();
+    let mut set = |name: &str, value: String, safety: Safety| {
+        let title = if value.contains(char::is_whitespace) {
+            format!("set {name}=\"{value}\"")
+        } else {
+            format!("set {name}={value}")
+        };
+        wishes.push((title, safety, Wish::Env { name: name.to_owned(), value }));
+    };
+    let value = |name: &str| case.image.env.get(name).known().cloned();
+    if value(DEVICES).as_deref() != Some("all") {
+        set(DEVICES, "all".to_owned(), Safety::Safe);
+    }
+    for wanted in capabilities(case, value(CAPABILITIES).as_deref()) {
+        set(CAPABILITIES, wanted, Safety::Safe);
+    }
+    if case.ends("refused") && own(case, REQUIREMENT) {
+        for cuda in case.core().filter_map(|component| component.cuda.known()) {
+            set(REQUIREMENT, format!("cuda>={}.{}", cuda.major(), cuda.minor()), Safety::Unsafe);
+            set(REQUIREMENT, format!("cuda>={}.0", cuda.major()), Safety::Unsafe);
+        }
+    }
+    if own(case, SEARCH_PATH) {
+        for holds in ["/compat", "/stubs"] {
+            if value(SEARCH_PATH).is_none_or(|path| path.contains(holds)) {
+                let title = format!("take the directories with `{holds}` out of {SEARCH_PATH}");
+                let wish = Wish::EnvWithout { name: SEARCH_PATH.to_owned(), holds: vec![holds] };
+                wishes.push((title, Safety::Safe, wish));
+            }
+        }
+    }
+    let candidate = |(step, (title, safety, wish))| Candidate { kind: Kind::Environment, step, title, safety, wish };
+    wishes.into_iter().enumerate().map(candidate).collect()
+}
+
+/// What there is and what libraries need, then the usual, then everything.
+fn capabilities(case: &Case<'_>, now: Option<&str>) -> Vec<String> {
+    let mut words: Vec<&str> = now.unwrap_or(USUAL).split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let needed = case.image.needs.iter().flat_map(|needs| [&needs.at_start, &needs.later]);
+    for library in needed.filter_map(|list| list.known()).flatten() {
+        if let Presence::Driver(capability) = library.presence
+            && !words.contains(&capability)
+        {
+            words.push(capability);
+        }
+    }
+    let more = |extra: &[&str]| {
+        let extra = extra.iter().filter(|word| !words.contains(word));
+        words.iter().chain(extra).copied().collect::<Vec<_>>().join(",")
+    };
+    let mut found = vec![words.join(","), more(&["compute", "utility"]), more(&["video"]), "all".to_owned()];
+    found.dedup();
+    found.retain(|value| Some(value.as_str()) != now);
+    found
+}
+
+/// Whether the image sets a variable itself, in a file that somebody wrote.
+fn own(case: &Case<'_>, name: &str) -> bool {
+    let fact = case.seen.env.get(name).map(|(_, fact)| *fact);
+    fact.is_some_and(|fact| case.seen.facts.origins(fact).iter().any(|origin| matches!(origin, Origin::File { .. })))
+}
+
+/// GPUs of the pools, in lists of what extensions are compiled for.
+pub(super) fn arch_lists(case: &Case<'_>) -> Vec<Candidate> {
+    if !case.ends("no-kernel-image") {
+        return Vec::new();
+    }
+    let knowledge = case.knowledge();
+    let mut missing: Vec<String> = Vec::new();
+    for pool in case.failing() {
+        let own = pool.compute_capability.as_ref().map(|one| one.value);
+        let of_gpus = pool.gpu.iter().filter_map(|gpu| {
+            gpu.value.compute_capability.or_else(|| knowledge.gpu(&gpu.value.name).map(|row| row.capability))
+        });
+        for capability in own.into_iter().chain(of_gpus) {
+            let text = capability.to_string();
+            if !missing.contains(&text) {
+                missing.push(text);
+            }
+        }
+    }
+    let mut variables: Vec<&str> =
+        knowledge.cuda_extensions().iter().filter(|row| !row.plain && !row.cmake).map(|row| row.variable).collect();
+    variables.sort_unstable();
+    variables.dedup();
+    let mut found = Vec::new();
+    if missing.is_empty() {
+        return found;
+    }
+    for variable in variables {
+        found.push(Candidate {
+            kind: Kind::ArchList,
+            step: found.len(),
+            title: format!("add {} to {variable}", missing.join(" and ")),
+            safety: Safety::Safe,
+            wish: Wish::ArchList { variable: variable.to_owned(), add: missing.clone() },
+        });
+    }
+    found
+}

@@ -1,0 +1,191 @@
+//! Other builds of the same release of a framework, and other releases.
+
+use crate::cure::Candidate;
+use crate::cure::Kind;
+use crate::cure::Safety;
+use crate::cure::Wish;
+use crate::cure::case::Case;
+use crate::cure::versions::companions;
+use crate::cure::versions::far;
+use crate::cure::versions::nearest;
+use crate::cure::versions::releases;
+use crate::cure::versions::shares_python;
+use crate::cure::wish::package_of;
+use crate::fact::FactKey;
+use crate::fact::Manager;
+use crate::fact::Offered;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::install::public;
+use crate::knowledge::Knowledge;
+use crate::knowledge::TorchRow;
+use crate::knowledge::by_number;
+
+/// So many releases of one framework are tried.
+const MOST: usize = 10;
+/// So many builds of each release.
+const BUILDS: usize = 3;
+
+const TORCH: &str = "torch";
+
+/// torch as a command brings it.
+struct Torch<'a> {
+    package: &'a PackageSeen,
+    /// As written, without local part; none where nothing pins it.
+    pinned: Option<String>,
+    row: &'static TorchRow,
+    /// The build that it has.
+    has: Option<String>,
+    /// The build that the commands say.
+    said: Option<String>,
+}
+
+impl<'a> Torch<'a> {
+    fn of(case: &'a Case<'_>) -> Option<Self> {
+        let package = package_of(&case.seen, TORCH)?;
+        let version = case.told(FactKey::ComponentVersion, TORCH)?;
+        let row = case.knowledge().torch(public(&version))?;
+        let (pinned, local) = match &package.version {
+            PackageVersion::Exact(text) => {
+                (Some(public(text).to_owned()), text.split_once('+').map(|(_, local)| local.to_owned()))
+            }
+            PackageVersion::Open(_) => (None, None),
+            PackageVersion::Unresolved(_) => return None,
+        };
+        let said = local.or_else(|| package.variant.clone());
+        Some(Self { package, pinned, row, has: case.told(FactKey::ComponentVariant, TORCH), said })
+    }
+
+    fn wish(&self, case: &Case<'_>, to: &TorchRow, build: Option<&str>) -> Option<Wish> {
+        let changed =
+            if to.version == self.row.version { Vec::new() } else { companions(case, &self.package.name, to.version)? };
+        let page = case.knowledge().build_pages().iter().find(|row| row.distribution == TORCH);
+        Some(Wish::Build {
+            package: TORCH.to_owned(),
+            from: self.pinned.clone(),
+            to: to.version.to_owned(),
+            old_build: self.said.clone(),
+            build: build.map(str::to_owned),
+            page: build.and_then(|build| Some(page?.page.replace("{build}", build))),
+            companions: changed,
+        })
+    }
+}
+
+/// Builds of a release for every architecture, the nearest to one first.
+fn builds(case: &Case<'_>, row: &'static TorchRow, near: Option<&str>) -> Vec<&'static str> {
+    let knowledge = case.knowledge();
+    let there = |tag: &&str| {
+        tag.starts_with("cu")
+            && case.archs.iter().all(|arch| arch == "amd64" || knowledge.torch_build(row.version, tag, arch).is_some())
+    };
+    let mut all: Vec<&'static str> = row.variants.iter().copied().filter(there).collect();
+    all.sort_by(|one, other| by_number(one, other));
+    let place =
+        near.map_or(all.len(), |near| all.iter().position(|one| by_number(one, near).is_ge()).unwrap_or(all.len()));
+    let mut ranked: Vec<(usize, &'static str)> =
+        all.into_iter().enumerate().map(|(at, tag)| (far(at, place), tag)).collect();
+    ranked.sort_by_key(|(far, _)| *far);
+    ranked.into_iter().map(|(_, tag)| tag).collect()
+}
+
+/// The same release for another CUDA.
+pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
+    let Some(torch) = Torch::of(case) else { return Vec::new() };
+    // Others that are built on it want the build that they were made for.
+    let frameworks = case.knowledge().frameworks();
+    let other = |name: &str| name != TORCH && frameworks.iter().any(|row| row.component == name);
+    let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
+    let safety = if alone { Safety::Safe } else { Safety::Unsafe };
+    let other = |tag: &&str| torch.has.as_deref() != Some(*tag);
+    let tags = builds(case, torch.row, torch.has.as_deref()).into_iter().filter(other);
+    tags.enumerate()
+        .filter_map(|(step, tag)| {
+            let version = torch.row.version;
+            let title = format!("install {TORCH}=={version}+{tag}, the same release for CUDA {}", cuda_of(tag));
+            Some(Candidate {
+                kind: Kind::FrameworkVariant,
+                step,
+                title,
+                safety,
+                wish: torch.wish(case, torch.row, Some(tag))?,
+            })
+        })
+        .collect()
+}
+
+/// `11.8` of `cu118`.
+fn cuda_of(tag: &str) -> String {
+    let digits = tag.trim_start_matches("cu");
+    digits
+        .split_at_checked(digits.len().saturating_sub(1))
+        .map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
+}
+
+/// Other releases of torch, and of whatever else the image is there to run.
+pub(super) fn versions(case: &Case<'_>) -> Vec<Candidate> {
+    let mut wishes: Vec<(String, Wish)> = Vec::new();
+    if let Some(torch) = Torch::of(case) {
+        wishes.extend(of_torch(case, &torch));
+    }
+    for package in case.seen.packages.iter().filter(|one| one.manager == Manager::Pip && one.name != TORCH) {
+        wishes.extend(of_package(case, package));
+    }
+    let candidate =
+        |(step, (title, wish))| Candidate { kind: Kind::FrameworkVersion, step, title, safety: Safety::Unsafe, wish };
+    wishes.into_iter().enumerate().map(candidate).collect()
+}
+
+fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<(String, Wish)> {
+    let knowledge = case.knowledge();
+    let all: Vec<&str> = knowledge.torch_releases().iter().map(|row| row.version).collect();
+    let mut found = Vec::new();
+    for version in nearest(&all, torch.row.version).into_iter().take(MOST) {
+        let Some(row) = knowledge.torch(version) else { continue };
+        if !shares_python(knowledge, torch.row.version, version, torch.package.python.as_deref()) {
+            continue;
+        }
+        let default = torch.said.is_none() && matches!(torch.package.offered, Offered::Default);
+        let named = builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
+        let tags = default.then_some(None).into_iter().chain(named).take(BUILDS);
+        found.extend(tags.filter_map(|tag| {
+            let local = tag.map_or_else(String::new, |tag| format!("+{tag}"));
+            Some((format!("install {TORCH}=={version}{local}"), torch.wish(case, row, tag)?))
+        }));
+    }
+    found
+}
+
+fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<(String, Wish)> {
+    let knowledge = case.knowledge();
+    let PackageVersion::Exact(text) = &package.version else { return Vec::new() };
+    let core = case.core().any(|one| component_of(knowledge, &package.name) == Some(one.name.as_str()));
+    let now = public(text);
+    let all = releases(knowledge, &package.name);
+    if !all.contains(&now) || !(core || brings_torch(knowledge, &package.name, now)) {
+        return Vec::new();
+    }
+    let wish = |to: &str| {
+        let wish = Wish::Build {
+            package: package.name.clone(),
+            from: Some(now.to_owned()),
+            to: to.to_owned(),
+            old_build: None,
+            build: package.variant.clone(),
+            page: None,
+            companions: Vec::new(),
+        };
+        (format!("install {}=={to}", package.name), wish)
+    };
+    nearest(&all, now).into_iter().take(MOST).map(wish).collect()
+}
+
+fn component_of(knowledge: Knowledge, distribution: &str) -> Option<&'static str> {
+    knowledge.framework(distribution).map(|row| row.component)
+}
+
+/// Whether a release of a distribution decides which torch there is.
+fn brings_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
+    let mut rows = knowledge.torch_pins().iter();
+    rows.any(|row| row.distribution == distribution && row.version == version && row.torch.starts_with("=="))
+}

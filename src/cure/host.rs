@@ -1,0 +1,115 @@
+//! Changes of the fleet: the smallest driver that cures, another container toolkit, variables at the start.
+
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::cure::Candidate;
+use crate::cure::Kind;
+use crate::cure::PoolChange;
+use crate::cure::Safety;
+use crate::cure::Wish;
+use crate::cure::case::Case;
+use crate::cure::trial::Trials;
+use crate::fleet::DriverSpec;
+use crate::fleet::Pool;
+use crate::knowledge::GpuClass;
+
+/// Without a check of the requirement.
+const UNCHECKED: (&str, &str) = ("NVIDIA_DISABLE_REQUIRE", "1");
+
+/// The smallest newer driver of each pool on which the image starts.
+pub(super) fn drivers(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {
+    let cured: Vec<(String, PoolChange)> = case
+        .failing()
+        .filter(|pool| !pool.wsl.as_ref().is_some_and(|wsl| wsl.value))
+        .filter_map(|pool| Some((pool.name.value.clone(), PoolChange::Driver(smallest(case, pool, trials)?))))
+        .collect();
+    one(Kind::Driver, cured, |change| match change {
+        PoolChange::Driver(version) => format!("driver {version}"),
+        PoolChange::Toolkit(_) | PoolChange::Env(..) => String::new(),
+    })
+}
+
+/// The smallest newer release that starts, and after which the branch goes on to start.
+fn smallest(case: &Case<'_>, pool: &Pool, trials: &mut Trials<'_>) -> Option<DriverVersion> {
+    let knowledge = case.knowledge();
+    let jetson = |name: &str| knowledge.gpu(name).is_some_and(|row| row.class == GpuClass::Jetson);
+    let branches: Vec<Vec<DriverVersion>> = if pool.gpu.iter().any(|gpu| jetson(&gpu.value.name)) {
+        knowledge.jetson_releases().iter().map(|row| vec![row.driver]).collect()
+    } else {
+        knowledge.branches().iter().map(|row| row.releases.to_vec()).collect()
+    };
+    let now = pool.driver.iter().filter_map(|driver| newest(&driver.value)).max();
+    let floor = pool.driver_cuda.as_ref().map(|one| one.value).filter(|_| now.is_none());
+    let newer = |version: &DriverVersion| {
+        let cuda = knowledge.branches().iter().find(|row| row.branch == version.branch()).map(|row| row.cuda);
+        now.is_none_or(|now| now < *version) && floor.is_none_or(|floor| cuda.is_some_and(|cuda| floor < cuda))
+    };
+    let mut starts = |version: DriverVersion| {
+        let change = (pool.name.value.clone(), PoolChange::Driver(version));
+        trials.pools(case, &[change]).iter().any(|one| one.pool == pool.name.value && one.fate == "starts")
+    };
+    for releases in branches {
+        let releases: Vec<DriverVersion> = releases.into_iter().filter(newer).collect();
+        let Some(last) = releases.last().filter(|last| starts(**last)) else { continue };
+        // Of a branch that ends well, the first release that does.
+        return releases.iter().copied().find(|version| starts(*version)).or(Some(*last));
+    }
+    None
+}
+
+/// The newest driver that a declaration allows.
+fn newest(spec: &DriverSpec) -> Option<DriverVersion> {
+    match spec {
+        DriverSpec::Exact(version) => Some(*version),
+        DriverSpec::Branch(branch) => format!("{branch}.999.99").parse().ok(),
+        DriverSpec::Range { from, before } => before.or(*from),
+    }
+}
+
+/// The smallest newer container toolkit of each pool with which the image starts.
+pub(super) fn toolkits(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {
+    let samples: Vec<CudaVersion> = case.knowledge().container_toolkits().iter().map(|row| row.sample).collect();
+    let mut cured = Vec::new();
+    for pool in case.failing() {
+        let Some(now) = pool.toolkit.as_ref().map(|one| one.value) else { continue };
+        let starts = |version: &CudaVersion| {
+            let change = (pool.name.value.clone(), PoolChange::Toolkit(*version));
+            trials.pools(case, &[change]).iter().any(|one| one.pool == pool.name.value && one.fate == "starts")
+        };
+        let found = samples.iter().copied().filter(|version| now < *version).find(starts);
+        cured.extend(found.map(|version| (pool.name.value.clone(), PoolChange::Toolkit(version))));
+    }
+    one(Kind::Toolkit, cured, |change| match change {
+        PoolChange::Toolkit(version) => format!("container toolkit {version}"),
+        PoolChange::Driver(_) | PoolChange::Env(..) => String::new(),
+    })
+}
+
+/// Without the check of the requirement, where that is what fails.
+pub(super) fn run_environment(case: &Case<'_>) -> Vec<Candidate> {
+    let (name, value) = UNCHECKED;
+    if !case.ends("refused") {
+        return Vec::new();
+    }
+    let pools = case.failing().map(|pool| (pool.name.value.clone(), PoolChange::Env(name, value))).collect();
+    one(Kind::RunEnvironment, pools, |_| {
+        format!("start it with {name}={value}, where nobody checks the requirement then,")
+    })
+}
+
+/// One candidate for all pools, told by what each of them needs.
+fn one(kind: Kind, changes: Vec<(String, PoolChange)>, word: impl Fn(&PoolChange) -> String) -> Vec<Candidate> {
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    for (pool, change) in &changes {
+        let what = word(change);
+        match told.iter_mut().find(|(other, _)| *other == what) {
+            Some((_, pools)) => pools.push(format!("`{pool}`")),
+            None => told.push((what, vec![format!("`{pool}`")])),
+        }
+    }
+    if told.is_empty() {
+        return Vec::new();
+    }
+    let told: Vec<String> = told.into_iter().map(|(what, pools)| format!("{what} on {}", pools.join(", "))).collect();
+    vec![Candidate { kind, step: 0, title: told.join("; "), safety: Safety::Manual, wish: Wish::Pools(changes) }]
+}

@@ -1,0 +1,69 @@
+//! The cure: changes that make an image start where it does not, each proved by the judge that said so.
+//!
+//! A candidate is a wish (another tag, another build, a variable) that the tables know to exist. It is written into the
+//! *text* that holds it, the text is read again, and the whole road is gone with it on all pools on which the image
+//! runs. What holds no text (an image in a registry, a description) is changed as observed, and the change is told
+//! without edits; so are changes of the fleet.
+//!
+//! # What is smaller
+//!
+//! Kinds in this order, and within a kind the candidate that is nearest to what is there. What cures without breaking
+//! anything comes before what breaks a pool, and what cures all pools before what cures some.
+//!
+//! | kind | what is changed | for the program | safety |
+//! |---|---|---|---|
+//! | `environment` | one variable of the image: devices, capabilities, its own requirement, search path | nothing | safe; a requirement unsafe |
+//! | `arch-list` | the GPUs that an extension is compiled for | nothing | safe |
+//! | `driver-libraries` | driver libraries that the image brings itself are left out | nothing | unsafe |
+//! | `framework-variant` | the same release of a framework, built for another CUDA | the build | safe; unsafe where others build on it |
+//! | `base-tag` | another tag of the same image: its patch, its minor, its operating system | the base | safe within a CUDA minor, else unsafe |
+//! | `driver` | the driver of a pool: the smallest release that cures | nothing, but the nodes | manual |
+//! | `compat` | the compat library is brought in or left out | nothing | safe to leave out, else unsafe |
+//! | `framework-version` | another release of the framework: patch, then minor | the release | unsafe |
+//! | `toolkit` | the container toolkit of a pool | nothing, but the nodes | manual |
+//! | `run-environment` | a variable given at the start of the container | nothing, but a check | manual |
+
+mod base;
+mod case;
+mod compat;
+mod environment;
+mod framework;
+mod host;
+mod kind;
+mod offer;
+mod pretend;
+mod repair;
+mod search;
+mod split;
+mod trial;
+mod versions;
+mod wish;
+mod write;
+
+pub use self::kind::Kind;
+pub use self::kind::Safety;
+pub use self::offer::offer;
+pub use self::repair::Repair;
+pub use self::repair::repair;
+pub use self::search::Found;
+pub use self::search::PoolFate;
+pub use self::search::Tried;
+pub use self::search::search;
+pub use self::wish::Companion;
+pub use self::wish::PoolChange;
+pub use self::wish::Wish;
+
+/// A change that may cure; nothing is said of what it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// What is changed.
+    pub kind: Kind,
+    /// How far it is from what is there, within its kind.
+    pub step: usize,
+    /// One line.
+    pub title: String,
+    /// What else it may change.
+    pub safety: Safety,
+    /// The change.
+    pub wish: Wish,
+}

@@ -1,0 +1,83 @@
+//! A wish granted in what was seen, where no text holds it.
+
+use crate::cure::Wish;
+use crate::fact::BaseSeen;
+use crate::fact::Depth;
+use crate::fact::Evidence;
+use crate::fact::FactKey;
+use crate::fact::Manager;
+use crate::fact::Observations;
+use crate::fact::Offered;
+use crate::fact::Origin;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::REMOVED;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::install::public;
+use crate::reference::ImageReference;
+
+/// Where what was only supposed comes from.
+const SUPPOSED: Origin = Origin::Option("a change that is tried");
+
+/// Where container toolkits look for the compat library.
+const COMPAT: &str = "/usr/local/cuda/compat";
+
+/// What would be seen; none where it cannot be told.
+pub(super) fn pretend(wish: &Wish, seen: &Observations) -> Option<Observations> {
+    // Of an image that was built, its configuration and layers stay what they are.
+    let built = matches!(seen.depth, Depth::Config | Depth::Layers);
+    let mut new = seen.clone();
+    let facts = &mut new.facts;
+    let mut fact = |key: FactKey, of: Option<&str>, value: &str| {
+        facts.add(key, of, State::Known(Value::Text(value.to_owned())), Evidence::Leaf(vec![SUPPOSED]))
+    };
+    match wish {
+        Wish::Base { to, .. } if !built => {
+            new.base = BaseSeen::Image(ImageReference::parse(to).ok()?, fact(FactKey::Base, None, to));
+        }
+        Wish::Build { package, to, build, companions, .. } if !built || seen.depth == Depth::Config => {
+            let version = build.as_ref().map_or_else(|| to.clone(), |build| format!("{to}+{build}"));
+            let changed = companions.iter().map(|one| (&one.package, &one.to)).chain([(package, &version)]);
+            for (name, version) in changed {
+                let id = fact(FactKey::Package, Some(name), &format!("{name}=={version}"));
+                let own = |one: &&mut PackageSeen| one.manager == Manager::Pip && one.name == *name;
+                let one = new.packages.iter_mut().rfind(own)?;
+                one.version = PackageVersion::Exact(version.clone());
+                (one.variant, one.offered, one.fact) = (None, Offered::Default, id);
+            }
+            // What is said of the code is said of the build that was.
+            new.code.retain(|code| code.component.as_deref() != Some(package.as_str()));
+            if seen.cuda_runtime.is_some() && public(&version) != version {
+                new.cuda_runtime = None;
+            }
+        }
+        Wish::Env { name, value } => {
+            let id = fact(FactKey::Env, Some(name), value);
+            new.env.insert(name.clone(), (Ok(value.clone()), id));
+        }
+        Wish::EnvWithout { name, holds } => {
+            let (Ok(value), _) = seen.env.get(name)? else { return None };
+            let left: Vec<&str> =
+                value.split(':').filter(|piece| !holds.iter().any(|held| piece.contains(held))).collect();
+            let value = left.join(":");
+            let id = fact(FactKey::Env, Some(name), &value);
+            new.env.insert(name.clone(), (Ok(value), id));
+        }
+        Wish::DropPackage(name) => new.packages.retain(|one| one.manager != Manager::Apt || one.name != *name),
+        Wish::DropFiles(paths) => new.files.retain(|path, _| !paths.contains(path)),
+        Wish::DropCompat => {
+            let gone = State::Absent { searched: REMOVED };
+            let id = new.facts.add(FactKey::File, Some(COMPAT), gone, Evidence::Leaf(vec![SUPPOSED]));
+            new.of_base.removed.push((COMPAT.to_owned(), id));
+            new.files.retain(|path, _| !path.contains("/compat/"));
+            new.packages.retain(|one| one.manager != Manager::Apt || !one.name.starts_with("cuda-compat"));
+        }
+        Wish::AddCompat(name) => {
+            let id = fact(FactKey::Package, Some(name), name);
+            new.packages.push(PackageSeen::new(Manager::Apt, name.clone(), PackageVersion::Open(String::new()), id));
+        }
+        Wish::Base { .. } | Wish::Build { .. } | Wish::ArchList { .. } | Wish::Pools(_) => return None,
+    }
+    Some(new)
+}

@@ -1,0 +1,80 @@
+//! A subject repaired: the best change that may be written, again and again, until nothing more is cured.
+
+use std::collections::BTreeMap;
+
+use crate::cure::Safety;
+use crate::cure::Tried;
+use crate::cure::offer::fix;
+use crate::cure::search::search;
+use crate::edit;
+use crate::edit::TextEdit;
+use crate::judge;
+use crate::judge::Hosts;
+use crate::judge::Settings;
+use crate::judge::Subject;
+use crate::report::model;
+use crate::source::SourceId;
+use crate::source::SourceText;
+use crate::source::Sources;
+
+/// So many changes are made to one subject.
+const ROUNDS: usize = 6;
+
+/// What was changed.
+#[derive(Clone, Debug, Default)]
+pub struct Repair {
+    /// The texts afterwards, of those that changed.
+    pub texts: BTreeMap<SourceId, String>,
+    /// The changes, in their order.
+    pub fixes: Vec<model::Fix>,
+}
+
+/// Repairs a subject with changes that break nothing and are no less safe than `least`.
+pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, least: Safety) -> Repair {
+    let mut repair = Repair::default();
+    let mut sources = settings.sources.clone();
+    let mut now = subject.clone();
+    for _ in 0..ROUNDS {
+        let settings = Settings { sources: &sources, ..settings };
+        let judged = judge::judge_on(&now, settings, hosts);
+        if !judged.findings.iter().any(|finding| finding.severity == "error") {
+            break;
+        }
+        let found = search(&now, &judged, settings, hosts);
+        let may = |one: &Tried| one.safety <= least && !one.edits.is_empty() && one.breaks.is_empty();
+        let wanted = |one: &Tried| {
+            let mut errors = judged.findings.iter().filter(|finding| finding.severity == "error");
+            errors.any(|finding| one.cures.iter().any(|pool| finding.pools.contains(pool)))
+        };
+        let Some(best) = found.tried.into_iter().find(|one| may(one) && wanted(one)) else { break };
+        let Some(texts) = texts(&sources, &best.edits) else { break };
+        repair.fixes.push(fix(&best, &sources));
+        sources = replaced(&sources, &texts);
+        repair.texts.extend(texts);
+        let Some(subject) = best.subject else { break };
+        now = subject;
+    }
+    repair
+}
+
+/// The texts with edits.
+fn texts(sources: &Sources, edits: &[TextEdit]) -> Option<BTreeMap<SourceId, String>> {
+    let mut of_text: BTreeMap<SourceId, Vec<TextEdit>> = BTreeMap::new();
+    for edit in edits {
+        of_text.entry(edit.source).or_default().push(edit.clone());
+    }
+    of_text.into_iter().map(|(id, edits)| Some((id, edit::apply(sources.get(id).text(), &edits).ok()?))).collect()
+}
+
+/// The same texts under the same ids, but for those that changed.
+fn replaced(sources: &Sources, texts: &BTreeMap<SourceId, String>) -> Sources {
+    let mut new = Sources::default();
+    for (at, text) in sources.iter().enumerate() {
+        let id = SourceId(u32::try_from(at).unwrap_or(u32::MAX));
+        new.add(match texts.get(&id) {
+            Some(changed) => SourceText::new(text.name(), changed.clone()),
+            None => text.clone(),
+        });
+    }
+    new
+}

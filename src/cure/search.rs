@@ -1,0 +1,147 @@
+//! The search: candidates of every kind, the smallest first, each tried on all pools.
+
+use crate::cure::Candidate;
+use crate::cure::Kind;
+use crate::cure::Safety;
+use crate::cure::Wish;
+use crate::cure::base;
+use crate::cure::case::Case;
+use crate::cure::compat;
+use crate::cure::environment;
+use crate::cure::framework;
+use crate::cure::host;
+use crate::cure::split;
+use crate::cure::trial;
+use crate::cure::trial::Trials;
+use crate::edit::TextEdit;
+use crate::judge::Hosts;
+use crate::judge::Settings;
+use crate::judge::Subject;
+use crate::report::model;
+
+/// What becomes of an image on a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolFate {
+    /// Name of the pool.
+    pub pool: String,
+    /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
+    pub fate: String,
+    /// How it fails.
+    pub outcome: Option<String>,
+}
+
+/// A change that was tried and cures at least one pool.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// What is changed.
+    pub kind: Kind,
+    /// How far it is from what is there, within its kind.
+    pub step: usize,
+    /// One line.
+    pub title: String,
+    /// What else it may change.
+    pub safety: Safety,
+    /// The change.
+    pub wish: Wish,
+    /// What to write.
+    pub edits: Vec<TextEdit>,
+    /// The fates with it, pool by pool.
+    pub fates: Vec<PoolFate>,
+    /// Pools on which it starts with it and did not before.
+    pub cures: Vec<String>,
+    /// Pools on which it no longer starts with it.
+    pub breaks: Vec<String>,
+    /// The subject with it, where its text or what was seen of it is another.
+    pub subject: Option<Subject>,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Of each kind the best, then the others: what breaks nothing first, what cures more first, the smallest first.
+    pub tried: Vec<Tried>,
+    /// Why no change is offered that makes it start everywhere, and how to split the pools.
+    pub split: Option<String>,
+    /// Whether candidates were left out because there are too many.
+    pub cut: bool,
+}
+
+/// Looks for changes that cure.
+pub fn search(subject: &Subject, before: &model::Subject, settings: Settings<'_>, hosts: &Hosts) -> Found {
+    let Some(case) = Case::of(subject, before, settings) else { return Found::default() };
+    let failing = case.failing().count();
+    let mut trials = Trials { hosts, left: trial::MOST };
+    let mut tried: Vec<Tried> = Vec::new();
+    for kind in Kind::ALL {
+        for candidate in candidates(*kind, &case, &mut trials) {
+            let Some(one) = attempt(&case, candidate, &mut trials) else { continue };
+            let enough = one.breaks.is_empty() && one.cures.len() == failing;
+            tried.push(one);
+            if enough {
+                break;
+            }
+        }
+    }
+    let split = split::told(&case, &tried);
+    let rank = |one: &Tried| (!one.breaks.is_empty(), failing - one.cures.len().min(failing), one.kind, one.step);
+    tried.sort_by_key(rank);
+    let mut kinds: Vec<Kind> = Vec::new();
+    let mut first = Vec::new();
+    let mut others = Vec::new();
+    for one in tried {
+        if kinds.contains(&one.kind) {
+            others.push(one);
+        } else {
+            kinds.push(one.kind);
+            first.push(one);
+        }
+    }
+    first.append(&mut others);
+    Found { tried: first, split, cut: trials.left == 0 }
+}
+
+fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {
+    match kind {
+        Kind::Environment => environment::environment(case),
+        Kind::ArchList => environment::arch_lists(case),
+        Kind::DriverLibraries => compat::driver_libraries(case),
+        Kind::FrameworkVariant => framework::variants(case),
+        Kind::BaseTag => base::candidates(case),
+        Kind::Driver => host::drivers(case, trials),
+        Kind::Compat => compat::compat(case),
+        Kind::FrameworkVersion => framework::versions(case),
+        Kind::Toolkit => host::toolkits(case, trials),
+        Kind::RunEnvironment => host::run_environment(case),
+    }
+}
+
+/// Tries one; none where it cures nothing.
+fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials<'_>) -> Option<Tried> {
+    let outcome = trials.wish(case, &candidate.wish)?;
+    let before = trial::fates(case.before);
+    let starts = |list: &[PoolFate], pool: &str| list.iter().any(|one| one.pool == pool && one.fate == "starts");
+    let (mut cures, mut breaks) = (Vec::new(), Vec::new());
+    for one in &before {
+        match (one.fate == "starts", starts(&outcome.fates, &one.pool)) {
+            (false, true) => cures.push(one.pool.clone()),
+            (true, false) => breaks.push(one.pool.clone()),
+            _ => {}
+        }
+    }
+    let fails = |pool: &String| before.iter().any(|one| one.pool == *pool && one.fate == "fails");
+    let Candidate { kind, step, title, safety, wish } = candidate;
+    // What no file holds, nobody can write.
+    let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };
+    cures.iter().any(fails).then_some(Tried {
+        kind,
+        step,
+        title,
+        safety,
+        wish,
+        edits: outcome.edits,
+        fates: outcome.fates,
+        cures,
+        breaks,
+        subject: outcome.subject,
+    })
+}

@@ -1,0 +1,165 @@
+//! A trial: the whole road again with a change, on every pool of the subject.
+
+use std::sync::Arc;
+
+use crate::cure::PoolChange;
+use crate::cure::Wish;
+use crate::cure::case::Case;
+use crate::cure::case::whole;
+use crate::cure::pretend::pretend;
+use crate::cure::search::PoolFate;
+use crate::cure::write;
+use crate::edit::TextEdit;
+use crate::fact::Observations;
+use crate::fleet::Declared;
+use crate::fleet::DriverSpec;
+use crate::fleet::Fleet;
+use crate::judge;
+use crate::judge::Content;
+use crate::judge::Detail;
+use crate::judge::Hosts;
+use crate::judge::Settings;
+use crate::judge::Subject;
+use crate::report::model;
+use crate::source::Span;
+
+/// So many trials are made for one subject.
+pub(super) const MOST: usize = 400;
+
+/// Trials, counted.
+pub(super) struct Trials<'a> {
+    pub(super) hosts: &'a Hosts,
+    pub(super) left: usize,
+}
+
+/// What a trial showed.
+pub(super) struct Outcome {
+    pub(super) edits: Vec<TextEdit>,
+    pub(super) subject: Option<Subject>,
+    pub(super) fates: Vec<PoolFate>,
+}
+
+impl Trials<'_> {
+    /// One trial less; whether there was one.
+    fn take(&mut self) -> bool {
+        let any = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        any
+    }
+
+    /// Tries a wish in every way to write it, until one grants it.
+    pub(super) fn wish(&mut self, case: &Case<'_>, wish: &Wish) -> Option<Outcome> {
+        if let Wish::Pools(changes) = wish {
+            let fates = self.pools(case, changes);
+            return Some(Outcome { edits: Vec::new(), subject: None, fates });
+        }
+        if !matches!(case.subject.content, Content::Dockerfile { .. }) {
+            let seen = pretend(wish, &case.seen).filter(|seen| wish.holds(seen))?;
+            if !self.take() {
+                return None;
+            }
+            let subject = fixed(case, seen);
+            return Some(Outcome {
+                edits: Vec::new(),
+                fates: self.judged(&subject, case.settings),
+                subject: Some(subject),
+            });
+        }
+        for edits in write::ways(case, wish) {
+            let Some(subject) = write::written(case.subject, case.settings.sources, &edits) else { continue };
+            let seen = judge::observations(&subject.content, &case.platform);
+            if !seen.is_some_and(|seen| wish.holds(&seen)) {
+                continue;
+            }
+            if !self.take() {
+                return None;
+            }
+            let fates = self.judged(&subject, case.settings);
+            return Some(Outcome { edits, subject: Some(subject), fates });
+        }
+        None
+    }
+
+    fn judged(&self, subject: &Subject, settings: Settings<'_>) -> Vec<PoolFate> {
+        let settings = Settings { detail: Detail::Verdicts, ..settings };
+        fates(&judge::judge_on(subject, settings, self.hosts))
+    }
+
+    /// The fates of these pools with their changes, and of the others as they are.
+    pub(super) fn pools(&mut self, case: &Case<'_>, changes: &[(String, PoolChange)]) -> Vec<PoolFate> {
+        let mut found = fates(case.before);
+        let subject = fixed(case, case.seen.clone());
+        for (name, change) in changes {
+            let Some(pool) = case.settings.fleet.pools.iter().find(|pool| pool.name.value == *name) else { continue };
+            if !self.take() {
+                break;
+            }
+            let mut pool = pool.clone();
+            match change {
+                PoolChange::Driver(version) => {
+                    pool.driver = vec![declared(DriverSpec::Exact(*version))];
+                    pool.driver_cuda = None;
+                }
+                PoolChange::Toolkit(version) => {
+                    pool.toolkit = Some(declared(*version));
+                    pool.libnvidia_container = None;
+                }
+                PoolChange::Env(name, value) => pool.env.push(((*name).to_owned(), declared((*value).to_owned()))),
+            }
+            let fleet = Fleet { pools: vec![pool], ..case.settings.fleet.clone() };
+            let settings = Settings { fleet: &fleet, pools: &[], detail: Detail::Verdicts, ..case.settings };
+            for fate in fates(&judge::judge(&subject, settings)) {
+                if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {
+                    *known = fate;
+                }
+            }
+        }
+        found
+    }
+}
+
+fn declared<T>(value: T) -> Declared<T> {
+    Declared { value, span: Span::default() }
+}
+
+/// The subject with these observations in the place of what it consists of.
+fn fixed(case: &Case<'_>, seen: Observations) -> Subject {
+    let only = Some(whole(case.before).map(|one| one.pool.clone()).collect());
+    Subject { content: Content::Fixed(seen), only, ..shell(case.subject) }
+}
+
+/// A subject without its content, which is the larger part of it.
+pub(super) fn shell(subject: &Subject) -> Subject {
+    Subject {
+        name: subject.name.clone(),
+        path: subject.path.clone(),
+        kind: subject.kind,
+        digest: subject.digest.clone(),
+        notes: Vec::new(),
+        as_of: subject.as_of,
+        only: subject.only.clone(),
+        content: Content::Fixed(Observations::default()),
+    }
+}
+
+/// What becomes of a subject, pool by pool.
+pub(super) fn fates(subject: &model::Subject) -> Vec<PoolFate> {
+    let fate = |verdict: &model::Verdict| PoolFate {
+        pool: verdict.pool.clone(),
+        fate: verdict.fate.clone(),
+        outcome: verdict.outcome.clone(),
+    };
+    whole(subject).map(fate).collect()
+}
+
+/// The content of a Dockerfile with another text.
+pub(super) fn content(
+    subject: &Subject,
+    dockerfile: crate::dockerfile::Dockerfile,
+    files: crate::context::Files,
+) -> Option<Subject> {
+    let Content::Dockerfile { source, options, bases, .. } = &subject.content else { return None };
+    let content =
+        Content::Dockerfile { source: *source, dockerfile, options: options.clone(), files, bases: Arc::clone(bases) };
+    Some(Subject { content, ..shell(subject) })
+}

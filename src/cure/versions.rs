@@ -1,0 +1,126 @@
+//! Releases in their order, and what goes with them.
+
+use crate::cure::Companion;
+use crate::cure::case::Case;
+use crate::fact::Manager;
+use crate::fact::PackageVersion;
+use crate::install::admits;
+use crate::install::public;
+use crate::knowledge::Knowledge;
+use crate::knowledge::by_number;
+
+/// How far one place is from another; of two that are as far, the later is nearer.
+pub(super) fn far(at: usize, place: usize) -> usize {
+    if at >= place { 2 * (at - place) } else { 2 * (place - at) + 1 }
+}
+
+/// `2.6` of `2.6.0`.
+fn minor(version: &str) -> String {
+    version.split('.').take(2).collect::<Vec<_>>().join(".")
+}
+
+/// All other releases: patches of the same minor first, then by their distance, of a minor its last patch first.
+pub(super) fn nearest<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
+    let mut sorted: Vec<&'a str> = all.to_vec();
+    sorted.sort_by(|one, other| by_number(one, other));
+    sorted.dedup();
+    let mut minors: Vec<String> = sorted.iter().map(|version| minor(version)).collect();
+    minors.dedup();
+    let place = |version: &str| minors.iter().position(|one| *one == minor(version)).unwrap_or(0);
+    let mine = place(now);
+    let patch = sorted.iter().position(|one| by_number(one, now).is_ge()).unwrap_or(0);
+    let mut ranked: Vec<((usize, usize), &'a str)> = sorted
+        .iter()
+        .enumerate()
+        .filter(|(_, version)| **version != now)
+        .map(|(at, version)| {
+            let own = place(version) == mine;
+            let within = if own { far(at, patch) } else { sorted.len() - at };
+            ((far(place(version), mine), within), *version)
+        })
+        .collect();
+    ranked.sort();
+    let mut found: Vec<&'a str> = Vec::new();
+    for (_, version) in ranked {
+        // One patch stands for a minor of others.
+        if minor(version) == minor(now) || !found.iter().any(|other| minor(other) == minor(version)) {
+            found.push(version);
+        }
+    }
+    found
+}
+
+/// The releases of a distribution that the tables know one by one.
+pub(super) fn releases(knowledge: Knowledge, distribution: &str) -> Vec<&'static str> {
+    let whole = |version: &str| version.matches('.').count() >= 2;
+    let builds = knowledge.framework_builds().iter().filter(|row| row.distribution == distribution);
+    let pins = knowledge.torch_pins().iter().filter(|row| row.distribution == distribution);
+    let mut found: Vec<&'static str> =
+        builds.map(|row| row.version).chain(pins.map(|row| row.version)).filter(|version| whole(version)).collect();
+    found.sort_by(|one, other| by_number(one, other));
+    found.dedup();
+    found
+}
+
+/// Whether some Python has both releases of torch; the one that is named, where one is.
+pub(super) fn shares_python(knowledge: Knowledge, one: &str, other: &str, named: Option<&str>) -> bool {
+    knowledge.torch_pythons().iter().filter(|row| named.is_none_or(|named| row.python == named)).any(|row| {
+        let has = |version: &str| {
+            by_number(row.first, version).is_le() && row.last.is_none_or(|last| by_number(version, last).is_le())
+        };
+        has(one) && has(other)
+    })
+}
+
+/// What has to go with another release of torch; none where something is pinned of which no fitting release is known.
+pub(super) fn companions(case: &Case<'_>, torch: &str, version: &str) -> Option<Vec<Companion>> {
+    let knowledge = case.knowledge();
+    let mut found = Vec::new();
+    for package in case.seen.packages.iter().filter(|one| one.manager == Manager::Pip && one.name != torch) {
+        let PackageVersion::Exact(text) = &package.version else { continue };
+        let from = public(text);
+        let rows = || knowledge.torch_pins().iter().filter(|row| row.distribution == package.name);
+        let Some(own) = rows().find(|row| row.version == from) else { continue };
+        if own.torch.is_empty() || admits(own.torch, version) == Some(true) {
+            continue;
+        }
+        let fits = |row: &&crate::knowledge::TorchPinRow| {
+            row.version != "*" && row.torch.starts_with("==") && admits(row.torch, version) == Some(true)
+        };
+        let to = rows().filter(fits).max_by(|one, other| by_number(one.version, other.version))?;
+        found.push(Companion { package: package.name.clone(), from: from.to_owned(), to: to.version.to_owned() });
+    }
+    found.dedup();
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patches_come_before_minors_and_near_ones_before_far_ones() {
+        let all = ["2.4.0", "2.4.1", "2.5.0", "2.5.1", "2.6.0", "2.7.0", "2.7.1"];
+        for (now, expected) in [
+            ("2.6.0", vec!["2.7.1", "2.5.1", "2.4.1"]),
+            ("2.5.0", vec!["2.5.1", "2.6.0", "2.4.1", "2.7.1"]),
+            ("2.4.1", vec!["2.4.0", "2.5.1", "2.6.0", "2.7.1"]),
+        ] {
+            assert_eq!(nearest(&all, now), expected, "{now}");
+        }
+        assert_eq!(nearest(&[], "1.0.0"), [""; 0]);
+    }
+
+    #[test]
+    fn releases_that_no_python_has_both_of_are_apart() {
+        let knowledge = Knowledge::built_in();
+        for (one, other, named, expected) in [
+            ("1.12.1", "1.13.1", None, true),
+            ("1.4.0", "2.6.0", None, false),
+            ("1.13.1", "2.0.0", Some("3.7"), false),
+            ("1.13.1", "2.0.0", Some("3.8"), true),
+        ] {
+            assert_eq!(shares_python(knowledge, one, other, named), expected, "{one} {other} {named:?}");
+        }
+    }
+}

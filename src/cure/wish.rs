@@ -1,0 +1,136 @@
+//! What a change wants to be true of an image or of a pool.
+
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::fact::BaseSeen;
+use crate::fact::Manager;
+use crate::fact::Observations;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::install::public;
+use crate::reference::ImageReference;
+
+/// A package whose version goes with that of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Companion {
+    /// Normalised name.
+    pub package: String,
+    /// Its version now.
+    pub from: String,
+    /// Its version then.
+    pub to: String,
+}
+
+/// A change of one pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PoolChange {
+    /// Another driver.
+    Driver(DriverVersion),
+    /// Another container toolkit.
+    Toolkit(CudaVersion),
+    /// A variable that containers are started with.
+    Env(&'static str, &'static str),
+}
+
+/// A change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Another base image.
+    Base {
+        /// As it is now, variables put in.
+        from: String,
+        /// As it is then.
+        to: String,
+    },
+    /// Another build or release of a package.
+    Build {
+        /// Normalised name.
+        package: String,
+        /// Its version now, without local part; none where nothing pins it.
+        from: Option<String>,
+        /// Its version then, without local part.
+        to: String,
+        /// Its build now, where the commands say it.
+        old_build: Option<String>,
+        /// Its build then; none for that of the default index.
+        build: Option<String>,
+        /// Where builds like that lie.
+        page: Option<String>,
+        /// What changes with it.
+        companions: Vec<Companion>,
+    },
+    /// A variable of the image.
+    Env {
+        /// Name.
+        name: String,
+        /// Value.
+        value: String,
+    },
+    /// Pieces of a list with colons go.
+    EnvWithout {
+        /// Name.
+        name: String,
+        /// What the pieces hold.
+        holds: Vec<&'static str>,
+    },
+    /// More GPUs to compile for.
+    ArchList {
+        /// The variable with the list.
+        variable: String,
+        /// `8.9`.
+        add: Vec<String>,
+    },
+    /// A package that is not installed.
+    DropPackage(String),
+    /// Files that are not there.
+    DropFiles(Vec<String>),
+    /// No compat library.
+    DropCompat,
+    /// A compat package, `cuda-compat-12-4`.
+    AddCompat(String),
+    /// Changes of pools, by their names.
+    Pools(Vec<(String, PoolChange)>),
+}
+
+impl Wish {
+    /// Whether it was granted, as far as that can be seen.
+    pub(super) fn holds(&self, seen: &Observations) -> bool {
+        match self {
+            Self::Base { to, .. } => {
+                matches!(&seen.base, BaseSeen::Image(image, _) if ImageReference::parse(to).is_ok_and(|to| to == *image))
+            }
+            Self::Build { package, to, build, companions, .. } => {
+                package_of(seen, package).is_some_and(|one| is_build(one, to, build.as_deref()))
+                    && companions.iter().all(|one| {
+                        package_of(seen, &one.package).is_some_and(
+                            |other| matches!(&other.version, PackageVersion::Exact(text) if public(text) == one.to),
+                        )
+                    })
+            }
+            Self::Env { name, value } => {
+                seen.env.get(name).is_some_and(|(now, _)| now.as_deref() == Ok(value.as_str()))
+            }
+            Self::DropPackage(name) => {
+                !seen.packages.iter().any(|one| one.manager == Manager::Apt && one.name == *name)
+            }
+            // What is written for these cannot be seen by itself; the verdicts say whether it is enough.
+            Self::EnvWithout { .. }
+            | Self::ArchList { .. }
+            | Self::DropFiles(_)
+            | Self::DropCompat
+            | Self::AddCompat(_)
+            | Self::Pools(_) => true,
+        }
+    }
+}
+
+/// The last word on a Python distribution.
+pub(super) fn package_of<'a>(seen: &'a Observations, name: &str) -> Option<&'a PackageSeen> {
+    seen.packages.iter().rfind(|one| one.manager == Manager::Pip && one.name == name)
+}
+
+fn is_build(package: &PackageSeen, version: &str, build: Option<&str>) -> bool {
+    let PackageVersion::Exact(text) = &package.version else { return false };
+    let local = text.split_once('+').map(|(_, local)| local);
+    public(text) == version && local.or(package.variant.as_deref()) == build
+}

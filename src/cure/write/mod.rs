@@ -1,0 +1,159 @@
+//! A wish as edits of the texts that hold it. Nothing here is certain: what comes out is read again.
+
+mod build;
+mod word;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::cure::Wish;
+use crate::cure::case::Case;
+use crate::cure::trial::content;
+use crate::cure::write::word::arch_list;
+use crate::cure::write::word::dropped;
+use crate::cure::write::word::quoted;
+use crate::cure::write::word::without;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::Evaluated;
+use crate::edit;
+use crate::edit::TextEdit;
+use crate::fact::FactId;
+use crate::fact::Manager;
+use crate::fact::Origin;
+use crate::judge::Content;
+use crate::judge::Subject;
+use crate::source::SourceId;
+use crate::source::Sources;
+use crate::source::Span;
+
+/// So many ways to write one wish are tried.
+const MOST: usize = 12;
+/// What takes the compat library away from an image.
+const NO_COMPAT: &str = "RUN rm -rf /usr/local/cuda/compat";
+
+/// A Dockerfile and the texts around it.
+pub(super) struct Texts<'a> {
+    pub(super) source: SourceId,
+    pub(super) text: &'a str,
+    pub(super) dockerfile: &'a Dockerfile,
+    pub(super) evaluated: Evaluated,
+    pub(super) sources: &'a Sources,
+}
+
+impl<'a> Texts<'a> {
+    fn of(case: &'a Case<'_>) -> Option<Self> {
+        let Content::Dockerfile { source, dockerfile, options, .. } = &case.subject.content else { return None };
+        let evaluated = dockerfile.evaluate(&options.on(&case.platform)).ok()?;
+        let sources = case.settings.sources;
+        Some(Self { source: *source, text: sources.get(*source).text(), dockerfile, evaluated, sources })
+    }
+
+    fn edit(&self, span: Span, replacement: impl Into<String>) -> TextEdit {
+        TextEdit { source: self.source, span, replacement: replacement.into() }
+    }
+
+    /// A line behind the FROM of the root, or of the stage that ships.
+    fn line_behind(&self, stage: Option<&usize>, line: &str) -> Option<TextEdit> {
+        let from = self.dockerfile.stages.get(*stage?)?.from;
+        let end = self.dockerfile.instructions.get(from)?.span.end;
+        let (at, line) = edit::insertion_after(self.text, end, line);
+        Some(self.edit(Span::new(at, at), line))
+    }
+}
+
+/// The ways to write a wish, the plainest first.
+pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Vec<TextEdit>> {
+    let Some(texts) = Texts::of(case) else { return Vec::new() };
+    let mut found = match wish {
+        Wish::Base { from, to } => {
+            let leaves = edit::leaves(texts.dockerfile, texts.text, texts.evaluated.base.span);
+            let ways = edit::respell(texts.text, &leaves, from, to).into_iter();
+            ways.map(|way| way.into_iter().map(|(span, new)| texts.edit(span, new)).collect()).collect()
+        }
+        Wish::Build { .. } => build::ways(case, &texts, wish),
+        Wish::Env { name, value } => {
+            let written = value_of(case, name).filter(|(source, _)| *source == texts.source);
+            let set = written.map(|(_, span)| texts.edit(span, quoted(value)));
+            let line = format!("ENV {name}={}", quoted(value));
+            let edit = set.or_else(|| texts.line_behind(texts.evaluated.chain.last(), &line));
+            edit.into_iter().map(|edit| vec![edit]).collect()
+        }
+        Wish::EnvWithout { name, holds } => {
+            let written = value_of(case, name).filter(|(source, _)| *source == texts.source);
+            let edit = written
+                .and_then(|(_, span)| Some(texts.edit(span, without(texts.text.get(span.start..span.end)?, holds))));
+            edit.into_iter().map(|edit| vec![edit]).collect()
+        }
+        Wish::ArchList { variable, add } => {
+            let edits: Vec<TextEdit> = arch_list(texts.text, texts.dockerfile, variable, add)
+                .into_iter()
+                .map(|(span, new)| texts.edit(span, new))
+                .collect();
+            if edits.is_empty() { Vec::new() } else { vec![edits] }
+        }
+        Wish::DropPackage(name) => vec![packages(case, &texts, |other| other == name)],
+        Wish::DropCompat => {
+            let installed = packages(case, &texts, |name| name.starts_with("cuda-compat"));
+            let line = texts.line_behind(texts.evaluated.chain.first(), NO_COMPAT);
+            vec![installed, line.into_iter().collect()]
+        }
+        Wish::AddCompat(name) => {
+            let line = format!(
+                "RUN apt-get update && apt-get install -y --no-install-recommends {name} && rm -rf /var/lib/apt/lists/*"
+            );
+            vec![texts.line_behind(texts.evaluated.chain.first(), &line).into_iter().collect()]
+        }
+        Wish::DropFiles(_) | Wish::Pools(_) => Vec::new(),
+    };
+    found.retain(|way| !way.is_empty());
+    found.truncate(MOST);
+    found
+}
+
+/// Where a variable's own value is written.
+fn value_of(case: &Case<'_>, name: &str) -> Option<(SourceId, Span)> {
+    let (_, fact) = case.seen.env.get(name)?;
+    places(case, *fact).into_iter().next()
+}
+
+/// The places of a fact in texts, its own first.
+pub(super) fn places(case: &Case<'_>, fact: FactId) -> Vec<(SourceId, Span)> {
+    let origins = case.seen.facts.origins(fact).into_iter();
+    origins
+        .filter_map(|origin| match origin {
+            Origin::File { source, span } => Some((source, span)),
+            Origin::Config { .. } | Origin::Layer { .. } | Origin::Option(_) | Origin::Report(_) => None,
+        })
+        .collect()
+}
+
+/// Every word that installs one of some system packages, left out.
+fn packages(case: &Case<'_>, texts: &Texts<'_>, named: impl Fn(&str) -> bool) -> Vec<TextEdit> {
+    let own = case.seen.packages.iter().filter(|one| one.manager == Manager::Apt && named(&one.name));
+    let spans = own.filter_map(|one| places(case, one.fact).into_iter().next());
+    let mut edits: Vec<TextEdit> = Vec::new();
+    for (source, span) in spans.filter(|(source, _)| *source == texts.source) {
+        let edit = TextEdit { source, span: dropped(texts.text, span), replacement: String::new() };
+        if !edits.contains(&edit) {
+            edits.push(edit);
+        }
+    }
+    edits
+}
+
+/// The subject with edited texts; none where they cannot be made as they are meant.
+pub(super) fn written(subject: &Subject, sources: &Sources, edits: &[TextEdit]) -> Option<Subject> {
+    let Content::Dockerfile { source, dockerfile, files, .. } = &subject.content else { return None };
+    let mut of_text: BTreeMap<SourceId, Vec<TextEdit>> = BTreeMap::new();
+    for edit in edits {
+        of_text.entry(edit.source).or_default().push(edit.clone());
+    }
+    let own = of_text.remove(source).unwrap_or_default();
+    let (_, dockerfile) = edit::dockerfile(sources.get(*source).text(), dockerfile, &own).ok()?;
+    let mut files = files.clone();
+    for (source, edits) in of_text {
+        let new = edit::apply(sources.get(source).text(), &edits).ok()?;
+        files = files.with(source, &Arc::from(new))?;
+    }
+    content(subject, dockerfile, files)
+}

@@ -1,0 +1,149 @@
+//! Words and values as they are written: quoted, extended, left out.
+
+use crate::dockerfile::Dockerfile;
+use crate::edit;
+use crate::source::Span;
+
+/// A value as ENV takes it.
+pub(super) fn quoted(value: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | ',' | '=' | '+' | '>');
+    if !value.is_empty() && value.chars().all(plain) { value.to_owned() } else { format!("\"{value}\"") }
+}
+
+/// A written list with colons without the pieces that hold something; its quotes stay.
+pub(super) fn without(written: &str, holds: &[&str]) -> String {
+    let quote =
+        written.chars().next().filter(|c| matches!(c, '"' | '\'') && 1 < written.len() && written.ends_with(*c));
+    let inner = match quote {
+        Some(quote) => written.trim_start_matches(quote).trim_end_matches(quote),
+        None => written,
+    };
+    let left: Vec<&str> = inner.split(':').filter(|piece| !holds.iter().any(|held| piece.contains(held))).collect();
+    let left = left.join(":");
+    match quote {
+        Some(quote) => format!("{quote}{left}{quote}"),
+        None if left.is_empty() => "\"\"".to_owned(),
+        None => left,
+    }
+}
+
+/// What goes with a word that is left out: the blanks in front of it, or its whole line of a longer command.
+pub(super) fn dropped(text: &str, word: Span) -> Span {
+    let start = edit::line_start(text, word.start);
+    let before = text.get(start..word.start).unwrap_or_default();
+    let end = text.get(word.end..).and_then(|rest| rest.find('\n')).map_or(text.len(), |at| word.end + at + 1);
+    let after = text.get(word.end..end).unwrap_or_default();
+    if before.trim().is_empty() && after.trim() == "\\" {
+        return Span::new(start, end);
+    }
+    let blanks = before.len() - before.trim_end_matches([' ', '\t']).len();
+    Span::new(word.start - blanks, word.end)
+}
+
+/// Where the word of a shell that holds a span ends.
+pub(super) fn word_end(text: &str, span: Span) -> usize {
+    let rest = text.get(span.end..).unwrap_or_default();
+    let ends = |c: char| c.is_whitespace() || matches!(c, '\\' | ';' | '&' | '|' | ')' | ',');
+    span.end + rest.find(ends).unwrap_or(rest.len())
+}
+
+/// Every list in a variable with more GPUs at its end, wherever an instruction sets it.
+pub(super) fn arch_list(text: &str, dockerfile: &Dockerfile, variable: &str, add: &[String]) -> Vec<(Span, String)> {
+    let mut found = Vec::new();
+    for instruction in &dockerfile.instructions {
+        let Some(slice) = text.get(instruction.span.start..instruction.span.end) else { continue };
+        let wanted = format!("{variable}=");
+        for (at, _) in slice.match_indices(&wanted) {
+            let before = slice.get(..at).and_then(|before| before.chars().next_back());
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+                continue;
+            }
+            let start = at + wanted.len();
+            let rest = slice.get(start..).unwrap_or_default();
+            let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
+            let (inner, length) = match quote {
+                Some(quote) => {
+                    let inner = rest.get(1..).and_then(|rest| rest.split(quote).next()).unwrap_or_default();
+                    (inner, inner.len() + 2)
+                }
+                None => {
+                    let inner = rest.split(char::is_whitespace).next().unwrap_or_default();
+                    (inner, inner.len())
+                }
+            };
+            if inner.contains('$') || inner.is_empty() || !inner.starts_with(|c: char| c.is_ascii_digit()) {
+                continue;
+            }
+            let separator = if inner.contains(' ') { " " } else { ";" };
+            let more: Vec<&str> = add.iter().map(String::as_str).filter(|one| !holds(inner, one)).collect();
+            if more.is_empty() {
+                continue;
+            }
+            let quote = quote.unwrap_or('"');
+            let new = format!("{quote}{inner}{separator}{}{quote}", more.join(separator));
+            let from = instruction.span.start + start;
+            found.push((Span::new(from, from + length), new));
+        }
+    }
+    found
+}
+
+fn holds(list: &str, one: &str) -> bool {
+    list.split([' ', ';', ',']).any(|word| word == one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_lose_pieces_and_keep_their_quotes() {
+        for (written, expected) in [
+            ("/a:/usr/local/cuda/compat:$X", "/a:$X"),
+            ("\"/usr/local/cuda/compat:/a\"", "\"/a\""),
+            ("'/compat'", "''"),
+            ("/compat", "\"\""),
+            ("/a:/b", "/a:/b"),
+            ("\"", "\""),
+        ] {
+            assert_eq!(without(written, &["/compat"]), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_word_goes_with_its_blanks_or_with_its_line() {
+        for (text, word, expected) in [
+            ("RUN apt-get install -y a bad c\n", "bad", "RUN apt-get install -y a c\n"),
+            ("RUN apt-get install -y \\\n  a \\\n  bad \\\n  c\n", "bad", "RUN apt-get install -y \\\n  a \\\n  c\n"),
+            (
+                "RUN apt-get install -y \\\n  a \\\n  bad\nRUN x\n",
+                "bad",
+                "RUN apt-get install -y \\\n  a \\\n\nRUN x\n",
+            ),
+        ] {
+            let start = text.find(word).expect("there");
+            let span = dropped(text, Span::new(start, start + word.len()));
+            let mut new = text.to_owned();
+            new.replace_range(span.start..span.end, "");
+            assert_eq!(new, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn gpus_are_added_to_lists_that_are_written_out() {
+        for (text, expected) in [
+            ("ENV L=\"8.0 8.6\"", vec!["\"8.0 8.6 9.0\""]),
+            ("ENV L=8.0", vec!["\"8.0;9.0\""]),
+            ("RUN L='7.5;8.0+PTX' pip install .", vec!["'7.5;8.0+PTX;9.0'"]),
+            ("ENV L=\"9.0\"", vec![]),
+            ("ENV XL=8.0", vec![]),
+            ("ENV L=$OTHER", vec![]),
+            ("ENV L=", vec![]),
+            ("ENV L=all", vec![]),
+        ] {
+            let text = format!("FROM a\n{text}\n");
+            let found = arch_list(&text, &Dockerfile::parse(&text), "L", &["9.0".to_owned()]);
+            assert_eq!(found.into_iter().map(|(_, new)| new).collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+}
