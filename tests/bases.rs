@@ -253,3 +253,41 @@ fn the_compat_library_of_a_base_is_that_of_its_day() {
         assert!(report.to_string().contains(library), "{as_of:?}: {report:#}");
     }
 }
+
+/// A base that nobody has read may switch the requirements off; those whose recipes are known do not.
+#[test]
+fn a_requirement_refuses_where_nothing_can_have_switched_it_off() {
+    let fleet = "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"550.90.07\"\nplatform = \"linux/amd64\"\n\
+        launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    let own = "ENV NVIDIA_REQUIRE_CUDA=\"cuda>=99\"";
+    for (from, lines, env, expected) in [
+        ("registry.example.com/team/base:1", own, "", "undetermined"),
+        ("$BASE", own, "", "undetermined"),
+        ("registry.example.com/team/base:1", own, "env = { NVIDIA_DISABLE_REQUIRE = \"0\" }\n", "refused"),
+        ("registry.example.com/team/base:1", own, "env = { NVIDIA_DISABLE_REQUIRE = \"1\" }\n", "undetermined"),
+        (
+            "registry.example.com/team/base:1",
+            "ENV NVIDIA_DISABLE_REQUIRE=no NVIDIA_REQUIRE_CUDA=\"cuda>=99\"",
+            "",
+            "refused",
+        ),
+        ("nvidia/cuda:latest", own, "", "refused"),
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", own, "", "refused"),
+        ("nvcr.io/nvidia/pytorch:24.05-py3", own, "", "refused"),
+        ("python:3.12", own, "", "refused"),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", &format!("{fleet}{env}"));
+        place.file("Dockerfile", &format!("ARG BASE\nFROM {from}\n{lines}\n"));
+        let ends = ends(&place, "Dockerfile");
+        let (_, fate, outcome) = ends.first().expect("a verdict");
+        let end = if outcome.is_empty() { fate } else { outcome };
+        assert_eq!(end, expected, "{from} {lines} {env}");
+    }
+    // Who describes an image has seen its variables.
+    let place = Place::bare();
+    place.file("fleet.toml", fleet);
+    let described = "base = \"registry.example.com/team/base:1\"\n[env]\nNVIDIA_REQUIRE_CUDA = \"cuda>=99\"\n";
+    place.file("seen.image.toml", described);
+    assert_eq!(ends(&place, "seen.image.toml").first().map(|end| end.2.as_str()), Some("refused"));
+}
