@@ -291,3 +291,31 @@ fn a_requirement_refuses_where_nothing_can_have_switched_it_off() {
     place.file("seen.image.toml", described);
     assert_eq!(ends(&place, "seen.image.toml").first().map(|end| end.2.as_str()), Some("refused"));
 }
+
+/// A compat library in a directory of its own does not take away that of the base.
+#[test]
+fn a_second_compat_library_lies_beside_that_of_the_base() {
+    let fleet = "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"470.82.01\"\nplatform = \"linux/amd64\"\n\
+        launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    let newer = "\"/usr/local/cuda-12.9/compat/libcuda.so.575.57.08\" = {}\n";
+    for (lines, expected) in [
+        // The library of the base is for this driver.
+        (String::new(), "starts"),
+        (format!("[files]\n{newer}"), "starts"),
+        ("[packages.apt]\ncuda-compat-12-9 = \"575.57.08-0ubuntu1\"\n".to_owned(), "starts"),
+        (format!("[files]\n{newer}\"/usr/local/cuda\" = {{ link = \"cuda-12.4\" }}\n"), "starts"),
+        // The other one is not, and here the toolkit or the loader comes to it.
+        (format!("[files]\n{newer}\"/usr/local/cuda\" = {{ link = \"cuda-12.9\" }}\n"), "compat-unusable"),
+        (format!("env = {{ LD_LIBRARY_PATH = \"/usr/local/cuda-12.9/compat\" }}\n[files]\n{newer}"), "compat-unusable"),
+        // Without any, the driver is too old.
+        ("removed = [\"/usr/local/cuda/compat\"]\n".to_owned(), "insufficient-driver"),
+        (format!("removed = [\"cuda-compat-*\"]\n[files]\n{newer}"), "undetermined"),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", fleet);
+        place.file("two.image.toml", &format!("base = \"nvidia/cuda:12.4.1-base-ubuntu22.04\"\n{lines}"));
+        let ends = ends(&place, "two.image.toml");
+        let (_, fate, outcome) = ends.first().expect("a verdict");
+        assert_eq!(if outcome.is_empty() { fate } else { outcome }, expected, "{lines}");
+    }
+}
