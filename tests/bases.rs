@@ -319,3 +319,69 @@ fn a_second_compat_library_lies_beside_that_of_the_base() {
         assert_eq!(if outcome.is_empty() { fate } else { outcome }, expected, "{lines}");
     }
 }
+
+/// Files that COPY brings name directories for the loader as those that a command writes do.
+#[test]
+fn a_copied_list_of_directories_is_read() {
+    let conf = "/etc/ld.so.conf.d/00-cuda-compat.conf";
+    for (lines, expected) in [
+        (format!("COPY <<EOF {conf}\n/usr/local/cuda/compat\nEOF\n"), "driver-mismatch"),
+        (
+            format!("COPY <<'00-cuda-compat.conf' /etc/ld.so.conf.d/\n/usr/local/cuda/compat\n00-cuda-compat.conf\n"),
+            "driver-mismatch",
+        ),
+        (format!("COPY list {conf}\n"), "driver-mismatch"),
+        ("COPY 00-a.conf /etc/ld.so.conf.d/\n".to_owned(), "driver-mismatch"),
+        ("WORKDIR /etc\nCOPY list ld.so.conf.d/00-a.conf\n".to_owned(), "driver-mismatch"),
+        (
+            format!("FROM scratch AS lists\nCOPY list /list\nFROM base\nCOPY --from=lists /list {conf}\n"),
+            "driver-mismatch",
+        ),
+        (format!("COPY list {conf}\nRUN rm {conf}\n"), "starts"),
+        (format!("COPY list {conf}\nRUN echo /opt/lib > {conf}\n"), "starts"),
+        (format!("COPY <<EOF {conf}\n/opt/lib\nEOF\n"), "starts"),
+        (format!("COPY <<EOF {conf}.off\n/usr/local/cuda/compat\nEOF\n"), "starts"),
+        ("COPY list /etc/ld.so.conf.d/00-cuda-compat\n".to_owned(), "starts"),
+        // The host's own list, `00-nvcr-…`, comes before this one.
+        ("COPY list /etc/ld.so.conf.d/00-z.conf\n".to_owned(), "starts"),
+        ("COPY list /opt/00-cuda-compat.conf\n".to_owned(), "starts"),
+    ] {
+        let place = Place::bare();
+        place.file("list", "/usr/local/cuda/compat\n");
+        place.file("00-a.conf", "/usr/local/cuda/compat\n");
+        place.file(
+            "fleet.toml",
+            "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"580.65.06\"\nplatform = \"linux/amd64\"\n\
+                launch = \"nvidia-runtime\"\ntoolkit = \"1.18.0\"\n",
+        );
+        place.file("Dockerfile", &format!("FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS base\n{lines}"));
+        let ends = ends(&place, "Dockerfile");
+        let (_, fate, outcome) = ends.first().expect("a verdict");
+        assert_eq!(if outcome.is_empty() { fate } else { outcome }, expected, "{lines}");
+    }
+}
+
+/// A text is run by a shell: by the one that SHELL names, which may read the start-up files of the base.
+#[test]
+fn the_shell_before_an_entrypoint_is_seen() {
+    let word = |lines: &str| {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET);
+        place.file("Dockerfile", &format!("FROM nvcr.io/nvidia/pytorch:23.10-py3\n{lines}"));
+        let report = place.json(&["check", "Dockerfile"]);
+        let facts = report["subjects"][0]["facts"].as_array().cloned().unwrap_or_default();
+        let probe = facts.iter().rfind(|fact| fact["key"] == "image.compat_probe").cloned().unwrap_or_default();
+        probe["state"].as_str().unwrap_or_default().to_owned()
+    };
+    for (lines, expected) in [
+        ("", "known"),
+        ("ENTRYPOINT python train.py\n", "absent"),
+        ("SHELL [\"/bin/bash\", \"-c\"]\nENTRYPOINT python train.py\n", "unknown"),
+        ("SHELL [\"/bin/bash\", \"-c\"]\nENTRYPOINT [\"python\", \"train.py\"]\n", "absent"),
+        ("ENTRYPOINT python train.py\nSHELL [\"/bin/bash\", \"-c\"]\n", "absent"),
+        ("SHELL [\"/bin/bash\", \"-c\"]\nENTRYPOINT /opt/nvidia/nvidia_entrypoint.sh python\n", "known"),
+        ("SHELL [\"python\", \"-c\"]\nENTRYPOINT import train\n", "absent"),
+    ] {
+        assert_eq!(word(lines), expected, "{lines}");
+    }
+}
