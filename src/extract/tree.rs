@@ -132,7 +132,7 @@ impl Tree<'_> {
     /// The files of a COPY that lie at certain paths of the image, with their texts.
     pub(super) fn brought(&self, copy: &CopyInstruction, wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
         let Some(destination) = copy.destination.as_ref().and_then(|(path, _)| path.known()) else { return Vec::new() };
-        let into = absolute(copy.workdir.as_deref().unwrap_or("/"), destination);
+        let into = absolute(&self.folder_of(copy, None), destination);
         let names = copy.sources.iter().filter_map(|(source, _)| source.known()).map(|source| {
             let source = source.strip_prefix("<<").map_or(source, heredoc_name);
             source.rsplit('/').next().unwrap_or(source)
@@ -150,7 +150,8 @@ impl Tree<'_> {
 
     fn folder_of(&self, copy: &CopyInstruction, run: Option<&RunInstruction>) -> String {
         let run = run.or_else(|| self.evaluated.runs.first());
-        run.map_or_else(|| "/".to_owned(), |run| self.workdir(copy.instruction, run))
+        let said = || copy.workdir.clone().unwrap_or_else(|| "/".to_owned());
+        run.map_or_else(said, |run| self.workdir(copy.instruction, run))
     }
 
     /// The file where a COPY takes it from; no reason where it is simply not there.
