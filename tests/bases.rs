@@ -253,3 +253,135 @@ fn the_compat_library_of_a_base_is_that_of_its_day() {
         assert!(report.to_string().contains(library), "{as_of:?}: {report:#}");
     }
 }
+
+/// A base that nobody has read may switch the requirements off; those whose recipes are known do not.
+#[test]
+fn a_requirement_refuses_where_nothing_can_have_switched_it_off() {
+    let fleet = "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"550.90.07\"\nplatform = \"linux/amd64\"\n\
+        launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    let own = "ENV NVIDIA_REQUIRE_CUDA=\"cuda>=99\"";
+    for (from, lines, env, expected) in [
+        ("registry.example.com/team/base:1", own, "", "undetermined"),
+        ("$BASE", own, "", "undetermined"),
+        ("registry.example.com/team/base:1", own, "env = { NVIDIA_DISABLE_REQUIRE = \"0\" }\n", "refused"),
+        ("registry.example.com/team/base:1", own, "env = { NVIDIA_DISABLE_REQUIRE = \"1\" }\n", "undetermined"),
+        (
+            "registry.example.com/team/base:1",
+            "ENV NVIDIA_DISABLE_REQUIRE=no NVIDIA_REQUIRE_CUDA=\"cuda>=99\"",
+            "",
+            "refused",
+        ),
+        ("nvidia/cuda:latest", own, "", "refused"),
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", own, "", "refused"),
+        ("nvcr.io/nvidia/pytorch:24.05-py3", own, "", "refused"),
+        ("python:3.12", own, "", "refused"),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", &format!("{fleet}{env}"));
+        place.file("Dockerfile", &format!("ARG BASE\nFROM {from}\n{lines}\n"));
+        let ends = ends(&place, "Dockerfile");
+        let (_, fate, outcome) = ends.first().expect("a verdict");
+        let end = if outcome.is_empty() { fate } else { outcome };
+        assert_eq!(end, expected, "{from} {lines} {env}");
+    }
+    // Who describes an image has seen its variables.
+    let place = Place::bare();
+    place.file("fleet.toml", fleet);
+    let described = "base = \"registry.example.com/team/base:1\"\n[env]\nNVIDIA_REQUIRE_CUDA = \"cuda>=99\"\n";
+    place.file("seen.image.toml", described);
+    assert_eq!(ends(&place, "seen.image.toml").first().map(|end| end.2.as_str()), Some("refused"));
+}
+
+/// A compat library in a directory of its own does not take away that of the base.
+#[test]
+fn a_second_compat_library_lies_beside_that_of_the_base() {
+    let fleet = "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"470.82.01\"\nplatform = \"linux/amd64\"\n\
+        launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    let newer = "\"/usr/local/cuda-12.9/compat/libcuda.so.575.57.08\" = {}\n";
+    for (lines, expected) in [
+        // The library of the base is for this driver.
+        (String::new(), "starts"),
+        (format!("[files]\n{newer}"), "starts"),
+        ("[packages.apt]\ncuda-compat-12-9 = \"575.57.08-0ubuntu1\"\n".to_owned(), "starts"),
+        (format!("[files]\n{newer}\"/usr/local/cuda\" = {{ link = \"cuda-12.4\" }}\n"), "starts"),
+        // The other one is not, and here the toolkit or the loader comes to it.
+        (format!("[files]\n{newer}\"/usr/local/cuda\" = {{ link = \"cuda-12.9\" }}\n"), "compat-unusable"),
+        (format!("env = {{ LD_LIBRARY_PATH = \"/usr/local/cuda-12.9/compat\" }}\n[files]\n{newer}"), "compat-unusable"),
+        // Without any, the driver is too old.
+        ("removed = [\"/usr/local/cuda/compat\"]\n".to_owned(), "insufficient-driver"),
+        (format!("removed = [\"cuda-compat-*\"]\n[files]\n{newer}"), "undetermined"),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", fleet);
+        place.file("two.image.toml", &format!("base = \"nvidia/cuda:12.4.1-base-ubuntu22.04\"\n{lines}"));
+        let ends = ends(&place, "two.image.toml");
+        let (_, fate, outcome) = ends.first().expect("a verdict");
+        assert_eq!(if outcome.is_empty() { fate } else { outcome }, expected, "{lines}");
+    }
+}
+
+/// Files that COPY brings name directories for the loader as those that a command writes do.
+#[test]
+fn a_copied_list_of_directories_is_read() {
+    let conf = "/etc/ld.so.conf.d/00-cuda-compat.conf";
+    for (lines, expected) in [
+        (format!("COPY <<EOF {conf}\n/usr/local/cuda/compat\nEOF\n"), "driver-mismatch"),
+        (
+            format!("COPY <<'00-cuda-compat.conf' /etc/ld.so.conf.d/\n/usr/local/cuda/compat\n00-cuda-compat.conf\n"),
+            "driver-mismatch",
+        ),
+        (format!("COPY list {conf}\n"), "driver-mismatch"),
+        ("COPY 00-a.conf /etc/ld.so.conf.d/\n".to_owned(), "driver-mismatch"),
+        ("WORKDIR /etc\nCOPY list ld.so.conf.d/00-a.conf\n".to_owned(), "driver-mismatch"),
+        (
+            format!("FROM scratch AS lists\nCOPY list /list\nFROM base\nCOPY --from=lists /list {conf}\n"),
+            "driver-mismatch",
+        ),
+        (format!("COPY list {conf}\nRUN rm {conf}\n"), "starts"),
+        (format!("COPY list {conf}\nRUN echo /opt/lib > {conf}\n"), "starts"),
+        (format!("COPY <<EOF {conf}\n/opt/lib\nEOF\n"), "starts"),
+        (format!("COPY <<EOF {conf}.off\n/usr/local/cuda/compat\nEOF\n"), "starts"),
+        ("COPY list /etc/ld.so.conf.d/00-cuda-compat\n".to_owned(), "starts"),
+        // The host's own list, `00-nvcr-…`, comes before this one.
+        ("COPY list /etc/ld.so.conf.d/00-z.conf\n".to_owned(), "starts"),
+        ("COPY list /opt/00-cuda-compat.conf\n".to_owned(), "starts"),
+    ] {
+        let place = Place::bare();
+        place.file("list", "/usr/local/cuda/compat\n");
+        place.file("00-a.conf", "/usr/local/cuda/compat\n");
+        place.file(
+            "fleet.toml",
+            "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"580.65.06\"\nplatform = \"linux/amd64\"\n\
+                launch = \"nvidia-runtime\"\ntoolkit = \"1.18.0\"\n",
+        );
+        place.file("Dockerfile", &format!("FROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS base\n{lines}"));
+        let ends = ends(&place, "Dockerfile");
+        let (_, fate, outcome) = ends.first().expect("a verdict");
+        assert_eq!(if outcome.is_empty() { fate } else { outcome }, expected, "{lines}");
+    }
+}
+
+/// A text is run by a shell: by the one that SHELL names, which may read the start-up files of the base.
+#[test]
+fn the_shell_before_an_entrypoint_is_seen() {
+    let word = |lines: &str| {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET);
+        place.file("Dockerfile", &format!("FROM nvcr.io/nvidia/pytorch:23.10-py3\n{lines}"));
+        let report = place.json(&["check", "Dockerfile"]);
+        let facts = report["subjects"][0]["facts"].as_array().cloned().unwrap_or_default();
+        let probe = facts.iter().rfind(|fact| fact["key"] == "image.compat_probe").cloned().unwrap_or_default();
+        probe["state"].as_str().unwrap_or_default().to_owned()
+    };
+    for (lines, expected) in [
+        ("", "known"),
+        ("ENTRYPOINT python train.py\n", "absent"),
+        ("SHELL [\"/bin/bash\", \"-c\"]\nENTRYPOINT python train.py\n", "unknown"),
+        ("SHELL [\"/bin/bash\", \"-c\"]\nENTRYPOINT [\"python\", \"train.py\"]\n", "absent"),
+        ("ENTRYPOINT python train.py\nSHELL [\"/bin/bash\", \"-c\"]\n", "absent"),
+        ("SHELL [\"/bin/bash\", \"-c\"]\nENTRYPOINT /opt/nvidia/nvidia_entrypoint.sh python\n", "known"),
+        ("SHELL [\"python\", \"-c\"]\nENTRYPOINT import train\n", "absent"),
+    ] {
+        assert_eq!(word(lines), expected, "{lines}");
+    }
+}

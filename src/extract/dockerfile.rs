@@ -7,13 +7,16 @@ use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::EvaluatedBase;
+use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
 use crate::dockerfile::Resolved;
 use crate::extract::copied::Stages;
 use crate::extract::inherited;
 use crate::extract::install;
 use crate::extract::install::State as Done;
+use crate::extract::linked;
 use crate::extract::removed;
+use crate::extract::tree::Tree;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
 use crate::fact::Evidence;
@@ -68,6 +71,7 @@ pub fn of_dockerfile(
     reader.platforms(&evaluated, options);
     reader.environment(&evaluated);
     reader.seen.of_base.env_templates = inherited::templates(dockerfile, options, &evaluated);
+    reader.directories(&evaluated);
     stages.read(&mut reader, &evaluated);
     removed::read(&evaluated, source, &mut reader.seen);
     reader.entrypoint(dockerfile, &evaluated);
@@ -169,6 +173,18 @@ impl Reader<'_> {
         }
     }
 
+    /// Files copied into the image that name directories for the loader.
+    fn directories(&mut self, evaluated: &Evaluated) {
+        let (dockerfile, options, shelf) = (self.dockerfile, self.options, self.shelf);
+        let tree = Tree { dockerfile, evaluated, options, shelf };
+        for copy in &evaluated.copies {
+            for (path, text) in tree.brought(copy, linked::names_directories) {
+                let origin = Origin::File { source: self.source, span: copy.span };
+                linked::read(linked::Says::Writes(vec![path], text), origin, &mut self.seen);
+            }
+        }
+    }
+
     /// What the RUN instructions install.
     pub(super) fn installs(&mut self, evaluated: &Evaluated) {
         let inputs = install::Inputs {
@@ -184,16 +200,32 @@ impl Reader<'_> {
     /// The last ENTRYPOINT of the chain.
     fn entrypoint(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
         let stages = evaluated.chain.iter().filter_map(|index| dockerfile.stages.get(*index));
-        let mut instructions =
+        let instructions =
             stages.flat_map(|stage| &stage.instructions).filter_map(|at| dockerfile.instructions.get(*at));
-        let Some(last) = instructions.rfind(|instruction| instruction.kind == Kind::Entrypoint) else {
-            return;
+        let mut shell: Option<&Instruction> = None;
+        let mut last = None;
+        for instruction in instructions {
+            match instruction.kind {
+                Kind::Shell => shell = Some(instruction),
+                Kind::Entrypoint => last = Some((instruction, shell)),
+                _ => {}
+            }
+        }
+        let Some((last, shell)) = last else { return };
+        let listed = |instruction: &Instruction| {
+            let words = instruction.json.iter().flatten();
+            words.map(|word| word.text().to_owned()).collect::<Vec<String>>()
         };
+        // A text is run by the shell; by another than the usual one where SHELL says so.
+        let shell = shell.filter(|_| last.json.is_none());
         let words: Vec<String> = match &last.json {
-            Some(words) => words.iter().map(|word| word.text().to_owned()).collect(),
-            None => last.arguments.text().split_whitespace().map(str::to_owned).collect(),
+            Some(_) => listed(last),
+            None => {
+                let text = last.arguments.text().split_whitespace().map(str::to_owned);
+                shell.map(listed).unwrap_or_default().into_iter().chain(text).collect()
+            }
         };
-        let evidence = self.leaf([last.span]);
+        let evidence = self.leaf(std::iter::once(last.span).chain(shell.map(|shell| shell.span)));
         let fact = self.seen.facts.add(FactKey::Entrypoint, None, State::Known(Value::from(&words)), evidence);
         self.seen.entrypoint = Some((words, fact));
     }

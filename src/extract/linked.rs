@@ -125,7 +125,8 @@ fn is_library(name: &str) -> bool {
     LIBRARIES.iter().any(|library| name.starts_with(library))
 }
 
-fn names_directories(path: &str) -> bool {
+/// Whether a path is one of a file that names directories for the loader.
+pub(super) fn names_directories(path: &str) -> bool {
     let folder = path.strip_prefix(LD_CONF_FOLDER);
     path == LD_CONF || folder.is_some_and(|name| !name.contains('/') && name.strip_suffix(".conf").is_some())
 }

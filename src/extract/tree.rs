@@ -17,6 +17,8 @@ use crate::dockerfile::RunInstruction;
 use crate::dockerfile::expand;
 use crate::install::Opened;
 
+/// No text that is asked for by its path is longer.
+const LONGEST: usize = 16 * 1024;
 /// Stages copy from stages, but not for ever.
 const DEEPEST: usize = 4;
 
@@ -127,9 +129,29 @@ impl Tree<'_> {
         Err(why.unwrap_or_else(|| "no COPY brings it into the image".to_owned()))
     }
 
+    /// The files of a COPY that lie at certain paths of the image, with their texts.
+    pub(super) fn brought(&self, copy: &CopyInstruction, wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+        let Some(destination) = copy.destination.as_ref().and_then(|(path, _)| path.known()) else { return Vec::new() };
+        let into = absolute(&self.folder_of(copy, None), destination);
+        let names = copy.sources.iter().filter_map(|(source, _)| source.known()).map(|source| {
+            let source = source.strip_prefix("<<").map_or(source, heredoc_name);
+            source.rsplit('/').next().unwrap_or(source)
+        });
+        let below = names.map(|name| format!("{}/{name}", into.trim_end_matches('/')));
+        let paths = std::iter::once(into.clone()).chain(below).filter(|path| wanted(path));
+        let text = |path: String| {
+            let opened = self.copied(None, copy.instruction + 1, &path, 0).ok()?;
+            let text = opened.text.text();
+            // What a variable stands for there is not looked up.
+            (text.len() <= LONGEST && !text.contains('$')).then(|| (path, text.to_owned()))
+        };
+        paths.filter_map(text).collect()
+    }
+
     fn folder_of(&self, copy: &CopyInstruction, run: Option<&RunInstruction>) -> String {
         let run = run.or_else(|| self.evaluated.runs.first());
-        run.map_or_else(|| "/".to_owned(), |run| self.workdir(copy.instruction, run))
+        let said = || copy.workdir.clone().unwrap_or_else(|| "/".to_owned());
+        run.map_or_else(said, |run| self.workdir(copy.instruction, run))
     }
 
     /// The file where a COPY takes it from; no reason where it is simply not there.
@@ -162,12 +184,17 @@ impl Tree<'_> {
         path: &str,
         names_folder: bool,
     ) -> Option<Opened> {
-        let name = source.strip_prefix("<<")?.trim_start_matches('-').trim_matches(['"', '\'']);
+        let name = heredoc_name(source.strip_prefix("<<")?);
         let here = if names_folder { format!("{into}/{name}") } else { into.to_owned() };
         let heredocs = &self.dockerfile.instructions.get(copy.instruction)?.heredocs;
         let body = heredocs.iter().find(|heredoc| heredoc.name == name).filter(|_| here == path)?;
         Some(Opened { source: None, path: path.to_owned(), text: body.body.clone() })
     }
+}
+
+/// The name of a heredoc behind its sign: `EOF` of `-"EOF"`.
+fn heredoc_name(written: &str) -> &str {
+    written.trim_start_matches('-').trim_matches(['"', '\''])
 }
 
 /// What follows a folder, or nothing where both are the same.

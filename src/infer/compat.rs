@@ -14,6 +14,7 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::State;
 use crate::fact::Why;
+use crate::infer::base::BaseBuild;
 use crate::infer::unknown;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
@@ -78,19 +79,53 @@ pub(super) fn compat_from_package(
     from: Vec<FactId>,
     knowledge: Knowledge,
 ) -> Fact<Compat> {
-    let cuda = package.cuda;
-    let row = knowledge.compat_package(cuda);
-    let newest = || row.and_then(|row| Some((row.versions.last().copied()?, &row.info)));
-    let told = package.told.or_else(newest);
+    let row = knowledge.compat_package(package.cuda);
     let info: Option<&'static RowInfo> = package.told.map(|(_, info)| info).or(row.map(|row| &row.info));
     let evidence = Evidence::Derived { by: Derivation::Row, from, row: info };
-    let Some(version) = package.version.or(told.map(|(version, _)| version)) else {
+    let Some(compat) = content(package, knowledge) else {
+        let cuda = package.cuda;
         let why = Why {
             reason: format!("the driver version inside the compat package of CUDA {cuda} is not in the tables"),
             supply: "run `imagelint scan` on the built image".to_owned(),
         };
         return unknown(facts, FactKey::Compat, None, why, evidence);
     };
+    facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence)
+}
+
+/// The compat package that the base has.
+pub(super) fn own_package(build: &BaseBuild) -> Option<Package> {
+    let (cuda, _) = build.cuda.filter(|_| matches!(build.compat, Some((true, _))))?;
+    Some(Package { cuda, version: None, told: build.compat_version, folder: build.compat_folder })
+}
+
+/// What was found, and the compat library of the base where it lies in another directory.
+pub(super) fn beside_own(
+    facts: &mut Facts,
+    found: Fact<Compat>,
+    own: Option<&Package>,
+    kept: bool,
+    build: &BaseBuild,
+    knowledge: Knowledge,
+) -> Fact<Compat> {
+    let base = own.and_then(|package| content(package, knowledge));
+    let (Some(compat), Some(base)) = (found.known(), base) else { return found };
+    let both = beside(compat.clone(), base, kept);
+    if both.libraries.len() == compat.libraries.len() {
+        return found;
+    }
+    let from = std::iter::once(found.id).chain(build.fact).collect();
+    let evidence = Evidence::Derived { by: Derivation::Inheritance, from, row: build.family_row };
+    facts.add_typed(FactKey::Compat, None, State::Known(both), evidence)
+}
+
+/// What a package puts into an image; none where the tables do not tell which libcuda it holds.
+fn content(package: &Package, knowledge: Knowledge) -> Option<Compat> {
+    let cuda = package.cuda;
+    let row = knowledge.compat_package(cuda);
+    let newest = || row.and_then(|row| row.versions.last().copied());
+    let told = package.told.map(|(version, _)| version);
+    let version = package.version.or(told).or_else(newest)?;
     // The package's own directory; the links to it are made when it is installed.
     let own = own_directory(cuda);
     let (directories, root) = if let Some(folder) = package.folder {
@@ -105,14 +140,35 @@ pub(super) fn compat_from_package(
     let note = noted.map(|row| ElfNote { cuda: Some(row.cuda), driver: row.base_branches.to_vec(), device: device() });
     let unread = note.is_none();
     let library = CompatLibrary { version, note, directories, root, regular: true, unread };
-    let compat = Compat {
+    Some(Compat {
         libraries: vec![library],
         cuda: Some(cuda),
         ptx_compiler: Some(true),
         absolute_link: true,
         root_seen: true,
-    };
-    facts.add_typed(FactKey::Compat, None, State::Known(compat), evidence)
+    })
+}
+
+/// What lies in an image beside the compat library of its base, in a directory of its own, and that library.
+///
+/// `kept`: the link that toolkits go by still leads to the base's.
+fn beside(mut found: Compat, base: Compat, kept: bool) -> Compat {
+    let directory = |library: &CompatLibrary| library.directories.first().cloned();
+    let there: Vec<Option<String>> = found.libraries.iter().map(directory).collect();
+    for mut library in base.libraries.into_iter().filter(|library| !there.contains(&directory(library))) {
+        if !kept {
+            library.root = None;
+            library.directories.truncate(1);
+        } else if library.root.is_some() {
+            for other in found.libraries.iter_mut().filter(|other| other.root == library.root) {
+                other.root = None;
+                other.directories.truncate(1);
+            }
+        }
+        found.libraries.push(library);
+    }
+    found.ptx_compiler = found.ptx_compiler.filter(|own| base.ptx_compiler == Some(*own));
+    found
 }
 
 #[cfg(test)]

@@ -24,9 +24,11 @@ use crate::fact::State;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::compat::Package;
+use crate::infer::compat::beside_own;
 use crate::infer::compat::compat_from_package;
 use crate::infer::compat::own_directory;
 use crate::infer::compat::own_names;
+use crate::infer::compat::own_package;
 use crate::infer::compat::removes_compat;
 use crate::infer::places::Tree;
 use crate::infer::unknown;
@@ -45,8 +47,13 @@ pub(super) fn compat(
     base_cuda: &Fact<CudaVersion>,
     knowledge: Knowledge,
 ) -> Fact<Compat> {
+    let removed: Vec<FactId> =
+        seen.of_base.removed.iter().filter(|(what, _)| removes_compat(what)).map(|(_, fact)| *fact).collect();
+    let own = own_package(build).filter(|_| removed.is_empty() && !seen.complete.files);
     if let Some(fact) = compat_from_files(facts, seen, tree, build, knowledge) {
-        return fact;
+        let here = |package: &Package| tree.resolve(COMPAT_ROOT) == Some(own_directory(package.cuda));
+        let kept = !seen.files.contains_key(TOOLKIT) || own.as_ref().is_some_and(here);
+        return beside_own(facts, fact, own.as_ref(), kept, build, knowledge);
     }
     if let Some((package, cuda)) = seen.packages.iter().find_map(|package| Some((package, compat_cuda(&package.name)?)))
     {
@@ -54,10 +61,9 @@ pub(super) fn compat(
             PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
             PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
         };
-        return compat_from_package(facts, &Package::installed(cuda, version), vec![package.fact], knowledge);
+        let fact = compat_from_package(facts, &Package::installed(cuda, version), vec![package.fact], knowledge);
+        return beside_own(facts, fact, own.as_ref(), true, build, knowledge);
     }
-    let removed: Vec<FactId> =
-        seen.of_base.removed.iter().filter(|(what, _)| removes_compat(what)).map(|(_, fact)| *fact).collect();
     if !removed.is_empty() {
         let searched = "what the build leaves of the base image";
         let evidence = Evidence::Derived { by: Derivation::Resolution, from: removed, row: None };
@@ -69,8 +75,7 @@ pub(super) fn compat(
     }
     let from: Vec<FactId> = build.fact.into_iter().collect();
     match build.compat {
-        Some((true, _)) if let Some((cuda, _)) = build.cuda => {
-            let package = Package { cuda, version: None, told: build.compat_version, folder: build.compat_folder };
+        Some((true, _)) if let Some(package) = own_package(build) => {
             compat_from_package(facts, &package, vec![base_cuda.id], knowledge)
         }
         Some((false, row)) => {

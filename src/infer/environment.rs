@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::EnvFacts;
 use crate::fact::EnvTemplate;
@@ -19,11 +20,14 @@ use crate::infer::base::BaseBuild;
 const ASKED: &[&str] = &[
     "CUDA_VERSION",
     "LD_LIBRARY_PATH",
-    "NVIDIA_DISABLE_REQUIRE",
+    SWITCH,
     "NVIDIA_DRIVER_CAPABILITIES",
     "NVIDIA_REQUIRE_CUDA",
     "NVIDIA_VISIBLE_DEVICES",
 ];
+
+/// The variable that switches the requirements off.
+const SWITCH: &str = "NVIDIA_DISABLE_REQUIRE";
 
 /// How variables with requirements begin: whichever there are, the start-up asks for all of them.
 const REQUIREMENT: &str = "NVIDIA_REQUIRE_";
@@ -64,11 +68,14 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
     } else {
         State::Unknown(build.unseen("the environment of the image"))
     };
-    let evidence = Evidence::Derived {
-        by: Derivation::Inheritance,
-        from: build.fact.into_iter().collect(),
-        row: build.family_row,
-    };
+    // A description lists what its author has seen of the environment; a Dockerfile is silent about its base.
+    let by = if seen.depth == Depth::Description { Derivation::Resolution } else { Derivation::Inheritance };
+    let evidence = Evidence::Derived { by, from: build.fact.into_iter().collect(), row: build.family_row };
+    if matches!(state, State::Unknown(_)) && build.is_recipe_known() && !set.contains_key(SWITCH) {
+        let searched = "the recipes of the base image's family, of which none sets it";
+        let fact = facts.add_typed(FactKey::Env, Some(SWITCH), State::Absent { searched }, evidence.clone());
+        set.insert(SWITCH.to_owned(), fact);
+    }
     // What the start-up asks for by name gets a fact by name, also where it is not set.
     for name in ASKED {
         if !set.contains_key(*name) {

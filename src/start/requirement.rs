@@ -14,6 +14,7 @@ use crate::cuda::is_legacy_image;
 use crate::cuda::outcome_c;
 use crate::cuda::requirements_disabled;
 use crate::cuda::visit_requirements;
+use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
@@ -95,8 +96,7 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
         return of(StepResult::NotApplicable, basis);
     }
     let found = check(replay);
-    // What is not seen of the environment cannot save a container that another variable stops, but for the switch:
-    // that one was set and cannot be read is not known, that a base nobody has read sets it is not assumed.
+    // What is not seen of the environment cannot save a container that another variable stops, but for the switch.
     let certain = matches!(found, Check::Refused | Check::Malformed) && !switch_set(replay);
     if let Some(missing) = untold(replay).filter(|_| !certain) {
         return of(StepResult::Unknown, missing);
@@ -126,11 +126,15 @@ pub(super) fn refuses(replay: Replay<'_>) -> bool {
     off(replay).is_none() && !switch_set(replay) && matches!(check(replay), Check::Refused | Check::Malformed)
 }
 
-/// Whether the variable that switches the check off is set to something that cannot be told.
+/// Whether the variable that switches the check off may be set: to something that cannot be told, or by a base that
+/// nobody has read. Where somebody lists the variables of an image, one that is not among them is not assumed.
 fn switch_set(replay: Replay<'_>) -> bool {
     let untold = Env::of(replay).untold(SWITCH);
-    let read = |id| matches!(replay.image.facts.get(id).evidence, Evidence::Leaf(_));
-    untold.is_some_and(|basis| matches!(basis, Basis::Image(id) if read(id)))
+    let open = |id| match &replay.image.facts.get(id).evidence {
+        Evidence::Leaf(_) => true,
+        Evidence::Derived { by, .. } => *by == Derivation::Inheritance,
+    };
+    untold.is_some_and(|basis| matches!(basis, Basis::Image(id) if open(id)))
 }
 
 /// Why nothing is evaluated, where that is so.

@@ -121,6 +121,11 @@ impl BaseBuild {
         self.env.push((variable, value.to_owned(), row));
     }
 
+    /// Whether it is of a family whose recipes are known, whatever its tag.
+    pub(super) fn is_recipe_known(&self) -> bool {
+        matches!(self.family, Family::Cuda | Family::Framework)
+    }
+
     /// The value of a variable that is known.
     pub(super) fn variable(&self, variable: &str) -> Option<&str> {
         self.env.iter().find(|(own, _, _)| *own == variable).map(|(_, value, _)| value.as_str())
