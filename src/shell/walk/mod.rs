@@ -153,7 +153,9 @@ impl<'a> Walk<'a> {
                 Token::Separator | Token::ArmEnd => {
                     self.list.end();
                     self.brackets = Brackets::default();
-                    if token == Token::ArmEnd && self.branches.last().is_some_and(|one| matches!(one.kind, Kind::Case(_))) {
+                    if token == Token::ArmEnd
+                        && self.branches.last().is_some_and(|one| matches!(one.kind, Kind::Case(_)))
+                    {
                         self.next_arm();
                     }
                 }

@@ -55,7 +55,10 @@ fn of_a_condition_whose_words_are_known_one_way_is_taken() {
         ("V=12; if test $V -ge 12; then a; fi; if [ $V -lt 12 ]; then b; fi", vec!["a"]),
         ("V=12.4; if [ $V -ge 12 ]; then a; fi", vec!["~a"]),
         ("V=a; if ! [ $V = a ]; then b; else c; fi; if [ ! $V = a ]; then d; fi", vec!["c"]),
-        ("V=ab; if [[ $V == a* ]]; then b; fi; if [[ $V == \"a*\" ]]; then c; fi; if [ $V = a* ]; then d; fi", vec!["b", "~c"]),
+        (
+            "V=ab; if [[ $V == a* ]]; then b; fi; if [[ $V == \"a*\" ]]; then c; fi; if [ $V = a* ]; then d; fi",
+            vec!["b", "~c"],
+        ),
         ("V=a W=b; if [[ $V == a && $W == b ]]; then c; fi; if [[ $V == b || $W == c ]]; then d; fi", vec!["c"]),
         ("V=a; if [ $V = a ] && [ -f x ]; then b; fi; if [ $V = b ] && [ -f x ]; then c; fi", vec!["~b"]),
         ("V=a; if [ $V = a ] || [ -f x ]; then b; else c; fi", vec!["b"]),
@@ -70,7 +73,10 @@ fn of_a_condition_whose_words_are_known_one_way_is_taken() {
         ("V=1; [ $V = 1 ] && W=2 || W=3; a $W", vec!["a 2"]),
         ("V=0; [ $V = 1 ] && { W=2; b; } || (c; d); a", vec!["c", "d", "a"]),
         ("V=0; if [ $V = 1 ]; then if [ -f x ]; then a; else b; fi; else c; fi; d", vec!["c", "d"]),
-        ("if true; then a; else b; fi; if false; then c; fi; true || d; false || e", vec!["~true", "a", "~false", "true", "false", "e"]),
+        (
+            "if true; then a; else b; fi; if false; then c; fi; true || d; false || e",
+            vec!["~true", "a", "~false", "true", "false", "e"],
+        ),
         ("V=a; bash -c 'if [ $V = a ]; then b; fi'; c", vec!["b", "c"]),
     ] {
         assert_eq!(taken(text), expected, "{text}");
