@@ -205,6 +205,82 @@ services:
 }
 
 #[test]
+fn what_takes_the_place_of_a_base_is_told() {
+    let contexts = |builds: &[Build]| -> Vec<String> {
+        let one = |build: &Build| {
+            let all = build.contexts.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("?")));
+            format!("{} {}", build.name, all.collect::<Vec<_>>().join(","))
+        };
+        builds.iter().map(one).collect()
+    };
+    let text = r#"
+variable "TAG" { default = "12.8.0" }
+target "low" { contexts = { base = "docker-image://a:${TAG}", src = "../src" } }
+target "top" {
+  inherits = ["low"]
+  contexts = { src = "target:low", odd = nothing }
+}
+"#;
+    let builds = bake("docker-bake.hcl", text).expect("builds");
+    assert_eq!(
+        contexts(&builds),
+        ["low base=docker-image://a:12.8.0,src=../src", "top base=docker-image://a:12.8.0,odd=?,src=target:low"]
+    );
+    let text = "services:\n  a:\n    build:\n      context: .\n      additional_contexts: {base: 'docker-image://a:${TAG}', odd: '${NO}'}\n\
+                \x20 b:\n    extends: a\n    build: {additional_contexts: [src=../src, 'odd=service:a']}\n";
+    let builds = compose(text, &environment_file("TAG=1\n"), &|_| None).expect("builds");
+    assert_eq!(
+        contexts(&builds),
+        ["a base=docker-image://a:1,odd=?", "b base=docker-image://a:1,odd=service:a,src=../src"]
+    );
+    let place = Place::new();
+    place.file("Dockerfile", "FROM Base AS one\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS two\nFROM two\n");
+    for (contexts, target, expected) in [
+        (
+            "base = \"docker-image://nvidia/cuda:12.8.0-base-ubuntu22.04\"",
+            "one",
+            "\"nvidia/cuda:12.8.0-base-ubuntu22.04\"",
+        ),
+        ("\"nvidia/cuda:12.4.1-base-ubuntu22.04\" = \"docker-image://ubuntu:22.04\"", "two", "\"ubuntu:22.04\""),
+        ("two = \"docker-image://ubuntu:22.04\"", "2", "\"ubuntu:22.04\""),
+        ("other = \"docker-image://ubuntu:22.04\"", "2", "\"nvidia/cuda:12.4.1-base-ubuntu22.04\""),
+        ("two = \"target:x\"", "2", "null"),
+        ("two = nothing", "2", "null"),
+    ] {
+        place.file("x.hcl", &format!("target \"a\" {{\n target = \"{target}\"\n contexts = {{ {contexts} }}\n}}\n"));
+        let report = place.json(&["check", "--verbose", "--bake", "x.hcl"]);
+        assert_eq!(report["subjects"][0]["description"]["base"].to_string(), expected, "{contexts}");
+    }
+}
+
+#[test]
+fn services_of_files_that_are_included_are_built_in_their_folders() {
+    let text =
+        "include:\n  - more/a.yaml\n  - path: [b.yaml, none.yaml]\n    env_file: x.env\nservices: {own: {build: .}}\n";
+    let open = |path: &str| {
+        let files = [
+            ("more/a.yaml", "include: [deep/c.yaml]\nservices: {a: {build: ctx}, gone: {image: x}}"),
+            ("more/deep/c.yaml", "services: {c: {build: {context: ., args: [T=1]}}}"),
+            ("b.yaml", "include: [b.yaml]\nservices: {b: {extends: {file: more/a.yaml, service: a}}}"),
+        ];
+        files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned())
+    };
+    assert_eq!(
+        lines(&compose(text, &environment_file(""), &open).expect("builds")),
+        [
+            "own ./Dockerfile -  ",
+            "b more/ctx/Dockerfile -  ",
+            "a more/ctx/Dockerfile -  ",
+            "c more/deep/./Dockerfile - T=1 ",
+            "none.yaml (service `none.yaml` of `none.yaml` was not read) -  ",
+        ]
+    );
+    let only = compose("include: [b.yaml]\n", &environment_file(""), &open).expect("builds");
+    assert_eq!(lines(&only), ["b more/ctx/Dockerfile -  "]);
+    assert!(compose("include: 3\nservices: [x]\n", &environment_file(""), &open).is_err());
+}
+
+#[test]
 fn broken_and_hostile_files_end_with_a_word() {
     let deep = |open: &str, close: &str, many: usize| format!("a = {}1{}", open.repeat(many), close.repeat(many));
     for text in [

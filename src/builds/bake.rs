@@ -136,7 +136,7 @@ impl File {
         }
         for (key, value) in own {
             match (attributes.get_mut(key), value) {
-                (Some(Expression::Object(below)), Expression::Object(above)) if key == "args" => {
+                (Some(Expression::Object(below)), Expression::Object(above)) if key == "args" || key == "contexts" => {
                     for (key, value) in above {
                         below.insert(key.clone(), value.clone());
                     }
@@ -206,21 +206,23 @@ fn build(name: &str, attributes: &Attributes, context: &Context<'_>) -> Build {
     let platforms = value("platforms");
     let platforms = platforms.as_ref().and_then(Value::as_array).into_iter().flatten();
     build.platforms = platforms.filter_map(text).collect();
-    match attributes.get("args") {
-        Some(Expression::Object(args)) => {
-            for (key, written) in args {
-                let Some(key) = key_text(key, context) else { continue };
-                match evaluate(written, context) {
-                    Some(Value::Null) => {}
-                    value => drop(build.args.insert(key, value.as_ref().and_then(text))),
+    for (key, into) in [("args", &mut build.args), ("contexts", &mut build.contexts)] {
+        match attributes.get(key) {
+            Some(Expression::Object(entries)) => {
+                for (key, written) in entries {
+                    let Some(key) = key_text(key, context) else { continue };
+                    match evaluate(written, context) {
+                        Some(Value::Null) => {}
+                        value => drop(into.insert(key, value.as_ref().and_then(text))),
+                    }
                 }
             }
+            Some(written) => match evaluate(written, context).as_ref().and_then(Value::as_object) {
+                Some(entries) => into.extend(entries.iter().map(|(key, value)| (key.clone(), text(value)))),
+                None => notes.push(format!("`{key}` of target `{name}` cannot be told from the file")),
+            },
+            None => {}
         }
-        Some(written) => match evaluate(written, context).as_ref().and_then(Value::as_object) {
-            Some(args) => build.args.extend(args.iter().map(|(key, value)| (key.clone(), text(value)))),
-            None => notes.push(format!("`args` of target `{name}` cannot be told from the file")),
-        },
-        None => {}
     }
     build.notes = notes;
     build

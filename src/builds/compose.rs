@@ -10,22 +10,21 @@ use crate::builds::MOST_BUILDS;
 use crate::builds::Recipe;
 use crate::builds::extends::Opens;
 use crate::builds::extends::Services;
-use crate::builds::extends::services;
+use crate::builds::extends::parsed;
 use crate::builds::interpolate::interpolate;
 
 /// The builds of a compose file; `variables` are those of the `.env` file beside it, and `open` opens a file that a
-/// service extends, by its path from the compose file's folder.
+/// service extends or the file includes, by its path from the compose file's folder.
 ///
 /// A service of a profile is built like every other: somebody asks for it.
 pub fn compose(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>) -> Result<Vec<Build>, BuildsError> {
-    let own = services(text)?;
-    if own.len() > MOST_BUILDS {
+    let mut services = Services::new(&parsed(text)?, open)?;
+    let names = services.names();
+    if names.len() > MOST_BUILDS {
         return Err(BuildsError::TooBig);
     }
-    let names: Vec<(String, bool)> = own.iter().map(|(name, one)| (name.clone(), one.get("image").is_some())).collect();
-    let mut services = Services::new(own, open);
-    let build = |(name, image): (String, bool)| {
-        let (build, platform, missing) = services.built(&name);
+    let build = |(file, name, image): (String, String, bool)| {
+        let (build, platform, missing) = services.built(&file, &name);
         // Of an image by name nothing has to be built, whatever it extends.
         if build.is_none() && (image || missing.is_none()) {
             return None;
@@ -63,6 +62,10 @@ fn service_build(name: &str, written: &Value, platform: Option<&Value>, variable
     }
     build.target = said("target", written.get("target"));
     build.args = args(written.get("args"), variables);
+    let contexts = written.get("additional_contexts").and_then(Value::as_object).into_iter().flatten();
+    let context =
+        |(name, value): (&String, &Value)| (name.clone(), plain(value).and_then(|text| interpolate(&text, variables)));
+    build.contexts = contexts.map(context).collect();
     let platforms = written.get("platforms").and_then(Value::as_array).into_iter().flatten();
     build.platforms = platforms.filter_map(|platform| interpolate(&plain(platform)?, variables)).collect();
     if let Some(platform) = said("platform", platform).filter(|_| build.platforms.is_empty()) {

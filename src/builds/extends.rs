@@ -1,4 +1,4 @@
-//! `extends` in compose files: one service begins as another, of the same file or of one beside it.
+//! `extends` and `include` in compose files: services of other files, and those that begin as another one.
 
 use std::collections::BTreeMap;
 
@@ -23,26 +23,72 @@ pub(super) struct Services<'a> {
     files: BTreeMap<String, Option<Map<String, Value>>>,
 }
 
-/// The mapping `services` of a compose file.
-pub(super) fn services(text: &str) -> Result<Map<String, Value>, BuildsError> {
+/// A compose file as its data.
+pub(super) fn parsed(text: &str) -> Result<Value, BuildsError> {
     bounded(text)?;
-    let unreadable = |message: &str| BuildsError::Unreadable(message.to_owned());
     // As compose reads it, `yes` and `on` are words.
     let options = serde_saphyr::options! { strict_booleans: true };
-    let file: Value = serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| unreadable(error.to_string().lines().next().unwrap_or("no YAML")))?;
-    let services = file.get("services").and_then(Value::as_object);
-    services.cloned().ok_or_else(|| unreadable("there is no mapping `services`"))
+    serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| unreadable(error.to_string().lines().next().unwrap_or("no YAML")))
+}
+
+fn unreadable(message: &str) -> BuildsError {
+    BuildsError::Unreadable(message.to_owned())
+}
+
+/// The mapping `services` of a compose file; none where it only includes others.
+fn services(file: &Value) -> Option<Map<String, Value>> {
+    match file.get("services") {
+        Some(services) => services.as_object().cloned(),
+        None => file.get("include").map(|_| Map::new()),
+    }
+}
+
+/// The paths that a compose file includes.
+fn included(file: &Value) -> Vec<String> {
+    let list = |value: &Value| match value {
+        Value::Array(list) => list.clone(),
+        other => vec![other.clone()],
+    };
+    let paths = file.get("include").map(&list).unwrap_or_default().into_iter().flat_map(|one| match one.get("path") {
+        Some(path) => list(path),
+        None => vec![one],
+    });
+    paths.filter_map(|path| path.as_str().map(str::to_owned)).collect()
 }
 
 impl<'a> Services<'a> {
-    pub(super) fn new(own: Map<String, Value>, open: Opens<'a>) -> Self {
-        Self { open, files: BTreeMap::from([(String::new(), Some(own))]) }
+    pub(super) fn new(file: &Value, open: Opens<'a>) -> Result<Self, BuildsError> {
+        let own = services(file).ok_or_else(|| unreadable("there is no mapping `services`"))?;
+        let mut found = Self { open, files: BTreeMap::from([(String::new(), Some(own))]) };
+        let mut includes: Vec<String> = included(file);
+        while let Some(path) = includes.pop() {
+            if found.files.len() >= MOST_FILES || found.files.contains_key(&path) {
+                continue;
+            }
+            let file = (open)(&path).and_then(|text| parsed(&text).ok());
+            includes.extend(file.iter().flat_map(included).map(|inner| below(folder(&path), &inner)));
+            found.files.insert(path, file.as_ref().and_then(services));
+        }
+        Ok(found)
+    }
+
+    /// File and name of every service, and whether it names an image.
+    pub(super) fn names(&self) -> Vec<(String, String, bool)> {
+        let of_file = |(path, services): (&String, &Option<Map<String, Value>>)| match services {
+            Some(services) => {
+                let name = |(name, one): (&String, &Value)| (path.clone(), name.clone(), one.get("image").is_some());
+                services.iter().map(name).collect()
+            }
+            // What an included file builds has to be told as unknown.
+            None => vec![(path.clone(), path.clone(), false)],
+        };
+        self.files.iter().flat_map(of_file).collect()
     }
 
     /// What a service says of its build, with what it extends; an error names what cannot be followed.
-    pub(super) fn built(&mut self, name: &str) -> (Option<Value>, Option<Value>, Option<String>) {
-        self.service("", name, 0)
+    pub(super) fn built(&mut self, file: &str, name: &str) -> (Option<Value>, Option<Value>, Option<String>) {
+        self.service(file, name, 0)
     }
 
     fn service(&mut self, file: &str, name: &str, depth: usize) -> (Option<Value>, Option<Value>, Option<String>) {
@@ -68,7 +114,7 @@ impl<'a> Services<'a> {
 
     fn file(&mut self, path: &str) -> Option<&Map<String, Value>> {
         if !self.files.contains_key(path) && self.files.len() < MOST_FILES {
-            let read = (self.open)(path).and_then(|text| services(&text).ok());
+            let read = (self.open)(path).and_then(|text| services(&parsed(&text).ok()?));
             self.files.insert(path.to_owned(), read);
         }
         self.files.get(path)?.as_ref()
@@ -97,13 +143,15 @@ fn long(build: &Value, file: &str) -> Value {
         let context = below(place, context);
         build.insert("context".to_owned(), Value::String(context));
     }
-    if let Some(Value::Array(list)) = build.get("args") {
-        let pairs = list.iter().filter_map(Value::as_str).map(|item| match item.split_once('=') {
-            Some((name, value)) => (name.to_owned(), Value::String(value.to_owned())),
-            None => (item.to_owned(), Value::Null),
-        });
-        let args = Value::Object(pairs.collect());
-        build.insert("args".to_owned(), args);
+    for key in ["args", "additional_contexts"] {
+        if let Some(Value::Array(list)) = build.get(key) {
+            let pairs = list.iter().filter_map(Value::as_str).map(|item| match item.split_once('=') {
+                Some((name, value)) => (name.to_owned(), Value::String(value.to_owned())),
+                None => (item.to_owned(), Value::Null),
+            });
+            let pairs = Value::Object(pairs.collect());
+            build.insert(key.to_owned(), pairs);
+        }
     }
     Value::Object(build)
 }
@@ -120,7 +168,11 @@ fn merged(below: Option<Value>, above: Option<Value>) -> Option<Value> {
             }
             for (key, value) in above {
                 match (below.get_mut(&key), value) {
-                    (Some(Value::Object(args)), Value::Object(more)) if key == "args" => args.extend(more),
+                    (Some(Value::Object(args)), Value::Object(more))
+                        if key == "args" || key == "additional_contexts" =>
+                    {
+                        args.extend(more);
+                    }
                     (_, value) => drop(below.insert(key, value)),
                 }
             }

@@ -44,6 +44,8 @@ pub struct Build {
     pub recipe: Recipe,
     /// Build arguments; `None` where the file alone does not give the value.
     pub args: BTreeMap<String, Option<String>>,
+    /// What takes the place of names behind FROM; `None` where the file alone does not give it.
+    pub contexts: BTreeMap<String, Option<String>>,
     /// The stage.
     pub target: Option<String>,
     /// Platforms; whatever is asked where empty.
@@ -59,6 +61,7 @@ impl Build {
             context: ".".to_owned(),
             recipe: Recipe::Path("Dockerfile".to_owned()),
             args: BTreeMap::new(),
+            contexts: BTreeMap::new(),
             target: None,
             platforms: Vec::new(),
             notes: Vec::new(),

@@ -77,6 +77,10 @@ fn options(described: &Described, build: &Build<'_>) -> EvaluateOptions {
             None => drop(options.unknown_args.insert(name.clone())),
         }
     }
+    let context = |(name, value): (&String, &Option<String>)| {
+        (name.clone(), value.clone().unwrap_or_else(|| "a place that the file does not tell".to_owned()))
+    };
+    options.contexts.extend(described.contexts.iter().map(context));
     options.build_args.extend(build.args.build_args.iter().cloned());
     options
 }

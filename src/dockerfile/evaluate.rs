@@ -35,7 +35,12 @@ impl Dockerfile {
         let mut chain = vec![target];
         let mut root = target;
         let mut text = global.expand(&self.stages[root].base, self.escape, None);
-        while let Some(parent) = text.known().and_then(|name| self.earlier_stage(name, root)) {
+        loop {
+            if let Some(instead) = text.known().and_then(|name| options.instead_of(name)) {
+                text = instead;
+                break;
+            }
+            let Some(parent) = text.known().and_then(|name| self.earlier_stage(name, root)) else { break };
             chain.push(parent);
             root = parent;
             text = global.expand(&self.stages[root].base, self.escape, None);

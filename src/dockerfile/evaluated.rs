@@ -62,6 +62,8 @@ pub struct EvaluateOptions {
     pub build_args: BTreeMap<String, String>,
     /// Build arguments that get a value of which nothing is known.
     pub unknown_args: BTreeSet<String>,
+    /// What the build puts in the place of names behind FROM, as its command says: `docker-image://…`, `target:…`.
+    pub contexts: BTreeMap<String, String>,
     /// The stage to build: its name or number; the last one where `None`.
     pub target: Option<String>,
     /// The platforms that the build is told to make images for; whatever is asked where empty.
@@ -78,6 +80,7 @@ impl Default for EvaluateOptions {
             platform: "linux/amd64".to_owned(),
             build_args: BTreeMap::new(),
             unknown_args: BTreeSet::new(),
+            contexts: BTreeMap::new(),
             target: None,
             platforms: Vec::new(),
             base_env: BaseEnv::Unseen,
@@ -87,6 +90,18 @@ impl Default for EvaluateOptions {
 }
 
 impl EvaluateOptions {
+    /// What the build puts in the place of a name behind FROM, where it does.
+    pub(super) fn instead_of(&self, name: &str) -> Option<Resolved> {
+        let (_, context) = self.contexts.iter().find(|(own, _)| own.eq_ignore_ascii_case(name))?;
+        Some(match context.strip_prefix("docker-image://") {
+            Some(image) => Resolved::literal(image),
+            None => Resolved::Unresolved {
+                names: Vec::new(),
+                reason: format!("the build takes `{name}` from `{context}`, which is not followed"),
+            },
+        })
+    }
+
     /// The same for a platform that is asked; a build for certain platforms makes the nearest of them.
     #[must_use]
     pub fn on(&self, asked: &str) -> Self {

@@ -60,7 +60,14 @@ pub(super) fn is_template(text: &str) -> bool {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         }) && parts.next().is_some()
     };
-    text.contains("{{") || text.contains("{%") || text.contains("<%") || text.starts_with("{#") || at_signs()
+    // A name in single braces is one of a format string, where it is all that there is.
+    let alone = || {
+        let name = text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        name.is_some_and(|name| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+    };
+    alone() || text.contains("{{") || text.contains("{%") || text.contains("<%") || text.starts_with("{#") || at_signs()
 }
 
 /// An expansion on its way through a text.

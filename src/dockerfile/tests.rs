@@ -28,6 +28,8 @@ fn bases_follow_arguments_and_stages() {
     assert_eq!(evaluate(text, Some("n")).base.kind, BaseKind::Unresolved);
     assert_eq!(evaluate(text, None).base.kind, BaseKind::Scratch);
     assert_eq!(evaluate("FROM {{ base }}", None).base.kind, BaseKind::Unresolved);
+    assert_eq!(evaluate("FROM {base_image}", None).base.kind, BaseKind::Unresolved);
+    assert_eq!(Dockerfile::parse("FROM a\n{extra}\n{a b}\n").problems.iter().filter(|one| one.templated).count(), 1);
     assert_eq!(evaluate("FROM <image>", None).base.kind, BaseKind::Unresolved);
     assert!(
         Dockerfile::parse(text)

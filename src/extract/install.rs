@@ -1,6 +1,7 @@
 //! What the commands of the shipped stage install, with the files and scripts that they read.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::context::Shelf;
 use crate::dockerfile::Dockerfile;
@@ -60,6 +61,8 @@ pub(super) struct State {
     /// Files that a command wrote or changed: what is in them, or why that cannot be told.
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
     scripts: usize,
+    /// Repositories that were set up and whose packages bring something else than their names say.
+    repositories: BTreeSet<&'static str>,
 }
 
 /// Reads every RUN in order: packages come and go in `seen`; what could not be read becomes a note.
@@ -103,13 +106,21 @@ impl Reader<'_> {
         if self.configure(command) || self.script(command, run, depth) {
             return;
         }
+        let knowledge = Knowledge::built_in();
+        for word in command.words.iter().filter_map(Word::known) {
+            self.done.repositories.extend(knowledge.repositories_in(word));
+        }
         let lookup = |name: &str| match self.done.settings.get(name) {
             Some(value) => Lookup::Known(value.clone(), Vec::new()),
             None => run.scope.lookup(name),
         };
         let open = |folder: &str, path: &str| self.open(folder, path, run);
         let environment = Environment { machine: self.machine, python: None };
-        let found = install::installs_with(command, Around { lookup: &lookup, open: &open, environment });
+        let mut found = install::installs_with(command, Around { lookup: &lookup, open: &open, environment });
+        for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Apt) {
+            let brought = self.done.repositories.iter().find_map(|one| knowledge.instead_of(one, &package.name));
+            package.name = brought.unwrap_or_else(|| std::mem::take(&mut package.name));
+        }
         let compiled = install::compiled(command, &self.folder, &lookup, Knowledge::built_in().cuda_extensions());
         let says = linked::says(command, &self.folder, &Around { lookup: &lookup, open: &open, environment });
         linked::read(says, Origin::File { source: self.source, span: command.span }, self.seen);

@@ -24,7 +24,8 @@ pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found
     let mut rest = words.iter().skip_while(|word| word.known().is_some_and(|text| text.starts_with('-')));
     let Some(mut verb) = rest.next().and_then(Word::known) else { return };
     let mut rest = rest.peekable();
-    if verb == "env" {
+    let env = verb == "env";
+    if env {
         verb = rest.next().and_then(Word::known).unwrap_or("");
     }
     let removes = matches!(verb, "remove" | "uninstall");
@@ -32,6 +33,7 @@ pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found
         return;
     }
     let from = found.packages.len();
+    let mut files = 0;
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
             found.unresolved.push((word.value.clone(), word.span));
@@ -40,13 +42,19 @@ pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found
         match text {
             "-f" | "--file" => {
                 let Some(next) = rest.next() else { break };
-                file(next, around, found);
+                files += 1;
+                file(&next.value, next.span, around, found);
+            }
+            _ if text.starts_with("--file=") => {
+                files += 1;
+                file(&Resolved::literal(text.trim_start_matches("--file=")), word.span, around, found);
             }
             _ if WITH_VALUE.contains(&text) => drop(rest.next()),
             _ if text.starts_with('-') => {}
             _ => {
                 if matches!(ending(text), "yml" | "yaml") {
-                    file(word, around, found);
+                    files += 1;
+                    file(&word.value, word.span, around, found);
                 } else if let Some(package) = spec(text, word.span) {
                     if removes {
                         found.removed.push((Manager::Conda, package.name, package.span));
@@ -57,19 +65,39 @@ pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found
             }
         }
     }
+    if env && files == 0 && matches!(verb, "create" | "update") {
+        file(&Resolved::literal("environment.yml"), command.span, around, found);
+    }
+    for package in found.packages.get_mut(from..).unwrap_or_default() {
+        package.conditional |= command.conditional;
+    }
+}
+
+/// `conda-lock install FILE`.
+pub(super) fn lock(words: &[Word], command: &Command, around: &Around<'_>, found: &mut Installs) {
+    if words.first().and_then(Word::known) != Some("install") {
+        return;
+    }
+    let from = found.packages.len();
+    let ends = |word: &&Word| word.known().is_some_and(|text| matches!(ending(text), "yml" | "yaml" | "lock" | "txt"));
+    match words.iter().skip(1).find(ends) {
+        Some(word) => file(&word.value, word.span, around, found),
+        None => file(&Resolved::literal("conda-lock.yml"), command.span, around, found),
+    }
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
     }
 }
 
 /// An environment file, a lock, or a list of specs.
-fn file(word: &Word, around: &Around<'_>, found: &mut Installs) {
-    let opened = match &word.value {
+fn file(path: &Resolved, span: Span, around: &Around<'_>, found: &mut Installs) {
+    let opened = match path {
         Resolved::Known { value, .. } => (around.open)("", value),
         Resolved::Unresolved { reason, .. } => Err(reason.clone()),
     };
     match opened {
-        Ok(opened) if opened.path.contains("lock") => environment::lock(&opened, around, found),
+        Ok(opened) if environment::explicit(&opened, found).is_some() => {}
+        Ok(opened) if opened.path.contains("lock") => environment::lock(&opened, "default", around, found),
         Ok(opened) if ending(&opened.path) == "txt" => {
             let mut at = 0;
             for raw in opened.text.text().split_inclusive('\n') {
@@ -83,9 +111,9 @@ fn file(word: &Word, around: &Around<'_>, found: &mut Installs) {
                 }
             }
         }
-        Ok(opened) => environment::environment(&opened, found),
+        Ok(opened) => environment::environment(&opened, around, found),
         Err(why) => {
-            found.files.push(RequirementFile { path: word.value.clone(), constraint: false, span: word.span, why });
+            found.files.push(RequirementFile { path: path.clone(), constraint: false, extras: Vec::new(), span, why });
         }
     }
 }

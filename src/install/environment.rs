@@ -1,12 +1,17 @@
 //! Environment files of conda, and the locks of conda-lock and pixi: the block style of YAML that they are written in.
 
+use std::collections::BTreeSet;
+
+use crate::dockerfile::Resolved;
 use crate::install::Around;
 use crate::install::Install;
 use crate::install::Installs;
 use crate::install::Manager;
 use crate::install::Opened;
+use crate::install::RequirementFile;
 use crate::install::VersionSpec;
 use crate::install::conda::spec;
+use crate::install::files;
 use crate::install::files::at_source;
 use crate::install::index::Indexes;
 use crate::install::index::Place;
@@ -54,11 +59,12 @@ fn place(line: &Line<'_>, opened: &Opened) -> Span {
 }
 
 /// `environment.yml`: what conda installs, and what pip does below it.
-pub(super) fn environment(opened: &Opened, found: &mut Installs) {
+pub(super) fn environment(opened: &Opened, around: &Around<'_>, found: &mut Installs) {
     let mut inside = false;
     let mut pip: Option<usize> = None;
     let mut indexes = Indexes::default();
     let from = found.packages.len();
+    let mut listed: Vec<RequirementFile> = Vec::new();
     for line in lines(opened.text.text()) {
         if line.indent == 0 && !line.item {
             inside = line.text.trim_end_matches(' ') == "dependencies:";
@@ -79,11 +85,16 @@ pub(super) fn environment(opened: &Opened, found: &mut Installs) {
         let package = if pip.is_none() {
             spec(text, span)
         } else if let Some((name, url)) = text.split_once([' ', '=']).filter(|_| text.starts_with('-')) {
+            let path = Resolved::literal(url.trim());
             let url = Place::new(url.trim(), span, opened.source);
             match name {
                 "--extra-index-url" => indexes.extra.push(url),
                 "--index-url" | "-i" => indexes.index = Some(url),
                 "--find-links" | "-f" => indexes.links.push(url),
+                "-r" | "--requirement" | "-c" | "--constraint" => {
+                    let constraint = matches!(name, "-c" | "--constraint");
+                    listed.push(RequirementFile { path, constraint, extras: Vec::new(), span, why: String::new() });
+                }
                 _ => {}
             }
             None
@@ -95,6 +106,8 @@ pub(super) fn environment(opened: &Opened, found: &mut Installs) {
             found.packages.push(package);
         }
     }
+    let folder = opened.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    files::listed(folder, listed, around, &mut indexes, found);
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         if package.manager == Manager::Pip {
             indexes.choose(package);
@@ -102,14 +115,52 @@ pub(super) fn environment(opened: &Opened, found: &mut Installs) {
     }
 }
 
-/// A lock of conda-lock or pixi: the packages for one platform.
-pub(super) fn lock(opened: &Opened, around: &Around<'_>, found: &mut Installs) {
+/// A list of addresses, as conda writes it under `@EXPLICIT`; `None` where the file is none.
+pub(super) fn explicit(opened: &Opened, found: &mut Installs) -> Option<()> {
+    let lines = lines(opened.text.text());
+    lines.iter().any(|line| line.text == "@EXPLICIT").then_some(())?;
+    for line in lines.iter().filter(|line| line.text.contains("://")) {
+        let url = line.text.split('#').next().unwrap_or(line.text).trim();
+        // The list is one for the platform that the command runs on.
+        Entry {
+            conda: true,
+            platform: "noarch".to_owned(),
+            url: url.to_owned(),
+            span: place(line, opened),
+            ..Entry::default()
+        }
+        .finish("", opened, found);
+    }
+    Some(())
+}
+
+/// The addresses that an environment of `pixi.lock` has for a platform; `None` where the file lists none.
+fn of_environment(text: &str, name: &str, subdir: &str) -> Option<BTreeSet<String>> {
+    let (mut inside, mut own, mut here, mut found) = (false, false, false, None);
+    for line in lines(text) {
+        match (line.indent, line.item) {
+            (0, false) => inside = line.text == "environments:",
+            (2, false) => own = line.text.trim_end_matches(':') == name,
+            (6, false) => here = line.text.trim_end_matches(':') == subdir,
+            (8, true) if inside && own && here => {
+                let url = line.text.split_once(':').map(|(_, url)| unquoted(url).to_owned());
+                found.get_or_insert_with(BTreeSet::new).extend(url);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A lock of conda-lock or pixi: the packages for one platform, and for pixi of one environment.
+pub(super) fn lock(opened: &Opened, environment: &str, around: &Around<'_>, found: &mut Installs) {
     let subdir = if around.environment.machine == "aarch64" { "linux-aarch64" } else { "linux-64" };
+    let chosen = of_environment(opened.text.text(), environment, subdir);
     let mut entry = Entry::default();
     let mut inside = false;
     for line in lines(opened.text.text()) {
         if line.indent == 0 && !line.item {
-            entry.finish(subdir, opened, found);
+            entry.finish_one_of(chosen.as_ref(), subdir, opened, found);
             inside = matches!(line.text, "package:" | "packages:");
             continue;
         }
@@ -117,7 +168,7 @@ pub(super) fn lock(opened: &Opened, around: &Around<'_>, found: &mut Installs) {
             continue;
         }
         if line.item && line.indent == 2 {
-            entry.finish(subdir, opened, found);
+            entry.finish_one_of(chosen.as_ref(), subdir, opened, found);
         }
         if line.indent != 2 {
             continue;
@@ -130,12 +181,15 @@ pub(super) fn lock(opened: &Opened, around: &Around<'_>, found: &mut Installs) {
             "platform" | "subdir" => entry.platform = value,
             "build" => entry.build = value,
             "manager" => entry.conda = value == "conda",
+            // Older locks of pixi name the kind, and the address below it.
+            "kind" => (entry.kind, entry.conda) = (true, value == "conda"),
+            "url" if entry.kind => entry.url = value,
             "conda" => (entry.conda, entry.url, entry.span) = (true, value, place(&line, opened)),
             "pypi" => (entry.conda, entry.url, entry.span) = (false, value, place(&line, opened)),
             _ => {}
         }
     }
-    entry.finish(subdir, opened, found);
+    entry.finish_one_of(chosen.as_ref(), subdir, opened, found);
 }
 
 #[derive(Default)]
@@ -146,10 +200,24 @@ struct Entry {
     platform: String,
     url: String,
     conda: bool,
+    kind: bool,
     span: Span,
 }
 
 impl Entry {
+    fn finish_one_of(
+        &mut self,
+        chosen: Option<&BTreeSet<String>>,
+        subdir: &str,
+        opened: &Opened,
+        found: &mut Installs,
+    ) {
+        if chosen.is_some_and(|chosen| !self.url.is_empty() && !chosen.contains(&self.url)) {
+            *self = Self::default();
+        }
+        self.finish(subdir, opened, found);
+    }
+
     fn finish(&mut self, subdir: &str, opened: &Opened, found: &mut Installs) {
         let mut entry = std::mem::take(self);
         let parts: Vec<&str> = entry.url.rsplit('/').collect();

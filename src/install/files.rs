@@ -11,6 +11,7 @@ use crate::install::RequirementFile;
 use crate::install::VersionSpec;
 use crate::install::index::Indexes;
 use crate::install::index::Place;
+use crate::install::lock::Parts;
 use crate::install::marker::holds;
 use crate::install::pip;
 use crate::install::pip::Fed;
@@ -46,6 +47,20 @@ pub(super) fn follow(
     found.files.extend(fed.unread);
 }
 
+/// Reads the files that another list names, from that list's folder.
+pub(super) fn listed(
+    folder: &str,
+    files: Vec<RequirementFile>,
+    around: &Around<'_>,
+    indexes: &mut Indexes,
+    found: &mut Installs,
+) {
+    let mut walk = Walk { uv: false, around, variable: &|_| None, indexes, found, seen: BTreeSet::new() };
+    for file in files {
+        walk.file(folder, file, 1);
+    }
+}
+
 struct Walk<'a, 'b> {
     uv: bool,
     around: &'a Around<'b>,
@@ -60,7 +75,8 @@ impl Walk<'_, '_> {
         match self.open(folder, &file, depth) {
             Ok(Some(opened)) if opened.path.ends_with("pyproject.toml") => {
                 if project::requires(&opened) {
-                    project::pep621(&opened, self.uv, self.around, self.indexes, self.found);
+                    let parts = Parts { all_extras: file.extras.iter().any(|one| one == "*"), extras: file.extras };
+                    project::pep621(&opened, self.uv, &parts, self.around, self.indexes, self.found);
                 } else {
                     let _read: bool = self.setuptools(folder, &file);
                 }
@@ -161,7 +177,11 @@ impl Walk<'_, '_> {
                 let Some(path) = value else { return };
                 let path = Resolved::literal(path);
                 let constraint = constraint || matches!(name, "-c" | "--constraint");
-                self.file(folder, RequirementFile { path, constraint, span, why: String::new() }, depth + 1);
+                self.file(
+                    folder,
+                    RequirementFile { path, constraint, extras: Vec::new(), span, why: String::new() },
+                    depth + 1,
+                );
             }
             "-i" | "--index-url" => self.indexes.index = value.map(|url| Place::new(&url, span, opened.source)),
             "--extra-index-url" => self.indexes.extra.extend(value.map(|url| Place::new(&url, span, opened.source))),

@@ -148,6 +148,8 @@ pub struct RequirementFile {
     pub path: Resolved,
     /// Whether it only constrains versions.
     pub constraint: bool,
+    /// The extras of a project that are asked for.
+    pub extras: Vec<String>,
     /// Where it is written.
     pub span: Span,
     /// Why it was not read.
@@ -228,6 +230,7 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
             }
             Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &variable, &mut found),
             Some(Invocation::Conda) => conda::read(after(1), command, &around, &mut found),
+            Some(Invocation::CondaLock) => conda::lock(after(1), command, &around, &mut found),
             Some(Invocation::System) => system::read(after(1), command, &mut found),
             None => system::installer(words, command, &mut found),
         }
@@ -258,6 +261,7 @@ enum Invocation {
     /// The arguments of a tool for projects stand after so many words.
     Tool(usize),
     Conda,
+    CondaLock,
     System,
 }
 
@@ -297,6 +301,7 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
             Some(Invocation::Inside(at))
         }
         "conda" | "mamba" | "micromamba" => Some(Invocation::Conda),
+        "conda-lock" => Some(Invocation::CondaLock),
         "apt" | "apt-get" | "aptitude" | "dnf" | "yum" | "microdnf" | "tdnf" => Some(Invocation::System),
         _ if numbered("pip") => Some(Invocation::Pip(1, false)),
         _ if numbered("python") => {

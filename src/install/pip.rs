@@ -144,6 +144,8 @@ fn cannot_tell(reason: String, span: Span, found: &mut Installs) {
 fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut Indexes, found: &mut Installs) {
     let Asked { verb, uv, command, around } = asked;
     let mut rest = words.iter().peekable();
+    let mut extras: Vec<String> = Vec::new();
+    let from = found.files.len();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
             match word.output.as_deref().filter(|_| verb == "install").map(|inner| flow::output(inner, around)) {
@@ -172,7 +174,7 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
                     (None, None) => continue,
                 };
                 let span = next.map_or(word.span, |next| next.span);
-                let file = RequirementFile { path, constraint, span, why: String::new() };
+                let file = RequirementFile { path, constraint, extras: Vec::new(), span, why: String::new() };
                 let stdin = matches!(file.path.known(), Some("-" | "/dev/stdin" | "/dev/fd/0"));
                 let written = match next.and_then(|next| next.output.as_deref()) {
                     Some(inner) => Some(flow::output(inner, around)),
@@ -189,6 +191,8 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
                     project(&path, span, found);
                 }
             }
+            "--extra" | "--group" => extras.extend(value(inline).map(|(name, _)| normalised(&name))),
+            "--all-extras" => extras.push("*".to_owned()),
             _ if !option(name, || value(inline), indexes)
                 && inline.is_none()
                 && WITH_VALUE.contains(&name)
@@ -198,6 +202,9 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
             }
             _ => {}
         }
+    }
+    for file in found.files.iter_mut().skip(from) {
+        file.extras.extend(extras.iter().cloned());
     }
 }
 
@@ -237,7 +244,13 @@ fn package(word: &Word, text: &str, verb: &str, found: &mut Installs) {
         found.removed.push((Manager::Pip, normalised(text), word.span));
     } else if verb == "sync" {
         let path = word.value.clone();
-        found.files.push(RequirementFile { path, constraint: false, span: word.span, why: String::new() });
+        found.files.push(RequirementFile {
+            path,
+            constraint: false,
+            extras: Vec::new(),
+            span: word.span,
+            why: String::new(),
+        });
     } else if let Some(package) = requirement(text, word.span) {
         found.packages.push(package);
     } else {
@@ -247,10 +260,11 @@ fn package(word: &Word, text: &str, verb: &str, found: &mut Installs) {
 
 /// A folder with a project: `.`, `./src[extra]`.
 fn project(path: &str, span: Span, found: &mut Installs) {
-    let folder = path.split('[').next().unwrap_or(path);
+    let (folder, extras) = path.split_once('[').map_or((path, ""), |(folder, extras)| (folder, extras));
     if folder.starts_with(['.', '/']) && !matches!(folder.rsplit('.').next(), Some("whl" | "gz" | "zip")) {
         let path = Resolved::literal(format!("{}/pyproject.toml", folder.trim_end_matches('/')));
-        found.files.push(RequirementFile { path, constraint: false, span, why: String::new() });
+        let extras = extras.trim_end().trim_end_matches(']').split(',').map(|name| normalised(name.trim())).collect();
+        found.files.push(RequirementFile { path, constraint: false, extras, span, why: String::new() });
     }
 }
 

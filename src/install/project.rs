@@ -1,5 +1,7 @@
 //! `pyproject.toml`, and the tools that install from it: uv, poetry and pdm.
 
+use std::collections::BTreeSet;
+
 use toml::de::DeTable;
 
 use crate::install::Around;
@@ -13,6 +15,7 @@ use crate::install::VersionSpec;
 use crate::install::files::at_source;
 use crate::install::index::Indexes;
 use crate::install::index::Place;
+use crate::install::lock::Parts;
 use crate::install::marker::holds;
 use crate::install::requirement::named;
 use crate::install::requirement::normalised;
@@ -26,20 +29,34 @@ use crate::install::tree::table_at;
 use crate::install::tree::tables_at;
 use crate::install::tree::text_at;
 use crate::install::variant::tag_of_url;
+use crate::source::Span;
 
 /// Reads the dependencies of a project: PEP 621, else poetry's own; `uv` follows uv's sources and indexes.
-pub(super) fn pep621(opened: &Opened, uv: bool, around: &Around<'_>, indexes: &mut Indexes, found: &mut Installs) {
+pub(super) fn pep621(
+    opened: &Opened,
+    uv: bool,
+    parts: &Parts,
+    around: &Around<'_>,
+    indexes: &mut Indexes,
+    found: &mut Installs,
+) {
     let Ok(root) = DeTable::parse(opened.text.text()) else { return };
     let root = root.get_ref();
     let from = found.packages.len();
     for value in list_at(root, &["project", "dependencies"]) {
         found.packages.extend(value.get_ref().as_str().and_then(|text| one(text, value, opened, around)));
     }
+    let own = text_at(root, &["project", "name"]).map(normalised);
+    let wanted = chosen(root, parts, own.as_deref());
+    for value in optional(root, &wanted) {
+        let install = value.get_ref().as_str().and_then(|text| one(text, value, opened, around));
+        found.packages.extend(install.filter(|install| own.as_ref() != Some(&install.name)));
+    }
     if at(root, &["project", "dependencies"]).is_none()
         && let Some(table) = table_at(root, &["tool", "poetry", "dependencies"])
     {
         for (name, value) in table {
-            found.packages.extend(poetry(name.get_ref(), value, root, opened, around));
+            found.packages.extend(poetry(name.get_ref(), value, &wanted, root, opened, around));
         }
     }
     if uv {
@@ -57,6 +74,51 @@ pub(super) fn pep621(opened: &Opened, uv: bool, around: &Around<'_>, indexes: &m
             uv_source(package, root, opened, around);
         }
     }
+}
+
+/// The tables that hold optional parts of a project: extras, and groups of PEP 735.
+const OPTIONAL: [&[&str]; 2] = [&["project", "optional-dependencies"], &["dependency-groups"]];
+
+/// The optional parts that are installed: those asked for, and those that they name in turn.
+fn chosen(root: &DeTable<'_>, parts: &Parts, own: Option<&str>) -> BTreeSet<String> {
+    let mut open: Vec<String> = parts.extras.iter().map(|name| normalised(name)).collect();
+    if parts.all_extras {
+        let tables = [OPTIONAL[0], &["tool", "poetry", "extras"]];
+        let names = tables.into_iter().filter_map(|path| table_at(root, path)).flat_map(DeTable::iter);
+        open.extend(names.map(|(name, _)| normalised(name.get_ref())));
+    }
+    let mut chosen = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if !chosen.insert(name.clone()) {
+            continue;
+        }
+        for value in optional(root, &BTreeSet::from([name])) {
+            let value = value.get_ref();
+            let group = value.as_table().and_then(|table| text_at(table, &["include-group"]));
+            open.extend(group.map(normalised));
+            let itself = value.as_str().and_then(|text| requirement(text, Span::new(0, 0)));
+            let itself = itself.filter(|install| own == Some(install.name.as_str()));
+            open.extend(itself.into_iter().flat_map(|install| install.extras).map(|name| normalised(&name)));
+        }
+    }
+    chosen
+}
+
+/// What the optional parts of these names list.
+fn optional<'t, 'i>(root: &'t DeTable<'i>, names: &BTreeSet<String>) -> Vec<&'t Value<'i>> {
+    let tables = OPTIONAL.into_iter().filter_map(|path| table_at(root, path)).flat_map(DeTable::iter);
+    let named = tables.filter(|(name, _)| names.contains(&normalised(name.get_ref())));
+    named.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter()).collect()
+}
+
+/// Whether one of poetry's chosen extras names a distribution.
+fn in_extra(root: &DeTable<'_>, names: &BTreeSet<String>, distribution: &str) -> bool {
+    let Some(extras) = table_at(root, &["tool", "poetry", "extras"]) else { return false };
+    let named = |list: &Value<'_>| {
+        let mut list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
+        list.any(|one| one.get_ref().as_str().is_some_and(|name| normalised(name) == normalised(distribution)))
+    };
+    extras.iter().any(|(name, list)| names.contains(&normalised(name.get_ref())) && named(list))
 }
 
 /// Whether a project says in this file what it requires.
@@ -119,7 +181,14 @@ fn decide(package: &mut Install, url: &Value<'_>, opened: &Opened) {
 }
 
 /// A dependency as poetry writes it: a range, or a table with a range, a source or an address.
-fn poetry(name: &str, value: &Value<'_>, root: &DeTable<'_>, opened: &Opened, around: &Around<'_>) -> Option<Install> {
+fn poetry(
+    name: &str,
+    value: &Value<'_>,
+    extras: &BTreeSet<String>,
+    root: &DeTable<'_>,
+    opened: &Opened,
+    around: &Around<'_>,
+) -> Option<Install> {
     if name == "python" {
         return None;
     }
@@ -127,7 +196,8 @@ fn poetry(name: &str, value: &Value<'_>, root: &DeTable<'_>, opened: &Opened, ar
     let mut package = match (value.get_ref().as_str(), value.get_ref().as_table()) {
         (Some(range), _) => named(name, poetry_range(range), span),
         (None, Some(table)) => {
-            if at(table, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true) {
+            let optional = at(table, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+            if optional && !in_extra(root, extras, name) {
                 return None;
             }
             let range = text_at(table, &["version"]).map_or(VersionSpec::None, poetry_range);

@@ -58,6 +58,7 @@ pub(super) fn read(
 ) {
     let mut rest = words.iter();
     let mut verb = None;
+    let mut environment = None;
     let mut folder = String::new();
     let mut parts = Parts::default();
     let mut names: Vec<&Word> = Vec::new();
@@ -79,7 +80,8 @@ pub(super) fn read(
         let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
         let mut value = || inline.clone().or_else(|| rest.next().and_then(Word::known).map(str::to_owned));
         match name {
-            "--all-extras" => parts.all_extras = true,
+            "-e" | "--environment" if tool == "pixi" => environment = value(),
+            "--all-extras" | "--all-groups" => parts.all_extras = true,
             "--extra" | "-E" | "--extras" | "-G" | "--group" | "--with" => {
                 let given = value().unwrap_or_default();
                 parts.extras.extend(given.split([',', ' ']).map(str::to_owned));
@@ -100,7 +102,7 @@ pub(super) fn read(
     let path = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
     let open = |name: &str| (around.open)("", &path(name));
     let manifest = |found: &mut Installs, indexes: &mut Indexes| match open("pyproject.toml") {
-        Ok(opened) => project::pep621(&opened, tool == "uv", around, indexes, found),
+        Ok(opened) => project::pep621(&opened, tool == "uv", &parts, around, indexes, found),
         Err(why) => missing(&path("pyproject.toml"), why, command, found),
     };
     match (tool, verb) {
@@ -127,7 +129,7 @@ pub(super) fn read(
                 );
             }
             if let (Ok(opened), "uv") = (open("pyproject.toml"), tool) {
-                project::pep621(&opened, true, around, &mut indexes, found);
+                project::pep621(&opened, true, &parts, around, &mut indexes, found);
             }
         }
         ("pipenv", Some("install" | "sync")) if names.is_empty() => {
@@ -137,7 +139,7 @@ pub(super) fn read(
             found.packages.extend(names.iter().filter_map(|word| requirement(word.known().unwrap_or(""), word.span)));
         }
         ("pixi", Some("install" | "run")) => match open("pixi.lock") {
-            Ok(opened) => environment::lock(&opened, around, found),
+            Ok(opened) => environment::lock(&opened, environment.as_deref().unwrap_or("default"), around, found),
             Err(why) => missing(&path("pixi.lock"), why, command, found),
         },
         ("pixi", Some("add")) => {
@@ -177,5 +179,5 @@ fn pipenv_files(
 
 fn missing(path: &str, why: String, command: &Command, found: &mut Installs) {
     let path = Resolved::literal(path);
-    found.files.push(RequirementFile { path, constraint: false, span: command.span, why });
+    found.files.push(RequirementFile { path, constraint: false, extras: Vec::new(), span: command.span, why });
 }

@@ -125,6 +125,8 @@ whole_tables! {
     frameworks: FrameworkRow = frameworks;
     /// Every package with driver libraries.
     driver_packages: DriverPackageRow = driver_packages;
+    /// Packages that bring something else in one repository than elsewhere.
+    repository_packages: RepositoryPackageRow = repository_packages;
     /// Every engine that prefers CDI.
     engines: EngineRow = engines;
     /// Every family of family-specific targets.

@@ -16,6 +16,20 @@ impl Knowledge {
         self.framework(distribution).is_some_and(|row| row.variants)
     }
 
+    /// The repositories that an address or a line of a list of sources names, of those whose packages are other ones.
+    pub fn repositories_in(self, text: &str) -> impl Iterator<Item = &'static str> {
+        self.repository_packages().iter().map(|row| row.repository).filter(move |part| text.contains(part))
+    }
+
+    /// What a package of a repository is called elsewhere.
+    pub fn instead_of(self, repository: &str, name: &str) -> Option<String> {
+        self.repository_packages().iter().filter(|row| row.repository == repository).find_map(|row| {
+            let rest = name.strip_prefix(row.name)?;
+            let fits = if row.prefix { rest.starts_with(|c: char| c.is_ascii_digit()) } else { rest.is_empty() };
+            fits.then(|| format!("{}{rest}", row.brings))
+        })
+    }
+
     /// The CUDA that a distribution's name tells: 12 for `cudf-cu12`, 12.0 for `spconv-cu120`.
     pub fn named_cuda(self, distribution: &str) -> Option<(CudaVersion, &'static RowInfo)> {
         self.cuda_names().iter().find_map(|row| {

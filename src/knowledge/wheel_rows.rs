@@ -245,3 +245,18 @@ pub struct BuildFileRow {
     /// Names of what is set in a build for Intel's GPUs.
     pub xpu: &'static [&'static str],
 }
+
+/// A package that is another thing in one repository of packages than its name says elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct RepositoryPackageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Part of the repository's address.
+    pub repository: &'static str,
+    /// Name, or its beginning.
+    pub name: &'static str,
+    /// Whether `name` is only the beginning, followed by a release.
+    pub prefix: bool,
+    /// The name, or its beginning, under which other repositories have what it brings.
+    pub brings: &'static str,
+}

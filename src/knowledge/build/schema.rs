@@ -145,6 +145,9 @@ macro_rules! every_table {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
     }
     driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool, graphics: Flag, toolkit: Flag }
+    repository_packages: RepositoryPackageRow by [repository, name] {
+        repository: Str, name: Str, prefix: Flag, brings: Str,
+    }
     engines: EngineRow by [name] { name: Str, cdi_from: Cuda, cdi_released: OptDay }
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool, later: Flag }
