@@ -12,6 +12,7 @@ mod exit;
 mod fleet;
 mod gather;
 mod inputs;
+mod interrupt;
 mod knowledge;
 mod known;
 mod layers;
