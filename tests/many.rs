@@ -74,6 +74,11 @@ fn place() -> Place {
 
 /// A registry that serves the layout as the repository `team/app`, with a list of tags in two pages.
 fn registry(place: &Place) -> Fake {
+    registry_with(place, |_, _| None)
+}
+
+/// The same with other answers for some blobs, by the name of their file and their length.
+fn registry_with(place: &Place, other: impl Fn(&str, usize) -> Option<Reply> + Send + Sync + 'static) -> Fake {
     let folder = place.path("images");
     let index: Value = serde_json::from_slice(&fs::read(folder.join("index.json")).expect("index")).expect("json");
     let mut tags = BTreeMap::new();
@@ -100,9 +105,12 @@ fn registry(place: &Place) -> Fake {
         }
         let (kind, version) = path.split_once('/').unwrap_or_default();
         let digest = tags.get(version).map_or(version, String::as_str);
-        let file = folder.join("blobs/sha256").join(digest.trim_start_matches("sha256:"));
-        match fs::read(file) {
+        let file = digest.trim_start_matches("sha256:");
+        match fs::read(folder.join("blobs/sha256").join(file)) {
             Ok(bytes) => {
+                if let Some(reply) = other(file, bytes.len()) {
+                    return reply;
+                }
                 let media_type = if kind == "manifests" { MANIFEST } else { "application/octet-stream" };
                 Reply::Whole("200 OK", vec![format!("Content-Type: {media_type}")], bytes)
             }
@@ -422,4 +430,49 @@ fn a_file_without_gpu_workloads_is_told() {
     }
     place.file("fleet.toml", &LABELLED.replace("labels = { tier = \"old\" }", "labels = [\"tier\"]"));
     assert_eq!(code(&place.run(&["scan", "--from-kubernetes", "pod.yaml"])), 2, "labels are a table");
+}
+
+#[test]
+fn an_interrupted_run_ends_at_once_and_leaves_nothing_half_done() {
+    let place = place();
+    let folder = place.path("images/blobs/sha256");
+    let files = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|one| one.file_name());
+    let slow = registry_with(&place, move |path, bytes| {
+        let json = fs::read(folder.join(path)).is_ok_and(|bytes| bytes.first() == Some(&b'{'));
+        if json { None } else { Some(Reply::Drip(bytes)) }
+    });
+    let name = format!("{}/team/app:a", slow.host());
+    for progress in ["plain", "none"] {
+        let since = slow.seen().len();
+        let mut command = std::process::Command::new(place.command(&[]).get_program());
+        command.current_dir(place.path(".")).env("XDG_CACHE_HOME", place.path(".git/slow"));
+        let mut child = command
+            .args(["scan", "--progress", progress, &name])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program");
+        // The configuration and a layer that never ends.
+        while asked(&slow, since, "/blobs/").len() < 2 {
+            assert_eq!(child.try_wait().expect("its state"), None);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let begun = std::time::Instant::now();
+        let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        let done = child.wait_with_output().expect("its end");
+        assert!(begun.elapsed() < std::time::Duration::from_secs(2), "{:?}", begun.elapsed());
+        assert_eq!(done.status.code(), Some(130), "{}", err(&done));
+        assert_eq!(out(&done), "");
+        assert!(!err(&done).contains("panicked"), "{}", err(&done));
+        let left: Vec<_> = files(&place.path(".git/slow/imagelint/layers")).collect();
+        assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(".new")), "{left:?}");
+    }
+    // What it left does not stand in the way of the next run.
+    let healthy = registry(&place);
+    let name = format!("{}/team/app:a", healthy.host());
+    let done =
+        place.command(&["scan", "--format", "json", &name]).env("XDG_CACHE_HOME", place.path(".git/slow")).output();
+    let report: Value = serde_json::from_slice(&done.expect("a run").stdout).expect("json");
+    assert_eq!((names(&report), &report["errors"]), (vec![name], &json!([])));
 }

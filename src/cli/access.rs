@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::cli::Failure;
 use crate::cli::args::AccessArgs;
 use crate::cli::cache::Cache;
+use crate::cli::interrupt;
 use crate::oci::Access;
 use crate::oci::Environment;
 use crate::oci::Keep;
@@ -41,6 +42,7 @@ pub(crate) fn registries<'a>(images: impl IntoIterator<Item = &'a str>) -> Regis
 /// Someone who reads images of these registries, and keeps their configurations for later runs where `keep` says so.
 /// Reads the password from standard input where there is one.
 pub(crate) fn puller(options: &AccessArgs, registries: &Registries, keep: bool) -> Result<Puller, Failure> {
+    interrupt::watch();
     let access = access(options, registries)?;
     let keep: Option<Arc<dyn Keep>> = if keep { Cache::of_user() } else { None };
     let options = Options { environment: environment(), access, keep, ..Options::default() };

@@ -14,6 +14,7 @@ mod fix;
 mod fleet;
 mod gather;
 mod inputs;
+mod interrupt;
 mod knowledge;
 mod known;
 mod layers;

@@ -5,6 +5,7 @@ use std::io;
 use std::io::IsTerminal as _;
 use std::io::Write as _;
 use std::sync::Mutex;
+use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::AtomicUsize;
@@ -30,6 +31,17 @@ const NAME: usize = 48;
 /// The line of everything, and that of a layer.
 const TOTAL: &str = "{pos}/{len} images, {msg}";
 const LAYER: &str = "  {prefix} {bar:20} {bytes}/{total_bytes} {bytes_per_sec}";
+
+/// The bars that are drawn, for the one who has to take them away in a hurry.
+static DRAWN: OnceLock<MultiProgress> = OnceLock::new();
+
+/// Takes the bars away, whatever is still being read.
+pub(crate) fn vanish() {
+    if let Some(all) = DRAWN.get() {
+        let _ = all.clear();
+        all.set_draw_target(ProgressDrawTarget::hidden());
+    }
+}
 
 /// How far all images are.
 pub(crate) struct Progress {
@@ -176,6 +188,8 @@ fn style(tell: Tell, terminal: bool, dumb: bool) -> Tell {
 
 fn bars(images: usize) -> Style {
     let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    // A run draws once.
+    let _ = DRAWN.set(all.clone());
     let style = ProgressStyle::with_template(TOTAL).unwrap_or_else(|_| ProgressStyle::default_bar());
     let length = u64::try_from(images).unwrap_or(u64::MAX);
     let total = all.add(ProgressBar::new(length).with_style(style).with_message("0 bytes read"));

@@ -142,6 +142,16 @@ impl Folder {
         }
     }
 
+    /// Takes away what this process has begun to write.
+    pub(super) fn abandon(&self) {
+        let own = format!("{UNFINISHED}{}-", process::id());
+        for found in fs::read_dir(&self.root).into_iter().flatten().flatten() {
+            if found.file_name().to_string_lossy().starts_with(&own) {
+                let _ = fs::remove_file(found.path());
+            }
+        }
+    }
+
     /// How much there is.
     pub(super) fn usage(&self) -> Usage {
         let of =

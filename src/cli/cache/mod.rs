@@ -8,3 +8,10 @@ mod layers;
 pub(crate) use by_digest::Cache;
 pub(crate) use command::run;
 pub(crate) use layers::LayerStore;
+
+/// Takes away what this process has begun to write, in the moment before it ends.
+pub(crate) fn abandon() {
+    for folder in [LayerStore::folder(), Cache::folder()].into_iter().flatten() {
+        folder.abandon();
+    }
+}
