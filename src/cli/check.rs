@@ -15,6 +15,7 @@ use crate::cli::inputs::Inputs;
 use crate::cli::known;
 use crate::cli::output;
 use crate::cli::output::Run;
+use crate::cli::outputs;
 use crate::cli::readers::is_named_list;
 use crate::cli::scan;
 use crate::fleet::Fleet;
@@ -25,6 +26,7 @@ use crate::source::Sources;
 
 /// Runs it.
 pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    outputs::agreed(&options.judging)?;
     let mut sources = Sources::default();
     let mut paths = options.paths.clone();
     if paths.is_empty() && options.bake.is_empty() && options.compose.is_empty() {
@@ -69,7 +71,8 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     let nowhere = runs_nowhere(&inputs.subjects, &fleet)?;
     let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
     let options = &options.judging;
-    let run = Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources };
+    let run =
+        Run { subjects: &inputs.subjects, fleet: &fleet, options, knowledge, sources: &sources, command: "check" };
     let exit = tell(run, inputs.errors)?;
     // As with a Dockerfile that has no GPU content, all is well with a list that no image is built from.
     let lists = !inputs.unread.is_empty() && inputs.unread.iter().all(|name| is_named_list(name));

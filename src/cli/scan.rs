@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use crate::cli::Failure;
 use crate::cli::args::Deep;
-use crate::cli::args::ReportFormat;
 use crate::cli::args::ScanArgs;
 use crate::cli::args::Tell;
 use crate::cli::cache::Cache;
@@ -24,6 +23,7 @@ use crate::cli::names;
 use crate::cli::names::Names;
 use crate::cli::output;
 use crate::cli::output::Run;
+use crate::cli::outputs;
 use crate::cli::parallel;
 use crate::cli::progress::Progress;
 use crate::cli::workloads;
@@ -56,6 +56,7 @@ const MOST_READ: u64 = 4 << 20;
 
 /// Runs it.
 pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    outputs::agreed(&options.judging)?;
     let mut sources = Sources::default();
     let mut fleet = fleet::load(&options.judging, None, knowledge, &mut sources)?;
     only(&mut fleet, &options.platforms, knowledge)?;
@@ -94,8 +95,8 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     };
     let jobs = options.judging.jobs.map_or(IMAGES_AT_ONCE, NonZero::get);
     let (options, sources) = (&options.judging, &sources);
-    let run = |subjects| Run { subjects, fleet: &fleet, options, knowledge, sources };
-    let exit = if options.format == ReportFormat::Ndjson {
+    let run = |subjects| Run { subjects, fleet: &fleet, options, knowledge, sources, command: "scan" };
+    let exit = if outputs::are_lines(options) {
         let each = Each { items: &list, jobs, look: &look, progress: &progress };
         each::judge_and_print(run(&[]), errors, &each)
     } else {
