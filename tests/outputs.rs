@@ -33,7 +33,7 @@ const FORMATS: [&str; 12] = [
     "markdown",
     "html",
 ];
-/// Fails on the pool `old`, whose driver is too old for its PyTorch.
+/// Is refused on the pool `old`: its driver does not report CUDA 12.4.
 const FAILING: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.4\n";
 
 fn files(place: &Place) -> Vec<String> {

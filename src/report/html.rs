@@ -28,6 +28,9 @@ const PAGE: &str = include_str!("html/page.html");
 /// Where the data belongs.
 const HOLE: &str = "{{data}}";
 
+/// Stands for the name of the image in texts, so that those of many images are the same; no cleaned text holds it.
+const OWN: &str = "\u{1}";
+
 /// Writes the page.
 pub fn html(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let (before, after) = PAGE.split_once(HOLE).unwrap_or((PAGE, ""));
@@ -84,6 +87,8 @@ struct Column {
 #[derive(Serialize)]
 struct Row {
     title: String,
+    /// What [`OWN`] stands for.
+    name: String,
     notes: Vec<String>,
     cells: Vec<Option<usize>>,
     findings: Vec<usize>,
@@ -205,8 +210,8 @@ fn column(pool: &Pool) -> Column {
 }
 
 impl Tables {
-    fn text(&mut self, text: &str) -> usize {
-        self.texts.number(visible(text))
+    fn text(&mut self, text: &str, subject: &Subject) -> usize {
+        self.texts.number(shared(text, subject))
     }
 
     fn row(&mut self, subject: &Subject, report: &Report) -> Row {
@@ -217,9 +222,10 @@ impl Tables {
         let notes = depth.into_iter().chain(subject.inspected.notes.iter().map(|note| visible(note)));
         Row {
             title: title(subject),
+            name: visible(&subject.name),
             notes: notes.collect(),
             cells: report.fleet.pools.iter().map(|pool| self.cell(subject, pool, report)).collect(),
-            findings: told(subject).map(|finding| self.findings.number(card(finding))).collect(),
+            findings: told(subject).map(|finding| self.findings.number(card(finding, subject))).collect(),
         }
     }
 
@@ -227,21 +233,21 @@ impl Tables {
         let verdict = image_verdict(subject, &pool.name)?;
         let mut lines = Vec::new();
         for gap in &verdict.missing {
-            lines.push(self.text(&format!("missing {}: {}", gap.key, gap.supply)));
+            lines.push(self.text(&format!("missing {}: {}", gap.key, gap.supply), subject));
         }
         for unseen in &verdict.not_seen {
-            lines.push(self.text(&format!("not seen: {unseen}")));
+            lines.push(self.text(&format!("not seen: {unseen}"), subject));
         }
         for note in &verdict.notes {
-            lines.push(self.text(&format!("note: {note}")));
+            lines.push(self.text(&format!("note: {note}"), subject));
         }
         let host = common(&verdict.scenarios);
         if !host.is_empty() {
-            lines.push(self.text(&format!("host: {host}")));
+            lines.push(self.text(&format!("host: {host}"), subject));
         }
         let mut chains = Vec::new();
         for group in groups(&verdict.scenarios) {
-            let hosts = group.hosts.iter().map(|host| self.text(host)).collect();
+            let hosts = group.hosts.iter().map(|host| self.text(host, subject)).collect();
             let steps: Vec<usize> =
                 group.first.steps.iter().map(|step| self.step(step, subject, pool, report)).collect();
             chains.push((hosts, group.first.fate.clone(), self.chains.number(steps)));
@@ -251,16 +257,16 @@ impl Tables {
             outcome: verdict.outcome.clone(),
             word: if verdict.fate == "not-applicable" { "does not apply".to_owned() } else { word(verdict) },
             sure: sure(verdict),
-            message: visible(&verdict.message),
+            message: shared(&verdict.message, subject),
             lines,
             chains,
         }))
     }
 
     fn step(&mut self, step: &Step, subject: &Subject, pool: &Pool, report: &Report) -> usize {
-        let text = self.text(&step.text);
-        let told = facts(step, subject, pool, report).iter().map(|fact| self.text(fact)).collect();
-        let cite = (!step.cite.is_empty()).then(|| self.text(&step.cite));
+        let text = self.text(&step.text, subject);
+        let told = facts(step, subject, pool, report).iter().map(|fact| self.text(fact, subject)).collect();
+        let cite = (!step.cite.is_empty()).then(|| self.text(&step.cite, subject));
         self.steps.number(Told { step: step.step.clone(), result: step.result.clone(), text, facts: told, cite })
     }
 }
@@ -277,14 +283,25 @@ fn sure(verdict: &Verdict) -> String {
     visible(&format!("{}{certain}{possible}", verdict.confidence))
 }
 
-fn card(finding: &Finding) -> Card {
+/// The text, with a sign for the image's own name.
+fn shared(text: &str, subject: &Subject) -> String {
+    let (text, name) = (visible(text), visible(&subject.name));
+    if name.is_empty() { text } else { text.replace(&name, OWN) }
+}
+
+fn card(finding: &Finding, subject: &Subject) -> Card {
+    let visible = |text: &str| shared(text, subject);
     Card {
         rule: visible(&finding.rule),
         severity: finding.severity.clone(),
         message: visible(&finding.message),
-        help: finding.help.as_deref().map(visible),
+        help: finding.help.as_deref().map(&visible),
         pools: finding.pools.iter().map(|pool| visible(pool)).collect(),
-        places: finding.locations.iter().map(|location| (place(location), visible(&location.label))).collect(),
+        places: finding
+            .locations
+            .iter()
+            .map(|location| (visible(&place(location)), visible(&location.label)))
+            .collect(),
         fixes: finding
             .fixes
             .iter()
