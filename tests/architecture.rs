@@ -26,6 +26,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("pep440_rs", &["install/"]),
     ("regex", &["rules/"]),
     ("reqwest", &["oci/"]),
+    ("schemars", &["report/"]),
     (
         "serde_json",
         &[

@@ -21,6 +21,7 @@ use crate::cli::inputs::Inputs;
 use crate::cli::known;
 use crate::cli::output;
 use crate::cli::output::Run;
+use crate::cli::outputs;
 use crate::cli::pull;
 use crate::cli::pull::Wanted;
 use crate::cli::readers::is_named_list;
@@ -49,6 +50,7 @@ struct Read {
 
 /// Runs it.
 pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    outputs::agreed(&options.judging)?;
     let mut read = read(options, knowledge)?;
     if options.fixing.writes() && options.paths.iter().any(|path| path.as_os_str() == "-") {
         return Err(Failure::Said(
@@ -96,7 +98,7 @@ impl Read {
     fn run(&self, knowledge: Knowledge) -> Run<'_> {
         let (subjects, fleet, sources) = (&self.inputs.subjects, &self.fleet, &self.sources);
         let settings = Some(Held { loaded: &self.loaded, whole: &self.whole });
-        Run { subjects, fleet, options: &self.judging, knowledge, sources, settings }
+        Run { subjects, fleet, options: &self.judging, knowledge, sources, settings, command: "check" }
     }
 }
 

@@ -22,12 +22,15 @@ mod lock;
 mod names;
 mod needs;
 mod output;
+mod outputs;
 mod parallel;
 mod progress;
 mod pull;
 mod readers;
 mod scan;
+mod schema;
 mod settings;
+mod target;
 mod walk;
 mod workloads;
 
@@ -61,6 +64,7 @@ pub fn run() -> ExitCode {
         Command::Lock(options) => lock::run(options),
         Command::Cache(options) => cache::run(options),
         Command::Needs(options) => needs::run(options, knowledge),
+        Command::Schema => schema::run(),
     });
     match done {
         Ok(exit) => exit.into(),

@@ -1,25 +1,20 @@
 //! The report on its way out: format, colour, width.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::env;
 use std::fs;
 use std::io;
-use std::io::IsTerminal as _;
-use std::io::Write as _;
 use std::path::Path;
 
 use jiff::civil::Date;
 
 use crate::cli::Failure;
-use crate::cli::args::Color;
 use crate::cli::args::FailOn;
 use crate::cli::args::JudgingArgs;
-use crate::cli::args::ReportFormat;
 use crate::cli::baseline::Sieve;
 use crate::cli::exit::Exit;
 use crate::cli::exit::Tally;
+use crate::cli::outputs;
 use crate::cli::parallel;
 use crate::cli::render;
 use crate::cli::settings::Held;
@@ -30,18 +25,11 @@ use crate::judge::Detail;
 use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
-use crate::judge::saved::Used;
 use crate::knowledge::Knowledge;
 use crate::report::files;
-use crate::report::human;
-use crate::report::human::HumanOptions;
 use crate::report::json;
 use crate::report::model;
 use crate::report::model::InputError;
-use crate::report::ndjson;
-use crate::report::ndjson::Counts;
-use crate::report::ndjson::Line;
-use crate::report::why;
 use crate::rules::RuleBook;
 use crate::source::Sources;
 
@@ -54,6 +42,8 @@ pub(crate) struct Run<'a> {
     pub(crate) knowledge: Knowledge,
     pub(crate) sources: &'a Sources,
     pub(crate) settings: Option<Held<'a>>,
+    /// `check` or `scan`.
+    pub(crate) command: &'a str,
 }
 
 /// So many subjects are judged before the first of them is written.
@@ -63,7 +53,7 @@ const AT_ONCE: usize = 64;
 pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<Exit, Failure> {
     let own = own_rules(run.options)?;
     let book = own.as_ref().unwrap_or(RuleBook::built_in());
-    let judge = Judge::new(run, book, detail(run.options));
+    let judge = Judge::new(run, book, outputs::detail(run.options));
     let mut report = judge.head(errors);
     let mut tally = Tally::default();
     let mut sieve = Sieve::new(run.options, run.sources)?;
@@ -74,39 +64,7 @@ pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<E
     }
     let all = judge.subjects().map(|subject| sieve.pass(subject)).chain(judge.idle());
     let all = all.inspect(|subject| tally.add(subject, run.options.fail_on()));
-    let stdout = io::stdout();
-    let color = color(run.options.color, stdout.is_terminal());
-    let mut out = io::BufWriter::new(stdout.lock());
-    match (run.options.format, &run.options.why) {
-        (ReportFormat::Json, _) => {
-            let used = RefCell::new(Used::default());
-            let all = all.inspect(|subject| used.borrow_mut().add(subject));
-            json::stream(&report, all, || used.borrow().texts(&report.errors, run.sources), &mut out)?;
-        }
-        (ReportFormat::Ndjson, _) => {
-            let mut counts = Counts::default();
-            for error in &report.errors {
-                ndjson::line(&Line::Error(error), &mut out)?;
-            }
-            for subject in all {
-                counts.add(&subject);
-                ndjson::line(&Line::Subject(&subject), &mut out)?;
-                out.flush()?;
-            }
-            ndjson::line(&Line::Summary(counts.summary(&report)), &mut out)?;
-        }
-        (ReportFormat::Human, Some(pool)) => {
-            report.subjects = all.collect();
-            why::why(&report, Some(pool.as_str()).filter(|pool| !pool.is_empty()), &mut out, color)?;
-        }
-        (ReportFormat::Human, None) => {
-            report.subjects = all.collect();
-            let width = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
-            let options = HumanOptions { color, ascii: false, width, verbose: run.options.verbose };
-            human::human(&report, &named(&report, run.sources), &options, &mut out)?;
-        }
-    }
-    out.flush()?;
+    outputs::write(run, book, &mut report, all)?;
     sieve.tell(run.options, run.settings.map_or(&[], |held| held.whole), book)?;
     Ok(tally.exit(&report.errors))
 }
@@ -119,24 +77,6 @@ pub(crate) fn judge_and_list(run: Run<'_>, errors: Vec<InputError>) -> Result<Ex
     report.subjects = judge.subjects().collect();
     files::files(&report, &mut io::stdout().lock())?;
     Ok(if report.errors.is_empty() { Exit::Clean } else { Exit::Broken })
-}
-
-/// A report for a person tells the verdicts; the rest is for those who read JSON or ask why.
-fn detail(options: &JudgingArgs) -> Detail {
-    match (options.format, &options.why) {
-        (ReportFormat::Human, None) => Detail::Verdicts,
-        (ReportFormat::Human, Some(_)) | (ReportFormat::Json | ReportFormat::Ndjson, _) => Detail::Everything,
-    }
-}
-
-/// The texts that places of the report lie in, by path.
-fn named(report: &model::Report, sources: &Sources) -> BTreeMap<String, String> {
-    let findings = report.subjects.iter().flat_map(|subject| &subject.findings);
-    let places = findings.flat_map(|finding| &finding.locations);
-    let places = places.chain(report.errors.iter().filter_map(|error| error.location.as_ref()));
-    let paths: BTreeSet<&str> = places.map(|place| place.path.as_str()).collect();
-    let texts = sources.iter().filter(|text| paths.contains(text.name()));
-    texts.map(|text| (text.name().to_owned(), text.text().to_owned())).collect()
 }
 
 /// Everything that judging needs, and the hosts for each day that tables are asked for.
@@ -252,17 +192,5 @@ fn of_fleet(fleet: &Fleet, options: &JudgingArgs, sources: &Sources) -> model::F
                 fields: judge::pool_fields(fleet, pool, sources),
             })
             .collect(),
-    }
-}
-
-/// Colour by flag, else by the environment, else on a terminal.
-fn color(wanted: Color, terminal: bool) -> bool {
-    let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    match wanted {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto if set("NO_COLOR") => false,
-        Color::Auto if env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0") => true,
-        Color::Auto => terminal,
     }
 }

@@ -7,7 +7,6 @@ use std::num::NonZero;
 use crate::cli::Failure;
 use crate::cli::access;
 use crate::cli::args::Deep;
-use crate::cli::args::ReportFormat;
 use crate::cli::args::ScanArgs;
 use crate::cli::args::Tell;
 use crate::cli::each;
@@ -19,6 +18,7 @@ use crate::cli::names;
 use crate::cli::names::Names;
 use crate::cli::output;
 use crate::cli::output::Run;
+use crate::cli::outputs;
 use crate::cli::parallel;
 use crate::cli::progress::Progress;
 use crate::cli::settings;
@@ -48,6 +48,7 @@ const IMAGES_AT_ONCE: usize = 4;
 
 /// Runs it.
 pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    outputs::agreed(&options.judging)?;
     let mut sources = Sources::default();
     let loaded = Loaded::new(&options.judging.config, None, &mut sources)?;
     let judging = loaded.under(&options.judging, &sources)?;
@@ -97,8 +98,8 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let jobs = options.judging.jobs.map_or(IMAGES_AT_ONCE, NonZero::get);
     let (options, sources) = (&judging, &sources);
     let settings = Some(Held { loaded: &loaded, whole: &[] });
-    let run = |subjects| Run { subjects, fleet: &fleet, options, knowledge, sources, settings };
-    let exit = if options.format == ReportFormat::Ndjson {
+    let run = |subjects| Run { subjects, fleet: &fleet, options, knowledge, sources, settings, command: "scan" };
+    let exit = if outputs::are_lines(options) {
         let each = Each { items: &list, jobs, look: &look, progress: &progress };
         each::judge_and_print(run(&[]), errors, &each)
     } else {

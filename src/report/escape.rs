@@ -30,6 +30,15 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The text with its line ends, and every other unsafe character as a visible escape.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\n' { out.push(c) } else { push(&mut out, c) }
+    }
+    out
+}
+
 /// Appends one character, escaped where it is unsafe.
 pub fn push(out: &mut String, c: char) {
     match c {

@@ -9,6 +9,7 @@ use sha2::Digest as _;
 use sha2::Sha256;
 
 use crate::report::model::Finding;
+use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Subject;
 
@@ -58,6 +59,16 @@ impl Fingerprints {
             Fingerprint { path: path.clone(), rule: finding.rule.clone(), pool: pool.cloned(), hash }
         };
         pools.into_iter().map(one).collect()
+    }
+
+    /// That of an input that could not be read.
+    pub fn of_error(&mut self, error: &InputError, named: &dyn Fn(&str) -> String) -> Fingerprint {
+        let (rule, path) = ("cannot-read".to_owned(), named(&error.input));
+        let key = hash(&[&rule, &path]);
+        let number = self.seen.entry(key.clone()).or_default();
+        *number += 1;
+        let hash = if *number == 1 { key } else { hash(&[&key, &number.to_string()]) };
+        Fingerprint { path, rule, pool: None, hash }
     }
 }
 

@@ -1,19 +1,34 @@
 //! Reports: how verdicts and findings are told.
 
 pub mod baseline;
+pub mod checkstyle;
+pub mod concise;
 pub mod escape;
 pub mod files;
 pub mod fingerprint;
+pub mod github;
+pub mod gitlab;
 pub mod hosts;
+pub mod html;
 pub mod human;
 pub mod json;
+pub mod junit;
+pub mod markdown;
 pub mod matrix;
 pub mod model;
 pub mod ndjson;
 pub mod observed;
 pub mod open;
 pub mod paint;
+pub mod rdjson;
+pub mod sarif;
+mod sarif_rules;
+pub mod schema;
+pub mod sink;
 pub mod snippet;
+pub mod spot;
 pub mod summary;
+pub mod uri;
 pub mod why;
 pub mod words;
+pub mod xml;

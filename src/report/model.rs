@@ -1,5 +1,6 @@
 //! The report as data: schema version 1, the only thing that renderers see, the same in JSON.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::report::observed::Observed;
@@ -8,7 +9,7 @@ use crate::source::SourceText;
 use crate::source::Span;
 
 /// One run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// 1.
     pub schema_version: u32,
@@ -28,7 +29,7 @@ pub struct Report {
 }
 
 /// Program and knowledge versions.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// Program version.
     pub version: String,
@@ -37,7 +38,7 @@ pub struct Tool {
 }
 
 /// The fleet as judged.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Fleet {
     /// Path, or `built-in`.
     pub source: String,
@@ -48,7 +49,7 @@ pub struct Fleet {
 }
 
 /// One pool in words.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Pool {
     /// Name.
     pub name: String,
@@ -66,7 +67,7 @@ pub struct Pool {
 }
 
 /// A field that a pool declares.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PoolField {
     /// `pool.driver`.
     pub key: String,
@@ -77,7 +78,7 @@ pub struct PoolField {
 }
 
 /// One Dockerfile stage, image or description.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
     /// Path or reference as given.
     pub name: String,
@@ -106,6 +107,7 @@ pub struct Subject {
     pub description: serde_json::Value,
     /// What was seen: `check report.json` judges it again.
     #[serde(default)]
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub observed: Observed,
 }
 
@@ -113,7 +115,7 @@ pub struct Subject {
 pub const SETTINGS: &str = "settings";
 
 /// How deep a subject was looked into.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Inspected {
     /// `text` (Dockerfile), `description`, `config`, `layers`.
     pub depth: String,
@@ -122,7 +124,7 @@ pub struct Inspected {
 }
 
 /// The fate of a subject, or of one component, on a pool.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// Pool name.
     pub pool: String,
@@ -154,7 +156,7 @@ pub struct Verdict {
 }
 
 /// Something not known.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
     /// Key of the fact or pool field: `pool.launch`, `torch.version`.
     pub key: String,
@@ -163,7 +165,7 @@ pub struct Missing {
 }
 
 /// Error codes of a failure.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Codes {
     /// The code that a program gets.
     pub certain: Option<u16>,
@@ -172,7 +174,7 @@ pub struct Codes {
 }
 
 /// One host that the pool may be, and what happens there.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Scenario {
     /// The host.
     pub when: When,
@@ -185,7 +187,7 @@ pub struct Scenario {
 }
 
 /// What tells this host from others of the pool.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct When {
     /// GPU.
     pub gpu: Option<String>,
@@ -202,7 +204,7 @@ pub struct When {
 }
 
 /// One step of the replay.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// `requirement`, `loader`, ...
     pub step: String,
@@ -217,7 +219,7 @@ pub struct Step {
 }
 
 /// What a rule says.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Rule name.
     pub rule: String,
@@ -239,7 +241,7 @@ pub struct Finding {
 }
 
 /// A change that was tried: the whole road was gone again with it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fix {
     /// One line: `take the tag 12.4.1-base-ubuntu22.04`.
     pub title: String,
@@ -257,7 +259,7 @@ pub struct Fix {
 }
 
 /// One text in the place of another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Edit {
     /// File.
     pub path: String,
@@ -268,7 +270,7 @@ pub struct Edit {
 }
 
 /// A place that somebody can look at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
     /// `file`, `fleet`, `config`, `layer`, `option`, `description`.
     pub kind: String,
@@ -284,7 +286,7 @@ pub struct Location {
 }
 
 /// Lines and columns from 1, columns in UTF-8 bytes, end exclusive; bytes from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Region {
     /// First line.
     pub start_line: usize,
@@ -316,7 +318,7 @@ impl Region {
 }
 
 /// A fact of a subject.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Fact {
     /// `f12`.
     pub id: String,
@@ -335,7 +337,7 @@ pub struct Fact {
 }
 
 /// An input that could not be read.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct InputError {
     /// Input as given.
     pub input: String,

@@ -11,6 +11,7 @@ use crate::report::model::InputError;
 use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::model::Tool;
+use crate::report::sink::Sink;
 
 /// One line; `type` tells which.
 #[derive(Debug, Serialize)]
@@ -70,6 +71,30 @@ impl Counts {
             errors: report.errors.len(),
             fates: self.fates,
         }
+    }
+}
+
+/// Writes lines as they come.
+#[derive(Debug, Default)]
+pub struct Ndjson {
+    counts: Counts,
+}
+
+impl Sink for Ndjson {
+    fn begin(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut out = out;
+        head.errors.iter().try_for_each(|error| line(&Line::Error(error), &mut out))
+    }
+
+    fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut out = out;
+        self.counts.add(subject);
+        line(&Line::Subject(subject), &mut out)
+    }
+
+    fn end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut out = out;
+        line(&Line::Summary(std::mem::take(&mut self.counts).summary(head)), &mut out)
     }
 }
 

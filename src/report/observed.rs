@@ -1,12 +1,13 @@
 //! What a report carries so that it can be judged again: what was seen of each subject, and the texts behind it.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
 use crate::fact::Observations;
 
 /// A text that places in the report point into.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Text {
     /// The number by which facts name it.
     pub id: u32,

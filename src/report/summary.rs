@@ -63,6 +63,13 @@ fn depth(subject: &Subject, options: &HumanOptions, out: &mut impl io::Write) ->
     Ok(())
 }
 
+/// Writes what a reader of verdicts has to know: how little was read, what was left unseen.
+pub fn remarks(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
+    let options = HumanOptions { color: false, ascii: false, width: usize::MAX, verbose: false };
+    subjects.iter().try_for_each(|subject| depth(subject, &options, out))?;
+    notes(subjects, out)
+}
+
 /// What the verdicts on images note, and what those that start left unseen, each once with its pools.
 fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -82,7 +89,8 @@ fn notes(subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     Ok(())
 }
 
-fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
+/// Writes how many images start on how many pools, in one line.
+pub fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> io::Result<()> {
     let pools = &report.fleet.pools;
     write!(out, "{} on {}:", count(subjects.len(), "image"), count(pools.len(), "pool"))?;
     let fates: Vec<&str> = subjects

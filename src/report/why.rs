@@ -55,6 +55,9 @@ const LONGEST: usize = 200;
 /// How far the derivation of a fact is followed.
 const DEEPEST: usize = 4;
 
+/// Blanks before a fact.
+const INDENT: usize = 10;
+
 struct Chain<'a> {
     report: &'a Report,
     subject: &'a Subject,
@@ -148,7 +151,7 @@ impl Chain<'_> {
             return Ok(());
         }
         told.push(id);
-        write!(out, "{:indent$}", "", indent = 10 + 2 * depth)?;
+        write!(out, "{:indent$}", "", indent = INDENT + 2 * depth)?;
         if let Some(fact) = self.subject.facts.iter().find(|fact| fact.id == id) {
             writeln!(out, "{}", of_fact(fact))?;
             for source in &fact.derived_from {
@@ -164,6 +167,18 @@ impl Chain<'_> {
             None => writeln!(out, "{}", clean(id)),
         }
     }
+}
+
+/// The facts behind a step, a line each, those that others were concluded from set in below them.
+pub fn facts(step: &Step, subject: &Subject, pool: &Pool, report: &Report) -> Vec<String> {
+    let chain = Chain { report, subject, pool: Some(pool), color: false };
+    let (mut told, mut text) = (Vec::new(), Vec::new());
+    for id in &step.facts {
+        // Memory takes everything.
+        let _ = chain.fact(id, 0, &mut told, &mut text);
+    }
+    let lines = String::from_utf8_lossy(&text).into_owned();
+    lines.lines().map(|line| line.get(INDENT..).unwrap_or(line).to_owned()).collect()
 }
 
 /// `f3  env.X = "value"  Dockerfile:2:6`.

@@ -1,5 +1,7 @@
 //! Formats, levels and colours.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 
 /// Formats of the report.
@@ -16,10 +18,37 @@ pub(crate) enum Format {
 pub(crate) enum ReportFormat {
     /// For a terminal.
     Human,
+    /// A line for each finding.
+    Concise,
     /// Schema version 1.
     Json,
     /// A line of JSON for each subject as it is done, and a summary at the end.
     Ndjson,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands of GitHub Actions.
+    Github,
+    /// GitLab Code Quality.
+    Gitlab,
+    /// Lines for reviewdog.
+    Rdjsonl,
+    /// The XML of Checkstyle.
+    Checkstyle,
+    /// Results of tests in XML: a suite for each subject, a case for each pool.
+    Junit,
+    /// For a comment on a pull request.
+    Markdown,
+    /// A page for a browser, in one file.
+    Html,
+}
+
+/// A report that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// How it is told.
+    pub(crate) format: ReportFormat,
+    /// The file that it goes to; standard output where not given.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// What makes the exit code 1.

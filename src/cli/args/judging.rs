@@ -7,8 +7,9 @@ use jiff::civil::Date;
 use crate::cli::args::config::ConfigArgs;
 use crate::cli::args::formats::Color;
 use crate::cli::args::formats::FailOn;
-use crate::cli::args::formats::ReportFormat;
+use crate::cli::args::formats::Wanted;
 use crate::cli::args::values::persona;
+use crate::cli::args::values::wanted;
 use crate::rules::Persona;
 
 /// What to judge against, and how to tell it.
@@ -30,9 +31,12 @@ pub(crate) struct JudgingArgs {
     /// Take images as they were built on this day (YYYY-MM-DD).
     #[arg(long, value_name = "DATE")]
     pub(crate) as_of: Option<Date>,
-    /// How to tell it.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
-    pub(crate) format: ReportFormat,
+    /// How to tell it, on standard output or in a file; may be given several times.
+    ///
+    /// One of human, concise, json, ndjson, sarif, github, gitlab, rdjsonl, checkstyle, junit, markdown, html. One report alone
+    /// goes to standard output: human, where every other one goes to a file.
+    #[arg(long = "format", value_name = "NAME[=FILE]", value_parser = wanted)]
+    pub(crate) formats: Vec<Wanted>,
     /// Print the chain of steps behind each verdict, for one pool or all.
     #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "")]
     pub(crate) why: Option<String>,

@@ -32,6 +32,7 @@ pub(crate) use crate::cli::args::formats::Color;
 pub(crate) use crate::cli::args::formats::FailOn;
 pub(crate) use crate::cli::args::formats::Format;
 pub(crate) use crate::cli::args::formats::ReportFormat;
+pub(crate) use crate::cli::args::formats::Wanted;
 pub(crate) use crate::cli::args::judging::JudgingArgs;
 pub(crate) use crate::cli::args::knowledge::KnowledgeArgs;
 pub(crate) use crate::cli::args::lock::LockArgs;
@@ -97,4 +98,8 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint needs Dockerfile
     Needs(NeedsArgs),
+    /// Print the JSON Schema of what `--format json` writes.
+    ///
+    /// Example: imagelint schema > report.schema.json
+    Schema,
 }

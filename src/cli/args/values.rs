@@ -1,5 +1,10 @@
 //! Values of flags, checked as they are read.
 
+use clap::ValueEnum as _;
+
+use crate::cli::args::formats::ReportFormat;
+use crate::cli::args::formats::Wanted;
+use crate::nearest::nearest;
 use crate::oci::Platform;
 use crate::rules::Persona;
 
@@ -37,4 +42,40 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 
 pub(super) fn persona(text: &str) -> Result<Persona, String> {
     text.parse().map_err(|()| format!("expected one of {}", Persona::WORDS.join(", ")))
+}
+
+/// `NAME` or `NAME=FILE`; the file `-` is standard output.
+pub(super) fn wanted(text: &str) -> Result<Wanted, String> {
+    let (name, file) = match text.split_once('=') {
+        Some((_, "")) => return Err("expected a file after `=`".to_owned()),
+        Some((name, file)) => (name, Some(file)),
+        None => (text, None),
+    };
+    let format = ReportFormat::from_str(name, false).map_err(|_| {
+        let names: Vec<String> = ReportFormat::value_variants()
+            .iter()
+            .filter_map(|format| Some(format.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        let meant = nearest(name, names.iter().map(String::as_str));
+        let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+        format!("{meant}the formats are {}", names.join(", "))
+    })?;
+    Ok(Wanted { format, file: file.filter(|file| *file != "-").map(Into::into) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_is_a_name_with_or_without_a_file() {
+        let told = |text: &str| wanted(text).map(|wanted| (wanted.format, wanted.file));
+        assert_eq!(told("sarif"), Ok((ReportFormat::Sarif, None)));
+        assert_eq!(told("json=-"), Ok((ReportFormat::Json, None)));
+        assert_eq!(told("html=a=b.html"), Ok((ReportFormat::Html, Some("a=b.html".into()))));
+        assert_eq!(told("json="), Err("expected a file after `=`".to_owned()));
+        let wrong = told("sariff=x").expect_err("no such format");
+        assert!(wrong.starts_with("did you mean `sarif`? the formats are human, concise, "), "{wrong}");
+        assert!(told("yaml").expect_err("no such format").starts_with("the formats are "));
+    }
 }

@@ -1,0 +1,147 @@
+//! The report as results of tests (`junit`): a suite for each subject, a case for each pool.
+
+use std::io;
+
+use crate::report::concise::of_error;
+use crate::report::model::Finding;
+use crate::report::model::Report;
+use crate::report::model::Subject;
+use crate::report::model::Verdict;
+use crate::report::sink::Setting;
+use crate::report::sink::Sink;
+use crate::report::sink::short;
+use crate::report::spot::Spot;
+use crate::report::spot::advice;
+use crate::report::spot::told;
+use crate::report::words::cell;
+use crate::report::words::title;
+use crate::report::xml::xml;
+
+/// Writes suites as they come.
+pub struct Junit<'a> {
+    setting: Setting<'a>,
+}
+
+impl<'a> Junit<'a> {
+    /// Of a run.
+    pub fn new(setting: Setting<'a>) -> Self {
+        Self { setting }
+    }
+}
+
+/// One case: its name and what stands in it.
+struct Case {
+    name: String,
+    file: String,
+    errors: Vec<String>,
+    skipped: Option<String>,
+    said: Vec<String>,
+}
+
+impl Sink for Junit<'_> {
+    fn begin(&mut self, _: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+        writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"imagelint\">")
+    }
+
+    fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
+        let verdicts = subject.verdicts.iter().filter(|verdict| verdict.component.is_none());
+        let mut cases: Vec<Case> = if subject.gpu_content {
+            verdicts.map(|verdict| self.of_pool(verdict, subject)).collect()
+        } else {
+            vec![Case {
+                skipped: Some("no GPU content, nothing to judge".to_owned()),
+                ..Case::named("every pool", &subject.name)
+            }]
+        };
+        let general: Vec<&Finding> = told(subject).filter(|finding| finding.pools.is_empty()).collect();
+        if !general.is_empty() {
+            cases.push(self.telling(Case::named("whatever the pool", &subject.name), &general, subject));
+        }
+        suite(&title(subject), &cases, out)
+    }
+
+    fn end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+        if !head.errors.is_empty() {
+            writeln!(
+                out,
+                "  <testsuite name=\"inputs\" tests=\"{0}\" failures=\"0\" errors=\"{0}\" skipped=\"0\">",
+                head.errors.len()
+            )?;
+            for error in &head.errors {
+                let spot = of_error(error);
+                let (name, file) = (xml(&error.input), xml(short(spot.path)));
+                writeln!(out, "    <testcase classname=\"inputs\" name=\"{name}\" file=\"{file}\">")?;
+                writeln!(out, "      <error type=\"cannot-read\" message=\"{}\"/>", xml(&error.message))?;
+                writeln!(out, "    </testcase>")?;
+            }
+            writeln!(out, "  </testsuite>")?;
+        }
+        writeln!(out, "</testsuites>")
+    }
+}
+
+impl Junit<'_> {
+    fn of_pool(&self, verdict: &Verdict, subject: &Subject) -> Case {
+        let mut case = Case::named(&verdict.pool, &subject.name);
+        case.said.push(match cell(verdict).as_str() {
+            "-" => "does not apply".to_owned(),
+            word if verdict.message.is_empty() => word.to_owned(),
+            word => format!("{word}: {}", verdict.message),
+        });
+        // Neither passed nor failed: nobody knows yet, or there is nothing to know.
+        case.skipped = (!matches!(verdict.fate.as_str(), "starts" | "fails")).then(|| case.said.join("; "));
+        let about: Vec<&Finding> = told(subject).filter(|finding| finding.pools.contains(&verdict.pool)).collect();
+        self.telling(case, &about, subject)
+    }
+
+    /// The case with what findings say: only errors are failures.
+    fn telling(&self, mut case: Case, findings: &[&Finding], subject: &Subject) -> Case {
+        for finding in findings {
+            let spot = Spot::of(finding, subject, self.setting.fleet);
+            let told = format!("{}:{}: {}", short(spot.path), spot.line(), advice(finding));
+            if finding.severity == "error" {
+                let (rule, message) = (xml(&finding.rule), xml(&finding.message));
+                case.errors.push(format!("<failure type=\"{rule}\" message=\"{message}\">{}</failure>", xml(&told)));
+            } else {
+                case.said.push(format!("{} {}: {told}", finding.severity, finding.rule));
+            }
+        }
+        case
+    }
+}
+
+impl Case {
+    fn named(name: &str, file: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            file: short(file).to_owned(),
+            errors: Vec::new(),
+            skipped: None,
+            said: Vec::new(),
+        }
+    }
+}
+
+fn suite(name: &str, cases: &[Case], out: &mut dyn io::Write) -> io::Result<()> {
+    let failures = cases.iter().filter(|case| !case.errors.is_empty()).count();
+    let skipped = cases.iter().filter(|case| case.errors.is_empty() && case.skipped.is_some()).count();
+    let (name, tests) = (xml(name), cases.len());
+    writeln!(
+        out,
+        "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">"
+    )?;
+    for case in cases {
+        writeln!(out, "    <testcase classname=\"{name}\" name=\"{}\" file=\"{}\">", xml(&case.name), xml(&case.file))?;
+        for failure in &case.errors {
+            writeln!(out, "      {failure}")?;
+        }
+        if let Some(why) = case.skipped.as_ref().filter(|_| case.errors.is_empty()) {
+            writeln!(out, "      <skipped message=\"{}\"/>", xml(why))?;
+        }
+        if !case.said.is_empty() {
+            writeln!(out, "      <system-out>{}</system-out>", xml(&case.said.join("\n")))?;
+        }
+        writeln!(out, "    </testcase>")?;
+    }
+    writeln!(out, "  </testsuite>")
+}

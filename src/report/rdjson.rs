@@ -1,0 +1,105 @@
+//! The report as lines for reviewdog: one diagnostic of its format (`rdjsonl`) a line.
+
+use std::io;
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::report::concise::of_error;
+use crate::report::escape::clean;
+use crate::report::escape::visible;
+use crate::report::json::Escaping;
+use crate::report::model::Fix;
+use crate::report::model::Region;
+use crate::report::model::Report;
+use crate::report::model::Subject;
+use crate::report::sink::Setting;
+use crate::report::sink::Sink;
+use crate::report::sink::short;
+use crate::report::spot::Spot;
+use crate::report::spot::advice;
+use crate::report::spot::told;
+
+/// Writes diagnostics as they come.
+pub struct Rdjson<'a> {
+    setting: Setting<'a>,
+}
+
+impl<'a> Rdjson<'a> {
+    /// Of a run.
+    pub fn new(setting: Setting<'a>) -> Self {
+        Self { setting }
+    }
+}
+
+impl Sink for Rdjson<'_> {
+    fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
+        for finding in told(subject) {
+            let spot = Spot::of(finding, subject, self.setting.fleet);
+            let severity = match finding.severity.as_str() {
+                "error" => "ERROR",
+                "warning" => "WARNING",
+                _ => "INFO",
+            };
+            let mut diagnostic = diagnostic(&advice(finding), severity, &finding.rule, &spot);
+            let related: Vec<Value> = spot
+                .others(finding)
+                .map(|(place, region)| json!({"message": visible(&place.label), "location": location(&place.path, Some(region))}))
+                .collect();
+            if !related.is_empty() {
+                diagnostic["related_locations"] = Value::Array(related);
+            }
+            let suggestions: Vec<Value> = finding.fixes.iter().filter_map(|fix| suggestion(fix, spot.path)).collect();
+            if !suggestions.is_empty() {
+                diagnostic["suggestions"] = Value::Array(suggestions);
+            }
+            line(&diagnostic, out)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, head: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+        for error in &head.errors {
+            line(&diagnostic(&error.message, "ERROR", "cannot-read", &of_error(error)), out)?;
+        }
+        Ok(())
+    }
+}
+
+fn diagnostic(message: &str, severity: &str, rule: &str, spot: &Spot<'_>) -> Value {
+    json!({
+        "message": visible(message),
+        "location": location(spot.path, spot.region),
+        "severity": severity,
+        "source": {"name": "imagelint"},
+        "code": {"value": clean(rule)},
+    })
+}
+
+/// A suggestion is one change in the file of the diagnostic; what takes more is told by other formats.
+fn suggestion(fix: &Fix, path: &str) -> Option<Value> {
+    match fix.edits.as_slice() {
+        [edit] if edit.path == path => Some(json!({"range": range(edit.region), "text": edit.replacement})),
+        _ => None,
+    }
+}
+
+fn location(path: &str, region: Option<Region>) -> Value {
+    match region {
+        Some(region) => json!({"path": short(path), "range": range(region)}),
+        None => json!({"path": short(path)}),
+    }
+}
+
+fn range(region: Region) -> Value {
+    json!({
+        "start": {"line": region.start_line, "column": region.start_column},
+        "end": {"line": region.end_line, "column": region.end_column},
+    })
+}
+
+fn line(diagnostic: &Value, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut out = out;
+    serde_json::to_writer(Escaping(&mut out), diagnostic).map_err(io::Error::from)?;
+    out.write_all(b"\n")
+}

@@ -1,0 +1,125 @@
+//! Where a finding is shown in a report that knows one place for each, and what it is told of.
+
+use crate::report::model::Finding;
+use crate::report::model::Fleet;
+use crate::report::model::Location;
+use crate::report::model::Region;
+use crate::report::model::Subject;
+use crate::source::SourceText;
+
+/// The findings that are told: of a subject without GPU content only that nobody can build it.
+pub fn told(subject: &Subject) -> impl Iterator<Item = &Finding> {
+    let refused = |finding: &Finding| finding.pools.is_empty() && finding.severity == "error";
+    subject.findings.iter().filter(move |finding| subject.gpu_content || refused(finding))
+}
+
+/// The one place that a finding is shown at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot<'a> {
+    /// File; the name of the subject where no place lies in a file.
+    pub path: &'a str,
+    /// Place in it.
+    pub region: Option<Region>,
+    /// Which of the finding's places it is.
+    at: Option<usize>,
+}
+
+impl<'a> Spot<'a> {
+    /// The first place in a file of the input, else in a description, else in the fleet file, else the subject itself.
+    pub fn of(finding: &'a Finding, subject: &'a Subject, fleet: &'a Fleet) -> Self {
+        let in_text = |kind: &str| {
+            let found = finding.locations.iter().position(|place| place.kind == kind && place.region.is_some());
+            found.and_then(|at| Some((at, finding.locations.get(at)?)))
+        };
+        if let Some((at, place)) = ["file", "description", "fleet"].into_iter().find_map(in_text) {
+            return Self { path: &place.path, region: place.region, at: Some(at) };
+        }
+        // A finding on an image without any line: the pool that it is about, where somebody wrote it down.
+        let pool = fleet.pools.iter().find(|pool| finding.pools.contains(&pool.name));
+        let pool = pool.and_then(|pool| pool.location.as_ref());
+        Self::at(pool.filter(|_| subject.kind == "image"), &subject.name)
+    }
+
+    /// A place where there is one with a line, else the thing itself.
+    pub fn at(place: Option<&'a Location>, name: &'a str) -> Self {
+        match place.filter(|place| place.region.is_some()) {
+            Some(place) => Self { path: &place.path, region: place.region, at: None },
+            None => Self { path: name, region: None, at: None },
+        }
+    }
+
+    /// The line, from 1; the first where no place is known.
+    pub fn line(&self) -> usize {
+        self.region.map_or(1, |region| region.start_line)
+    }
+
+    /// The column in bytes, from 1.
+    pub fn column(&self) -> usize {
+        self.region.map_or(1, |region| region.start_column)
+    }
+
+    /// The finding's other places that lie in a text.
+    pub fn others(&self, finding: &'a Finding) -> impl Iterator<Item = (&'a Location, Region)> + use<'a> {
+        let at = self.at;
+        let others = finding.locations.iter().enumerate().filter(move |(index, _)| Some(*index) != at);
+        others.filter_map(|(_, place)| Some((place, place.region?)))
+    }
+}
+
+/// The region on its first line alone: a change of one line is shown with it.
+#[must_use]
+pub fn one_line(region: Region, text: Option<&SourceText>) -> Region {
+    if region.end_line <= region.start_line {
+        return region;
+    }
+    let rest = text.and_then(|text| text.text().get(region.start_byte..)).unwrap_or_default();
+    let length = rest.lines().next().unwrap_or_default().len();
+    Region {
+        end_line: region.start_line,
+        end_column: region.start_column + length,
+        end_byte: region.start_byte + length,
+        ..region
+    }
+}
+
+/// First and last column counted in UTF-16 units, as editors and forges do.
+pub fn utf16(region: Region, text: Option<&SourceText>) -> (usize, usize) {
+    let counted = |line: usize, column: usize| {
+        let whole = text.and_then(|text| text.text().split('\n').nth(line.saturating_sub(1)));
+        let before = whole.and_then(|whole| whole.get(..column.saturating_sub(1)));
+        before.map_or(column, |before| before.encode_utf16().count() + 1)
+    };
+    (counted(region.start_line, region.start_column), counted(region.end_line, region.end_column))
+}
+
+/// A message with what to do about it.
+pub fn advice(finding: &Finding) -> String {
+    match &finding.help {
+        Some(help) => format!("{}\nhelp: {help}", finding.message),
+        None => finding.message.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Span;
+
+    #[test]
+    fn columns_count_what_others_count() {
+        let text = SourceText::new("x", "a\u{10400}b\nRUN x \\\n  y\n");
+        let region = Region::of(&text, Span::new(5, 6));
+        assert_eq!((region.start_column, region.end_column), (6, 7));
+        assert_eq!(utf16(region, Some(&text)), (4, 5));
+        assert_eq!(utf16(region, None), (6, 7));
+        assert_eq!(one_line(region, Some(&text)), region);
+    }
+
+    #[test]
+    fn a_tall_region_keeps_its_first_line() {
+        let text = SourceText::new("x", "FROM x\nRUN x \\\n  y\n");
+        let region = one_line(Region::of(&text, Span::new(7, 18)), Some(&text));
+        assert_eq!((region.start_line, region.end_line, region.start_column, region.end_column), (2, 2, 1, 8));
+        assert_eq!(&text.text()[region.start_byte..region.end_byte], "RUN x \\");
+    }
+}

@@ -1,0 +1,223 @@
+//! Reports of the program: which go where, in which shape, and with which exit code.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::place::Place;
+use crate::place::code;
+use crate::place::err;
+use crate::place::fates;
+use crate::place::out;
+use crate::schema::faults;
+
+#[path = "support/place.rs"]
+mod place;
+#[path = "formats/schema.rs"]
+mod schema;
+
+/// All names of formats.
+const FORMATS: [&str; 12] = [
+    "human",
+    "concise",
+    "json",
+    "ndjson",
+    "sarif",
+    "github",
+    "gitlab",
+    "rdjsonl",
+    "checkstyle",
+    "junit",
+    "markdown",
+    "html",
+];
+/// Is refused on the pool `old`: its driver does not report CUDA 12.4.
+const FAILING: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.4\n";
+
+fn files(place: &Place) -> Vec<String> {
+    let list = fs::read_dir(place.path(".")).expect("a folder");
+    let mut names: Vec<String> =
+        list.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn one_run_writes_several_reports() {
+    let place = Place::new();
+    place.file("Dockerfile", FAILING);
+    let done = place.run(&["check", "--format", "sarif=a.sarif", "--format=concise", "--format", "html=a=b.html", "."]);
+    assert_eq!(code(&done), 1, "{}", err(&done));
+    assert!(out(&done).starts_with("Dockerfile:2:"), "{}", out(&done));
+    assert_eq!(files(&place), [".git", "Dockerfile", "a.sarif", "a=b.html", "fleet.toml"], "and nothing unfinished");
+    let sarif: Value = serde_json::from_slice(&fs::read(place.path("a.sarif")).expect("a file")).expect("JSON");
+    let first = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(first["artifactLocation"]["uri"], "Dockerfile");
+    assert!(fs::read_to_string(place.path("a=b.html")).expect("a file").starts_with("<!doctype html>"));
+}
+
+#[test]
+fn a_person_reads_on_where_all_reports_are_files() {
+    let place = Place::new();
+    place.file("Dockerfile", FAILING);
+    let both = place.run(&["check", "--format", "json=a.json", "--format", "json=b.json", "."]);
+    assert_eq!(out(&both), out(&place.run(&["check", "."])));
+    let alone = out(&place.run(&["check", "--format", "json", "."]));
+    assert_eq!(fates(&serde_json::from_str(&alone).expect("JSON")), fates(&place.json(&["check", "."])));
+    for name in ["a.json", "b.json"] {
+        assert_eq!(fs::read_to_string(place.path(name)).expect("a file"), alone, "{name}");
+    }
+    let beside = place.run(&["check", "--format", "json", "--format", "sarif=c", "."]);
+    assert_eq!(out(&beside), alone, "streamed with another report beside it");
+}
+
+#[test]
+fn reports_that_cannot_be_are_refused_before_anything_is_read() {
+    let place = Place::new();
+    fs::create_dir(place.path("folder")).expect("a folder");
+    for (formats, words) in [
+        (&["json", "sarif"][..], "two reports cannot both go to standard output"),
+        (&["json", "sarif=-"], "two reports cannot both go to standard output"),
+        (&["json=x", "sarif=x"], "two reports cannot both go to x"),
+        (&["json=nothere/x"], "there is no folder nothere"),
+        (&["json=folder"], "folder is a folder"),
+        (&["sariff"], "did you mean `sarif`?"),
+        (&["json="], "expected a file after `=`"),
+        (&["yaml=x"], "the formats are human, concise"),
+    ] {
+        let flags: Vec<String> = formats.iter().map(|format| format!("--format={format}")).collect();
+        let arguments: Vec<&str> = ["check"].into_iter().chain(flags.iter().map(String::as_str)).collect();
+        let done = place.run(&arguments);
+        assert_eq!((code(&done), out(&done)), (2, String::new()), "{formats:?}");
+        assert!(err(&done).contains(words), "{formats:?}: {}", err(&done));
+        assert_eq!(files(&place), [".git", "Dockerfile", "fleet.toml", "folder"]);
+    }
+}
+
+#[test]
+fn the_exit_code_is_the_same_in_every_format() {
+    let place = Place::new();
+    place.file("failing/Dockerfile", FAILING);
+    place.file("none/README", "");
+    for (arguments, expected) in [
+        (&["Dockerfile"][..], 0),
+        (&["failing/Dockerfile"], 1),
+        (&["--fail-on", "never", "failing/Dockerfile"], 0),
+        (&["nothere", "failing/Dockerfile"], 2),
+        (&["none"], 3),
+    ] {
+        for format in FORMATS {
+            let done = place.run(&[&["check", "--format", format][..], arguments].concat());
+            assert_eq!(code(&done), expected, "{format} {arguments:?}: {}", err(&done));
+        }
+    }
+}
+
+#[test]
+fn a_file_is_there_when_it_is_whole() {
+    let place = Place::new();
+    place.file("kept/old.json", "before");
+    symlink(place.path("kept/old.json"), place.path("link.json")).expect("a link");
+    let done = place.run(&["check", "--format", "json=link.json", "--fleet", "nothere.toml", "."]);
+    assert_eq!(code(&done), 2);
+    assert_eq!(fs::read_to_string(place.path("kept/old.json")).expect("a file"), "before", "nothing was told");
+    let done = place.run(&["check", "--format", "json=link.json", "."]);
+    assert_eq!(code(&done), 0, "{}", err(&done));
+    assert!(place.path("link.json").is_symlink(), "a link stays a link");
+    assert!(fs::read_to_string(place.path("kept/old.json")).expect("a file").starts_with("{\n"));
+    let done = place.run(&["check", "--format", "sarif=/dev/null", "."]);
+    assert_eq!(code(&done), 0, "{}", err(&done));
+    assert!(!Path::new("/dev/null").is_file(), "a device stays a device");
+    if let Ok(full) = fs::metadata("/dev/full").map(|_| "--format=html=/dev/full") {
+        let done = place.run(&["check", full, "."]);
+        assert_eq!(code(&done), 2, "{}", err(&done));
+        assert!(err(&done).contains("cannot write /dev/full"), "{}", err(&done));
+    }
+}
+
+#[test]
+fn paths_for_forges_are_those_of_the_repository() {
+    let place = Place::new();
+    place.file("services/my app/Dockerfile", FAILING);
+    let mut command = place.command(&["check", "--fleet", "../fleet.toml", "--format", "sarif", "./my app/Dockerfile"]);
+    let done = command.current_dir(place.path("services")).output().expect("a run");
+    let log: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let result = &log["runs"][0]["results"][0];
+    let uri = |place: &Value| place["physicalLocation"]["artifactLocation"]["uri"].clone();
+    assert_eq!(uri(&result["locations"][0]), "services/my%20app/Dockerfile");
+    let related = result["relatedLocations"].as_array().expect("related places").iter();
+    assert!(related.map(uri).any(|uri| uri == "fleet.toml"), "{result}");
+    let mut command =
+        place.command(&["check", "--fleet", "../fleet.toml", "--format", "gitlab", "./my app/Dockerfile"]);
+    let done = command.current_dir(place.path("services")).output().expect("a run");
+    let list: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert_eq!(list[0]["location"]["path"], "services/my app/Dockerfile");
+}
+
+#[test]
+fn fingerprints_survive_moved_lines_and_folders() {
+    let place = Place::new();
+    let prints = || {
+        let list: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "gitlab", "."]))).expect("JSON");
+        list.as_array().expect("a list").iter().map(|one| one["fingerprint"].clone()).collect::<Vec<_>>()
+    };
+    place.file("Dockerfile", FAILING);
+    let before = prints();
+    assert!(!before.is_empty());
+    place.file("Dockerfile", &format!("# a word\n\n{FAILING}RUN true\n"));
+    assert_eq!(prints(), before);
+    place.file("Dockerfile", &FAILING.replace("12.4\n", "12.5\n"));
+    assert_ne!(prints(), before);
+}
+
+fn published() -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/report.schema.json");
+    serde_json::from_slice(&fs::read(path).expect("the schema")).expect("JSON")
+}
+
+#[test]
+fn the_published_schema_is_the_one_of_the_program() {
+    let place = Place::bare();
+    let printed: Value = serde_json::from_str(&out(&place.run(&["schema"]))).expect("JSON");
+    assert!(printed == published(), "write it anew: imagelint schema > examples/report.schema.json");
+    assert_eq!(printed["$schema"], "https://json-schema.org/draft/2020-12/schema");
+}
+
+#[test]
+fn every_report_of_the_examples_fits_the_schema() {
+    let schema = published();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut seen = 0;
+    for entry in fs::read_dir(&examples).expect("examples") {
+        let folder = entry.expect("an entry").path();
+        if !folder.join("fleet.toml").is_file() {
+            continue;
+        }
+        seen += 1;
+        let report = Place::bare().json(&["check", folder.to_str().expect("UTF-8")]);
+        assert_eq!(faults(&schema, &report), Vec::<String>::new(), "{}", folder.display());
+        assert!(report["subjects"][0]["verdicts"][0]["scenarios"][0]["steps"][0]["cite"].is_string());
+    }
+    assert!(seen > 3);
+    let place = Place::new();
+    place.file("Dockerfile", "FROM x\nRUNN y\n");
+    let report = place.json(&["check", "nothere", "Dockerfile"]);
+    assert_eq!(faults(&schema, &report), Vec::<String>::new());
+    for (pointer, wrong) in [
+        ("/subjects/0/name", Value::Null),
+        ("/fleet/pools/0/gpu/0", Value::from(1)),
+        ("/schema_version", Value::from("1")),
+        ("/errors", Value::Null),
+        ("/subjects/0/verdicts/0/codes", Value::from("803")),
+        ("/subjects/0/findings/0/locations/0/region/start_line", Value::from(-1)),
+    ] {
+        let mut report = report.clone();
+        *report.pointer_mut(pointer).expect(pointer) = wrong;
+        assert_ne!(faults(&schema, &report), Vec::<String>::new(), "{pointer}");
+    }
+    let mut report = report;
+    report.as_object_mut().expect("an object").remove("tool");
+    assert_eq!(faults(&schema, &report).len(), 1);
+}
