@@ -13,7 +13,7 @@
 //! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
-//! | fourth | [`rules`], [`report`], [`judge`], [`needs`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes | decide a fate |
+//! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`needs`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes | decide a fate |
 //! | door | [`cli`] | flags, files, exit codes | hold logic worth a unit test |
 //!
 //! # Invariants
@@ -33,6 +33,7 @@ pub mod cuda;
 pub mod describe;
 pub mod dockerfile;
 pub mod elf;
+pub mod examples;
 pub mod extract;
 pub mod fact;
 pub mod fleet;

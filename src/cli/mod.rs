@@ -7,6 +7,7 @@ mod check;
 mod describe;
 mod each;
 mod exit;
+mod explain;
 mod fleet;
 mod gather;
 mod inputs;
@@ -21,6 +22,7 @@ mod parallel;
 mod progress;
 mod pull;
 mod readers;
+mod rules;
 mod scan;
 mod walk;
 mod workloads;
@@ -57,6 +59,8 @@ pub fn run() -> ExitCode {
         Command::Lock(options) => lock::run(options),
         Command::Cache(options) => cache::run(options),
         Command::Needs(options) => needs::run(options, knowledge),
+        Command::Rules(options) => rules::run(options, knowledge),
+        Command::Explain(options) => explain::run(options, knowledge),
     });
     match done {
         Ok(exit) => exit.into(),
