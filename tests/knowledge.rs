@@ -254,7 +254,7 @@ fn every_table_is_read_by_a_lookup() {
         row.contains("Row = ").then_some(method)
     });
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let code: String = ["cli", "extract", "fleet", "infer", "install", "installed", "knowledge", "start"]
+    let code: String = ["cli", "extract", "fleet", "infer", "install", "installed", "knowledge", "rules", "start"]
         .into_iter()
         .flat_map(|folder| fs::read_dir(root.join(folder)).expect("a folder of the source"))
         .map(|entry| entry.expect("an entry").path())

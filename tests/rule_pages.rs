@@ -119,6 +119,11 @@ fn the_guide_for_authors_tells_the_vocabulary() {
 }
 
 #[test]
+fn the_readme_lists_the_rules() {
+    made("README.md", "rules", &imagelint::rules::rule_table(RuleBook::built_in(), |page| page.path.clone()));
+}
+
+#[test]
 fn the_page_in_the_guide_can_be_used() {
     let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/README.md")).expect("a guide");
     let page = guide.split("````").nth(1).and_then(|page| page.strip_prefix("markdown\n")).expect("a page");

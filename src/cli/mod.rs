@@ -10,6 +10,7 @@ mod check;
 mod describe;
 mod each;
 mod exit;
+mod explain;
 mod fix;
 mod fleet;
 mod gather;
@@ -27,6 +28,7 @@ mod parallel;
 mod progress;
 mod pull;
 mod readers;
+mod rules;
 mod scan;
 mod schema;
 mod settings;
@@ -65,6 +67,8 @@ pub fn run() -> ExitCode {
         Command::Cache(options) => cache::run(options),
         Command::Needs(options) => needs::run(options, knowledge),
         Command::Schema => schema::run(),
+        Command::Rules(options) => rules::run(options, knowledge),
+        Command::Explain(options) => explain::run(options, knowledge),
     });
     match done {
         Ok(exit) => exit.into(),

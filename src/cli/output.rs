@@ -153,10 +153,15 @@ impl<'a> Judge<'a> {
 }
 
 pub(crate) fn own_rules(options: &JudgingArgs) -> Result<Option<RuleBook>, Failure> {
-    if options.rules.is_empty() { Ok(None) } else { read_rules(&options.rules).map(Some) }
+    if options.rules.is_empty() && !options.preview {
+        return Ok(None);
+    }
+    let book = read_rules(&options.rules)?;
+    Ok(Some(if options.preview { book.with_preview() } else { book }))
 }
 
-fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failure> {
+/// The built-in pages and those of folders.
+pub(crate) fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failure> {
     let mut files = Vec::new();
     for folder in folders {
         let folder = folder.as_ref();

@@ -69,7 +69,7 @@ pub(super) fn report(
     let mut findings = startup(judged, images, places, settings, orders);
     findings.extend(open::report(judged, places, settings, orders));
     let words: Vec<PoolWords> = judged.iter().map(|one| PoolWords::of(one, settings.knowledge)).collect();
-    for page in settings.book.practice().iter().filter(|page| page.persona <= settings.persona) {
+    for page in settings.book.speaking().filter(|page| page.persona <= settings.persona) {
         for finding in practice(page, &words, images, places, settings, undecided) {
             // Such a finding is about one pool or none.
             let pool = finding.pools.first().map(String::as_str);

@@ -10,6 +10,7 @@ mod base_lookup;
 mod change_rows;
 mod code_rows;
 mod driver_rows;
+mod error_rows;
 mod gpu_names;
 mod image_rows;
 mod instances;

@@ -9,6 +9,7 @@ use crate::cuda::DriverVersion;
 pub use crate::knowledge::change_rows::*;
 pub use crate::knowledge::code_rows::*;
 pub use crate::knowledge::driver_rows::DriverReleaseRow;
+pub use crate::knowledge::error_rows::*;
 pub use crate::knowledge::image_rows::*;
 pub use crate::knowledge::instances::CloudInstanceRow;
 pub use crate::knowledge::library_rows::{
@@ -260,23 +261,6 @@ pub struct ContainerToolkitRow {
     pub sample: CudaVersion,
     /// When the range began, where known: a report of 2021 never gets a toolkit of 2025.
     pub released: Option<Date>,
-}
-
-/// A CUDA error code.
-#[derive(Clone, Copy, Debug)]
-pub struct ErrorRow {
-    /// Where the row stands.
-    pub info: RowInfo,
-    /// 804.
-    pub code: u16,
-    /// `cudaErrorCompatNotSupportedOnDevice`.
-    pub name: &'static str,
-    /// What it prints.
-    pub text: &'static str,
-    /// The number of the same error in older runtimes, where it had another.
-    pub was: Option<u32>,
-    /// The first runtime with today's number.
-    pub was_before: Option<CudaVersion>,
 }
 
 /// A package that puts driver libraries into an image.

@@ -89,6 +89,8 @@ whole_tables! {
     toolkit_changes: ToolkitChangeRow = toolkit_changes;
     /// Every error code.
     errors: ErrorRow = errors;
+    /// Every line of a log that a page tells of.
+    messages: MessageRow = messages;
     /// Every library that a component cannot do without.
     code_libraries: CodeLibraryRow = code_libraries;
     /// Every folder or module whose name is not that of its component.

@@ -6,6 +6,7 @@ use crate::outcome::Outcome;
 use crate::rules::builtin::PAGES;
 use crate::rules::header::Kind;
 use crate::rules::header::Notice;
+use crate::rules::header::Status;
 use crate::rules::page::Page;
 use crate::rules::problem::Fault;
 use crate::rules::problem::PageError;
@@ -21,6 +22,8 @@ pub struct RuleBook {
     practice: Vec<Page>,
     /// In the order of [`Notice::ALL`].
     reader: Vec<Page>,
+    /// Whether pages speak that are not stable yet.
+    preview: bool,
 }
 
 static BUILT_IN: LazyLock<RuleBook> = LazyLock::new(|| {
@@ -36,7 +39,7 @@ static BUILT_IN: LazyLock<RuleBook> = LazyLock::new(|| {
     startup.sort_by_key(outcome);
     practice.sort_by(|left, right| left.name.cmp(&right.name));
     reader.sort_by_key(notice);
-    RuleBook { startup, practice, reader }
+    RuleBook { startup, practice, reader, preview: false }
 });
 
 fn outcome(page: &Page) -> Option<Outcome> {
@@ -112,9 +115,20 @@ impl RuleBook {
         self.reader.iter().find(|page| notice(page) == Some(wanted))
     }
 
+    /// The same pages, and those that are not stable yet speak.
+    #[must_use]
+    pub fn with_preview(self) -> Self {
+        Self { preview: true, ..self }
+    }
+
     /// Pages with a condition, by name.
     pub fn practice(&self) -> &[Page] {
         &self.practice
+    }
+
+    /// Those of them that speak.
+    pub fn speaking(&self) -> impl Iterator<Item = &Page> {
+        self.practice.iter().filter(|page| self.preview || page.status == Status::Stable)
     }
 
     /// All pages: start-up in the order of the start-up, practice by name, then the notices.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::rules::book::RuleBook;
+use crate::rules::header::Kind;
 use crate::rules::page::Page;
 use crate::rules::vocabulary::Vocabulary;
 
@@ -31,6 +32,64 @@ pub fn rule_table(book: &RuleBook, link: impl Fn(&Page) -> String) -> String {
         let name = format!("[{}]({})", code(&page.name), link(page));
         row(&mut text, &[&name, page.severity.word(), page.persona.word(), &page.summary()]);
     }
+    text
+}
+
+/// The files of a web book by path: its settings, its table of contents, a chapter for each rule, the vocabulary.
+pub fn web_book(book: &RuleBook) -> Vec<(String, String)> {
+    let mut contents = String::from("# Summary\n\n[Rules](README.md)\n");
+    let mut files = vec![("book.toml".to_owned(), SETTINGS.to_owned())];
+    for part in ["Start-up", "Practice", "Notices"] {
+        let _ = write!(contents, "\n# {part}\n\n");
+        for page in book.pages().filter(|page| part_of(&page.kind) == part) {
+            let _ = writeln!(contents, "- [{name}](rules/{name}.md)", name = page.name);
+            files.push((format!("src/rules/{}.md", page.name), chapter(page)));
+        }
+    }
+    contents.push_str("\n# Writing rules\n\n- [Vocabulary](vocabulary.md)\n");
+    let table = rule_table(book, |page| format!("rules/{}.md", page.name));
+    files.push(("src/SUMMARY.md".to_owned(), contents));
+    files.push(("src/README.md".to_owned(), format!("# Rules\n\n{table}")));
+    let words = vocabulary_tables(&Vocabulary::built_in());
+    files.push(("src/vocabulary.md".to_owned(), format!("# Vocabulary\n\n{words}")));
+    files.sort();
+    files
+}
+
+/// The part of the book that a page belongs to.
+fn part_of(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Startup(_) => "Start-up",
+        Kind::Practice(_) => "Practice",
+        Kind::Reader(_) => "Notices",
+    }
+}
+
+/// The settings of the book.
+const SETTINGS: &str = "[book]\ntitle = \"imagelint rules\"\nlanguage = \"en\"\nsrc = \"src\"\n";
+
+/// A page with its header as a table.
+fn chapter(page: &Page) -> String {
+    let mut text = format!("# {}\n\n| Key | Value |\n|---|---|\n", page.name);
+    let occasion = match &page.kind {
+        Kind::Startup(outcome) => format!("the start-up ends with {}", code(outcome.name())),
+        Kind::Practice(condition) => code(condition.text()),
+        Kind::Reader(notice) => format!("the notice {}", code(notice.word())),
+    };
+    for (key, value) in [
+        ("speaks where", occasion.as_str()),
+        ("severity", page.severity.word()),
+        ("who hears it", page.persona.word()),
+        ("status", page.status.word()),
+        ("fix", page.fix.word()),
+        ("since", &page.since),
+        ("message", &code(&page.message.text())),
+        ("help", &code(&page.help.text())),
+    ] {
+        row(&mut text, &[key, value]);
+    }
+    text.push('\n');
+    text.push_str(page.after_header());
     text
 }
 

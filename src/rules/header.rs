@@ -72,6 +72,28 @@ words! {
 }
 
 words! {
+    /// Whether a page speaks unasked.
+    Status {
+        /// Only with `--preview`.
+        Preview = "preview",
+        /// Always.
+        Stable = "stable",
+    }
+}
+
+words! {
+    /// What can be done about it.
+    FixKind {
+        /// An edit that changes nothing else.
+        Safe = "safe",
+        /// An edit that changes a version, too.
+        Unsafe = "unsafe",
+        /// Only by hand.
+        Manual = "manual",
+    }
+}
+
+words! {
     /// What is told beside outcomes and conditions: by the reader of an input, and of verdicts that are left open.
     Notice {
         /// The builder would refuse it.
@@ -114,13 +136,16 @@ pub(super) struct Header {
     pub(super) kind: Kind,
     pub(super) severity: Severity,
     pub(super) persona: Persona,
+    pub(super) status: Status,
+    pub(super) fix: FixKind,
     pub(super) since: String,
     pub(super) blame: String,
     pub(super) message: Template,
     pub(super) help: Template,
 }
 
-const KEYS: &[&str] = &["severity", "since", "persona", "outcome", "when", "notice", "blame", "message", "help"];
+const KEYS: &[&str] =
+    &["severity", "since", "status", "persona", "fix", "outcome", "when", "notice", "blame", "message", "help"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -128,6 +153,8 @@ struct Written {
     severity: Option<Spanned<String>>,
     since: Spanned<String>,
     persona: Option<Spanned<String>>,
+    status: Option<Spanned<String>>,
+    fix: Option<Spanned<String>>,
     outcome: Option<Spanned<String>>,
     when: Option<Spanned<String>>,
     notice: Option<Spanned<String>>,
@@ -168,6 +195,18 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary) -> Result<Header, Faul
         Some(word) => word_of("persona", word, Persona::WORDS)?,
         None => Persona::Regular,
     };
+    let status = match &written.status {
+        // What an outcome or a reader has to say is not kept back.
+        Some(word) if word.get_ref() == Status::Preview.word() && !matches!(kind, Kind::Practice(_)) => {
+            return Err(Fault::new(place(word), "only a page with a condition can be a preview"));
+        }
+        Some(word) => word_of("status", word, Status::WORDS)?,
+        None => Status::Stable,
+    };
+    let fix = match &written.fix {
+        Some(word) => word_of("kind of fix", word, FixKind::WORDS)?,
+        None => FixKind::Manual,
+    };
     let blame = written.blame.get_ref();
     if blame.starts_with("component.") || vocabulary.find(blame).is_none() {
         let help = vocabulary.nearest(blame).map(|near| format!("did you mean `{near}`?"));
@@ -184,7 +223,7 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary) -> Result<Header, Faul
         Template::parse(written.get_ref(), vocabulary).map_err(|fault| inside(fault, text, written))
     };
     let (message, help) = (template(&written.message)?, template(&written.help)?);
-    Ok(Header { kind, severity, persona, since: since.clone(), blame: blame.clone(), message, help })
+    Ok(Header { kind, severity, persona, status, fix, since: since.clone(), blame: blame.clone(), message, help })
 }
 
 fn place(written: &Spanned<String>) -> Span {

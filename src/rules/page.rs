@@ -6,9 +6,11 @@ use crate::rules::example::Example;
 use crate::rules::example::Level;
 use crate::rules::example::examples;
 use crate::rules::example::is_name;
+use crate::rules::header::FixKind;
 use crate::rules::header::Kind;
 use crate::rules::header::Persona;
 use crate::rules::header::Severity;
+use crate::rules::header::Status;
 use crate::rules::header::header;
 use crate::rules::problem::Fault;
 use crate::rules::problem::PageError;
@@ -28,6 +30,10 @@ pub struct Page {
     pub severity: Severity,
     /// Who asked for it.
     pub persona: Persona,
+    /// Whether it speaks unasked.
+    pub status: Status,
+    /// What can be done about it.
+    pub fix: FixKind,
     /// First version of imagelint that has it.
     pub since: String,
     /// The fact or pool field whose place is shown first.
@@ -79,6 +85,11 @@ impl Page {
         read(path, text, vocabulary).map_err(|fault| Box::new(fault.of(path, text)))
     }
 
+    /// The text behind the header, from the first section on.
+    pub fn after_header(&self) -> &str {
+        self.text.find("\n## ").and_then(|at| self.text.get(at + 1..)).unwrap_or_default()
+    }
+
     /// The first sentence of what goes wrong, on one line.
     pub fn summary(&self) -> String {
         let paragraph = self.sections.wrong.split("\n\n").next().unwrap_or_default();
@@ -119,6 +130,8 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Page, Fault> 
         kind: header.kind,
         severity: header.severity,
         persona: header.persona,
+        status: header.status,
+        fix: header.fix,
         since: header.since,
         blame: header.blame,
         message: header.message,

@@ -50,6 +50,15 @@ impl Template {
         Ok(Self(parts))
     }
 
+    /// The template as it is written.
+    pub fn text(&self) -> String {
+        let parts = self.0.iter().map(|part| match part {
+            Part::Text(plain) => plain.replace('{', "{{").replace('}', "}}"),
+            Part::Fact(name) => format!("{{{name}}}"),
+        });
+        parts.collect()
+    }
+
     /// Names of the facts in it, in order of appearance.
     pub fn facts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
@@ -102,6 +111,7 @@ mod tests {
         ] {
             let template = Template::parse(text, &Vocabulary::built_in()).expect("well formed");
             assert_eq!(template.render(&Named), expected, "{text}");
+            assert_eq!(template.text(), text);
         }
     }
 

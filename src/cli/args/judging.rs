@@ -25,6 +25,9 @@ pub(crate) struct JudgingArgs {
     /// Folder with rule pages of your own.
     #[arg(long, value_name = "DIR")]
     pub(crate) rules: Vec<PathBuf>,
+    /// Let rules speak that are not stable yet.
+    #[arg(long)]
+    pub(crate) preview: bool,
     /// Whose rules speak: regular (where nothing is said), pedantic, auditor.
     #[arg(long, value_name = "WHO", value_parser = persona)]
     pub(crate) persona: Option<Persona>,

@@ -11,6 +11,7 @@ mod formats;
 mod judging;
 mod knowledge;
 mod lock;
+mod rules;
 mod scan;
 mod values;
 
@@ -36,6 +37,9 @@ pub(crate) use crate::cli::args::formats::Wanted;
 pub(crate) use crate::cli::args::judging::JudgingArgs;
 pub(crate) use crate::cli::args::knowledge::KnowledgeArgs;
 pub(crate) use crate::cli::args::lock::LockArgs;
+pub(crate) use crate::cli::args::rules::ExplainArgs;
+pub(crate) use crate::cli::args::rules::RulesArgs;
+pub(crate) use crate::cli::args::rules::RulesDo;
 pub(crate) use crate::cli::args::scan::Deep;
 pub(crate) use crate::cli::args::scan::ScanArgs;
 pub(crate) use crate::cli::args::scan::Tell;
@@ -102,4 +106,12 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint schema > report.schema.json
     Schema,
+    /// List, show, test and begin rules.
+    ///
+    /// Example: imagelint rules test our-rules
+    Rules(RulesArgs),
+    /// Print the page of a rule, an outcome, an error or a line of a log.
+    ///
+    /// Example: imagelint explain 804
+    Explain(ExplainArgs),
 }

@@ -124,7 +124,10 @@ macro_rules! every_table {
         follows_absolute_link: Bool, hook_needs_cache: Flag, keeps_listed_directories: Flag,
         auto_mode: Str, sample: Cuda, released: OptDay,
     }
-    errors: ErrorRow by [code] { code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda }
+    errors: ErrorRow by [code] {
+        code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda, driver_name: OptStr, rules: Strs,
+    }
+    messages: MessageRow by [says] { says: Strs, rule: Str }
     code_libraries: CodeLibraryRow by [component, file] { component: Str, file: Str }
     code_owners: CodeOwnerRow by [import] { import: Str, component: Str }
     cuda_parts: CudaPartRow by [place] { place: Str }

@@ -1,0 +1,100 @@
+//! `imagelint explain`: the page of a rule, an outcome, an error or a line of a log.
+
+use std::io;
+use std::io::Read as _;
+use std::io::Write as _;
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::cli::Failure;
+use crate::cli::args::ExplainArgs;
+use crate::cli::args::Format;
+use crate::cli::exit::Exit;
+use crate::cli::output::read_rules;
+use crate::cli::rules;
+use crate::knowledge::Knowledge;
+use crate::report::escape::clean;
+use crate::rules::Match;
+use crate::rules::Page;
+use crate::rules::explain;
+use crate::rules::near;
+
+/// The standard input is read no further than this.
+const LARGEST: u64 = 1 << 20;
+
+/// Runs it.
+pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    let text = match options.text.as_slice() {
+        [one] if one == "-" => {
+            let mut bytes = Vec::new();
+            io::stdin().lock().take(LARGEST).read_to_end(&mut bytes)?;
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        words => words.join(" "),
+    };
+    let book = read_rules(&options.rules)?;
+    let found = explain(&text, &book, knowledge);
+    let near = if found.is_empty() { near(&text, &book, knowledge) } else { Vec::new() };
+    let mut out = io::stdout().lock();
+    match options.format {
+        Format::Json => writeln!(out, "{:#}", in_json(&text, &found, &near))?,
+        Format::Human => print(&mut out, &text, &found, &near)?,
+    }
+    Ok(if found.is_empty() { Exit::Nothing } else { Exit::Clean })
+}
+
+fn print(out: &mut impl io::Write, text: &str, found: &[Match<'_>], near: &[String]) -> io::Result<()> {
+    let Some((best, others)) = found.split_first() else {
+        let short: String = text.trim().chars().take(80).collect();
+        writeln!(out, "no rule, outcome, error or known message in `{}`", clean(&short))?;
+        if !near.is_empty() {
+            writeln!(out, "nearest: {}", clean(&near.join(", ")))?;
+        }
+        return Ok(());
+    };
+    writeln!(out, "{}\n", clean(&best.why))?;
+    page(out, best.page)?;
+    if !others.is_empty() {
+        writeln!(out, "\nor it is:")?;
+    }
+    for other in others {
+        writeln!(out, "  {:<22} {}", other.page.name, clean(&other.page.summary()))?;
+    }
+    Ok(())
+}
+
+/// A page without its header and examples.
+fn page(out: &mut impl io::Write, page: &Page) -> io::Result<()> {
+    writeln!(out, "{} ({}, {})", page.name, page.severity.word(), page.persona.word())?;
+    let sections = &page.sections;
+    for (title, text) in [
+        ("What goes wrong", &sections.wrong),
+        ("Why", &sections.why),
+        ("What to do", &sections.remedy),
+        ("When to ignore it", &sections.ignore),
+        ("References", &sections.references),
+    ] {
+        if !text.is_empty() {
+            writeln!(out, "\n{title}")?;
+        }
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("```")) {
+            writeln!(out, "{}", format!("  {}", clean(line)).trim_end())?;
+        }
+    }
+    writeln!(out, "\nexamples: imagelint rules show {}", page.name)
+}
+
+fn in_json(text: &str, found: &[Match<'_>], near: &[String]) -> Value {
+    let of_match = |one: &Match<'_>| {
+        let mut value = rules::of_page(one.page);
+        let sections = &one.page.sections;
+        value["why"] = json!(one.why);
+        value["sections"] = json!({
+            "wrong": sections.wrong, "why": sections.why, "remedy": sections.remedy, "ignore": sections.ignore,
+            "references": sections.references,
+        });
+        value
+    };
+    json!({ "asked": text.trim(), "matches": found.iter().map(of_match).collect::<Vec<_>>(), "nearest": near })
+}

@@ -1,0 +1,96 @@
+//! Rules and vocabulary as lists.
+
+use std::io;
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::cli::Failure;
+use crate::cli::args::Format;
+use crate::cli::exit::Exit;
+use crate::report::escape::clean;
+use crate::rules::Kind;
+use crate::rules::Page;
+use crate::rules::RuleBook;
+use crate::rules::Status;
+use crate::rules::Vocabulary;
+
+/// Every rule.
+pub(super) fn rules(out: &mut impl io::Write, book: &RuleBook, format: Format) -> Result<Exit, Failure> {
+    if format == Format::Json {
+        writeln!(out, "{:#}", json!({ "rules": book.pages().map(of_page).collect::<Vec<_>>() }))?;
+        return Ok(Exit::Clean);
+    }
+    let width = book.pages().map(|page| page.name.len()).max().unwrap_or_default();
+    for page in book.pages() {
+        let preview = if page.status == Status::Preview { " (preview)" } else { "" };
+        let summary = clean(&page.summary()).into_owned();
+        writeln!(
+            out,
+            "{:<width$}  {:<7}  {:<8}  {summary}{preview}",
+            page.name,
+            page.severity.word(),
+            page.persona.word(),
+        )?;
+    }
+    Ok(Exit::Clean)
+}
+
+/// A page in JSON, without its prose and examples.
+pub(in crate::cli) fn of_page(page: &Page) -> Value {
+    let (kind, occasion) = match &page.kind {
+        Kind::Startup(outcome) => ("start-up", outcome.name()),
+        Kind::Practice(condition) => ("practice", condition.text()),
+        Kind::Reader(notice) => ("notice", notice.word()),
+    };
+    json!({
+        "rule": page.name, "kind": kind, "when": occasion, "severity": page.severity.word(),
+        "persona": page.persona.word(), "status": page.status.word(), "fix": page.fix.word(), "since": page.since,
+        "blame": page.blame, "message": page.message.text(), "help": page.help.text(), "summary": page.summary(),
+        "examples": page.examples.len(), "path": page.path,
+    })
+}
+
+/// Every name, function and operator.
+pub(super) fn vocabulary(out: &mut impl io::Write, format: Format) -> Result<Exit, Failure> {
+    let words = Vocabulary::built_in();
+    if format == Format::Json {
+        let names = words.entries.iter().map(|entry| {
+            json!({
+                "name": entry.name, "type": entry.kind.name(), "unit": entry.unit, "meaning": entry.doc,
+                "origin": entry.origin,
+            })
+        });
+        let functions = words.functions.iter().map(|function| {
+            json!({
+                "name": function.name, "takes": function.takes, "gives": function.gives.name(),
+                "signature": function.signature(), "meaning": function.doc, "example": function.example,
+            })
+        });
+        let signs = words
+            .signs
+            .iter()
+            .map(|sign| json!({ "operator": sign.sign, "signature": sign.form, "meaning": sign.doc }));
+        let all = json!({
+            "names": names.collect::<Vec<_>>(), "functions": functions.collect::<Vec<_>>(),
+            "operators": signs.collect::<Vec<_>>(),
+        });
+        writeln!(out, "{all:#}")?;
+        return Ok(Exit::Clean);
+    }
+    writeln!(out, "operators")?;
+    for sign in words.signs {
+        writeln!(out, "  {:<24}  {}", sign.form, sign.doc)?;
+    }
+    writeln!(out, "\nfunctions")?;
+    for function in words.functions {
+        writeln!(out, "  {}\n      {}\n      {}", function.signature(), function.doc, function.example)?;
+    }
+    writeln!(out, "\nnames")?;
+    for entry in words.entries {
+        let unit = if entry.unit.is_empty() { String::new() } else { format!("; {}", entry.unit) };
+        writeln!(out, "  {}: {}{unit}", entry.name, entry.kind)?;
+        writeln!(out, "      {}; from {}", entry.doc, entry.origin.join(", "))?;
+    }
+    Ok(Exit::Clean)
+}

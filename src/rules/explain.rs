@@ -1,0 +1,215 @@
+//! Which pages tell of what a person names: a rule, an outcome, an error's number or name, a line of a log.
+
+use std::cmp::Reverse;
+
+use crate::knowledge::ErrorRow;
+use crate::knowledge::Knowledge;
+use crate::nearest::distance;
+use crate::rules::book::RuleBook;
+use crate::rules::page::Page;
+
+/// How many near names are told.
+const NEAR: usize = 5;
+/// So much of a text is looked through.
+const LONGEST: usize = 1 << 16;
+
+/// A page that tells of it.
+#[derive(Clone, Debug)]
+pub struct Match<'a> {
+    /// The page.
+    pub page: &'a Page,
+    /// Why it is this one, in a line: `error 804 (cudaError…): forward compatibility …`.
+    pub why: String,
+}
+
+/// A page by name, why, and how well it fits.
+struct Fit {
+    rule: &'static str,
+    why: String,
+    weight: usize,
+}
+
+/// The pages that tell of a text, the best first; none where nothing fits.
+pub fn explain<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<Match<'a>> {
+    let text = text.trim();
+    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or(text);
+    if let Some(page) = book.get(&text.to_ascii_lowercase()) {
+        return vec![Match { page, why: format!("the rule `{}`", page.name) }];
+    }
+    let mut fits = of_errors(text, knowledge);
+    fits.extend(of_messages(text, knowledge));
+    fits.sort_by_key(|fit| Reverse(fit.weight));
+    let mut found: Vec<Match<'a>> = Vec::new();
+    for fit in fits {
+        let known = found.iter().any(|one| one.page.name == fit.rule);
+        if let Some(page) = book.get(fit.rule).filter(|_| !known) {
+            found.push(Match { page, why: fit.why });
+        }
+    }
+    found
+}
+
+/// Names that come near a text that nothing fits, the nearest first.
+pub fn near(text: &str, book: &RuleBook, knowledge: Knowledge) -> Vec<String> {
+    let asked = text.trim().to_lowercase();
+    let most = asked.chars().count().clamp(3, 60) / 3 + 1;
+    let rules = book.pages().map(|page| page.name.clone());
+    let errors = knowledge.errors().iter().flat_map(names).map(str::to_owned);
+    let codes = knowledge.errors().iter().map(|row| row.code.to_string());
+    let measured = rules.chain(errors).chain(codes).filter_map(|name| {
+        let far = name.chars().count().abs_diff(asked.chars().count()) > most;
+        let distance = if far { most + 1 } else { distance(&asked, &name.to_lowercase()) };
+        (distance <= most).then_some((distance, name))
+    });
+    let mut found: Vec<(usize, String)> = measured.collect();
+    found.sort();
+    found.dedup();
+    found.into_iter().take(NEAR).map(|(_, name)| name).collect()
+}
+
+/// Both names of an error.
+fn names(row: &'static ErrorRow) -> impl Iterator<Item = &'static str> {
+    std::iter::once(row.name).chain(row.driver_name)
+}
+
+/// Pages by errors: asked for by number or name, or found in a longer text by name, by number or by their words.
+fn of_errors(text: &str, knowledge: Knowledge) -> Vec<Fit> {
+    let lower = text.to_lowercase();
+    let mut fits = Vec::new();
+    for row in knowledge.errors() {
+        let asked = lower == row.code.to_string() || row.was.is_some_and(|was| lower == was.to_string());
+        let named = names(row).any(|name| has_word(&lower, &name.to_lowercase()));
+        let words = row.text.trim_end_matches('.').to_lowercase();
+        let weight = if asked || named {
+            1_000
+        } else if lower.contains(&words) && words.split(' ').count() > 1 {
+            100 + words.len()
+        } else if has_code(&lower, row.code) {
+            100
+        } else {
+            continue;
+        };
+        for (at, rule) in row.rules.iter().copied().enumerate() {
+            let why = format!("error {} ({}): {}", row.code, row.name, row.text);
+            fits.push(Fit { rule, why, weight: weight - at });
+        }
+    }
+    fits
+}
+
+/// Whether a number is told as that of an error: `error 804`, `error code: 35`, `CUDA failure 999`, `(35)`.
+fn has_code(text: &str, code: u16) -> bool {
+    let code = code.to_string();
+    let told = ["error ", "error: ", "error code ", "error code: ", "error=", "failure ", "err=", "code=", "code: "];
+    told.iter().any(|lead| has_word(text, &format!("{lead}{code}")))
+}
+
+/// Whether a text has a word that is no part of a longer one.
+fn has_word(text: &str, word: &str) -> bool {
+    let part = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+    text.match_indices(word).any(|(at, found)| {
+        let before = text.get(..at).unwrap_or_default().chars().next_back();
+        let behind = text.get(at + found.len()..).unwrap_or_default().chars().next();
+        !before.is_some_and(part) && !behind.is_some_and(part)
+    })
+}
+
+/// Pages by the lines of logs, of which the longest that fits says most.
+fn of_messages(text: &str, knowledge: Knowledge) -> Vec<Fit> {
+    let lower = text.to_lowercase();
+    let mut fits = Vec::new();
+    for row in knowledge.messages() {
+        let mut rest = lower.as_str();
+        let all = row.says.iter().all(|part| {
+            let part = part.to_lowercase();
+            let behind = rest.find(&part).and_then(|at| rest.get(at + part.len()..));
+            rest = behind.unwrap_or(rest);
+            behind.is_some()
+        });
+        if all && !row.says.is_empty() {
+            let weight = 200 + row.says.iter().map(|part| part.len()).sum::<usize>();
+            fits.push(Fit { rule: row.rule, why: format!("a log says `{}`", row.says.join(" … ")), weight });
+        }
+    }
+    fits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(text: &str) -> Vec<String> {
+        let found = explain(text, RuleBook::built_in(), Knowledge::built_in());
+        found.into_iter().map(|one| one.page.name.clone()).collect()
+    }
+
+    #[test]
+    fn codes_names_and_lines_lead_to_their_pages() {
+        for (text, expected) in [
+            ("804", "compat-not-supported"),
+            ("48", "no-kernel-image"),
+            ("cudaErrorNoKernelImageForDevice", "no-kernel-image"),
+            ("CUDA_ERROR_STUB_LIBRARY", "stub-library"),
+            ("cuda_error_unsupported_ptx_version", "unsupported-ptx"),
+            ("no-gpu", "no-gpu"),
+            ("Wheel-Of-Another-Cuda", "wheel-of-another-cuda"),
+            (
+                "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver",
+                "refused",
+            ),
+            (
+                "docker: Error response from daemon: ... nvidia-container-cli: device error: 8: unknown device",
+                "refused",
+            ),
+            ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "no-kernel-image"),
+            (
+                "UserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Error 803: system has \
+              unsupported display driver / cuda driver combination",
+                "driver-mismatch",
+            ),
+            ("cuInit failed with error code 34", "stub-library"),
+            ("RuntimeError: Found no NVIDIA driver on your system. Please check", "no-gpu"),
+            (
+                "./app: error while loading shared libraries: libcudart.so.12: cannot open shared object file",
+                "library-missing",
+            ),
+            ("exec /opt/app/app: exec format error", "wrong-platform"),
+        ] {
+            assert_eq!(pages(text).first().map(String::as_str), Some(expected), "{text}");
+        }
+        assert_eq!(pages("803"), ["driver-mismatch", "compat-unusable"]);
+    }
+
+    #[test]
+    fn other_texts_lead_nowhere() {
+        for text in [
+            "",
+            "8040",
+            "cuda",
+            "error",
+            "it took 35 seconds",
+            "version 804.1",
+            "xcudaErrorUnknownx",
+            "error 3512",
+            "ModuleNotFoundError: No module named 'torch'",
+            "unsatisfied condition",
+            "no-gpu-at-all",
+        ] {
+            assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
+        }
+        let near = |text| near(text, RuleBook::built_in(), Knowledge::built_in());
+        assert_eq!(near("no-gpus").first().map(String::as_str), Some("no-gpu"));
+        assert_eq!(near("cudaErrorStubLibary").first().map(String::as_str), Some("cudaErrorStubLibrary"));
+        assert!(near("something else entirely, of some length").is_empty());
+    }
+
+    #[test]
+    fn every_page_that_the_tables_name_is_there() {
+        let knowledge = Knowledge::built_in();
+        let named =
+            knowledge.errors().iter().flat_map(|row| row.rules).chain(knowledge.messages().iter().map(|row| &row.rule));
+        for rule in named {
+            assert!(RuleBook::built_in().get(rule).is_some(), "{rule}");
+        }
+    }
+}

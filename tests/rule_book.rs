@@ -1,0 +1,210 @@
+//! `imagelint rules` and `imagelint explain`, through the built program.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use imagelint::rules::RuleBook;
+use imagelint::rules::Vocabulary;
+use imagelint::rules::web_book;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Exit code, standard output and standard error of a run.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_imagelint")).args(arguments).output().expect("runs");
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    (output.status.code().expect("an end"), text(&output.stdout), text(&output.stderr))
+}
+
+fn json(arguments: &[&str]) -> (i32, Value) {
+    let (code, out, error) = run(arguments);
+    (code, serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{error}")))
+}
+
+/// A folder with one page, and the folder's path.
+fn folder(pages: &[(&str, &str)]) -> (TempDir, String) {
+    let folder = TempDir::new().expect("temporary folder");
+    for (name, text) in pages {
+        fs::write(folder.path().join(format!("{name}.md")), text).expect("written");
+    }
+    let path = folder.path().to_str().expect("UTF-8").to_owned();
+    (folder, path)
+}
+
+/// A page of one's own with two examples.
+fn page(when: &str, status: &str, first: &str, second: &str) -> String {
+    format!(
+        "# our-rule\n\n```toml rule\nseverity = \"error\"\nsince = \"0.1.0\"\nstatus = \"{status}\"\nwhen = '{when}'\n\
+         blame = \"image.base\"\nmessage = \"not ours\"\nhelp = \"take ours\"\n```\n\n## What goes wrong\n\nIt does.\n\n\
+         ## What to do\n\nThat.\n\n## Examples\n\n### Reported\n\n```dockerfile\n# error: our-rule\n{first}```\n\n\
+         ### Silent\n\n```dockerfile\n{second}```\n"
+    )
+}
+
+#[test]
+fn a_new_page_loads_and_its_test_says_what_to_fill_in() {
+    let folder = TempDir::new().expect("temporary folder");
+    let ours = folder.path().join("ours");
+    let path = ours.to_str().expect("UTF-8");
+    assert_eq!(run(&["rules", "new", "our-registry", path]).0, 0);
+    let (code, out, _) = run(&["rules", "test", path]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("missing    ") && out.contains("our-registry.md:") && out.contains("Fill in"), "{out}");
+    assert!(out.contains("2 examples of 1 pages: 1 validated, 0 noisy, 1 missing, 0 unreadable"), "{out}");
+    let before = fs::read_to_string(ours.join("our-registry.md")).expect("a page");
+    for (name, reason) in
+        [("our-registry", "cannot write"), ("no-gpu", "already"), ("Not A Name", "lower-case"), ("../x", "lower-case")]
+    {
+        let (code, _, error) = run(&["rules", "new", name, path]);
+        assert_eq!(code, 2, "{name}");
+        assert!(error.contains(reason), "{name}: {error}");
+    }
+    assert_eq!(fs::read_to_string(ours.join("our-registry.md")).expect("a page"), before);
+}
+
+#[test]
+fn examples_of_own_pages_are_validated_noisy_or_missing() {
+    let (plain, other) = ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n", "FROM corp.example/x:1\n");
+    let condition = "!matches(image.base.repository, r\"^corp\")";
+    for (when, first, second, code, word) in [
+        (condition, plain, other, 0, "1 pages: 2 validated"),
+        (condition, plain, plain, 1, "said and not expected: error: our-rule"),
+        (condition, other, other, 1, "expected and not said: error: our-rule"),
+        ("contains(image.packages, \"numpy\")", plain, plain, 1, "said and not expected: undetermined: our-rule"),
+    ] {
+        let (_folder, path) = folder(&[("our-rule", &page(when, "stable", first, second))]);
+        let (found, out, error) = run(&["rules", "test", &path]);
+        assert_eq!(found, code, "{out}{error}");
+        assert!(out.contains(word), "{word}: {out}");
+    }
+    let text = page(condition, "stable", plain, other);
+    let gone = text.replace("### Silent\n\n", "### Silent\n\n```toml fleet\n[[pool]]\ngpu = 3\n```\n\n");
+    for (text, reason) in [
+        (text.replace("matches(", "match("), "matches"),
+        (text.replace("severity = \"error\"", "severity = \"fatal\""), "fatal"),
+    ] {
+        let (_folder, path) = folder(&[("our-rule", &text)]);
+        let (code, _, error) = run(&["rules", "test", &path]);
+        assert_eq!(code, 2, "{error}");
+        assert!(error.contains("our-rule.md") && error.contains(reason), "{error}");
+    }
+    let (_folder, path) = folder(&[("our-rule", &gone)]);
+    let (code, all) = json(&["rules", "test", &path, "--format", "json"]);
+    assert_eq!((code, &all["pages"][0]["examples"][1]["verdict"]), (2, &Value::from("unreadable")), "{all}");
+    let (_folder, path) = folder(&[]);
+    assert_eq!(run(&["rules", "test", &path]).0, 2);
+}
+
+#[test]
+fn a_preview_speaks_when_it_is_asked_for() {
+    let text = page(
+        "!matches(image.base.repository, r\"^corp\")",
+        "preview",
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n",
+        "FROM corp.example/x:1\n",
+    );
+    let (folder, path) = folder(&[("our-rule", &text)]);
+    let file = folder.path().join("Dockerfile");
+    fs::write(&file, "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n").expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let speaks = |more: &[&str]| run(&[&["check", "--rules", &path, file], more].concat()).1.contains("our-rule");
+    assert!(!speaks(&[]));
+    assert!(speaks(&["--preview"]));
+    assert_eq!(run(&["rules", "test", &path]).0, 0);
+    let outcome = text.replace("when = '!matches(image.base.repository, r\"^corp\")'", "outcome = \"no-gpu\"");
+    fs::write(folder.path().join("our-rule.md"), outcome).expect("written");
+    assert_eq!(run(&["check", "--rules", &path, file]).0, 2);
+}
+
+#[test]
+fn lists_tell_every_rule_and_every_word() {
+    let (code, all) = json(&["rules", "list", "--format", "json"]);
+    let rules = all["rules"].as_array().expect("rules");
+    let names: BTreeSet<&str> = rules.iter().filter_map(|rule| rule["rule"].as_str()).collect();
+    let wanted: BTreeSet<&str> = RuleBook::built_in().pages().map(|page| page.name.as_str()).collect();
+    assert_eq!((code, names), (0, wanted));
+    let (_, text, _) = run(&["rules", "list"]);
+    assert_eq!(text.lines().count(), rules.len());
+    let (_, all) = json(&["rules", "vocabulary", "--format", "json"]);
+    let (_, text, _) = run(&["rules", "vocabulary"]);
+    let words = Vocabulary::built_in();
+    for (list, names) in [
+        ("names", words.entries.iter().map(|entry| entry.name).collect::<Vec<_>>()),
+        ("functions", words.functions.iter().map(|function| function.name).collect()),
+        ("operators", words.signs.iter().map(|sign| sign.sign).collect()),
+    ] {
+        let list = all[list].as_array().expect("a list");
+        let told: Vec<&str> = list.iter().filter_map(|one| one["name"].as_str().or(one["operator"].as_str())).collect();
+        assert_eq!(told, names);
+        assert!(names.iter().all(|name| text.contains(name)));
+        assert!(list.iter().all(|one| one["meaning"].as_str().is_some_and(|meaning| !meaning.is_empty())));
+    }
+}
+
+#[test]
+fn a_page_is_shown_as_it_is_written() {
+    let own = RuleBook::built_in().get("no-gpu").expect("a page");
+    assert_eq!(run(&["rules", "show", "no-gpu"]), (0, own.text.clone(), String::new()));
+    let (code, _, error) = run(&["rules", "show", "no-gpus"]);
+    assert_eq!(code, 2);
+    assert!(error.contains("did you mean `no-gpu`?"), "{error}");
+}
+
+#[test]
+fn errors_and_lines_of_logs_are_explained() {
+    for (words, page) in [
+        (&["804"][..], "compat-not-supported ("),
+        (&["CUDA_ERROR_NO_BINARY_FOR_GPU"], "no-kernel-image ("),
+        (&["docker:", "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4"], "refused ("),
+        (&["torch-unpinned"], "torch-unpinned ("),
+    ] {
+        let (code, out, _) = run(&[&["explain"], words].concat());
+        assert_eq!(code, 0, "{words:?}");
+        assert!(out.contains(page) && out.contains("What to do"), "{words:?}: {out}");
+    }
+    let (_, all) = json(&["explain", "803", "--format", "json"]);
+    let found: Vec<&str> =
+        all["matches"].as_array().expect("matches").iter().filter_map(|one| one["rule"].as_str()).collect();
+    assert_eq!(found, ["driver-mismatch", "compat-unusable"]);
+    for (text, near) in [("no-gpuu", "no-gpu"), ("cudaErrorNoDevise", "cudaErrorNoDevice")] {
+        let (code, out, _) = run(&["explain", text]);
+        assert_eq!(code, 3, "{text}");
+        assert!(out.contains(&format!("nearest: {near}")), "{out}");
+    }
+    for text in ["it works", "exit status 1", "--", "\u{1b}[31m"] {
+        let (code, out, _) = run(&["explain", "--format", "human", "--", text]);
+        assert_eq!(code, 3, "{text:?}");
+        assert!(!out.contains('\u{1b}'), "{out}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    let log = "a\nRuntimeError: CUDA error: no kernel image is available for execution on the device\nb\n";
+    let output = command.args(["explain", "-"]).write_stdin(log).output().expect("runs");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("no-kernel-image ("));
+}
+
+#[test]
+fn the_web_book_is_whole_and_its_links_lead_somewhere() {
+    let folder = TempDir::new().expect("temporary folder");
+    let path = folder.path().to_str().expect("UTF-8");
+    assert_eq!(run(&["rules", "docs", path]).0, 0);
+    let files = web_book(RuleBook::built_in());
+    let contents = fs::read_to_string(folder.path().join("src/SUMMARY.md")).expect("contents");
+    for page in RuleBook::built_in().pages() {
+        assert!(contents.contains(&format!("[{0}](rules/{0}.md)", page.name)), "{}", page.name);
+    }
+    let mut links = 0;
+    for (path, text) in &files {
+        let file = folder.path().join(path);
+        assert_eq!(&fs::read_to_string(&file).expect("a file"), text);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if !link.starts_with("https://") {
+                let target = file.parent().unwrap_or(Path::new("/")).join(link.split('#').next().unwrap_or(link));
+                assert!(target.is_file(), "{path}: {link}");
+                links += 1;
+            }
+        }
+    }
+    assert!(links > 2 * RuleBook::built_in().pages().count(), "{links}");
+}
