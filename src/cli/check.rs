@@ -35,7 +35,9 @@ struct Read {
 pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut read = read(options, knowledge)?;
     if options.fixing.writes() && options.paths.iter().any(|path| path.as_os_str() == "-") {
-        return Err(Failure::Said("error: standard input is no file to write to; --diff prints the changes".to_owned()));
+        return Err(Failure::Said(
+            "error: standard input is no file to write to; --diff prints the changes".to_owned(),
+        ));
     }
     if options.fixing.prints() {
         return fix::print(read.run(options, knowledge), options);

@@ -52,8 +52,7 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
             }
         }
     }
-    let candidate =
-        |(step, (title, safety, wish))| Candidate { kind: Kind::Environment, step, title, safety, wish };
+    let candidate = |(step, (title, safety, wish))| Candidate { kind: Kind::Environment, step, title, safety, wish };
     wishes.into_iter().enumerate().map(candidate).collect()
 }
 
@@ -81,9 +80,7 @@ fn capabilities(case: &Case<'_>, now: Option<&str>) -> Vec<String> {
 /// Whether the image sets a variable itself, in a file that somebody wrote.
 fn own(case: &Case<'_>, name: &str) -> bool {
     let fact = case.seen.env.get(name).map(|(_, fact)| *fact);
-    fact.is_some_and(|fact| {
-        case.seen.facts.origins(fact).iter().any(|origin| matches!(origin, Origin::File { .. }))
-    })
+    fact.is_some_and(|fact| case.seen.facts.origins(fact).iter().any(|origin| matches!(origin, Origin::File { .. })))
 }
 
 /// GPUs of the pools, in lists of what extensions are compiled for.
@@ -105,7 +102,8 @@ pub(super) fn arch_lists(case: &Case<'_>) -> Vec<Candidate> {
             }
         }
     }
-    let mut variables: Vec<&str> = knowledge.cuda_extensions().iter().filter(|row| !row.plain && !row.cmake).map(|row| row.variable).collect();
+    let mut variables: Vec<&str> =
+        knowledge.cuda_extensions().iter().filter(|row| !row.plain && !row.cmake).map(|row| row.variable).collect();
     variables.sort_unstable();
     variables.dedup();
     let mut found = Vec::new();

@@ -83,11 +83,7 @@ impl<'a> Torch<'a> {
     }
 
     fn wish(&self, case: &Case<'_>, to: &TorchRow, build: Option<&str>) -> Option<Wish> {
-        let changed = if to.version == self.row.version {
-            Vec::new()
-        } else {
-            companions(case, TORCH, to.version)?
-        };
+        let changed = if to.version == self.row.version { Vec::new() } else { companions(case, TORCH, to.version)? };
         let page = case.knowledge().build_pages().iter().find(|row| row.distribution == TORCH);
         Some(Wish::Build {
             package: TORCH.to_owned(),
@@ -130,7 +126,8 @@ fn builds(case: &Case<'_>, row: &'static TorchRow, near: Option<&str>) -> Vec<&'
     };
     let mut all: Vec<&'static str> = row.variants.iter().copied().filter(there).collect();
     all.sort_by(|one, other| by_number(one, other));
-    let place = near.map_or(all.len(), |near| all.iter().position(|one| by_number(one, near).is_ge()).unwrap_or(all.len()));
+    let place =
+        near.map_or(all.len(), |near| all.iter().position(|one| by_number(one, near).is_ge()).unwrap_or(all.len()));
     let mut ranked: Vec<(usize, &'static str)> =
         all.into_iter().enumerate().map(|(at, tag)| (far(at, place), tag)).collect();
     ranked.sort_by_key(|(far, _)| *far);
@@ -168,7 +165,9 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
 /// `11.8` of `cu118`.
 fn cuda_of(tag: &str) -> String {
     let digits = tag.trim_start_matches("cu");
-    digits.split_at_checked(digits.len().saturating_sub(1)).map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
+    digits
+        .split_at_checked(digits.len().saturating_sub(1))
+        .map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
 }
 
 /// Other releases of torch, and of whatever else the image is there to run.
@@ -180,13 +179,8 @@ pub(super) fn versions(case: &Case<'_>) -> Vec<Candidate> {
     for package in case.seen.packages.iter().filter(|one| one.manager == Manager::Pip && one.name != TORCH) {
         wishes.extend(of_package(case, package));
     }
-    let candidate = |(step, (title, wish))| Candidate {
-        kind: Kind::FrameworkVersion,
-        step,
-        title,
-        safety: Safety::Unsafe,
-        wish,
-    };
+    let candidate =
+        |(step, (title, wish))| Candidate { kind: Kind::FrameworkVersion, step, title, safety: Safety::Unsafe, wish };
     wishes.into_iter().enumerate().map(candidate).collect()
 }
 
@@ -200,8 +194,8 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<(String, Wish)> {
         if !shares_python(knowledge, torch.row.version, version, python) {
             continue;
         }
-        let default = torch.said.is_none()
-            && torch.package.is_none_or(|package| matches!(package.offered, Offered::Default));
+        let default =
+            torch.said.is_none() && torch.package.is_none_or(|package| matches!(package.offered, Offered::Default));
         let named = builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
         let tags = default.then_some(None).into_iter().chain(named).take(BUILDS);
         found.extend(tags.filter_map(|tag| {

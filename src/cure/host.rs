@@ -118,7 +118,9 @@ pub(super) fn run_environment(case: &Case<'_>) -> Vec<Candidate> {
         return Vec::new();
     }
     let pools = case.failing().map(|pool| (pool.name.value.clone(), PoolChange::Env(name, value))).collect();
-    one(Kind::RunEnvironment, pools, |_| format!("start it with {name}={value}, where nobody checks the requirement then,"))
+    one(Kind::RunEnvironment, pools, |_| {
+        format!("start it with {name}={value}, where nobody checks the requirement then,")
+    })
 }
 
 /// One candidate for all pools, told by what each of them needs.

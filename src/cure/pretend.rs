@@ -83,6 +83,7 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations) -> Option<Observations> 
             let id = fact(FactKey::Package, Some(name), name);
             new.packages.push(PackageSeen::new(Manager::Apt, name.clone(), PackageVersion::Open(String::new()), id));
         }
+        Wish::All(list) => return list.iter().try_fold(new, |seen, one| pretend(one, &seen)),
         Wish::Base { .. } | Wish::Build { .. } | Wish::ArchList { .. } | Wish::Pools(_) => return None,
     }
     Some(new)

@@ -10,6 +10,7 @@ use crate::cure::compat;
 use crate::cure::environment;
 use crate::cure::framework;
 use crate::cure::host;
+use crate::cure::pair;
 use crate::cure::split;
 use crate::cure::trial;
 use crate::cure::trial::Trials;
@@ -61,7 +62,7 @@ pub struct Tried {
 
 impl Tried {
     /// On how many pools it helps.
-    fn helps(&self, most: usize) -> usize {
+    pub(super) fn helps(&self, most: usize) -> usize {
         (self.cures.len() + self.lifts.len()).min(most)
     }
 }
@@ -79,11 +80,22 @@ pub struct Found {
 
 /// Looks for changes that cure.
 pub fn search(subject: &Subject, before: &model::Subject, settings: Settings<'_>, hosts: &Hosts) -> Found {
+    search_for(Kind::ALL, subject, before, settings, hosts)
+}
+
+/// Looks for changes of some kinds.
+pub(super) fn search_for(
+    kinds: &[Kind],
+    subject: &Subject,
+    before: &model::Subject,
+    settings: Settings<'_>,
+    hosts: &Hosts,
+) -> Found {
     let Some(case) = Case::of(subject, before, settings, hosts) else { return Found::default() };
     let failing = case.failing().count();
     let mut trials = Trials { hosts, left: trial::MOST };
     let mut tried: Vec<Tried> = Vec::new();
-    for kind in Kind::ALL {
+    for kind in kinds {
         for candidate in candidates(*kind, &case, &mut trials) {
             let Some(one) = attempt(&case, candidate, &mut trials) else { continue };
             let enough = one.breaks.is_empty() && one.helps(failing) == failing;
@@ -93,9 +105,15 @@ pub fn search(subject: &Subject, before: &model::Subject, settings: Settings<'_>
             }
         }
     }
+    let of_image = |one: &Tried| one.kind.of_image() && one.breaks.is_empty() && one.helps(failing) == failing;
+    if !tried.iter().any(of_image) {
+        tried.extend(pair::pair(&case, &mut trials));
+    }
     let split = split::told(&case, &tried);
     let rank = |one: &Tried| {
-        (!one.breaks.is_empty(), failing - one.helps(failing), failing - one.cures.len().min(failing), one.kind, one.step)
+        let left = failing - one.cures.len().min(failing);
+        let several = matches!(one.wish, Wish::All(_));
+        (!one.breaks.is_empty(), failing - one.helps(failing), left, several, one.kind, one.step)
     };
     tried.sort_by_key(rank);
     let (mut first, mut others): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
@@ -133,7 +151,7 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
 }
 
 /// Tries one; none where it cures nothing.
-fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials<'_>) -> Option<Tried> {
+pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials<'_>) -> Option<Tried> {
     let outcome = trials.wish(case, &candidate.wish)?;
     let before = trial::fates(case.before);
     let starts = |list: &[PoolFate], pool: &str| list.iter().any(|one| one.pool == pool && one.fate == "starts");

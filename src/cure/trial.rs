@@ -152,18 +152,21 @@ pub(super) fn fates(subject: &model::Subject) -> Vec<PoolFate> {
 /// The fates of a subject that is judged; in detail where a failure is gone and nothing is certain instead of it.
 fn lifted(case: &Case<'_>, judged: impl Fn(Detail) -> model::Subject) -> Vec<PoolFate> {
     let mut found = fates(&judged(Detail::Verdicts));
-    let open = |one: &PoolFate| matches!(one.fate.as_str(), "undetermined" | "depends") && case.walls(&one.pool).is_some();
+    let open =
+        |one: &PoolFate| matches!(one.fate.as_str(), "undetermined" | "depends") && case.walls(&one.pool).is_some();
     if !found.iter().any(open) {
         return found;
     }
     let told = judged(Detail::Everything);
     for one in &mut found {
-        let (Some(walls), Some(verdict)) = (case.walls(&one.pool), whole(&told).find(|told| told.pool == one.pool)) else {
+        let (Some(walls), Some(verdict)) = (case.walls(&one.pool), whole(&told).find(|told| told.pool == one.pool))
+        else {
             continue;
         };
         let steps = || verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
         let passed = |step: &model::Step| {
-            matches!(step.result.as_str(), "passes" | "not-applicable") || (step.result == "unknown" && case.was_open(step, &told))
+            matches!(step.result.as_str(), "passes" | "not-applicable")
+                || (step.result == "unknown" && case.was_open(step, &told))
         };
         one.lifted = open(one)
             && !verdict.scenarios.is_empty()

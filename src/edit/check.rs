@@ -75,6 +75,7 @@ fn touches(edit: Span, instruction: Span) -> bool {
 /// Where a place lies after the edits.
 fn moved(at: usize, edits: &[&TextEdit]) -> usize {
     let before = edits.iter().filter(|edit| edit.span.end <= at && (!edit.span.is_empty() || edit.span.start <= at));
-    let (gone, come) = before.fold((0, 0), |(gone, come), edit| (gone + edit.span.len(), come + edit.replacement.len()));
+    let (gone, come) =
+        before.fold((0, 0), |(gone, come), edit| (gone + edit.span.len(), come + edit.replacement.len()));
     (at + come).saturating_sub(gone)
 }

@@ -126,7 +126,8 @@ fn of_finding(
 /// A change that cures, in one line.
 fn fix_line(fix: &Fix) -> String {
     let breaks = if fix.breaks.is_empty() { String::new() } else { format!("; breaks {}", fix.breaks.join(", ")) };
-    let starts = if fix.cures.is_empty() { String::new() } else { format!("; starts then on {}", fix.cures.join(", ")) };
+    let starts =
+        if fix.cures.is_empty() { String::new() } else { format!("; starts then on {}", fix.cures.join(", ")) };
     let lifts = match fix.lifts.as_slice() {
         [] => String::new(),
         pools => format!("; this failure is gone then on {}, the rest cannot be told", pools.join(", ")),

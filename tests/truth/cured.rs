@@ -42,7 +42,10 @@ pub(crate) fn resolutions() -> Vec<Resolution> {
     let mut ids: BTreeMap<&str, &str> = BTreeMap::new();
     let elsewhere = read.elsewhere.iter().map(|one| (one.id.as_str(), one.helped.as_str()));
     for (id, helped) in read.resolution.iter().map(|one| (one.id.as_str(), one.helped.as_str())).chain(elsewhere) {
-        assert!(!helped.is_empty() && ids.insert(id, helped).is_none(), "{id} is there twice, or nothing is said of it");
+        assert!(
+            !helped.is_empty() && ids.insert(id, helped).is_none(),
+            "{id} is there twice, or nothing is said of it"
+        );
     }
     read.resolution
 }

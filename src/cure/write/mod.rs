@@ -74,9 +74,8 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Vec<TextEdit>> {
         Wish::Env(list) => vec![variables(case, &texts, list)],
         Wish::EnvWithout { name, holds } => {
             let written = value_of(case, name).filter(|(source, _)| *source == texts.source);
-            let edit = written.and_then(|(_, span)| {
-                Some(texts.edit(span, without(texts.text.get(span.start..span.end)?, holds)))
-            });
+            let edit = written
+                .and_then(|(_, span)| Some(texts.edit(span, without(texts.text.get(span.start..span.end)?, holds))));
             edit.into_iter().map(|edit| vec![edit]).collect()
         }
         Wish::ArchList { variable, add } => {
@@ -98,11 +97,17 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Vec<TextEdit>> {
             );
             vec![texts.line_behind(texts.evaluated.chain.first(), &line).into_iter().collect()]
         }
+        Wish::All(list) => list.iter().fold(vec![Vec::new()], |done, one| together(&done, &ways(case, one))),
         Wish::DropFiles(_) | Wish::Pools(_) => Vec::new(),
     };
     found.retain(|way| !way.is_empty());
     found.truncate(MOST);
     found
+}
+
+/// Every way of some with every way of others.
+fn together(some: &[Vec<TextEdit>], others: &[Vec<TextEdit>]) -> Vec<Vec<TextEdit>> {
+    some.iter().flat_map(|way| others.iter().map(move |more| [way.as_slice(), more].concat())).collect()
 }
 
 /// Each value in the place of the one that is written, the others on a line of their own.

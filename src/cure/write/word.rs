@@ -12,7 +12,8 @@ pub(super) fn quoted(value: &str) -> String {
 
 /// A written list with colons without the pieces that hold something; its quotes stay.
 pub(super) fn without(written: &str, holds: &[&str]) -> String {
-    let quote = written.chars().next().filter(|c| matches!(c, '"' | '\'') && 1 < written.len() && written.ends_with(*c));
+    let quote =
+        written.chars().next().filter(|c| matches!(c, '"' | '\'') && 1 < written.len() && written.ends_with(*c));
     let inner = match quote {
         Some(quote) => written.trim_start_matches(quote).trim_end_matches(quote),
         None => written,
@@ -60,16 +61,12 @@ pub(super) fn arch_list(text: &str, dockerfile: &Dockerfile, variable: &str, add
             let start = at + wanted.len();
             let rest = slice.get(start..).unwrap_or_default();
             let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
-            let (inner, length) = match quote {
-                Some(quote) => {
-                    let inner = rest.get(1..).and_then(|rest| rest.split(quote).next()).unwrap_or_default();
-                    (inner, inner.len() + 2)
-                }
-                None => {
-                    let inner = rest.split(char::is_whitespace).next().unwrap_or_default();
-                    (inner, inner.len())
-                }
+            let inner = match quote {
+                Some(quote) => rest.get(1..).and_then(|rest| rest.split(quote).next()),
+                None => rest.split(char::is_whitespace).next(),
             };
+            let inner = inner.unwrap_or_default();
+            let length = inner.len() + 2 * usize::from(quote.is_some());
             if inner.contains('$') || inner.is_empty() || !inner.starts_with(|c: char| c.is_ascii_digit()) {
                 continue;
             }
@@ -114,7 +111,11 @@ mod tests {
         for (text, word, expected) in [
             ("RUN apt-get install -y a bad c\n", "bad", "RUN apt-get install -y a c\n"),
             ("RUN apt-get install -y \\\n  a \\\n  bad \\\n  c\n", "bad", "RUN apt-get install -y \\\n  a \\\n  c\n"),
-            ("RUN apt-get install -y \\\n  a \\\n  bad\nRUN x\n", "bad", "RUN apt-get install -y \\\n  a \\\n\nRUN x\n"),
+            (
+                "RUN apt-get install -y \\\n  a \\\n  bad\nRUN x\n",
+                "bad",
+                "RUN apt-get install -y \\\n  a \\\n\nRUN x\n",
+            ),
         ] {
             let start = text.find(word).expect("there");
             let span = dropped(text, Span::new(start, start + word.len()));
