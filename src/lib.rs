@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | cellar | [`nearest`], [`source`], [`cuda`], [`elf`], [`reference`], [`outcome`] | plain values | know a table or a file |
 //! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
-//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
+//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
 //! | fourth | [`rules`], [`report`], [`judge`], [`needs`], [`cure`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried | decide a fate |
@@ -53,6 +53,7 @@ pub mod overlay;
 pub mod reference;
 pub mod report;
 pub mod rules;
+pub mod settings;
 pub mod shell;
 pub mod source;
 pub mod start;

@@ -132,6 +132,49 @@ fn a_password_of_the_command_line_is_shown_to_its_registry_alone() {
     assert_eq!(code(&run(&["scan", "--password-stdin", &name], "s3cret")), 2);
 }
 
+#[test]
+fn every_command_that_asks_registries_takes_the_same_words() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    sample(folder.path());
+    let registry = Registry::locked("ann", "s3cret");
+    registry.push(&folder.path().join("layout"), "one", "team/app:1", Some("ann:s3cret"));
+    let name = format!("{}/team/app:1", registry.host());
+    let place = Place::new();
+    place.file("Dockerfile", &format!("FROM {name}\nRUN true\n"));
+    let run = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.args(["--username", "ann", "--password-stdin"]).write_stdin("s3cret\n").output().expect("a run")
+    };
+    // What each command says of an image that it may not read, and that it says no such thing of one that it may.
+    let refused = "401";
+    for arguments in [
+        &["check", "--pull", "--no-cache", "Dockerfile"][..],
+        &["check", "Dockerfile", "--built", &name],
+        &["describe", "--pull", "--no-cache", "Dockerfile"],
+        &["describe", &name],
+        &["needs", "--pull", "--no-cache", "Dockerfile"],
+        &["needs", &name],
+        &["lock", "--no-cache", "Dockerfile", "--platform", "linux/amd64"],
+    ] {
+        let without = place.run(arguments);
+        let said = format!("{}{}", err(&without), place::out(&without));
+        let pulls = arguments.contains(&"--pull") && arguments[0] != "check";
+        assert!(pulls || said.contains(refused) || said.contains("credentials"), "{arguments:?}: {said}");
+        let with = run(arguments);
+        let said = format!("{}{}", err(&with), place::out(&with));
+        assert!(!said.contains("was not read") && !said.contains("credentials"), "{arguments:?}: {said}");
+        assert_ne!(code(&with), 2, "{arguments:?}: {said}");
+    }
+    // One password is for one registry, and standard input for one thing.
+    place.file("other/Dockerfile", "FROM registry.example.com/a/b:c\n");
+    let done = run(&["check", "--pull", "."]);
+    assert!(err(&done).contains("one registry, asked are 127.0.0.1"), "{}", err(&done));
+    let done = run(&["check", "--pull", "-"]);
+    assert!(err(&done).contains("cannot both be on standard input"), "{}", err(&done));
+    let done = run(&["check", "Dockerfile"]);
+    assert_ne!(code(&done), 2, "{}", err(&done));
+}
+
 /// A registry with one image without layers.
 fn fake() -> Fake {
     let config = br#"{"os":"linux","architecture":"amd64"}"#;

@@ -179,3 +179,77 @@ fn a_requirements_file_that_is_not_there_is_missing_evidence() {
     let (missing, printed) = told(&place);
     assert!(!missing.contains("requirements") && printed == 0, "{missing}");
 }
+
+/// A base is there for the architectures that it has a recipe for; where no table tells them nothing is claimed.
+#[test]
+fn an_image_is_not_built_for_a_platform_that_its_base_is_not_there_for() {
+    let fleet = "[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\ndriver = \"550.90.07\"\nplatform = \"linux/arm64\"\n\
+        launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n\n[[pool]]\nname = \"x86\"\ngpu = \"A100\"\n\
+        driver = \"550.90.07\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    for (from, wrong) in [
+        ("nvidia/cuda:10.2-base-ubuntu18.04", [true, false]),
+        ("nvidia/cuda:9.0-base", [true, false]),
+        // There are recipes of 11.8.0 for arm64, and none for this operating system.
+        ("nvidia/cuda:11.8.0-base-centos7", [true, false]),
+        ("nvidia/cuda:11.0.3-base-ubuntu20.04", [true, false]),
+        ("--platform=linux/arm64 nvidia/cuda:10.2-base-ubuntu18.04", [true, true]),
+        ("--platform=linux/arm64 nvidia/cuda:12.4.1-base-ubuntu22.04", [false, true]),
+        ("nvidia/cuda:11.8.0-base-ubuntu22.04", [false, false]),
+        ("nvidia/cuda:11.0.3-base-ubuntu18.04", [false, false]),
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", [false, false]),
+        ("nvidia/cuda:13.3.0-base-ubuntu24.04", [false, false]),
+        ("nvidia/cuda:latest", [false, false]),
+        ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", [false, false]),
+        ("python:3.12", [false, false]),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", fleet);
+        place.file("Dockerfile", &format!("FROM {from}\nRUN pip install torch==2.4.0+cu124\n"));
+        let ends = ends(&place, "Dockerfile");
+        let told: Vec<bool> = ends.iter().map(|(_, _, outcome)| outcome == "wrong-platform").collect();
+        assert_eq!(told, wrong, "{from}: {ends:?}");
+        assert_eq!(ends.len(), 2, "{from}");
+    }
+}
+
+#[test]
+fn the_line_that_names_the_base_is_the_evidence_for_its_platforms() {
+    let place = Place::bare();
+    place.file("fleet.toml", "[[pool]]\nname = \"arm\"\ngpu = \"GH200\"\nplatform = \"linux/arm64\"\n");
+    place.file("Dockerfile", "# A comment\nFROM nvidia/cuda:10.2-base-ubuntu18.04\n");
+    let report = place.json(&["check", "Dockerfile"]);
+    let findings = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
+    let wrong = findings.iter().find(|finding| finding["rule"] == "wrong-platform").expect("a finding");
+    let told = wrong["locations"].to_string();
+    assert!(told.contains("\"start_line\":2"), "{told}");
+}
+
+/// The compat package of a tag is unpinned: what a build of it holds is what had come out by its day.
+#[test]
+fn the_compat_library_of_a_base_is_that_of_its_day() {
+    let place = Place::bare();
+    // Forced onto the loader, the library must be of the very version of the kernel-mode driver.
+    place.file(
+        "Dockerfile",
+        "FROM nvidia/cuda:11.2.2-base-ubuntu20.04\nENV LD_LIBRARY_PATH=/usr/local/cuda-11.2/compat\n",
+    );
+    place.file(
+        "fleet.toml",
+        "[[pool]]\nname = \"t4\"\ngpu = \"Tesla T4\"\ndriver = \"460.106.00\"\nplatform = \"linux/amd64\"\n\
+            launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n",
+    );
+    for (as_of, fate, outcome, library) in [
+        (Some("2021-06-29"), "fails", "driver-mismatch", "460.32.03"),
+        (Some("2021-10-25"), "fails", "driver-mismatch", "460.32.03"),
+        (Some("2021-11-20"), "depends", "", "with libcuda 460.32.03"),
+        (None, "starts", "", "460.106.00"),
+    ] {
+        let mut arguments = vec!["check", "Dockerfile"];
+        arguments.extend(as_of.iter().flat_map(|day| ["--as-of", *day]));
+        let report = place.json(&arguments);
+        let verdict = &report["subjects"][0]["verdicts"][0];
+        let told = (verdict["fate"].as_str().unwrap_or_default(), verdict["outcome"].as_str().unwrap_or_default());
+        assert_eq!(told, (fate, outcome), "{as_of:?}: {verdict:#}");
+        assert!(report.to_string().contains(library), "{as_of:?}: {report:#}");
+    }
+}

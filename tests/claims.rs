@@ -3,6 +3,10 @@
 #[expect(dead_code, reason = "the other tests of registries use the rest")]
 mod support;
 
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "one fleet of its own")]
+mod place;
+
 use std::path::Path;
 
 use imagelint::oci::Claims;
@@ -11,6 +15,12 @@ use imagelint::oci::Problem;
 use imagelint::oci::PullError;
 use imagelint::oci::Puller;
 use imagelint::oci::Source;
+use place::FLEET;
+use place::Place;
+use place::code;
+use place::err;
+use place::fates;
+use place::out;
 use serde_json::Value;
 use serde_json::json;
 use support::layout;
@@ -109,4 +119,78 @@ fn what_is_no_list_claims_nothing_and_a_false_one_is_an_error() {
     std::fs::write(&blob, SPDX.replace("torch", "torch2")).expect("blob");
     let error = claims(&name).remove(0).expect_err("longer");
     assert!(matches!(*error.problem, Problem::WrongSize { .. }), "{error}");
+}
+
+const LIST: &str = r#"{"predicateType":"https://spdx.dev/Document","predicate":{"packages":[
+    {"name":"torch","versionInfo":"2.6.0","externalRefs":[
+        {"referenceType":"purl","referenceLocator":"pkg:pypi/torch@2.6.0"}]},
+    {"name":"bash","versionInfo":"5.2","externalRefs":[
+        {"referenceType":"purl","referenceLocator":"pkg:deb/debian/bash@5.2"}]}]}}"#;
+
+/// A place with the layout of an index whose first image has this list.
+fn place_with(predicate: &str, text: &str) -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    let folder = place.path("images");
+    layout::finish(&folder, &[("x", sample(&folder, predicate, text).0)]);
+    place
+}
+
+const SCAN: &[&str] = &["scan", "oci:images:x", "--depth", "sbom"];
+
+/// The verdict on torch for the pool whose driver is new enough for the image itself.
+fn torch_on_new(report: &Value) -> Value {
+    let mut verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts").iter();
+    let of_torch = |verdict: &&Value| verdict["component"] == "torch" && verdict["pool"] == "new";
+    verdicts.find(of_torch).unwrap_or_else(|| panic!("no torch: {report:#}")).clone()
+}
+
+fn notes(report: &Value) -> String {
+    report["subjects"][0]["inspected"]["notes"].to_string()
+}
+
+#[test]
+fn a_list_of_packages_is_taken_at_its_word_and_no_more() {
+    let place = place_with("https://spdx.dev/Document", LIST);
+    let report = place.json(SCAN);
+    assert_eq!(report["subjects"][0]["inspected"]["depth"], "sbom", "{report:#}");
+    assert!(notes(&report).contains("2 packages, 1 of them concern a GPU"), "{}", notes(&report));
+    let torch = torch_on_new(&report);
+    let confidence = torch["confidence"].as_str().expect("a word");
+    assert!(["declared", "inferred", "assumed"].contains(&confidence), "{torch:#}");
+    let facts = report["subjects"][0]["facts"].as_array().expect("facts");
+    let claimed = facts.iter().find(|fact| fact["key"] == "package.torch").expect("a fact");
+    let digest = layout::sha256(LIST.as_bytes());
+    assert_eq!(claimed["origins"][0]["path"], format!("SBOM {digest}"), "{claimed:#}");
+    // The configuration alone knows of no torch, and layers say what is there.
+    let config = place.json(&["scan", "oci:images:x", "--depth", "config"]);
+    assert!(!fates(&config).iter().any(|fate| fate.contains("torch")), "{config:#}");
+    let layers = place.json(&["scan", "oci:images:x"]);
+    assert!(!fates(&layers).iter().any(|fate| fate.contains("torch")), "{layers:#}");
+    let human = place.run(&["scan", "oci:images:x", "--depth", "sbom"]);
+    assert!(out(&human).contains("layers were not read"), "{}", out(&human));
+}
+
+#[test]
+fn where_there_is_no_list_or_a_broken_one_the_configuration_is_read_and_that_is_told() {
+    let place = place_with("https://slsa.dev/provenance/v1", LIST);
+    let report = place.json(SCAN);
+    assert_eq!(report["subjects"][0]["inspected"]["depth"], "config");
+    assert!(notes(&report).contains("no list of packages (SBOM)"), "{}", notes(&report));
+    for broken in ["{\"predicate\":1}", "[", "{\"predicate\":{\"packages\":[{\"name\":7}]}}"] {
+        let place = place_with("https://spdx.dev/Document", broken);
+        let done = place.run(&["scan", "oci:images:x", "--depth", "sbom"]);
+        assert_ne!(code(&done), 2, "{}", err(&done));
+        let report = place.json(SCAN);
+        assert_eq!(report["subjects"][0]["inspected"]["depth"], "config");
+        assert!(notes(&report).contains("(SBOM) beside the image was not read"), "{}", notes(&report));
+    }
+    // Several environments may have several versions: nobody says which one counts.
+    let again = LIST.replace("{\"name\":\"bash\"", "{\"name\":\"torch\",\"versionInfo\":\"2.1.0\"},{\"name\":\"bash\"");
+    let several = place_with("https://spdx.dev/Document", &again).json(SCAN);
+    let one = place_with("https://spdx.dev/Document", LIST).json(SCAN);
+    let said = |report: &Value| torch_on_new(report)["message"].to_string();
+    assert_eq!(torch_on_new(&several)["fate"], "undetermined");
+    assert!(said(&several).contains("claims several versions of torch: 2.6.0, 2.1.0"), "{}", said(&several));
+    assert!(!said(&one).contains("several versions"), "{}", said(&one));
 }

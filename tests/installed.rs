@@ -344,9 +344,9 @@ fn a_file_that_is_longer_than_what_is_read_of_it_tells_nothing_but_that() {
 
 #[test]
 fn a_list_without_end_is_cut_and_says_so() {
-    let text = "P:a\nV:1\n\n".repeat(20_001);
+    let text = "P:a\nV:1\n\n".repeat(10_001);
     let found = read("lib/apk/db/installed", text.as_bytes());
-    assert_eq!(found.len(), 20_001);
-    assert!(missed(&found[20_000..]));
-    assert_eq!(found[19_999], package(Manager::Apk, "a", "1"));
+    assert_eq!(found.len(), 10_001);
+    assert!(missed(&found[10_000..]));
+    assert_eq!(found[9_999], package(Manager::Apk, "a", "1"));
 }

@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 56);
+    assert_eq!(by_table.len(), 57);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -134,6 +134,8 @@ fn releases_follow_each_other() {
     }
     for package in KNOWLEDGE.compat_packages() {
         assert!(package.versions.is_sorted_by(|one, next| one < next), "{package:?}");
+        let days: Vec<_> = package.versions.iter().filter_map(|one| KNOWLEDGE.driver_released(*one)).collect();
+        assert!(days.is_sorted(), "{package:?}: {days:?}");
     }
     for pair in KNOWLEDGE.torch_releases().windows(2) {
         assert!(pair[0].released < pair[1].released, "torch {} and {}", pair[0].version, pair[1].version);

@@ -93,13 +93,34 @@ fn fleets_and_image_descriptions_are_toml() {
     }
 }
 
-#[test]
-fn the_guide_for_authors_names_every_fact_and_its_page_can_be_used() {
-    let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/README.md")).expect("a guide");
-    for entry in Vocabulary::built_in().entries {
-        let row = format!("| `{}` | {} | {}", entry.name, entry.kind, entry.doc);
-        assert!(guide.contains(&row), "rules/README.md lacks: {row}");
+/// A part of a file of the repository that is made from the pages: compared, or written anew where the variable
+/// `IMAGELINT_WRITE` is set.
+fn made(path: &str, marker: &str, wanted: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let text = fs::read_to_string(&file).expect(path);
+    let (begin, end) = (format!("<!-- {marker}: begin -->\n"), format!("<!-- {marker}: end -->"));
+    let (before, rest) = text.split_once(&begin).expect("a marker where the part begins");
+    let (found, after) = rest.split_once(&end).expect("a marker where the part ends");
+    let wanted = format!("\n{wanted}\n");
+    if found != wanted && std::env::var_os("IMAGELINT_WRITE").is_some() {
+        fs::write(&file, format!("{before}{begin}{wanted}{end}{after}")).expect(path);
+        return;
     }
+    let differs = found.lines().zip(wanted.lines()).find(|(found, wanted)| found != wanted);
+    assert!(
+        found == wanted,
+        "{path} is not what the pages make of it ({differs:?}): IMAGELINT_WRITE=1 cargo test --test rule_pages"
+    );
+}
+
+#[test]
+fn the_guide_for_authors_tells_the_vocabulary() {
+    made("rules/README.md", "vocabulary", &imagelint::rules::vocabulary_tables(&Vocabulary::built_in()));
+}
+
+#[test]
+fn the_page_in_the_guide_can_be_used() {
+    let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("rules/README.md")).expect("a guide");
     let page = guide.split("````").nth(1).and_then(|page| page.strip_prefix("markdown\n")).expect("a page");
     let page = Page::read("our-registry.md", page, &Vocabulary::built_in()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(page.examples.len(), 2);

@@ -96,6 +96,7 @@ fn judged(example: &Example, detail: Detail) -> Result<model::Subject, String> {
         book: RuleBook::built_in(),
         sources: &sources,
         detail,
+        own: None,
     };
     Ok(judge(&subject, settings))
 }

@@ -1,5 +1,9 @@
 //! Which torch a Dockerfile ends up with: version and build, or that it cannot be told.
 
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "every test of the program takes what it needs")]
+mod place;
+
 use imagelint::context::Files;
 use imagelint::dockerfile::Dockerfile;
 use imagelint::dockerfile::EvaluateOptions;
@@ -12,6 +16,7 @@ use imagelint::source::SourceText;
 use imagelint::source::Sources;
 use jiff::civil::Date;
 use jiff::civil::date;
+use place::Place;
 
 /// `version variant` of torch; `?` for what cannot be told, `-` for what is not there.
 fn torch(text: &str, platform: &str, as_of: Option<Date>) -> String {
@@ -268,4 +273,38 @@ fn releases_before_1_4_have_their_builds() {
     );
     // There was no wheel for arm64.
     check(&[(format!("{py37}RUN pip install torch==1.3.1"), "1.3.1 ?")], "linux/arm64");
+}
+
+/// Of one that pip and one that conda installed nobody can tell which Python imports, unless the runtime says it.
+#[test]
+fn of_two_torches_the_stated_runtime_tells_which_is_imported() {
+    let end = |lines: &str| {
+        let place = Place::bare();
+        place.file(
+            "fleet.toml",
+            "[[pool]]\nname = \"t4\"\ngpu = \"Tesla T4\"\ndriver = \"410.104\"\nlaunch = \"native\"\n",
+        );
+        place.file("two.image.toml", lines);
+        let report = place.json(&["check", "two.image.toml"]);
+        let verdicts = report["subjects"][0]["verdicts"].as_array().cloned().unwrap_or_default();
+        let one = verdicts.iter().find(|one| one["component"] == "torch").cloned().unwrap_or_default();
+        let end = if one["outcome"].is_null() { &one["fate"] } else { &one["outcome"] };
+        end.as_str().unwrap_or_default().to_owned()
+    };
+    let packages = |pip: &str, conda: &str| {
+        format!("[packages.pip]\ntorch = \"{pip}\"\n[packages.conda]\npytorch = \"{conda}\"\n")
+    };
+    for (runtime, pip, conda, expected) in [
+        // The driver is good for CUDA 10.0.
+        ("cuda_runtime = \"10.1.243\"\n", "1.2.0", "1.3.0+cu101", "insufficient-driver"),
+        ("cuda_runtime = \"10.0.130\"\n", "1.2.0", "1.3.0+cu101", "starts"),
+        ("", "1.2.0", "1.3.0+cu101", "undetermined"),
+        ("cuda_runtime = \"9.2\"\n", "1.2.0", "1.3.0+cu101", "undetermined"),
+        ("cuda_runtime = \"10.1.243\"\n", "1.4.0+cu101", "1.3.0+cu101", "insufficient-driver"),
+        ("", "1.3.0", "1.3.0+cu101", "insufficient-driver"),
+        ("", "1.3.0", "1.3.0+cu92", "starts"),
+        ("", "1.4.0+cu101", "1.3.0+cu101", "insufficient-driver"),
+    ] {
+        assert_eq!(end(&format!("{runtime}{}", packages(pip, conda))), expected, "{runtime} {pip} {conda}");
+    }
 }

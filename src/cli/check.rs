@@ -4,10 +4,15 @@ use std::io;
 use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use crate::cli::Failure;
+use crate::cli::access;
 use crate::cli::args::CheckArgs;
+use crate::cli::args::JudgingArgs;
 use crate::cli::builds::Kind;
+use crate::cli::built;
 use crate::cli::exit::Exit;
 use crate::cli::fix;
 use crate::cli::fleet;
@@ -16,19 +21,31 @@ use crate::cli::inputs::Inputs;
 use crate::cli::known;
 use crate::cli::output;
 use crate::cli::output::Run;
+use crate::cli::pull;
+use crate::cli::pull::Wanted;
 use crate::cli::readers::is_named_list;
 use crate::cli::scan;
+use crate::cli::settings;
+use crate::cli::settings::Held;
+use crate::cli::settings::Loaded;
 use crate::fleet::Fleet;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::oci::Puller;
+use crate::rules::RuleBook;
 use crate::source::Sources;
 
 /// What was read for one check.
 struct Read {
     sources: Sources,
+    judging: JudgingArgs,
+    loaded: Loaded,
+    whole: Vec<PathBuf>,
     fleet: Fleet,
     inputs: Inputs,
+    /// What is told beside the report.
+    told: Vec<String>,
 }
 
 /// Runs it.
@@ -39,26 +56,26 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
             "error: standard input is no file to write to; --diff prints the changes".to_owned(),
         ));
     }
+    if read.judging.config.show_settings {
+        return settings::show(&read.loaded, &read.judging, &options.judging, &read.inputs.subjects, &read.sources);
+    }
     if options.fixing.prints() {
-        return fix::print(read.run(options, knowledge), options);
+        return fix::print(read.run(knowledge), options);
     }
     for _ in 0..fix::ROUNDS {
-        if !options.fixing.writes() || !fix::write(read.run(options, knowledge), options)? {
+        if !options.fixing.writes() || !fix::write(read.run(knowledge), options)? {
             break;
         }
         read = self::read(options, knowledge)?;
     }
-    if read.inputs.subjects.is_empty() && read.inputs.errors.is_empty() {
-        if read.inputs.unread.is_empty() {
-            writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found")?;
-        } else {
-            writeln!(io::stderr(), "nothing to check: no Dockerfile reads {}", read.inputs.unread.join(", "))?;
-        }
+    for told in &read.told {
+        writeln!(io::stderr(), "{told}")?;
     }
+    nothing(options, &read.inputs)?;
     let nowhere = runs_nowhere(&read.inputs.subjects, &read.fleet)?;
     let tell = if options.show_files { output::judge_and_list } else { output::judge_and_print };
     let errors = std::mem::take(&mut read.inputs.errors);
-    let exit = tell(read.run(options, knowledge), errors)?;
+    let exit = tell(read.run(knowledge), errors)?;
     // As with a Dockerfile that has no GPU content, all is well with a list that no image is built from.
     let unread = &read.inputs.unread;
     let lists = !unread.is_empty() && unread.iter().all(|name| is_named_list(name));
@@ -70,13 +87,14 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
 }
 
 impl Read {
-    fn run<'a>(&'a self, options: &'a CheckArgs, knowledge: Knowledge) -> Run<'a> {
+    fn run(&self, knowledge: Knowledge) -> Run<'_> {
         let (subjects, fleet, sources) = (&self.inputs.subjects, &self.fleet, &self.sources);
-        Run { subjects, fleet, options: &options.judging, knowledge, sources }
+        let settings = Some(Held { loaded: &self.loaded, whole: &self.whole });
+        Run { subjects, fleet, options: &self.judging, knowledge, sources, settings }
     }
 }
 
-/// Reads the fleet and everything that is to be checked.
+/// Reads settings, the fleet and everything that is to be checked.
 fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     let mut sources = Sources::default();
     let mut paths = options.paths.clone();
@@ -86,12 +104,16 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     let files = paths.iter().chain(&options.bake).chain(&options.compose);
     let named = options.stdin_filename.iter().filter_map(|path| path.parent());
     let first = files.map(PathBuf::as_path).chain(named).find(|path| path.exists());
-    let fleet = fleet::load(&options.judging, first, knowledge, &mut sources)?;
+    let loaded = Loaded::new(&options.judging.config, first, &mut sources)?;
+    let judging = loaded.under(&options.judging, &sources)?;
+    let settings = Mutex::new(loaded);
+    let fleet = fleet::load(&judging, first, knowledge, &mut sources)?;
     let build = Build {
         args: &options.build,
         set: &options.set,
         stdin_filename: options.stdin_filename.as_deref(),
-        jobs: options.judging.jobs(),
+        jobs: judging.jobs(),
+        settings: &settings,
     };
     let mut inputs = Inputs::read(&paths, &build, &mut sources);
     for file in &options.bake {
@@ -100,19 +122,58 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     for file in &options.compose {
         inputs.builds(file, Kind::Compose, &build, &mut sources);
     }
-    for other in fleet::passed_over(&options.judging, &fleet, &inputs.subjects) {
-        let (other, used) = (other.display(), &fleet.name);
-        writeln!(io::stderr(), "{other} is not used: the fleet of this run is {used}; check that folder by itself")?;
-    }
-    let platforms = options.pull.then(|| scan::platforms(&fleet, knowledge));
-    let platforms = platforms.map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
-    known::add(&mut inputs, first, platforms.as_deref(), &build, &mut sources);
+    let passed = fleet::passed_over(&judging, &fleet, &inputs.subjects).into_iter();
+    let mut told: Vec<String> = passed
+        .map(|other| {
+            let (other, used) = (other.display(), &fleet.name);
+            format!("{other} is not used: the fleet of this run is {used}; check that folder by itself")
+        })
+        .collect();
+    settings::of_inputs(&settings, &mut inputs.subjects, &fleet, &mut sources)?;
+    built::agree(&options.built, &inputs)?;
+    let platforms = scan::platforms(&fleet, knowledge);
+    let named: Vec<String> = platforms.iter().map(ToString::to_string).collect();
+    let wanted = if options.pull { pull::wanted(&inputs, &named) } else { Wanted::default() };
+    let puller = if options.pull || !options.built.is_empty() { Some(puller(options, &wanted)?) } else { None };
+    let pulling = puller.as_ref().filter(|_| options.pull).map(|puller| (&wanted, puller));
+    known::add(&mut inputs, first, pulling, &build, &mut sources);
     if !fleet.built_in
         && let Some(folder) = Path::new(&fleet.name).parent()
     {
         inputs.seen_from(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     }
-    Ok(Read { sources, fleet, inputs })
+    let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let book = output::own_rules(&judging)?;
+    settings::known(&loaded, book.as_ref().unwrap_or(RuleBook::built_in()), &fleet, &options.judging)?;
+    told.extend(loaded.passed_over());
+    if let Some(puller) = puller.as_ref().filter(|_| !options.built.is_empty()) {
+        built::put(&mut inputs, options, &platforms, puller);
+    }
+    let whole = loaded.whole(&paths);
+    Ok(Read { sources, judging, loaded, whole, fleet, inputs, told })
+}
+
+/// Says so where there is nothing to check.
+fn nothing(options: &CheckArgs, inputs: &Inputs) -> Result<(), Failure> {
+    if inputs.subjects.is_empty() && inputs.errors.is_empty() {
+        if inputs.unread.is_empty() {
+            let help = if options.paths.is_empty() { "; `imagelint --help` tells what can be checked" } else { "" };
+            writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found{help}")?;
+        } else {
+            writeln!(io::stderr(), "nothing to check: no Dockerfile reads {}", inputs.unread.join(", "))?;
+        }
+    }
+    Ok(())
+}
+
+/// Who reads bases and built images.
+fn puller(options: &CheckArgs, wanted: &Wanted) -> Result<Puller, Failure> {
+    if options.access.password_stdin && options.paths.iter().any(|path| path == Path::new("-")) {
+        return Err(Failure::Said(access::BOTH.to_owned()));
+    }
+    let mut registries = access::registries(options.built.iter().map(String::as_str));
+    registries.extend(pull::registries(wanted));
+    access::puller(&options.access, &registries, !options.build.no_cache)
 }
 
 /// Tells the Dockerfiles that no pool is for; whether nothing else is there.

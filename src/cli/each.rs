@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use crate::cli::Failure;
+use crate::cli::baseline::Sieve;
 use crate::cli::exit::Exit;
 use crate::cli::exit::Tally;
 use crate::cli::output;
@@ -67,7 +68,11 @@ where
     F: Fn(&T) -> Vec<Looked> + Sync,
 {
     let own = output::own_rules(run.options)?;
-    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Everything);
+    let book = own.as_ref().unwrap_or(RuleBook::built_in());
+    let judge = Judge::new(run, book, Detail::Everything);
+    let sieve = Mutex::new(Sieve::new(run.options, run.sources)?);
+    let sieved = || sieve.lock().unwrap_or_else(PoisonError::into_inner);
+    let writes = sieved().writes();
     let progress = each.progress;
     let told = Mutex::new(Told::default());
     let lock = || told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,10 +86,13 @@ where
         for looked in (each.look)(item) {
             match looked {
                 Ok(subject) => {
-                    let judged = judge.judge(&subject);
+                    let judged = sieved().pass(judge.judge(&subject));
                     let mut told = lock();
                     told.counts.add(&judged);
-                    told.tally.add(&judged, run.options.fail_on);
+                    told.tally.add(&judged, run.options.fail_on());
+                    if writes {
+                        continue;
+                    }
                     told.line(&Line::Subject(&judged), progress);
                 }
                 Err(error) => lock().error(*error, progress),
@@ -92,12 +100,25 @@ where
         }
     });
     progress.finish();
+    let mut sieve = sieve.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if writes {
+        sieve.write()?;
+        let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        return Ok(told.tally.exit(&told.errors));
+    }
     let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    for subject in judge.idle() {
+        told.tally.add(&subject, run.options.fail_on());
+        told.line(&Line::Subject(&subject), progress);
+    }
     let head = judge.head(std::mem::take(&mut told.errors));
     let summary = std::mem::take(&mut told.counts).summary(&head);
     told.line(&Line::Summary(summary), progress);
     match told.broken {
         Some(error) => Err(error.into()),
-        None => Ok(told.tally.exit(&head.errors)),
+        None => {
+            sieve.tell(run.options, &[], book)?;
+            Ok(told.tally.exit(&head.errors))
+        }
     }
 }

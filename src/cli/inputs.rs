@@ -7,6 +7,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::Mutex;
 
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
@@ -14,6 +15,9 @@ use crate::cli::gather::gather;
 use crate::cli::parallel;
 use crate::cli::readers;
 use crate::cli::readers::Reader;
+use crate::cli::settings;
+use crate::cli::settings::Loaded;
+use crate::cli::walk::Choice;
 use crate::cli::walk::Found;
 use crate::cli::walk::found;
 use crate::cli::walk::is_description;
@@ -29,6 +33,7 @@ use crate::judge::Content;
 use crate::judge::Subject;
 use crate::judge::saved;
 use crate::report::json;
+use crate::report::model;
 use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
@@ -65,6 +70,46 @@ pub(crate) struct Build<'a> {
     pub(crate) stdin_filename: Option<&'a Path>,
     /// How many files to read at once.
     pub(crate) jobs: usize,
+    /// What settings say of each file.
+    pub(crate) settings: &'a Mutex<Loaded>,
+}
+
+impl Build<'_> {
+    /// Which files of a folder are taken.
+    pub(super) fn choice(&self) -> Choice {
+        let loaded = settings::lock(self.settings);
+        let found = loaded.of_run().map(|found| &found.settings);
+        let list = |list: Option<&Vec<_>>| list.cloned().unwrap_or_default();
+        Choice {
+            include: list(found.and_then(|settings| settings.include.as_ref())),
+            exclude: list(found.and_then(|settings| settings.exclude.as_ref())),
+        }
+    }
+
+    /// How a Dockerfile is built: as the command line says, else as its settings do.
+    fn options(&self, name: &str, sources: &mut Sources) -> EvaluateOptions {
+        let mut loaded = settings::lock(self.settings);
+        let path = Path::new(name);
+        let at = loaded.of_file(path, sources);
+        let real = path.canonicalize().ok();
+        let own = loaded.at(at, real.as_deref());
+        let mut options = EvaluateOptions {
+            target: self.args.target.clone(),
+            platforms: self.set.platforms.clone(),
+            ..EvaluateOptions::default()
+        };
+        if let Some(own) = own {
+            let args = own.build_args().into_iter();
+            options.build_args.extend(args.map(|(name, value)| (name.clone(), value.value.clone())));
+            options.target = options.target.or_else(|| own.target().map(|target| target.value.clone()));
+            if options.platforms.is_empty() {
+                let platforms = own.platforms().unwrap_or_default();
+                options.platforms = platforms.iter().map(|platform| platform.value.clone()).collect();
+            }
+        }
+        options.build_args.extend(self.args.build_args.iter().cloned());
+        options
+    }
 }
 
 /// The text of a file, read as what its name says.
@@ -78,7 +123,8 @@ impl Inputs {
     /// Reads everything at the paths.
     pub(crate) fn read(paths: &[impl AsRef<Path>], build: &Build<'_>, sources: &mut Sources) -> Self {
         let mut inputs = Self::default();
-        let files: Vec<Found> = paths.iter().flat_map(|path| found(path.as_ref())).collect();
+        let choice = build.choice();
+        let files: Vec<Found> = paths.iter().flat_map(|path| found(path.as_ref(), &choice)).collect();
         let (files, unread) = readers::instead(files, build);
         inputs.unread = unread;
         let texts = parallel::map(build.jobs, &files, |file| match file {
@@ -141,18 +187,15 @@ impl Inputs {
     ) {
         let source = sources.add(text);
         let targets = if build.set.all_targets { dockerfile.leaves() } else { Vec::new() };
-        let target = |target: Option<String>| EvaluateOptions {
-            build_args: build.args.build_args.iter().cloned().collect(),
-            target,
-            platforms: build.set.platforms.clone(),
-            ..EvaluateOptions::default()
-        };
+        let mut options = build.options(name, sources);
+        if build.set.all_targets {
+            options.target = None;
+        }
         if targets.len() < 2 {
-            let options = target(build.args.target.clone());
             return self.target(name, name, source, dockerfile, options);
         }
         for stage in targets {
-            let options = target(Some(stage.to_string()));
+            let options = EvaluateOptions { target: Some(stage.to_string()), ..options.clone() };
             self.target(name, name, source, dockerfile.clone(), options);
         }
     }
@@ -232,7 +275,8 @@ impl Inputs {
             Err(error) => return self.error(name, error.to_string()),
         };
         let texts = saved::texts(report.texts, sources);
-        for subject in report.subjects {
+        // What had no effect in settings is told by those of today.
+        for subject in report.subjects.into_iter().filter(|subject| subject.kind != model::SETTINGS) {
             let told = subject.name.clone();
             match saved::subject(subject, &texts, sources) {
                 Ok(subject) => self.subjects.push(subject),

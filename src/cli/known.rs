@@ -11,31 +11,41 @@ use crate::cli::inputs::Inputs;
 use crate::cli::inputs::MAX_TEXT;
 use crate::cli::inputs::read_text;
 use crate::cli::pull;
+use crate::cli::pull::Wanted;
 use crate::cli::render;
+use crate::cli::settings;
 use crate::describe::Description;
 use crate::extract;
 use crate::extract::Bases;
 use crate::extract::KnownBase;
 use crate::lock;
 use crate::lock::Lock;
+use crate::oci::Puller;
 use crate::source::SourceText;
 use crate::source::Sources;
 
 /// Puts what is known of base images under every Dockerfile: from files in the folder of `start` or above it, and
-/// from registries where `pull` names the platforms to ask for; with the files that it asks for then.
+/// from registries where `pull` names those to ask for; with the files that it asks for then.
 pub(crate) fn add(
     inputs: &mut Inputs,
     start: Option<&Path>,
-    pull: Option<&[String]>,
+    pull: Option<(&Wanted, &Puller)>,
     build: &Build<'_>,
     sources: &mut Sources,
 ) {
     let start = start.unwrap_or(Path::new("."));
     let mut bases = Bases::default();
     locked(inputs, start, &mut bases, sources);
-    mapped(inputs, start, &mut bases, sources);
-    if let Some(platforms) = pull {
-        pull::add(inputs, platforms, build, &mut bases);
+    let chain: Vec<(PathBuf, SourceText, bool)> = {
+        let loaded = settings::lock(build.settings);
+        let found = loaded.of_run().into_iter();
+        found.flat_map(|run| run.chain.iter().map(|(path, text, _)| (path.clone(), text.clone(), run.own))).collect()
+    };
+    for (path, text, own) in &chain {
+        mapped(inputs, path, text, *own, &mut bases, sources);
+    }
+    if let Some((wanted, puller)) = pull {
+        pull::add(wanted, puller, build, &mut bases, sources);
     }
     inputs.build_on(&Arc::new(bases), build, sources);
 }
@@ -63,25 +73,21 @@ fn locked(inputs: &mut Inputs, start: &Path, bases: &mut Bases, sources: &mut So
                 let seen = extract::of_locked(entry, source);
                 let told = format!("{} as locked in {name}, configuration {}", entry.digest, entry.config);
                 let platform = entry.platform.parse().ok();
-                bases.locked(&entry.reference.value, KnownBase { platform, seen, told });
+                bases.locked(&entry.reference.value, KnownBase { platform, seen, told, layers: Vec::new() });
             }
         }
         Err(error) => inputs.error(&path.display().to_string(), error),
     }
 }
 
-/// Reads the settings that are found from `start` upwards, with the image descriptions that they name.
-fn mapped(inputs: &mut Inputs, start: &Path, bases: &mut Bases, sources: &mut Sources) {
-    let Some(path) = fleet::upwards(start, lock::SETTINGS) else { return };
-    let name = path.display().to_string();
-    let text = match text_of(&path) {
-        Ok(text) => text,
-        Err(error) => return inputs.error(&name, error),
-    };
+/// Reads which image descriptions a settings file names, and those; one of a repository names its own alone.
+fn mapped(inputs: &mut Inputs, path: &Path, text: &SourceText, own: bool, bases: &mut Bases, sources: &mut Sources) {
+    let name = text.name().to_owned();
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
     let mut broken: Vec<(String, String)> = Vec::new();
     let mut load = |written: &str| {
-        let path = inside(&folder.join(written), &folder)?;
+        let path = folder.join(written);
+        let path = if own { path } else { settings::within(&path, &folder)? };
         let shown = path.display().to_string();
         let text = SourceText::new(shown.as_str(), read_text(&path, MAX_TEXT)?);
         let description = Description::read(&text).map_err(|errors| {
@@ -89,9 +95,9 @@ fn mapped(inputs: &mut Inputs, start: &Path, bases: &mut Bases, sources: &mut So
             format!("`{shown}` is no image description")
         })?;
         let seen = extract::of_description(&description, Some(sources.add(text)), None);
-        Ok(KnownBase { platform: None, seen, told: format!("described by {shown}") })
+        Ok(KnownBase { platform: None, seen, told: format!("described by {shown}"), layers: Vec::new() })
     };
-    match lock::mappings(&text, &mut load) {
+    match lock::mappings(text, &mut load) {
         Ok(mappings) => bases.mapped(mappings),
         Err(errors) => inputs.error(&name, render(errors.as_ref())),
     }

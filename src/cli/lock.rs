@@ -5,9 +5,12 @@ use std::io;
 use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use crate::cli::Failure;
+use crate::cli::access;
 use crate::cli::args::BuildSet;
+use crate::cli::args::ConfigArgs;
 use crate::cli::args::LockArgs;
 use crate::cli::builds::Kind;
 use crate::cli::exit::Exit;
@@ -17,6 +20,8 @@ use crate::cli::inputs::Inputs;
 use crate::cli::known;
 use crate::cli::parallel;
 use crate::cli::pull;
+use crate::cli::settings;
+use crate::cli::settings::Loaded;
 use crate::lock;
 use crate::lock::Entry;
 use crate::lock::Lock;
@@ -37,12 +42,15 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
     if paths.is_empty() && options.bake.is_empty() && options.compose.is_empty() {
         paths.push(PathBuf::from("."));
     }
-    let inputs = inputs(options, &paths);
+    let mut sources = Sources::default();
+    let files = paths.iter().chain(&options.bake).chain(&options.compose);
+    let start = files.map(PathBuf::as_path).find(|path| path.exists());
+    let settings = Mutex::new(Loaded::new(&ConfigArgs::default(), start, &mut sources)?);
+    let inputs = inputs(options, &paths, &settings, &mut sources);
     for error in &inputs.errors {
         writeln!(io::stderr(), "error: cannot read {}: {}", error.input, error.message)?;
     }
-    let files = paths.iter().chain(&options.bake).chain(&options.compose);
-    let start = files.map(PathBuf::as_path).find(|path| path.exists()).unwrap_or(Path::new("."));
+    let start = start.unwrap_or(Path::new("."));
     let (path, before) = target(options, start)?;
     let platforms: Vec<String> = if options.platforms.is_empty() {
         PLATFORMS.iter().map(|platform| (*platform).to_owned()).collect()
@@ -54,22 +62,23 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
         writeln!(io::stderr(), "nothing to lock: no Dockerfile builds on an image that it names")?;
         return Ok(Exit::Nothing);
     }
-    let read = pull::read(&wanted, &options.build, parallel::default_jobs());
+    let refused = |registry: &str| settings::lock(&settings).refuses(registry, &sources);
+    let puller = access::puller(&options.access, &pull::registries(&wanted), !options.build.no_cache)?;
+    let read = pull::read(&wanted, &puller, parallel::default_jobs(), &refused);
     let told = if options.check { check(&before, &read)? } else { write(&path, &before, &read)? };
     Ok(if inputs.errors.is_empty() { told } else { Exit::Broken })
 }
 
-fn inputs(options: &LockArgs, paths: &[PathBuf]) -> Inputs {
+fn inputs(options: &LockArgs, paths: &[PathBuf], settings: &Mutex<Loaded>, sources: &mut Sources) -> Inputs {
     let set = BuildSet { platforms: Vec::new(), all_targets: options.all_targets };
     let jobs = parallel::default_jobs();
-    let build = Build { args: &options.build, set: &set, stdin_filename: None, jobs };
-    let mut sources = Sources::default();
-    let mut inputs = Inputs::read(paths, &build, &mut sources);
+    let build = Build { args: &options.build, set: &set, stdin_filename: None, jobs, settings };
+    let mut inputs = Inputs::read(paths, &build, sources);
     for file in &options.bake {
-        inputs.builds(file, Kind::Bake, &build, &mut sources);
+        inputs.builds(file, Kind::Bake, &build, sources);
     }
     for file in &options.compose {
-        inputs.builds(file, Kind::Compose, &build, &mut sources);
+        inputs.builds(file, Kind::Compose, &build, sources);
     }
     inputs
 }

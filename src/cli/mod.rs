@@ -1,7 +1,10 @@
 //! The door: flags, files, the registry's runtime, the choice of a report, the exit code.
 
+mod access;
 mod args;
+mod baseline;
 mod builds;
+mod built;
 mod cache;
 mod check;
 mod describe;
@@ -23,6 +26,7 @@ mod progress;
 mod pull;
 mod readers;
 mod scan;
+mod settings;
 mod walk;
 mod workloads;
 
@@ -32,15 +36,13 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use crate::cli::args::Args;
 use crate::cli::args::Command;
 use crate::cli::exit::Exit;
 
 /// Runs the program on the process's own arguments.
 pub fn run() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match Args::of_process() {
         Ok(args) => args,
         Err(error) => {
             let usage = error.use_stderr();

@@ -32,7 +32,7 @@ pub(crate) struct Names {
 pub(crate) fn asked(options: &ScanArgs) -> Result<Vec<String>, Failure> {
     let mut asked = options.images.clone();
     if let Some(path) = &options.from_file {
-        asked.extend(lines(&text(path, options.password_stdin, LONGEST)?));
+        asked.extend(lines(&text(path, options.access.password_stdin, LONGEST)?));
     }
     Ok(asked)
 }

@@ -9,6 +9,7 @@ use crate::cli::Failure;
 use crate::cli::args::Format;
 use crate::cli::args::NeedsArgs;
 use crate::cli::describe;
+use crate::cli::describe::Asked;
 use crate::cli::exit::Exit;
 use crate::infer::infer;
 use crate::judge;
@@ -30,7 +31,14 @@ struct Report {
 pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
     let mut found = Vec::new();
-    for subject in describe::read(&options.input, &options.platform, options.pull, &options.build, &mut sources)? {
+    let asked = Asked {
+        input: &options.input,
+        platform: &options.platform,
+        pull: options.pull,
+        access: &options.access,
+        build: &options.build,
+    };
+    for subject in describe::read(asked, &mut sources)? {
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
         // As `check` takes it: the input's own day first, then the one asked for, then that of a saved report.
         let day = seen.as_of.or(options.as_of).or(subject.as_of);

@@ -14,12 +14,15 @@ use jiff::civil::Date;
 
 use crate::cli::Failure;
 use crate::cli::args::Color;
+use crate::cli::args::FailOn;
 use crate::cli::args::JudgingArgs;
 use crate::cli::args::ReportFormat;
+use crate::cli::baseline::Sieve;
 use crate::cli::exit::Exit;
 use crate::cli::exit::Tally;
 use crate::cli::parallel;
 use crate::cli::render;
+use crate::cli::settings::Held;
 use crate::cure;
 use crate::fleet::Fleet;
 use crate::judge;
@@ -50,6 +53,7 @@ pub(crate) struct Run<'a> {
     pub(crate) options: &'a JudgingArgs,
     pub(crate) knowledge: Knowledge,
     pub(crate) sources: &'a Sources,
+    pub(crate) settings: Option<Held<'a>>,
 }
 
 /// So many subjects are judged before the first of them is written.
@@ -58,10 +62,18 @@ const AT_ONCE: usize = 64;
 /// Judges everything and prints the report.
 pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<Exit, Failure> {
     let own = own_rules(run.options)?;
-    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), detail(run.options));
+    let book = own.as_ref().unwrap_or(RuleBook::built_in());
+    let judge = Judge::new(run, book, detail(run.options));
     let mut report = judge.head(errors);
     let mut tally = Tally::default();
-    let all = judge.subjects().inspect(|subject| tally.add(subject, run.options.fail_on));
+    let mut sieve = Sieve::new(run.options, run.sources)?;
+    if sieve.writes() {
+        judge.subjects().for_each(|subject| tally.add(&sieve.pass(subject), FailOn::Never));
+        sieve.write()?;
+        return Ok(tally.exit(&report.errors));
+    }
+    let all = judge.subjects().map(|subject| sieve.pass(subject)).chain(judge.idle());
+    let all = all.inspect(|subject| tally.add(subject, run.options.fail_on()));
     let stdout = io::stdout();
     let color = color(run.options.color, stdout.is_terminal());
     let mut out = io::BufWriter::new(stdout.lock());
@@ -95,6 +107,7 @@ pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<E
         }
     }
     out.flush()?;
+    sieve.tell(run.options, run.settings.map_or(&[], |held| held.whole), book)?;
     Ok(tally.exit(&report.errors))
 }
 
@@ -137,8 +150,8 @@ impl<'a> Judge<'a> {
     /// For some subjects, or for others of the same days.
     pub(crate) fn new(run: Run<'a>, book: &'a RuleBook, detail: Detail) -> Self {
         let Run { fleet, options, knowledge, sources, .. } = run;
-        let (pools, as_of, persona) = (&options.pools, options.as_of, options.persona);
-        let settings = Settings { fleet, pools, as_of, persona, knowledge, book, sources, detail };
+        let (pools, as_of, persona) = (&options.pools, options.as_of, options.persona());
+        let settings = Settings { fleet, pools, as_of, persona, knowledge, book, sources, detail, own: None };
         let days = run.subjects.iter().map(|subject| as_of.or(subject.as_of));
         let days: BTreeSet<Option<Date>> = days.chain(run.subjects.is_empty().then_some(as_of)).collect();
         let hosts = days.into_iter().map(|as_of| (as_of, Hosts::of(Settings { as_of, ..settings }))).collect();
@@ -169,6 +182,12 @@ impl<'a> Judge<'a> {
         self.run.subjects.chunks(AT_ONCE).flat_map(move |some| parallel::map(jobs, some, |subject| self.judge(subject)))
     }
 
+    /// The settings files in which something has no effect, known when all is judged: each as a subject.
+    pub(crate) fn idle(&self) -> impl Iterator<Item = model::Subject> {
+        let held = self.run.settings.filter(|_| !self.run.subjects.is_empty());
+        held.into_iter().flat_map(move |held| held.idle(self.settings))
+    }
+
     /// Judges one subject, and looks for what cures it where that is asked.
     pub(crate) fn judge(&self, subject: &Subject) -> model::Subject {
         self.with(subject, |settings, hosts| {
@@ -184,7 +203,8 @@ impl<'a> Judge<'a> {
     /// Something that is done with a subject on the hosts of its day.
     pub(crate) fn with<T>(&self, subject: &Subject, act: impl FnOnce(Settings<'_>, &Hosts) -> T) -> T {
         let as_of = self.settings.as_of.or(subject.as_of);
-        let settings = Settings { as_of, ..self.settings };
+        let own = self.run.settings.and_then(|held| held.loaded.of_subject(&subject.name));
+        let settings = Settings { as_of, own, ..self.settings };
         match self.hosts.get(&as_of) {
             Some(hosts) => act(settings, hosts),
             None => act(settings, &Hosts::of(settings)),

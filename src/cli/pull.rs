@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::io;
 use std::io::Write as _;
 
-use crate::cli::args::BuildArgs;
-use crate::cli::cache::Cache;
+use crate::cli::access::Registries;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::parallel;
 use crate::cli::scan;
+use crate::cli::settings;
 use crate::extract;
 use crate::extract::Bases;
 use crate::extract::KnownBase;
 use crate::judge::Content;
 use crate::oci::Platform;
 use crate::oci::PulledImage;
+use crate::oci::Puller;
 use crate::reference::ImageReference;
+use crate::source::Sources;
 
 /// How many registries are spoken to at once, whatever the number of workers.
 const MOST_AT_ONCE: usize = 8;
@@ -43,20 +45,27 @@ pub(crate) fn wanted(inputs: &Inputs, platforms: &[String]) -> Wanted {
     wanted
 }
 
+/// The registries that they are in.
+pub(crate) fn registries(wanted: &Wanted) -> Registries {
+    wanted.keys().map(|reference| reference.registry().to_owned()).collect()
+}
+
 /// What the registries say of base images, or why they say nothing, in the order of the references.
 pub(crate) fn read(
     wanted: &Wanted,
-    build: &BuildArgs,
+    puller: &Puller,
     jobs: usize,
+    refused: &(dyn Fn(&str) -> Option<String> + Sync),
 ) -> Vec<(ImageReference, Result<Vec<PulledImage>, String>)> {
-    let keep = if build.no_cache { None } else { Cache::of_user() };
     let list: Vec<(&ImageReference, &Vec<Platform>)> = wanted.iter().collect();
     // Waiting takes no processor: there are more of these at once than workers.
     let jobs = jobs.saturating_mul(4).min(MOST_AT_ONCE);
     let numbered: Vec<(usize, &(&ImageReference, &Vec<Platform>))> = list.iter().enumerate().collect();
     parallel::map(jobs, &numbered, |(at, (reference, platforms))| {
-        let read = if *at < MOST {
-            scan::pull_reference(reference, platforms, keep.clone())
+        let read = if let Some(why) = refused(reference.registry()) {
+            Err(why)
+        } else if *at < MOST {
+            scan::pull_reference(reference, platforms, puller)
         } else {
             Err(format!("there are more than {MOST} base images"))
         };
@@ -65,15 +74,17 @@ pub(crate) fn read(
 }
 
 /// Reads the bases of all Dockerfiles; what cannot be read is told, and stays as it was.
-pub(crate) fn add(inputs: &Inputs, platforms: &[String], build: &Build<'_>, bases: &mut Bases) {
-    for (reference, read) in read(&wanted(inputs, platforms), build.args, build.jobs) {
+pub(crate) fn add(wanted: &Wanted, puller: &Puller, build: &Build<'_>, bases: &mut Bases, sources: &Sources) {
+    let refused = |registry: &str| settings::lock(build.settings).refuses(registry, sources);
+    for (reference, read) in read(wanted, puller, build.jobs, &refused) {
         match read {
             Ok(images) => {
                 for image in images {
                     let digest = image.index_digest.as_ref().unwrap_or(&image.manifest_digest);
                     let told = format!("{digest} as the registry has it now, configuration {}", image.config_digest);
                     let platform = Some(image.config.platform.clone());
-                    bases.pulled(&reference, KnownBase { platform, seen: extract::of_config(&image), told });
+                    let layers = image.config.layers.iter().filter_map(|layer| layer.diff_id.clone()).collect();
+                    bases.pulled(&reference, KnownBase { platform, seen: extract::of_config(&image), told, layers });
                 }
             }
             Err(error) => {

@@ -119,7 +119,8 @@ fn readers(root: &Path, wanted: &[(String, PathBuf)], build: &Build<'_>) -> Vec<
         }
         _ => None,
     };
-    let dockerfiles: Vec<PathBuf> = found(root).into_iter().filter_map(dockerfile).take(MOST).collect();
+    let dockerfiles: Vec<PathBuf> =
+        found(root, &build.choice()).into_iter().filter_map(dockerfile).take(MOST).collect();
     let readers = parallel::map(build.jobs, &dockerfiles, |path| reader(path, root, wanted, build));
     readers.into_iter().flatten().collect()
 }

@@ -1,20 +1,15 @@
 //! `imagelint scan`: images from registries, files and engines, by their configuration or with all of their layers.
 
-use std::env;
-use std::fs;
 use std::io;
-use std::io::Read as _;
 use std::io::Write as _;
 use std::num::NonZero;
-use std::path::Path;
-use std::sync::Arc;
 
 use crate::cli::Failure;
+use crate::cli::access;
 use crate::cli::args::Deep;
 use crate::cli::args::ReportFormat;
 use crate::cli::args::ScanArgs;
 use crate::cli::args::Tell;
-use crate::cli::cache::Cache;
 use crate::cli::each;
 use crate::cli::each::Each;
 use crate::cli::exit::Exit;
@@ -26,55 +21,63 @@ use crate::cli::output;
 use crate::cli::output::Run;
 use crate::cli::parallel;
 use crate::cli::progress::Progress;
+use crate::cli::settings;
+use crate::cli::settings::Held;
+use crate::cli::settings::Loaded;
 use crate::cli::workloads;
 use crate::cli::workloads::Asked;
 use crate::extract;
+use crate::fact::Observations;
 use crate::fleet::Fleet;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
-use crate::oci::Access;
-use crate::oci::Environment;
-use crate::oci::Keep;
-use crate::oci::Login;
+use crate::oci::Blobs;
 use crate::oci::Opened;
-use crate::oci::Options;
 use crate::oci::Platform;
 use crate::oci::Problem;
 use crate::oci::PulledImage;
 use crate::oci::Puller;
-use crate::oci::Root;
 use crate::oci::Source;
 use crate::reference::ImageReference;
 use crate::report::model::InputError;
+use crate::rules::RuleBook;
 use crate::source::Sources;
 
 /// So many images are asked about at a time where nobody says it: a registry's answers are waited for most of the time.
 const IMAGES_AT_ONCE: usize = 4;
-/// The most bytes of a password or of a file of certificates.
-const MOST_READ: u64 = 4 << 20;
 
 /// Runs it.
 pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
-    let mut fleet = fleet::load(&options.judging, None, knowledge, &mut sources)?;
+    let loaded = Loaded::new(&options.judging.config, None, &mut sources)?;
+    let judging = loaded.under(&options.judging, &sources)?;
+    let mut fleet = fleet::load(&judging, None, knowledge, &mut sources)?;
+    let book = output::own_rules(&judging)?;
+    settings::known(&loaded, book.as_ref().unwrap_or(RuleBook::built_in()), &fleet, &options.judging)?;
+    if judging.config.show_settings {
+        return settings::show(&loaded, &judging, &options.judging, &[], &sources);
+    }
     only(&mut fleet, &options.platforms, knowledge)?;
     let platforms = platforms(&fleet, knowledge);
-    let asked = names::asked(options)?;
-    let (cluster, unplaced) = match &options.from_kubernetes {
-        Some(path) => workloads::read(path, options.password_stdin)?,
+    let refused = |name: &String| refused(&loaded, name, &sources);
+    let mut asked = names::asked(options)?;
+    let mut left = Vec::new();
+    asked.retain(|name| options.images.contains(name) || refused(name).map(|error| left.push(error)).is_none());
+    let (mut cluster, unplaced) = match &options.from_kubernetes {
+        Some(path) => workloads::read(path, options.access.password_stdin)?,
         None => Default::default(),
     };
-    let registries: Vec<&str> = asked.iter().chain(cluster.iter().map(|one| &one.name)).map(String::as_str).collect();
-    let keep = if options.no_cache { None } else { Cache::of_user() };
-    let puller =
-        puller(access(options, &registries)?, keep).map_err(|error| Failure::Said(format!("error: {error}")))?;
+    cluster.retain(|one| refused(&one.name).map(|error| left.push(error)).is_none());
+    let named = asked.iter().chain(cluster.iter().map(|one| &one.name)).map(String::as_str);
+    let puller = access::puller(&options.access, &access::registries(named), !options.no_cache)?;
     let Names { list, mut errors } = names::all(asked, options, &puller)?;
+    errors.extend(left);
     errors.extend(unplaced);
     let list: Vec<Asked> = list.into_iter().map(Asked::image).chain(cluster).collect();
     let progress = Progress::new(options.progress, list.len());
     let layers = Layers::new(options.max_layer_bytes, options.judging.jobs(), !options.no_cache, &progress);
-    let reading = (options.depth == Deep::Layers).then_some(&layers);
+    let looking = Look { depth: options.depth, layers: &layers };
     let look = |asked: &Asked| {
         let name = &asked.name;
         let opened = if asked.workloads.is_empty() {
@@ -82,7 +85,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         } else {
             open_image(&puller, name, &platforms)
         };
-        let looked = opened.map(|opened| subject(name, &opened, reading));
+        let looked = opened.map(|opened| subject(name, &opened, looking));
         progress.image(name);
         match looked {
             Ok(subject) => asked.placed(subject, &fleet),
@@ -93,8 +96,9 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         }
     };
     let jobs = options.judging.jobs.map_or(IMAGES_AT_ONCE, NonZero::get);
-    let (options, sources) = (&options.judging, &sources);
-    let run = |subjects| Run { subjects, fleet: &fleet, options, knowledge, sources };
+    let (options, sources) = (&judging, &sources);
+    let settings = Some(Held { loaded: &loaded, whole: &[] });
+    let run = |subjects| Run { subjects, fleet: &fleet, options, knowledge, sources, settings };
     let exit = if options.format == ReportFormat::Ndjson {
         let each = Each { items: &list, jobs, look: &look, progress: &progress };
         each::judge_and_print(run(&[]), errors, &each)
@@ -113,6 +117,13 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         let _ = writeln!(io::stderr(), "note: {why}; later runs read all layers again");
     }
     exit
+}
+
+/// What is told of an image that a file names and whose registry may not be asked.
+fn refused(loaded: &Loaded, name: &str, sources: &Sources) -> Option<InputError> {
+    let Ok(Source::Registry(reference)) = Source::parse(name) else { return None };
+    let message = loaded.refuses(reference.registry(), sources)?;
+    Some(InputError { input: name.to_owned(), message, location: None })
 }
 
 /// Leaves the pools that have a node of one of these platforms; all where none is named.
@@ -142,27 +153,23 @@ pub(crate) fn platforms(fleet: &Fleet, knowledge: Knowledge) -> Vec<Platform> {
 }
 
 /// One image with its layers, for commands that take one; where a wanted platform is not there, all that are.
-pub(crate) fn with_layers(name: &str, platforms: &[Platform]) -> Result<Subject, String> {
-    let opened = open_name(&puller(Access::default(), None)?, name, platforms)?;
-    Ok(subject(name, &opened, Some(&Layers::new(None, parallel::default_jobs(), true, &Progress::new(Tell::None, 1)))))
+pub(crate) fn with_layers(name: &str, platforms: &[Platform], puller: &Puller) -> Result<Subject, String> {
+    let opened = open_name(puller, name, platforms)?;
+    let progress = Progress::new(Tell::None, 1);
+    let layers = Layers::new(None, parallel::default_jobs(), true, &progress);
+    Ok(subject(name, &opened, Look { depth: Deep::Layers, layers: &layers }))
 }
 
 /// Reads the images of a name that FROM gives: always an image in a registry, never a folder.
 pub(crate) fn pull_reference(
     reference: &ImageReference,
     platforms: &[Platform],
-    keep: Option<Arc<dyn Keep>>,
+    puller: &Puller,
 ) -> Result<Vec<PulledImage>, String> {
-    let opened = open(&puller(Access::default(), keep)?, &Source::Registry(reference.clone()), platforms)?;
-    Ok(opened.images)
+    Ok(open(puller, &Source::Registry(reference.clone()), platforms)?.images)
 }
 
-fn puller(access: Access, keep: Option<Arc<dyn Keep>>) -> Result<Puller, String> {
-    let options = Options { environment: environment(), access, keep, ..Options::default() };
-    Puller::new(options).map_err(|error| error.to_string())
-}
-
-fn open_name(puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, String> {
+pub(crate) fn open_name(puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, String> {
     open(puller, &Source::parse(name).map_err(|error| error.to_string())?, platforms)
 }
 
@@ -180,31 +187,53 @@ fn open(puller: &Puller, source: &Source, platforms: &[Platform]) -> Result<Open
     .map_err(|error| error.to_string())
 }
 
-/// The images of one reference as one subject, with what their layers hold where these are to be read.
-fn subject(name: &str, opened: &Opened, layers: Option<&Layers>) -> Subject {
+/// How deep to look into images, and who reads their layers.
+#[derive(Clone, Copy)]
+pub(crate) struct Look<'a> {
+    pub(crate) depth: Deep,
+    pub(crate) layers: &'a Layers<'a>,
+}
+
+impl Look<'_> {
+    /// What is seen of one image, and what had to be left out of it.
+    pub(crate) fn at(self, image: &PulledImage, blobs: &Blobs) -> (Observations, Vec<String>) {
+        match self.depth {
+            Deep::Config => (extract::of_config(image), Vec::new()),
+            Deep::Sbom => match blobs.claims(image) {
+                Ok(Some(claims)) => extract::of_claims(image, &claims),
+                Ok(None) => {
+                    let note = "no list of packages (SBOM) is with the image: its configuration alone was read";
+                    (extract::of_config(image), vec![note.to_owned()])
+                }
+                Err(error) => {
+                    let note = format!(
+                        "the list of packages (SBOM) beside the image was not read, its configuration alone was: {error}"
+                    );
+                    (extract::of_config(image), vec![note])
+                }
+            },
+            Deep::Layers => self.layers.of(image, blobs),
+        }
+    }
+}
+
+/// The images of one reference as one subject, with as much of them as is to be read.
+fn subject(name: &str, opened: &Opened, look: Look<'_>) -> Subject {
     let images = &opened.images;
     let (mut list, mut notes) = (Vec::new(), Vec::new());
     for image in images {
         let platform = image.config.platform.to_string();
-        let seen = match layers {
-            None => extract::of_config(image),
-            Some(layers) => {
-                let (seen, told) = layers.of(image, &opened.blobs);
-                let several = images.len() > 1;
-                let named = |note: String| if several { format!("{platform}: {note}") } else { note };
-                notes.extend(told.into_iter().map(named));
-                seen
-            }
-        };
+        let (seen, told) = look.at(image, &opened.blobs);
+        let several = images.len() > 1;
+        let named = |note: String| if several { format!("{platform}: {note}") } else { note };
+        notes.extend(told.into_iter().map(named));
         list.push((platform, seen));
     }
-    let digest =
-        images.first().map(|image| image.index_digest.clone().unwrap_or_else(|| image.manifest_digest.clone()));
     Subject {
         name: name.to_owned(),
         path: name.to_owned(),
         kind: "image",
-        digest,
+        digest: digest(opened),
         notes,
         as_of: None,
         only: None,
@@ -212,63 +241,8 @@ fn subject(name: &str, opened: &Opened, layers: Option<&Layers>) -> Subject {
     }
 }
 
-/// How the registries may be spoken to, as the command line says.
-fn access(options: &ScanArgs, asked: &[&str]) -> Result<Access, Failure> {
-    let said = |text: String| Failure::Said(format!("error: {text}"));
-    let mut roots = Vec::new();
-    for path in &options.cacert {
-        let shown = path.display().to_string();
-        let pem = read_bounded(path).map_err(|error| said(format!("cannot read {shown}: {error}")))?;
-        roots.push(Root { path: shown, pem });
-    }
-    let login = match &options.username {
-        Some(user) => Some(login(user, asked).map_err(said)?),
-        None => None,
-    };
-    Ok(Access { login, roots, plain_http: options.plain_http.clone() })
-}
-
-fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    fs::File::open(path)?.take(MOST_READ).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// The user name with the password on standard input, for the one registry that the images are in.
-fn login(user: &str, images: &[&str]) -> Result<Login, String> {
-    let mut registries: Vec<String> = Vec::new();
-    for name in images {
-        if let Ok(Source::Registry(reference)) = Source::parse(name) {
-            registries.push(reference.registry().to_owned());
-        }
-    }
-    registries.sort();
-    registries.dedup();
-    let [registry] = &registries[..] else {
-        return Err("--username is for images of one registry: no other one may see the password".to_owned());
-    };
-    let mut password = String::new();
-    io::stdin().take(MOST_READ).read_to_string(&mut password).map_err(|error| format!("no password: {error}"))?;
-    let password = password.trim_end_matches(['\r', '\n']);
-    if password.is_empty() {
-        return Err("there is no password on standard input".to_owned());
-    }
-    Ok(Login { registry: registry.clone(), user: user.to_owned(), password: password.to_owned() })
-}
-
-fn environment() -> Environment {
-    let folder = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(Into::into);
-    let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-    Environment {
-        docker_config: folder("DOCKER_CONFIG"),
-        registry_auth_file: folder("REGISTRY_AUTH_FILE"),
-        xdg_runtime_dir: folder("XDG_RUNTIME_DIR"),
-        xdg_config_home: folder("XDG_CONFIG_HOME"),
-        home: folder("HOME"),
-        registries_conf: folder("CONTAINERS_REGISTRIES_CONF"),
-        system_containers: Some("/etc/containers".into()),
-        docker_host: text("DOCKER_HOST"),
-        container_host: text("CONTAINER_HOST"),
-        path: env::var_os("PATH"),
-    }
+/// The digest that a reference leads to.
+pub(crate) fn digest(opened: &Opened) -> Option<String> {
+    let image = opened.images.first()?;
+    Some(image.index_digest.clone().unwrap_or_else(|| image.manifest_digest.clone()))
 }

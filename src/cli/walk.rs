@@ -7,6 +7,7 @@ use ignore::DirEntry;
 use ignore::WalkBuilder;
 
 use crate::cli::readers::Reader;
+use crate::settings::PathPattern;
 
 /// Something at a path.
 #[derive(Debug)]
@@ -17,14 +18,32 @@ pub(super) enum Found {
     Error(String, String),
 }
 
+/// What the settings say of the files in folders.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choice {
+    /// These count as Dockerfiles as well.
+    pub(super) include: Vec<PathPattern>,
+    /// These are passed over.
+    pub(super) exclude: Vec<PathPattern>,
+}
+
+impl Choice {
+    /// Whether a file in a folder is taken, by its full path.
+    fn takes(&self, name: &str, path: &Path) -> bool {
+        let fits = |list: &[PathPattern]| list.iter().any(|pattern| pattern.fits(path));
+        (is_dockerfile(name) || is_description(name) || fits(&self.include)) && !fits(&self.exclude)
+    }
+}
+
 /// The files at a path, a folder's sorted.
-pub(super) fn found(path: &Path) -> Vec<Found> {
+pub(super) fn found(path: &Path, choice: &Choice) -> Vec<Found> {
     if path == Path::new("-") {
         return vec![Found::Standard];
     }
     if !path.is_dir() {
         return vec![Found::File(path.to_path_buf())];
     }
+    let root = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let walk = WalkBuilder::new(path)
         .hidden(false)
         .filter_entry(|entry| entry.file_name() != ".git")
@@ -34,9 +53,10 @@ pub(super) fn found(path: &Path) -> Vec<Found> {
         Ok(entry) => {
             let name = entry.file_name().to_string_lossy();
             let file = entry.file_type().is_some_and(|kind| kind.is_file());
-            let path = entry.path();
-            let path = path.strip_prefix("./").unwrap_or(path);
-            (file && (is_dockerfile(&name) || is_description(&name))).then(|| Found::File(path.to_path_buf()))
+            let below = entry.path();
+            let real = below.strip_prefix(path).map_or_else(|_| below.to_path_buf(), |below| root.join(below));
+            let shown = below.strip_prefix("./").unwrap_or(below);
+            (file && choice.takes(&name, &real)).then(|| Found::File(shown.to_path_buf()))
         }
         Err(error) => Some(Found::Error(path.display().to_string(), error.to_string())),
     };

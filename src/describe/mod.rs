@@ -74,7 +74,7 @@ impl Family {
 
 /// The words for what a description tells of, each with how deep that was looked into.
 pub(crate) const TOLD_OF: &[(&str, Depth)] =
-    &[("dockerfile", Depth::Text), ("config", Depth::Config), ("layers", Depth::Layers)];
+    &[("dockerfile", Depth::Text), ("config", Depth::Config), ("sbom", Depth::Sbom), ("layers", Depth::Layers)];
 
 /// The word for how deep an input was looked into; none for a description that somebody wrote.
 fn told_of(depth: Depth) -> Option<&'static str> {

@@ -11,11 +11,11 @@ enum Token {
 }
 
 /// A compiled pattern.
-pub(super) struct Pattern(Vec<Token>);
+pub(crate) struct Pattern(Vec<Token>);
 
 impl Pattern {
     /// Compiles a pattern; `None` where it is too long.
-    pub(super) fn new(text: &str) -> Option<Self> {
+    pub(crate) fn new(text: &str) -> Option<Self> {
         let mut tokens = Vec::new();
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
@@ -73,6 +73,12 @@ impl Pattern {
         }
     }
 
+    /// Whether all of a value matches; `None` where it is too long.
+    pub(crate) fn matches(&self, value: &str) -> Option<bool> {
+        let chars: Vec<char> = value.chars().collect();
+        (chars.len() <= LONGEST_VALUE).then(|| self.at_start(&chars, true) == Some(chars.len()))
+    }
+
     /// The value without a match at its start or end; `None` where it is too long.
     pub(super) fn trim(&self, value: &str, suffix: bool, longest: bool) -> Option<String> {
         let mut chars: Vec<char> = value.chars().collect();
@@ -125,6 +131,11 @@ mod tests {
         assert_eq!(trim("a/b/c", "*/", false, true), "c");
         assert_eq!(trim("12.4.1", ".*", true, false), "12.4");
         assert_eq!(trim("12.4.1", ".*", true, true), "12");
+        let whole = |pattern: &str, value: &str| Pattern::new(pattern).and_then(|pattern| pattern.matches(value));
+        assert_eq!(whole("linux/*", "linux/arm64"), Some(true));
+        assert_eq!(whole("linux", "linux/arm64"), Some(false));
+        assert_eq!(whole("*", ""), Some(true));
+        assert_eq!(whole("*", &"x".repeat(5000)), None);
         let replace =
             |pattern: &str, all| Pattern::new(pattern).and_then(|p| p.replace("12.4.1", "-", all)).expect("short");
         assert_eq!(replace(".", false), "12-4.1");

@@ -29,6 +29,8 @@ pub struct KnownBase {
     pub seen: Observations,
     /// Where it is known from, for the report: `configuration sha256:...`.
     pub told: String,
+    /// Digests of its unpacked layers, lowest first; none where they are not known.
+    pub layers: Vec<String>,
 }
 
 /// Everything that is known of base images beside the tables.
@@ -118,8 +120,25 @@ pub fn of_build(
     shelf: &dyn Shelf,
     bases: &Bases,
 ) -> Result<Target, EvaluateError> {
+    let (mut target, known) = of_lines(source, dockerfile, options, shelf, bases)?;
+    if let Some(known) = known {
+        merge(&known.seen, &mut target.seen);
+    }
+    Ok(target)
+}
+
+/// What the lines of a Dockerfile say alone, with what is known of their base beside it.
+pub(super) fn of_lines<'a>(
+    source: SourceId,
+    dockerfile: &Dockerfile,
+    options: &EvaluateOptions,
+    shelf: &dyn Shelf,
+    bases: &'a Bases,
+) -> Result<(Target, Option<&'a KnownBase>), EvaluateError> {
     let base = if bases.is_empty() { None } else { base_of(dockerfile, options) };
-    let Some((reference, platform)) = base else { return of_dockerfile(source, dockerfile, options, shelf) };
+    let Some((reference, platform)) = base else {
+        return Ok((of_dockerfile(source, dockerfile, options, shelf)?, None));
+    };
     let known = bases.of(&reference, &platform);
     let known_env = known.and_then(|known| environment(&reference, &known.seen)).map(Arc::new);
     let options = EvaluateOptions { known_env, ..options.clone() };
@@ -129,9 +148,8 @@ pub fn of_build(
     }
     if let Some(known) = known {
         target.notes.push(format!("base `{reference}`: {}", known.told));
-        merge(&known.seen, &mut target.seen);
     }
-    Ok(target)
+    Ok((target, known))
 }
 
 /// The environment that a build on this base starts with; none where nothing is known of it.

@@ -28,9 +28,6 @@ use crate::reference::ImageReference;
 /// How many stages one target may look into; a chain of stages may ask for each of them more than once.
 const MOST_STAGES: usize = 64;
 
-/// The framework that the tables know in images.
-const TORCH: &str = "torch";
-
 /// Where the packages of a stage may lie, by their facts.
 type Landings = BTreeMap<FactId, Vec<Place>>;
 
@@ -130,18 +127,20 @@ impl<'a> Stages<'a> {
                 None => return,
             },
         };
-        let row = Knowledge::built_in().framework_image(&image.familiar(), image.tag().unwrap_or_default());
-        let carried = sources(copy).any(|source| landing::brings(source, Manager::Pip, TORCH, &landing::usual()));
-        if carried && row.is_some_and(|row| row.torch.is_some()) {
+        let knowledge = Knowledge::built_in();
+        let row = knowledge.framework_image(&image.familiar(), image.tag().unwrap_or_default());
+        let framework = knowledge.built_framework().filter(|_| row.is_some_and(|row| row.torch.is_some()));
+        let Some(torch) = framework.map(|framework| framework.distribution) else { return };
+        if sources(copy).any(|source| landing::brings(source, Manager::Pip, torch, &landing::usual())) {
             let why = Why {
-                reason: format!("{TORCH} is copied out of `{image}`, and its build there is not known"),
+                reason: format!("{torch} is copied out of `{image}`, and its build there is not known"),
                 supply: "run `imagelint scan` on the built image, or describe it in an image description".to_owned(),
             };
             let origins = [span, copy.span].map(|span| Origin::File { source: reader.source, span });
-            let state = State::Known(Value::Text(TORCH.to_owned()));
-            let fact = reader.seen.facts.add(FactKey::Package, Some(TORCH), state, Evidence::Leaf(origins.to_vec()));
+            let state = State::Known(Value::Text(torch.to_owned()));
+            let fact = reader.seen.facts.add(FactKey::Package, Some(torch), state, Evidence::Leaf(origins.to_vec()));
             let version = PackageVersion::Unresolved(why);
-            let name = TORCH.to_owned();
+            let name = torch.to_owned();
             reader.seen.commands += 1;
             let command = reader.seen.commands;
             reader.seen.packages.push(PackageSeen { command, ..PackageSeen::new(Manager::Pip, name, version, fact) });

@@ -13,9 +13,9 @@ use crate::oci::PulledImage;
 use crate::shell;
 
 /// Marks of steps that ran nothing.
-const NOTHING_RAN: &str = "#(nop)";
+pub(super) const NOTHING_RAN: &str = "#(nop)";
 /// What `BuildKit` writes behind a step.
-const BUILDKIT: &str = "# buildkit";
+pub(super) const BUILDKIT: &str = "# buildkit";
 
 /// Reads the steps that are wanted: packages come and go in `seen`.
 pub(super) fn installs(image: &PulledImage, seen: &mut Observations, wanted: impl Fn(usize) -> bool) {
@@ -41,7 +41,7 @@ pub(super) fn installs(image: &PulledImage, seen: &mut Observations, wanted: imp
 }
 
 /// The text that a shell ran: `/bin/sh -c TEXT`, with or without the words that builders put around it.
-fn shell_text(created_by: &str) -> Option<&str> {
+pub(super) fn shell_text(created_by: &str) -> Option<&str> {
     if created_by.contains(NOTHING_RAN) {
         return None;
     }

@@ -2,6 +2,8 @@
 
 mod along;
 mod bases;
+mod built;
+mod claims;
 mod config;
 mod copied;
 mod described;
@@ -18,10 +20,13 @@ mod merge;
 mod packaged;
 mod removed;
 mod run_time;
+mod steps;
 mod tree;
 mod written;
 
 pub use self::bases::{Bases, KnownBase, base_of, of_build};
+pub use self::built::{Recipe, of_built};
+pub use self::claims::of_claims;
 pub use self::config::of_config;
 pub use self::description::{of_description, to_description};
 pub use self::dockerfile::{Target, of_dockerfile};

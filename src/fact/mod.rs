@@ -122,7 +122,7 @@ pub enum Origin {
     },
     /// A command-line option.
     Option(&'static str),
-    /// A saved report.
+    /// A saved report, or a list of packages beside an image, by its name.
     Report(String),
 }
 
@@ -239,6 +239,13 @@ impl Facts {
         self.0.get(id.0 as usize).unwrap_or(&NOTHING)
     }
 
+    /// Puts the lines that made something before the place where it was measured; concluded facts stay as they are.
+    pub fn ascribe(&mut self, id: FactId, lines: Vec<Origin>) {
+        let Some(Entry { evidence: Evidence::Leaf(origins), .. }) = self.0.get_mut(id.0 as usize) else { return };
+        let new: Vec<Origin> = lines.into_iter().filter(|line| !origins.contains(line)).collect();
+        origins.splice(0..0, new);
+    }
+
     /// How many there are.
     pub fn len(&self) -> u32 {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)
@@ -257,7 +264,8 @@ impl Facts {
     /// The strength of the weakest thing that a fact rests on.
     pub fn confidence(&self, id: FactId) -> Confidence {
         match &self.get(id).evidence {
-            Evidence::Leaf(origins) => origins.iter().map(origin_confidence).min().unwrap_or(Confidence::Declared),
+            // The line that made what was measured takes nothing from it.
+            Evidence::Leaf(origins) => origins.iter().map(origin_confidence).max().unwrap_or(Confidence::Declared),
             Evidence::Derived { from, row, .. } => {
                 let own = row.map_or(Confidence::Measured, row_confidence);
                 from.iter().map(|id| self.confidence(*id)).fold(own, Confidence::min)

@@ -28,7 +28,9 @@ pub enum Depth {
     Description,
     /// Manifest and configuration of an image.
     Config,
-    /// The same and every layer.
+    /// The same, and the list of packages that somebody keeps beside the image.
+    Sbom,
+    /// Manifest, configuration and every layer.
     Layers,
 }
 
@@ -39,6 +41,7 @@ impl Depth {
             Self::Text => "text",
             Self::Description => "description",
             Self::Config => "config",
+            Self::Sbom => "sbom",
             Self::Layers => "layers",
         }
     }

@@ -4,7 +4,7 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fleet::DriverSpec;
 use crate::fleet::Pool;
-use crate::fleet::host::PoolGpu;
+use crate::fleet::possible::PoolGpu;
 use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
@@ -63,12 +63,15 @@ impl Pool {
             drivers = self.any_driver(gpu, knowledge);
             open = true;
         }
+        if let Some(row) = gpu.row.filter(|_| gpu.is_possible()) {
+            drivers.retain(|driver| self.may_drive(row, *driver, knowledge));
+        }
         (drivers, open)
     }
 
     /// Where no driver is declared: the newest release of every branch that drives the GPU, since the node has
-    /// it; where the GPU is not declared either, nothing. A CUDA version that is declared names the branches of
-    /// that version, of which a node may have any release.
+    /// it, and the oldest where a floor of CUDA lies in the branch; where the GPU is not known either, nothing. A CUDA
+    /// version that is declared names the branches of that version, of which a node may have any release.
     fn any_driver(&self, gpu: PoolGpu<'_>, knowledge: Knowledge) -> Vec<Option<DriverVersion>> {
         // A module's driver comes with its own release, and has none of these numbers.
         if gpu.row.is_some_and(|row| row.class == GpuClass::Jetson) {
@@ -85,7 +88,8 @@ impl Pool {
             .filter(|row| drives(row.branch).is_some_and(|(known, _)| known))
             .filter(|row| declared.is_none_or(|declared| declared == row.cuda.release()))
             .flat_map(|row| {
-                let oldest = row.releases.first().filter(|_| declared.is_some());
+                let floor = knowledge.minor_compats().iter().any(|floor| floor.min_driver.branch() == row.branch);
+                let oldest = row.releases.first().filter(|_| declared.is_some() || floor);
                 [oldest, row.releases.last()]
             })
             .flatten()

@@ -21,6 +21,7 @@ use crate::fleet::drivers::Kernel;
 use crate::fleet::host_values::brand_of_row;
 use crate::fleet::host_values::values;
 use crate::fleet::options::default_capabilities;
+use crate::fleet::possible::PoolGpu;
 use crate::fleet::ways::Versions;
 use crate::fleet::ways::Way;
 use crate::knowledge::CompatSelection;
@@ -60,7 +61,7 @@ pub enum DeviceSource {
 /// The GPU of a host.
 #[derive(Clone, Debug)]
 pub struct HostGpu {
-    /// As the pool writes it, else what is known of it in words.
+    /// As the pool writes it, else that of a GPU which it may mean, else what is known of it in words.
     pub name: String,
     /// Whether the pool names it.
     pub named: bool,
@@ -76,13 +77,6 @@ pub struct HostGpu {
     pub brand: Option<String>,
     /// Its row.
     pub row: Option<&'static RowInfo>,
-}
-
-/// A GPU of a pool, and what the tables know of it.
-#[derive(Clone, Copy)]
-pub(super) struct PoolGpu<'a> {
-    pub(super) spec: Option<&'a GpuSpec>,
-    pub(super) row: Option<&'static GpuRow>,
 }
 
 /// What differs between versions of the container toolkit.
@@ -192,7 +186,7 @@ impl Pool {
                     let mut host = self.host(gpu, *driver, *launch, way, knowledge);
                     host.assumed.extend(self.launch.is_none().then_some(PoolField::Launch));
                     host.assumed.extend(driver_open.then_some(PoolField::Driver));
-                    host.assumed.extend((self.gpu.len() > 1).then_some(PoolField::Gpu));
+                    host.assumed.extend((self.gpu.len() > 1 || gpu.is_possible()).then_some(PoolField::Gpu));
                     hosts.push(host);
                 }
             }
@@ -214,22 +208,18 @@ impl Pool {
 
     /// How many hosts this pool may be, without making them.
     pub(super) fn width(&self, knowledge: Knowledge) -> usize {
-        let mut width = 0_usize;
-        for gpu in self.gpus(knowledge) {
-            let ways: usize =
-                self.launches().iter().map(|launch| self.ways(gpu, None, *launch, knowledge, None).len()).sum();
-            width = width.saturating_add(ways.saturating_mul(self.drivers(gpu, knowledge).0.len()));
-        }
-        width
+        self.width_of(&self.gpus(knowledge), knowledge)
     }
 
-    /// The GPUs with their rows, or one that nothing is said of. Names are looked up once.
-    fn gpus(&self, knowledge: Knowledge) -> Vec<PoolGpu<'_>> {
-        if self.gpu.is_empty() {
-            return vec![PoolGpu { spec: None, row: None }];
+    /// The same with these GPUs.
+    pub(super) fn width_of(&self, gpus: &[PoolGpu<'_>], knowledge: Knowledge) -> usize {
+        let mut width = 0_usize;
+        for gpu in gpus {
+            let ways: usize =
+                self.launches().iter().map(|launch| self.ways(*gpu, None, *launch, knowledge, None).len()).sum();
+            width = width.saturating_add(ways.saturating_mul(self.drivers(*gpu, knowledge).0.len()));
         }
-        let gpus = self.gpu.iter().map(|gpu| &gpu.value);
-        gpus.map(|gpu| PoolGpu { spec: Some(gpu), row: knowledge.gpu(&gpu.name) }).collect()
+        width
     }
 
     fn launches(&self) -> &[Launch] {
@@ -289,11 +279,12 @@ impl Pool {
         let overridden = self.compute_capability.as_ref().map(|capability| capability.value);
         let of_pool = self.brand.as_ref().map(|brand| brand.value.clone());
         let brand = gpu.and_then(|gpu| gpu.brand.clone()).or(of_pool);
-        let name = match (gpu, &brand) {
-            (Some(gpu), _) => gpu.name.clone(),
-            (None, Some(brand)) => format!("a {brand} GPU"),
-            (None, None) if overridden.is_some() => "a GPU".to_owned(),
-            (None, None) => return None,
+        let name = match (gpu, row, &brand) {
+            (Some(gpu), _, _) => gpu.name.clone(),
+            (None, Some(row), _) => row.name.to_owned(),
+            (None, None, Some(brand)) => format!("a {brand} GPU"),
+            (None, None, None) if overridden.is_some() => "a GPU".to_owned(),
+            (None, None, None) => return None,
         };
         let capability = gpu.and_then(|gpu| gpu.compute_capability);
         Some(HostGpu {

@@ -7,6 +7,7 @@ mod host;
 mod host_values;
 mod options;
 mod pool;
+mod possible;
 mod values;
 mod ways;
 mod words;
@@ -16,5 +17,6 @@ pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_modes,
 pub use self::host::{Behaviour, DeviceSource, Host, HostGpu};
 pub use self::options::Options;
 pub use self::pool::{Declared, DeviceListStrategy, DriverSpec, Fleet, GpuSpec, Launch, Mode, Pool, Runtime};
+pub(crate) use self::possible::likeness;
 pub(crate) use self::values::image_matches;
 pub use self::words::UnknownWord;

@@ -13,7 +13,7 @@ use crate::fleet::Mode;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::fleet::Runtime;
-use crate::fleet::host::PoolGpu;
+use crate::fleet::possible::PoolGpu;
 use crate::knowledge::CompatSelection;
 use crate::knowledge::ContainerToolkitRow;
 use crate::knowledge::GpuClass;

@@ -55,18 +55,21 @@ pub(super) fn components(
         code.entry(entry.component.as_deref().unwrap_or(OWN_RUNTIME)).or_default().push(entry);
     }
     let mut found: BTreeMap<&'static str, Component> = BTreeMap::new();
-    if let Some((version, row)) = build.torch
-        && let Some(framework) = knowledge.framework("torch")
-    {
+    let built = knowledge.built_framework();
+    if let (Some((version, row)), Some(framework)) = (build.torch, built) {
         let from: Vec<FactId> = build.fact.into_iter().collect();
         let component = shipped(facts, framework, version, row, build, &from, arch, knowledge);
         found.insert(framework.component, component);
     }
     let torch = torch::resolve(seen, build, arch, as_of, knowledge);
-    if let (Torch::Brought(one), Some(framework)) = (&torch, knowledge.framework(torch::COMPONENT)) {
-        found.insert(framework.component, brought(facts, framework, one, arch, knowledge));
-    } else if matches!(torch, Torch::None) {
-        found.remove(torch::COMPONENT);
+    match (&torch, built) {
+        (Torch::Brought(one), Some(framework)) => {
+            found.insert(framework.component, brought(facts, framework, one, arch, knowledge));
+        }
+        (Torch::None, Some(framework)) => {
+            found.remove(framework.component);
+        }
+        _ => {}
     }
     for package in &seen.packages {
         if let Some(framework) = knowledge.framework(&package.name).filter(|row| !row.variants) {

@@ -1,12 +1,17 @@
-//! torch as conda installs it: other packages of the environment choose the build.
+//! torch as conda installs it: other packages of the environment choose the build; and beside one of pip.
 
+use crate::cuda::CudaVersion;
 use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::Why;
+use crate::infer::framework::variant_cuda;
 use crate::infer::torch::Brought;
+use crate::infer::torch_release::Day;
+use crate::infer::torch_release::names_build;
 use crate::install::admits;
+use crate::install::public;
 use crate::knowledge::Knowledge;
 
 /// What a conda command brings.
@@ -15,7 +20,7 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
         return Brought::unknown(package, why.clone());
     }
     let version = match &package.version {
-        PackageVersion::Exact(version) => Ok(whole(version, knowledge)),
+        PackageVersion::Exact(version) => Ok(whole(public(version), knowledge)),
         PackageVersion::Unresolved(why) => Err(why.clone()),
         PackageVersion::Open(_) => Err(Why {
             reason: format!("{} is installed by conda without a version: the channels of the day decide", package.name),
@@ -26,7 +31,12 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
         let mut all = seen.packages.iter().rev().filter(|other| other.manager == Manager::Conda);
         all.find(|other| knowledge.conda_variant(&other.name).is_some_and(|row| row.cpu == cpu))
     };
-    let variant = match (&package.variant, beside(true), beside(false).map(|cuda| &cuda.version)) {
+    let local = match &package.version {
+        PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local.to_owned()),
+        _ => None,
+    };
+    let named = package.variant.clone().or(local.filter(|local| names_build(local)));
+    let variant = match (&named, beside(true), beside(false).map(|cuda| &cuda.version)) {
         (Some(variant), _, _) => Ok(Some(variant.clone())),
         (None, Some(_), _) => Ok(Some("cpu".to_owned())),
         (None, None, Some(PackageVersion::Exact(cuda))) => {
@@ -38,7 +48,50 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
             supply: "name it by pytorch-cuda, cuda-version or a build string".to_owned(),
         }),
     };
-    Brought { package, version, variant, newest: false, row: None, candidates: Vec::new() }
+    Brought { package, version, variant, newest: false, row: None, told: None, candidates: Vec::new() }
+}
+
+/// Of one of pip and one of conda in one image, that which Python imports.
+///
+/// Of the same version they are the same files. Else the order of the commands and the search path of Python decide,
+/// which no list of packages tells; a CUDA runtime that somebody states is that of one of them at the most.
+pub(super) fn imported<'a>(pip: Brought<'a>, conda: Brought<'a>, seen: &Observations, day: Day<'_>) -> Brought<'a> {
+    let (Ok(one), Ok(other)) = (&pip.version, &conda.version) else {
+        let why = pip.version.clone().err().or(conda.version.clone().err());
+        return why.map_or(conda.clone(), |why| Brought::unknown(pip.package, why));
+    };
+    if one == other {
+        return if matches!(conda.variant, Ok(Some(_))) { conda } else { pip };
+    }
+    if let Some((cuda, fact)) = seen.cuda_runtime {
+        let is = |brought: &Brought<'_>| cuda_of(brought, day).map(|own| own.release() == cuda.release());
+        let told = Some(fact);
+        match (is(&pip), is(&conda)) {
+            (Some(true), Some(false)) => return Brought { told, ..pip },
+            (Some(false), Some(true)) => return Brought { told, ..conda },
+            _ => {}
+        }
+    }
+    let why = Why {
+        reason: format!(
+            "there are {} {one} of pip and {other} of conda, and which of them Python imports is not said",
+            pip.package.name
+        ),
+        supply: "name the one alone that a program gets".to_owned(),
+    };
+    let same = pip.variant.is_ok() && pip.variant == conda.variant;
+    let variant = if same { pip.variant.clone() } else { Err(why.clone()) };
+    Brought { variant, ..Brought::unknown(pip.package, why) }
+}
+
+/// The CUDA of a build that is told apart; none where it cannot be, or is none.
+fn cuda_of(brought: &Brought<'_>, day: Day<'_>) -> Option<CudaVersion> {
+    let version = brought.version.as_ref().ok()?;
+    let default = || {
+        let row = day.knowledge.torch(version)?;
+        row.default_variant.iter().find(|value| value.arch == day.arch).map(|value| value.value)
+    };
+    variant_cuda(brought.variant.as_ref().ok()?.as_deref().or_else(default)?)
 }
 
 /// `2.1` stands for the newest 2.1.x.

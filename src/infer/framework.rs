@@ -204,7 +204,8 @@ pub(super) fn brought(
     };
     let by = if brought.newest { Derivation::Newest } else { Derivation::Resolution };
     let row = brought.row.filter(|_| brought.newest || package.name != name);
-    let read = Evidence::Derived { by, from: vec![package.fact], row };
+    let from = std::iter::once(package.fact).chain(brought.told).collect();
+    let read = Evidence::Derived { by, from, row };
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
     let of_table = || {
         let row = knowledge.torch(version)?;

@@ -15,6 +15,7 @@ mod floor;
 mod framework;
 mod libraries;
 mod places;
+mod platform;
 mod python;
 mod runtime_packages;
 mod torch;
@@ -62,10 +63,15 @@ pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge
     let mut builds = base::builds(seen, arch, as_of, knowledge);
     // The environment of the base was read: the build that has it is the one.
     if !seen.base_env && seen.complete.env {
-        builds.sort_by_key(|build| std::cmp::Reverse(agreeing(build, seen)));
-        builds.truncate(1);
+        let best = builds.iter().map(|build| agreeing(build, seen)).max();
+        builds.retain(|build| Some(agreeing(build, seen)) == best);
+        // What is not told apart by the environment may differ in the compat library alone.
+        let require = |build: &BaseBuild| build.variable("NVIDIA_REQUIRE_CUDA").map(str::to_owned);
+        let first = builds.first().and_then(require);
+        builds.retain(|build| require(build) == first);
+        let several = builds.len() > 1;
         for build in &mut builds {
-            build.label = None;
+            build.label = build.label.take().filter(|_| several);
             build.read = true;
         }
     }
@@ -118,15 +124,7 @@ fn assemble(
     let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
     let code_floors = floor::code_floors(&mut facts, seen, &build, &components);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
-    let platforms = match &seen.platforms {
-        Some((list, fact)) => Fact { id: *fact, state: State::Known(list.clone()) },
-        None => facts.add_typed(
-            FactKey::Platforms,
-            None,
-            State::Absent { searched: "nothing fixes the platform: it is built for the one that is asked" },
-            Evidence::Leaf(Vec::new()),
-        ),
-    };
+    let platforms = platform::platforms(&mut facts, seen, &build);
     let gpu_content = matches!(build.family, Family::Cuda | Family::Framework)
         || components.iter().any(|component| concerns_gpu(component, seen, &facts))
         || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use jiff::civil::Date;
 
 use crate::fact::Depth;
+use crate::fact::FactId;
 use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::Offered;
@@ -15,6 +16,7 @@ use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::conda_torch::conda;
+use crate::infer::conda_torch::imported;
 use crate::infer::python::python;
 use crate::infer::torch_release::Day;
 use crate::infer::torch_release::as_said;
@@ -25,9 +27,6 @@ use crate::install::public;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::TorchRow;
-
-/// The component that this is about.
-pub(super) const COMPONENT: &str = "torch";
 
 /// What the image holds.
 #[derive(Clone, Debug)]
@@ -53,6 +52,8 @@ pub(super) struct Brought<'a> {
     pub(super) newest: bool,
     /// The row that it was chosen by.
     pub(super) row: Option<&'static RowInfo>,
+    /// What tells, beside the package, that it is this one.
+    pub(super) told: Option<FactId>,
     /// The releases that it may be, where the version cannot be told.
     pub(super) candidates: Vec<&'static TorchRow>,
 }
@@ -63,7 +64,7 @@ impl<'a> Brought<'a> {
             (Some(tag), Offered::Only(_) | Offered::Default) => Ok(Some(tag.clone())),
             _ => Err(why.clone()),
         };
-        Self { package, version: Err(why), variant, newest: false, row: None, candidates: Vec::new() }
+        Self { package, version: Err(why), variant, newest: false, row: None, told: None, candidates: Vec::new() }
     }
 }
 
@@ -78,19 +79,22 @@ pub(super) fn resolve<'a>(
     let day = Day { arch, as_of, knowledge };
     let mut now = if build.torch.is_some() { Torch::Base } else { Torch::None };
     if seen.depth != Depth::Text {
-        return seen.packages.iter().rfind(|package| is_torch(package, knowledge)).map_or(now, |package| {
-            Torch::Brought(match package.manager {
-                Manager::Conda => conda(package, seen, knowledge),
-                Manager::Pip | Manager::Apt => as_said(package, day),
-            })
-        });
+        let of_manager = |wanted: &dyn Fn(Manager) -> bool| {
+            seen.packages.iter().rfind(|package| is_torch(package, knowledge) && wanted(package.manager))
+        };
+        let of_conda = of_manager(&|manager| manager == Manager::Conda).map(|package| conda(package, seen, knowledge));
+        let of_pip = of_manager(&|manager| manager != Manager::Conda).map(|package| as_said(package, day));
+        return match (of_pip, of_conda) {
+            (Some(pip), Some(conda)) => Torch::Brought(imported(pip, conda, seen, day)),
+            (Some(one), None) | (None, Some(one)) => Torch::Brought(one),
+            (None, None) => now,
+        };
     }
     let mut open_base = build.torch.is_none() && !matches!(build.family, Family::Plain | Family::Cuda);
     let commands: BTreeSet<u32> =
         seen.packages.iter().map(|package| package.command).chain(seen.gone.iter().map(|gone| gone.command)).collect();
     for command in commands {
-        let of_torch = |name: &str| knowledge.framework(name).is_some_and(|row| row.component == COMPONENT);
-        if seen.gone.iter().any(|gone| gone.command == command && of_torch(&gone.name)) {
+        if seen.gone.iter().any(|gone| gone.command == command && knowledge.is_built_framework(&gone.name)) {
             now = Torch::None;
             open_base = false;
         }
@@ -104,7 +108,7 @@ pub(super) fn resolve<'a>(
 }
 
 fn is_torch(package: &PackageSeen, knowledge: Knowledge) -> bool {
-    knowledge.framework(&package.name).is_some_and(|row| row.component == COMPONENT)
+    knowledge.is_built_framework(&package.name)
 }
 
 /// What one command changes; `None` where it leaves things as they are.

@@ -72,6 +72,7 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
         variant,
         newest: false,
         row: row.map(|row| &row.info),
+        told: None,
         candidates: Vec::new(),
     }
 }
@@ -88,7 +89,7 @@ fn any_of<'a>(package: &'a PackageSeen, range: &str, why: Why, day: Day<'_>) -> 
 }
 
 /// Whether a local part names a build: `cu124`, `cpu`, `rocm6.2`.
-fn names_build(local: &str) -> bool {
+pub(super) fn names_build(local: &str) -> bool {
     let word = local.split(['.', '_', '-']).next().unwrap_or(local);
     let cuda = word.strip_prefix("cu").is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     cuda || word.starts_with("rocm") || matches!(word, "cpu" | "xpu" | "cxx11")
@@ -185,6 +186,7 @@ pub(super) fn newest<'a>(
         variant: Ok(variant),
         newest,
         row: Some(&row.info),
+        told: None,
         candidates: Vec::new(),
     }
 }

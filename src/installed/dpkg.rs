@@ -2,6 +2,7 @@
 
 use crate::installed::Evidence;
 use crate::installed::MOST_PACKAGES;
+use crate::installed::MOST_TEXT;
 use crate::installed::Manager;
 use crate::installed::Package;
 use crate::installed::word;
@@ -51,13 +52,16 @@ pub(super) fn apk(text: &str) -> Vec<Evidence> {
 #[derive(Default)]
 pub(super) struct List {
     found: Vec<Evidence>,
+    /// Bytes of all names and versions.
+    text: usize,
     beyond: bool,
 }
 
 impl List {
     pub(super) fn push(&mut self, manager: Manager, name: Option<String>, version: Option<String>) {
         let (Some(name), Some(version)) = (name, version) else { return };
-        if self.found.len() < MOST_PACKAGES {
+        self.text = self.text.saturating_add(name.len() + version.len());
+        if self.found.len() < MOST_PACKAGES && self.text <= MOST_TEXT {
             self.found.push(Evidence::Package(Package { manager, name, version, build: None }));
         } else {
             self.beyond = true;
@@ -66,8 +70,10 @@ impl List {
 
     pub(super) fn done(mut self) -> Vec<Evidence> {
         if self.beyond {
-            self.found.extend(Evidence::missed(&format!("the packages of a list after the first {MOST_PACKAGES}")));
+            let first = self.found.len();
+            self.found.extend(Evidence::missed(&format!("the packages of a list after the first {first}")));
         }
+        self.found.shrink_to_fit();
         self.found
     }
 }

@@ -32,8 +32,10 @@ pub use place::Site;
 pub use place::is_kept;
 pub use place::place;
 
-/// No database names more packages; the largest distributions have some sixty thousand to choose from.
-const MOST_PACKAGES: usize = 20_000;
+/// No database names more packages: a desktop with everything on it has some five thousand.
+const MOST_PACKAGES: usize = 10_000;
+/// Bytes of the names and versions of one database: a hundred for each of them.
+const MOST_TEXT: usize = 1 << 20;
 /// Names, versions and other words are no longer than this.
 const LONGEST_WORD: usize = 512;
 

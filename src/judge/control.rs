@@ -11,6 +11,7 @@ use crate::fleet::Pool;
 use crate::judge::Content;
 use crate::judge::Settings;
 use crate::judge::Subject;
+use crate::judge::asked;
 use crate::judge::place::Places;
 use crate::judge::scope::NoticeWords;
 use crate::nearest::nearest;
@@ -63,8 +64,23 @@ impl<'a> Orders<'a> {
         self.settings.fleet.pools.iter().any(|pool| pool.name.value == name)
     }
 
-    /// Whether a comment leaves out what a rule says of these places, for one pool or without pools.
+    /// Whether a comment or the settings leave out what a rule says of these places, for one pool or without pools.
     pub(super) fn ignores(&mut self, rule: &str, pool: Option<&str>, places: &[Location]) -> bool {
+        if self.comments_ignore(rule, pool, places) {
+            return true;
+        }
+        let note = asked::left_out(rule, pool, self.settings);
+        let left_out = note.is_some();
+        self.note(note.flatten());
+        left_out
+    }
+
+    /// Keeps a note, once.
+    fn note(&mut self, note: Option<String>) {
+        self.notes.extend(note.filter(|note| !self.notes.contains(note)));
+    }
+
+    fn comments_ignore(&mut self, rule: &str, pool: Option<&str>, places: &[Location]) -> bool {
         let Some((source, dockerfile)) = self.file else { return false };
         let text = self.settings.sources.get(source);
         for (at, control) in dockerfile.controls.iter().enumerate() {
@@ -80,9 +96,7 @@ impl<'a> Orders<'a> {
             let reason = if reason.is_empty() { "without a reason" } else { reason };
             let note =
                 format!("{}:{}: {rule}{on} is ignored: {reason}", text.name(), text.position(control.span.start));
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
+            self.note(Some(note));
             return true;
         }
         false
@@ -102,7 +116,12 @@ impl<'a> Orders<'a> {
         }
         if whole {
             for (notice, span, message) in self.idle(dockerfile, stages) {
-                found.extend(self.finding(notice, source, span, &message, places));
+                let told = self.finding(notice, source, span, &message, places);
+                found.extend(told.filter(|finding| {
+                    let left_out = asked::left_out(&finding.rule, None, self.settings);
+                    self.note(left_out.clone().flatten());
+                    left_out.is_none()
+                }));
             }
         }
         found
@@ -166,7 +185,7 @@ impl<'a> Orders<'a> {
         let words = NoticeWords(message.to_owned());
         Some(Finding {
             rule: page.name.clone(),
-            severity: page.severity.to_string(),
+            severity: asked::severity(page, None, self.settings).to_string(),
             message: page.message.render(&words),
             help: Some(page.help.render(&words)),
             pools: Vec::new(),

@@ -2,24 +2,22 @@
 
 use crate::fact::Confidence;
 use crate::fact::ImageFacts;
-use crate::fleet::DriverSpec;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::judge::Build;
 use crate::judge::Settings;
+use crate::judge::asked;
 use crate::judge::control::Orders;
 use crate::judge::open;
 use crate::judge::place::Places;
 use crate::judge::scope::PoolWords;
 use crate::judge::scope::Subject;
-use crate::judge::scope::blamed;
 use crate::judge::verdict::message;
-use crate::judge::verdict::without_gpu;
 use crate::knowledge::How;
-use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::report::model::Finding;
 use crate::report::model::Location;
+use crate::report::observed::OnPlatform;
 use crate::rules::Kind;
 use crate::rules::Page;
 use crate::rules::Severity;
@@ -36,20 +34,46 @@ pub(super) struct Judged<'a> {
     pub(super) verdicts: Vec<Verdict<'a>>,
 }
 
-/// All findings of a subject that no comment leaves out.
+/// The builds of a subject, and what was seen of each platform.
+#[derive(Clone, Copy)]
+pub(super) struct Images<'a> {
+    pub(super) builds: &'a [Build],
+    pub(super) looked: &'a [OnPlatform],
+}
+
+impl<'a> Images<'a> {
+    /// The image as pages ask about it, with the words of a pool where there is one.
+    fn scope(self, image: &'a ImageFacts, settings: Settings<'_>, pool: Option<&'a PoolWords>) -> Subject<'a> {
+        let build = self.builds.iter().find(|build| std::ptr::eq(&raw const build.image, image));
+        let seen = build.and_then(|build| self.looked.get(build.looked)).map(|looked| &looked.seen);
+        let day = settings.as_of.unwrap_or_else(|| settings.knowledge.newest_date());
+        Subject { image, seen, knowledge: settings.knowledge, day, pool }
+    }
+
+    /// The first build for a platform, else the first of all.
+    fn on(self, platform: Option<&str>) -> Option<&'a ImageFacts> {
+        let own = self.builds.iter().find(|build| Some(build.platform.as_str()) == platform);
+        own.or(self.builds.first()).map(|build| &build.image)
+    }
+}
+
+/// All findings of a subject that no comment leaves out; `undecided` gets the pages of which the condition is open.
 pub(super) fn report(
     judged: &[Judged<'_>],
-    builds: &[Build],
+    images: Images<'_>,
     places: Places<'_>,
     settings: Settings<'_>,
     orders: &mut Orders<'_>,
+    undecided: &mut Vec<String>,
 ) -> Vec<Finding> {
-    let mut findings = startup(judged, places, settings, orders);
+    let mut findings = startup(judged, images, places, settings, orders);
     findings.extend(open::report(judged, places, settings, orders));
+    let words: Vec<PoolWords> = judged.iter().map(|one| PoolWords::of(one, settings.knowledge)).collect();
     for page in settings.book.practice().iter().filter(|page| page.persona <= settings.persona) {
-        for finding in practice(page, judged, builds, places, settings) {
+        for finding in practice(page, &words, images, places, settings, undecided) {
             // Such a finding is about one pool or none.
-            if !orders.ignores(&finding.rule, finding.pools.first().map(String::as_str), &finding.locations) {
+            let pool = finding.pools.first().map(String::as_str);
+            if !orders.ignores(&finding.rule, pool, &finding.locations) {
                 add(&mut findings, finding);
             }
         }
@@ -60,8 +84,8 @@ pub(super) fn report(
 /// What is told of several pools in the same words is told once.
 fn add(findings: &mut Vec<Finding>, finding: Finding) {
     let alike = |other: &&mut Finding| {
-        (&other.rule, &other.message, &other.help, &other.locations)
-            == (&finding.rule, &finding.message, &finding.help, &finding.locations)
+        (&other.rule, &other.severity, &other.message, &other.help, &other.locations)
+            == (&finding.rule, &finding.severity, &finding.message, &finding.help, &finding.locations)
     };
     match findings.iter_mut().find(alike) {
         Some(other) => other.pools.extend(finding.pools),
@@ -81,18 +105,26 @@ fn first_byte(finding: &Finding) -> usize {
 }
 
 /// One finding for each way to fail, with all the pools on which it is met in the same words.
-fn startup(judged: &[Judged<'_>], places: Places<'_>, settings: Settings<'_>, orders: &mut Orders<'_>) -> Vec<Finding> {
+fn startup(
+    judged: &[Judged<'_>],
+    images: Images<'_>,
+    places: Places<'_>,
+    settings: Settings<'_>,
+    orders: &mut Orders<'_>,
+) -> Vec<Finding> {
     let mut walls: Vec<Met<'_>> = Vec::new();
     for one in judged {
         let Some(verdict) = one.verdicts.iter().find(|verdict| verdict.component.is_none()) else { continue };
         let (Some(Fate::Fails(wall)), Some(host)) = (verdict.fate, verdict.typical()) else { continue };
         let message = message(verdict, settings.knowledge);
         let component = host.component.name.as_str();
-        let alike =
-            walls.iter_mut().find(|met| met.wall == wall && met.message == message && met.component == component);
-        match alike {
+        let severity = severity(settings.book.startup(wall.outcome()), Some(&one.pool.name.value), settings);
+        let same = |met: &&mut Met<'_>| {
+            met.wall == wall && met.severity == severity && met.message == message && met.component == component
+        };
+        match walls.iter_mut().find(same) {
             Some(met) => met.pools.push(one),
-            None => walls.push(Met { wall, message, component, host, pools: vec![one] }),
+            None => walls.push(Met { wall, severity, message, component, host, pools: vec![one] }),
         }
     }
     for met in &mut walls {
@@ -102,12 +134,13 @@ fn startup(judged: &[Judged<'_>], places: Places<'_>, settings: Settings<'_>, or
             !orders.ignores(rule, Some(&one.pool.name.value), &locations(image, &basis, one.pool, places))
         });
     }
-    walls.iter().filter(|met| !met.pools.is_empty()).map(|met| met.finding(places, settings)).collect()
+    walls.iter().filter(|met| !met.pools.is_empty()).map(|met| met.finding(images, places, settings)).collect()
 }
 
 /// A wall, and the pools on which it is met in the same words.
 struct Met<'a> {
     wall: Wall,
+    severity: Severity,
     message: String,
     component: &'a str,
     host: &'a HostFate<'a>,
@@ -115,16 +148,16 @@ struct Met<'a> {
 }
 
 impl Met<'_> {
-    fn finding(&self, places: Places<'_>, settings: Settings<'_>) -> Finding {
+    fn finding(&self, images: Images<'_>, places: Places<'_>, settings: Settings<'_>) -> Finding {
         let page = settings.book.startup(self.wall.outcome());
         let pools: Vec<String> = self.pools.iter().map(|one| one.pool.name.value.clone()).collect();
         let words = PoolWords {
             name: pools.join("`, `"),
             outcome: Some(self.wall.outcome().to_string()),
             message: self.message.clone(),
-            ..self.pools.first().map(|one| pool_words(one, settings.knowledge)).unwrap_or_default()
+            ..self.pools.first().map(|one| PoolWords::of(one, settings.knowledge)).unwrap_or_default()
         };
-        let scope = Subject { image: self.host.image, knowledge: settings.knowledge, pool: Some(words) };
+        let scope = images.scope(self.host.image, settings, Some(&words));
         let basis = basis(self.host);
         let mut found: Vec<Location> = Vec::new();
         for one in &self.pools {
@@ -139,11 +172,7 @@ impl Met<'_> {
         let help = page.help.render(&scope);
         Finding {
             rule: page.name.clone(),
-            severity: if recalled {
-                page.severity.min(Severity::Warning).to_string()
-            } else {
-                severity(page, settings)
-            },
+            severity: if recalled { self.severity.min(Severity::Warning) } else { self.severity }.to_string(),
             message: page.message.render(&scope),
             help: Some(if recalled { format!("{}. {FROM_MEMORY}", help.trim_end_matches('.')) } else { help }),
             pools,
@@ -186,10 +215,11 @@ fn rests_on_memory(host: &HostFate<'_>) -> bool {
     })
 }
 
-fn severity(page: &Page, settings: Settings<'_>) -> String {
+/// How bad what a page says is on a pool: as the settings say, else the page.
+pub(super) fn severity(page: &Page, pool: Option<&str>, settings: Settings<'_>) -> Severity {
     // Nobody has said that these pools exist.
     let cap = if settings.fleet.built_in { Severity::Warning } else { Severity::Error };
-    page.severity.min(cap).to_string()
+    asked::severity(page, pool, settings).min(cap)
 }
 
 /// The places of the facts that decided, each labelled with its value, then those of the pool's fields.
@@ -242,71 +272,51 @@ pub(super) fn label(image: &ImageFacts, id: crate::fact::FactId) -> String {
     }
 }
 
-fn pool_words(one: &Judged<'_>, knowledge: Knowledge) -> PoolWords {
-    let pool = one.pool;
-    let verdict = one.verdicts.first();
-    let fate = verdict.map(|verdict| match verdict.fate {
-        Some(Fate::Starts(_)) => "starts",
-        Some(Fate::Fails(_)) => "fails",
-        Some(Fate::Undetermined) => "undetermined",
-        None => "depends",
-    });
-    PoolWords {
-        name: pool.name.value.clone(),
-        gpu: pool.gpu.first().map(|gpu| gpu.value.name.clone()),
-        driver: pool.driver.first().and_then(|driver| match driver.value {
-            DriverSpec::Exact(version) => Some(version),
-            DriverSpec::Branch(_) | DriverSpec::Range { .. } => None,
-        }),
-        launch: pool.launch.as_ref().map(|launch| launch.value.to_string()),
-        outcome: None,
-        fate: fate.unwrap_or("not-applicable").to_owned(),
-        message: verdict.map(|verdict| message(verdict, knowledge)).unwrap_or_default(),
-        without_gpu: without_gpu(&one.verdicts, knowledge),
-    }
-}
-
 /// What a practice page says: once for an image, or for each pool where it asks about pools.
 fn practice(
     page: &Page,
-    judged: &[Judged<'_>],
-    builds: &[Build],
+    words: &[PoolWords],
+    images: Images<'_>,
     places: Places<'_>,
     settings: Settings<'_>,
+    undecided: &mut Vec<String>,
 ) -> Vec<Finding> {
     let Kind::Practice(condition) = &page.kind else { return Vec::new() };
-    let Some(build) = builds.first() else { return Vec::new() };
     let about_pools = condition.facts().iter().any(|name| name.starts_with("pool.") || name.starts_with("verdict."));
-    let finding = |scope: &Subject<'_>, pools: Vec<String>| Finding {
-        rule: page.name.clone(),
-        severity: severity(page, settings),
-        message: page.message.render(scope),
-        help: Some(page.help.render(scope)),
-        pools,
-        component: None,
-        locations: blame(&build.image, page, places),
-        fixes: Vec::new(),
-    };
-    if !about_pools {
-        let scope = Subject { image: &build.image, knowledge: settings.knowledge, pool: None };
-        return (condition.truth(&scope) == Truth::True).then(|| finding(&scope, Vec::new())).into_iter().collect();
-    }
+    let asked: Vec<Option<&PoolWords>> = if about_pools { words.iter().map(Some).collect() } else { vec![None] };
     let mut found = Vec::new();
-    for one in judged {
-        let pool = Some(pool_words(one, settings.knowledge));
-        let scope = Subject { image: &build.image, knowledge: settings.knowledge, pool };
-        if condition.truth(&scope) == Truth::True {
-            found.push(finding(&scope, vec![one.pool.name.value.clone()]));
-        }
+    for pool in asked {
+        let Some(image) = images.on(pool.and_then(|pool| pool.platform.as_deref())) else { continue };
+        let scope = images.scope(image, settings, pool);
+        let message = match condition.truth(&scope) {
+            Ok(Truth::True) => page.message.render(&scope),
+            Ok(Truth::False) => continue,
+            Ok(Truth::Unknown) => {
+                undecided.push(page.name.clone());
+                continue;
+            }
+            // Not to be told of at all would be a pass.
+            Err(misfit) => format!("the rule could not be evaluated: {misfit}"),
+        };
+        found.push(Finding {
+            rule: page.name.clone(),
+            severity: severity(page, pool.map(|pool| pool.name.as_str()), settings).to_string(),
+            message,
+            help: Some(page.help.render(&scope)),
+            pools: pool.map(|pool| pool.name.clone()).into_iter().collect(),
+            component: None,
+            locations: blame(&scope, page, places),
+            fixes: Vec::new(),
+        });
     }
     found
 }
 
-fn blame(image: &ImageFacts, page: &Page, places: Places<'_>) -> Vec<Location> {
+fn blame(scope: &Subject<'_>, page: &Page, places: Places<'_>) -> Vec<Location> {
     let mut found = Vec::new();
-    if let Some(id) = blamed(image, &page.blame) {
-        for origin in image.facts.origins(id) {
-            push(&mut found, places.origin(&origin, label(image, id)));
+    if let Some(id) = scope.blamed(&page.blame) {
+        for origin in scope.image.facts.origins(id) {
+            push(&mut found, places.origin(&origin, label(scope.image, id)));
         }
     }
     found

@@ -16,12 +16,10 @@ use crate::start::Verdict;
 pub(super) fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model::Missing> {
     let mut list: Vec<model::Missing> = Vec::new();
     if verdict.fate.is_none() {
-        list.extend(
-            verdict
-                .open_fields
-                .iter()
-                .map(|field| model::Missing { key: field.name().to_owned(), supply: supply(*field).to_owned() }),
-        );
+        list.extend(verdict.open_fields.iter().map(|field| model::Missing {
+            key: field.name().to_owned(),
+            supply: settled_by(*field, verdict).to_owned(),
+        }));
         if verdict.open_build {
             list.push(which_build(verdict));
         }
@@ -37,6 +35,12 @@ pub(super) fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model:
         }
     }
     list
+}
+
+/// How to settle a verdict by a field: a pool may say nothing there, or more than one thing.
+fn settled_by(field: PoolField, verdict: &Verdict<'_>) -> &'static str {
+    let unnamed = || verdict.hosts.iter().any(|host| host.host.gpu.as_ref().is_some_and(|gpu| !gpu.named));
+    if field == PoolField::Gpu && unnamed() { "set `gpu` of the pool" } else { supply(field) }
 }
 
 fn supply(field: PoolField) -> &'static str {

@@ -1,5 +1,6 @@
 //! Judge: subjects, pools and pages become the report. Nothing is decided here; fates come from the replay.
 
+mod asked;
 mod control;
 mod facts;
 mod findings;
@@ -29,6 +30,7 @@ use crate::fleet::Fleet;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::infer::infer;
+pub use crate::judge::asked::of_settings;
 use crate::judge::control::Orders;
 pub use crate::judge::hosts::Hosts;
 use crate::judge::hosts::Outlook;
@@ -41,6 +43,7 @@ use crate::report::observed::Observed;
 use crate::report::observed::OnPlatform;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
+use crate::settings::Own;
 use crate::source::SourceId;
 use crate::source::Sources;
 
@@ -118,6 +121,8 @@ pub struct Settings<'a> {
     pub sources: &'a Sources,
     /// How much is told.
     pub detail: Detail,
+    /// What the settings of a repository say of the input.
+    pub own: Option<Own<'a>>,
 }
 
 /// One build for one platform, with its place in the subject's list of facts.
@@ -125,6 +130,8 @@ pub(crate) struct Build {
     platform: String,
     image: ImageFacts,
     first_fact: u32,
+    /// Which of the platforms that were looked at it is of.
+    looked: usize,
 }
 
 /// Judges one subject.
@@ -134,6 +141,16 @@ pub fn judge(subject: &Subject, settings: Settings<'_>) -> model::Subject {
 
 /// Judges one subject on hosts that are known already.
 pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> model::Subject {
+    judge_and_tell(subject, settings, hosts, &mut Vec::new())
+}
+
+/// The same; `undecided` gets the names of the practice pages of which the condition could not be told.
+pub fn judge_and_tell(
+    subject: &Subject,
+    settings: Settings<'_>,
+    hosts: &Hosts,
+    undecided: &mut Vec<String>,
+) -> model::Subject {
     let knowledge = settings.knowledge;
     let mut orders = Orders::of(subject, settings);
     // What is told of an earlier day ran on what there was on that day.
@@ -144,7 +161,7 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
     let pools: Vec<(usize, &Pool)> =
         numbered.filter(|(_, pool)| runs(subject, pool, settings.pools) && orders.runs(pool)).collect();
     let platforms = hosts.platforms(&pools, knowledge);
-    let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::new());
+    let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::<OnPlatform>::new());
     let of = if subject.kind == "dockerfile" { Depth::Text } else { Depth::Description };
     let mut description = Description { of, ..Description::default() };
     let everything = settings.detail == Detail::Everything;
@@ -155,11 +172,9 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         }
         for image in infer(&seen, platform, settings.as_of, knowledge) {
             let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());
-            builds.push(Build { platform: platform.clone(), image, first_fact: before });
+            builds.push(Build { platform: platform.clone(), image, first_fact: before, looked: looked.len() });
         }
-        if everything {
-            looked.push(beside.clone().on(platform, seen));
-        }
+        looked.push(beside.clone().on(platform, seen));
     }
     let places = Places { sources: settings.sources, fleet: settings.fleet };
     let gpu_content = builds.iter().any(|build| build.image.gpu_content);
@@ -178,12 +193,15 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
         findings: Vec::new(),
         facts: if everything { facts::report(&builds, places) } else { Vec::new() },
         description: if everything { description.to_json() } else { serde_json::Value::Null },
-        observed: if everything { saved::observed(subject, looked) } else { Observed::default() },
+        observed: Observed::default(),
         as_of: settings.as_of.map(|day| day.to_string()),
     };
     if !gpu_content {
         report.verdicts = pools.iter().map(|(_, pool)| verdict::not_applicable(&pool.name.value, &builds)).collect();
         report.findings = orders.notices(&beside.stages, false, places);
+        if everything {
+            report.observed = saved::observed(subject, looked);
+        }
         return report;
     }
     let tried: Vec<Tried<'_>> = pools.iter().map(|(at, pool)| hosts.tried(*at, pool, &builds, settings, day)).collect();
@@ -202,11 +220,15 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
             }
         }
     }
-    report.findings = findings::report(&judged, &builds, places, settings, &mut orders);
+    let images = findings::Images { builds: &builds, looked: &looked };
+    report.findings = findings::report(&judged, images, places, settings, &mut orders, undecided);
     report.findings.append(&mut hostless);
     report.findings.extend(orders.notices(&beside.stages, true, places));
     findings::sort(&mut report.findings);
     report.inspected.notes.append(&mut orders.notes);
+    if everything {
+        report.observed = saved::observed(subject, looked);
+    }
     report
 }
 
@@ -272,10 +294,7 @@ fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Obs
             let one = saved.on(platform)?;
             let (stage, stages, mut notes) = (one.stage.clone(), one.stages.clone(), one.notes.clone());
             if saved.dockerfile.is_some() && one.platform != platform {
-                notes.push(format!(
-                    "the report holds nothing for {platform}: what it holds for {} is taken",
-                    one.platform
-                ));
+                notes.push(format!("nothing was seen for {platform}: what was seen for {} is taken", one.platform));
             }
             *beside = Beside { stage, stages, notes };
             Some(one.seen.clone())

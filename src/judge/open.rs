@@ -3,6 +3,7 @@
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::judge::Settings;
+use crate::judge::asked;
 use crate::judge::control::Orders;
 use crate::judge::findings::Judged;
 use crate::judge::findings::label;
@@ -16,6 +17,7 @@ use crate::report::model;
 use crate::report::model::Finding;
 use crate::report::model::Location;
 use crate::rules::Notice;
+use crate::rules::Severity;
 use crate::start::Basis;
 use crate::start::Fate;
 use crate::start::HostFate;
@@ -29,6 +31,7 @@ const MOST_HOSTS: usize = 64;
 /// A cause, and what is told of it.
 struct Cause {
     notice: Notice,
+    severity: Severity,
     message: String,
     help: String,
     pools: Vec<String>,
@@ -58,7 +61,10 @@ pub(super) fn report(
         }
         let message = message(verdict, settings.knowledge);
         let help = help(verdict, settings);
-        let alike = |cause: &&mut Cause| cause.notice == notice && cause.message == message && cause.help == help;
+        let severity = asked::severity(page, Some(pool), settings);
+        let alike = |cause: &&mut Cause| {
+            (cause.notice, cause.severity, &cause.message, &cause.help) == (notice, severity, &message, &help)
+        };
         match causes.iter_mut().find(alike) {
             Some(cause) => {
                 cause.pools.push(pool.clone());
@@ -66,7 +72,9 @@ pub(super) fn report(
                     push(&mut cause.locations, location);
                 }
             }
-            None => causes.push(Cause { notice, message, help, pools: vec![pool.clone()], locations: located }),
+            None => {
+                causes.push(Cause { notice, severity, message, help, pools: vec![pool.clone()], locations: located });
+            }
         }
     }
     causes.into_iter().filter_map(|cause| finding(cause, settings)).collect()
@@ -87,14 +95,15 @@ pub(super) fn no_host(
     }
     let help = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect::<Vec<_>>().join("; ");
     let (notice, message, pools) = (Notice::Undetermined, verdict.message.clone(), vec![pool.name.value.clone()]);
-    finding(Cause { notice, message, help, pools, locations }, settings)
+    let severity = asked::severity(settings.book.reader(notice)?, Some(&pool.name.value), settings);
+    finding(Cause { notice, severity, message, help, pools, locations }, settings)
 }
 
 fn finding(cause: Cause, settings: Settings<'_>) -> Option<Finding> {
     let page = settings.book.reader(cause.notice)?;
     Some(Finding {
         rule: page.name.clone(),
-        severity: page.severity.to_string(),
+        severity: cause.severity.to_string(),
         message: page.message.render(&NoticeWords(cause.message)),
         help: Some(page.help.render(&NoticeWords(cause.help))),
         pools: cause.pools,

@@ -46,6 +46,8 @@ pub struct CudaImageRow {
     pub compat_package: Option<&'static str>,
     /// Whether a compat package is installed, by architecture.
     pub bundles_compat: &'static [ByArch<bool>],
+    /// Architectures that there is a recipe for, by operating system; empty where not known.
+    pub arches: &'static [(&'static str, &'static str)],
     /// `LD_LIBRARY_PATH`.
     pub ld_library_path: &'static str,
     /// `NVIDIA_VISIBLE_DEVICES`.
@@ -76,6 +78,8 @@ pub struct FrameworkImageRow {
     pub search_path: Option<&'static str>,
     /// Packages of the default Python index that its tag tells, with their versions.
     pub brings: &'static [(&'static str, &'static str)],
+    /// Architectures that it is built for; empty where not known.
+    pub arches: &'static [&'static str],
 }
 
 /// One month of NVIDIA's framework containers.
@@ -140,6 +144,8 @@ pub struct BaseFamilyRow {
     pub compat_probe: Option<&'static str>,
     /// First month of which it is known that the entrypoint finds out GPUs that refuse the library, too.
     pub probe_from: Option<&'static str>,
+    /// Whether its images have the torch of their month.
+    pub torch: bool,
     /// Variables that every image of it sets.
     pub env: &'static [(&'static str, &'static str)],
 }

@@ -9,6 +9,7 @@ mod ask_wheels;
 mod base_lookup;
 mod change_rows;
 mod code_rows;
+mod driver_rows;
 mod gpu_names;
 mod image_rows;
 mod instances;

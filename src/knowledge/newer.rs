@@ -29,7 +29,7 @@ impl Knowledge {
     ///
     /// Never true of a distribution without rows, or with one for every version alone.
     pub fn newer_framework(self, distribution: &str, version: &str) -> bool {
-        if distribution == "torch" {
+        if self.is_built_framework(distribution) {
             return self.newer_torch(version);
         }
         let rows = self.framework_builds().iter().filter(|row| row.distribution == distribution && row.version != "*");

@@ -8,12 +8,12 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 pub use crate::knowledge::change_rows::*;
 pub use crate::knowledge::code_rows::*;
+pub use crate::knowledge::driver_rows::DriverReleaseRow;
+pub use crate::knowledge::image_rows::*;
+pub use crate::knowledge::instances::CloudInstanceRow;
 pub use crate::knowledge::library_rows::{
     DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow, ToolkitLibraryRow,
 };
-
-pub use crate::knowledge::image_rows::*;
-pub use crate::knowledge::instances::CloudInstanceRow;
 pub use crate::knowledge::torch_rows::*;
 pub use crate::knowledge::wheel_rows::*;
 

@@ -65,6 +65,8 @@ whole_tables! {
     minor_compats: MinorCompatRow = minor_compat;
     /// Every compat package, oldest first.
     compat_packages: CompatRow = compat_packages;
+    /// Every driver of a compat package, oldest first.
+    driver_releases: DriverReleaseRow = driver_releases;
     /// The forward compatibility matrix.
     forward_matrix: ForwardRow = forward_matrix;
     /// Every requirement string.

@@ -3,8 +3,19 @@
 use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
+use crate::knowledge::rows::FrameworkRow;
 
 impl Knowledge {
+    /// The framework of several builds a version: the one that the tables of releases and builds are about.
+    pub fn built_framework(self) -> Option<&'static FrameworkRow> {
+        self.frameworks().iter().find(|row| row.variants && row.distribution == row.component)
+    }
+
+    /// Whether a distribution, of whichever package manager, is that framework.
+    pub fn is_built_framework(self, distribution: &str) -> bool {
+        self.framework(distribution).is_some_and(|row| row.variants)
+    }
+
     /// The CUDA that a distribution's name tells: 12 for `cudf-cu12`, 12.0 for `spconv-cu120`.
     pub fn named_cuda(self, distribution: &str) -> Option<(CudaVersion, &'static RowInfo)> {
         self.cuda_names().iter().find_map(|row| {

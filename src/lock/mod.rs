@@ -18,8 +18,6 @@ pub use self::settings::{Mapping, mappings};
 
 /// The name by which a lock file is found.
 pub const FILE: &str = "imagelint.lock";
-/// The name by which the settings are found.
-pub const SETTINGS: &str = "imagelint.toml";
 
 /// One base image for one platform.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,6 @@ use crate::toml_reader::Value;
 use crate::toml_reader::entries;
 use crate::toml_reader::span_of;
 
-const KEYS: &[&str] = &["base"];
 const BASE_KEYS: &[&str] = &["match", "describe"];
 
 /// A pattern of base images, and what stands for them.
@@ -42,9 +41,9 @@ pub fn mappings<T>(
     let mut found = Vec::new();
     let table = reader.parse(text);
     if reader.is_clean() {
-        for (key, span, value) in entries(table.get_ref()) {
+        for (key, _, value) in entries(table.get_ref()) {
+            // The other keys are read with the settings of the run.
             if key != "base" {
-                reader.unknown_key(key, span, KEYS);
                 continue;
             }
             for one in Reader::one_or_more(value) {

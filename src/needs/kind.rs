@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::cuda::ComputeCapability;
+use crate::fleet::likeness;
 use crate::knowledge::GpuClass;
-use crate::knowledge::GpuRow;
 use crate::knowledge::How;
 use crate::knowledge::Knowledge;
 
@@ -24,15 +24,9 @@ pub(super) fn kinds(knowledge: Knowledge) -> Vec<Kind> {
     let mut found: BTreeMap<_, Kind> = BTreeMap::new();
     for row in knowledge.gpus().iter().filter(|row| row.info.how != How::Memory) {
         let kind = || Kind { class: row.class, capability: row.capability, names: Vec::new() };
-        found.entry(key(row)).or_insert_with(kind).names.push(row.name);
+        found.entry(likeness(row)).or_insert_with(kind).names.push(row.name);
     }
     found.into_values().collect()
-}
-
-/// All that a replay may see of a GPU.
-fn key(row: &GpuRow) -> impl Ord + use<> {
-    let brands: Vec<_> = row.brands.iter().map(|brand| (brand.from_branch, brand.up_to_branch, brand.brand)).collect();
-    (row.capability, row.class, row.forward_compat, brands, row.last_branch, row.arm64_host)
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
 use crate::report::model::Report;
+use crate::report::model::SETTINGS;
 use crate::report::model::Subject;
 use crate::report::open::is_open;
 use crate::report::open::open;
@@ -57,7 +58,8 @@ pub fn human(
     for subject in &report.subjects {
         // Where nothing concerns a GPU, only a file that nobody can build is worth a word.
         let refused = |finding: &Finding| finding.pools.is_empty() && finding.severity == "error";
-        let told = |finding: &&Finding| !is_open(finding) && (subject.gpu_content || refused(finding));
+        let speaks = subject.gpu_content || subject.kind == SETTINGS;
+        let told = |finding: &&Finding| !is_open(finding) && (speaks || refused(finding));
         for finding in subject.findings.iter().filter(told) {
             write_telling(&of_finding(finding, subject, texts, options), options, out)?;
         }

@@ -1,7 +1,9 @@
 //! Reports: how verdicts and findings are told.
 
+pub mod baseline;
 pub mod escape;
 pub mod files;
+pub mod fingerprint;
 pub mod hosts;
 pub mod human;
 pub mod json;

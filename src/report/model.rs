@@ -109,6 +109,9 @@ pub struct Subject {
     pub observed: Observed,
 }
 
+/// Kind of a subject that is a settings file, with what has no effect in it.
+pub const SETTINGS: &str = "settings";
+
 /// How deep a subject was looked into.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Inspected {

@@ -9,6 +9,7 @@ use crate::report::human::HumanOptions;
 use crate::report::matrix::image_verdict;
 use crate::report::matrix::matrix;
 use crate::report::model::Report;
+use crate::report::model::SETTINGS;
 use crate::report::model::Subject;
 use crate::report::words::count;
 use crate::report::words::title;
@@ -18,7 +19,11 @@ pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write
     let subjects: Vec<&Subject> = report.subjects.iter().filter(|subject| subject.gpu_content).collect();
     if subjects.is_empty() {
         if options.verbose {
-            writeln!(out, "no GPU content in {}: nothing to judge", count(report.subjects.len(), "image"))?;
+            writeln!(
+                out,
+                "no GPU content in {}: nothing to judge",
+                count(report.subjects.iter().filter(|subject| subject.kind != SETTINGS).count(), "image")
+            )?;
         }
         if !report.errors.is_empty() {
             writeln!(out, "{} cannot be read", unread(report))?;
@@ -44,13 +49,13 @@ fn unread(report: &Report) -> String {
 }
 
 fn depth(subject: &Subject, options: &HumanOptions, out: &mut impl io::Write) -> io::Result<()> {
-    let image = subject.kind == "image";
+    let image = subject.kind != "description";
     let depth = subject.inspected.depth.as_str();
     if image && depth == "config" {
         writeln!(out, "{}: config only: layers were not read", title(subject))?;
     }
     // What was left out of layers that were read changes what can be told; the rest is as expected.
-    if options.verbose || (image && depth == "layers") {
+    if options.verbose || (image && matches!(depth, "sbom" | "layers")) {
         for note in &subject.inspected.notes {
             writeln!(out, "{}: {}", title(subject), clean(note))?;
         }
@@ -105,7 +110,8 @@ fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write) -> 
     write!(out, " {}; ", told.join(", "))?;
     let mut severities = Vec::new();
     for severity in ["error", "warning", "note"] {
-        let findings = subjects.iter().flat_map(|subject| &subject.findings);
+        let told = report.subjects.iter().filter(|subject| subject.gpu_content || subject.kind == SETTINGS);
+        let findings = told.flat_map(|subject| &subject.findings);
         let number = findings.filter(|finding| finding.severity == severity).count();
         if 0 < number {
             severities.push(count(number, severity));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::civil::Date;
 use regex::Regex;
 use regex::RegexBuilder;
 
@@ -10,6 +11,9 @@ use crate::cuda::DottedVersion;
 use crate::rules::expr::Fact;
 use crate::rules::expr::Term;
 use crate::rules::expr::Test;
+use crate::rules::functions::FUNCTIONS;
+use crate::rules::functions::Function;
+use crate::rules::functions::function;
 use crate::rules::parser::Kind;
 use crate::rules::parser::Node;
 use crate::rules::parser::Operator;
@@ -22,18 +26,6 @@ use crate::source::Span;
 
 /// Memory that one compiled pattern may take.
 const PATTERN_BYTES: usize = 1 << 18;
-
-/// Functions, how many arguments they take, and how they are written.
-const FUNCTIONS: &[(&str, usize, &str)] = &[
-    ("version", 1, "version(torch.version) >= version(\"2.0\")"),
-    ("major", 1, "major(image.base.cuda)"),
-    ("known", 1, "known(torch.version)"),
-    ("present", 1, "present(torch.version)"),
-    ("matches", 2, "matches(image.base.tag, r\"^12\\.\")"),
-    ("contains", 2, "contains(image.driver_libraries, \"cuda-drivers\")"),
-    ("components.exists", 2, "components.exists(c, c.name == \"torch\")"),
-    ("components.all", 2, "components.all(c, c.name == \"torch\")"),
-];
 
 /// The checked condition and the names that it asks for.
 pub(super) fn check(node: &Node, vocabulary: &Vocabulary) -> Result<(Test, Vec<String>), Fault> {
@@ -93,7 +85,7 @@ impl Checker<'_> {
             (Type::List, _) => {
                 Err(Fault::new(span, "lists are not compared").help("use `contains(list, text)`".to_owned()))
             }
-            (Type::Version | Type::Number, _) | (_, Operator::Equal | Operator::NotEqual) => {
+            (Type::Version | Type::Number | Type::Date, _) | (_, Operator::Equal | Operator::NotEqual) => {
                 Ok(Test::Compare(operator, left_term, right_term))
             }
             (other, _) => {
@@ -114,23 +106,41 @@ impl Checker<'_> {
                 let (fact, kind) = self.fact(name, node.span)?;
                 Ok((Term::Fact(fact), kind))
             }
-            Kind::Call { name, arguments, .. } if is_term(name) => {
-                let argument = one(name, arguments, node.span)?;
-                if name == "version" {
-                    if let Kind::Text(text) = &argument.kind {
-                        return constant(Value::Version(version(text, argument.span)?));
-                    }
-                    let text = self.typed(argument, Type::Text)?;
-                    return Ok((Term::Release(Box::new(text)), Type::Version));
-                }
-                match self.term(argument)? {
-                    (term, Type::Version) => Ok((Term::Major(Box::new(term)), Type::Number)),
-                    (_, other) => Err(mismatch(argument.span, Type::Version, other)),
-                }
-            }
-            Kind::Call { name, name_span, .. } if arity(name).is_none() => Err(no_function(name, *name_span)),
+            Kind::Call { name, arguments, .. } if is_term(name) => self.value(name, arguments, node.span),
+            Kind::Call { name, name_span, .. } if function(name).is_none() => Err(no_function(name, *name_span)),
             _ => Err(Fault::new(node.span, "expected a value, found a condition")),
         }
+    }
+
+    /// A function that gives something else than a truth value.
+    fn value(&mut self, name: &str, arguments: &[Node], span: Span) -> Result<(Term, Type), Fault> {
+        let function = function(name).ok_or_else(|| no_function(name, span))?;
+        let [argument] = arguments else { return Err(wrong_arity(function, arguments.len(), span)) };
+        let written = match &argument.kind {
+            Kind::Text(text) => Some(text),
+            _ => None,
+        };
+        let term = match (name, written) {
+            ("version", Some(text)) => Term::Constant(Value::Version(version(text, argument.span)?)),
+            ("version", None) => Term::Release(Box::new(self.typed(argument, Type::Text)?)),
+            ("date", Some(text)) => Term::Constant(Value::Date(date(text, argument.span)?)),
+            ("package", Some(text)) => Term::Fact(self.package(text)),
+            ("date" | "package", None) => {
+                let fault = Fault::new(argument.span, format!("`{name}` takes a text that is written out"));
+                return Err(fault.help(format!("for example `{}`", function.example)));
+            }
+            ("size", _) => Term::Size(Box::new(self.typed(argument, Type::List)?)),
+            ("minor", _) => Term::Part(Box::new(self.typed(argument, Type::Version)?), 1),
+            _ => Term::Part(Box::new(self.typed(argument, Type::Version)?), 0),
+        };
+        Ok((term, function.gives))
+    }
+
+    /// The fact of a package, by its name as people write it.
+    fn package(&mut self, name: &str) -> Fact {
+        let name = format!("package.{}", name.to_ascii_lowercase().replace(['_', '.'], "-"));
+        self.facts.insert(name.clone());
+        Fact { name, kind: Type::Text, of_component: false }
     }
 
     fn fact(&mut self, name: &str, span: Span) -> Result<(Fact, Type), Fault> {
@@ -152,23 +162,31 @@ impl Checker<'_> {
             return Err(Fault::new(span, format!("there is no fact `{name}`")).help(help));
         };
         self.facts.insert(full.clone());
-        Ok((Fact { name: full, of_component: bound.is_some() }, entry.kind))
+        Ok((Fact { name: full, kind: entry.kind, of_component: bound.is_some() }, entry.kind))
     }
 
     fn call(&mut self, name: &str, name_span: Span, arguments: &[Node], span: Span) -> Result<Test, Fault> {
-        let Some((wanted, form)) = arity(name) else { return Err(no_function(name, name_span)) };
-        if arguments.len() != wanted {
-            return Err(wrong_arity(name, wanted, arguments.len(), form, span));
+        let Some(function) = function(name) else { return Err(no_function(name, name_span)) };
+        if arguments.len() != function.takes.len() {
+            return Err(wrong_arity(function, arguments.len(), span));
         }
         match (name, arguments) {
             ("known" | "present", [argument]) => {
-                let Kind::Name(fact) = &argument.kind else {
-                    return Err(Fault::new(argument.span, format!("`{name}` takes the name of a fact")));
+                let fact = match &argument.kind {
+                    Kind::Name(fact) => self.fact(fact, argument.span)?.0,
+                    Kind::Call { name: called, .. } if called == "package" => match self.term(argument)? {
+                        (Term::Fact(fact), _) => fact,
+                        _ => return Err(no_function(called, argument.span)),
+                    },
+                    _ => {
+                        let fault = Fault::new(argument.span, format!("`{name}` takes the name of a fact"));
+                        return Err(fault.help(format!("for example `{}`", function.example)));
+                    }
                 };
-                let (fact, _) = self.fact(fact, argument.span)?;
                 Ok(if name == "known" { Test::Settled(fact) } else { Test::Present(fact) })
             }
             ("matches", [text, pattern]) => Ok(Test::Matches(self.typed(text, Type::Text)?, regex(pattern)?)),
+            ("any_matches", [list, pattern]) => Ok(Test::Any(self.typed(list, Type::List)?, regex(pattern)?)),
             ("contains", [list, item]) => {
                 Ok(Test::Contains(self.typed(list, Type::List)?, self.typed(item, Type::Text)?))
             }
@@ -200,39 +218,30 @@ impl Checker<'_> {
 }
 
 /// Whether the function gives a value that is no truth value.
-fn is_term(function: &str) -> bool {
-    matches!(function, "version" | "major")
+fn is_term(name: &str) -> bool {
+    function(name).is_some_and(|function| function.gives != Type::Bool)
 }
 
 /// Whether a part can only be a condition.
 fn is_test(node: &Node) -> bool {
     match &node.kind {
         Kind::Not(_) | Kind::And(_) | Kind::Or(_) | Kind::Compare(..) => true,
-        Kind::Call { name, .. } => arity(name).is_some() && !is_term(name),
+        Kind::Call { name, .. } => function(name).is_some() && !is_term(name),
         _ => false,
     }
 }
 
-fn arity(function: &str) -> Option<(usize, &'static str)> {
-    FUNCTIONS.iter().find(|(name, ..)| *name == function).map(|(_, wanted, form)| (*wanted, *form))
-}
-
-fn one<'a>(name: &str, arguments: &'a [Node], span: Span) -> Result<&'a Node, Fault> {
-    match arguments {
-        [argument] => Ok(argument),
-        _ => Err(wrong_arity(name, 1, arguments.len(), arity(name).map_or("", |(_, form)| form), span)),
-    }
-}
-
-fn wrong_arity(name: &str, wanted: usize, given: usize, form: &str, span: Span) -> Fault {
+fn wrong_arity(function: &Function, given: usize, span: Span) -> Fault {
+    let (name, wanted) = (function.name, function.takes.len());
     let s = if wanted == 1 { "" } else { "s" };
-    Fault::new(span, format!("`{name}` takes {wanted} argument{s}, not {given}")).help(format!("for example `{form}`"))
+    Fault::new(span, format!("`{name}` takes {wanted} argument{s}, not {given}"))
+        .help(format!("for example `{}`", function.example))
 }
 
 fn no_function(name: &str, span: Span) -> Fault {
-    let names = || FUNCTIONS.iter().map(|(name, ..)| *name);
+    let names = || FUNCTIONS.iter().map(|function| function.name);
     // Written as a method of what it is asked of.
-    let method = name.rsplit_once('.').filter(|(_, method)| arity(method).is_some());
+    let method = name.rsplit_once('.').filter(|(_, method)| function(method).is_some());
     let help = match (name, method) {
         ("not", _) => "write `!`".to_owned(),
         (_, Some((of, method))) => format!("write `{method}({of}, …)`"),
@@ -250,6 +259,11 @@ fn version(text: &str, span: Span) -> Result<DottedVersion, Fault> {
     text.parse::<CudaVersion>()
         .map(|version| version.0)
         .map_err(|_| Fault::new(span, format!("`{text}` is no version: expected one to four numbers with dots")))
+}
+
+fn date(text: &str, span: Span) -> Result<Date, Fault> {
+    text.parse::<Date>()
+        .map_err(|_| Fault::new(span, format!("`{text}` is no day")).help("write it like 2026-01-31".to_owned()))
 }
 
 /// A text as the version that it is, in the words of a condition.

@@ -1,9 +1,11 @@
 //! Evaluates a checked condition; total, and three-valued.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 
 use crate::cuda::CudaVersion;
 use crate::rules::expr::Fact;
+use crate::rules::expr::Misfit;
 use crate::rules::expr::Term;
 use crate::rules::expr::Test;
 use crate::rules::parser::Operator;
@@ -12,28 +14,34 @@ use crate::rules::value::Scope;
 use crate::rules::value::Truth;
 use crate::rules::value::Value;
 
+/// Whom a condition is asked of, and what did not fit.
+pub(super) struct Asked<'a> {
+    pub(super) scope: &'a dyn Scope,
+    pub(super) misfit: RefCell<Option<Misfit>>,
+}
+
 impl Test {
     /// Whether the part holds; `component` answers for the component in hand.
-    pub(super) fn truth(&self, scope: &dyn Scope, component: Option<&dyn Scope>) -> Truth {
-        let value = |term: &Term| term.value(scope, component);
+    pub(super) fn truth(&self, asked: &Asked<'_>, component: Option<&dyn Scope>) -> Truth {
+        let value = |term: &Term| term.value(asked, component);
         match self {
             Self::Value(term) => match value(term) {
                 Lookup::Known(Value::Bool(holds)) => holds.into(),
                 Lookup::Absent => Truth::False,
                 _ => Truth::Unknown,
             },
-            Self::Not(inner) => inner.truth(scope, component).negate(),
-            Self::And(parts) => parts.iter().fold(Truth::True, |truth, part| truth.and(part.truth(scope, component))),
-            Self::Or(parts) => parts.iter().fold(Truth::False, |truth, part| truth.or(part.truth(scope, component))),
+            Self::Not(inner) => inner.truth(asked, component).negate(),
+            Self::And(parts) => parts.iter().fold(Truth::True, |truth, part| truth.and(part.truth(asked, component))),
+            Self::Or(parts) => parts.iter().fold(Truth::False, |truth, part| truth.or(part.truth(asked, component))),
             Self::Compare(operator, left, right) => {
                 both(value(left), value(right), |left, right| compare(*operator, left, right))
             }
-            Self::Same(left, right) => match (left.truth(scope, component), right.truth(scope, component)) {
+            Self::Same(left, right) => match (left.truth(asked, component), right.truth(asked, component)) {
                 (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
                 (left, right) => (left == right).into(),
             },
-            Self::Settled(fact) => (fact.lookup(scope, component) != Lookup::Unknown).into(),
-            Self::Present(fact) => match fact.lookup(scope, component) {
+            Self::Settled(fact) => (fact.lookup(asked, component) != Lookup::Unknown).into(),
+            Self::Present(fact) => match fact.lookup(asked, component) {
                 Lookup::Known(_) => Truth::True,
                 Lookup::Absent => Truth::False,
                 Lookup::Unknown => Truth::Unknown,
@@ -45,13 +53,20 @@ impl Test {
             },
             Self::Contains(list, item) => both(value(list), value(item), |list, item| match (list, item) {
                 (Value::List(list), Value::Text(item)) => Some(list.contains(item)),
+                (Value::Seen(list), Value::Text(item)) => list.contains(item).then_some(true),
                 _ => None,
             }),
+            Self::Any(list, pattern) => match value(list) {
+                Lookup::Known(Value::List(list)) => list.iter().any(|text| pattern.is_match(text)).into(),
+                Lookup::Known(Value::Seen(list)) if list.iter().any(|text| pattern.is_match(text)) => Truth::True,
+                Lookup::Absent => Truth::False,
+                _ => Truth::Unknown,
+            },
             Self::Components { every, body } => {
-                let components = scope.components();
+                let components = asked.scope.components();
                 let rest = if components.complete { Truth::from(*every) } else { Truth::Unknown };
                 components.list.iter().fold(rest, |truth, component| {
-                    let one = body.truth(scope, Some(component.as_ref()));
+                    let one = body.truth(asked, Some(component.as_ref()));
                     if *every { truth.and(one) } else { truth.or(one) }
                 })
             }
@@ -60,16 +75,23 @@ impl Test {
 }
 
 impl Term {
-    fn value(&self, scope: &dyn Scope, component: Option<&dyn Scope>) -> Lookup {
+    fn value(&self, asked: &Asked<'_>, component: Option<&dyn Scope>) -> Lookup {
         match self {
             Self::Constant(value) => Lookup::Known(value.clone()),
-            Self::Fact(fact) => fact.lookup(scope, component),
-            Self::Major(inner) => match inner.value(scope, component) {
-                Lookup::Known(Value::Version(version)) => Lookup::Known(Value::Number(version.part(0).into())),
+            Self::Fact(fact) => fact.lookup(asked, component),
+            Self::Part(inner, index) => match inner.value(asked, component) {
+                Lookup::Known(Value::Version(version)) => Lookup::Known(Value::Number(version.part(*index).into())),
                 Lookup::Absent => Lookup::Absent,
                 _ => Lookup::Unknown,
             },
-            Self::Release(inner) => match inner.value(scope, component) {
+            Self::Size(inner) => match inner.value(asked, component) {
+                Lookup::Known(Value::List(list)) => {
+                    i64::try_from(list.len()).map_or(Lookup::Unknown, |size| Lookup::Known(Value::Number(size)))
+                }
+                Lookup::Absent => Lookup::Known(Value::Number(0)),
+                _ => Lookup::Unknown,
+            },
+            Self::Release(inner) => match inner.value(asked, component) {
                 Lookup::Known(Value::Text(text)) => release(&text).map_or(Lookup::Unknown, Lookup::Known),
                 Lookup::Absent => Lookup::Absent,
                 _ => Lookup::Unknown,
@@ -85,10 +107,18 @@ fn release(text: &str) -> Option<Value> {
 }
 
 impl Fact {
-    fn lookup(&self, scope: &dyn Scope, component: Option<&dyn Scope>) -> Lookup {
-        match component {
+    fn lookup(&self, asked: &Asked<'_>, component: Option<&dyn Scope>) -> Lookup {
+        let found = match component {
             Some(component) if self.of_component => component.value(&self.name),
-            _ => scope.value(&self.name),
+            _ => asked.scope.value(&self.name),
+        };
+        match found {
+            Lookup::Known(value) if value.kind() != self.kind => {
+                let misfit = Misfit { fact: self.name.clone(), promised: self.kind, given: value.kind() };
+                asked.misfit.borrow_mut().get_or_insert(misfit);
+                Lookup::Unknown
+            }
+            found => found,
         }
     }
 }
@@ -106,6 +136,7 @@ fn compare(operator: Operator, left: &Value, right: &Value) -> Option<bool> {
     let order = match (left, right) {
         (Value::Version(left), Value::Version(right)) => left.cmp(right),
         (Value::Number(left), Value::Number(right)) => left.cmp(right),
+        (Value::Date(left), Value::Date(right)) => left.cmp(right),
         (Value::Text(left), Value::Text(right)) => left.cmp(right),
         (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
         _ => return None,

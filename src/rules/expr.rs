@@ -1,21 +1,25 @@
 //! Conditions of pages: parsed and checked once, then asked of one scope after the other.
 
+use std::cell::RefCell;
+
 use regex::Regex;
+use thiserror::Error;
 
 use crate::rules::check::check;
+use crate::rules::eval::Asked;
 use crate::rules::parser::Operator;
 use crate::rules::parser::parse;
 use crate::rules::problem::Fault;
 use crate::rules::value::Scope;
 use crate::rules::value::Truth;
+use crate::rules::value::Type;
 use crate::rules::value::Value;
 use crate::rules::vocabulary::Vocabulary;
 
 /// A condition over facts, in a subset of CEL's syntax.
 ///
 /// It has `&& || !`, comparisons, round brackets, texts, integers, `true`, `false`, dotted names of the vocabulary and
-/// these functions: `version("12.4")`, `version(text)`, `major(version)`, `known(name)`, `present(name)`, `matches(text, r"pattern")`,
-/// `contains(list, text)`, `components.exists(c, …)` and `components.all(c, …)`, inside which `c.name` is `component.name`.
+/// its functions.
 #[derive(Clone, Debug)]
 pub struct Condition {
     text: String,
@@ -40,12 +44,26 @@ impl Condition {
         &self.facts
     }
 
-    /// Whether it holds.
+    /// Whether it holds; an error where the scope does not keep what the vocabulary promises.
     ///
     /// A comparison with an absent fact does not hold; one with an unknown fact is unknown.
-    pub fn truth(&self, scope: &dyn Scope) -> Truth {
-        self.root.truth(scope, None)
+    pub fn truth(&self, scope: &dyn Scope) -> Result<Truth, Misfit> {
+        let asked = Asked { scope, misfit: RefCell::new(None) };
+        let truth = self.root.truth(&asked, None);
+        asked.misfit.into_inner().map_or(Ok(truth), Err)
     }
+}
+
+/// A fact that is of another type than the vocabulary promises: no condition can be evaluated with it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{fact}` should be a {promised}, and is a {given}")]
+pub struct Misfit {
+    /// Its name.
+    pub fact: String,
+    /// What it should be.
+    pub promised: Type,
+    /// What it is.
+    pub given: Type,
 }
 
 /// A checked part that is true, false or unknown.
@@ -65,6 +83,8 @@ pub(super) enum Test {
     Present(Fact),
     Matches(Term, Regex),
     Contains(Term, Term),
+    /// A pattern that any text of a list has.
+    Any(Term, Regex),
     /// Over components: any of them, or every one.
     Components {
         every: bool,
@@ -77,7 +97,10 @@ pub(super) enum Test {
 pub(super) enum Term {
     Constant(Value),
     Fact(Fact),
-    Major(Box<Term>),
+    /// A number of a version, counted from 0.
+    Part(Box<Term>, usize),
+    /// How many texts a list has.
+    Size(Box<Term>),
     /// The release at the beginning of a text.
     Release(Box<Term>),
 }
@@ -86,5 +109,7 @@ pub(super) enum Term {
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
     pub(super) name: String,
+    /// What the vocabulary promises.
+    pub(super) kind: Type,
     pub(super) of_component: bool,
 }

@@ -32,11 +32,14 @@ impl Scope for Image {
         match name {
             "image.base.cuda" => Lookup::Known(Value::Version(DottedVersion::constant("12.10"))),
             "image.base.tag" => text("12.4.1-devel"),
-            "image.driver_libraries" => Lookup::Known(Value::List(vec!["cuda-drivers".to_owned()])),
+            "image.driver_libraries" => Lookup::Known(Value::List(["cuda-drivers".to_owned()].into())),
             "image.gpu_content" => Lookup::Known(Value::Bool(true)),
             "image.env.A" => text("x"),
+            "image.packages" => Lookup::Known(Value::Seen(["numpy".to_owned()].into())),
+            "package.flash-attn" => text("2.8.3"),
+            "day" => Lookup::Known(Value::Date(jiff::civil::date(2026, 11, 21))),
             "pool.name" => Lookup::Known(Value::Number(1)),
-            "torch.version" | "torch.cuda" | "torch.present" => Lookup::Absent,
+            "package.numpy" | "torch.version" | "torch.cuda" | "torch.present" => Lookup::Absent,
             _ => Lookup::Unknown,
         }
     }
@@ -68,6 +71,11 @@ fn conditions_are_true_false_or_unknown() {
                 "components.all(c, c.name != \"jax\")",
                 "(image.gpu_content && true) == !false",
                 "image.env.A == 'x'",
+                "contains(image.packages, 'numpy') && any_matches(image.packages, '^num')",
+                "size(image.driver_libraries) == 1 && minor(image.base.cuda) == 10",
+                "day > date('2026-09-30') && day < date('2027-01-01')",
+                "version(package('Flash_Attn')) >= version('2.8') && present(package('flash-attn'))",
+                "!present(package('numpy')) && known(package.numpy)",
             ],
         ),
         (
@@ -81,6 +89,9 @@ fn conditions_are_true_false_or_unknown() {
                 "components.all(c, c.name == \"torch\")",
                 "components.exists(c, c.name == \"jax\")",
                 "matches(torch.version, \"\")",
+                "any_matches(image.driver_libraries, 'x')",
+                "day == date('2026-11-20')",
+                "package('numpy') == '1'",
             ],
         ),
         (
@@ -90,15 +101,25 @@ fn conditions_are_true_false_or_unknown() {
                 "!(pool.gpu == \"T4\") && image.gpu_content",
                 "present(pool.gpu)",
                 "components.exists(c, c.cuda < version(\"12\"))",
-                "pool.name == \"a fact of another type than promised\"",
+                "contains(image.packages, 'scipy')",
+                "any_matches(image.packages, '^sci')",
+                "size(image.packages) == 1",
                 "(pool.gpu == \"T4\") == true",
             ],
         ),
     ];
     for (expected, conditions) in rows {
         for text in *conditions {
-            assert_eq!(read(text).truth(&Image { complete: true }), *expected, "{text}");
+            assert_eq!(read(text).truth(&Image { complete: true }), Ok(*expected), "{text}");
         }
+    }
+}
+
+#[test]
+fn a_fact_of_another_type_than_promised_is_an_error_and_no_pass() {
+    for text in ["pool.name == \"a\"", "!(pool.name == \"a\")", "matches(pool.name, \"a\") || false"] {
+        let misfit = read(text).truth(&Image { complete: true }).expect_err(text);
+        assert_eq!(misfit.to_string(), "`pool.name` should be a text, and is a number", "{text}");
     }
 }
 
@@ -113,7 +134,7 @@ fn texts_are_compared_as_the_versions_that_they_begin_with() {
         ("version(image.env.A) >= version(\"2.0\")", Truth::Unknown),
         ("version(torch.variant) >= version(\"2.0\")", Truth::Unknown),
     ] {
-        assert_eq!(read(text).truth(&Image { complete: true }), expected, "{text}");
+        assert_eq!(read(text).truth(&Image { complete: true }), Ok(expected), "{text}");
     }
 }
 
@@ -126,7 +147,7 @@ fn a_component_that_was_not_seen_may_be_any() {
         ("components.all(c, c.name != \"jax\")", Truth::Unknown),
         ("components.all(c, c.name == \"torch\")", Truth::False),
     ] {
-        assert_eq!(read(text).truth(&partly), expected, "{text}");
+        assert_eq!(read(text).truth(&partly), Ok(expected), "{text}");
     }
 }
 
@@ -146,7 +167,7 @@ fn what_is_wrong_is_underlined() {
         ("env.NVIDIA_VISIBLE_DEVICES == \"all\"", "env.NVIDIA_VISIBLE_DEVICES", "`image.env.NVIDIA_VISIBLE_DEVICES`"),
         ("base.tag == \"a\"", "base.tag", "`image.base.tag`"),
         ("image.base.matches(\"a\")", "image.base.matches", "write `matches(image.base, …)`"),
-        ("frobnicate(image.base)", "frobnicate", "the functions are version, major"),
+        ("frobnicate(image.base)", "frobnicate", "the functions are version, major, minor"),
         ("image.base.tag", "image.base.tag", "compare"),
         ("torch.present and torch.pinned", "and", "&&"),
         ("torch.present & torch.pinned", "&", "&&"),
@@ -161,6 +182,16 @@ fn what_is_wrong_is_underlined() {
         ("major(image.base.tag) == 1", "image.base.tag", ""),
         ("major(torch.present && true) == 1", "torch.present && true", ""),
         ("known(\"x\")", "\"x\"", ""),
+        ("date(torch.version) > day", "torch.version", "date("),
+        ("date(\"2026-13-01\") > day", "\"2026-13-01\"", "2026-01-31"),
+        ("day > version(\"1\")", "day > version(\"1\")", ""),
+        ("package(torch.version) == \"1\"", "torch.version", "package("),
+        ("present(version(\"1\"))", "version(\"1\")", "present("),
+        ("size(image.base) > 1", "image.base", ""),
+        ("size(image.packages, 1) > 1", "size(image.packages, 1)", "size("),
+        ("any_matches(image.packages, image.base)", "image.base", ""),
+        ("image.packages == image.packages", "image.packages == image.packages", "contains"),
+        ("minor(12) == 1", "12", ""),
         ("component.name == \"x\"", "component.name", "components.exists"),
         ("components.exists(c, c.nam == \"x\")", "c.nam", "c.name"),
         ("components.exists(c, components.all(d, d.name == \"x\"))", "components.all(d, d.name == \"x\")", ""),
@@ -187,7 +218,7 @@ fn what_is_wrong_is_underlined() {
 #[test]
 fn a_long_flat_condition_is_no_deep_one() {
     let text = vec!["true"; 500].join(" && ");
-    assert_eq!(read(&text).truth(&Image { complete: true }), Truth::True);
+    assert_eq!(read(&text).truth(&Image { complete: true }), Ok(Truth::True));
 }
 
 #[test]

@@ -78,6 +78,14 @@ impl Page {
     pub fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Self, Box<PageError>> {
         read(path, text, vocabulary).map_err(|fault| Box::new(fault.of(path, text)))
     }
+
+    /// The first sentence of what goes wrong, on one line.
+    pub fn summary(&self) -> String {
+        let paragraph = self.sections.wrong.split("\n\n").next().unwrap_or_default();
+        let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+        let end = line.find(". ").map_or(line.len(), |at| at + 1);
+        line.get(..end).unwrap_or(&line).trim_end_matches(':').to_owned()
+    }
 }
 
 fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Page, Fault> {

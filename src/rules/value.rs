@@ -1,6 +1,9 @@
 //! What conditions and messages are made of: values, facts as a scope gives them, and truth in three values.
 
 use std::fmt;
+use std::sync::Arc;
+
+use jiff::civil::Date;
 
 use crate::cuda::DottedVersion;
 
@@ -15,8 +18,24 @@ pub enum Type {
     Version,
     /// An integer.
     Number,
+    /// A day.
+    Date,
     /// A list of texts.
     List,
+}
+
+impl Type {
+    /// The type's name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Text => "text",
+            Self::Version => "version",
+            Self::Number => "number",
+            Self::Date => "date",
+            Self::List => "list",
+        }
+    }
 }
 
 impl fmt::Display for Type {
@@ -26,6 +45,7 @@ impl fmt::Display for Type {
             Self::Text => "text",
             Self::Version => "version",
             Self::Number => "number",
+            Self::Date => "date",
             Self::List => "list of texts",
         })
     }
@@ -42,8 +62,12 @@ pub enum Value {
     Version(DottedVersion),
     /// See [`Type::Number`].
     Number(i64),
-    /// See [`Type::List`].
-    List(Vec<String>),
+    /// See [`Type::Date`].
+    Date(Date),
+    /// See [`Type::List`]: all that there is.
+    List(Arc<[String]>),
+    /// See [`Type::List`]: what was seen, and there may be more.
+    Seen(Arc<[String]>),
 }
 
 impl Value {
@@ -54,7 +78,8 @@ impl Value {
             Self::Text(_) => Type::Text,
             Self::Version(_) => Type::Version,
             Self::Number(_) => Type::Number,
-            Self::List(_) => Type::List,
+            Self::Date(_) => Type::Date,
+            Self::List(_) | Self::Seen(_) => Type::List,
         }
     }
 }
@@ -66,7 +91,9 @@ impl fmt::Display for Value {
             Self::Text(value) => f.write_str(value),
             Self::Version(value) => value.fmt(f),
             Self::Number(value) => value.fmt(f),
+            Self::Date(value) => value.fmt(f),
             Self::List(values) => f.write_str(&values.join(", ")),
+            Self::Seen(values) => write!(f, "{}, and what was not seen", values.join(", ")),
         }
     }
 }

@@ -1,7 +1,12 @@
 //! The closed list of names that conditions, messages and `blame` may use.
 
 use crate::nearest::nearest;
+use crate::rules::functions::FUNCTIONS;
+use crate::rules::functions::Function;
+use crate::rules::functions::SIGNS;
+use crate::rules::functions::Sign;
 use crate::rules::value::Type;
+use crate::rules::words::ENTRIES;
 
 /// One name.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +19,8 @@ pub struct Entry {
     pub unit: &'static str,
     /// What it means.
     pub doc: &'static str,
+    /// Which kinds of evidence give it.
+    pub origin: &'static [&'static str],
 }
 
 /// A list of names.
@@ -21,12 +28,16 @@ pub struct Entry {
 pub struct Vocabulary {
     /// All names.
     pub entries: &'static [Entry],
+    /// All functions.
+    pub functions: &'static [Function],
+    /// All operators.
+    pub signs: &'static [Sign],
 }
 
 impl Vocabulary {
     /// The vocabulary of the pages.
     pub const fn built_in() -> Self {
-        Self { entries: ENTRIES }
+        Self { entries: ENTRIES, functions: FUNCTIONS, signs: SIGNS }
     }
 
     /// The entry that a name falls under.
@@ -42,65 +53,6 @@ impl Vocabulary {
         nearest(name, self.entries.iter().map(|entry| entry.name))
     }
 }
-
-const fn entry(name: &'static str, kind: Type, unit: &'static str, doc: &'static str) -> Entry {
-    Entry { name, kind, unit, doc }
-}
-
-const ENTRIES: &[Entry] = &[
-    entry("image.base", Type::Text, "reference", "the base image as resolved, with repository and tag or digest"),
-    entry("image.base.repository", Type::Text, "reference without tag", "where the base image is kept"),
-    entry("image.base.tag", Type::Text, "tag", "tag of the base image"),
-    entry("image.base.digest", Type::Text, "sha256:…", "digest that the base image is pinned to"),
-    entry("image.base.cuda", Type::Version, "CUDA release", "CUDA release that the base image holds"),
-    entry("image.base.floating", Type::Bool, "", "no digest, and the tag names no version or is `latest`"),
-    entry("image.base.withdrawn", Type::Bool, "", "the tag is no longer served"),
-    entry("image.base.instead", Type::Text, "tag", "tag that takes the place of a withdrawn one"),
-    entry("image.base.nvidia", Type::Bool, "", "the base image is one of NVIDIA's"),
-    entry("image.gpu_content", Type::Bool, "", "something in the image concerns a GPU"),
-    entry("image.env.*", Type::Text, "", "a variable of the image's environment"),
-    entry(
-        "image.driver_libraries",
-        Type::List,
-        "package names or paths",
-        "driver files baked in outside compat directories",
-    ),
-    entry("image.ld_library_path", Type::Text, "directories with colons", "where the loader looks first"),
-    entry("torch.present", Type::Bool, "", "PyTorch is installed"),
-    entry("torch.version", Type::Text, "PEP 440", "version of PyTorch with its local part"),
-    entry("torch.pinned", Type::Bool, "", "the version of PyTorch is written down"),
-    entry("torch.cuda", Type::Version, "CUDA release", "CUDA release that PyTorch was built with"),
-    entry("torch.variant", Type::Text, "cu121, cpu, rocm6.0", "which build of PyTorch it is"),
-    entry("torch.cpu_build", Type::Bool, "", "PyTorch was built without GPU code"),
-    entry("tensorflow.present", Type::Bool, "", "TensorFlow is installed"),
-    entry("tensorflow.version", Type::Text, "PEP 440", "version of TensorFlow with its local part"),
-    entry("tensorflow.pinned", Type::Bool, "", "the version of TensorFlow is written down"),
-    entry("tensorflow.cuda", Type::Version, "CUDA release", "CUDA release that TensorFlow was built with"),
-    entry("tensorflow.variant", Type::Text, "cpu, …", "which build of TensorFlow it is"),
-    entry("tensorflow.cpu_build", Type::Bool, "", "TensorFlow was built without GPU code"),
-    entry(
-        "component.name",
-        Type::Text,
-        "",
-        "name of a component; only inside `components.exists` and `components.all`",
-    ),
-    entry("component.version", Type::Text, "", "its version"),
-    entry("component.cuda", Type::Version, "CUDA release", "CUDA release that it was built with"),
-    entry("notice.message", Type::Text, "a sentence", "what the reader took note of; only on pages with a `notice`"),
-    entry("pool.name", Type::Text, "", "name of the pool"),
-    entry("pool.gpu", Type::Text, "", "GPU of the pool as written"),
-    entry("pool.driver", Type::Version, "driver version", "kernel-mode driver of the pool"),
-    entry("pool.launch", Type::Text, "docker-gpus, kubernetes, …", "how containers are started there"),
-    entry("verdict.outcome", Type::Text, "outcome name", "how the start-up fails; absent where it does not"),
-    entry("verdict.fate", Type::Text, "starts, fails, depends, undetermined", "what becomes of the image on the pool"),
-    entry("verdict.message", Type::Text, "a sentence", "what a user would see"),
-    entry(
-        "verdict.without_gpu",
-        Type::Text,
-        "a sentence",
-        "why a program starts there and uses no GPU; absent where it is not known to",
-    ),
-];
 
 #[cfg(test)]
 mod tests {
@@ -119,6 +71,27 @@ mod tests {
     fn no_name_is_listed_twice() {
         for (at, entry) in ENTRIES.iter().enumerate() {
             assert!(ENTRIES[at + 1..].iter().all(|other| other.name != entry.name), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn every_example_of_a_function_can_be_read_and_says_its_arguments() {
+        let words = Vocabulary::built_in();
+        for function in words.functions {
+            let condition = match function.gives {
+                Type::Bool => function.example.to_owned(),
+                _ => format!("({}) == true", function.example),
+            };
+            let read = crate::rules::expr::Condition::parse(&condition, &words);
+            assert!(read.is_ok(), "{}: {read:?}", function.example);
+            assert!(function.example.contains(&format!("{}(", function.name)), "{}", function.example);
+        }
+    }
+
+    #[test]
+    fn every_entry_says_where_it_comes_from() {
+        for entry in ENTRIES {
+            assert!(!entry.origin.is_empty() && !entry.doc.is_empty() && !entry.doc.ends_with('.'), "{}", entry.name);
         }
     }
 }

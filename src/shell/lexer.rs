@@ -7,8 +7,12 @@ use std::ops::Range;
 pub(super) enum Token {
     /// A word with its quotes.
     Word(Range<usize>),
-    /// `;`, `&`, `&&`, a line end.
+    /// `;`, `&`, a line end.
     Separator,
+    /// `&&`.
+    And,
+    /// `;;` and its kin.
+    ArmEnd,
     /// `|`.
     Pipe,
     /// `||`.
@@ -55,7 +59,9 @@ impl Lexer<'_> {
                 b'#' => self.at = self.line_end(self.at),
                 b'|' if self.peek(1) == b'|' => self.operator(Token::Or, 2),
                 b'&' if self.peek(1) == b'>' => self.redirect(),
-                b'&' if self.peek(1) == b'&' => self.operator(Token::Separator, 2),
+                b'&' if self.peek(1) == b'&' => self.operator(Token::And, 2),
+                b';' if self.peek(1) == b';' => self.operator(Token::ArmEnd, 2 + usize::from(self.peek(2) == b'&')),
+                b';' if self.peek(1) == b'&' => self.operator(Token::ArmEnd, 2),
                 b'|' => self.operator(Token::Pipe, 1 + usize::from(self.peek(1) == b'&')),
                 b';' | b'&' => self.operator(Token::Separator, 1),
                 b'(' => self.operator(Token::Open, 1),
@@ -197,6 +203,8 @@ mod tests {
             Token::Close => Some(")"),
             Token::Or => Some("||"),
             Token::Separator => Some(";"),
+            Token::And => Some("&&"),
+            Token::ArmEnd => Some(";;"),
             Token::Pipe => Some("|"),
         };
         tokens(text).into_iter().filter_map(range).collect()
@@ -204,11 +212,12 @@ mod tests {
 
     #[test]
     fn text_falls_into_words_and_operators() {
-        assert_eq!(words("a 'b c' && d\\ e|f # g"), ["a", "'b c'", ";", "d\\ e", "|", "f"]);
+        assert_eq!(words("a 'b c' && d\\ e|f # g"), ["a", "'b c'", "&&", "d\\ e", "|", "f"]);
         assert_eq!(words("a > b 2>&1 || (c; d)"), ["a", "<>", "<>", "||", "(", "c", ";", "d", ")"]);
         assert_eq!(words("x=$(a | b) \"$(c \"d\")\" `e f`"), ["x=$(a | b)", "\"$(c \"d\")\"", "`e f`"]);
         assert_eq!(words("a -r <(b | c) |& d"), ["a", "-r", "<(b | c)", "|", "d"]);
         assert_eq!(words("a <("), ["a", "<("]);
+        assert_eq!(words("a;; b ;& c;;& d & e"), ["a", ";;", "b", ";;", "c", ";;", "d", ";", "e"]);
         assert_eq!(words("cat <<E > f\nbody; x\nE\nnext"), ["cat", "<>", "<>", ";", "next"]);
         assert_eq!(words("pip install 'torch>=2,<3' a>=1"), ["pip", "install", "'torch>=2,<3'", "a", "<>"]);
     }

@@ -17,6 +17,7 @@ use crate::start::device::brings_libcuda;
 use crate::start::device::given;
 use crate::start::environment::Env;
 use crate::start::loader;
+use crate::start::loader::Alone;
 use crate::start::mount::LEADS_TO;
 use crate::start::mount::firmware_path;
 use crate::start::mount::in_the_way;
@@ -60,6 +61,9 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
             _ => format!("{VISIBLE} is not set: no GPU is put into the container"),
         },
         StepResult::Stops(wall) => message(replay, wall),
+        StepResult::NotApplicable => {
+            "no GPU is put into the container, and the stub of the image answers for it".to_owned()
+        }
         _ if by_image && request(env, host).asked == Asked::DriverOnly => {
             format!("{variable} asks for driver files without a GPU")
         }
@@ -77,11 +81,14 @@ pub(super) fn capabilities(replay: Replay<'_>, record: &StepRecord) -> String {
         (StepResult::NotApplicable, _) => format!("this mode does not ask {WANTED}"),
         (_, Given::Refused) => capability_message(replay),
         (_, Given::Set(set)) if !brings_libcuda(set) => {
-            if Env::of(replay).value(WANTED).is_none_or(str::is_empty) {
-                format!("{WANTED} is not set, and the default lacks compute: libcuda is not put into the container")
-            } else {
-                format!("{WANTED} lacks compute: libcuda is not put into the container")
-            }
+            let unset = Env::of(replay).value(WANTED).is_none_or(str::is_empty);
+            let lacks = if unset { "is not set, and the default lacks" } else { "lacks" };
+            let own = match loader::alone(replay) {
+                Alone::Driver(..) => ", and that of the image gets no /dev/nvidia-uvm",
+                Alone::Stub => ", and the image has a stub of it",
+                Alone::Nothing | Alone::Open(_) => "",
+            };
+            format!("{WANTED} {lacks} compute: libcuda is not put into the container{own}")
         }
         (_, Given::Set(set)) if !set.has("compute") => format!("{WANTED} includes video, which brings libcuda"),
         _ => format!("{WANTED} includes compute"),

@@ -21,6 +21,7 @@ use crate::start::Wall;
 use crate::start::environment::Env;
 use crate::start::libraries::brings;
 use crate::start::loader;
+use crate::start::loader::Alone;
 use crate::start::mount;
 use crate::start::request::Asked;
 use crate::start::request::Request;
@@ -40,6 +41,10 @@ const CAPABILITIES: Cite = Cite(
 );
 
 const RUNTIME: Cite = Cite("CUDA C++ Programming Guide 13.4, CUDA Environment Variables: CUDA_VISIBLE_DEVICES");
+
+const UVM: Cite = Cite(
+    "libnvidia-container 077f498, src/nvc_mount.c, nvc_driver_mount: without compute no device but those of the driver's own major number, so no /dev/nvidia-uvm",
+);
 
 /// The variable by which the CUDA runtime itself leaves GPUs out.
 const HIDING: &str = "CUDA_VISIBLE_DEVICES";
@@ -79,15 +84,13 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         let result = StepResult::Stops(Wall::refused(Reason::Capability));
         return StepRecord::new(Step::Devices, result, [env.basis(WANTED), Basis::Pool(PoolField::Mode)], CAPABILITIES);
     }
-    if asked == Asked::Gpus && env.get(HIDING).is_some_and(hides_all) && !stopped_later(replay) {
+    if asked == Asked::Gpus && env.get(HIDING).is_some_and(hides_all) && !stopped_later(replay) && !by_stub(replay) {
         let result = StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100)));
         return StepRecord::new(Step::Devices, result, [env.basis(HIDING)], RUNTIME);
     }
     if asked == Asked::Nothing {
-        let (codes, library) = loader::without_host(replay);
-        let result = StepResult::Stops(Wall::new(Outcome::NoGpu, codes));
-        let by_library = (codes != Codes::certain(35)).then_some(library);
-        return StepRecord::new(Step::Devices, result, facts.into_iter().flatten().chain(by_library), cite);
+        let (result, library) = nothing_given(replay);
+        return StepRecord::new(Step::Devices, result, facts.into_iter().flatten().chain(library), cite);
     }
     record(match asked {
         Asked::Gpus => StepResult::Passes(Route::Native),
@@ -98,9 +101,36 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         Asked::Missing | Asked::Mixed if given(replay) == Given::Refused => StepResult::Passes(Route::Native),
         Asked::Missing | Asked::Mixed => StepResult::Stops(Wall::refused(Reason::Device)),
         // The program runs into it; what keeps the container from being created comes first.
-        Asked::DriverOnly if stopped_later(replay) => StepResult::Passes(Route::Native),
+        Asked::DriverOnly if stopped_later(replay) || by_stub(replay) => StepResult::Passes(Route::Native),
         Asked::DriverOnly => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100))),
     })
+}
+
+/// What a program says that gets neither device nor library of the host: with a libcuda of the image that there is no
+/// device, without one that there is no driver. A stub answers for itself, where the loader finds it.
+fn nothing_given(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
+    let (codes, library) = match loader::alone(replay) {
+        Alone::Nothing => (Codes::certain(35), None),
+        Alone::Stub => return (StepResult::NotApplicable, None),
+        Alone::Driver(_, library) => (Codes::certain(100), Some(library)),
+        Alone::Open(missing) => (Codes::possible(&[34, 35, 100]), Some(missing)),
+    };
+    (StepResult::Stops(Wall::new(Outcome::NoGpu, codes)), library)
+}
+
+/// The same where the devices come without the driver's libraries for computing, and without `/dev/nvidia-uvm`.
+fn not_for_computing(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
+    let (codes, library) = match loader::alone(replay) {
+        Alone::Nothing => (Codes::certain(35), None),
+        Alone::Stub => return (StepResult::NotApplicable, None),
+        // The driver's own library works where something else brings that device: who starts it knows.
+        Alone::Driver(own, library) if own.is_none() || replay.host.driver.is_none() || own == replay.host.driver => {
+            return (StepResult::Unknown, Some(library));
+        }
+        Alone::Driver(_, library) => (Codes::possible(&[100, 803, 999]), Some(library)),
+        Alone::Open(missing) => return (StepResult::Unknown, Some(missing)),
+    };
+    (StepResult::Stops(Wall::new(Outcome::NoGpu, codes)), library)
 }
 
 /// Whether `CUDA_VISIBLE_DEVICES` leaves no GPU: its first entry is none that a GPU can have.
@@ -117,6 +147,11 @@ fn stopped_later(replay: Replay<'_>) -> bool {
         Given::NotAsked | Given::Untold(_) => false,
     };
     without_libcuda || refused_later(replay)
+}
+
+/// Whether programs get a stub, which asks for no device.
+fn by_stub(replay: Replay<'_>) -> bool {
+    matches!(loader::step(replay).1.result, StepResult::Stops(wall) if wall.outcome() == Outcome::StubLibrary)
 }
 
 /// Whether the container is not created for what comes behind its devices and capabilities.
@@ -224,7 +259,11 @@ pub(super) fn capabilities(replay: Replay<'_>) -> StepRecord {
         Given::Set(set) if brings_libcuda(set) => StepResult::Passes(Route::Native),
         // Libcuda stays outside, unless the container is not even created.
         Given::Set(_) if refused_later(replay) => StepResult::Passes(Route::Native),
-        Given::Set(_) => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35))),
+        Given::Set(_) => {
+            let (result, library) = not_for_computing(replay);
+            let facts = decided.into_iter().chain(library);
+            return StepRecord::new(Step::Capabilities, result, facts, if library.is_some() { UVM } else { cite });
+        }
     };
     StepRecord::new(Step::Capabilities, result, decided, cite)
 }

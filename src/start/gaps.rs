@@ -70,6 +70,10 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
     let loaded = loader::step(replay).0;
     let newer = |what: String| format!("{what} is newer than the knowledge of {}", replay.knowledge.newest_date());
     let (key, reason, supply) = match step {
+        Step::Capabilities => {
+            let reason = "the image brings a libcuda of its own, and whether it finds /dev/nvidia-uvm without the capability compute is not known";
+            (name(replay.image.driver_libraries.id), reason.to_owned(), "ask for the capability compute")
+        }
         Step::Libraries => {
             let (id, reason) = libraries::unfound(replay)?;
             (name(id), reason, "install it, or scan the built image")
@@ -237,7 +241,7 @@ fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
             let later = if host.branch() > newest { ", ".to_owned() + &newer() } else { String::new() };
             (format!("the pool's driver is not in the tables{later}"), "set `driver_cuda` of the pool".to_owned())
         }
-        PoolField::Gpu if gpu.is_none_or(|gpu| !gpu.named && gpu.capability.is_none()) => {
+        PoolField::Gpu if gpu.is_none_or(|gpu| !gpu.named && (gpu.capability.is_none() || gpu.brand.is_none())) => {
             ("the pool does not say its GPU".to_owned(), "set `gpu` of the pool".to_owned())
         }
         PoolField::Gpu if gpu.is_some_and(|gpu| gpu.capability.is_none()) => {

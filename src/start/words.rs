@@ -83,6 +83,9 @@ pub fn waits(replay: Replay<'_>, record: &StepRecord) -> bool {
 fn platform(replay: Replay<'_>, record: &StepRecord) -> String {
     let host = &replay.host.platform;
     match (&replay.image.platforms.state, record.result) {
+        (State::Known(list), StepResult::Stops(_)) if list.is_empty() => {
+            format!("there is no manifest for {host}: the base has none for the platform that is asked of the build")
+        }
         (State::Known(list), StepResult::Stops(_)) => {
             format!("there is no manifest for {host}, only for {}", list.join(", "))
         }
@@ -204,6 +207,11 @@ pub fn without_gpu(replay: Replay<'_>) -> Option<String> {
 
 fn gpu(replay: Replay<'_>) -> String {
     match &replay.host.gpu {
+        // The pool does not say which it has.
+        Some(gpu) if !gpu.named && gpu.row.is_some() => match gpu.capability {
+            Some(capability) => format!("a GPU such as {} (compute capability {capability})", gpu.name),
+            None => format!("a GPU such as {}", gpu.name),
+        },
         Some(gpu) => match gpu.capability {
             Some(capability) => format!("{} (compute capability {capability})", gpu.name),
             None => gpu.name.clone(),

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::cli::args::access::AccessArgs;
 use crate::cli::args::builds::BuildArgs;
 use crate::cli::args::builds::BuildSet;
 use crate::cli::args::fixing::FixArgs;
 use crate::cli::args::judging::JudgingArgs;
+use crate::cli::args::scan::Deep;
 
 /// What `check` takes.
 #[derive(Debug, clap::Args)]
@@ -32,6 +34,17 @@ pub(crate) struct CheckArgs {
     /// Read manifest and configuration of base images from their registries.
     #[arg(long)]
     pub(crate) pull: bool,
+    /// Judge what this image holds, which was built from the Dockerfile, and tell it at the Dockerfile's lines; for
+    /// several Dockerfiles once for each, in their order.
+    ///
+    /// An image is named as `scan` takes it: registry/repo:tag, oci:DIR, docker-archive:FILE, docker-daemon:NAME, ...
+    #[arg(long, value_name = "IMAGE", conflicts_with_all = ["show_files", "all_targets"])]
+    pub(crate) built: Vec<String>,
+    /// How deep to look into those images: `config`, `sbom` or `layers`.
+    #[arg(long, value_enum, default_value_t = Deep::Layers, value_name = "DEPTH", requires = "built")]
+    pub(crate) depth: Deep,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]

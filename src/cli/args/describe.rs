@@ -2,6 +2,7 @@
 
 use jiff::civil::Date;
 
+use crate::cli::args::access::AccessArgs;
 use crate::cli::args::builds::BuildArgs;
 use crate::cli::args::formats::Format;
 
@@ -20,6 +21,8 @@ pub(crate) struct DescribeArgs {
     /// Read manifest and configuration of base images from their registries.
     #[arg(long)]
     pub(crate) pull: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
 }
@@ -42,6 +45,8 @@ pub(crate) struct NeedsArgs {
     /// Read manifest and configuration of base images from their registries.
     #[arg(long)]
     pub(crate) pull: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
 }

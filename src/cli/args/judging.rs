@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use jiff::civil::Date;
 
+use crate::cli::args::config::ConfigArgs;
 use crate::cli::args::formats::Color;
 use crate::cli::args::formats::FailOn;
 use crate::cli::args::formats::ReportFormat;
@@ -11,7 +12,7 @@ use crate::cli::args::values::persona;
 use crate::rules::Persona;
 
 /// What to judge against, and how to tell it.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct JudgingArgs {
     /// Fleet file; else `IMAGELINT_FLEET` where that is set and not empty, else fleet.toml in the first input's folder or
     /// above it, up to the repository root.
@@ -23,9 +24,9 @@ pub(crate) struct JudgingArgs {
     /// Folder with rule pages of your own.
     #[arg(long, value_name = "DIR")]
     pub(crate) rules: Vec<PathBuf>,
-    /// Whose rules speak: regular, pedantic, auditor.
-    #[arg(long, value_name = "WHO", default_value = "regular", value_parser = persona)]
-    pub(crate) persona: Persona,
+    /// Whose rules speak: regular (where nothing is said), pedantic, auditor.
+    #[arg(long, value_name = "WHO", value_parser = persona)]
+    pub(crate) persona: Option<Persona>,
     /// Take images as they were built on this day (YYYY-MM-DD).
     #[arg(long, value_name = "DATE")]
     pub(crate) as_of: Option<Date>,
@@ -35,9 +36,10 @@ pub(crate) struct JudgingArgs {
     /// Print the chain of steps behind each verdict, for one pool or all.
     #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "")]
     pub(crate) why: Option<String>,
-    /// Exit with 1 at findings of this severity and above; `undetermined` also where something cannot be told.
-    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "LEVEL")]
-    pub(crate) fail_on: FailOn,
+    /// Exit with 1 at findings of this severity and above, `error` where nothing is said; `undetermined` also where
+    /// something cannot be told.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) fail_on: Option<FailOn>,
     /// Look for changes that make failing images start, and tell them with each error.
     #[arg(long)]
     pub(crate) show_fixes: bool,
@@ -50,11 +52,23 @@ pub(crate) struct JudgingArgs {
     /// Tell also what was found to have no GPU content.
     #[arg(short, long)]
     pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
 }
 
 impl JudgingArgs {
     /// How many workers to use.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs.map_or_else(crate::cli::parallel::default_jobs, std::num::NonZero::get)
+    }
+
+    /// Whose rules speak.
+    pub(crate) fn persona(&self) -> Persona {
+        self.persona.unwrap_or(Persona::Regular)
+    }
+
+    /// The level from which the exit code is 1.
+    pub(crate) fn fail_on(&self) -> FailOn {
+        self.fail_on.unwrap_or(FailOn::Error)
     }
 }

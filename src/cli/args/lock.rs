@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cli::args::access::AccessArgs;
 use crate::cli::args::builds::BuildArgs;
 use crate::cli::args::values::platform;
 
@@ -29,6 +30,8 @@ pub(crate) struct LockArgs {
     /// Lock for each stage that no other stage needs, not the last one alone.
     #[arg(long, conflicts_with = "target")]
     pub(crate) all_targets: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
 }

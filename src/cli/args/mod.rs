@@ -1,8 +1,10 @@
 //! The command line.
 
+mod access;
 mod builds;
 mod cache;
 mod check;
+mod config;
 mod describe;
 mod fixing;
 mod formats;
@@ -17,11 +19,13 @@ use std::path::PathBuf;
 use clap::Parser;
 use clap::Subcommand;
 
+pub(crate) use crate::cli::args::access::AccessArgs;
 pub(crate) use crate::cli::args::builds::BuildArgs;
 pub(crate) use crate::cli::args::builds::BuildSet;
 pub(crate) use crate::cli::args::cache::CacheArgs;
 pub(crate) use crate::cli::args::cache::CacheDo;
 pub(crate) use crate::cli::args::check::CheckArgs;
+pub(crate) use crate::cli::args::config::ConfigArgs;
 pub(crate) use crate::cli::args::describe::DescribeArgs;
 pub(crate) use crate::cli::args::describe::NeedsArgs;
 pub(crate) use crate::cli::args::formats::Color;
@@ -53,6 +57,13 @@ fn version() -> &'static str {
     let knowledge = crate::knowledge::Knowledge::built_in().newest_date();
     // One leak of a few bytes in a process that ends: clap keeps static texts alone.
     String::leak(format!("{} (knowledge of {knowledge})", env!("CARGO_PKG_VERSION")))
+}
+
+impl Args {
+    /// The arguments of the process; `imagelint` alone is `imagelint check`.
+    pub(crate) fn of_process() -> Result<Self, clap::Error> {
+        if std::env::args_os().len() < 2 { Self::try_parse_from(["imagelint", "check"]) } else { Self::try_parse() }
+    }
 }
 
 /// The commands.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::cli::args::access::AccessArgs;
 use crate::cli::args::judging::JudgingArgs;
 use crate::cli::args::values::bytes;
 use crate::cli::args::values::platform;
@@ -13,7 +14,7 @@ use crate::cli::args::values::platform;
 pub(crate) struct ScanArgs {
     /// Images: registry/repo:tag, oci:DIR[:NAME], oci-archive:FILE[:NAME], docker-archive:FILE[:NAME],
     /// docker-daemon:NAME, podman:NAME, or the path of a layout or an archive.
-    #[arg(value_name = "IMAGE", required_unless_present_any = ["from_file", "from_kubernetes"])]
+    #[arg(value_name = "IMAGE", required_unless_present_any = ["from_file", "from_kubernetes", "show_settings"])]
     pub(crate) images: Vec<String>,
     /// Read further names of images from a file, one a line, or from standard input (`-`); `#` begins a comment.
     #[arg(long, value_name = "FILE")]
@@ -39,24 +40,15 @@ pub(crate) struct ScanArgs {
     /// Judge for the pools of these platforms only; for every platform of the fleet where not given.
     #[arg(long = "platform", value_name = "OS/ARCH", value_delimiter = ',', value_parser = platform)]
     pub(crate) platforms: Vec<String>,
-    /// How deep to look: `config` reads two small files of each image, `layers` every file in it.
+    /// How deep to look: `config` reads two small files of each image, `sbom` also the list of packages that is kept
+    /// beside it, whose word is taken, and `layers` every file in it.
     #[arg(long, value_enum, default_value_t = Deep::Layers, value_name = "DEPTH")]
     pub(crate) depth: Deep,
     /// Leave out layers of more packed bytes than this, and say so.
     #[arg(long, value_name = "N", value_parser = bytes)]
     pub(crate) max_layer_bytes: Option<u64>,
-    /// User name for the registry that the images are in; stored credentials are used where not given.
-    #[arg(long, value_name = "NAME", requires = "password_stdin")]
-    pub(crate) username: Option<String>,
-    /// Read the password of that user from standard input.
-    #[arg(long, requires = "username")]
-    pub(crate) password_stdin: bool,
-    /// File of certificates (PEM) to trust beside those of the system.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) cacert: Vec<PathBuf>,
-    /// Registry (host and port) to speak to in plain HTTP; those of this machine need no such word.
-    #[arg(long, value_name = "HOST")]
-    pub(crate) plain_http: Vec<String>,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
 }
@@ -66,7 +58,9 @@ pub(crate) struct ScanArgs {
 pub(crate) enum Deep {
     /// Manifest and configuration.
     Config,
-    /// The same and every layer.
+    /// The same and the list of packages (SBOM) beside the image.
+    Sbom,
+    /// Manifest, configuration and every layer.
     Layers,
 }
 

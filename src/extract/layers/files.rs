@@ -21,7 +21,7 @@ use crate::layer::Tree;
 const TOLD: [&str; 4] = ["/etc/debian_version", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/nv_tegra_release"];
 /// So many files are kept; the largest images known have some hundreds. Each takes a kilobyte as it is judged, and two
 /// in the report.
-const MOST_FILES: usize = 4_000;
+const MOST_FILES: usize = 2_000;
 /// How libraries of the driver begin.
 const DRIVER: [&str; 2] = ["libcuda.so", "libnvidia-"];
 

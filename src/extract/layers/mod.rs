@@ -11,6 +11,8 @@ mod place;
 mod python;
 mod runtime;
 
+pub(super) use self::packages::concerns;
+
 use std::collections::BTreeSet;
 
 use crate::extract::config::of_head;

@@ -1,6 +1,8 @@
 //! Packages as the databases of their managers have them, with what Python distributions say they were built with.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::extract::layers::Audit;
 use crate::extract::layers::python::Python;
@@ -23,6 +25,9 @@ use crate::knowledge::Knowledge;
 use crate::layer::EntryKind;
 use crate::layer::LayerSeen;
 use crate::layer::Placed;
+
+/// So many packages of the system are told: NVIDIA's own repository has fewer names for one system.
+const MOST_SYSTEM: usize = 1_000;
 
 /// A Python distribution or conda package in one folder.
 struct Found<'a> {
@@ -115,6 +120,7 @@ impl Audit<'_> {
 
     /// The database of the system's package manager.
     fn system(&mut self, placed: Placed<'_>, list: &[Evidence], order: &mut Vec<(usize, PackageSeen)>) {
+        let mut wanted: BTreeSet<&Package> = BTreeSet::new();
         for one in list {
             let package = match one {
                 Evidence::Package(package) => package,
@@ -125,13 +131,17 @@ impl Audit<'_> {
                 }
                 _ => continue,
             };
-            if !concerns(&package.name) {
-                continue;
+            if concerns(&package.name) {
+                wanted.insert(package);
             }
-            // The database is written anew by each layer that installs something.
-            let layers = self.tree.layers().iter().enumerate().take(placed.layer + 1);
-            let first = layers.rev().take_while(|(_, layer)| keeps(layer, placed.path, package)).last();
-            let layer = first.map_or(placed.layer, |(layer, _)| layer);
+        }
+        let room = MOST_SYSTEM.saturating_sub(order.len());
+        if wanted.len() > room {
+            self.seen.complete.packages = false;
+            self.note(placed.path, &format!("the image has more than {MOST_SYSTEM} packages that concern a GPU"));
+        }
+        let wanted: BTreeSet<&Package> = wanted.into_iter().take(room).collect();
+        for (package, layer) in since(self.tree.layers(), placed, wanted) {
             let at = Placed { layer, ..placed };
             let fact = self.fact(FactKey::Package, &package.name, Value::Text(package.version.clone()), at);
             let mut seen = PackageSeen::new(Manager::Apt, package.name.clone(), said(&package.version), fact);
@@ -141,17 +151,33 @@ impl Audit<'_> {
     }
 }
 
-fn said(version: &str) -> PackageVersion {
-    if version.is_empty() { PackageVersion::Open(String::new()) } else { PackageVersion::Exact(version.to_owned()) }
+/// The layer since which each package is in a database, which is written anew by each layer that installs something.
+fn since<'a>(
+    layers: &[Arc<LayerSeen>],
+    placed: Placed<'_>,
+    mut left: BTreeSet<&'a Package>,
+) -> BTreeMap<&'a Package, usize> {
+    let mut found: BTreeMap<&Package, usize> = left.iter().map(|package| (*package, placed.layer)).collect();
+    for (index, layer) in layers.iter().enumerate().take(placed.layer + 1).rev() {
+        match layer.entries.get(placed.path).map(|entry| &entry.kind) {
+            Some(EntryKind::Read(list)) => {
+                let there = list.iter().filter_map(|one| match one {
+                    Evidence::Package(package) => left.get(package).copied(),
+                    _ => None,
+                });
+                left = there.collect();
+            }
+            Some(_) => left.clear(),
+            // It leaves the database as it is.
+            None => continue,
+        }
+        found.extend(left.iter().map(|package| (*package, index)));
+    }
+    found
 }
 
-/// Whether a layer has the package in its copy of the database, or leaves the database as it is.
-fn keeps(layer: &LayerSeen, path: &str, package: &Package) -> bool {
-    match layer.entries.get(path).map(|entry| &entry.kind) {
-        Some(EntryKind::Read(list)) => list.iter().any(|one| matches!(one, Evidence::Package(own) if own == package)),
-        Some(_) => false,
-        None => true,
-    }
+fn said(version: &str) -> PackageVersion {
+    if version.is_empty() { PackageVersion::Open(String::new()) } else { PackageVersion::Exact(version.to_owned()) }
 }
 
 /// Whether a path is that of a database of packages, and no other file that the system has once.
@@ -219,7 +245,7 @@ fn variant_of(gpu: &Gpu) -> Option<String> {
 }
 
 /// Whether the tables have anything to say of a package.
-fn concerns(name: &str) -> bool {
+pub(in crate::extract) fn concerns(name: &str) -> bool {
     let knowledge = Knowledge::built_in();
     knowledge.framework(name).is_some()
         || knowledge.library_wheel(name).is_some()

@@ -54,6 +54,7 @@ fn alike(one: &BaseBuild, other: &BaseBuild) -> bool {
     let release = |build: &BaseBuild| build.cuda.map(|(cuda, _)| cuda.release());
     release(one) == release(other)
         && one.compat.map(|(bundled, _)| bundled) == other.compat.map(|(bundled, _)| bundled)
+        && one.built == other.built
         && one.env_unknown.len() == other.env_unknown.len()
         && ["NVIDIA_REQUIRE_CUDA", "LD_LIBRARY_PATH"].iter().all(|name| value(one, name) == value(other, name))
 }
@@ -81,12 +82,21 @@ fn by_arch<T: Copy>(values: &[ByArch<T>], arch: &str) -> Option<T> {
     values.iter().find(|value| value.arch == arch).map(|value| value.value)
 }
 
+/// The architectures of a tag: those of its operating system, which stands last; of one that names none, all.
+fn arches(row: &'static CudaImageRow, tag: &str) -> impl Iterator<Item = &'static str> {
+    let named = tag.rsplit('-').next().unwrap_or(tag);
+    let known = row.arches.iter().any(|(os, _)| *os == named);
+    let of_tag = move |os: &str| !known || os == named;
+    row.arches.iter().filter(move |(os, _)| of_tag(os)).flat_map(|(_, arches)| arches.split(' '))
+}
+
 /// The builds of one version that were tagged `version`.
 pub(super) fn of_row(asked: &Asked<'_>, row: &'static CudaImageRow, version: &str) -> Vec<BaseBuild> {
     let info = &row.info;
     let mut build = asked.build(Family::Cuda, Some(info));
     build.env_known = true;
     build.cuda = row.version.parse().ok().map(|version| (version, info));
+    build.built_for(arches(row, asked.tag), info);
     build.compat = by_arch(row.bundles_compat, asked.arch).map(|bundled| (bundled, info));
     let cuda_version = row.cuda_version.unwrap_or(row.version);
     for (variable, value) in [
@@ -110,15 +120,20 @@ pub(super) fn of_row(asked: &Asked<'_>, row: &'static CudaImageRow, version: &st
         }
     };
     let several = candidates.len() > 1;
-    candidates
-        .into_iter()
-        .map(|require| {
-            let mut build = build.clone();
-            build.label = several.then(|| format!("as built {} .. {}", require.first_seen, require.last_seen));
-            build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), &require.info));
-            build
-        })
-        .collect()
+    let mut builds = Vec::new();
+    for require in candidates {
+        let mut build = build.clone();
+        build.label = several.then(|| format!("as built {} .. {}", require.first_seen, require.last_seen));
+        build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), &require.info));
+        // Of a tag whose day and digest nobody names, the newest build is meant.
+        build.built = match asked.as_of {
+            Some(day) => Some((require.first_seen, day)),
+            None if asked.pinned => Some((require.first_seen, require.last_seen)),
+            None => None,
+        };
+        builds.push(build);
+    }
+    builds
 }
 
 /// The requirement strings that a tag may have: the newest, or those of the builds of a day.

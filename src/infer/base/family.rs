@@ -57,6 +57,7 @@ fn inherited(
         build.cuda = Some((row.cuda, &row.info));
         build.torch = row.torch.map(|version| (version, &row.info));
         build.brings = row.brings;
+        build.built_for(row.arches.iter().copied(), &row.info);
         if !row.untouched {
             build.adds_unread();
         }
@@ -80,6 +81,7 @@ fn framework_build(
     build.cuda = Some((row.cuda, &row.info));
     build.torch = row.torch.map(|version| (version, &row.info));
     build.brings = row.brings;
+    build.built_for(row.arches.iter().copied(), &row.info);
     if let Some(family) = family {
         inherit(asked, &mut build, family);
     }
@@ -96,9 +98,7 @@ fn of_month(asked: &Asked<'_>, family: &'static BaseFamilyRow) -> BaseBuild {
     };
     build.cuda = Some((row.cuda, &row.info));
     build.compat_version = row.compat.map(|version| (version, &row.info));
-    // The row tells torch of the container that is named after it.
-    let named = asked.repository.ends_with("/pytorch");
-    build.torch = row.torch.filter(|_| named).map(|version| (version, &row.info));
+    build.torch = row.torch.filter(|_| family.torch).map(|version| (version, &row.info));
     build.set("CUDA_VERSION", &row.cuda.to_string(), &row.info);
     build
 }

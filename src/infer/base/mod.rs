@@ -52,6 +52,8 @@ pub(super) struct BaseBuild {
     pub(super) cuda: Option<(CudaVersion, &'static RowInfo)>,
     /// Whether a compat package is installed; none where the tables do not say.
     pub(super) compat: Option<(bool, &'static RowInfo)>,
+    /// The days between which it was built, where they are not those of the newest build.
+    pub(super) built: Option<(Date, Date)>,
     /// The version of its libcuda, where the tables tell it.
     pub(super) compat_version: Option<(DriverVersion, &'static RowInfo)>,
     /// Where its libraries lie, if not in the directory that container toolkits look into.
@@ -66,6 +68,8 @@ pub(super) struct BaseBuild {
     pub(super) torch: Option<(&'static str, &'static RowInfo)>,
     /// Packages inside, with their versions.
     pub(super) brings: &'static [(&'static str, &'static str)],
+    /// The platforms that it is built for, where the tables tell them.
+    pub(super) platforms: Option<(Vec<String>, &'static RowInfo)>,
     /// Why the reference itself cannot be told.
     unresolved: Option<Why>,
     /// Whether its configuration was read.
@@ -85,6 +89,7 @@ impl BaseBuild {
             env_known: family == Family::Plain,
             cuda: None,
             compat: None,
+            built: None,
             compat_version: None,
             compat_folder: None,
             code_floor: None,
@@ -92,6 +97,7 @@ impl BaseBuild {
             probe_unsure: None,
             torch: None,
             brings: &[],
+            platforms: None,
             unresolved: None,
             read: false,
             name,
@@ -115,6 +121,11 @@ impl BaseBuild {
         self.env.push((variable, value.to_owned(), row));
     }
 
+    /// The value of a variable that is known.
+    pub(super) fn variable(&self, variable: &str) -> Option<&str> {
+        self.env.iter().find(|(own, _, _)| *own == variable).map(|(_, value, _)| value.as_str())
+    }
+
     /// Puts something before the value of a variable that is known.
     fn put_before(&mut self, variable: &'static str, first: &str, row: &'static RowInfo) {
         let known =
@@ -122,6 +133,14 @@ impl BaseBuild {
         if let Some(value) = known {
             self.set(variable, &value, row);
         }
+    }
+
+    /// Notes for which architectures it is built; nothing where the tables tell none.
+    fn built_for<'a>(&mut self, arches: impl IntoIterator<Item = &'a str>, row: &'static RowInfo) {
+        let mut platforms: Vec<String> = arches.into_iter().map(|arch| format!("linux/{arch}")).collect();
+        platforms.sort();
+        platforms.dedup();
+        self.platforms = Some((platforms, row)).filter(|(platforms, _)| !platforms.is_empty());
     }
 
     /// Why something of the base cannot be told.
@@ -152,7 +171,7 @@ impl BaseBuild {
 
 /// Every build that the base may be, for one architecture.
 pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<BaseBuild> {
-    match &seen.base {
+    let builds = match &seen.base {
         BaseSeen::NotSaid => vec![BaseBuild::new(Family::Unknown, None, None, String::new())],
         BaseSeen::Scratch(fact) => vec![BaseBuild::new(Family::Plain, Some(*fact), None, "scratch".to_owned())],
         BaseSeen::Unresolved(why, fact) => {
@@ -162,7 +181,29 @@ pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowl
             vec![build]
         }
         BaseSeen::Image(reference, fact) => of_reference(reference, *fact, arch, as_of, knowledge),
-    }
+    };
+    builds.into_iter().flat_map(|build| with_compat(build, knowledge)).collect()
+}
+
+/// A build with each libcuda that its compat package may have held when it was built.
+fn with_compat(build: BaseBuild, knowledge: Knowledge) -> Vec<BaseBuild> {
+    let row = build.cuda.and_then(|(cuda, _)| knowledge.compat_package(cuda));
+    let (Some((true, _)), Some((from, to)), None, Some(row)) = (build.compat, build.built, build.compat_version, row)
+    else {
+        return vec![build];
+    };
+    let versions = knowledge.compat_versions(row.cuda, from, to);
+    let several = versions.len() > 1;
+    let of_version = |version| {
+        let mut build = BaseBuild { compat_version: Some((version, &row.info)), ..build.clone() };
+        if several {
+            let own = build.label.take().map_or_else(String::new, |label| format!("{label}, "));
+            build.label = Some(format!("{own}with libcuda {version}"));
+        }
+        build
+    };
+    let builds: Vec<BaseBuild> = versions.into_iter().map(of_version).collect();
+    if builds.is_empty() { vec![build] } else { builds }
 }
 
 /// What every image of a repository is, whatever its tag.
@@ -198,6 +239,7 @@ fn of_reference(
         if let Some(family) = knowledge.base_family(&asked.repository) {
             for build in builds.iter_mut().filter(|build| build.env_known) {
                 if family.unread {
+                    build.platforms = None;
                     build.adds_unread();
                 }
                 family.env.iter().for_each(|(variable, value)| build.set(variable, value, &family.info));
@@ -249,7 +291,7 @@ pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts, seen: &
     }
     let unset = matches!(variable.state, State::Absent { .. })
         && build.unresolved.is_none()
-        && (!matches!(seen.depth, Depth::Config | Depth::Layers) || seen.complete.files);
+        && (!matches!(seen.depth, Depth::Config | Depth::Sbom | Depth::Layers) || seen.complete.files);
     if build.family == Family::Plain || unset {
         let searched = "the base image's family and CUDA_VERSION";
         return facts.add_typed(FactKey::BaseCuda, None, State::Absent { searched }, evidence);

@@ -94,18 +94,19 @@ macro_rules! every_table {
     target_sets: TargetSetRow by [cuda] { cuda: Minor, ptx_isa: Cuda, targets: Targets }
     minor_compat: MinorCompatRow by [cuda_major] { cuda_major: U32, min_driver: Driver, from_branch: OptU32 }
     compat_packages: CompatRow by [cuda] { cuda: Minor, branch: U32, versions: Drivers, base_branches: U32s, noted: Flag }
+    driver_releases: DriverReleaseRow by [version] { version: Driver, released: Day }
     forward_matrix: ForwardRow by [cuda, base_branch] { cuda: Minor, base_branch: U32, supported: Bool }
     requirements: RequireRow by [id] {
         id: Str, value: Str, tag_versions: Strs, first_seen: Day, last_seen: Day,
     }
     cuda_images: CudaImageRow by [version] {
         version: Str, cuda_version: OptStr, flavours: Strs, os: Strs, require: StrByArch, require_history: Strs,
-        compat_package: OptStr, bundles_compat: BoolByArch, ld_library_path: Str, visible_devices: Str,
+        compat_package: OptStr, bundles_compat: BoolByArch, arches: Pairs, ld_library_path: Str, visible_devices: Str,
         driver_capabilities: Str,
     }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr, untouched: Flag,
-        search_path: OptStr, brings: Pairs,
+        search_path: OptStr, brings: Pairs, arches: Strs,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
     torch_releases: TorchRow by [version] {
@@ -134,7 +135,7 @@ macro_rules! every_table {
     windows_drivers: WindowsDriverRow by [from] { from: U32, before: U32, branch: U32 }
     base_families: BaseFamilyRow by [repository] {
         repository: Str, cuda_base: Flag, unread: Flag, monthly: Flag, other_months: Strs, compat: OptBool, compat_folder: OptStr,
-        compat_probe: OptStr, probe_from: OptStr, env: Pairs,
+        compat_probe: OptStr, probe_from: OptStr, torch: Flag, env: Pairs,
     }
     ngc_releases: NgcReleaseRow by [month] { month: Str, cuda: Cuda, compat: OptDriver, torch: OptStr }
     code_floors: CodeFloorRow by [repository, from] {

@@ -1,4 +1,4 @@
-//! Ways through a script that may not be taken, and the variables that they set.
+//! Ways through a script: which are taken, which are not, and the variables that they set.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,17 +6,65 @@ use std::ops::Range;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::shell::Word;
+use crate::shell::lexer::Token;
+use crate::shell::walk::MOST_COMMANDS;
 use crate::shell::walk::MOST_VARIABLES;
 use crate::shell::walk::Walk;
+use crate::shell::walk::chance::Chance;
+use crate::shell::walk::chance::Status;
+use crate::shell::walk::lists::List;
+use crate::shell::walk::redirects::Redirects;
 
-/// What a branch saw before it began, and what was set in it.
+/// Words behind which a command begins.
+const KEYWORDS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"];
+
+/// What kind of brackets hold a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `if`.
+    If,
+    /// `for`, `while`, `until`.
+    Loop,
+    /// `case`, with the text that it looks at.
+    Case(Option<String>),
+    /// `{ }`.
+    Braces,
+    /// `( )`.
+    Subshell,
+    /// A script of its own, such as that of `sh -c`.
+    Script,
+}
+
+/// What stands between two keywords.
 pub(super) struct Branch {
-    pub(super) before: BTreeMap<String, Resolved>,
-    pub(super) case: bool,
-    pub(super) set: Vec<String>,
+    pub(super) kind: Kind,
+    /// Whether the commands at hand run, as far as this branch decides.
+    pub(super) now: Chance,
+    /// Whether the condition is being read, or in `case` a pattern.
+    pub(super) asking: bool,
+    /// Whether an arm in front of the one at hand was taken.
+    taken: Chance,
+    /// The variables before it began.
+    before: BTreeMap<String, Resolved>,
+    /// The variables after the arm that is surely taken.
+    after: Option<BTreeMap<String, Resolved>>,
+    /// What was set in arms that run or may run.
+    set: Vec<String>,
+    /// The list that the branch stands in.
+    list: List,
 }
 
 impl Walk<'_> {
+    /// Whether the commands at hand run.
+    pub(super) fn chance(&self) -> Chance {
+        self.branches.iter().fold(self.list.gate, |chance, branch| chance.and(branch.now))
+    }
+
+    /// Whether the commands at hand are the condition of a branch.
+    pub(super) fn asking(&self) -> bool {
+        self.branches.last().is_some_and(|branch| branch.asking)
+    }
+
     pub(super) fn assign(&mut self, name: &str, value: Resolved) {
         if let Some(branch) = self.branches.last_mut()
             && branch.set.len() < MOST_VARIABLES
@@ -28,38 +76,151 @@ impl Walk<'_> {
         }
     }
 
+    fn assign_unknown(&mut self, name: &str) {
+        let reason = "it is set on one of several ways through the script".to_owned();
+        self.assign(name, Resolved::Unresolved { names: vec![name.to_owned()], reason });
+    }
+
+    /// An assignment as a command of its own.
+    pub(super) fn set(&mut self, name: &str, value: Resolved) {
+        match self.list.gate {
+            Chance::Yes => self.assign(name, value),
+            Chance::Maybe => self.assign_unknown(name),
+            Chance::No => {}
+        }
+    }
+
     /// Takes a keyword of the shell; says whether the rest of the words is a command.
     pub(super) fn keyword(&mut self, word: &str) -> Option<bool> {
         match word {
-            "if" | "while" | "until" => self.branch(false),
-            "case" => {
-                self.branch(true);
-                return Some(false);
+            "if" => self.open(Kind::If),
+            "while" | "until" => self.open(Kind::Loop),
+            "{" => self.open(Kind::Braces),
+            "then" => self.arm(self.list.status.chance()),
+            "do" if self.asking() => self.arm(Chance::Maybe),
+            "do" => self.list = List::default(),
+            "else" => {
+                self.next_arm();
+                self.arm(Chance::Yes);
             }
-            "fi" | "done" | "esac" => {
-                if let Some(branch) = self.branches.pop() {
-                    self.variables = branch.before;
-                    for name in branch.set {
-                        let reason = "it is set on one of several ways through the script".to_owned();
-                        self.assign(&name, Resolved::Unresolved { names: vec![name.clone()], reason });
-                    }
-                }
-            }
-            "else" | "elif" => {
-                if let Some(branch) = self.branches.last() {
-                    self.variables = branch.before.clone();
-                }
-            }
-            "then" | "do" | "{" | "}" | "!" | "time" => {}
+            "elif" => self.next_arm(),
+            "fi" | "done" | "esac" => self.close(&|kind| !matches!(kind, Kind::Braces | Kind::Subshell | Kind::Script)),
+            "}" => self.close(&|kind| *kind == Kind::Braces),
+            "!" => self.list.negated = !self.list.negated,
+            "time" => {}
             _ => return None,
         }
         Some(true)
     }
 
-    pub(super) fn branch(&mut self, case: bool) {
-        if self.branches.len() < MOST_VARIABLES {
-            self.branches.push(Branch { before: self.variables.clone(), case, set: Vec::new() });
+    /// Begins a branch.
+    pub(super) fn open(&mut self, kind: Kind) {
+        self.opened += 1;
+        if self.branches.len() >= MOST_VARIABLES || self.opened > MOST_COMMANDS {
+            // Nobody writes so many; what comes after is not read.
+            self.over = true;
+            return;
         }
+        let asking = matches!(kind, Kind::If | Kind::Loop | Kind::Case(_));
+        let list = std::mem::take(&mut self.list);
+        let (before, now) = (self.variables.clone(), list.gate);
+        let (after, set) = (None, Vec::new());
+        self.branches.push(Branch { kind, now, asking, taken: Chance::No, before, after, set, list });
+    }
+
+    /// Begins the commands behind a condition or pattern.
+    pub(super) fn arm(&mut self, condition: Chance) {
+        self.list = List::default();
+        let Some(branch) = self.branches.last_mut() else { return };
+        if !matches!(branch.kind, Kind::If | Kind::Loop | Kind::Case(_)) {
+            return;
+        }
+        branch.asking = false;
+        let runs = branch.taken.not().and(condition);
+        branch.now = branch.list.gate.and(runs);
+        branch.taken = branch.taken.or(condition);
+    }
+
+    /// Ends the commands of an arm; another condition follows.
+    pub(super) fn next_arm(&mut self) {
+        self.list = List::default();
+        let Some(branch) = self.branches.last_mut() else { return };
+        if !matches!(branch.kind, Kind::If | Kind::Case(_)) {
+            return;
+        }
+        let variables = std::mem::replace(&mut self.variables, branch.before.clone());
+        if !branch.asking && branch.now == Chance::Yes {
+            branch.after = Some(variables);
+        }
+        branch.asking = true;
+        branch.now = branch.list.gate.and(branch.taken.not());
+    }
+
+    /// Ends the branch at hand, where it is one of those that the word ends.
+    pub(super) fn close(&mut self, ends: &dyn Fn(&Kind) -> bool) {
+        let inner = self.list.status;
+        let Some(branch) = self.branches.pop_if(|branch| ends(&branch.kind)) else { return };
+        let Branch { kind, now, asking, before, after, set, list, .. } = branch;
+        let sure = if asking || now != Chance::Yes { None } else { Some(self.variables.clone()) };
+        self.list = list;
+        let status = if matches!(kind, Kind::Braces | Kind::Subshell | Kind::Script) { inner } else { Status::Fine };
+        self.list.settle(status, self.asking());
+        match (after.or(sure), kind) {
+            (_, Kind::Subshell) => self.variables = before,
+            (Some(after), Kind::If | Kind::Case(_) | Kind::Braces | Kind::Script) => {
+                self.variables = after;
+                if let Some(outer) = self.branches.last_mut() {
+                    outer.set.extend(set);
+                    outer.set.truncate(MOST_VARIABLES);
+                }
+            }
+            _ => {
+                self.variables = before;
+                for name in set {
+                    self.assign_unknown(&name);
+                }
+            }
+        }
+    }
+
+    /// Whether a pattern of `case` is to be read.
+    pub(super) fn in_pattern(&self) -> bool {
+        self.branches.last().is_some_and(|branch| branch.asking && matches!(branch.kind, Kind::Case(_)))
+    }
+
+    /// Takes a token where a pattern of `case` stands.
+    pub(super) fn pattern(&mut self, text: &Mapped, token: &Token, words: &mut Vec<Range<usize>>) {
+        match token {
+            Token::Word(range) if words.is_empty() && text.get(range.clone()) == "esac" => {
+                let _ended = self.keyword("esac");
+            }
+            Token::Word(range) => words.push(range.clone()),
+            Token::Close => {
+                let subject = match self.branches.last().map(|branch| &branch.kind) {
+                    Some(Kind::Case(subject)) => subject.clone(),
+                    _ => None,
+                };
+                let patterns: Vec<&str> = words.iter().map(|range| text.get(range.clone())).collect();
+                let condition = self.arm_matches(subject.as_deref(), &patterns);
+                self.arm(condition);
+                words.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins `case`, where the words say so.
+    pub(super) fn case(&mut self, text: &Mapped, words: &mut Vec<Range<usize>>, depth: usize) {
+        let [before @ .., case, subject, end] = words.as_slice() else { return };
+        let keyword = |range: &Range<usize>| KEYWORDS.contains(&text.get(range.clone()));
+        if text.get(end.clone()) != "in" || text.get(case.clone()) != "case" || !before.iter().all(keyword) {
+            return;
+        }
+        let subject = self.certain(text.get(subject.clone()));
+        let before = before.to_vec();
+        self.piped(text, &before, Redirects::default(), depth, false);
+        self.open(Kind::Case(subject));
+        words.clear();
     }
 
     pub(super) fn loop_variable(&mut self, text: &Mapped, words: &[Range<usize>]) {
@@ -71,6 +232,11 @@ impl Walk<'_> {
                 Resolved::Unresolved { names: vec![name.clone()], reason: "a loop gives it several values".to_owned() }
             }
         };
+        // A value that is known is there, and the loop goes round once at least.
+        let round = values.iter().any(|word| word.known().is_some_and(|value| !value.is_empty()));
         self.assign(&name, value);
+        if round {
+            self.arm(Chance::Yes);
+        }
     }
 }

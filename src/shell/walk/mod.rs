@@ -1,6 +1,9 @@
 //! Going through shell text command by command, keeping the variables that it sets.
 
 mod branches;
+mod chance;
+mod condition;
+mod lists;
 mod redirects;
 
 use std::collections::BTreeMap;
@@ -27,6 +30,11 @@ use crate::shell::nested::is_shell;
 use crate::shell::nested::substitution;
 use crate::shell::nested::unquoted;
 use crate::shell::walk::branches::Branch;
+use crate::shell::walk::branches::Kind;
+use crate::shell::walk::chance::Chance;
+use crate::shell::walk::chance::Status;
+use crate::shell::walk::condition::Brackets;
+use crate::shell::walk::lists::List;
 use crate::shell::walk::redirects::Redirects;
 
 const DEEPEST: usize = 4;
@@ -69,7 +77,14 @@ struct Walk<'a> {
     heredocs: &'a [Heredoc],
     variables: BTreeMap<String, Resolved>,
     branches: Vec<Branch>,
-    after_or: bool,
+    /// How many branches were opened.
+    opened: usize,
+    /// Whether so many were that the rest is not read.
+    over: bool,
+    list: List,
+    brackets: Brackets,
+    /// Whether a file was read in that may set any variable.
+    sourced: bool,
     /// What the command in front of a `|` writes, and how many stand in front of it.
     pipe: (Input, usize),
     /// How deep this text lies in substitutions.
@@ -81,7 +96,9 @@ impl<'a> Walk<'a> {
     fn new(scope: &'a Scope, heredocs: &'a [Heredoc]) -> Self {
         let (variables, branches, out) = (BTreeMap::new(), Vec::new(), Vec::new());
         let pipe = (Input::None, 0);
-        Self { scope, heredocs, variables, branches, after_or: false, pipe, substitutions: 0, out }
+        let (list, brackets) = (List::default(), Brackets::default());
+        let (opened, over, sourced, substitutions) = (0, false, false, 0);
+        Self { scope, heredocs, variables, branches, opened, over, list, brackets, sourced, pipe, substitutions, out }
     }
 
     fn lookup(&self, name: &str) -> Lookup {
@@ -93,44 +110,114 @@ impl<'a> Walk<'a> {
     }
 
     fn text(&mut self, text: &Mapped, depth: usize) {
-        let mut words = Vec::new();
+        let mut words: Vec<Range<usize>> = Vec::new();
         let mut redirects = Redirects::default();
-        for token in tokens(text.text()) {
-            match token {
+        let tokens = tokens(text.text());
+        let sure = self.ends_well(&tokens, depth);
+        for (at, token) in tokens.into_iter().enumerate() {
+            if self.over {
+                return;
+            }
+            if self.in_pattern() {
+                self.pattern(text, &token, &mut words);
+                continue;
+            }
+            let closes = words.last().is_some_and(|range| text.get(range.clone()) == "]]");
+            if self.brackets.open && !closes && !matches!(token, Token::Word(_) | Token::Separator | Token::ArmEnd) {
+                self.brackets.operator(&token);
+                if !matches!(token, Token::And | Token::Or) || self.brackets.broken {
+                    words.clear();
+                    continue;
+                }
+            }
+            match &token {
                 Token::Word(range) => {
-                    words.push(range);
+                    words.push(range.clone());
+                    self.case(text, &mut words, depth);
                     continue;
                 }
                 Token::Redirect(range) => {
-                    self.redirect(text, range, &mut redirects);
+                    redirects.any = true;
+                    self.redirect(text, range.clone(), &mut redirects);
                     continue;
                 }
-                Token::Close if self.branches.last().is_some_and(|branch| branch.case) => words.clear(),
                 _ => self.piped(text, &words, std::mem::take(&mut redirects), depth, token == Token::Pipe),
             }
             words.clear();
-            redirects = Redirects::default();
-            self.after_or = token == Token::Or;
+            match token {
+                Token::Open | Token::Close | Token::Pipe if self.brackets.open => self.brackets.operator(&token),
+                Token::And => self.list.and(sure.is_some_and(|from| at >= from) && self.branches.is_empty()),
+                Token::Or => self.list.or(),
+                Token::Open => self.open(Kind::Subshell),
+                Token::Close => self.close(&|kind| *kind == Kind::Subshell),
+                Token::Separator | Token::ArmEnd => {
+                    self.list.end();
+                    self.brackets = Brackets::default();
+                    if token == Token::ArmEnd
+                        && self.branches.last().is_some_and(|one| matches!(one.kind, Kind::Case(_)))
+                    {
+                        self.next_arm();
+                    }
+                }
+                Token::Pipe | Token::Word(_) | Token::Redirect(_) => {}
+            }
         }
         self.piped(text, &words, redirects, depth, false);
-        self.after_or = false;
+        self.list.end();
+    }
+
+    /// From which token on the build fails unless every test in the list holds: in the last list, without `||`.
+    fn ends_well(&self, tokens: &[Token], depth: usize) -> Option<usize> {
+        let end = tokens.iter().rposition(|token| *token != Token::Separator)?;
+        let ends = |token: &Token| matches!(token, Token::Separator | Token::ArmEnd);
+        let from = tokens.iter().take(end).rposition(ends).map_or(0, |at| at + 1);
+        let other = tokens.iter().skip(from).any(|token| matches!(token, Token::Or | Token::Pipe));
+        (depth == 0 && self.substitutions == 0 && !other).then_some(from)
     }
 
     fn simple(&mut self, text: &Mapped, ranges: &[Range<usize>], redirects: Redirects<'a>, depth: usize) {
         let mut rest = ranges;
-        while let Some((first, after)) = rest.split_first() {
+        while let Some((first, after)) = rest.split_first().filter(|_| !self.brackets.open) {
             let word = text.get(first.clone());
             if word == "for" {
-                self.branch(false);
+                self.open(Kind::Loop);
                 self.loop_variable(text, after);
                 return;
             }
-            match self.keyword(word) {
-                Some(true) => rest = after,
-                Some(false) => return,
-                None => break,
+            if self.keyword(word).is_none() {
+                break;
             }
+            rest = after;
         }
+        if rest.is_empty() && redirects.heredocs.is_empty() {
+            return;
+        }
+        let inside = self.brackets.open;
+        let raw: Vec<&str> = rest.iter().map(|range| text.get(range.clone())).collect();
+        let plain = |word: &&str| assignment(word).is_some() && !word.contains(['(', '`']);
+        let status = match self.answer(&raw, redirects.any) {
+            Some(answer) => Status::Answer(answer),
+            None if raw.iter().all(plain) && !redirects.any => Status::Answer(Chance::Yes),
+            None => Status::Fine,
+        };
+        self.command(text, rest, redirects, depth, inside);
+        if !inside || status != Status::Fine {
+            self.list.settle(status, self.asking());
+        }
+    }
+
+    fn command(
+        &mut self,
+        text: &Mapped,
+        ranges: &[Range<usize>],
+        redirects: Redirects<'a>,
+        depth: usize,
+        inside: bool,
+    ) {
+        if inside || self.chance() == Chance::No {
+            return;
+        }
+        let mut rest = ranges;
         let mut own = Vec::new();
         let start = rest.first().map(|first| first.start);
         while let Some((first, after)) = rest.split_first() {
@@ -142,16 +229,18 @@ impl<'a> Walk<'a> {
         let words: Vec<Word> = rest.iter().flat_map(|range| self.word(text, range.clone())).collect();
         if words.is_empty() {
             for (name, value) in std::mem::take(&mut own) {
-                self.assign(&name, value);
+                self.set(&name, value);
             }
         } else if matches!(words[0].known(), Some("export" | "declare" | "local" | "readonly" | "typeset")) {
             for range in &rest[1..] {
                 if let Some((name, value)) = assignment(text.get(range.clone())) {
                     let value = self.value(value, text.span(range.start + name.len() + 1..range.end));
-                    self.assign(name, value);
+                    self.set(name, value);
                 }
             }
             return;
+        } else if matches!(words[0].known(), Some("." | "source" | "eval")) {
+            self.sourced |= !words.get(1).and_then(Word::known).is_some_and(|path| path.ends_with("activate"));
         } else if words[0].known() == Some("read") {
             for name in words.iter().skip(1).filter_map(Word::known).filter(|name| !name.starts_with('-')) {
                 let reason = "it is read while the script runs".to_owned();
@@ -160,13 +249,13 @@ impl<'a> Walk<'a> {
         }
         let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(is_shell));
         for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < DEEPEST) {
-            self.text(&heredoc.body, depth + 1);
+            self.script(&heredoc.body, depth + 1);
         }
         if let Some(range) = inner_script(&words).and_then(|at| rest.get(at))
             && depth < DEEPEST
         {
             let script = unquoted(text, range.clone());
-            return self.text(&script, depth + 1);
+            return self.script(&script, depth + 1);
         }
         if let (Some(start), false) = (start, words.is_empty()) {
             let saved = self.variables.clone();
@@ -178,11 +267,20 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// A script inside of the text, which ends what it begins.
+    fn script(&mut self, text: &Mapped, depth: usize) {
+        self.open(Kind::Script);
+        let before = self.branches.len();
+        self.text(text, depth);
+        self.branches.truncate(before);
+        self.close(&|kind| *kind == Kind::Script);
+    }
+
     fn emit(&mut self, words: Vec<Word>, start: Option<usize>, redirects: Redirects<'_>) {
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
         let mut span = first.span.to(last.span);
         span.start = start.unwrap_or(span.start).min(span.start);
-        let conditional = self.after_or || !self.branches.is_empty();
+        let conditional = self.asking() || self.chance() != Chance::Yes;
         if self.out.len() < MOST_COMMANDS {
             let variables = self.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
             let Redirects { writes, appends, input, .. } = redirects;
@@ -246,36 +344,4 @@ impl<'a> Walk<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(text: &str) -> Vec<String> {
-        let text = Mapped::whole(text, 0);
-        let word = |word: Word| word.known().map_or_else(|| "?".to_owned(), str::to_owned);
-        script(&text, &Scope::default(), &[])
-            .into_iter()
-            .map(|one| one.words.into_iter().map(word).collect::<Vec<_>>().join(" "))
-            .collect()
-    }
-
-    #[test]
-    fn scripts_fall_into_commands() {
-        for (text, expected) in [
-            ("a b && c || d; (e; f) | g", vec!["a b", "c", "d", "e", "f", "g"]),
-            ("V=1 && pip install x==$V", vec!["pip install x==1"]),
-            ("export V=2; a $V", vec!["a 2"]),
-            ("V=1 a; b \"$V\"", vec!["a", "b "]),
-            ("bash -lc 'a \"b c\" && d'", vec!["a b c", "d"]),
-            ("sh -c \"pip install torch==2.1\"", vec!["pip install torch==2.1"]),
-            ("if [ x ]; then V=1; else V=2; fi; a $V", vec!["[ x ]", "a ?"]),
-            ("for v in 1 2; do a $v; done; b", vec!["a ?", "b"]),
-            ("case $x in a) b;; c) d;; esac; e", vec!["b", "d", "e"]),
-            ("P='a b' && x $P \"$P\"", vec!["x a b a b"]),
-            ("V=$(date) && a $V", vec!["a ?"]),
-            ("echo 'pip install torch'", vec!["echo pip install torch"]),
-            ("cat <<E\npip install x\nE\na", vec!["cat", "a"]),
-        ] {
-            assert_eq!(run(text), expected, "{text}");
-        }
-    }
-}
+mod tests;

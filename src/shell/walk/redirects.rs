@@ -15,6 +15,8 @@ const LONGEST_PIPE: usize = 16;
 /// Where a command reads and writes.
 #[derive(Default)]
 pub(super) struct Redirects<'a> {
+    /// Whether there is any.
+    pub(super) any: bool,
     pub(super) heredocs: Vec<&'a Heredoc>,
     pub(super) writes: Vec<Word>,
     pub(super) appends: bool,

@@ -1,5 +1,6 @@
 //! Loader: which libcuda a program gets, of the host's, the compat directory's and those baked in.
 
+mod alone;
 mod cache;
 mod path;
 mod probe;
@@ -37,6 +38,9 @@ const WSL: Cite = Cite(
 const GKE: Cite = Cite(
     "GoogleCloudPlatform/container-engine-accelerators, cmd/nvidia_gpu: the driver is mounted under /usr/local/nvidia and nowhere else",
 );
+
+pub(super) use self::alone::Alone;
+pub(super) use self::alone::alone;
 
 /// Where a program's libcuda comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +136,9 @@ pub(super) fn scattered(replay: Replay<'_>) -> bool {
 
 /// Which libcuda does the loader find?
 pub(super) fn step(replay: Replay<'_>) -> (Loaded<'_>, StepRecord) {
+    if alone::is_alone(replay) {
+        return alone::step(replay);
+    }
     let path = SearchPath::of(replay);
     if let Some((found, basis)) = without_seeing(replay, &path) {
         return told(replay, found, basis, LDCONFIG);
@@ -239,24 +246,6 @@ fn not_on_gke<'a>(replay: Replay<'a>, path: &SearchPath<'_>) -> (Loaded<'a>, Ste
     }
     let result = StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(35)));
     (Loaded::NOWHERE, StepRecord::new(Step::Loader, result, facts, GKE))
-}
-
-/// What a program says where the host puts neither device nor library into the container: with a libcuda of the image
-/// that there is no device, without one that there is no driver. The second is the fact that tells it.
-pub(super) fn without_host(replay: Replay<'_>) -> (Codes, Basis) {
-    let path = SearchPath::of(replay);
-    let baked = Basis::Image(replay.image.driver_libraries.id);
-    let compat = Basis::Image(replay.image.compat.id);
-    let either = Codes::possible(&[35, 100]);
-    match path.search_image(replay).or_else(|| cache::of_image(replay)) {
-        Some(Found::Image(library)) if library.stub => (Codes::possible(&[34, 35, 100]), baked),
-        Some(Found::Image(_)) => (Codes::certain(100), baked),
-        Some(Found::Compat(_)) => (Codes::certain(100), compat),
-        Some(Found::Open(missing)) => (either, missing),
-        // An unseen path may lead to what lies elsewhere in the image.
-        Some(Found::Host) | None if path.unseen && !nothing_to_find(replay) => (either, path.basis),
-        Some(Found::Host) | None => (Codes::certain(35), baked),
-    }
 }
 
 #[cfg(test)]

@@ -39,16 +39,18 @@ impl<'a> SearchPath<'a> {
         self.value.is_some()
     }
 
-    /// The same where the host puts none into the container.
-    pub(super) fn search_image(&self, replay: Replay<'a>) -> Option<Found<'a>> {
-        let directories = self.value?.split(':').filter(|directory| !directory.is_empty()).map(trimmed);
-        directories.into_iter().find_map(|directory| cache::in_image_directory(replay, directory))
-    }
-
     /// The libcuda of the first directory that has one.
     pub(super) fn search(&self, replay: Replay<'a>) -> Option<Found<'a>> {
-        let directories = self.value?.split(':').filter(|directory| !directory.is_empty()).map(trimmed);
-        directories.into_iter().find_map(|directory| in_directory(replay, directory))
+        self.directories()?.find_map(|directory| in_directory(replay, directory))
+    }
+
+    /// The same where the host puts none into the container.
+    pub(super) fn search_image(&self, replay: Replay<'a>) -> Option<Found<'a>> {
+        self.directories()?.find_map(|directory| in_directory_of_image(replay, directory))
+    }
+
+    fn directories(&self) -> Option<impl Iterator<Item = &'a str> + use<'a>> {
+        Some(self.value?.split(':').filter(|directory| !directory.is_empty()).map(trimmed))
     }
 }
 
@@ -56,12 +58,16 @@ fn in_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
     if replay.host.launch == Launch::Gke && directory == GKE_DIRECTORY {
         return Some(Found::Host);
     }
-    if matches!(replay.image.compat.state, State::Unknown(_)) && is_compat_directory(directory) {
-        return Some(Found::Open(Basis::Image(replay.image.compat.id)));
-    }
     // There `ldconfig` has made the links anew.
     if replay.image.library_directory.known().is_some_and(|own| own == directory) && !cache::outside(replay) {
         return Some(cache::in_host_directory(replay, directory));
+    }
+    in_directory_of_image(replay, directory)
+}
+
+fn in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
+    if matches!(replay.image.compat.state, State::Unknown(_)) && is_compat_directory(directory) {
+        return Some(Found::Open(Basis::Image(replay.image.compat.id)));
     }
     // The loader opens that very name; a link of it says which version it means.
     let baked = replay.image.driver_libraries.known().into_iter().flatten();

@@ -43,6 +43,14 @@ fn pool(launch: &str, toolkit: &str, driver: &str) -> String {
     format!("gpu = \"A100\"\nlaunch = \"{launch}\"\ntoolkit = \"{toolkit}\"\ndriver = \"{driver}\"\n")
 }
 
+/// The same with what old toolkits do not bring unasked.
+fn computing(launch: &str, toolkit: &str, driver: &str) -> String {
+    format!(
+        "{}env = {{ NVIDIA_VISIBLE_DEVICES = \"all\", NVIDIA_DRIVER_CAPABILITIES = \"compute\" }}\n",
+        pool(launch, toolkit, driver)
+    )
+}
+
 fn files(list: &str) -> String {
     format!("{HEAD}[files]\n{list}")
 }
@@ -64,8 +72,8 @@ fn the_toolkits_version_decides_about_compat() {
         ("docker-cdi", "1.19.0", "550.54.14", "host"),
         ("docker-cdi", "1.20.0", "570.86.15", "host"),
     ] {
-        let found =
-            gets(&files(&format!("{COMPAT}{DEBIAN}\"/etc/ld.so.cache\" = {{}}\n")), &pool(launch, toolkit, driver));
+        let list = format!("{COMPAT}{DEBIAN}\"/etc/ld.so.cache\" = {{}}\n");
+        let found = gets(&files(&list), &computing(launch, toolkit, driver));
         assert_eq!(found, expected, "{launch} {toolkit} {driver}");
     }
 }
@@ -101,7 +109,7 @@ fn old_libraries_do_not_follow_an_absolute_link() {
         (absolute.as_str(), "1.3.1", "compat 550.54.15"),
         (COMPAT, "1.3.0", "compat 550.54.15"),
     ] {
-        assert_eq!(gets(&files(list), &pool("docker-gpus", toolkit, "470.57.02")), expected, "{toolkit}");
+        assert_eq!(gets(&files(list), &computing("docker-gpus", toolkit, "470.57.02")), expected, "{toolkit}");
     }
 }
 

@@ -1,0 +1,105 @@
+//! The way to registries: what the command line and the environment say of it.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::io;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::cli::Failure;
+use crate::cli::args::AccessArgs;
+use crate::cli::cache::Cache;
+use crate::oci::Access;
+use crate::oci::Environment;
+use crate::oci::Keep;
+use crate::oci::Login;
+use crate::oci::Options;
+use crate::oci::Puller;
+use crate::oci::Root;
+use crate::oci::Source;
+
+/// The most bytes of a password or of a file of certificates.
+const MOST_READ: u64 = 4 << 20;
+
+/// Said where a password and an input both stand on standard input.
+pub(crate) const BOTH: &str = "error: the password and an input cannot both be on standard input";
+
+/// Hosts of registries, with their ports.
+pub(crate) type Registries = BTreeSet<String>;
+
+/// The registries that images are in; other sources have none.
+pub(crate) fn registries<'a>(images: impl IntoIterator<Item = &'a str>) -> Registries {
+    let registry = |name: &str| match Source::parse(name) {
+        Ok(Source::Registry(reference)) => Some(reference.registry().to_owned()),
+        _ => None,
+    };
+    images.into_iter().filter_map(registry).collect()
+}
+
+/// Someone who reads images of these registries, and keeps their configurations for later runs where `keep` says so.
+/// Reads the password from standard input where there is one.
+pub(crate) fn puller(options: &AccessArgs, registries: &Registries, keep: bool) -> Result<Puller, Failure> {
+    let access = access(options, registries)?;
+    let keep: Option<Arc<dyn Keep>> = if keep { Cache::of_user() } else { None };
+    let options = Options { environment: environment(), access, keep, ..Options::default() };
+    Puller::new(options).map_err(|error| Failure::Said(format!("error: {error}")))
+}
+
+/// How the registries may be spoken to, as the command line says.
+fn access(options: &AccessArgs, registries: &Registries) -> Result<Access, Failure> {
+    let said = |text: String| Failure::Said(format!("error: {text}"));
+    let mut roots = Vec::new();
+    for path in &options.cacert {
+        let shown = path.display().to_string();
+        let pem = read_bounded(path).map_err(|error| said(format!("cannot read {shown}: {error}")))?;
+        roots.push(Root { path: shown, pem });
+    }
+    let login = match &options.username {
+        Some(user) => Some(login(user, registries).map_err(said)?),
+        None => None,
+    };
+    Ok(Access { login, roots, plain_http: options.plain_http.clone() })
+}
+
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(MOST_READ).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The user name with the password on standard input, for the one registry that the images are in.
+fn login(user: &str, registries: &Registries) -> Result<Login, String> {
+    let mut all = registries.iter();
+    let (Some(registry), None) = (all.next(), all.next()) else {
+        let found: Vec<&str> = registries.iter().map(String::as_str).collect();
+        let found =
+            if found.is_empty() { "none is asked".to_owned() } else { format!("asked are {}", found.join(", ")) };
+        return Err(format!("--username is for images of one registry, {found}: no other one may see the password"));
+    };
+    let mut password = String::new();
+    io::stdin().take(MOST_READ).read_to_string(&mut password).map_err(|error| format!("no password: {error}"))?;
+    let password = password.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        return Err("there is no password on standard input".to_owned());
+    }
+    Ok(Login { registry: registry.clone(), user: user.to_owned(), password: password.to_owned() })
+}
+
+fn environment() -> Environment {
+    let folder = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(Into::into);
+    let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    Environment {
+        docker_config: folder("DOCKER_CONFIG"),
+        registry_auth_file: folder("REGISTRY_AUTH_FILE"),
+        xdg_runtime_dir: folder("XDG_RUNTIME_DIR"),
+        xdg_config_home: folder("XDG_CONFIG_HOME"),
+        home: folder("HOME"),
+        registries_conf: folder("CONTAINERS_REGISTRIES_CONF"),
+        system_containers: Some("/etc/containers".into()),
+        docker_host: text("DOCKER_HOST"),
+        container_host: text("CONTAINER_HOST"),
+        path: env::var_os("PATH"),
+    }
+}

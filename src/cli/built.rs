@@ -1,0 +1,100 @@
+//! `check --built`: images beside the Dockerfiles that they were built from.
+
+use crate::cli::Failure;
+use crate::cli::args::CheckArgs;
+use crate::cli::args::Tell;
+use crate::cli::inputs::Inputs;
+use crate::cli::layers::Layers;
+use crate::cli::names;
+use crate::cli::parallel;
+use crate::cli::progress::Progress;
+use crate::cli::scan;
+use crate::cli::scan::Look;
+use crate::extract;
+use crate::extract::Recipe;
+use crate::judge::Content;
+use crate::judge::Subject;
+use crate::judge::saved::Saved;
+use crate::oci::Platform;
+use crate::oci::Puller;
+use crate::report::model::InputError;
+use crate::report::observed::OnPlatform;
+
+/// Says whether there is an image for each Dockerfile.
+pub(crate) fn agree(images: &[String], inputs: &Inputs) -> Result<(), Failure> {
+    let dockerfiles = inputs.subjects.iter().filter(|subject| is_dockerfile(subject)).count();
+    if images.is_empty() || images.len() == dockerfiles {
+        return Ok(());
+    }
+    let (images, help) = (images.len(), "name each Dockerfile, and its image in the same order");
+    Err(Failure::Said(format!("error: --built gives {images} image(s) for {dockerfiles} Dockerfile(s): {help}")))
+}
+
+fn is_dockerfile(subject: &Subject) -> bool {
+    matches!(subject.content, Content::Dockerfile { .. })
+}
+
+/// Puts what the images hold in the place of what the Dockerfiles say; a Dockerfile whose image cannot be read is an
+/// error, and not judged.
+pub(crate) fn put(inputs: &mut Inputs, options: &CheckArgs, platforms: &[Platform], puller: &Puller) {
+    let progress = Progress::new(Tell::None, options.built.len());
+    let layers = Layers::new(None, options.judging.jobs(), !options.build.no_cache, &progress);
+    let look = Look { depth: options.depth, layers: &layers };
+    let mut images = options.built.iter();
+    let (others, dockerfiles): (Vec<_>, Vec<_>) = std::mem::take(&mut inputs.subjects)
+        .into_iter()
+        .map(|subject| {
+            let image = if is_dockerfile(&subject) { images.next() } else { None };
+            (subject, image)
+        })
+        .enumerate()
+        .partition(|(_, (_, image))| image.is_none());
+    let built = parallel::map(options.judging.jobs(), &dockerfiles, |(at, (subject, image))| {
+        let name = image.map_or("", String::as_str);
+        (*at, subject_of(subject.clone(), name, platforms, puller, look))
+    });
+    let mut all: Vec<(usize, Subject)> = others.into_iter().map(|(at, (subject, _))| (at, subject)).collect();
+    for (at, outcome) in built {
+        match outcome {
+            Ok(subject) => all.push((at, subject)),
+            Err(error) => inputs.errors.push(error),
+        }
+    }
+    all.sort_by_key(|(at, _)| *at);
+    inputs.subjects = all.into_iter().map(|(_, subject)| subject).collect();
+}
+
+fn subject_of(
+    subject: Subject,
+    image: &str,
+    platforms: &[Platform],
+    puller: &Puller,
+    look: Look<'_>,
+) -> Result<Subject, InputError> {
+    let failed = |message: String| InputError { input: subject.name.clone(), message, location: None };
+    let Content::Dockerfile { source, dockerfile, options, files, bases } = &subject.content else {
+        return Ok(subject);
+    };
+    let opened = scan::open_name(puller, image, platforms)
+        .map_err(|error| failed(format!("its image {image} was not read: {}", names::without(&error, image))))?;
+    let (mut found, mut told) = (Vec::new(), vec![format!("measured in {image}, which was built from it")]);
+    for one in &opened.images {
+        let platform = one.config.platform.to_string();
+        let (seen, notes) = look.at(one, &opened.blobs);
+        let recipe = Recipe {
+            source: *source,
+            dockerfile,
+            options: &options.on(&platform),
+            shelf: files,
+            bases: bases.as_ref(),
+        };
+        let target = extract::of_built(recipe, one, seen).map_err(|error| failed(error.to_string()))?;
+        let several = opened.images.len() > 1;
+        told.extend(notes.into_iter().map(|note| if several { format!("{platform}: {note}") } else { note }));
+        let extract::Target { seen, stage, stages, notes } = target;
+        found.push(OnPlatform { platform, stage, stages, notes, seen });
+    }
+    let content = Content::Saved(Saved { dockerfile: Some((*source, dockerfile.clone())), platforms: found });
+    let notes = told.into_iter().chain(subject.notes.iter().cloned()).collect();
+    Ok(Subject { digest: scan::digest(&opened), notes, content, ..subject })
+}

@@ -1,0 +1,258 @@
+//! An image beside the Dockerfile that it was built from: what was measured in the image, ascribed to the lines.
+//!
+//! Nothing of what was measured is changed: the line is put before the place where it was read. A line is known by what
+//! it asks for, by the step of the history that it made, or as the FROM where the base brought it; else none is told.
+
+use std::collections::BTreeMap;
+
+use crate::context::Shelf;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateError;
+use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::Instruction;
+use crate::dockerfile::Kind;
+use crate::extract::bases::Bases;
+use crate::extract::bases::KnownBase;
+use crate::extract::bases::of_lines;
+use crate::extract::dockerfile::Target;
+use crate::extract::steps;
+use crate::fact::BaseSeen;
+use crate::fact::Entry;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Observations;
+use crate::fact::Origin;
+use crate::oci::PulledImage;
+use crate::source::SourceId;
+
+/// So many differences are told by name.
+const MOST_TOLD: usize = 3;
+/// So many characters of a value.
+const LONGEST: usize = 60;
+/// Where builders write the digest of the base.
+const BASE_DIGEST: &str = "org.opencontainers.image.base.digest";
+
+/// A Dockerfile, and how it was built.
+#[derive(Clone, Copy)]
+pub struct Recipe<'a> {
+    /// Its text.
+    pub source: SourceId,
+    /// Its stages.
+    pub dockerfile: &'a Dockerfile,
+    /// Build arguments, target and platform.
+    pub options: &'a EvaluateOptions,
+    /// The files of its build context.
+    pub shelf: &'a dyn Shelf,
+    /// What is known of base images.
+    pub bases: &'a Bases,
+}
+
+/// What was seen of an image, with the lines of the Dockerfile that made it; and what in the image is not as the
+/// Dockerfile says.
+pub fn of_built(recipe: Recipe<'_>, image: &PulledImage, seen: Observations) -> Result<Target, EvaluateError> {
+    let Recipe { source, dockerfile, options, shelf, bases } = recipe;
+    let (Target { seen: said, stage, stages, mut notes }, known) = of_lines(source, dockerfile, options, shelf, bases)?;
+    let chain = stages.iter().filter_map(|stage| dockerfile.stages.get(*stage));
+    let numbers = chain.flat_map(|stage| &stage.instructions).copied();
+    let instructions: Vec<&Instruction> = numbers
+        .filter_map(|at| dockerfile.instructions.get(at))
+        .filter(|one| one.kind != Kind::From && !matches!(one.kind, Kind::Unknown(_)))
+        .collect();
+    let made_by = steps::made_by(&image.config.history, &instructions);
+    let base_layers = known.map_or(0, |known| shared(known, image));
+    let first = made_by.iter().position(Option::is_some);
+    let lines = Lines { source, said: &said, image, instructions, made_by, first, base_layers };
+    lines.differences(known, &mut notes);
+    let mut seen = seen;
+    lines.ascribe(&mut seen);
+    Ok(Target { seen, stage, stages, notes })
+}
+
+/// How many layers of the base the image has at its bottom; none where it does not have all of them.
+fn shared(known: &KnownBase, image: &PulledImage) -> usize {
+    let own = image.config.layers.iter().map(|layer| layer.diff_id.as_deref());
+    let same = known.layers.iter().map(|layer| Some(layer.as_str())).eq(own.take(known.layers.len()));
+    if same { known.layers.len() } else { 0 }
+}
+
+/// Who made a layer.
+enum Maker<'a> {
+    Base,
+    Line(&'a Instruction),
+    Nobody,
+}
+
+/// The lines of a Dockerfile, and what they made.
+struct Lines<'a> {
+    source: SourceId,
+    /// What the lines say.
+    said: &'a Observations,
+    image: &'a PulledImage,
+    /// Those that make a step, in order.
+    instructions: Vec<&'a Instruction>,
+    /// The instruction of each step of the history.
+    made_by: Vec<Option<usize>>,
+    /// The first step that an instruction made.
+    first: Option<usize>,
+    /// How many layers the base has.
+    base_layers: usize,
+}
+
+impl Lines<'_> {
+    fn ascribe(&self, seen: &mut Observations) {
+        let packages = seen.packages.iter().map(|one| (one.fact, one.name.clone()));
+        let code = seen.code.iter().filter_map(|one| Some((one.fact, one.component.clone()?)));
+        let needs = seen.needs.iter().filter_map(|one| Some((one.fact, one.component.clone()?)));
+        let names: BTreeMap<FactId, String> = packages.chain(code).chain(needs).collect();
+        let found: Vec<(FactId, Vec<Origin>)> = seen
+            .facts
+            .iter()
+            .map(|(id, entry)| (id, self.of_entry(entry, seen.facts.origins(id), names.get(&id).map(String::as_str))))
+            .collect();
+        for (id, lines) in found {
+            seen.facts.ascribe(id, lines);
+        }
+    }
+
+    /// The lines behind something that was measured.
+    fn of_entry(&self, entry: &Entry, origins: Vec<Origin>, name: Option<&str>) -> Vec<Origin> {
+        match entry.key {
+            FactKey::Env => {
+                let set = self.said.env.get(entry.of.as_deref().unwrap_or_default());
+                set.map_or_else(|| self.base(), |(_, fact)| self.written(*fact))
+            }
+            FactKey::Entrypoint => match &self.said.entrypoint {
+                Some((_, fact)) => self.written(*fact),
+                None => match self.instructions.iter().rfind(|one| one.kind == Kind::Cmd) {
+                    Some(last) => vec![self.line(last)],
+                    None => self.base(),
+                },
+            },
+            FactKey::Platforms => {
+                self.said.platforms.as_ref().map_or_else(|| self.base(), |(_, fact)| self.written(*fact))
+            }
+            _ => origins.iter().find_map(|origin| self.maker(origin)).map_or_else(Vec::new, |made| match made {
+                Maker::Base => self.base(),
+                Maker::Line(line) => self.asked(name, line),
+                Maker::Nobody => self.named(name).unwrap_or_default(),
+            }),
+        }
+    }
+
+    /// Who made the layer that something was read in, or ran the step.
+    fn maker(&self, origin: &Origin) -> Option<Maker<'_>> {
+        let (layer, step) = match origin {
+            Origin::Layer { digest, step, .. } => {
+                let layer = self.image.config.layers.iter().position(|layer| layer.digest == *digest);
+                (layer, step.and_then(|step| usize::try_from(step).ok()))
+            }
+            Origin::Config { field, .. } => {
+                let number = field.strip_prefix("history[")?.strip_suffix(']')?;
+                (None, number.parse().ok())
+            }
+            Origin::Report(_) => (None, None),
+            Origin::File { .. } | Origin::Option(_) => return None,
+        };
+        if layer.is_some_and(|layer| layer < self.base_layers) || self.instructions.is_empty() {
+            return Some(Maker::Base);
+        }
+        let Some(step) = step else { return Some(Maker::Nobody) };
+        let line = self.made_by.get(step).copied().flatten().and_then(|at| self.instructions.get(at));
+        Some(match line {
+            Some(line) => Maker::Line(line),
+            None if self.base_layers == 0 && self.first.is_some_and(|first| step < first) => Maker::Base,
+            None => Maker::Nobody,
+        })
+    }
+
+    /// The words in a line, or elsewhere if it copies, that ask for a package; else the line.
+    fn asked(&self, name: Option<&str>, line: &Instruction) -> Vec<Origin> {
+        let inside = |origin: &Origin| {
+            matches!(origin, Origin::File { source, span }
+                if *source == self.source && line.span.start <= span.start && span.end <= line.span.end)
+        };
+        let of_line = self.all_named(name).find(|origins| origins.iter().any(inside));
+        match of_line {
+            Some(origins) => origins,
+            None if line.kind == Kind::Run => vec![self.line(line)],
+            None => self.named(name).into_iter().flatten().chain([self.line(line)]).collect(),
+        }
+    }
+
+    /// The last line that asks for a package.
+    fn named(&self, name: Option<&str>) -> Option<Vec<Origin>> {
+        self.all_named(name).next()
+    }
+
+    /// Where a package is asked for, the last line first.
+    fn all_named(&self, name: Option<&str>) -> impl Iterator<Item = Vec<Origin>> {
+        let of = self.said.packages.iter().rev().filter(move |package| name == Some(package.name.as_str()));
+        of.map(|package| self.written(package.fact)).filter(|origins| !origins.is_empty())
+    }
+
+    /// Where a fact of the Dockerfile is written.
+    fn written(&self, fact: FactId) -> Vec<Origin> {
+        let mut origins = self.said.facts.origins(fact);
+        origins.retain(|origin| matches!(origin, Origin::File { .. }));
+        origins
+    }
+
+    fn line(&self, instruction: &Instruction) -> Origin {
+        Origin::File { source: self.source, span: instruction.span }
+    }
+
+    /// The line that names the base.
+    fn base(&self) -> Vec<Origin> {
+        match &self.said.base {
+            BaseSeen::Image(_, fact) | BaseSeen::Scratch(fact) | BaseSeen::Unresolved(_, fact) => self.written(*fact),
+            BaseSeen::NotSaid => Vec::new(),
+        }
+    }
+
+    /// What in the image is not as the Dockerfile says.
+    fn differences(&self, known: Option<&KnownBase>, notes: &mut Vec<String>) {
+        let mut found: Vec<String> = Vec::new();
+        for (name, (value, _)) in &self.said.env {
+            let Ok(value) = value else { continue };
+            match self.image.config.variable(name) {
+                Some(own) if own == value => {}
+                Some(own) => found.push(format!("{name} is `{}` there and `{}` here", short(own), short(value))),
+                None => found.push(format!("{name} is not set there and `{}` here", short(value))),
+            }
+        }
+        let named = match &self.said.base {
+            BaseSeen::Image(reference, _) => reference.digest(),
+            _ => None,
+        };
+        let told = self.image.config.labels.get(BASE_DIGEST).map(String::as_str);
+        if let (Some(named), Some(told)) = (named, told)
+            && named != told
+        {
+            found.push(format!("its base was {told}, and FROM names {named}"));
+        }
+        if known.is_some_and(|known| !known.layers.is_empty()) && self.base_layers == 0 {
+            found.push("the layers of the base, as it is now, are not at its bottom".to_owned());
+        }
+        let runs = || self.instructions.iter().enumerate().filter(|(_, one)| one.kind == Kind::Run);
+        let without = runs().filter(|(at, _)| !self.made_by.contains(&Some(*at))).count();
+        if self.first.is_none() && !self.instructions.is_empty() {
+            let why = "so that lines are told by the names of variables and packages alone";
+            notes.push(format!("no step of the image's history is one of the Dockerfile's, {why}"));
+        } else if without > 0 {
+            found.push(format!("{without} of {} RUN lines made no step of its history", runs().count()));
+        }
+        if found.is_empty() {
+            return;
+        }
+        let more = found.len().saturating_sub(MOST_TOLD);
+        found.truncate(MOST_TOLD);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let list = found.join("; ");
+        notes.push(format!("the image was not built from this Dockerfile as it stands: {list}{more}"));
+    }
+}
+
+fn short(text: &str) -> String {
+    let head: String = text.chars().take(LONGEST).collect();
+    if head.len() < text.len() { format!("{head}...") } else { head }
+}

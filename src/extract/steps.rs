@@ -1,0 +1,214 @@
+//! Which line of a Dockerfile made which step of an image's history.
+//!
+//! Builders write a step in their own words: `RUN /bin/sh -c pip install x # buildkit`, `/bin/sh -c pip install x`,
+//! `/bin/sh -c #(nop) COPY file:1f2e in /app`. Steps and instructions are laid along each other in their order, the
+//! last ones first: what a base was made with comes before.
+
+use crate::dockerfile::Instruction;
+use crate::dockerfile::Kind;
+use crate::extract::history::BUILDKIT;
+use crate::extract::history::NOTHING_RAN;
+use crate::extract::history::shell_text;
+use crate::oci::HistoryStep;
+
+/// So many steps and instructions are compared, the last ones: no Dockerfile that somebody wrote has more.
+const MOST: usize = 512;
+/// Kind alone agrees, and nothing speaks against it.
+const WEAK: u32 = 1;
+/// The name of a variable agrees.
+const NAMED: u32 = 3;
+/// The text agrees.
+const SAME: u32 = 4;
+
+/// A step in the words of a Dockerfile.
+#[derive(Debug, PartialEq, Eq)]
+struct Words {
+    kind: Kind,
+    text: String,
+}
+
+/// The instruction of each step, by its number in the list; none where no line can be told.
+pub(super) fn made_by(history: &[HistoryStep], instructions: &[&Instruction]) -> Vec<Option<usize>> {
+    let (first_step, first_line) = (history.len().saturating_sub(MOST), instructions.len().saturating_sub(MOST));
+    let steps: Vec<Option<Words>> =
+        history.iter().skip(first_step).map(|step| words_of_step(&step.created_by)).collect();
+    let lines: Vec<Words> = instructions.iter().skip(first_line).map(|line| words_of_line(line)).collect();
+    let score = |step: usize, line: usize| match (steps.get(step), lines.get(line), instructions.get(first_line + line))
+    {
+        (Some(Some(step)), Some(line), Some(instruction)) => alike(step, line, instruction),
+        _ => 0,
+    };
+    // The best that the first so many steps and lines reach, row by row.
+    let width = lines.len() + 1;
+    let mut best = vec![0_u32; (steps.len() + 1) * width];
+    let at = |best: &[u32], step: usize, line: usize| best.get(step * width + line).copied().unwrap_or(0);
+    for step in 1..=steps.len() {
+        for line in 1..=lines.len() {
+            let own = score(step - 1, line - 1);
+            let both = if own > 0 { at(&best, step - 1, line - 1) + own } else { 0 };
+            let reached = both.max(at(&best, step - 1, line)).max(at(&best, step, line - 1));
+            if let Some(cell) = best.get_mut(step * width + line) {
+                *cell = reached;
+            }
+        }
+    }
+    let mut found = vec![None; history.len()];
+    let (mut step, mut line, mut next) = (steps.len(), lines.len(), steps.len());
+    while step > 0 && line > 0 {
+        let here = at(&best, step, line);
+        let own = score(step - 1, line - 1);
+        if own > 0 && here == at(&best, step - 1, line - 1) + own {
+            (step, line) = (step - 1, line - 1);
+            // A step that only could be it has to stand beside one that is.
+            if own > WEAK || step + 1 == next {
+                next = step;
+                if let Some(cell) = found.get_mut(first_step + step) {
+                    *cell = Some(first_line + line);
+                }
+            }
+        } else if here == at(&best, step - 1, line) {
+            step -= 1;
+        } else {
+            line -= 1;
+        }
+    }
+    found
+}
+
+fn alike(step: &Words, line: &Words, instruction: &Instruction) -> u32 {
+    if step.kind != line.kind {
+        return 0;
+    }
+    let same = step.text == line.text;
+    match step.kind {
+        _ if same => SAME,
+        Kind::Env | Kind::Arg => {
+            if variable(&step.text) == variable(&line.text) {
+                NAMED
+            } else {
+                0
+            }
+        }
+        // What is copied is written as a sum of it, or with the variables filled in.
+        Kind::Copy | Kind::Add => WEAK,
+        Kind::Run => {
+            let bodies = instruction.heredocs.iter().map(|heredoc| plain(heredoc.body.text()));
+            let inside = |body: String| !body.is_empty() && step.text.contains(&body);
+            if bodies.into_iter().any(inside) { SAME } else { 0 }
+        }
+        _ if line.text.contains('$') => WEAK,
+        _ => 0,
+    }
+}
+
+/// The first variable of ENV or ARG.
+fn variable(text: &str) -> &str {
+    text.split(['=', ' ']).next().unwrap_or_default()
+}
+
+/// On one line, with single blanks.
+fn plain(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
+}
+
+fn words_of_line(instruction: &Instruction) -> Words {
+    let text = match &instruction.json {
+        Some(words) if instruction.kind == Kind::Run => {
+            words.iter().map(crate::dockerfile::Mapped::text).collect::<Vec<_>>().join(" ")
+        }
+        _ => instruction.arguments.text().to_owned(),
+    };
+    Words { kind: instruction.kind.clone(), text: plain(&text) }
+}
+
+fn words_of_step(created_by: &str) -> Option<Words> {
+    let text = created_by.trim().trim_end_matches(BUILDKIT).trim();
+    if let Some((_, told)) = text.split_once(NOTHING_RAN) {
+        return by_keyword(told.trim());
+    }
+    if let Some(ran) = shell_text(created_by) {
+        return Some(Words { kind: Kind::Run, text: plain(ran) });
+    }
+    if text.is_empty() {
+        return None;
+    }
+    by_keyword(text).or_else(|| Some(Words { kind: Kind::Run, text: plain(text) }))
+}
+
+fn by_keyword(text: &str) -> Option<Words> {
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    // Builders write keywords in capitals; `env` is a program.
+    let kind = Kind::of(word);
+    (kind.name() == word && !matches!(kind, Kind::Unknown(_))).then(|| Words { kind, text: plain(rest) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::Dockerfile;
+
+    fn found(history: &[&str], dockerfile: &str) -> Vec<Option<usize>> {
+        let dockerfile = Dockerfile::parse(dockerfile);
+        let lines: Vec<&Instruction> = dockerfile.instructions.iter().filter(|one| one.kind != Kind::From).collect();
+        let step = |text: &&str| HistoryStep {
+            created: None,
+            created_by: (*text).to_owned(),
+            comment: None,
+            empty_layer: false,
+        };
+        made_by(&history.iter().map(step).collect::<Vec<_>>(), &lines)
+    }
+
+    const DOCKERFILE: &str = "FROM x\nENV A=1 \\\n  B=\"two\"\nCOPY $FROM /app\nRUN pip install \\\n    torch==2.4.1\n\
+        CMD [\"python\", \"app.py\"]\n";
+
+    #[test]
+    fn every_builder_is_understood() {
+        let buildkit = [
+            "/bin/sh -c #(nop) ADD file:11 in / ",
+            "ENV A=1 B=two",
+            "COPY src /app # buildkit",
+            "RUN /bin/sh -c pip install     torch==2.4.1 # buildkit",
+            "CMD [\"python\" \"app.py\"]",
+        ];
+        assert_eq!(found(&buildkit, DOCKERFILE), [None, Some(0), Some(1), Some(2), None]);
+        let classic = [
+            "/bin/sh -c #(nop)  CMD [\"bash\"]",
+            "/bin/sh -c #(nop)  ENV A=1 B=two",
+            "/bin/sh -c #(nop) COPY dir:22 in /app ",
+            "|1 V=1 /bin/sh -c pip install     torch==2.4.1",
+            "/bin/sh -c #(nop)  CMD [\"python\", \"app.py\"]",
+        ];
+        assert_eq!(found(&classic, DOCKERFILE), [None, Some(0), Some(1), Some(2), Some(3)]);
+        let kaniko = ["", "ENV A=1", "COPY src /app", "RUN pip install     torch==2.4.1"];
+        assert_eq!(found(&kaniko, DOCKERFILE), [None, Some(0), Some(1), Some(2)]);
+        let exec = ["RUN pip install x # buildkit", "pip install y"];
+        assert_eq!(
+            found(&exec, "FROM x\nRUN [\"pip\", \"install\", \"x\"]\nRUN [\"pip\",\"install\",\"y\"]\n"),
+            [Some(0), Some(1)]
+        );
+        let heredoc = ["RUN /bin/sh -c pip install a\npip install b\n # buildkit"];
+        assert_eq!(found(&heredoc, "FROM x\nRUN <<E\npip install a\npip install b\nE\n"), [Some(0)]);
+    }
+
+    #[test]
+    fn what_another_file_made_is_not_taken() {
+        assert_eq!(
+            found(&["RUN /bin/sh -c pip install jax # buildkit", "CMD [\"bash\"]", "/bin/bash"], DOCKERFILE),
+            [None, None, None]
+        );
+        assert_eq!(found(&[], DOCKERFILE), []);
+        assert_eq!(found(&["RUN true"], "FROM x\n"), [None]);
+        // The base has the same line: the last one is the Dockerfile's own.
+        let twice = ["ENV A=1", "RUN /bin/sh -c true", "ENV A=1", "RUN /bin/sh -c true"];
+        assert_eq!(found(&twice, "FROM x\nENV A=1\nRUN true\n"), [None, None, Some(0), Some(1)]);
+        // A copy far below that could be any.
+        let below = ["COPY file:1 in /", "RUN /bin/sh -c make", "RUN /bin/sh -c true"];
+        assert_eq!(found(&below, "FROM x\nCOPY a /\nRUN true\n"), [None, None, Some(1)]);
+        let many: Vec<&str> = vec!["RUN /bin/sh -c true"; 2_000];
+        let found = found(&many, &format!("FROM x\n{}", "RUN true\n".repeat(2_000)));
+        assert_eq!(found.iter().flatten().count(), MOST);
+        assert_eq!(found.last(), Some(&Some(1_999)));
+    }
+}

@@ -1,0 +1,69 @@
+//! The platforms that there is an image for: as the input says, within those that its base is built for.
+
+use crate::fact::Depth;
+use crate::fact::Derivation;
+use crate::fact::Evidence;
+use crate::fact::Fact;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::Observations;
+use crate::fact::State;
+use crate::infer::base::BaseBuild;
+
+/// The platforms of the image. What a build is told to make it cannot make of a base that is not there for it.
+pub(super) fn platforms(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> Fact<Vec<String>> {
+    let offered = build.platforms.as_ref();
+    let evidence = |own: Option<FactId>, row| Evidence::Derived {
+        by: Derivation::Row,
+        from: build.fact.into_iter().chain(own).collect(),
+        row: Some(row),
+    };
+    match (&seen.platforms, offered) {
+        (None, Some((offered, row))) => {
+            facts.add_typed(FactKey::Platforms, None, State::Known(offered.clone()), evidence(None, row))
+        }
+        (None, None) => facts.add_typed(
+            FactKey::Platforms,
+            None,
+            State::Absent { searched: "nothing fixes the platform: it is built for the one that is asked" },
+            Evidence::Leaf(Vec::new()),
+        ),
+        (Some((list, fact)), Some((offered, row)))
+            if seen.depth == Depth::Text && !list.iter().all(|one| is_among(one, offered)) =>
+        {
+            let left: Vec<String> = list.iter().filter(|one| is_among(one, offered)).cloned().collect();
+            facts.add_typed(FactKey::Platforms, None, State::Known(left), evidence(Some(*fact), row))
+        }
+        (Some((list, fact)), _) => Fact { id: *fact, state: State::Known(list.clone()) },
+    }
+}
+
+/// Whether a platform, its variant apart, is one of those.
+fn is_among(platform: &str, offered: &[String]) -> bool {
+    let named = |platform: &str| {
+        let mut parts = platform.split('/').map(str::to_owned);
+        (parts.next(), parts.next())
+    };
+    offered.iter().any(|one| named(one) == named(platform))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variant_is_of_its_architecture() {
+        let offered = ["linux/amd64".to_owned(), "linux/arm64".to_owned()];
+        for (platform, expected) in [
+            ("linux/amd64", true),
+            ("linux/arm64/v8", true),
+            ("linux/ppc64le", false),
+            ("windows/amd64", false),
+            ("linux", false),
+            ("", false),
+        ] {
+            assert_eq!(is_among(platform, &offered), expected, "{platform}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a page may ask of a pool and of the verdict there.
+
+use crate::cuda::ComputeCapability;
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::fact::FactId;
+use crate::fact::ImageFacts;
+use crate::fleet::DriverSpec;
+use crate::fleet::Mode;
+use crate::fleet::Pool;
+use crate::judge::findings::Judged;
+use crate::judge::scope::Said;
+use crate::judge::scope::Subject;
+use crate::judge::scope::text;
+use crate::judge::scope::version;
+use crate::judge::verdict::message;
+use crate::judge::verdict::without_gpu;
+use crate::knowledge::Knowledge;
+use crate::rules::Lookup;
+use crate::rules::Value;
+use crate::start::Fate;
+
+/// A pool, or several alike, in words.
+#[derive(Clone, Debug, Default)]
+pub(in crate::judge) struct PoolWords {
+    pub(in crate::judge) name: String,
+    pub(in crate::judge) gpu: Option<String>,
+    pub(in crate::judge) capability: Option<ComputeCapability>,
+    pub(in crate::judge) driver: Option<DriverVersion>,
+    pub(in crate::judge) branch: Option<u32>,
+    pub(in crate::judge) launch: Option<String>,
+    pub(in crate::judge) platform: Option<String>,
+    pub(in crate::judge) toolkit: Option<CudaVersion>,
+    pub(in crate::judge) mode: Option<Mode>,
+    pub(in crate::judge) outcome: Option<String>,
+    pub(in crate::judge) fate: String,
+    pub(in crate::judge) message: String,
+    /// Why a program that starts there uses no GPU.
+    pub(in crate::judge) without_gpu: Option<String>,
+}
+
+impl PoolWords {
+    /// What is declared of a pool, and what became of the image on it.
+    pub(in crate::judge) fn of(one: &Judged<'_>, knowledge: Knowledge) -> Self {
+        let pool = one.pool;
+        let verdict = one.verdicts.first();
+        let fate = verdict.map(|verdict| match verdict.fate {
+            Some(Fate::Starts(_)) => "starts",
+            Some(Fate::Fails(_)) => "fails",
+            Some(Fate::Undetermined) => "undetermined",
+            None => "depends",
+        });
+        let outcome = verdict.and_then(|verdict| match verdict.fate {
+            Some(Fate::Fails(wall)) => Some(wall.outcome().to_string()),
+            Some(Fate::Starts(_) | Fate::Undetermined) | None => None,
+        });
+        let (driver, branch) = driver(pool);
+        Self {
+            name: pool.name.value.clone(),
+            gpu: only(&pool.gpu).map(|gpu| gpu.value.name.clone()),
+            capability: capability(pool, knowledge),
+            driver,
+            branch,
+            launch: pool.launch.as_ref().map(|launch| launch.value.to_string()),
+            platform: platform(pool, knowledge),
+            toolkit: pool.toolkit.as_ref().map(|toolkit| toolkit.value),
+            mode: mode(one),
+            outcome,
+            fate: fate.unwrap_or("not-applicable").to_owned(),
+            message: verdict.map(|verdict| message(verdict, knowledge)).unwrap_or_default(),
+            without_gpu: without_gpu(&one.verdicts, knowledge),
+        }
+    }
+}
+
+/// The entry of a list that has just one.
+fn only<T>(list: &[T]) -> Option<&T> {
+    match list {
+        [one] => Some(one),
+        _ => None,
+    }
+}
+
+fn driver(pool: &Pool) -> (Option<DriverVersion>, Option<u32>) {
+    match only(&pool.driver).map(|driver| &driver.value) {
+        Some(DriverSpec::Exact(version)) => (Some(*version), Some(version.0.part(0))),
+        Some(DriverSpec::Branch(branch)) => (None, Some(*branch)),
+        Some(DriverSpec::Range { .. }) | None => (None, None),
+    }
+}
+
+/// As the pool says it, else as the tables say it of its one GPU.
+fn capability(pool: &Pool, knowledge: Knowledge) -> Option<ComputeCapability> {
+    if let Some(capability) = &pool.compute_capability {
+        return Some(capability.value);
+    }
+    let gpu = &only(&pool.gpu)?.value;
+    gpu.compute_capability.or_else(|| knowledge.gpu(&gpu.name).map(|row| row.capability))
+}
+
+fn platform(pool: &Pool, knowledge: Knowledge) -> Option<String> {
+    let mut all = pool.platforms(knowledge).into_iter();
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
+}
+
+/// As the pool says it, else the one that every host takes of those that the verdict is told by.
+fn mode(one: &Judged<'_>) -> Option<Mode> {
+    if let Some(mode) = &one.pool.mode {
+        return Some(mode.value);
+    }
+    // A pool that says how it starts containers, and with what, leaves no more than a few modes open.
+    let settled = one.pool.launch.is_some() && one.pool.toolkit.is_some();
+    let mut modes = one.verdicts.first()?.hosts.iter().map(|host| host.host.mode);
+    let first = modes.next().filter(|_| settled)?;
+    modes.all(|other| other == first).then_some(first)
+}
+
+impl Subject<'_> {
+    /// What is known under a name that speaks of the pool or the verdict.
+    pub(super) fn of_pool(&self, name: &str) -> Option<Said> {
+        let rest = name.strip_prefix("pool.").or_else(|| name.strip_prefix("verdict."))?;
+        let blamed = (rest == "without_gpu").then(|| opened(self.image)).flatten();
+        let Some(pool) = self.pool else { return Some(Said::plain(Lookup::Unknown).on(blamed)) };
+        let declared = |known: Option<Lookup>| known.unwrap_or(Lookup::Unknown);
+        let said = |known: &Option<String>| known.as_ref().map_or(Lookup::Absent, text);
+        let lookup = match rest {
+            "name" => text(&pool.name),
+            "gpu" => declared(pool.gpu.as_ref().map(text)),
+            "gpu.arch" => declared(pool.capability.and_then(arch)),
+            "driver" => declared(pool.driver.map(|driver| Lookup::Known(Value::Version(driver.0)))),
+            "driver.branch" => declared(pool.branch.map(|branch| Lookup::Known(Value::Number(branch.into())))),
+            "launch" => declared(pool.launch.as_ref().map(text)),
+            "platform" => declared(pool.platform.as_ref().map(text)),
+            "toolkit" => declared(pool.toolkit.as_ref().map(version)),
+            "mode" => declared(pool.mode.map(|mode| text(mode.as_str()))),
+            "outcome" => said(&pool.outcome),
+            "fate" => text(&pool.fate),
+            "message" => text(&pool.message),
+            "without_gpu" => said(&pool.without_gpu),
+            _ => return None,
+        };
+        Some(Said::plain(lookup).on(blamed))
+    }
+}
+
+/// A compute capability as a version, so that it has an order.
+fn arch(capability: ComputeCapability) -> Option<Lookup> {
+    let version: CudaVersion = capability.to_string().parse().ok()?;
+    Some(Lookup::Known(Value::Version(version.0)))
+}
+
+/// The libraries without which a program uses no GPU.
+fn opened(image: &ImageFacts) -> Option<FactId> {
+    image.needs.iter().find(|needs| needs.falls_back).map(|needs| needs.later.id)
+}

@@ -1,0 +1,132 @@
+//! Every name of the vocabulary has its line in the scope, and answers what it promises.
+
+use jiff::civil::date;
+
+use crate::describe::Description;
+use crate::extract;
+use crate::fact::Observations;
+use crate::infer::infer;
+use crate::judge::scope::PoolWords;
+use crate::judge::scope::Subject;
+use crate::knowledge::Knowledge;
+use crate::rules::Lookup;
+use crate::rules::Scope as _;
+use crate::rules::Vocabulary;
+use crate::source::SourceText;
+
+const WHOLE: &str = r#"
+base = "nvcr.io/nvidia/pytorch:24.05-py3"
+platform = "linux/amd64"
+entrypoint = ["/app/start", "--port=1"]
+complete = ["env", "packages", "files", "code"]
+
+[packages.pip]
+torch = "2.1.0+cu121"
+numpy = "1.26.4"
+flash-attn = { version = ">=2" }
+
+[env]
+LD_LIBRARY_PATH = "/usr/local/cuda/lib64/stubs:/usr/lib"
+TORCH_CUDA_ARCH_LIST = "7.5 8.6;9.0+PTX"
+"#;
+
+fn seen(text: &str) -> Observations {
+    let text = SourceText::new("x.image.toml", text.to_owned());
+    let description = Description::read(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    extract::of_description(&description, None, None)
+}
+
+fn said(seen: &Observations, pool: Option<&PoolWords>, names: &[&str]) -> Vec<String> {
+    let knowledge = Knowledge::built_in();
+    let images = infer(seen, "linux/amd64", None, knowledge);
+    let day = date(2026, 11, 21);
+    let subject = Subject { image: &images[0], seen: Some(seen), knowledge, day, pool };
+    let told = names.iter().map(|name| match subject.value(name) {
+        Lookup::Known(value) => value.to_string(),
+        Lookup::Absent => "absent".to_owned(),
+        Lookup::Unknown => "unknown".to_owned(),
+    });
+    told.collect()
+}
+
+#[test]
+fn every_name_of_the_vocabulary_is_answered_in_its_type() {
+    let knowledge = Knowledge::built_in();
+    for text in [WHOLE, "base = \"ubuntu:22.04\"\n", "complete = [\"env\", \"packages\", \"files\", \"code\"]\n"] {
+        let seen = seen(text);
+        let images = infer(&seen, "linux/amd64", None, knowledge);
+        let words = PoolWords::default();
+        let pool = Some(&words);
+        let subject = Subject { image: &images[0], seen: Some(&seen), knowledge, day: date(2026, 11, 21), pool };
+        let own = |name: &str| !name.starts_with("component.") && !name.starts_with("notice.");
+        for entry in Vocabulary::built_in().entries.iter().filter(|entry| own(entry.name)) {
+            let name = entry.name.replace('*', "x");
+            let Some(said) = subject.said(&name) else { panic!("judge/scope has no line for `{name}`") };
+            if let Lookup::Known(value) = said.lookup {
+                assert_eq!(value.kind(), entry.kind, "{name}");
+            }
+        }
+        for name in ["image.bas", "torch.x", "pool.x", "verdict.x", "x", ""] {
+            assert!(subject.said(name).is_none(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_told_of_an_image_is_what_was_seen() {
+    let whole = seen(WHOLE);
+    for (name, expected) in [
+        ("day", "2026-11-21"),
+        ("image.entrypoint", "/app/start, --port=1"),
+        ("image.base.ngc", "true"),
+        ("image.base.nvidia", "false"),
+        ("image.base.entrypoint_replaced", "true"),
+        ("image.platforms", "linux/amd64"),
+        ("image.stub_paths", "/usr/local/cuda/lib64/stubs"),
+        ("image.packages", "flash-attn, numpy, torch"),
+        ("package.numpy", "1.26.4"),
+        ("package.flash_attn", "unknown"),
+        ("package.scipy", "absent"),
+        ("arch_list.entries", "7.5, 8.6, 9.0+PTX"),
+        ("arch_list.ptx", "true"),
+        ("toolkit.cuda", "12.4.1"),
+        ("pool.name", "unknown"),
+    ] {
+        assert_eq!(said(&whole, None, &[name]), [expected], "{name}");
+    }
+}
+
+#[test]
+fn what_was_not_seen_is_not_told() {
+    let names =
+        ["image.entrypoint", "image.packages", "package.numpy", "arch_list.ptx", "image.stub_paths", "toolkit.cuda"];
+    assert_eq!(said(&seen("base = \"corp.example/x:1\"\n"), None, &names), ["unknown"; 6]);
+    let runtime = seen("base = \"nvidia/cuda:12.4.1-runtime-ubuntu22.04\"\n[packages.pip]\nnumpy = \"1.26.4\"\n");
+    assert_eq!(said(&runtime, None, &["image.packages"]), ["numpy, and what was not seen"]);
+    let names = [
+        "toolkit.cuda",
+        "arch_list.ptx",
+        "image.base.entrypoint_replaced",
+        "image.compat.present",
+        "image.compat.count",
+    ];
+    assert_eq!(said(&runtime, None, &names), ["unknown", "false", "false", "true", "1"]);
+    let nothing = seen("complete = [\"env\", \"packages\", \"files\", \"code\"]\n");
+    let names = ["image.compat.count", "image.stub_paths", "image.packages", "image.base.ngc", "image.compat.cuda"];
+    assert_eq!(said(&nothing, None, &names), ["0", "absent", "absent", "absent", "absent"]);
+}
+
+#[test]
+fn a_pool_tells_what_it_declares() {
+    let words = PoolWords {
+        name: "desk".to_owned(),
+        capability: "8.6".parse().ok(),
+        branch: Some(535),
+        fate: "starts".to_owned(),
+        ..PoolWords::default()
+    };
+    let names =
+        ["pool.name", "pool.gpu", "pool.gpu.arch", "pool.driver", "pool.driver.branch", "pool.mode", "verdict.outcome"];
+    let told = said(&seen("base = \"ubuntu:22.04\"\n"), Some(&words), &names);
+    assert_eq!(told, ["desk", "unknown", "8.6", "unknown", "535", "unknown", "absent"]);
+}

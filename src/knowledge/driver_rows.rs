@@ -1,0 +1,66 @@
+//! When drivers came out, and which of them a compat package held on a day.
+
+use jiff::civil::Date;
+
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::knowledge::Knowledge;
+use crate::knowledge::rows::RowInfo;
+
+/// When a driver came out whose libcuda lies in a compat package.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverReleaseRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `460.106.00`.
+    pub version: DriverVersion,
+    /// The day.
+    pub released: Date,
+}
+
+impl Knowledge {
+    /// When a driver came out, where that is known.
+    pub fn driver_released(self, version: DriverVersion) -> Option<Date> {
+        self.driver_releases().iter().find(|row| row.version == version).map(|row| row.released)
+    }
+
+    /// The versions that the compat package of a CUDA minor may have held when it was installed between two days: its
+    /// repository serves the newest.
+    ///
+    /// One whose day is not known may have been there all the time; the oldest came with the toolkit.
+    pub fn compat_versions(self, cuda: CudaVersion, from: Date, to: Date) -> Vec<DriverVersion> {
+        let versions = self.compat_package(cuda).map_or(&[][..], |row| row.versions);
+        let out = |version: &DriverVersion| self.driver_released(*version);
+        let there = |at: usize, version: &DriverVersion| {
+            let begun = at == 0 || out(version).is_none_or(|day| day <= to);
+            let mut later = versions.iter().skip(at + 1);
+            begun && !later.any(|next| out(next).is_some_and(|day| day <= from))
+        };
+        versions.iter().enumerate().filter(|(at, version)| there(*at, version)).map(|(_, version)| *version).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_holds_what_had_come_out_and_was_not_yet_followed() {
+        for (cuda, from, to, expected) in [
+            ("11.2", "2021-04-01", "2021-06-29", &["460.32.03"][..]),
+            ("11.2", "2021-04-01", "2021-10-26", &["460.32.03", "460.106.00"]),
+            ("11.2", "2021-10-26", "2021-12-01", &["460.106.00"]),
+            ("11.2", "2020-01-01", "2020-01-02", &["460.32.03"]),
+            ("12.4", "2024-04-01", "2024-05-01", &["550.54.15"]),
+            // When the last of them came out no table says.
+            ("10.2", "2020-01-01", "2020-06-01", &["440.33.01", "440.64.00", "440.118.02"]),
+            ("12.1", "2030-01-01", "2031-01-01", &["530.30.02"]),
+            ("9.0", "2020-01-01", "2020-06-01", &[]),
+        ] {
+            let day = |day: &str| day.parse().expect(day);
+            let found = Knowledge::built_in().compat_versions(cuda.parse().expect(cuda), day(from), day(to));
+            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            assert_eq!(found, expected, "{cuda} {from} {to}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Findings that are known: written down once, told no more, and missed where they are gone.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::report::fingerprint::Fingerprint;
+
+/// The only version of the file that this program knows.
+const VERSION: u32 = 1;
+
+/// Why a baseline cannot be read.
+#[derive(Debug, Error)]
+pub enum BaselineError {
+    /// Not what [`Baseline::to_json`] writes.
+    #[error("not a baseline of imagelint: {0}; write it with --write-baseline")]
+    Shape(#[from] serde_json::Error),
+    /// Written by a newer program.
+    #[error("baseline version {0} is not known, this program reads version 1")]
+    Version(u32),
+}
+
+/// One known finding.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// File, as seen from the baseline's folder, or subject.
+    pub path: String,
+    /// Rule.
+    pub rule: String,
+    /// Pool, where it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
+    /// Hash.
+    pub fingerprint: String,
+}
+
+impl From<Fingerprint> for Entry {
+    fn from(one: Fingerprint) -> Self {
+        Self { path: one.path, rule: one.rule, pool: one.pool, fingerprint: one.hash }
+    }
+}
+
+/// All known findings, sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Baseline {
+    entries: BTreeSet<Entry>,
+    hashes: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    version: u32,
+    findings: Vec<Entry>,
+}
+
+impl Baseline {
+    fn new(entries: impl Iterator<Item = Entry>) -> Self {
+        let entries: BTreeSet<Entry> = entries.collect();
+        let hashes = entries.iter().map(|entry| entry.fingerprint.clone()).collect();
+        Self { entries, hashes }
+    }
+
+    /// Those of a run.
+    pub fn of(found: impl IntoIterator<Item = Fingerprint>) -> Self {
+        Self::new(found.into_iter().map(Entry::from))
+    }
+
+    /// Reads a file that [`Self::to_json`] wrote.
+    pub fn read(text: &str) -> Result<Self, BaselineError> {
+        let written: Written = serde_json::from_str(text)?;
+        match written.version {
+            VERSION => Ok(Self::new(written.findings.into_iter())),
+            other => Err(BaselineError::Version(other)),
+        }
+    }
+
+    /// The file: one finding a line, sorted, so that a change of one is a change of one line.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        let lines: Vec<String> = self
+            .entries
+            .iter()
+            .map(|entry| serde_json::to_string(entry).map(|line| format!("    {line}")))
+            .collect::<Result<_, _>>()?;
+        let list = if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n  ]", lines.join(",\n")) };
+        Ok(format!("{{\n  \"version\": {VERSION},\n  \"findings\": {list}\n}}\n"))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// Whether a finding with this hash is among them.
+    pub fn has(&self, hash: &str) -> bool {
+        self.hashes.contains(hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, pool: Option<&str>) -> Fingerprint {
+        let hash = format!("{path}-{}", pool.unwrap_or_default());
+        Fingerprint { path: path.to_owned(), rule: "r".to_owned(), pool: pool.map(str::to_owned), hash }
+    }
+
+    #[test]
+    fn what_is_written_is_sorted_and_read_back() {
+        let one = Baseline::of([found("b", None), found("a", Some("x\n\"")), found("b", None)]);
+        let other = Baseline::of([found("a", Some("x\n\"")), found("b", None)]);
+        let text = one.to_json().expect("json");
+        assert_eq!(text, other.to_json().expect("json"));
+        assert_eq!(text.lines().count(), 6, "a line for each: {text}");
+        assert_eq!(Baseline::read(&text).expect("a baseline"), one);
+        assert_eq!(Baseline::read(&Baseline::default().to_json().expect("json")).expect("empty").len(), 0);
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        for (text, expected) in [
+            ("", "not a baseline"),
+            ("[]", "not a baseline"),
+            ("{\"findings\": []}", "missing field `version`"),
+            ("{\"version\": 1}", "missing field `findings`"),
+            ("{\"version\": 2, \"findings\": []}", "baseline version 2 is not known"),
+            ("{\"version\": 1, \"findings\": [{}]}", "missing field `path`"),
+            ("{\"version\": 1, \"findings\": [], \"more\": 1}", "unknown field `more`"),
+        ] {
+            let error = Baseline::read(text).expect_err(text).to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

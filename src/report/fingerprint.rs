@@ -1,0 +1,281 @@
+//! What a finding is known by, however the lines around it move: rule, file, instruction, pool, and which of several.
+//!
+//! A message, a line number and a severity are no part of it: a newer program may word or weigh a finding otherwise.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use sha2::Digest as _;
+use sha2::Sha256;
+
+use crate::report::model::Finding;
+use crate::report::model::Location;
+use crate::report::model::Subject;
+
+/// One finding on one pool, or one that is independent of pools.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fingerprint {
+    /// File as the caller names it, or the subject where no file is to blame.
+    pub path: String,
+    /// Rule.
+    pub rule: String,
+    /// Pool, where it is about one.
+    pub pool: Option<String>,
+    /// Hash of all of it, with the text of the instruction and the number among equals: 32 hexadecimal digits.
+    pub hash: String,
+}
+
+/// Makes fingerprints for the findings of one run, subject by subject; equal findings are numbered as they come.
+#[derive(Clone, Debug, Default)]
+pub struct Fingerprints {
+    seen: BTreeMap<String, usize>,
+}
+
+impl Fingerprints {
+    /// Those of a finding: one for each of its pools, or a single one where it has none.
+    ///
+    /// `texts` gives the text at a path of a location; `named` makes of such a path what it is called wherever the
+    /// program runs, such as the path from the repository's root.
+    pub fn of<'t>(
+        &mut self,
+        finding: &Finding,
+        subject: &Subject,
+        texts: &dyn Fn(&str) -> Option<&'t str>,
+        named: &dyn Fn(&str) -> String,
+    ) -> Vec<Fingerprint> {
+        let (path, text) = match finding.locations.iter().find(|location| location.kind != "fleet") {
+            Some(blamed) => place(blamed, subject, texts, named),
+            None => (named(&subject.name), String::new()),
+        };
+        let pools: Vec<Option<&String>> =
+            if finding.pools.is_empty() { vec![None] } else { finding.pools.iter().map(Some).collect() };
+        let one = |pool: Option<&String>| {
+            let pool_word = pool.map_or("", String::as_str);
+            let key = hash(&[&finding.rule, &path, &text, pool_word]);
+            let number = self.seen.entry(key.clone()).or_default();
+            *number += 1;
+            let hash = if *number == 1 { key } else { hash(&[&key, &number.to_string()]) };
+            Fingerprint { path: path.clone(), rule: finding.rule.clone(), pool: pool.cloned(), hash }
+        };
+        pools.into_iter().map(one).collect()
+    }
+}
+
+/// One hash for a finding with all of its pools, for reports that have no room for more.
+pub fn joined(all: &[Fingerprint]) -> String {
+    match all {
+        [one] => one.hash.clone(),
+        several => hash(&several.iter().map(|one| one.hash.as_str()).collect::<Vec<_>>()),
+    }
+}
+
+/// The file to blame and what stands there; of a layer the path alone, since its digest changes with each build.
+fn place<'t>(
+    blamed: &Location,
+    subject: &Subject,
+    texts: &dyn Fn(&str) -> Option<&'t str>,
+    named: &dyn Fn(&str) -> String,
+) -> (String, String) {
+    if let Some(region) = blamed.region {
+        let text = texts(&blamed.path).unwrap_or_default();
+        return (named(&blamed.path), instruction(text, region.start_byte, region.end_byte));
+    }
+    let inside = match blamed.kind.as_str() {
+        "layer" => blamed.path.splitn(3, ':').nth(2).unwrap_or(&blamed.path),
+        _ => &blamed.path,
+    };
+    (named(&subject.name), inside.to_owned())
+}
+
+/// The lines of an instruction that the bytes lie in, in one line: without comments, line ends and further blanks.
+fn instruction(text: &str, start: usize, end: usize) -> String {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let (mut first, mut last, mut at) = (0, 0, 0);
+    for (number, line) in lines.iter().enumerate() {
+        if at <= start {
+            first = number;
+        }
+        if at < end.max(start + 1) {
+            last = number;
+        }
+        at += line.len();
+    }
+    let goes_on = |line: usize| lines.get(line).is_some_and(|line| is_comment(line) || line.trim_end().ends_with('\\'));
+    let mut begin = first;
+    while let Some(before) = begin.checked_sub(1).filter(|before| goes_on(*before)) {
+        begin = before;
+    }
+    // Comments above an instruction are none of its lines.
+    while begin < first && lines.get(begin).is_some_and(|line| is_comment(line)) {
+        begin += 1;
+    }
+    while goes_on(last) && last + 1 < lines.len() {
+        last += 1;
+    }
+    let mut told = String::new();
+    let own = lines.get(begin..=last).unwrap_or_default().iter().filter(|line| !is_comment(line));
+    for word in own.flat_map(|line| line.trim_end().trim_end_matches('\\').split_whitespace()) {
+        if !told.is_empty() {
+            told.push(' ');
+        }
+        told.push_str(word);
+    }
+    told
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with('#')
+}
+
+/// The parts, each with its length, so that no two lists of parts read alike.
+fn hash(parts: &[&str]) -> String {
+    let mut sum = Sha256::new();
+    for part in parts {
+        sum.update(part.len().to_le_bytes());
+        sum.update(part.as_bytes());
+    }
+    let mut hex = String::new();
+    for byte in sum.finalize().iter().take(16) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::model::Inspected;
+    use crate::report::model::Region;
+    use crate::report::observed::Observed;
+
+    fn subject() -> Subject {
+        Subject {
+            name: "Dockerfile".to_owned(),
+            kind: "dockerfile".to_owned(),
+            as_of: None,
+            stage: None,
+            platform: None,
+            digest: None,
+            gpu_content: true,
+            inspected: Inspected { depth: "text".to_owned(), notes: Vec::new() },
+            verdicts: Vec::new(),
+            findings: Vec::new(),
+            facts: Vec::new(),
+            description: serde_json::Value::Null,
+            observed: Observed::default(),
+        }
+    }
+
+    /// A finding of `rule` at the first place of `word` in the text.
+    fn finding(rule: &str, text: &str, word: &str, pools: &[&str]) -> Finding {
+        let start = text.find(word).expect("the word");
+        let region = Region {
+            start_line: 1,
+            start_column: 1,
+            end_line: 1,
+            end_column: 1,
+            start_byte: start,
+            end_byte: start + word.len(),
+        };
+        let place = |kind: &str, path: &str, region: Option<Region>| Location {
+            kind: kind.to_owned(),
+            path: path.to_owned(),
+            label: "a label".to_owned(),
+            region,
+            made_by: None,
+        };
+        Finding {
+            rule: rule.to_owned(),
+            severity: "error".to_owned(),
+            message: "a message".to_owned(),
+            help: None,
+            pools: pools.iter().map(|pool| (*pool).to_owned()).collect(),
+            component: None,
+            locations: vec![place("fleet", "fleet.toml", Some(region)), place("file", "Dockerfile", Some(region))],
+            fixes: Vec::new(),
+        }
+    }
+
+    fn hashes(text: &str, findings: &[Finding]) -> Vec<String> {
+        let mut made = Fingerprints::default();
+        let texts = |path: &str| (path == "Dockerfile").then_some(text);
+        let of = |finding: &Finding| made.of(finding, &subject(), &texts, &str::to_owned);
+        findings.iter().flat_map(of).map(|one| one.hash).collect()
+    }
+
+    fn hash_of(text: &str, rule: &str, word: &str) -> String {
+        hashes(text, &[finding(rule, text, word, &["a"])]).concat()
+    }
+
+    const TEXT: &str = "FROM x\nRUN pip install \\\n  # why\n  torch \\\n  vllm\nRUN true\n";
+
+    #[test]
+    fn lines_that_move_and_blanks_that_change_keep_it() {
+        let before = hash_of(TEXT, "r", "torch");
+        assert_eq!(before.len(), 32);
+        for moved in [
+            "# a\n# b\n\nFROM x\nRUN pip install \\\n  # why\n  torch \\\n  vllm\n",
+            "FROM y\nENV A=b\nRUN pip   install torch vllm\r\n",
+            "FROM x\nRUN pip install \\\r\n torch \\\r\n# another word\r\n vllm\r\nRUN true\\\n",
+            "FROM x\n# above it\nRUN pip install torch vllm",
+        ] {
+            assert_eq!(hash_of(moved, "r", "torch"), before, "{moved}");
+        }
+    }
+
+    #[test]
+    fn another_instruction_rule_or_pool_changes_it() {
+        let before = hash_of(TEXT, "r", "torch");
+        assert_ne!(hash_of(TEXT, "s", "torch"), before, "the rule");
+        assert_ne!(hash_of(TEXT, "r", "true"), before, "the instruction");
+        assert_ne!(hash_of(&TEXT.replace("vllm", "vllm==1"), "r", "torch"), before, "a word of the instruction");
+        let other = hashes(TEXT, &[finding("r", TEXT, "torch", &["b"])]);
+        assert_ne!(other.concat(), before, "the pool");
+        let none = hashes(TEXT, &[finding("r", TEXT, "torch", &[])]);
+        assert_ne!(none.concat(), before, "no pool");
+    }
+
+    #[test]
+    fn equal_findings_are_told_apart_by_their_number_and_pools_by_their_names() {
+        let one = finding("r", TEXT, "torch", &["a", "b"]);
+        let made = hashes(TEXT, &[one.clone(), one]);
+        let different: std::collections::BTreeSet<&String> = made.iter().collect();
+        assert_eq!((made.len(), different.len()), (4, 4));
+        assert_eq!(made[0], hash_of(TEXT, "r", "torch"), "the first is what it is alone");
+    }
+
+    #[test]
+    fn a_message_and_a_severity_are_no_part_of_it() {
+        let one = finding("r", TEXT, "torch", &["a"]);
+        let other = Finding { severity: "note".to_owned(), message: "other words".to_owned(), ..one.clone() };
+        assert_eq!(hashes(TEXT, &[one]), hashes(TEXT, &[other]));
+    }
+
+    #[test]
+    fn places_beyond_the_text_do_no_harm() {
+        let mut one = finding("r", TEXT, "torch", &[]);
+        for text in ["", "\n", "\\\n", "#\n#", "é"] {
+            assert_eq!(hashes(text, std::slice::from_ref(&one)).len(), 1, "{text:?}");
+        }
+        one.locations.clear();
+        assert_eq!(hashes(TEXT, &[one]).len(), 1);
+    }
+
+    #[test]
+    fn what_a_layer_holds_is_known_by_its_path_and_not_by_its_digest() {
+        let mut one = finding("r", TEXT, "torch", &["a"]);
+        let layer = |digest: &str, path: &str| Location {
+            kind: "layer".to_owned(),
+            path: format!("sha256:{digest}:{path}"),
+            label: String::new(),
+            region: None,
+            made_by: None,
+        };
+        let mut with = |digest: &str, path: &str| {
+            one.locations = vec![layer(digest, path)];
+            hashes(TEXT, std::slice::from_ref(&one))
+        };
+        assert_eq!(with("00", "/opt/app"), with("11", "/opt/app"));
+        assert_ne!(with("00", "/opt/app"), with("00", "/opt/other"));
+    }
+}

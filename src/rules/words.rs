@@ -1,0 +1,104 @@
+//! The entries of the vocabulary: one for each name that a page may use.
+//!
+//! A new one is its entry here and its line in `judge/scope`, where a test compares the two.
+
+use crate::rules::value::Type;
+use crate::rules::vocabulary::Entry;
+
+/// `FROM`, a description's base, an image's configuration, and what the tables say of the base.
+const BASE: &[&str] = &["FROM", "description", "tables"];
+/// The environment of the image.
+const ENVIRONMENT: &[&str] = &["ENV", "image configuration", "description", "tables"];
+/// What is installed.
+const PACKAGES: &[&str] = &["RUN", "lock files", "layers", "description", "tables"];
+/// What lies in the file tree.
+const FILES: &[&str] = &["RUN", "COPY", "layers", "description", "tables"];
+/// What the image starts.
+const START: &[&str] = &["ENTRYPOINT", "image configuration", "description"];
+/// All of it.
+const ANY: &[&str] = &["everything that was seen"];
+/// The fleet file.
+const FLEET: &[&str] = &["fleet file"];
+/// The fleet file, and what the tables say of its words.
+const FLEET_TABLES: &[&str] = &["fleet file", "tables"];
+/// The replay of the start-up.
+const REPLAY: &[&str] = &["replay"];
+/// The run itself.
+const RUN_OF_PROGRAM: &[&str] = &["--as-of", "tables"];
+/// What the reader of an input noted.
+const READER: &[&str] = &["reader of the input"];
+
+const fn entry(
+    name: &'static str,
+    kind: Type,
+    unit: &'static str,
+    doc: &'static str,
+    origin: &'static [&'static str],
+) -> Entry {
+    Entry { name, kind, unit, doc, origin }
+}
+
+/// All entries.
+#[rustfmt::skip]
+pub(super) const ENTRIES: &[Entry] = &[
+    entry("day", Type::Date, "day", "the day that is asked for, else that of the newest table row", RUN_OF_PROGRAM),
+    entry("image.base", Type::Text, "reference", "the base image as resolved, with repository and tag or digest", BASE),
+    entry("image.base.repository", Type::Text, "reference without tag", "where the base image is kept", BASE),
+    entry("image.base.tag", Type::Text, "tag", "tag of the base image", BASE),
+    entry("image.base.digest", Type::Text, "sha256:…", "digest that the base image is pinned to", BASE),
+    entry("image.base.cuda", Type::Version, "CUDA release", "CUDA release that the base image holds", BASE),
+    entry("image.base.floating", Type::Bool, "", "no digest, and the tag names no version or is `latest`", BASE),
+    entry("image.base.withdrawn", Type::Bool, "", "the tag is no longer served", BASE),
+    entry("image.base.instead", Type::Text, "tag", "tag that takes the place of a withdrawn one", BASE),
+    entry("image.base.nvidia", Type::Bool, "", "the base image is one of NVIDIA's", BASE),
+    entry("image.base.ngc", Type::Bool, "", "the base image is one of NVIDIA's framework containers, released by month", BASE),
+    entry("image.base.entrypoint_replaced", Type::Bool, "", "the image starts another program than the entrypoint by which its base tries the compat library", START),
+    entry("image.gpu_content", Type::Bool, "", "something in the image concerns a GPU", ANY),
+    entry("image.platforms", Type::List, "os/arch", "platforms that the image is for; absent where it is built for whatever is asked", &["FROM --platform", "manifests", "description"]),
+    entry("image.entrypoint", Type::List, "words", "the program that the image starts, with the arguments that belong to it", START),
+    entry("image.env.*", Type::Text, "", "a variable of the image's environment", ENVIRONMENT),
+    entry("image.ld_library_path", Type::Text, "directories with colons", "where the loader looks first", ENVIRONMENT),
+    entry("image.ld_conf", Type::List, "file: directories", "files that name directories to ldconfig, in the order in which they are read", FILES),
+    entry("image.ld_conf.directories", Type::List, "directories", "the directories that those files name, in that order", FILES),
+    entry("image.stub_paths", Type::List, "directories or paths", "where the loader may find a stub in the place of the driver: stubs directories that it looks into, stubs that lie or are linked elsewhere", FILES),
+    entry("image.driver_libraries", Type::List, "package names or paths", "driver files baked in outside compat directories", FILES),
+    entry("image.compat.present", Type::Bool, "", "a user-mode driver for forward compatibility lies in the image", FILES),
+    entry("image.compat.libraries", Type::List, "libcuda.so.VERSION", "the libcuda files for forward compatibility, each version once", FILES),
+    entry("image.compat.count", Type::Number, "files", "how many versions of libcuda lie there for forward compatibility", FILES),
+    entry("image.compat.cuda", Type::Version, "CUDA release", "CUDA release that the compat package is of", FILES),
+    entry("image.packages", Type::List, "names", "packages of every manager that commands or package lists name", PACKAGES),
+    entry("package.*", Type::Text, "as installed", "the version of a package; a `-` in its name is written `_` here", PACKAGES),
+    entry("toolkit.cuda", Type::Version, "CUDA release", "CUDA release of the nvcc in the image, by the package that brings it", PACKAGES),
+    entry("arch_list.entries", Type::List, "8.6, 9.0+PTX", "what TORCH_CUDA_ARCH_LIST names, as the environment of the image sets it", ENVIRONMENT),
+    entry("arch_list.ptx", Type::Bool, "", "an entry of that list ends in `+PTX`", ENVIRONMENT),
+    entry("torch.present", Type::Bool, "", "PyTorch is installed", PACKAGES),
+    entry("torch.version", Type::Text, "PEP 440", "version of PyTorch with its local part", PACKAGES),
+    entry("torch.pinned", Type::Bool, "", "the version of PyTorch is written down", PACKAGES),
+    entry("torch.cuda", Type::Version, "CUDA release", "CUDA release that PyTorch was built with", PACKAGES),
+    entry("torch.variant", Type::Text, "cu121, cpu, rocm6.0", "which build of PyTorch it is", PACKAGES),
+    entry("torch.cpu_build", Type::Bool, "", "PyTorch was built without GPU code", PACKAGES),
+    entry("tensorflow.present", Type::Bool, "", "TensorFlow is installed", PACKAGES),
+    entry("tensorflow.version", Type::Text, "PEP 440", "version of TensorFlow with its local part", PACKAGES),
+    entry("tensorflow.pinned", Type::Bool, "", "the version of TensorFlow is written down", PACKAGES),
+    entry("tensorflow.cuda", Type::Version, "CUDA release", "CUDA release that TensorFlow was built with", PACKAGES),
+    entry("tensorflow.variant", Type::Text, "cpu, …", "which build of TensorFlow it is", PACKAGES),
+    entry("tensorflow.cpu_build", Type::Bool, "", "TensorFlow was built without GPU code", PACKAGES),
+    entry("component.name", Type::Text, "", "name of a component; only inside `components.exists` and `components.all`", PACKAGES),
+    entry("component.version", Type::Text, "", "its version", PACKAGES),
+    entry("component.variant", Type::Text, "cu121, cpu", "which build of it it is", PACKAGES),
+    entry("component.cuda", Type::Version, "CUDA release", "CUDA release that it was built with", PACKAGES),
+    entry("notice.message", Type::Text, "a sentence", "what the reader took note of; only on pages with a `notice`", READER),
+    entry("pool.name", Type::Text, "", "name of the pool", FLEET),
+    entry("pool.gpu", Type::Text, "", "GPU of the pool as written; not known where it has several", FLEET),
+    entry("pool.gpu.arch", Type::Version, "compute capability", "compute capability of the pool's GPU", FLEET_TABLES),
+    entry("pool.driver", Type::Version, "driver version", "kernel-mode driver of the pool; not known where it is a branch or several", FLEET),
+    entry("pool.driver.branch", Type::Number, "first number", "branch of that driver", FLEET),
+    entry("pool.launch", Type::Text, "docker-gpus, kubernetes, …", "how containers are started there", FLEET),
+    entry("pool.platform", Type::Text, "os/arch", "platform of the pool's nodes", FLEET_TABLES),
+    entry("pool.toolkit", Type::Version, "toolkit version", "container toolkit of the pool", FLEET),
+    entry("pool.mode", Type::Text, "legacy, jit-cdi, cdi, csv, none", "mode of the container toolkit, declared or the one that all its nodes take", FLEET_TABLES),
+    entry("verdict.outcome", Type::Text, "outcome name", "how the start-up fails; absent where it does not", REPLAY),
+    entry("verdict.fate", Type::Text, "starts, fails, depends, undetermined", "what becomes of the image on the pool", REPLAY),
+    entry("verdict.message", Type::Text, "a sentence", "what a user would see", REPLAY),
+    entry("verdict.without_gpu", Type::Text, "a sentence", "why a program starts there and uses no GPU; absent where it is not known to", REPLAY),
+];
