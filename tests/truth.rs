@@ -2,6 +2,8 @@
 //!
 //! `cargo test --test truth -- --nocapture` prints the confusion matrix and every wrong report.
 
+#[path = "truth/cured.rs"]
+mod cured;
 #[path = "truth/data.rs"]
 mod data;
 #[path = "truth/mapper.rs"]
@@ -70,4 +72,32 @@ fn the_reports_are_facts_that_can_be_checked() {
         let failed_with_code = report.code.is_none() || report.outcome != "ok";
         assert!(failed_with_code, "{} has an error code and works", report.id);
     }
+}
+
+/// The mark: the share of failures said for certain of which what helped is among the first three changes offered.
+const CURED: f64 = 0.80;
+
+#[test]
+fn what_helped_is_among_the_first_changes_offered() {
+    let cases = data::cases();
+    let (mut told, mut found) = (Vec::new(), 0);
+    let mut silent = Vec::new();
+    for resolution in cured::resolutions() {
+        let case = cases.iter().find(|case| case.report.id == resolution.id);
+        let case = case.unwrap_or_else(|| panic!("{} is no report", resolution.id));
+        assert_ne!(case.report.outcome, "ok", "{} works", resolution.id);
+        let offered = cured::offered(&case.report);
+        let kinds = offered.kinds.join(", ");
+        let line = format!("{:<20} {:<13} helped {:?}; offered {kinds}", resolution.id, offered.fate, resolution.class);
+        if offered.fate != "fails" {
+            silent.push(line);
+            continue;
+        }
+        let hit = offered.kinds.iter().take(3).any(|kind| resolution.class.contains(kind));
+        found += usize::from(hit);
+        told.push(format!("{} {line}", if hit { "+" } else { "-" }));
+    }
+    let printed = format!("{}\nnot said to fail:\n{}", told.join("\n"), silent.join("\n"));
+    println!("{printed}\n{found} of {} failures", told.len());
+    assert!(score::share(found, told.len()) >= CURED, "{printed}");
 }

@@ -121,14 +121,14 @@ fn replace(path: &Path, before: &str, after: &str, roots: &[PathBuf]) -> Result<
     }
     let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let beside = real.with_file_name(format!(".{name}.imagelint-{}", std::process::id()));
-    let made = || -> io::Result<()> {
+    let put = || -> io::Result<()> {
         let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
         file.write_all(after.as_bytes())?;
         file.sync_all()?;
         fs::set_permissions(&beside, mode.clone())?;
         fs::rename(&beside, &real)
     };
-    made().map_err(|error| {
+    put().map_err(|error| {
         // What could not be put in place is not left behind.
         let _ = fs::remove_file(&beside);
         error.to_string()

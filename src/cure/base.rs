@@ -15,7 +15,7 @@ use crate::knowledge::by_number;
 use crate::reference::ImageReference;
 
 /// So many other tags of one image are tried.
-const MOST: usize = 24;
+const MOST: usize = 64;
 
 /// Every tag that may do.
 pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
@@ -43,6 +43,9 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     };
     tags.into_iter().take(MOST).enumerate().filter_map(of_tag).collect()
 }
+
+/// How far a tag is: its operating system, its word for cuDNN, its CUDA, older patches, and then its name.
+type Far = (u32, bool, usize, Reverse<CudaVersion>, String);
 
 /// The parts of a tag such as `12.4.1-cudnn-devel-ubuntu22.04`.
 struct CudaTag<'a> {
@@ -93,7 +96,7 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool)> {
         all
     };
     let place = |version: CudaVersion| releases.iter().position(|one| *one == version.release()).unwrap_or(0);
-    let mut found: Vec<((bool, bool, usize, Reverse<CudaVersion>, String), String, bool)> = Vec::new();
+    let mut found: Vec<(Far, String, bool)> = Vec::new();
     for (version, text, systems) in kept {
         let words = knowledge.cudnn_tags().iter().find(|row| row.version == text).map_or(&[][..], |row| row.words);
         let cudnn = match asked.cudnn {
@@ -107,12 +110,18 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool)> {
         for os in systems.iter().filter(|os| same_system(os, asked.os)) {
             let parts: Vec<&str> = [Some(text), cudnn, Some(asked.flavour), Some(*os)].into_iter().flatten().collect();
             let new = parts.join("-");
-            let key = (*os != asked.os, cudnn != asked.cudnn, far, Reverse(version), new.clone());
+            let key = (number(os).abs_diff(number(asked.os)), cudnn != asked.cudnn, far, Reverse(version), new.clone());
             found.push((key, new, version.release() == own.release() && *os == asked.os && cudnn == asked.cudnn));
         }
     }
     found.sort();
     found.into_iter().map(|(_, tag, same)| (tag, same)).collect()
+}
+
+/// 2204 of `ubuntu22.04`: years apart are further than months.
+fn number(system: &str) -> u32 {
+    let digits: String = system.chars().filter(char::is_ascii_digit).take(6).collect();
+    digits.parse().unwrap_or(0)
 }
 
 /// Whether two are releases of one operating system.

@@ -1,5 +1,8 @@
 //! What candidates are made from: the subject, what was seen of it, and where it fails.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use crate::fact::Component;
 use crate::fact::FactKey;
 use crate::fact::ImageFacts;
@@ -10,6 +13,8 @@ use crate::fact::Value;
 use crate::fleet::Pool;
 use crate::infer::infer;
 use crate::judge;
+use crate::judge::Detail;
+use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
@@ -27,11 +32,20 @@ pub(super) struct Case<'a> {
     pub(super) platform: String,
     /// Architectures of the pools that it fails on.
     pub(super) archs: Vec<String>,
+    /// The steps that stop it, by the pools that it fails on.
+    walls: BTreeMap<String, BTreeSet<String>>,
+    /// The facts that are not known of it as it is.
+    open: BTreeSet<String>,
 }
 
 impl<'a> Case<'a> {
     /// None where it fails nowhere, or nothing was seen of it.
-    pub(super) fn of(subject: &'a Subject, before: &'a model::Subject, settings: Settings<'a>) -> Option<Self> {
+    pub(super) fn of(
+        subject: &'a Subject,
+        before: &'a model::Subject,
+        settings: Settings<'a>,
+        hosts: &Hosts,
+    ) -> Option<Self> {
         let knowledge = settings.knowledge;
         let failing: Vec<&Pool> = settings
             .fleet
@@ -48,7 +62,27 @@ impl<'a> Case<'a> {
         archs.dedup();
         let seen = judge::observations(&subject.content, &platform)?;
         let image = infer(&seen, &platform, settings.as_of, knowledge).into_iter().find(|image| image.gpu_content)?;
-        Some(Self { subject, settings, before, seen, image, platform, archs })
+        let told = judge::judge_on(subject, Settings { detail: Detail::Everything, ..settings }, hosts);
+        let stops = |verdict: &model::Verdict| {
+            let steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
+            let steps = steps.filter(|step| step.result == "stops").map(|step| step.step.clone());
+            (verdict.pool.clone(), steps.collect())
+        };
+        let walls = whole(&told).filter(|one| one.fate == "fails").map(stops).collect();
+        let open = told.facts.iter().filter(|fact| fact.state == "unknown").map(|fact| fact.key.clone()).collect();
+        Some(Self { subject, settings, before, seen, image, platform, archs, walls, open })
+    }
+
+    /// The steps that stop it on a pool that it fails on.
+    pub(super) fn walls(&self, pool: &str) -> Option<&BTreeSet<String>> {
+        self.walls.get(pool).filter(|walls| !walls.is_empty())
+    }
+
+    /// Whether a step cannot be told for what was not known before the change either.
+    pub(super) fn was_open(&self, step: &model::Step, told: &model::Subject) -> bool {
+        let unknown = |id: &&String| told.facts.iter().find(|fact| fact.id == **id && fact.state == "unknown");
+        let mut keys = step.facts.iter().filter_map(|id| unknown(&id)).map(|fact| &fact.key).peekable();
+        keys.peek().is_some() && keys.all(|key| self.open.contains(key))
     }
 
     pub(super) fn knowledge(&self) -> Knowledge {

@@ -18,25 +18,29 @@ const USUAL: &str = "compute,utility";
 /// Variables that may be what is wrong.
 pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     let mut wishes: Vec<(String, Safety, Wish)> = Vec::new();
-    let mut set = |name: &str, value: String, safety: Safety| {
-        let title = if value.contains(char::is_whitespace) {
-            format!("set {name}=\"{value}\"")
-        } else {
-            format!("set {name}={value}")
-        };
-        wishes.push((title, safety, Wish::Env { name: name.to_owned(), value }));
+    let mut set = |list: &[(&str, &str)], safety: Safety| {
+        let told: Vec<String> = list.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let wish = Wish::Env(list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
+        wishes.push((format!("set {}", told.join(" and ")), safety, wish));
     };
     let value = |name: &str| case.image.env.get(name).known().cloned();
-    if value(DEVICES).as_deref() != Some("all") {
-        set(DEVICES, "all".to_owned(), Safety::Safe);
+    let devices = (DEVICES, "all");
+    let wanted = capabilities(case, value(CAPABILITIES).as_deref());
+    let hidden = value(DEVICES).as_deref() != Some("all");
+    if hidden {
+        set(&[devices], Safety::Safe);
     }
-    for wanted in capabilities(case, value(CAPABILITIES).as_deref()) {
-        set(CAPABILITIES, wanted, Safety::Safe);
+    for wanted in &wanted {
+        set(&[(CAPABILITIES, wanted)], Safety::Safe);
+        if hidden {
+            set(&[devices, (CAPABILITIES, wanted)], Safety::Safe);
+        }
     }
     if case.ends("refused") && own(case, REQUIREMENT) {
         for cuda in case.core().filter_map(|component| component.cuda.known()) {
-            set(REQUIREMENT, format!("cuda>={}.{}", cuda.major(), cuda.minor()), Safety::Unsafe);
-            set(REQUIREMENT, format!("cuda>={}.0", cuda.major()), Safety::Unsafe);
+            for minor in [cuda.minor(), 0] {
+                set(&[(REQUIREMENT, &format!("cuda>={}.{minor}", cuda.major()))], Safety::Unsafe);
+            }
         }
     }
     if own(case, SEARCH_PATH) {

@@ -16,8 +16,11 @@ use crate::fact::Manager;
 use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
+use crate::fact::Signature;
+use crate::install::admits;
 use crate::install::public;
 use crate::knowledge::Knowledge;
+use crate::knowledge::TorchBuildRow;
 use crate::knowledge::TorchRow;
 use crate::knowledge::by_number;
 
@@ -30,7 +33,8 @@ const TORCH: &str = "torch";
 
 /// torch as a command brings it.
 struct Torch<'a> {
-    package: &'a PackageSeen,
+    /// Nothing names it where only its code was seen.
+    package: Option<&'a PackageSeen>,
     /// As written, without local part; none where nothing pins it.
     pinned: Option<String>,
     row: &'static TorchRow,
@@ -42,9 +46,11 @@ struct Torch<'a> {
 
 impl<'a> Torch<'a> {
     fn of(case: &'a Case<'_>) -> Option<Self> {
-        let package = package_of(&case.seen, TORCH)?;
-        let version = case.told(FactKey::ComponentVersion, TORCH)?;
-        let row = case.knowledge().torch(public(&version))?;
+        let Some(package) = package_of(&case.seen, TORCH) else { return Self::of_code(case) };
+        let row = match case.told(FactKey::ComponentVersion, TORCH) {
+            Some(version) => release(case, public(&version))?,
+            None => newest(case, package)?,
+        };
         let (pinned, local) = match &package.version {
             PackageVersion::Exact(text) => {
                 (Some(public(text).to_owned()), text.split_once('+').map(|(_, local)| local.to_owned()))
@@ -53,12 +59,31 @@ impl<'a> Torch<'a> {
             PackageVersion::Unresolved(_) => return None,
         };
         let said = local.or_else(|| package.variant.clone());
-        Some(Self { package, pinned, row, has: case.told(FactKey::ComponentVariant, TORCH), said })
+        let has = case.told(FactKey::ComponentVariant, TORCH).or_else(|| said.clone());
+        Some(Self { package: Some(package), pinned, row, has, said })
+    }
+
+    /// One of which nothing but its code is known: the newest release with a build of just that code.
+    fn of_code(case: &Case<'_>) -> Option<Self> {
+        let component = case.core().find(|one| one.name == TORCH)?;
+        let code = component.code.known()?;
+        let signatures: Vec<&Signature> =
+            code.libraries.iter().flat_map(|library| &library.containers).map(|(signature, _)| signature).collect();
+        let same = |row: &&TorchBuildRow| {
+            !signatures.is_empty() && signatures.iter().all(|own| own.sass == row.sass && own.ptx == row.ptx)
+        };
+        let build = case
+            .knowledge()
+            .torch_builds()
+            .iter()
+            .filter(same)
+            .max_by(|one, other| by_number(one.version, other.version))?;
+        let has = Some(build.variant.to_owned());
+        Some(Self { package: None, pinned: None, row: case.knowledge().torch(build.version)?, has, said: None })
     }
 
     fn wish(&self, case: &Case<'_>, to: &TorchRow, build: Option<&str>) -> Option<Wish> {
-        let changed =
-            if to.version == self.row.version { Vec::new() } else { companions(case, &self.package.name, to.version)? };
+        let changed = if to.version == self.row.version { Vec::new() } else { companions(case, TORCH, to.version)? };
         let page = case.knowledge().build_pages().iter().find(|row| row.distribution == TORCH);
         Some(Wish::Build {
             package: TORCH.to_owned(),
@@ -70,6 +95,26 @@ impl<'a> Torch<'a> {
             companions: changed,
         })
     }
+}
+
+/// The row of a release; of what led to one, that one's.
+fn release(case: &Case<'_>, version: &str) -> Option<&'static TorchRow> {
+    let knowledge = case.knowledge();
+    let of_it = || {
+        let numbers = version.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+        knowledge.torch(numbers.trim_end_matches('.'))
+    };
+    knowledge.torch(version).or_else(of_it)
+}
+
+/// The newest release that a range admits, of those of the day.
+fn newest(case: &Case<'_>, package: &PackageSeen) -> Option<&'static TorchRow> {
+    let PackageVersion::Open(range) = &package.version else { return None };
+    let day = case.seen.as_of.or(case.settings.as_of);
+    let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
+    let fits = |row: &&TorchRow| range.is_empty() || admits(range, row.version) == Some(true);
+    let rows = case.knowledge().torch_releases().iter().filter(out).filter(fits);
+    rows.max_by(|one, other| by_number(one.version, other.version))
 }
 
 /// Builds of a release for every architecture, the nearest to one first.
@@ -97,12 +142,15 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
     let other = |name: &str| name != TORCH && frameworks.iter().any(|row| row.component == name);
     let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
     let safety = if alone { Safety::Safe } else { Safety::Unsafe };
+    let now = torch.pinned.as_deref().or(torch.package.is_none().then_some("")).unwrap_or(torch.row.version);
+    let safety = if now == torch.row.version { safety } else { Safety::Unsafe };
     let other = |tag: &&str| torch.has.as_deref() != Some(*tag);
     let tags = builds(case, torch.row, torch.has.as_deref()).into_iter().filter(other);
     tags.enumerate()
         .filter_map(|(step, tag)| {
             let version = torch.row.version;
-            let title = format!("install {TORCH}=={version}+{tag}, the same release for CUDA {}", cuda_of(tag));
+            let same = if now == version { "the same release" } else { "the nearest release that is known," };
+            let title = format!("install {TORCH}=={version}+{tag}, {same} for CUDA {}", cuda_of(tag));
             Some(Candidate {
                 kind: Kind::FrameworkVariant,
                 step,
@@ -142,10 +190,12 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<(String, Wish)> {
     let mut found = Vec::new();
     for version in nearest(&all, torch.row.version).into_iter().take(MOST) {
         let Some(row) = knowledge.torch(version) else { continue };
-        if !shares_python(knowledge, torch.row.version, version, torch.package.python.as_deref()) {
+        let python = torch.package.and_then(|package| package.python.as_deref());
+        if !shares_python(knowledge, torch.row.version, version, python) {
             continue;
         }
-        let default = torch.said.is_none() && matches!(torch.package.offered, Offered::Default);
+        let default =
+            torch.said.is_none() && torch.package.is_none_or(|package| matches!(package.offered, Offered::Default));
         let named = builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
         let tags = default.then_some(None).into_iter().chain(named).take(BUILDS);
         found.extend(tags.filter_map(|tag| {
@@ -162,7 +212,7 @@ fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<(String, Wish)> {
     let core = case.core().any(|one| component_of(knowledge, &package.name) == Some(one.name.as_str()));
     let now = public(text);
     let all = releases(knowledge, &package.name);
-    if !all.contains(&now) || !(core || brings_torch(knowledge, &package.name, now)) {
+    if all.is_empty() || !(core || brings_torch(knowledge, &package.name, now)) {
         return Vec::new();
     }
     let wish = |to: &str| {

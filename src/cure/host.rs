@@ -5,6 +5,7 @@ use crate::cuda::DriverVersion;
 use crate::cure::Candidate;
 use crate::cure::Kind;
 use crate::cure::PoolChange;
+use crate::cure::PoolFate;
 use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
@@ -44,17 +45,42 @@ fn smallest(case: &Case<'_>, pool: &Pool, trials: &mut Trials<'_>) -> Option<Dri
         let cuda = knowledge.branches().iter().find(|row| row.branch == version.branch()).map(|row| row.cuda);
         now.is_none_or(|now| now < *version) && floor.is_none_or(|floor| cuda.is_some_and(|cuda| floor < cuda))
     };
-    let mut starts = |version: DriverVersion| {
+    let mut helps = |version: DriverVersion| {
         let change = (pool.name.value.clone(), PoolChange::Driver(version));
-        trials.pools(case, &[change]).iter().any(|one| one.pool == pool.name.value && one.fate == "starts")
+        help(&trials.pools(case, &[change]), &pool.name.value)
     };
+    let mut lifting = None;
     for releases in branches {
         let releases: Vec<DriverVersion> = releases.into_iter().filter(newer).collect();
-        let Some(last) = releases.last().filter(|last| starts(**last)) else { continue };
+        let Some(last) = releases.last().copied() else { continue };
+        let end = helps(last);
+        if end == Help::None || (end == Help::Lifts && lifting.is_some()) {
+            continue;
+        }
         // Of a branch that ends well, the first release that does.
-        return releases.iter().copied().find(|version| starts(*version)).or(Some(*last));
+        let first = releases.iter().copied().find(|version| helps(*version) == end).unwrap_or(last);
+        if end == Help::Starts {
+            return Some(first);
+        }
+        lifting = Some(first);
     }
-    None
+    lifting
+}
+
+/// What a change does for a pool.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Help {
+    None,
+    Lifts,
+    Starts,
+}
+
+fn help(fates: &[PoolFate], pool: &str) -> Help {
+    match fates.iter().find(|one| one.pool == pool) {
+        Some(one) if one.fate == "starts" => Help::Starts,
+        Some(one) if one.lifted => Help::Lifts,
+        _ => Help::None,
+    }
 }
 
 /// The newest driver that a declaration allows.
@@ -72,11 +98,11 @@ pub(super) fn toolkits(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidat
     let mut cured = Vec::new();
     for pool in case.failing() {
         let Some(now) = pool.toolkit.as_ref().map(|one| one.value) else { continue };
-        let starts = |version: &CudaVersion| {
+        let helps = |version: &CudaVersion| {
             let change = (pool.name.value.clone(), PoolChange::Toolkit(*version));
-            trials.pools(case, &[change]).iter().any(|one| one.pool == pool.name.value && one.fate == "starts")
+            help(&trials.pools(case, &[change]), &pool.name.value) != Help::None
         };
-        let found = samples.iter().copied().filter(|version| now < *version).find(starts);
+        let found = samples.iter().copied().filter(|version| now < *version).find(helps);
         cured.extend(found.map(|version| (pool.name.value.clone(), PoolChange::Toolkit(version))));
     }
     one(Kind::Toolkit, cured, |change| match change {

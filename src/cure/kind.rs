@@ -41,6 +41,13 @@ kinds! {
     RunEnvironment = "run-environment";
 }
 
+impl Kind {
+    /// Whether the image is changed, and not the fleet.
+    pub const fn of_image(self) -> bool {
+        !matches!(self, Self::Driver | Self::Toolkit | Self::RunEnvironment)
+    }
+}
+
 /// What else a change may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Safety {

@@ -5,6 +5,8 @@
 //! runs. What holds no text (an image in a registry, a description) is changed as observed, and the change is told
 //! without edits; so are changes of the fleet.
 //!
+//! Where no single change of the image does, a base and a build of the framework are changed together.
+//!
 //! # What is smaller
 //!
 //! Kinds in this order, and within a kind the candidate that is nearest to what is there. What cures without breaking
@@ -31,6 +33,7 @@ mod framework;
 mod host;
 mod kind;
 mod offer;
+mod pair;
 mod pretend;
 mod repair;
 mod search;

@@ -11,7 +11,7 @@ const MOST: usize = 8;
 /// Gives every finding of severity error the changes that cure one of its pools.
 pub fn offer(subject: &mut model::Subject, found: &Found, sources: &Sources) {
     for finding in subject.findings.iter_mut().filter(|finding| finding.severity == "error") {
-        let cures = |one: &&Tried| one.cures.iter().any(|pool| finding.pools.contains(pool));
+        let cures = |one: &&Tried| one.cures.iter().chain(&one.lifts).any(|pool| finding.pools.contains(pool));
         finding.fixes = found.tried.iter().filter(cures).take(MOST).map(|one| fix(one, sources)).collect();
     }
     let cut = found.cut.then(|| "not every change that may cure was tried: there are too many".to_owned());
@@ -33,6 +33,7 @@ pub(super) fn fix(tried: &Tried, sources: &Sources) -> model::Fix {
         safety: tried.safety.name().to_owned(),
         edits: edits.collect(),
         cures: tried.cures.clone(),
+        lifts: tried.lifts.clone(),
         breaks: tried.breaks.clone(),
     }
 }

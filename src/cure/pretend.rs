@@ -41,8 +41,12 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations) -> Option<Observations> 
             let changed = companions.iter().map(|one| (&one.package, &one.to)).chain([(package, &version)]);
             for (name, version) in changed {
                 let id = fact(FactKey::Package, Some(name), &format!("{name}=={version}"));
-                let own = |one: &&mut PackageSeen| one.manager == Manager::Pip && one.name == *name;
-                let one = new.packages.iter_mut().rfind(own)?;
+                let own = |one: &PackageSeen| one.manager == Manager::Pip && one.name == *name;
+                if !new.packages.iter().any(own) {
+                    let open = PackageVersion::Open(String::new());
+                    new.packages.push(PackageSeen::new(Manager::Pip, name.clone(), open, id));
+                }
+                let one = new.packages.iter_mut().rfind(|one| own(one))?;
                 one.version = PackageVersion::Exact(version.clone());
                 (one.variant, one.offered, one.fact) = (None, Offered::Default, id);
             }
@@ -52,9 +56,11 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations) -> Option<Observations> 
                 new.cuda_runtime = None;
             }
         }
-        Wish::Env { name, value } => {
-            let id = fact(FactKey::Env, Some(name), value);
-            new.env.insert(name.clone(), (Ok(value.clone()), id));
+        Wish::Env(list) => {
+            for (name, value) in list {
+                let id = fact(FactKey::Env, Some(name), value);
+                new.env.insert(name.clone(), (Ok(value.clone()), id));
+            }
         }
         Wish::EnvWithout { name, holds } => {
             let (Ok(value), _) = seen.env.get(name)? else { return None };
@@ -77,6 +83,7 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations) -> Option<Observations> 
             let id = fact(FactKey::Package, Some(name), name);
             new.packages.push(PackageSeen::new(Manager::Apt, name.clone(), PackageVersion::Open(String::new()), id));
         }
+        Wish::All(list) => return list.iter().try_fold(new, |seen, one| pretend(one, &seen)),
         Wish::Base { .. } | Wish::Build { .. } | Wish::ArchList { .. } | Wish::Pools(_) => return None,
     }
     Some(new)

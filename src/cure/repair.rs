@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Tried;
 use crate::cure::offer::fix;
-use crate::cure::search::search;
+use crate::cure::search::search_for;
 use crate::edit;
 use crate::edit::TextEdit;
 use crate::judge;
@@ -32,6 +33,7 @@ pub struct Repair {
 /// Repairs a subject with changes that break nothing and are no less safe than `least`.
 pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, least: Safety) -> Repair {
     let mut repair = Repair::default();
+    let kinds: Vec<Kind> = Kind::ALL.iter().copied().filter(|kind| kind.of_image()).collect();
     let mut sources = settings.sources.clone();
     let mut now = subject.clone();
     for _ in 0..ROUNDS {
@@ -40,7 +42,7 @@ pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, least: S
         if !judged.findings.iter().any(|finding| finding.severity == "error") {
             break;
         }
-        let found = search(&now, &judged, settings, hosts);
+        let found = search_for(&kinds, &now, &judged, settings, hosts);
         let may = |one: &Tried| one.safety <= least && !one.edits.is_empty() && one.breaks.is_empty();
         let wanted = |one: &Tried| {
             let mut errors = judged.findings.iter().filter(|finding| finding.severity == "error");

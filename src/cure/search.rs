@@ -10,6 +10,7 @@ use crate::cure::compat;
 use crate::cure::environment;
 use crate::cure::framework;
 use crate::cure::host;
+use crate::cure::pair;
 use crate::cure::split;
 use crate::cure::trial;
 use crate::cure::trial::Trials;
@@ -28,6 +29,8 @@ pub struct PoolFate {
     pub fate: String,
     /// How it fails.
     pub outcome: Option<String>,
+    /// Whether the step that stopped it before passes now, and what else there is cannot be told.
+    pub lifted: bool,
 }
 
 /// A change that was tried and cures at least one pool.
@@ -49,10 +52,19 @@ pub struct Tried {
     pub fates: Vec<PoolFate>,
     /// Pools on which it starts with it and did not before.
     pub cures: Vec<String>,
+    /// Pools on which the failure is gone with it, and whether it starts cannot be told.
+    pub lifts: Vec<String>,
     /// Pools on which it no longer starts with it.
     pub breaks: Vec<String>,
     /// The subject with it, where its text or what was seen of it is another.
     pub subject: Option<Subject>,
+}
+
+impl Tried {
+    /// On how many pools it helps.
+    pub(super) fn helps(&self, most: usize) -> usize {
+        (self.cures.len() + self.lifts.len()).min(most)
+    }
 }
 
 /// What a search found.
@@ -68,32 +80,55 @@ pub struct Found {
 
 /// Looks for changes that cure.
 pub fn search(subject: &Subject, before: &model::Subject, settings: Settings<'_>, hosts: &Hosts) -> Found {
-    let Some(case) = Case::of(subject, before, settings) else { return Found::default() };
+    search_for(Kind::ALL, subject, before, settings, hosts)
+}
+
+/// Looks for changes of some kinds.
+pub(super) fn search_for(
+    kinds: &[Kind],
+    subject: &Subject,
+    before: &model::Subject,
+    settings: Settings<'_>,
+    hosts: &Hosts,
+) -> Found {
+    let Some(case) = Case::of(subject, before, settings, hosts) else { return Found::default() };
     let failing = case.failing().count();
     let mut trials = Trials { hosts, left: trial::MOST };
     let mut tried: Vec<Tried> = Vec::new();
-    for kind in Kind::ALL {
+    for kind in kinds {
         for candidate in candidates(*kind, &case, &mut trials) {
             let Some(one) = attempt(&case, candidate, &mut trials) else { continue };
-            let enough = one.breaks.is_empty() && one.cures.len() == failing;
+            let enough = one.breaks.is_empty() && one.helps(failing) == failing;
             tried.push(one);
             if enough {
                 break;
             }
         }
     }
+    let of_image = |one: &Tried| one.kind.of_image() && one.breaks.is_empty() && one.helps(failing) == failing;
+    if !tried.iter().any(of_image) {
+        tried.extend(pair::pair(&case, &mut trials));
+    }
     let split = split::told(&case, &tried);
-    let rank = |one: &Tried| (!one.breaks.is_empty(), failing - one.cures.len().min(failing), one.kind, one.step);
+    let rank = |one: &Tried| {
+        let left = failing - one.cures.len().min(failing);
+        let several = matches!(one.wish, Wish::All(_));
+        (!one.breaks.is_empty(), failing - one.helps(failing), left, several, one.kind, one.step)
+    };
     tried.sort_by_key(rank);
-    let mut kinds: Vec<Kind> = Vec::new();
-    let mut first = Vec::new();
-    let mut others = Vec::new();
+    let (mut first, mut others): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
     for one in tried {
-        if kinds.contains(&one.kind) {
-            others.push(one);
-        } else {
-            kinds.push(one.kind);
+        // Of a kind, what cures no more and breaks no less than a smaller change is of no use.
+        let of_kind = || first.iter().chain(&others).filter(|other| other.kind == one.kind);
+        let no_better = |other: &Tried| {
+            one.cures.iter().all(|pool| other.cures.contains(pool))
+                && one.lifts.iter().all(|pool| other.cures.contains(pool) || other.lifts.contains(pool))
+                && other.breaks.iter().all(|pool| one.breaks.contains(pool))
+        };
+        if of_kind().next().is_none() {
             first.push(one);
+        } else if !of_kind().any(no_better) {
+            others.push(one);
         }
     }
     first.append(&mut others);
@@ -116,15 +151,18 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
 }
 
 /// Tries one; none where it cures nothing.
-fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials<'_>) -> Option<Tried> {
+pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials<'_>) -> Option<Tried> {
     let outcome = trials.wish(case, &candidate.wish)?;
     let before = trial::fates(case.before);
     let starts = |list: &[PoolFate], pool: &str| list.iter().any(|one| one.pool == pool && one.fate == "starts");
-    let (mut cures, mut breaks) = (Vec::new(), Vec::new());
+    let (mut cures, mut lifts, mut breaks) = (Vec::new(), Vec::new(), Vec::new());
     for one in &before {
         match (one.fate == "starts", starts(&outcome.fates, &one.pool)) {
             (false, true) => cures.push(one.pool.clone()),
             (true, false) => breaks.push(one.pool.clone()),
+            (false, false) if outcome.fates.iter().any(|now| now.pool == one.pool && now.lifted) => {
+                lifts.push(one.pool.clone());
+            }
             _ => {}
         }
     }
@@ -132,7 +170,7 @@ fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials<'_>) -> Op
     let Candidate { kind, step, title, safety, wish } = candidate;
     // What no file holds, nobody can write.
     let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };
-    cures.iter().any(fails).then_some(Tried {
+    (cures.iter().any(fails) || !lifts.is_empty()).then_some(Tried {
         kind,
         step,
         title,
@@ -141,6 +179,7 @@ fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials<'_>) -> Op
         edits: outcome.edits,
         fates: outcome.fates,
         cures,
+        lifts,
         breaks,
         subject: outcome.subject,
     })

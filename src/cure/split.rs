@@ -20,7 +20,7 @@ pub(super) fn told(case: &Case<'_>, tried: &[Tried]) -> Option<String> {
         list.iter().filter(|one| one.fate == "starts").map(|one| one.pool.clone()).collect()
     };
     let whole = |set: &BTreeSet<String>| wanted.iter().all(|pool| set.contains(*pool));
-    let of_image = |one: &&Tried| !matches!(one.kind, Kind::Driver | Kind::Toolkit | Kind::RunEnvironment);
+    let of_image = |one: &&Tried| one.kind.of_image();
     let mut images: Vec<(String, BTreeSet<String>)> = vec![("as it is".to_owned(), starts(&before))];
     images.extend(tried.iter().filter(of_image).map(|one| (one.title.clone(), starts(&one.fates))));
     if wanted.len() < 2 || images.iter().any(|(_, set)| whole(set)) {
@@ -33,35 +33,27 @@ pub(super) fn told(case: &Case<'_>, tried: &[Tried]) -> Option<String> {
     });
     let driver = tried.iter().find(|one| one.kind == Kind::Driver && whole(&starts(&one.fates)));
     let or_driver = driver.map(|one| one.title.clone());
-    match both {
-        Some((first, on, second, rest)) => {
-            let driver = or_driver.map_or_else(String::new, |title| format!("; or {title}"));
-            Some(format!(
-                "no single change makes it start on all pools: {} and {} want different images. Smallest split: {first} for {}, and {second} for {}{driver}",
-                names(&on),
-                names(&rest),
-                names(&on),
-                names(&rest),
-            ))
-        }
-        None => {
-            let best = images.iter().max_by_key(|(_, set)| set.len())?;
-            let never: BTreeSet<String> = wanted
-                .iter()
-                .filter(|pool| !images.iter().any(|(_, set)| set.contains(**pool)))
-                .map(|pool| (*pool).to_owned())
-                .collect();
-            match or_driver {
-                Some(title) => {
-                    Some(format!("no change of the image alone makes it start on all pools; this does: {title}"))
-                }
-                None if never.is_empty() => {
-                    Some(format!("no two images start on all pools; most start with: {}", best.0))
-                }
-                None => Some(format!("no change that is known makes it start on {}", names(&never))),
-            }
-        }
+    if let Some((first, on, second, rest)) = both {
+        let driver = or_driver.map_or_else(String::new, |title| format!("; or {title}"));
+        let (on, rest) = (names(&on), names(&rest));
+        return Some(format!(
+            "no single change makes it start on all pools: {on} and {rest} want different images. Smallest split: {first} \
+             for {on}, and {second} for {rest}{driver}"
+        ));
     }
+    let never: BTreeSet<String> = wanted
+        .iter()
+        .filter(|pool| !images.iter().any(|(_, set)| set.contains(**pool)))
+        .map(|pool| (*pool).to_owned())
+        .collect();
+    Some(match or_driver {
+        Some(title) => format!("no change of the image alone makes it start on all pools; this does: {title}"),
+        None if never.is_empty() => {
+            let best = images.iter().max_by_key(|(_, set)| set.len())?;
+            format!("no two images start on all pools; most start with: {}", best.0)
+        }
+        None => format!("no change that is known makes it start on {}", names(&never)),
+    })
 }
 
 fn names(pools: &BTreeSet<String>) -> String {

@@ -59,11 +59,7 @@ impl Trials<'_> {
                 return None;
             }
             let subject = fixed(case, seen);
-            return Some(Outcome {
-                edits: Vec::new(),
-                fates: self.judged(&subject, case.settings),
-                subject: Some(subject),
-            });
+            return Some(Outcome { edits: Vec::new(), fates: self.judged(case, &subject), subject: Some(subject) });
         }
         for edits in write::ways(case, wish) {
             let Some(subject) = write::written(case.subject, case.settings.sources, &edits) else { continue };
@@ -74,15 +70,15 @@ impl Trials<'_> {
             if !self.take() {
                 return None;
             }
-            let fates = self.judged(&subject, case.settings);
+            let fates = self.judged(case, &subject);
             return Some(Outcome { edits, subject: Some(subject), fates });
         }
         None
     }
 
-    fn judged(&self, subject: &Subject, settings: Settings<'_>) -> Vec<PoolFate> {
-        let settings = Settings { detail: Detail::Verdicts, ..settings };
-        fates(&judge::judge_on(subject, settings, self.hosts))
+    fn judged(&self, case: &Case<'_>, subject: &Subject) -> Vec<PoolFate> {
+        let judged = |detail| judge::judge_on(subject, Settings { detail, ..case.settings }, self.hosts);
+        lifted(case, judged)
     }
 
     /// The fates of these pools with their changes, and of the others as they are.
@@ -107,8 +103,8 @@ impl Trials<'_> {
                 PoolChange::Env(name, value) => pool.env.push(((*name).to_owned(), declared((*value).to_owned()))),
             }
             let fleet = Fleet { pools: vec![pool], ..case.settings.fleet.clone() };
-            let settings = Settings { fleet: &fleet, pools: &[], detail: Detail::Verdicts, ..case.settings };
-            for fate in fates(&judge::judge(&subject, settings)) {
+            let settings = Settings { fleet: &fleet, pools: &[], ..case.settings };
+            for fate in lifted(case, |detail| judge::judge(&subject, Settings { detail, ..settings })) {
                 if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {
                     *known = fate;
                 }
@@ -148,8 +144,35 @@ pub(super) fn fates(subject: &model::Subject) -> Vec<PoolFate> {
         pool: verdict.pool.clone(),
         fate: verdict.fate.clone(),
         outcome: verdict.outcome.clone(),
+        lifted: false,
     };
     whole(subject).map(fate).collect()
+}
+
+/// The fates of a subject that is judged; in detail where a failure is gone and nothing is certain instead of it.
+fn lifted(case: &Case<'_>, judged: impl Fn(Detail) -> model::Subject) -> Vec<PoolFate> {
+    let mut found = fates(&judged(Detail::Verdicts));
+    let open =
+        |one: &PoolFate| matches!(one.fate.as_str(), "undetermined" | "depends") && case.walls(&one.pool).is_some();
+    if !found.iter().any(open) {
+        return found;
+    }
+    let told = judged(Detail::Everything);
+    for one in &mut found {
+        let (Some(walls), Some(verdict)) = (case.walls(&one.pool), whole(&told).find(|told| told.pool == one.pool))
+        else {
+            continue;
+        };
+        let steps = || verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
+        let passed = |step: &model::Step| {
+            matches!(step.result.as_str(), "passes" | "not-applicable")
+                || (step.result == "unknown" && case.was_open(step, &told))
+        };
+        one.lifted = open(one)
+            && !verdict.scenarios.is_empty()
+            && steps().all(|step| step.result != "stops" && (!walls.contains(&step.step) || passed(step)));
+    }
+    found
 }
 
 /// The content of a Dockerfile with another text.

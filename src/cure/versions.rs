@@ -39,7 +39,7 @@ pub(super) fn nearest<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
             ((far(place(version), mine), within), *version)
         })
         .collect();
-    ranked.sort();
+    ranked.sort_unstable();
     let mut found: Vec<&'a str> = Vec::new();
     for (_, version) in ranked {
         // One patch stands for a minor of others.

@@ -59,13 +59,8 @@ pub enum Wish {
         /// What changes with it.
         companions: Vec<Companion>,
     },
-    /// A variable of the image.
-    Env {
-        /// Name.
-        name: String,
-        /// Value.
-        value: String,
-    },
+    /// Variables of the image, by name and value.
+    Env(Vec<(String, String)>),
     /// Pieces of a list with colons go.
     EnvWithout {
         /// Name.
@@ -88,6 +83,8 @@ pub enum Wish {
     DropCompat,
     /// A compat package, `cuda-compat-12-4`.
     AddCompat(String),
+    /// Several changes of the image together.
+    All(Vec<Wish>),
     /// Changes of pools, by their names.
     Pools(Vec<(String, PoolChange)>),
 }
@@ -107,12 +104,13 @@ impl Wish {
                         )
                     })
             }
-            Self::Env { name, value } => {
-                seen.env.get(name).is_some_and(|(now, _)| now.as_deref() == Ok(value.as_str()))
-            }
+            Self::Env(list) => list
+                .iter()
+                .all(|(name, value)| seen.env.get(name).is_some_and(|(now, _)| now.as_deref() == Ok(value.as_str()))),
             Self::DropPackage(name) => {
                 !seen.packages.iter().any(|one| one.manager == Manager::Apt && one.name == *name)
             }
+            Self::All(list) => list.iter().all(|one| one.holds(seen)),
             // What is written for these cannot be seen by itself; the verdicts say whether it is enough.
             Self::EnvWithout { .. }
             | Self::ArchList { .. }

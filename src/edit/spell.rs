@@ -150,7 +150,7 @@ fn places(text: &str, leaves: &[Span], wanted: &str) -> Vec<Span> {
         for (at, _) in slice.match_indices(wanted) {
             let before = slice.get(..at).and_then(|before| before.chars().next_back());
             let after = slice.get(at + wanted.len()..).and_then(|after| after.chars().next());
-            let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric());
+            let inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
             if !inside(before) && !inside(after) {
                 found.push(Span::new(leaf.start + at, leaf.start + at + wanted.len()));
             }

@@ -128,7 +128,13 @@ fn of_finding(
 /// A change that cures, in one line.
 fn fix_line(fix: &Fix) -> String {
     let breaks = if fix.breaks.is_empty() { String::new() } else { format!("; breaks {}", fix.breaks.join(", ")) };
-    format!("this cures it: {} ({}; starts then on {}{breaks})", fix.title, fix.safety, fix.cures.join(", "))
+    let starts =
+        if fix.cures.is_empty() { String::new() } else { format!("; starts then on {}", fix.cures.join(", ")) };
+    let lifts = match fix.lifts.as_slice() {
+        [] => String::new(),
+        pools => format!("; this failure is gone then on {}, the rest cannot be told", pools.join(", ")),
+    };
+    format!("this cures it: {} ({}{starts}{lifts}{breaks})", fix.title, fix.safety)
 }
 
 fn of_error(error: &InputError, texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {

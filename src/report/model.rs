@@ -253,6 +253,9 @@ pub struct Fix {
     pub edits: Vec<Edit>,
     /// Pools on which the image starts with it and did not before.
     pub cures: Vec<String>,
+    /// Pools on which the failure is gone with it, and whether the image starts cannot be told.
+    #[serde(default)]
+    pub lifts: Vec<String>,
     /// Pools on which it no longer starts with it.
     #[serde(default)]
     pub breaks: Vec<String>,

@@ -4,6 +4,7 @@ use crate::cure::Safety;
 
 /// What `check` may change.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct FixArgs {
     /// Write the smallest safe changes that make images start into their files, then check again.
     ///

@@ -71,13 +71,7 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Vec<TextEdit>> {
             ways.map(|way| way.into_iter().map(|(span, new)| texts.edit(span, new)).collect()).collect()
         }
         Wish::Build { .. } => build::ways(case, &texts, wish),
-        Wish::Env { name, value } => {
-            let written = value_of(case, name).filter(|(source, _)| *source == texts.source);
-            let set = written.map(|(_, span)| texts.edit(span, quoted(value)));
-            let line = format!("ENV {name}={}", quoted(value));
-            let edit = set.or_else(|| texts.line_behind(texts.evaluated.chain.last(), &line));
-            edit.into_iter().map(|edit| vec![edit]).collect()
-        }
+        Wish::Env(list) => vec![variables(case, &texts, list)],
         Wish::EnvWithout { name, holds } => {
             let written = value_of(case, name).filter(|(source, _)| *source == texts.source);
             let edit = written
@@ -103,11 +97,33 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Vec<TextEdit>> {
             );
             vec![texts.line_behind(texts.evaluated.chain.first(), &line).into_iter().collect()]
         }
+        Wish::All(list) => list.iter().fold(vec![Vec::new()], |done, one| together(&done, &ways(case, one))),
         Wish::DropFiles(_) | Wish::Pools(_) => Vec::new(),
     };
     found.retain(|way| !way.is_empty());
     found.truncate(MOST);
     found
+}
+
+/// Every way of some with every way of others.
+fn together(some: &[Vec<TextEdit>], others: &[Vec<TextEdit>]) -> Vec<Vec<TextEdit>> {
+    some.iter().flat_map(|way| others.iter().map(move |more| [way.as_slice(), more].concat())).collect()
+}
+
+/// Each value in the place of the one that is written, the others on a line of their own.
+fn variables(case: &Case<'_>, texts: &Texts<'_>, list: &[(String, String)]) -> Vec<TextEdit> {
+    let mut edits = Vec::new();
+    let mut others = Vec::new();
+    for (name, value) in list {
+        match value_of(case, name).filter(|(source, _)| *source == texts.source) {
+            Some((_, span)) => edits.push(texts.edit(span, quoted(value))),
+            None => others.push(format!("{name}={}", quoted(value))),
+        }
+    }
+    if !others.is_empty() {
+        edits.extend(texts.line_behind(texts.evaluated.chain.last(), &format!("ENV {}", others.join(" "))));
+    }
+    edits
 }
 
 /// Where a variable's own value is written.

@@ -61,16 +61,12 @@ pub(super) fn arch_list(text: &str, dockerfile: &Dockerfile, variable: &str, add
             let start = at + wanted.len();
             let rest = slice.get(start..).unwrap_or_default();
             let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
-            let (inner, length) = match quote {
-                Some(quote) => {
-                    let inner = rest.get(1..).and_then(|rest| rest.split(quote).next()).unwrap_or_default();
-                    (inner, inner.len() + 2)
-                }
-                None => {
-                    let inner = rest.split(char::is_whitespace).next().unwrap_or_default();
-                    (inner, inner.len())
-                }
+            let inner = match quote {
+                Some(quote) => rest.get(1..).and_then(|rest| rest.split(quote).next()),
+                None => rest.split(char::is_whitespace).next(),
             };
+            let inner = inner.unwrap_or_default();
+            let length = inner.len() + 2 * usize::from(quote.is_some());
             if inner.contains('$') || inner.is_empty() || !inner.starts_with(|c: char| c.is_ascii_digit()) {
                 continue;
             }

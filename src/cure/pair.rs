@@ -1,0 +1,66 @@
+//! Two changes of the image together: a base that gets further, and a build of the framework that starts on it.
+
+use crate::cure::Candidate;
+use crate::cure::Kind;
+use crate::cure::PoolFate;
+use crate::cure::Tried;
+use crate::cure::Wish;
+use crate::cure::base;
+use crate::cure::case::Case;
+use crate::cure::compat;
+use crate::cure::framework;
+use crate::cure::search::attempt;
+use crate::cure::trial::Trials;
+use crate::cure::trial::fates;
+
+/// So many bases are tried with builds.
+const BASES: usize = 4;
+/// So many builds with each base.
+const BUILDS: usize = 5;
+
+/// The smallest pair that helps on every pool, else the first that helps.
+pub(super) fn pair(case: &Case<'_>, trials: &mut Trials<'_>) -> Option<Tried> {
+    let builds = framework::variants(case);
+    if builds.is_empty() {
+        return None;
+    }
+    let before = fates(case.before);
+    let failing = case.failing().count();
+    let mut found: Option<Tried> = None;
+    let mut further = 0;
+    for base in base::candidates(case).into_iter().chain(compat::compat(case)) {
+        let gets_further = trials.wish(case, &base.wish).is_some_and(|outcome| differs(&before, &outcome.fates));
+        if !gets_further {
+            continue;
+        }
+        for build in builds.iter().take(BUILDS) {
+            let Some(one) = attempt(case, both(&base, build), trials) else { continue };
+            if one.breaks.is_empty() && one.helps(failing) == failing {
+                return Some(one);
+            }
+            found = found.or(Some(one));
+        }
+        further += 1;
+        if further == BASES {
+            break;
+        }
+    }
+    found
+}
+
+/// Whether a failure ends otherwise.
+fn differs(before: &[PoolFate], after: &[PoolFate]) -> bool {
+    before.iter().filter(|one| one.fate == "fails").any(|one| {
+        after.iter().any(|now| now.pool == one.pool && (&now.fate, &now.outcome) != (&one.fate, &one.outcome))
+    })
+}
+
+fn both(base: &Candidate, build: &Candidate) -> Candidate {
+    Candidate {
+        kind: Kind::BaseTag.max(base.kind),
+        step: 1_000 + base.step + build.step,
+        title: format!("{}, and {}", base.title, build.title),
+        safety: base.safety.max(build.safety),
+        wish: Wish::All(vec![base.wish.clone(), build.wish.clone()]),
+    }
+}

@@ -1,0 +1,180 @@
+//! Changes that cure: the founding stories' own cures among them, none that the tables do not know, and what is told
+//! where there is none.
+
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "every test of the program takes what it needs")]
+mod place;
+
+use std::path::Path;
+
+use imagelint::knowledge::Knowledge;
+use imagelint::reference::ImageReference;
+use place::Place;
+use place::err;
+use serde_json::Value;
+
+/// The report of an input of the repository with its fixes.
+fn report(arguments: &[&str]) -> Value {
+    let place = Place::bare();
+    let mut command = place.command(&["check", "--show-fixes", "--format", "json"]);
+    let done = command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).output().expect("a run");
+    serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", err(&done)))
+}
+
+fn list(value: &Value) -> Vec<Value> {
+    value.as_array().cloned().unwrap_or_default()
+}
+
+fn words(value: &Value) -> Vec<String> {
+    list(value).iter().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+}
+
+/// Every fix of the findings that hold for a pool.
+fn fixes(report: &Value, pool: &str) -> Vec<Value> {
+    let findings = list(&report["subjects"][0]["findings"]);
+    let own = findings.iter().filter(|one| words(&one["pools"]).iter().any(|name| name == pool));
+    own.flat_map(|one| list(&one["fixes"])).collect()
+}
+
+fn kinds(fixes: &[Value]) -> Vec<String> {
+    fixes.iter().filter_map(|one| one["kind"].as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn the_first_cure_of_the_a100_story_keeps_base_and_framework() {
+    let report = report(&["examples/a100-torch-1.12/Dockerfile"]);
+    let found = fixes(&report, "legacy-460");
+    let first = found.first().expect("a cure");
+    assert_eq!((first["kind"].as_str(), first["safety"].as_str()), (Some("framework-variant"), Some("safe")));
+    assert!(first["title"].as_str().is_some_and(|title| title.contains("torch==1.12.1+cu113")), "{first}");
+    assert_eq!(list(&first["edits"]).len(), 2, "the version, and the index that has it: {first}");
+    assert_eq!(words(&first["cures"]).len(), 6, "every mode of the story: {first}");
+    assert_eq!(words(&first["breaks"]), [""; 0]);
+    assert!(list(&first["edits"]).iter().all(|edit| edit["region"]["start_line"] == 3), "{first}");
+}
+
+#[test]
+fn the_recipe_of_the_story_needs_a_driver_of_its_own_in_each_mode() {
+    let report = report(&["examples/a100-torch-1.12/Dockerfile.cure"]);
+    for pool in ["legacy-460", "jit-cdi-460"] {
+        let found = fixes(&report, pool);
+        let driver = found.iter().find(|one| one["kind"] == "driver").expect("a driver");
+        assert_eq!((driver["safety"].as_str(), list(&driver["edits"]).len()), (Some("manual"), 0));
+        let title = driver["title"].as_str().unwrap_or_default();
+        assert!(title.contains(&format!("`{pool}`")) && title.starts_with("driver 4"), "{title}");
+        assert!(words(&driver["cures"]).contains(&pool.to_owned()), "{driver}");
+    }
+    assert!(fixes(&report, "cdi-460").is_empty() && fixes(&report, "legacy-525").is_empty(), "these start");
+}
+
+#[test]
+fn the_804_story_has_three_cures() {
+    for input in ["examples/error-804/Dockerfile.11.3.1", "examples/error-804/cuda-11.3.1.image.toml"] {
+        let report = report(&[input]);
+        for pool in ["rtx-2080-ti-450", "rtx-2080-ti-460"] {
+            let found = fixes(&report, pool);
+            let first: Vec<String> = kinds(&found).into_iter().take(3).collect();
+            assert_eq!(first, ["base-tag", "driver", "compat"], "{input} on {pool}");
+            for fix in found.iter().take(3) {
+                assert!(words(&fix["cures"]).contains(&pool.to_owned()), "{fix}");
+                assert!(!words(&fix["breaks"]).contains(&"t4-450".to_owned()), "the T4 goes on to start: {fix}");
+            }
+        }
+        let written = fixes(&report, "rtx-2080-ti-450").iter().any(|fix| !list(&fix["edits"]).is_empty());
+        assert_eq!(written, input.contains("Dockerfile"), "a description is not what is built");
+    }
+}
+
+#[test]
+fn no_cure_is_named_that_the_tables_do_not_know() {
+    let knowledge = Knowledge::built_in();
+    let place = Place::new();
+    let mut tags = 0;
+    for (tag, driver) in [
+        ("12.8.1-base-ubuntu22.04", "470.182.03"),
+        ("12.4.1-cudnn-devel-ubuntu22.04", "450.80.02"),
+        ("11.8.0-cudnn8-runtime-ubuntu20.04", "418.226.00"),
+        ("13.0.0-devel-ubi9", "535.161.08"),
+        ("12.6.3-runtime-rockylinux9", "525.60.13"),
+    ] {
+        place.file("Dockerfile", &format!("FROM nvidia/cuda:{tag}\n"));
+        let pool = format!(
+            "[[pool]]\nname = \"a\"\ngpu = \"GeForce RTX 2080 Ti\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"
+        );
+        place.file("fleet.toml", &pool);
+        let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+        for fix in fixes(&report, "a").iter().filter(|fix| fix["kind"] == "base-tag") {
+            let title = fix["title"].as_str().unwrap_or_default();
+            let offered = title.split_whitespace().nth(3).expect("a tag");
+            ImageReference::parse(&format!("nvidia/cuda:{offered}")).expect("a reference");
+            let parts: Vec<&str> = offered.split('-').collect();
+            let row = knowledge.cuda_image(parts[0]).unwrap_or_else(|| panic!("{offered} is not in the tables"));
+            let (flavour, os) = (parts[parts.len() - 2], parts[parts.len() - 1]);
+            assert!(row.flavours.contains(&flavour) && row.os.contains(&os), "{offered}");
+            assert!(knowledge.withdrawn("nvidia/cuda", parts[0]).is_none(), "{offered} is gone");
+            if let Some(word) = parts.iter().find(|word| word.starts_with("cudnn")) {
+                let words = knowledge.cudnn_tags().iter().find(|row| row.version == parts[0]);
+                assert!(words.is_some_and(|row| row.words.contains(word)), "{offered}");
+            }
+            tags += 1;
+        }
+    }
+    assert!(tags >= 3, "only {tags} tags were offered");
+}
+
+#[test]
+fn what_cures_one_pool_and_breaks_another_comes_last_and_says_so() {
+    let place = Place::bare();
+    // The older build has no code for the newer GPU, and the newer build asks for more than the older driver.
+    let pools = [("old", "T4", "450.80.02"), ("new", "NVIDIA GeForce RTX 5090", "570.124.06")];
+    let fleet = pools.map(|(name, gpu, driver)| {
+        format!("[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n")
+    });
+    place.file("fleet.toml", &fleet.concat());
+    place.file(
+        "Dockerfile",
+        "FROM python:3.11-slim\nRUN pip install torch==2.7.0 --index-url https://wheels.example.com/whl/cu128\n",
+    );
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let found = fixes(&report, "old");
+    let broken: Vec<bool> = found.iter().map(|fix| !words(&fix["breaks"]).is_empty()).collect();
+    assert!(broken.contains(&true), "{found:?}");
+    assert!(broken.windows(2).all(|pair| pair[0] <= pair[1]), "what breaks comes last: {broken:?}");
+    assert_eq!(kinds(&found).first().map(String::as_str), Some("driver"), "{found:?}");
+    let notes = words(&report["subjects"][0]["inspected"]["notes"]).join("\n");
+    for part in ["want different images", "`old`", "`new`", "or driver"] {
+        assert!(notes.contains(part), "{part}: {notes}");
+    }
+    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(place::out(&done), "", "nothing that breaks a pool is written");
+}
+
+#[test]
+fn nothing_is_offered_without_being_asked_nor_where_nothing_is_wrong() {
+    let place = Place::new();
+    let clean = place.json(&["check", "--show-fixes", "--pool", "new", "Dockerfile"]);
+    assert!(fixes(&clean, "new").is_empty());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let input = root.join("examples/a100-torch-1.12/Dockerfile").display().to_string();
+    let silent = place.json(&["check", &input]);
+    assert!(fixes(&silent, "legacy-460").is_empty());
+}
+
+#[test]
+fn a_failure_that_goes_away_is_told_apart_from_a_start() {
+    let place = Place::bare();
+    place.file(
+        "fleet.toml",
+        "[[pool]]\nname = \"a\"\ngpu = \"T4\"\ndriver = \"450.80.02\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n",
+    );
+    place.file("Dockerfile", "FROM example.com/team/base:1\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.0 NVIDIA_VISIBLE_DEVICES=all NVIDIA_DISABLE_REQUIRE=false\nRUN pip install torch==2.4.0\n");
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let found = fixes(&report, "a");
+    for fix in &found {
+        assert_eq!(words(&fix["cures"]), [""; 0], "the base is not known: {fix}");
+        assert_eq!(words(&fix["lifts"]), ["a"], "{fix}");
+    }
+    assert!(kinds(&found).contains(&"driver".to_owned()), "{found:?}");
+    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(place::out(&done), "", "what is not proved is not written");
+}

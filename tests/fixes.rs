@@ -1,0 +1,225 @@
+//! `check --fix` and `--diff`: what is written, what is left as it is, and what nobody may write.
+
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "every test of the program takes what it needs")]
+mod place;
+
+use std::fs;
+
+use imagelint::dockerfile::Dockerfile;
+use place::Place;
+use place::code;
+use place::err;
+use place::out;
+
+/// A T4 whose driver is CUDA 11.0, and an A100 whose driver is CUDA 12.2.
+const FLEET: &str = r#"[[pool]]
+name = "t4"
+gpu = "T4"
+driver = "450.80.02"
+platform = "linux/amd64"
+launch = "docker-gpus"
+toolkit = "1.14.3"
+
+[[pool]]
+name = "a100"
+gpu = "A100-SXM4-40GB"
+driver = "535.161.08"
+platform = "linux/amd64"
+launch = "docker-gpus"
+toolkit = "1.17.8"
+"#;
+
+/// What takes torch for CUDA 11.8 in the place of the build of the default index.
+const PAGE: &str = "--extra-index-url https://download.pytorch.org/whl/cu118";
+
+fn place(files: &[(&str, &str)]) -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    for (name, text) in files {
+        place.file(name, text);
+    }
+    place
+}
+
+fn text(place: &Place, name: &str) -> String {
+    String::from_utf8(fs::read(place.path(name)).expect(name)).expect("UTF-8")
+}
+
+#[test]
+fn a_change_is_written_where_the_value_stands_and_nothing_else_changes() {
+    for (name, before, after) in [
+        (
+            "the word",
+            "FROM python:3.11-slim\nRUN pip install  torch==2.4.0 \\\n    # kept\n    numpy\n",
+            format!("FROM python:3.11-slim\nRUN pip install  torch==2.4.0+cu118 {PAGE} \\\n    # kept\n    numpy\n"),
+        ),
+        (
+            "quotes",
+            "FROM python:3.11-slim\nRUN pip install 'torch==2.4.0' && true\n",
+            format!("FROM python:3.11-slim\nRUN pip install 'torch==2.4.0+cu118' {PAGE} && true\n"),
+        ),
+        (
+            "line endings",
+            "FROM python:3.11-slim\r\nRUN pip install torch==2.4.0\r\n",
+            format!("FROM python:3.11-slim\r\nRUN pip install torch==2.4.0+cu118 {PAGE}\r\n"),
+        ),
+        (
+            "no line ending",
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0",
+            format!("FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu118 {PAGE}"),
+        ),
+        (
+            "the index",
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0 torchvision==0.19.0 \\\n  --index-url https://wheels.example.com/whl/cu124\n",
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0 torchvision==0.19.0 \\\n  --index-url https://wheels.example.com/whl/cu118\n".to_owned(),
+        ),
+        (
+            "the argument behind the index",
+            "FROM python:3.11-slim\nARG CU=cu124  # which\nRUN pip install torch==2.4.0 --index-url https://wheels.example.com/whl/${CU}\n",
+            "FROM python:3.11-slim\nARG CU=cu118  # which\nRUN pip install torch==2.4.0 --index-url https://wheels.example.com/whl/${CU}\n".to_owned(),
+        ),
+        (
+            "local versions of one command",
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu124 torchvision==0.19.0+cu124 -f https://wheels.example.com/whl/torch_stable.html\n",
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu118 torchvision==0.19.0+cu118 -f https://wheels.example.com/whl/torch_stable.html\n".to_owned(),
+        ),
+    ] {
+        let place = place(&[("Dockerfile", before)]);
+        let done = place.run(&["check", "--fix", "Dockerfile"]);
+        assert_eq!(text(&place, "Dockerfile"), after, "{name}: {}{}", err(&done), out(&done));
+        assert_eq!(code(&done), 0, "{name}: {}", out(&done));
+        let again = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+        assert_eq!((code(&again), out(&again)), (0, String::new()), "{name}");
+    }
+}
+
+#[test]
+fn a_tag_behind_arguments_is_changed_at_the_arguments() {
+    let before = "ARG CUDA_VERSION=12.4.1\nARG OS=\"ubuntu20.04\"\nFROM nvidia/cuda:${CUDA_VERSION}-base-${OS} AS base\nFROM base\nRUN true\n";
+    let place = place(&[("Dockerfile", before)]);
+    let safe = place.run(&["check", "--fix", "Dockerfile"]);
+    assert_eq!(text(&place, "Dockerfile"), before, "another minor of CUDA is not safe: {}", err(&safe));
+    let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    let after = text(&place, "Dockerfile");
+    let kept: Vec<&str> = before.lines().skip(1).collect();
+    assert_eq!(after.lines().skip(1).collect::<Vec<_>>(), kept, "{}", err(&done));
+    assert!(after.starts_with("ARG CUDA_VERSION=11."), "{after}");
+    assert_eq!(code(&done), 0, "{}", out(&done));
+}
+
+#[test]
+fn lists_of_packages_are_changed_too() {
+    let dockerfile = "FROM python:3.11-slim\nCOPY requirements.txt /r.txt\nRUN pip install -r /r.txt\n";
+    let place = place(&[("Dockerfile", dockerfile), ("requirements.txt", "numpy\r\ntorch==2.4.0  # why\r\n")]);
+    let done = place.run(&["check", "--fix", "."]);
+    let expected = format!("numpy\r\n{PAGE}\r\ntorch==2.4.0+cu118  # why\r\n");
+    assert_eq!(text(&place, "requirements.txt"), expected, "{}{}", err(&done), out(&done));
+    assert_eq!((text(&place, "Dockerfile").as_str(), code(&done)), (dockerfile, 0));
+}
+
+#[test]
+fn a_variable_is_set_behind_the_last_from() {
+    let fleet = "[[pool]]\nname = \"a\"\ngpu = \"A100-SXM4-40GB\"\ndriver = \"550.54.15\"\nplatform = \"linux/amd64\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\n";
+    let place =
+        place(&[("Dockerfile", "FROM python:3.11-slim AS one\r\nFROM one\r\nRUN pip install torch==2.4.0\r\n")]);
+    place.file("fleet.toml", fleet);
+    let done = place.run(&["check", "--fix", "Dockerfile"]);
+    let after = text(&place, "Dockerfile");
+    assert!(after.starts_with("FROM python:3.11-slim AS one\r\nFROM one\r\nENV NVIDIA_VISIBLE_DEVICES=all"), "{after}");
+    assert!(after.ends_with("\r\nRUN pip install torch==2.4.0\r\n"), "{after}");
+    assert_eq!(code(&done), 0, "{}", out(&done));
+}
+
+#[test]
+fn a_patch_says_what_would_be_written_and_writes_nothing() {
+    let before = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
+    for arguments in [&["check", "--diff", "."][..], &["check", "--fix", "--dry-run", "."]] {
+        let place = place(&[("Dockerfile", before)]);
+        let done = place.run(arguments);
+        assert_eq!((code(&done), text(&place, "Dockerfile").as_str()), (1, before));
+        let expected = format!(
+            "--- a/Dockerfile\n+++ b/Dockerfile\n@@ -1,2 +1,2 @@\n FROM python:3.11-slim\n-RUN pip install torch==2.4.0\n+RUN pip install torch==2.4.0+cu118 {PAGE}\n"
+        );
+        assert_eq!(out(&done), expected);
+    }
+    let place = place(&[("Dockerfile", "FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu118\n")]);
+    let done = place.run(&["check", "--diff", "."]);
+    assert_eq!((code(&done), out(&done)), (0, String::new()), "nothing fails");
+    assert_eq!(code(&place.run(&["check", "--dry-run", "."])), 2, "--dry-run is a way of --fix");
+}
+
+#[test]
+fn standard_input_is_no_file_to_write_to() {
+    let place = place(&[("Dockerfile", "FROM scratch\n")]);
+    let dockerfile = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
+    let mut command = place.command(&["check", "--fix", "--stdin-filename", "Dockerfile", "-"]);
+    let done = command.write_stdin(dockerfile).output().expect("a run");
+    assert_eq!((code(&done), text(&place, "Dockerfile").as_str()), (2, "FROM scratch\n"));
+    let mut command = place.command(&["check", "--diff", "--stdin-filename", "Dockerfile", "-"]);
+    let done = command.write_stdin(dockerfile).output().expect("a run");
+    assert!(out(&done).contains("+RUN pip install torch==2.4.0+cu118"), "{}", out(&done));
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_outside_of_the_folders_that_were_named_is_written() {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::symlink;
+
+    let before = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
+    let place = place(&[("other/Dockerfile", before), ("own/keep", "")]);
+    symlink(place.path("other/Dockerfile"), place.path("own/Dockerfile")).expect("a link");
+    let done = place.run(&["check", "--fix", "own/Dockerfile"]);
+    assert_eq!(text(&place, "other/Dockerfile"), before, "{}", err(&done));
+    assert!(err(&done).contains("outside of the folders"), "{}", err(&done));
+    assert_eq!(code(&done), 1, "it still fails");
+    place.file("own/Dockerfile.mine", before);
+    let mode = |mode| fs::set_permissions(place.path("own/Dockerfile.mine"), fs::Permissions::from_mode(mode));
+    mode(0o640).expect("a mode");
+    place.run(&["check", "--fix", "own/Dockerfile.mine"]);
+    assert!(text(&place, "own/Dockerfile.mine").contains("+cu118"));
+    let now = fs::metadata(place.path("own/Dockerfile.mine")).expect("there").permissions().mode();
+    assert_eq!(now & 0o777, 0o640, "the mode is kept");
+    let left: Vec<_> =
+        fs::read_dir(place.path("own")).expect("a folder").map(|one| one.expect("a file").file_name()).collect();
+    assert_eq!(left.len(), 3, "nothing is left beside it: {left:?}");
+}
+
+/// Dockerfiles in which an edit can go wrong.
+const AWKWARD: &[&str] = &[
+    "# syntax=docker/dockerfile:1\nFROM nvidia/cuda:12.4.1-base-ubuntu20.04\nRUN <<EOF\npip install torch==2.4.0\nEOF\nCMD [\"a\"]\n",
+    "FROM nvidia/cuda:12.4.1-base-ubuntu20.04\nRUN [\"pip\", \"install\", \"torch==2.4.0\"]\nCMD a\n",
+    "# escape=`\nFROM nvidia/cuda:12.4.1-base-ubuntu20.04\nRUN pip install `\n  torch==2.4.0 `\n  numpy\n",
+    "from nvidia/cuda:12.4.1-base-ubuntu20.04 as a\nfrom a\nrun pip install torch==2.4.0; true # x\n",
+    "FROM python:3.11-slim\nARG T=2.4.0\nARG P=torch==${T}\nRUN pip install $P\n",
+    "FROM python:3.11-slim\nENV T=2.4.0 U=\"x y\"\nRUN pip install \"torch==$T\" && echo $T\n",
+    "FROM python:3.11-slim\nCOPY <<E /r.txt\ntorch==2.4.0\nE\nRUN pip install -r /r.txt\n",
+    "FROM python:3.11-slim\nRUN (pip install torch==2.4.0) || exit 1\n",
+    "FROM python:3.11-slim\nRUN for p in torch==2.4.0 numpy; do pip install $p; done\n",
+    "FROM nvidia/cuda:12.4.1-base-ubuntu20.04@sha256:0000000000000000000000000000000000000000000000000000000000000000\nRUN true\n",
+    "FROM nvidia/cuda:12.4.1-base-ubuntu20.04\nONBUILD RUN pip install torch==2.4.0\nRUN true\n",
+    "FROM --platform=linux/amd64 nvidia/cuda:12.4.1-base-ubuntu20.04\nENV NVIDIA_REQUIRE_CUDA cuda>=12.4\nRUN true\n",
+    "FROM nvidia/cuda:12.4.1-base-ubuntu20.04\nRUN apt-get install -y \\\n # c\n libnvidia-compute-525 \\\n curl\nENV A=1 \\\n B=2\n",
+];
+
+#[test]
+fn awkward_files_stay_what_they_are() {
+    for before in AWKWARD {
+        let place = place(&[("Dockerfile", before)]);
+        let done = place.run(&["check", "--fix", "--unsafe-fixes", "--fail-on", "never", "Dockerfile"]);
+        assert_eq!(code(&done), 0, "{before}: {}", err(&done));
+        let after = text(&place, "Dockerfile");
+        let (old, new) = (Dockerfile::parse(before), Dockerfile::parse(&after));
+        let kinds = |file: &Dockerfile| file.instructions.iter().map(|one| one.kind.clone()).collect::<Vec<_>>();
+        let mut added = kinds(&new);
+        for kind in kinds(&old) {
+            let at = added.iter().position(|one| *one == kind);
+            added.remove(at.unwrap_or_else(|| panic!("{} is gone: {after}", kind.name())));
+        }
+        assert!(added.len() <= 2, "{after}");
+        assert_eq!(new.problems.len(), old.problems.len(), "{after}");
+        let again = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+        assert_eq!(out(&again), "", "something was left: {before}\n{after}");
+    }
+}
