@@ -213,7 +213,7 @@ mod tests {
             "echo $(pwd) > /etc/ld.so.conf.d/a.conf",
             "echo /a > /etc/ld.so.conf.d/a.conf && rm /etc/ld.so.conf.d/*",
             "echo /a; true; tee /etc/ld.so.conf.d/a.conf",
-            "if true; then echo /a > /etc/ld.so.conf.d/a.conf; fi",
+            "if [ -d /a ]; then echo /a > /etc/ld.so.conf.d/a.conf; fi",
         ] {
             assert_eq!(left(script), Vec::<String>::new(), "{script}");
         }

@@ -107,18 +107,18 @@ fn chosen(root: &DeTable<'_>, parts: &Parts, own: Option<&str>) -> BTreeSet<Stri
 /// What the optional parts of these names list.
 fn optional<'t, 'i>(root: &'t DeTable<'i>, names: &BTreeSet<String>) -> Vec<&'t Value<'i>> {
     let tables = OPTIONAL.into_iter().filter_map(|path| table_at(root, path)).flat_map(DeTable::iter);
-    let named = tables.filter(|(name, _)| names.contains(&normalised(name.get_ref())));
-    named.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter()).collect()
+    let wanted = tables.filter(|(name, _)| names.contains(&normalised(name.get_ref())));
+    wanted.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter()).collect()
 }
 
 /// Whether one of poetry's chosen extras names a distribution.
 fn in_extra(root: &DeTable<'_>, names: &BTreeSet<String>, distribution: &str) -> bool {
     let Some(extras) = table_at(root, &["tool", "poetry", "extras"]) else { return false };
-    let named = |list: &Value<'_>| {
+    let lists = |list: &Value<'_>| {
         let mut list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
         list.any(|one| one.get_ref().as_str().is_some_and(|name| normalised(name) == normalised(distribution)))
     };
-    extras.iter().any(|(name, list)| names.contains(&normalised(name.get_ref())) && named(list))
+    extras.iter().any(|(name, list)| names.contains(&normalised(name.get_ref())) && lists(list))
 }
 
 /// Whether a project says in this file what it requires.

@@ -32,7 +32,7 @@ impl Default for List {
 
 impl List {
     /// Whether nothing stands in front of the command at hand.
-    pub(super) fn is_first(&self) -> bool {
+    pub(super) fn is_first(self) -> bool {
         self.join == Join::First && !self.negated
     }
 

@@ -14,8 +14,8 @@ fn run(text: &str) -> Vec<String> {
 
 /// The commands that are no tests.
 fn taken(text: &str) -> Vec<String> {
-    let test = |line: &String| ["[", "~[", "test", "~test"].iter().any(|word| line.starts_with(word));
-    run(text).into_iter().filter(|line| !test(line)).collect()
+    let asks = |line: &String| ["[", "~[", "test", "~test"].iter().any(|word| line.starts_with(word));
+    run(text).into_iter().filter(|line| !asks(line)).collect()
 }
 
 #[test]
