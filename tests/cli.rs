@@ -87,7 +87,7 @@ fn wrong_usage_ends_with_2_and_says_so_on_the_error_stream() {
         &["check", "--rules", "nothere", "Dockerfile"],
         &["check", "--target", "nothere", "Dockerfile"],
         &["scan"],
-        &[],
+        &["--knowledge", "rules/knowledge"],
     ] {
         let done = place.run(arguments);
         assert_eq!(code(&done), 2, "{arguments:?}");

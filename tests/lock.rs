@@ -468,8 +468,7 @@ fn settings_that_are_wrong_or_lead_outside_are_errors() {
     place.file("imagelint.toml", "[[bases]]\nmatch = \"x\"\n");
     let done = place.run(&["check", "Dockerfile"]);
     assert_eq!(code(&done), 2);
-    let errors = place.json(&["check", "Dockerfile"])["errors"].to_string();
-    assert!(errors.contains("did you mean `base`?"), "{errors}");
+    assert!(err(&done).contains("did you mean `base`?"), "{}", err(&done));
 }
 
 #[test]

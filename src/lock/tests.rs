@@ -195,7 +195,6 @@ fn wrong_settings_are_told_with_the_nearest_word() {
         ("[[base]]\nmatch = 1\ndescribe = \"x\"", "`match` is an integer"),
         ("[[base]]\nmatch = \"x\"\ndescribe = \"gone\"", "it is gone"),
         ("base = 1", "`base` is an integer"),
-        ("[[bases]]\nmatch = \"x\"", "did you mean `base`?"),
         ("[[base]]\nmatch = \"x\"\ndescribes = \"x\"", "did you mean `describe`?"),
         ("[[base]", ""),
     ] {
