@@ -56,14 +56,14 @@ pub(super) fn components(
         code.entry(entry.component.as_deref().unwrap_or(OWN_RUNTIME)).or_default().push(entry);
     }
     let mut found: BTreeMap<&'static str, Component> = BTreeMap::new();
-    let built = knowledge.built_framework();
-    if let (Some((version, row)), Some(framework)) = (build.torch, built) {
+    let of_variants = knowledge.built_framework();
+    if let (Some((version, row)), Some(framework)) = (build.torch, of_variants) {
         let from: Vec<FactId> = build.fact.into_iter().collect();
         let component = shipped(facts, framework, version, row, build, &from, arch, knowledge);
         found.insert(framework.component, component);
     }
     let torch = torch::resolve(seen, build, arch, as_of, knowledge);
-    match (&torch, built) {
+    match (&torch, of_variants) {
         (Torch::Brought(one), Some(framework)) => {
             found.insert(framework.component, brought(facts, framework, one, arch, knowledge));
         }
