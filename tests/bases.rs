@@ -327,7 +327,7 @@ fn a_copied_list_of_directories_is_read() {
     for (lines, expected) in [
         (format!("COPY <<EOF {conf}\n/usr/local/cuda/compat\nEOF\n"), "driver-mismatch"),
         (
-            format!("COPY <<'00-cuda-compat.conf' /etc/ld.so.conf.d/\n/usr/local/cuda/compat\n00-cuda-compat.conf\n"),
+            "COPY <<'00-cuda-compat.conf' /etc/ld.so.conf.d/\n/usr/local/cuda/compat\n00-cuda-compat.conf\n".to_owned(),
             "driver-mismatch",
         ),
         (format!("COPY list {conf}\n"), "driver-mismatch"),

@@ -308,3 +308,45 @@ fn of_two_torches_the_stated_runtime_tells_which_is_imported() {
         assert_eq!(end(&format!("{runtime}{}", packages(pip, conda))), expected, "{runtime} {pip} {conda}");
     }
 }
+
+/// An index of one CUDA need not have a release for every platform, and the tables say for which it has.
+#[test]
+fn an_index_without_a_row_for_the_platform_tells_nothing() {
+    let of = |torch: &str, index: &str| format!("{PY311}RUN pip install torch=={torch} --index-url {WHL}/{index}\n");
+    check(
+        &[
+            (of("2.5.1", "cu124"), "2.5.1 12.4"),
+            (of("2.5.1", "cu121"), "2.5.1 ?"),
+            (of("2.5.1", "cu118"), "2.5.1 ?"),
+            (of("2.3.1", "cu121"), "2.3.1 none"),
+            (of("2.5.1", "cpu"), "2.5.1 none"),
+        ],
+        "linux/arm64",
+    );
+    check(&[(of("2.5.1", "cu121"), "2.5.1 12.1"), (of("2.5.1", "cu118"), "2.5.1 11.8")], "linux/amd64");
+}
+
+/// A package with a library for each of several CUDA versions may have dropped the one that is asked for.
+#[test]
+fn a_package_newer_than_the_tables_is_not_taken_to_fit_its_torch() {
+    for (version, expected) in [("0.45.0", "starts"), ("99.0", "undetermined")] {
+        let place = Place::bare();
+        place.file(
+            "fleet.toml",
+            "[[pool]]\nname = \"a100\"\ngpu = \"A100\"\ndriver = \"550.90.07\"\nplatform = \"linux/amd64\"\n\
+                launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n",
+        );
+        place.file(
+            "Dockerfile",
+            &format!(
+                "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.0 bitsandbytes=={version}\n"
+            ),
+        );
+        let report = place.json(&["check", "Dockerfile"]);
+        let verdicts = report["subjects"][0]["verdicts"].as_array().cloned().unwrap_or_default();
+        let own = verdicts.iter().find(|one| one["component"] == "bitsandbytes").expect("a verdict");
+        assert_eq!(own["fate"], expected, "{own:#}");
+        let newer = own["message"].as_str().is_some_and(|text| text.contains("newer than the knowledge"));
+        assert_eq!(newer, expected == "undetermined", "{own:#}");
+    }
+}

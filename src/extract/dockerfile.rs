@@ -175,8 +175,7 @@ impl Reader<'_> {
 
     /// Files copied into the image that name directories for the loader.
     fn directories(&mut self, evaluated: &Evaluated) {
-        let (dockerfile, options, shelf) = (self.dockerfile, self.options, self.shelf);
-        let tree = Tree { dockerfile, evaluated, options, shelf };
+        let tree = Tree { dockerfile: self.dockerfile, evaluated, options: self.options, shelf: self.shelf };
         for copy in &evaluated.copies {
             for (path, text) in tree.brought(copy, linked::names_directories) {
                 let origin = Origin::File { source: self.source, span: copy.span };
@@ -218,12 +217,11 @@ impl Reader<'_> {
         };
         // A text is run by the shell; by another than the usual one where SHELL says so.
         let shell = shell.filter(|_| last.json.is_none());
-        let words: Vec<String> = match &last.json {
-            Some(_) => listed(last),
-            None => {
-                let text = last.arguments.text().split_whitespace().map(str::to_owned);
-                shell.map(listed).unwrap_or_default().into_iter().chain(text).collect()
-            }
+        let words: Vec<String> = if last.json.is_some() {
+            listed(last)
+        } else {
+            let text = last.arguments.text().split_whitespace().map(str::to_owned);
+            shell.map(listed).unwrap_or_default().into_iter().chain(text).collect()
         };
         let evidence = self.leaf(std::iter::once(last.span).chain(shell.map(|shell| shell.span)));
         let fact = self.seen.facts.add(FactKey::Entrypoint, None, State::Known(Value::from(&words)), evidence);

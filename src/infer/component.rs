@@ -18,6 +18,7 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::GpuCode;
 use crate::fact::Observations;
+use crate::fact::PackageVersion;
 use crate::fact::Role;
 use crate::fact::Signature;
 use crate::fact::State;
@@ -55,14 +56,14 @@ pub(super) fn components(
         code.entry(entry.component.as_deref().unwrap_or(OWN_RUNTIME)).or_default().push(entry);
     }
     let mut found: BTreeMap<&'static str, Component> = BTreeMap::new();
-    let built = knowledge.built_framework();
-    if let (Some((version, row)), Some(framework)) = (build.torch, built) {
+    let of_variants = knowledge.built_framework();
+    if let (Some((version, row)), Some(framework)) = (build.torch, of_variants) {
         let from: Vec<FactId> = build.fact.into_iter().collect();
         let component = shipped(facts, framework, version, row, build, &from, arch, knowledge);
         found.insert(framework.component, component);
     }
     let torch = torch::resolve(seen, build, arch, as_of, knowledge);
-    match (&torch, built) {
+    match (&torch, of_variants) {
         (Torch::Brought(one), Some(framework)) => {
             found.insert(framework.component, brought(facts, framework, one, arch, knowledge));
         }
@@ -80,7 +81,7 @@ pub(super) fn components(
             );
         }
     }
-    ride(facts, &mut found, knowledge);
+    ride(facts, &mut found, seen, knowledge);
     let mut list: Vec<Component> = found.into_values().collect();
     list.extend(runtime_packages::named(facts, seen, PLAIN_WORDING, knowledge));
     for component in &mut list {
@@ -130,9 +131,17 @@ pub(super) fn components(
     list
 }
 
-/// Packages that run on another component's CUDA runtime take theirs from it.
-fn ride(facts: &mut Facts, found: &mut BTreeMap<&'static str, Component>, knowledge: Knowledge) {
-    for row in knowledge.frameworks() {
+/// Packages that run on another component's CUDA runtime take theirs from it; of those that have a library for each of
+/// several, a version newer than the tables may have none for it.
+fn ride(facts: &mut Facts, found: &mut BTreeMap<&'static str, Component>, seen: &Observations, knowledge: Knowledge) {
+    let newer = |name: &str, version: &str| knowledge.bundles(name) && knowledge.newer_framework(name, version);
+    let is_newer = |name: &str| {
+        seen.packages
+            .iter()
+            .rfind(|package| package.name == name)
+            .is_some_and(|package| matches!(&package.version, PackageVersion::Exact(version) if newer(name, version)))
+    };
+    for row in knowledge.frameworks().iter().filter(|row| !is_newer(row.distribution)) {
         let Some(on) = row.rides.and_then(|on| found.get(on)).cloned() else { continue };
         if let Some(component) = found.get_mut(row.component) {
             riding(facts, component, &on);

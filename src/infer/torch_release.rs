@@ -61,9 +61,14 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
             Ok(row.map_or_else(|| package.variant.clone(), |row| tags.iter().find(|tag| has(row, tag, day)).cloned()))
         }
         (None, Offered::Unknown(why), _) => Err(why.clone()),
-        (None, _, variant) => {
+        (None, offered, variant) => {
             let without = day.knowledge.without_cuda_on(&package.name, &version, day.arch).is_some();
-            Ok(variant.clone().filter(|_| !without))
+            let only = matches!(offered, Offered::Only(tag) if row.is_some_and(|row| !has(row, tag, day)));
+            if only && !without && day.arch != "amd64" {
+                Err(unlisted(package, &version, day.arch))
+            } else {
+                Ok(variant.clone().filter(|_| !without))
+            }
         }
     };
     Brought {
@@ -74,6 +79,14 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
         row: row.map(|row| &row.info),
         told: None,
         candidates: Vec::new(),
+    }
+}
+
+/// Why nothing can be told of a build on an index of its own.
+fn unlisted(package: &PackageSeen, version: &str, arch: &str) -> Why {
+    Why {
+        reason: format!("whether that index has {} {version} for {arch} is not in the tables", package.name),
+        supply: "run `imagelint scan` on the built image".to_owned(),
     }
 }
 

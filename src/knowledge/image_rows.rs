@@ -123,6 +123,7 @@ pub struct PlainImageRow {
 
 /// What the images of a repository have in common.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent columns")]
 pub struct BaseFamilyRow {
     /// Where the row stands.
     pub info: RowInfo,

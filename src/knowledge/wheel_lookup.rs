@@ -11,6 +11,11 @@ impl Knowledge {
         self.frameworks().iter().find(|row| row.variants && row.distribution == row.component)
     }
 
+    /// Whether a distribution has a library for each of several CUDA versions.
+    pub fn bundles(self, distribution: &str) -> bool {
+        self.bundled_variants().iter().any(|row| row.distribution == distribution)
+    }
+
     /// Whether a distribution, of whichever package manager, is that framework.
     pub fn is_built_framework(self, distribution: &str) -> bool {
         self.framework(distribution).is_some_and(|row| row.variants)
