@@ -1,6 +1,7 @@
 //! `imagelint needs`: what an input demands of any node, without a fleet.
 
 use std::io;
+use std::io::IsTerminal as _;
 use std::io::Write as _;
 
 use serde::Serialize;
@@ -10,6 +11,7 @@ use crate::cli::args::Format;
 use crate::cli::args::NeedsArgs;
 use crate::cli::describe;
 use crate::cli::exit::Exit;
+use crate::cli::output::color;
 use crate::infer::infer;
 use crate::judge;
 use crate::knowledge::Knowledge;
@@ -30,7 +32,9 @@ struct Report {
 pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
     let mut found = Vec::new();
-    for subject in describe::read(&options.input, &options.platform, options.pull, &options.build, &mut sources)? {
+    let NeedsArgs { input, platform, pull, build, .. } = options;
+    let asked = describe::Asked { input, platform, pull: *pull, build };
+    for subject in describe::read(asked, &mut sources)? {
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
         // As `check` takes it: the input's own day first, then the one asked for, then that of a saved report.
         let day = seen.as_of.or(options.as_of).or(subject.as_of);
@@ -38,6 +42,10 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Fai
             found.push(needs::survey(&subject.name, &options.platform, &image, day, &sources, knowledge));
         }
     }
+    if found.is_empty() {
+        describe::nothing("tell", input)?;
+    }
+    let terminal = io::stdout().is_terminal();
     let mut out = io::BufWriter::new(io::stdout().lock());
     match options.format {
         Format::Json => {
@@ -54,7 +62,7 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Fai
                 if at > 0 {
                     writeln!(out)?;
                 }
-                needs::tell::tell(needs, &mut out)?;
+                needs::tell::tell(needs, color(options.color, terminal), &mut out)?;
             }
             out.flush()?;
             Ok(if found.is_empty() { Exit::Nothing } else { Exit::Clean })

@@ -142,9 +142,11 @@ pub(crate) fn platforms(fleet: &Fleet, knowledge: Knowledge) -> Vec<Platform> {
 }
 
 /// One image with its layers, for commands that take one; where a wanted platform is not there, all that are.
-pub(crate) fn with_layers(name: &str, platforms: &[Platform]) -> Result<Subject, String> {
+pub(crate) fn with_layers(name: &str, platforms: &[Platform], cached: bool) -> Result<Subject, String> {
     let opened = open_name(&puller(Access::default(), None)?, name, platforms)?;
-    Ok(subject(name, &opened, Some(&Layers::new(None, parallel::default_jobs(), true, &Progress::new(Tell::None, 1)))))
+    let progress = Progress::new(Tell::None, 1);
+    let layers = Layers::new(None, parallel::default_jobs(), cached, &progress);
+    Ok(subject(name, &opened, Some(&layers)))
 }
 
 /// Reads the images of a name that FROM gives: always an image in a registry, never a folder.

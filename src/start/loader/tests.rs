@@ -45,7 +45,10 @@ fn pool(launch: &str, toolkit: &str, driver: &str) -> String {
 
 /// The same with what old toolkits do not bring unasked.
 fn computing(launch: &str, toolkit: &str, driver: &str) -> String {
-    format!("{}env = {{ NVIDIA_VISIBLE_DEVICES = \"all\", NVIDIA_DRIVER_CAPABILITIES = \"compute\" }}\n", pool(launch, toolkit, driver))
+    format!(
+        "{}env = {{ NVIDIA_VISIBLE_DEVICES = \"all\", NVIDIA_DRIVER_CAPABILITIES = \"compute\" }}\n",
+        pool(launch, toolkit, driver)
+    )
 }
 
 fn files(list: &str) -> String {
