@@ -13,23 +13,8 @@ use place::Place;
 use place::out;
 use serde_json::Value;
 
-/// Pools of one platform: old and new drivers, launches said and not said.
-const FLEET: &str = r#"[[pool]]
-name = "rtx"
-gpu = "RTX 2080 Ti"
-driver = "450.102.04"
-platform = "linux/amd64"
-launch = "nvidia-runtime"
-libnvidia_container = "1.4.0"
-
-[[pool]]
-name = "open"
-gpu = ["A100", "T4"]
-driver = "535.161.08"
-platform = "linux/amd64"
-toolkit = "1.17.8"
-
-[[pool]]
+/// A pool with a new driver, beside those that every input is tried on.
+const POOLS: &str = r#"[[pool]]
 name = "new"
 gpu = "B200"
 driver = "570.211.01"
@@ -86,7 +71,7 @@ fn different(place: &Place, files: &[String], more: &[&str]) -> Vec<String> {
 #[test]
 fn every_input_of_the_repository_is_judged_as_its_description_is() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     let files = inputs::all(&place);
     assert!(files.len() > 300, "{}", files.len());
     let wrong: Vec<String> = files.chunks(60).flat_map(|some| different(&place, some, &[])).collect();
@@ -126,7 +111,7 @@ const BUILDS: &[(&str, &str)] = &[
 #[test]
 fn what_commands_decide_is_told() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     let mut files = Vec::new();
     for (at, (text, said)) in BUILDS.iter().enumerate() {
         let file = format!("{at:02}.Dockerfile");
@@ -144,7 +129,7 @@ fn what_commands_decide_is_told() {
 #[test]
 fn what_may_not_be_installed_is_no_certainty() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     place.file("Dockerfile", BUILDS[0].0);
     place.file("x.image.toml", &out(&place.run(&["describe", "Dockerfile"])));
     let report = place.json(&["check", "--pool", "new", "x.image.toml"]);
@@ -158,7 +143,7 @@ fn what_may_not_be_installed_is_no_certainty() {
 #[test]
 fn a_description_is_of_the_day_that_was_asked_for() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     place.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\n");
     let outcome =
         |file: &str| place.json(&["check", "--pool", "rtx", file])["subjects"][0]["verdicts"][0]["outcome"].clone();

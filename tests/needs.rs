@@ -1,8 +1,18 @@
 //! `imagelint needs`: what an input demands without any fleet, through the built program.
 
+#[path = "support/layout.rs"]
+mod layout;
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "a place without files of its own is enough here")]
+mod place;
+
 use std::fs;
 
 use assert_cmd::Command;
+use place::Place;
+use place::code;
+use place::err;
+use place::out;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -145,4 +155,99 @@ fn what_is_not_there_is_a_broken_input() {
     let output = command.args(["needs", "oci:/nowhere/at-all:x"]).output().expect("runs");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere/at-all"));
+}
+
+/// A folder with the layout of an index of two platforms.
+fn with_layout() -> Place {
+    let place = Place::bare();
+    let folder = place.path("image");
+    fs::create_dir_all(&folder).expect("a folder");
+    let index = layout::index(&folder);
+    let one = layout::image(&folder, "arm64");
+    layout::finish(&folder, &[("many", index), ("one", one)]);
+    place
+}
+
+/// What `scan` takes for an image is one for these commands as well, and which platform is told of is said.
+#[test]
+fn a_bare_path_of_a_layout_is_an_image() {
+    let place = with_layout();
+    // The search over all nodes takes its time: once is enough.
+    let done = place.run(&["needs", "./image:many"]);
+    assert!(code(&done) == 0 && out(&done).contains("./image:many (linux/amd64"), "{}{}", out(&done), err(&done));
+    assert!(err(&done).contains("this is linux/amd64; choose another by --platform"), "{}", err(&done));
+    for (input, more, said) in [
+        ("./image:many", &[][..], "of linux/amd64, linux/arm64 this is linux/amd64; choose another by --platform"),
+        ("./image:many", &["--platform", "linux/arm64"], "this is linux/arm64; choose another"),
+        ("oci:image:one", &[], "there is no linux/amd64, only linux/arm64: this is linux/arm64"),
+        ("oci:image:one", &["--platform", "linux/arm64"], ""),
+    ] {
+        let done = place.run(&[&["describe", input], more].concat());
+        assert_eq!(code(&done), 0, "{input}: {}", err(&done));
+        assert_eq!(err(&done).is_empty(), said.is_empty(), "{input} {more:?}: {}", err(&done));
+        assert!(err(&done).contains(said), "{input} {more:?}: {}", err(&done));
+        assert!(out(&done).contains("12.4") || out(&done).contains("linux/"), "{}", out(&done));
+    }
+    for command in ["needs", "describe"] {
+        // Two images lie in it, and none of them is meant.
+        let done = place.run(&[command, "./image"]);
+        assert_eq!(code(&done), 2, "{}", err(&done));
+        let done = place.run(&[command, "./nowhere:many"]);
+        assert!(code(&done) == 2 && err(&done).contains("there is no file"), "{}", err(&done));
+        let done = place.run(&[command, "./image:many", "--platform", "amd64"]);
+        assert!(code(&done) == 2 && err(&done).contains("expected os/architecture"), "{}", err(&done));
+    }
+}
+
+#[test]
+fn an_archive_is_known_by_what_it_is_not_by_its_name() {
+    let place = with_layout();
+    let archive = fs::File::create(place.path("image.of.mine")).expect("a file");
+    let mut tar = tar::Builder::new(archive);
+    tar.append_dir_all(".", place.path("image")).expect("packed");
+    tar.finish().expect("written");
+    let done = place.run(&["describe", "./image.of.mine:many"]);
+    assert!(code(&done) == 0 && out(&done).contains("CUDA_VERSION = \"12.4.1\""), "{}{}", out(&done), err(&done));
+    let bare = place.run(&["describe", "image.of.mine"]);
+    assert!(err(&bare).contains("many"), "an archive of two images is read as one: {}", err(&bare));
+}
+
+/// Nothing is kept where nobody wants it, and else what the layers hold is.
+#[test]
+fn layers_are_kept_unless_that_is_not_wanted() {
+    let place = with_layout();
+    let kept = || place.path(".git/cache/imagelint").exists();
+    assert_eq!(code(&place.run(&["describe", "./image:many", "--no-cache"])), 0);
+    assert!(!kept(), "something was kept");
+    assert_eq!(code(&place.run(&["describe", "./image:many"])), 0);
+    assert!(kept());
+}
+
+#[test]
+fn a_description_may_have_any_name_of_its_form() {
+    let place = Place::bare();
+    place.file("mine.toml", &format!("{ENOUGH}cuda_runtime = \"12.4\"\n[[gpu_code]]\nsass = [\"sm_80\"]\n"));
+    let done = place.run(&["needs", "mine.toml"]);
+    assert!(code(&done) == 0 && out(&done).contains("sm_80"), "{}{}", out(&done), err(&done));
+    assert!(out(&place.run(&["describe", "mine.toml"])).contains("cuda_runtime = \"12.4\""));
+    // What is no description is told as a bad one, and a text without a stage is not passed over in silence.
+    place.file("other.toml", "[[pool]]\nname = \"p\"\n");
+    let done = place.run(&["needs", "other.toml"]);
+    assert!(code(&done) == 2 && err(&done).contains("pool"), "{}", err(&done));
+    place.file("notes", "nothing of the kind\n");
+    for command in ["needs", "describe"] {
+        let done = place.run(&[command, "notes"]);
+        assert_eq!(code(&done), 3, "{}", err(&done));
+        assert!(err(&done).contains("notes has no stage and no image in it"), "{}", err(&done));
+    }
+}
+
+#[test]
+fn colour_comes_where_it_is_wanted() {
+    let place = Place::bare();
+    place.file("Dockerfile", "FROM python:3.11\nRUN pip install flask\n");
+    for (format, wanted, coloured) in [("human", "always", true), ("human", "auto", false), ("json", "always", false)] {
+        let done = place.run(&["needs", "Dockerfile", "--color", wanted, "--format", format]);
+        assert_eq!(out(&done).contains("\u{1b}["), coloured, "{format} {wanted}");
+    }
 }

@@ -19,21 +19,8 @@ use place::out;
 use serde_json::Value;
 use serde_json::json;
 
-/// Pools of two platforms, of two launches, one for some Dockerfiles alone.
-const FLEET: &str = r#"[[pool]]
-name = "rtx"
-gpu = "RTX 2080 Ti"
-driver = "450.102.04"
-launch = "nvidia-runtime"
-libnvidia_container = "1.4.0"
-
-[[pool]]
-name = "open"
-gpu = ["A100", "T4"]
-driver = "535.161.08"
-toolkit = "1.17.8"
-
-[[pool]]
+/// A pool of another platform, and one for some Dockerfiles alone, beside those that every input is tried on.
+const POOLS: &str = r#"[[pool]]
 name = "grace"
 gpu = "GH200"
 driver = "570.211.01"
@@ -112,7 +99,7 @@ fn lost(place: &Place, arguments: &[&str]) -> Vec<String> {
 #[test]
 fn every_input_of_the_repository_is_told_alike_from_its_report() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     let named = inputs::all(&place);
     assert!(named.len() > 200, "{}", named.len());
     let mut wrong = Vec::new();
@@ -127,7 +114,7 @@ fn every_input_of_the_repository_is_told_alike_from_its_report() {
 #[test]
 fn what_one_build_depends_on_is_kept() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     place.file("requirements.txt", "torch==2.4.0\n--extra-index-url https://download.pytorch.org/whl/cu118\n");
     place.file("broken.image.toml", "base = 3\n");
     place.file("only/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
@@ -170,7 +157,7 @@ fn what_one_build_depends_on_is_kept() {
 #[test]
 fn an_index_of_two_platforms_stays_one() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     let folder = place.path("images");
     let image = |architecture: &str| {
         let mut config = layout::config(architecture);
@@ -196,7 +183,7 @@ fn an_index_of_two_platforms_stays_one() {
 #[test]
 fn the_day_of_the_report_counts_unless_another_is_given() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     place.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\n");
     let first = place.json(&["check", "--as-of", "2021-06-29", "--pool", "rtx", "Dockerfile"]);
     assert_eq!(first["subjects"][0]["verdicts"][0]["outcome"], "compat-not-supported");
@@ -213,7 +200,7 @@ fn the_day_of_the_report_counts_unless_another_is_given() {
 #[test]
 fn inputs_that_could_not_be_read_still_cannot() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     place.file("Dockerfile", "FROM python:3.11\n");
     let done = place.run(&["check", "--format", "json", "Dockerfile", "nothere"]);
     assert_eq!(code(&done), 2);
@@ -226,7 +213,7 @@ fn inputs_that_could_not_be_read_still_cannot() {
 #[test]
 fn the_person_sees_the_same_lines() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     place.file("Dockerfile", "FROM nvidia/cuda:11.2.2-cudnn8-devel-ubuntu20.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=99\n");
     let first = place.run(&["check", "Dockerfile"]);
     let report = place.json(&["check", "Dockerfile"]);
@@ -246,7 +233,7 @@ fn changed(report: &Value, pointer: &str, value: &Value) -> String {
 #[test]
 fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV A=é\nRUN pip install torch==2.4.0\n");
     let report = place.json(&["check", "Dockerfile"]);
     let seen = "/subjects/0/observed/platforms/0/seen";
@@ -282,7 +269,7 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
 #[test]
 fn no_change_of_a_report_ends_in_a_panic() {
     let place = Place::bare();
-    place.file("fleet.toml", FLEET);
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
     place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.0\n");
     let report = place.json(&["check", "--pool", "rtx", "Dockerfile"]);
     let mut pointers = Vec::new();
@@ -315,5 +302,34 @@ fn walk(pointer: &str, value: &Value, found: &mut Vec<String>) {
             list.iter().enumerate().for_each(|(at, value)| walk(&format!("{pointer}/{at}"), value, found));
         }
         _ => {}
+    }
+}
+
+/// A fact that an entry of a table tells points at that entry, not at the first of its table; and from a report as well.
+#[test]
+fn an_entry_of_a_pool_is_shown_in_its_own_place() {
+    let place = Place::bare();
+    let fleet = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"550.54.15\"\nlaunch = \"nvidia-runtime\"\n\
+        toolkit = \"1.17.8\"\n[pool.env]\nA_FIRST = \"1\"\nNVIDIA_VISIBLE_DEVICES = \"void\"\nZ_LAST = \"1\"\n";
+    place.file("fleet.toml", fleet);
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.0\n");
+    let report = place.json(&["check", "Dockerfile"]);
+    place.file("saved.json", &report.to_string());
+    for report in [report, place.json(&["check", "--fleet", "fleet.toml", "saved.json"])] {
+        let subject = &report["subjects"][0];
+        assert_eq!(subject["verdicts"][0]["outcome"], "no-gpu", "{}", subject["verdicts"][0]);
+        let steps = subject["verdicts"][0]["scenarios"][0]["steps"].as_array().expect("steps");
+        let devices = steps.iter().find(|step| step["step"] == "devices").expect("a step");
+        assert_eq!(devices["facts"][0], "pool.env.NVIDIA_VISIBLE_DEVICES", "{devices}");
+        let places = subject["findings"][0]["locations"].as_array().expect("places");
+        let lines: Vec<&Value> = places
+            .iter()
+            .filter(|place| place["kind"] == "fleet")
+            .map(|place| &place["region"]["start_line"])
+            .collect();
+        assert!(lines.contains(&&json!(9)) && !lines.contains(&&json!(8)), "{places:?}");
+        let fields = report["fleet"]["pools"][0]["fields"].as_array().expect("fields");
+        let own = fields.iter().find(|field| field["key"] == "pool.env.NVIDIA_VISIBLE_DEVICES").expect("a field");
+        assert_eq!((&own["value"], &own["location"]["region"]["start_line"]), (&json!("void"), &json!(9)), "{own}");
     }
 }

@@ -1,6 +1,8 @@
 //! `imagelint describe`: what imagelint sees in an input, as an image description.
 
+use std::fs::File;
 use std::io;
+use std::io::Read as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
@@ -27,56 +29,53 @@ use crate::source::Sources;
 
 /// Runs it.
 pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
-    let asked = Asked {
-        input: &options.input,
-        platform: &options.platform,
-        pull: options.pull,
-        access: &options.access,
-        build: &options.build,
-    };
+    let DescribeArgs { input, platform, pull, access, build, .. } = options;
+    let asked = Asked { input, platform, pull: *pull, access, build };
     let subjects = read(asked, &mut Sources::default())?;
-    let described = |subject| judge::description(subject, &options.platform, options.as_of);
+    let described = |subject| judge::description(subject, platform, options.as_of);
     // One description is one document.
     if subjects.len() > 1 {
         let names: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
-        let (input, number, names) = (&options.input, names.len(), names.join(", "));
+        let (number, names) = (names.len(), names.join(", "));
         return Err(Failure::Said(format!("error: {input} holds {number} inputs, name one of them: {names}")));
     }
     let Some(description) = subjects.first().and_then(described) else {
-        writeln!(io::stderr(), "nothing to describe: {} has no stage and no image in it", options.input)?;
+        nothing("describe", input)?;
         return Ok(Exit::Nothing);
     };
     write!(io::stdout().lock(), "{}", description.to_toml())?;
     Ok(Exit::Clean)
 }
 
-/// Whether something that is no file could be an image: with a tag, a digest or a registry, and not written as a path.
-fn is_image(input: &str) -> bool {
-    let first = input.split('/').next().unwrap_or_default();
-    let registry = input.contains('/') && (first.contains('.') || first == "localhost");
-    let below = input.contains('/') && (first.is_empty() || first.starts_with('.'));
-    !below && (registry || input.contains([':', '@']))
+/// Says that an input holds nothing to tell of.
+pub(crate) fn nothing(what: &str, input: &str) -> io::Result<()> {
+    writeln!(io::stderr(), "nothing to {what}: {input} has no stage and no image in it")
 }
 
 /// One input, and how to read it.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
+    /// As given.
     pub(crate) input: &'a str,
+    /// `os/architecture`.
     pub(crate) platform: &'a str,
+    /// Whether to ask registries about base images.
     pub(crate) pull: bool,
+    /// Who asks registries.
     pub(crate) access: &'a AccessArgs,
+    /// How it is built.
     pub(crate) build: &'a BuildArgs,
 }
 
-/// The subjects of one input: files, or an image.
+/// The subjects of one input: files, or an image. Where an image has several platforms, says which is told of.
 pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subject>, Failure> {
     let Asked { input, platform, pull, access, build } = asked;
     let path = Path::new(input);
-    if path.exists() || input == "-" {
+    let keep = !build.no_cache;
+    if input == "-" || (path.exists() && !holds_image(path)) {
         if input == "-" && access.password_stdin {
             return Err(Failure::Said(access::BOTH.to_owned()));
         }
-        let keep = !build.no_cache;
         let start = Some(path).filter(|path| path.exists());
         let settings = Mutex::new(Loaded::new(&ConfigArgs::default(), start, sources)?);
         let set = BuildSet::default();
@@ -91,15 +90,79 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
             None => Ok(inputs.subjects),
         };
     }
-    if !is_image(input) {
+    if !path.exists() && !is_image(input) {
         let help = "name a file, or an image with its tag or registry";
         return Err(Failure::Said(format!("error: there is no file `{input}`; {help}")));
     }
-    let platform: Platform = platform
+    let wanted: Platform = platform
         .parse()
         .map_err(|_| Failure::Said(format!("error: `{platform}` is no platform: expected os/architecture")))?;
-    let puller = access::puller(access, &access::registries([input]), false)?;
-    let subject =
-        scan::with_layers(input, &[platform], &puller).map_err(|error| Failure::Said(format!("error: {error}")))?;
+    let puller = access::puller(access, &access::registries([input]), keep)?;
+    let subject = scan::with_layers(input, &[wanted], &puller, keep);
+    let subject = subject.map_err(|error| Failure::Said(format!("error: {error}")))?;
+    if let Some(note) = judge::which_platform(&subject.content, platform) {
+        writeln!(io::stderr(), "note: {input}: {note}")?;
+    }
     Ok(vec![subject])
+}
+
+/// Whether something that is no file could be an image: with a tag, a digest or a registry, and not written as a path
+/// that leads nowhere.
+fn is_image(input: &str) -> bool {
+    let first = input.split('/').next().unwrap_or_default();
+    let registry = input.contains('/') && (first.contains('.') || first == "localhost");
+    let below = input.contains('/') && (first.is_empty() || first.starts_with('.'));
+    // A layout or an archive with the name of an image in it.
+    let named = || input.match_indices(':').any(|(at, _)| input.get(..at).is_some_and(|path| Path::new(path).exists()));
+    if below { named() } else { registry || input.contains([':', '@']) }
+}
+
+/// Whether a path holds an image: a folder with the index of a layout, or an archive, packed or not.
+fn holds_image(path: &Path) -> bool {
+    if path.is_dir() {
+        return path.join("oci-layout").is_file() && path.join("index.json").is_file();
+    }
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut head));
+    read.is_ok() && is_archive(&head)
+}
+
+/// Whether the first block of a file is that of an archive.
+fn is_archive(head: &[u8]) -> bool {
+    const PACKED: &[&[u8]] = &[b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ"];
+    PACKED.iter().any(|magic| head.starts_with(magic)) || head.get(257..262) == Some(b"ustar")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_archive;
+    use super::is_image;
+
+    #[test]
+    fn what_has_a_tag_or_a_registry_is_an_image_and_a_path_to_nowhere_is_none() {
+        for (input, expected) in [
+            ("ubuntu:24.04", true),
+            ("quay.io/a/b", true),
+            ("localhost/a", true),
+            ("oci:/nowhere:x", true),
+            ("a@sha256:0", true),
+            ("./nowhere:x", false),
+            ("../nowhere/at:all", false),
+            ("/nowhere:x", false),
+            ("Dockerfile", false),
+            ("a/b", false),
+        ] {
+            assert_eq!(is_image(input), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn an_archive_is_known_by_its_first_block() {
+        let mut tar = vec![0; 512];
+        tar[257..262].copy_from_slice(b"ustar");
+        assert!(is_archive(&tar) && is_archive(b"\x1f\x8b\x08") && is_archive(b"\x28\xb5\x2f\xfd"));
+        for head in [&b""[..], b"FROM scratch", b"\x1f", &[0; 512], b"ustar", b"{}"] {
+            assert!(!is_archive(head), "{head:?}");
+        }
+    }
 }

@@ -21,6 +21,7 @@ use crate::cli::walk::Choice;
 use crate::cli::walk::Found;
 use crate::cli::walk::found;
 use crate::cli::walk::is_description;
+use crate::cli::walk::is_dockerfile;
 use crate::context::Files;
 use crate::describe::Description;
 use crate::describe::DescriptionErrors;
@@ -328,7 +329,10 @@ fn read_file(path: &Path) -> Result<Text, String> {
     let name = path.display().to_string();
     let report = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let text = read_text(path, if report { MAX_REPORT } else { MAX_TEXT })?;
-    Ok(if is_description(&name) {
+    // Whatever is written in that form and named on the command line is meant as a description.
+    let described =
+        is_description(&name) || (path.extension().is_some_and(|ending| ending == "toml") && !is_dockerfile(&name));
+    Ok(if described {
         Text::Description(SourceText::new(name, text))
     } else if report {
         Text::Report(text)

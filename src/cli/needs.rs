@@ -1,6 +1,7 @@
 //! `imagelint needs`: what an input demands of any node, without a fleet.
 
 use std::io;
+use std::io::IsTerminal as _;
 use std::io::Write as _;
 
 use serde::Serialize;
@@ -11,6 +12,7 @@ use crate::cli::args::NeedsArgs;
 use crate::cli::describe;
 use crate::cli::describe::Asked;
 use crate::cli::exit::Exit;
+use crate::cli::outputs::color;
 use crate::infer::infer;
 use crate::judge;
 use crate::knowledge::Knowledge;
@@ -31,13 +33,8 @@ struct Report {
 pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
     let mut found = Vec::new();
-    let asked = Asked {
-        input: &options.input,
-        platform: &options.platform,
-        pull: options.pull,
-        access: &options.access,
-        build: &options.build,
-    };
+    let NeedsArgs { input, platform, pull, access, build, .. } = options;
+    let asked = Asked { input, platform, pull: *pull, access, build };
     for subject in describe::read(asked, &mut sources)? {
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
         // As `check` takes it: the input's own day first, then the one asked for, then that of a saved report.
@@ -46,6 +43,10 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Fai
             found.push(needs::survey(&subject.name, &options.platform, &image, day, &sources, knowledge));
         }
     }
+    if found.is_empty() {
+        describe::nothing("tell", input)?;
+    }
+    let terminal = io::stdout().is_terminal();
     let mut out = io::BufWriter::new(io::stdout().lock());
     match options.format {
         Format::Json => {
@@ -62,7 +63,7 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Fai
                 if at > 0 {
                     writeln!(out)?;
                 }
-                needs::tell::tell(needs, &mut out)?;
+                needs::tell::tell(needs, color(options.color, terminal), &mut out)?;
             }
             out.flush()?;
             Ok(if found.is_empty() { Exit::Nothing } else { Exit::Clean })

@@ -221,7 +221,7 @@ fn named(report: &Report, sources: &Sources) -> BTreeMap<String, String> {
 }
 
 /// Colour by flag, else by the environment, else on a terminal.
-fn color(wanted: Color, terminal: bool) -> bool {
+pub(crate) fn color(wanted: Color, terminal: bool) -> bool {
     let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     match wanted {
         Color::Always => true,

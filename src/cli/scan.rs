@@ -153,10 +153,15 @@ pub(crate) fn platforms(fleet: &Fleet, knowledge: Knowledge) -> Vec<Platform> {
 }
 
 /// One image with its layers, for commands that take one; where a wanted platform is not there, all that are.
-pub(crate) fn with_layers(name: &str, platforms: &[Platform], puller: &Puller) -> Result<Subject, String> {
+pub(crate) fn with_layers(
+    name: &str,
+    platforms: &[Platform],
+    puller: &Puller,
+    cached: bool,
+) -> Result<Subject, String> {
     let opened = open_name(puller, name, platforms)?;
     let progress = Progress::new(Tell::None, 1);
-    let layers = Layers::new(None, parallel::default_jobs(), true, &progress);
+    let layers = Layers::new(None, parallel::default_jobs(), cached, &progress);
     Ok(subject(name, &opened, Look { depth: Deep::Layers, layers: &layers }))
 }
 

@@ -1,6 +1,9 @@
 //! Fields of a pool, as evidence and as something to ask for.
 
+use crate::fleet::Declared;
 use crate::fleet::DriverSpec;
+use crate::fleet::Host;
+use crate::fleet::Options;
 use crate::fleet::Pool;
 use crate::source::Span;
 
@@ -40,7 +43,60 @@ fields! {
     Modeset = "modeset", "`modeset`.";
 }
 
+/// One entry of a table of a pool: every one has its own place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolEntry {
+    /// The variable of `env` that has so many before it in the order of names.
+    Variable(usize),
+    /// The option of `[pool.host]` of that name.
+    Option(&'static str),
+}
+
+impl PoolEntry {
+    /// The table that it stands in.
+    pub const fn field(self) -> PoolField {
+        match self {
+            Self::Variable(_) => PoolField::Env,
+            Self::Option(_) => PoolField::Host,
+        }
+    }
+
+    /// The entry as declared; none where it is left out.
+    pub fn of(self, pool: &Pool) -> Option<(&str, &Declared<String>)> {
+        let place = |list: &[(String, Declared<String>)], name: &str| list.iter().position(|(own, _)| own == name);
+        let (list, at) = match self {
+            Self::Variable(before) => {
+                let mut names: Vec<&str> = pool.env.iter().map(|(name, _)| name.as_str()).collect();
+                names.sort_unstable();
+                (&pool.env, place(&pool.env, names.get(before)?))
+            }
+            Self::Option(name) => {
+                let short = || Some(Options::SHORT_MODE).filter(|_| name == Options::MODE);
+                (&pool.host, place(&pool.host, name).or_else(|| place(&pool.host, short()?)))
+            }
+        };
+        list.get(at?).map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The key in reports, of an entry of this host's pool.
+    pub fn key(self, host: &Host) -> String {
+        let name = match self {
+            Self::Variable(before) => host.env.keys().nth(before).map_or("", String::as_str),
+            Self::Option(name) => name,
+        };
+        format!("{}.{name}", self.field().name())
+    }
+}
+
 impl Pool {
+    /// Every entry of its tables, with the key in reports.
+    pub fn entries(&self) -> impl Iterator<Item = (String, &Declared<String>)> {
+        let tables = [(PoolField::Env, &self.env), (PoolField::Host, &self.host)];
+        tables
+            .into_iter()
+            .flat_map(|(field, list)| list.iter().map(move |(name, value)| (format!("{}.{name}", field.name()), value)))
+    }
+
     /// Where a field is written, the first place where there are several; none where it is left out.
     pub fn span_of(&self, field: PoolField) -> Option<Span> {
         match field {
@@ -66,7 +122,7 @@ impl Pool {
 
     /// A field as it is declared, in one line; none where it is left out.
     pub fn text_of(&self, field: PoolField) -> Option<String> {
-        let pairs = |list: &[(String, crate::fleet::Declared<String>)]| {
+        let pairs = |list: &[(String, Declared<String>)]| {
             let pairs: Vec<String> = list.iter().map(|(name, value)| format!("{name} = {}", value.value)).collect();
             (!pairs.is_empty()).then(|| pairs.join(", "))
         };

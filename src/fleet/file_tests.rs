@@ -3,6 +3,8 @@
 use super::*;
 use crate::cuda::DriverVersion;
 use crate::fleet::DriverSpec;
+use crate::fleet::Options;
+use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
 
 const FULL: &str = r#"
@@ -268,6 +270,28 @@ fn every_field_tells_its_own_line_and_value() {
         let text = pool.text_of(field);
         assert_eq!(written.zip(text.as_deref()), expected, "{}", field.name());
     }
+}
+
+/// The place of an entry is its own, also where it is not the first of its table.
+#[test]
+fn every_entry_of_a_table_tells_its_own_line() {
+    let text =
+        "[[pool]]\nname = \"p\"\nenv = { B = \"b\", A = \"a\" }\n[pool.host]\ndisable-require = true\nmode = \"cdi\"\n";
+    let pool = &fleet(text).expect("good fleet").pools[0];
+    let written =
+        |entry: PoolEntry| entry.of(pool).map(|(name, value)| (name, &text[value.span.start..value.span.end]));
+    for (entry, expected) in [
+        (PoolEntry::Variable(0), Some(("A", "\"a\""))),
+        (PoolEntry::Variable(1), Some(("B", "\"b\""))),
+        (PoolEntry::Variable(2), None),
+        (PoolEntry::Option(Options::DISABLE_REQUIRE), Some(("disable-require", "true"))),
+        (PoolEntry::Option(Options::MODE), Some(("mode", "\"cdi\""))),
+        (PoolEntry::Option(Options::ACCEPT_ENVVAR), None),
+    ] {
+        assert_eq!(written(entry), expected, "{entry:?}");
+    }
+    let keys: Vec<String> = pool.entries().map(|(key, _)| key).collect();
+    assert_eq!(keys, ["pool.env.B", "pool.env.A", "pool.host.disable-require", "pool.host.mode"]);
 }
 
 #[test]

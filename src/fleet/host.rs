@@ -149,8 +149,9 @@ pub struct Host {
     pub env: BTreeMap<String, String>,
     /// Windows Subsystem for Linux.
     pub wsl: bool,
-    /// Whether containers run privileged.
-    pub privileged: bool,
+    /// Whether containers run privileged. Docker, Podman and Kubernetes start none so unless they are told to, and the
+    /// container toolkit tells it by the capabilities of the container: where a pool does not say it, none is.
+    pub privileged: Option<bool>,
     /// Whether the node has `/dev/nvidia-modeset`, where declared.
     pub modeset: Option<bool>,
     /// The toolkit's configuration.
@@ -164,6 +165,11 @@ pub struct Host {
 }
 
 impl Host {
+    /// Whether containers run privileged, by the pool's word or by every engine's default.
+    pub fn runs_privileged(&self) -> bool {
+        self.privileged == Some(true)
+    }
+
     /// The driver branch.
     pub fn branch(&self) -> Option<u32> {
         self.driver_branch
@@ -261,7 +267,7 @@ impl Pool {
             strategy: self.device_list_strategy.as_ref().map_or(DeviceListStrategy::Envvar, |strategy| strategy.value),
             env: self.env.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect(),
             wsl,
-            privileged: self.privileged.as_ref().is_some_and(|privileged| privileged.value),
+            privileged: self.privileged.as_ref().map(|privileged| privileged.value),
             modeset: self.modeset.as_ref().map(|modeset| modeset.value),
             options: Options { accept_mounts: way.accept_mounts, ..Options::of(self) },
             behaviour,

@@ -12,7 +12,7 @@ mod values;
 mod ways;
 mod words;
 
-pub use self::field::PoolField;
+pub use self::field::{PoolEntry, PoolField};
 pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_modes, check_width, read};
 pub use self::host::{Behaviour, DeviceSource, Host, HostGpu};
 pub use self::options::Options;

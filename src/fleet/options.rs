@@ -174,6 +174,19 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether the variable counts in unprivileged containers.
+    pub const ACCEPT_ENVVAR: &str = ACCEPT_ENVVAR;
+    /// Whether device lists in volume mounts count.
+    pub const ACCEPT_MOUNTS: &str = ACCEPT_MOUNTS;
+    /// Switches the requirement check off.
+    pub const DISABLE_REQUIRE: &str = "disable-require";
+    /// The mode of the runtime.
+    pub const MODE: &str = MODE;
+    /// The name that people write for it.
+    pub(super) const SHORT_MODE: &str = "mode";
+    /// The driver capabilities that a container may have.
+    pub const SUPPORTED_CAPABILITIES: &str = "supported-driver-capabilities";
+
     /// Those of a pool.
     pub(super) fn of(pool: &Pool) -> Self {
         let supported_text = match pool.host_option("supported-driver-capabilities") {

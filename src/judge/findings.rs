@@ -210,7 +210,7 @@ fn rests_on_memory(host: &HostFate<'_>) -> bool {
             Basis::Image(id) => host.image.facts.confidence(id) == Confidence::Assumed,
             Basis::Pool(PoolField::Driver) => recalled(host.host.driver_row),
             Basis::Pool(PoolField::Gpu) => recalled(host.host.gpu.as_ref().and_then(|gpu| gpu.row)),
-            Basis::Pool(_) => false,
+            Basis::Pool(_) | Basis::Entry(_) => false,
         })
     })
 }
@@ -236,6 +236,12 @@ pub(super) fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places
             Basis::Pool(field) if pool.span_of(*field).is_some() => {
                 let label = format!("the {} of pool `{}`", field.name().trim_start_matches("pool."), pool.name.value);
                 found.extend(places.pool(pool, Some(*field), label));
+            }
+            Basis::Entry(entry) => {
+                if let Some((name, value)) = entry.of(pool) {
+                    let label = format!("{name} of pool `{}`", pool.name.value);
+                    found.extend(places.pool_span(value.span, label));
+                }
             }
             Basis::Pool(_) | Basis::Row(_) => {}
         }

@@ -10,6 +10,7 @@ mod open;
 mod place;
 pub mod saved;
 mod scope;
+mod seen;
 mod verdict;
 
 use std::sync::Arc;
@@ -18,10 +19,8 @@ use jiff::civil::Date;
 
 use crate::context::Files;
 use crate::describe::Description;
-use crate::describe::Spanned;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
-use crate::extract;
 use crate::extract::Bases;
 use crate::fact::Depth;
 use crate::fact::ImageFacts;
@@ -37,6 +36,12 @@ use crate::judge::hosts::Outlook;
 use crate::judge::hosts::Tried;
 use crate::judge::place::Places;
 use crate::judge::saved::Saved;
+use crate::judge::seen::Beside;
+use crate::judge::seen::described;
+pub use crate::judge::seen::description;
+pub use crate::judge::seen::observations;
+use crate::judge::seen::observe;
+pub use crate::judge::seen::which_platform;
 use crate::knowledge::Knowledge;
 use crate::report::model;
 use crate::report::observed::Observed;
@@ -237,17 +242,21 @@ pub fn pool_place(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Option<model
     Places { sources, fleet }.pool(pool, None, format!("pool `{}`", pool.name.value))
 }
 
-/// Every field that a pool declares, with its own place.
+/// Every field that a pool declares, and every entry of its tables, with its own place.
 pub fn pool_fields(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Vec<model::PoolField> {
     let places = Places { sources, fleet };
     let declared = PoolField::ALL.iter().filter_map(|field| Some((*field, pool.text_of(*field)?)));
-    declared
-        .map(|(field, value)| model::PoolField {
-            key: field.name().to_owned(),
-            value,
-            location: places.pool(pool, Some(field), field.name().to_owned()),
-        })
-        .collect()
+    let fields = declared.map(|(field, value)| model::PoolField {
+        key: field.name().to_owned(),
+        value,
+        location: places.pool(pool, Some(field), field.name().to_owned()),
+    });
+    let entries = pool.entries().map(|(key, value)| model::PoolField {
+        location: places.pool_span(value.span, key.clone()),
+        value: value.value.clone(),
+        key,
+    });
+    fields.chain(entries).collect()
 }
 
 /// Whether a subject runs on a pool, and the pool was asked for.
@@ -262,78 +271,6 @@ fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
     };
     let told = subject.only.as_ref().is_none_or(|only| only.contains(&pool.name.value));
     wanted && here && told
-}
-
-/// What a Dockerfile says beside its facts.
-#[derive(Clone, Debug, Default)]
-struct Beside {
-    /// Name of the stage that ships.
-    stage: Option<String>,
-    /// The stages that it is built from.
-    stages: Vec<usize>,
-    notes: Vec<String>,
-}
-
-impl Beside {
-    fn on(self, platform: &str, seen: Observations) -> OnPlatform {
-        let Self { stage, stages, notes } = self;
-        OnPlatform { platform: platform.to_owned(), stage, stages, notes, seen }
-    }
-}
-
-fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Observations> {
-    match content {
-        Content::Dockerfile { source, dockerfile, options, files, bases } => {
-            let target = extract::of_build(*source, dockerfile, &options.on(platform), files, bases).ok()?;
-            *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes };
-            Some(target.seen)
-        }
-        Content::Fixed(seen) => Some(seen.clone()),
-        Content::ByPlatform(list) => of_platform(list, platform, |(name, _)| name).map(|(_, seen)| seen.clone()),
-        Content::Saved(saved) => {
-            let one = saved.on(platform)?;
-            let (stage, stages, mut notes) = (one.stage.clone(), one.stages.clone(), one.notes.clone());
-            if saved.dockerfile.is_some() && one.platform != platform {
-                notes.push(format!("nothing was seen for {platform}: what was seen for {} is taken", one.platform));
-            }
-            *beside = Beside { stage, stages, notes };
-            Some(one.seen.clone())
-        }
-    }
-}
-
-/// What was observed of a subject, for one platform.
-pub fn observations(content: &Content, platform: &str) -> Option<Observations> {
-    observe(content, platform, &mut Beside::default())
-}
-
-/// The description of a subject on one platform, as of the day that it is asked for.
-pub fn description(subject: &Subject, platform: &str, as_of: Option<Date>) -> Option<Description> {
-    let seen = observations(&subject.content, platform)?;
-    Some(described(&subject.content, platform, as_of.or(subject.as_of), &seen))
-}
-
-/// What was seen, of the one platform that it was seen for where the input has several.
-fn described(content: &Content, platform: &str, as_of: Option<Date>, seen: &Observations) -> Description {
-    let mut description = extract::to_description(seen);
-    if description.as_of.is_none() {
-        description.as_of = as_of.map(Spanned::nowhere);
-    }
-    let own = match content {
-        Content::ByPlatform(list) => of_platform(list, platform, |(name, _)| name).map(|(name, _)| name.as_str()),
-        Content::Saved(saved) if saved.dockerfile.is_none() => saved.on(platform).map(|one| one.platform.as_str()),
-        Content::Dockerfile { .. } | Content::Fixed(_) | Content::Saved(_) => None,
-    };
-    if let Some(own) = own.filter(|own| !own.is_empty()) {
-        description.platforms = vec![Spanned::nowhere(own.to_owned())];
-    }
-    description
-}
-
-/// What is there of a platform, else what is there of one that is near it, else the first.
-fn of_platform<'a, T>(list: &'a [T], platform: &str, name: impl Fn(&T) -> &str) -> Option<&'a T> {
-    let near = |one: &&T| platform.starts_with(name(one)) || name(one).starts_with(platform);
-    list.iter().find(|one| name(one) == platform).or_else(|| list.iter().find(near)).or(list.first())
 }
 
 /// The platform that the input itself is for, where that is one.

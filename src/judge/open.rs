@@ -137,7 +137,7 @@ fn located(verdict: &Verdict<'_>, one: &Judged<'_>, places: Places<'_>) -> Vec<L
                         push(&mut found, places.origin(&origin, label.clone()));
                     }
                 }
-                Basis::Pool(_) => fields.push(basis),
+                Basis::Pool(_) | Basis::Entry(_) => fields.push(basis),
                 Basis::Image(_) | Basis::Row(_) => {}
             }
         }
@@ -160,7 +160,7 @@ fn open_basis(host: &HostFate<'_>) -> Vec<Basis> {
             let unknown = host.steps.iter().filter(|step| step.result == StepResult::Unknown);
             let lacks = |basis: &Basis| match basis {
                 Basis::Image(id) => host.image.why(*id).is_some(),
-                Basis::Pool(_) => true,
+                Basis::Pool(_) | Basis::Entry(_) => true,
                 Basis::Row(_) => false,
             };
             unknown

@@ -33,11 +33,12 @@ impl Places<'_> {
 
     /// The place of a pool's field, else of its name; none for the built-in fleet.
     pub(super) fn pool(self, pool: &Pool, field: Option<PoolField>, label: String) -> Option<Location> {
-        if self.fleet.built_in {
-            return None;
-        }
-        let span = field.and_then(|field| pool.span_of(field)).unwrap_or(pool.name.span);
-        Some(self.text("fleet", self.fleet.source, span, label))
+        self.pool_span(field.and_then(|field| pool.span_of(field)).unwrap_or(pool.name.span), label)
+    }
+
+    /// A place in the fleet file; none for the built-in fleet.
+    pub(super) fn pool_span(self, span: Span, label: String) -> Option<Location> {
+        (!self.fleet.built_in).then(|| self.text("fleet", self.fleet.source, span, label))
     }
 
     /// A place in a text.

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::dockerfile::Dockerfile;
 use crate::judge::Content;
 use crate::judge::Subject;
-use crate::judge::of_platform;
+use crate::judge::seen::of_platform;
 use crate::report::model;
 use crate::report::observed::Observed;
 use crate::report::observed::OnPlatform;

@@ -135,7 +135,11 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
             }
             None => wall.outcome().to_string(),
         },
-        Some(Fate::Starts(route)) => format!("starts ({})", route.name()),
+        // The route is that of its code; none of it runs where a library is missing that it goes without.
+        Some(Fate::Starts(route)) => {
+            let without = verdict.hosts.iter().all(|host| words::goes_without_gpu(replay_of(host, knowledge)));
+            format!("starts ({}){}", route.name(), if without { ", and uses no GPU" } else { "" })
+        }
         Some(Fate::Undetermined) => {
             let reasons: Vec<String> = reasons(verdict, knowledge);
             if reasons.is_empty() {
@@ -286,6 +290,7 @@ fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: K
     let facts = record.facts.iter().filter_map(|basis| match basis {
         Basis::Image(id) => build.map(|build| fact_id(build, id)),
         Basis::Pool(field) => Some(field.name().to_owned()),
+        Basis::Entry(entry) => Some(entry.key(host.host)),
         Basis::Row(row) => Some(row_id(row)),
     });
     model::Step {

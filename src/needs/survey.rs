@@ -212,7 +212,7 @@ impl<'a> Search<'a> {
                 place: format!("{} ({})", row.source, row.checked),
             }),
             // The hosts are made up here.
-            Basis::Pool(_) => None,
+            Basis::Pool(_) | Basis::Entry(_) => None,
         }
     }
 

@@ -13,16 +13,19 @@ use crate::needs::model::Span;
 use crate::needs::model::Way;
 use crate::report::escape::clean;
 use crate::report::escape::shorten;
+use crate::report::paint::Tone;
+use crate::report::paint::paint;
 
 /// So many names stand for a group of GPUs.
 const MOST_NAMES: usize = 4;
 /// Longer values of facts are cut.
 const LONGEST_VALUE: usize = 72;
 
-/// Writes what an input demands.
-pub fn tell(needs: &Needs, out: &mut impl io::Write) -> io::Result<()> {
+/// Writes what an input demands, in colour or not.
+pub fn tell(needs: &Needs, color: bool, out: &mut impl io::Write) -> io::Result<()> {
     let build = needs.build.as_ref().map_or_else(String::new, |build| format!(", {build}"));
-    writeln!(out, "{} ({}{build})", clean(&needs.name), needs.platform)?;
+    let name = clean(&needs.name);
+    writeln!(out, "{} ({}{build})", paint(&name, Tone::Strong, color), needs.platform)?;
     match needs.platforms.as_slice() {
         [] => {}
         platforms => writeln!(out, "  platforms: {}", clean(&platforms.join(", ")))?,
@@ -31,7 +34,7 @@ pub fn tell(needs: &Needs, out: &mut impl io::Write) -> io::Result<()> {
         return writeln!(out, "  no GPU content: it demands nothing");
     }
     for component in &needs.components {
-        of_component(component, out)?;
+        of_component(component, color, out)?;
     }
     if let Some(newest) = &needs.newest_driver {
         writeln!(out, "\n  tried on every known driver up to {newest}")?;
@@ -39,29 +42,30 @@ pub fn tell(needs: &Needs, out: &mut impl io::Write) -> io::Result<()> {
     Ok(())
 }
 
-fn of_component(component: &Component, out: &mut impl io::Write) -> io::Result<()> {
+fn of_component(component: &Component, color: bool, out: &mut impl io::Write) -> io::Result<()> {
     let cuda = component.cuda.as_ref().map_or_else(String::new, |cuda| format!(", CUDA {cuda}"));
     let code =
         if component.code.is_empty() { String::new() } else { format!(", {}", clean(&component.code.join(" "))) };
-    writeln!(out, "\n  {}{cuda}{code}", clean(&component.name))?;
+    let name = clean(&component.name);
+    writeln!(out, "\n  {}{cuda}{code}", paint(&name, Tone::Strong, color))?;
     for group in &component.groups {
-        of_group(group, out)?;
+        of_group(group, color, out)?;
     }
     Ok(())
 }
 
-fn of_group(group: &Group, out: &mut impl io::Write) -> io::Result<()> {
+fn of_group(group: &Group, color: bool, out: &mut impl io::Write) -> io::Result<()> {
     let names = group.gpus.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
     let rest = group.gpus.len().saturating_sub(MOST_NAMES);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     writeln!(out, "\n    {} {}: {names}{rest}", group.capabilities.join(" "), group.classes.join("/"))?;
-    let code = match group.code {
-        "native" => "machine code",
-        "jit" => "PTX, compiled at start-up",
-        "none" => "no code",
-        _ => "GPU code not known",
+    let (code, tone) = match group.code {
+        "native" => ("machine code", Tone::Good),
+        "jit" => ("PTX, compiled at start-up", Tone::Good),
+        "none" => ("no code", Tone::Bad),
+        _ => ("GPU code not known", Tone::Open),
     };
-    writeln!(out, "      {code}")?;
+    writeln!(out, "      {}", paint(code, tone, color))?;
     // Where there is no code, no driver helps, whatever else stands in the way.
     if group.code == "none" {
         let plainest = group.ways.iter().rev().find_map(|way| way.because.as_ref());

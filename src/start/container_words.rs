@@ -42,6 +42,15 @@ pub(super) fn mode(host: &Host) -> String {
     format!("launch {}{toolkit} means mode {}", host.launch.as_str(), host.mode.as_str())
 }
 
+/// What is said where the default of every engine decided.
+fn unsaid(host: &Host) -> &'static str {
+    if host.privileged.is_some() {
+        ""
+    } else {
+        " (the pool does not say `privileged`: no engine starts containers so unasked)"
+    }
+}
+
 pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
     let host = replay.host;
     let env = Env::of(replay);
@@ -54,12 +63,15 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
             _ if host.gpu.as_ref().is_some_and(|gpu| gpu.count == Some(0)) => {
                 "the launch hands out no GPU: none is put into the container".to_owned()
             }
-            _ if !host.options.accept_envvar && !host.privileged => {
-                format!("{VISIBLE} does not count in an unprivileged container: no GPU is put into it")
+            _ if !host.options.accept_envvar && !host.runs_privileged() => {
+                format!("{VISIBLE} does not count in an unprivileged container: no GPU is put into it{}", unsaid(host))
             }
             Some(value) if by_image => format!("{variable} is `{value}`: no GPU is put into the container"),
             _ => format!("{VISIBLE} is not set: no GPU is put into the container"),
         },
+        StepResult::Stops(wall) if mig_variable(env, host).is_some() => {
+            format!("{}{}", message(replay, wall), unsaid(host))
+        }
         StepResult::Stops(wall) => message(replay, wall),
         StepResult::NotApplicable => {
             "no GPU is put into the container, and the stub of the image answers for it".to_owned()

@@ -5,6 +5,8 @@ use crate::cuda::Environment as _;
 use crate::cuda::is_legacy_image;
 use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
+use crate::fleet::Options;
+use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
 use crate::knowledge::ToolkitChange;
 use crate::outcome::Outcome;
@@ -61,8 +63,9 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
     let reads_first = host.behaviour.changes.has(ToolkitChange::HookReadsFirst);
     let by_mode = || {
         let result = StepResult::Stops(Wall::refused(Reason::Hook));
-        let fields = [PoolField::Launch, PoolField::Mode, PoolField::Gpu, PoolField::Host];
-        StepRecord::new(Step::Devices, result, fields.map(Basis::Pool), HOOK)
+        let fields = [PoolField::Launch, PoolField::Mode, PoolField::Gpu].map(Basis::Pool);
+        let option = Basis::Entry(PoolEntry::Option(Options::MODE));
+        StepRecord::new(Step::Devices, result, fields.into_iter().chain([option]), HOOK)
     };
     if wrong_mode && !reads_first {
         return by_mode();
@@ -248,7 +251,11 @@ pub(super) fn brings_libcuda(set: Capabilities) -> bool {
 pub(super) fn capabilities(replay: Replay<'_>) -> StepRecord {
     let env = Env::of(replay);
     let cite = if replay.host.devices == DeviceSource::Enroot { ENROOT } else { CAPABILITIES };
-    let decided = [env.basis(WANTED), Basis::Pool(PoolField::Toolkit), Basis::Pool(PoolField::Host)];
+    let decided = [
+        env.basis(WANTED),
+        Basis::Pool(PoolField::Toolkit),
+        Basis::Entry(PoolEntry::Option(Options::SUPPORTED_CAPABILITIES)),
+    ];
     let result = match given(replay) {
         Given::NotAsked => {
             let facts = [Basis::Pool(PoolField::Mode)];

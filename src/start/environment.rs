@@ -4,6 +4,7 @@ use crate::cuda::Environment;
 use crate::cuda::entries_from;
 use crate::fact::EnvFacts;
 use crate::fleet::Host;
+use crate::fleet::PoolEntry;
 use crate::start::Basis;
 use crate::start::Replay;
 
@@ -39,11 +40,7 @@ impl<'a> Env<'a> {
 
     /// Where the value of a variable, or its absence, comes from.
     pub(super) fn basis(self, name: &str) -> Basis {
-        if self.host.env.contains_key(name) {
-            Basis::Pool(crate::fleet::PoolField::Env)
-        } else {
-            Basis::Image(self.image.get(name).id)
-        }
+        variable_of(self.host, name).unwrap_or_else(|| Basis::Image(self.image.get(name).id))
     }
 
     /// The first fact that stands between us and a complete list of the variables that begin so.
@@ -53,6 +50,11 @@ impl<'a> Env<'a> {
         let others = &self.image.others;
         unknown.map(|(_, fact)| Basis::Image(fact.id)).or(others.is_unknown().then_some(Basis::Image(others.id)))
     }
+}
+
+/// A variable that the pool sets, with its own place.
+pub(super) fn variable_of(host: &Host, name: &str) -> Option<Basis> {
+    host.env.keys().position(|own| own == name).map(|before| Basis::Entry(PoolEntry::Variable(before)))
 }
 
 impl Environment for Env<'_> {

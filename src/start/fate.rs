@@ -139,7 +139,7 @@ impl HostFate<'_> {
                 .iter()
                 .filter_map(|basis| match basis {
                     Basis::Image(id) => Some(id),
-                    Basis::Pool(_) | Basis::Row(_) => None,
+                    Basis::Pool(_) | Basis::Entry(_) | Basis::Row(_) => None,
                 })
                 // What is certainly absent did not carry the verdict.
                 .filter(|id| self.image.facts.get(*id).key != FactKey::Platforms)

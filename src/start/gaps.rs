@@ -50,7 +50,7 @@ pub fn missing(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact> {
                 _ => replay.host.driver.is_none(),
             }),
             Basis::Pool(field) => of_pool(replay, field),
-            Basis::Row(_) => None,
+            Basis::Entry(_) | Basis::Row(_) => None,
         })
         .collect();
     if record.step == Step::Devices {

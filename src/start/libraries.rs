@@ -7,6 +7,8 @@ use crate::fact::Needs;
 use crate::fact::Presence;
 use crate::fact::Soname;
 use crate::fleet::Mode;
+use crate::fleet::Options;
+use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
 use crate::outcome::Outcome;
 use crate::start::Basis;
@@ -85,7 +87,10 @@ fn record(
     let driver = list.iter().any(|library| matches!(library.presence, Presence::Driver(_)));
     let asked = driver && replay.host.mode == Mode::Legacy;
     let variable = Env::of(replay).basis(WANTED);
-    let more = [variable, Basis::Pool(PoolField::Mode), Basis::Pool(PoolField::Host)].into_iter().filter(|_| asked);
+    let more =
+        [variable, Basis::Pool(PoolField::Mode), Basis::Entry(PoolEntry::Option(Options::SUPPORTED_CAPABILITIES))]
+            .into_iter()
+            .filter(|_| asked);
     StepRecord::new(step, result, [Basis::Image(fact.id)].into_iter().chain(more), cite)
 }
 
@@ -151,12 +156,17 @@ fn without_gpu(replay: Replay<'_>) -> String {
     format!("{} starts and then uses no GPU: it cannot open {list}", replay.component.name)
 }
 
+/// Whether it starts and certainly uses no GPU, however its code would run there.
+pub(super) fn goes_without(replay: Replay<'_>) -> bool {
+    falls_back(replay) && opened_later(replay).result == StepResult::FailsLater
+}
+
 /// What is worth knowing of a start: that no GPU will be used, or that one may not be.
 pub(super) fn note(replay: Replay<'_>) -> Option<String> {
     if !falls_back(replay) {
         return None;
     }
-    if opened_later(replay).result == StepResult::FailsLater {
+    if goes_without(replay) {
         return Some(without_gpu(replay));
     }
     let list = lacking(replay, Step::OpenedLater, There::Unfound).join(", ");

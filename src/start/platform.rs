@@ -5,6 +5,8 @@ use crate::fact::State;
 use crate::fleet::DeviceSource;
 use crate::fleet::Host;
 use crate::fleet::Launch;
+use crate::fleet::Options;
+use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
 use crate::outcome::Outcome;
 use crate::start::Basis;
@@ -81,9 +83,9 @@ pub(super) fn mode(replay: Replay<'_>) -> StepRecord {
         Some(PoolField::Toolkit),
         Some(PoolField::Mode),
         (host.launch == Launch::DockerGpus).then_some(PoolField::Engine),
-        host.options.mode_configured.then_some(PoolField::Host),
     ];
-    let facts = pool.into_iter().flatten().map(Basis::Pool).chain(row);
+    let option = host.options.mode_configured.then_some(Basis::Entry(PoolEntry::Option(Options::MODE)));
+    let facts = pool.into_iter().flatten().map(Basis::Pool).chain(option).chain(row);
     StepRecord::new(Step::Mode, StepResult::Passes(Route::Native), facts, MODES)
 }
 

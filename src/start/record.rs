@@ -1,6 +1,7 @@
 //! What a step leaves behind: cheap to make, complete, put into words only when somebody reads it.
 
 use crate::fact::FactId;
+use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
 use crate::knowledge::RowInfo;
 use crate::outcome::Outcome;
@@ -204,6 +205,8 @@ pub enum Basis {
     Image(FactId),
     /// A field of the pool.
     Pool(PoolField),
+    /// An entry of one of its tables.
+    Entry(PoolEntry),
     /// A table row.
     Row(&'static RowInfo),
 }

@@ -11,6 +11,8 @@ use crate::cuda::is_legacy_image;
 use crate::fleet::DeviceSource;
 use crate::fleet::Host;
 use crate::fleet::Mode;
+use crate::fleet::Options;
+use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
 use crate::knowledge::ToolkitChange;
 use crate::start::Basis;
@@ -61,13 +63,16 @@ pub(super) fn request(env: Env<'_>, host: &Host) -> Request {
     } else {
         Request::of(Asked::Gpus, [launch, None, None])
     };
-    let option = Some(Basis::Pool(PoolField::Host));
+    let privileged = Some(Basis::Pool(PoolField::Privileged));
+    let option = |name| Some(Basis::Entry(PoolEntry::Option(name)));
     match host.devices {
         DeviceSource::Launch => handed,
         // Variables of `swarm-resource` are read before the one that the engine or the device plugin sets.
         DeviceSource::Hook | DeviceSource::Variable if stands_in(env, host).is_some() => by_environment(env, host),
         DeviceSource::Hook | DeviceSource::Variable if reads_variable(host) => handed,
-        DeviceSource::Hook | DeviceSource::Variable => Request::of(Asked::Nothing, [option, launch, None]),
+        DeviceSource::Hook | DeviceSource::Variable => {
+            Request::of(Asked::Nothing, [option(Options::ACCEPT_ENVVAR), launch, privileged])
+        }
         DeviceSource::Mounts => {
             let strategy = Some(Basis::Pool(PoolField::Strategy));
             let asked = match (host.options.accept_mounts, reads_variable(host)) {
@@ -76,7 +81,7 @@ pub(super) fn request(env: Env<'_>, host: &Host) -> Request {
                 (false, true) => Asked::Missing,
                 (false, false) => Asked::Nothing,
             };
-            Request::of(asked, [option, strategy, None])
+            Request::of(asked, [option(Options::ACCEPT_MOUNTS), strategy, None])
         }
         DeviceSource::Environment | DeviceSource::LaunchAndEnvironment | DeviceSource::Enroot => {
             by_environment(env, host)
@@ -86,7 +91,7 @@ pub(super) fn request(env: Env<'_>, host: &Host) -> Request {
 
 /// Whether the container toolkit reads the variable in this container.
 fn reads_variable(host: &Host) -> bool {
-    host.privileged || host.options.accept_envvar
+    host.runs_privileged() || host.options.accept_envvar
 }
 
 fn by_environment(env: Env<'_>, host: &Host) -> Request {
@@ -107,7 +112,8 @@ fn by_environment(env: Env<'_>, host: &Host) -> Request {
     let because = (value.is_none() && legacy).then(|| env.basis("CUDA_VERSION"));
     let request = if from_enroot { by_enroot(value.as_deref()) } else { device_request(value.as_deref(), legacy) };
     if request != DeviceRequest::Nothing && !from_enroot && !reads_variable(host) {
-        return Request::of(Asked::Nothing, [Some(Basis::Pool(PoolField::Host)), basis, launch]);
+        let option = Basis::Entry(PoolEntry::Option(Options::ACCEPT_ENVVAR));
+        return Request::of(Asked::Nothing, [Some(option), basis, Some(Basis::Pool(PoolField::Privileged))]);
     }
     let asked = match request {
         DeviceRequest::Nothing => Asked::Nothing,
@@ -276,5 +282,5 @@ pub(super) fn mig_variable(env: Env<'_>, host: &Host) -> Option<&'static str> {
     let by_toolkit =
         (host.mode == Mode::Legacy || host.devices == DeviceSource::Hook) && host.devices != DeviceSource::Enroot;
     let names = ["NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES"];
-    names.into_iter().find(|name| by_toolkit && !host.privileged && env.filled(name))
+    names.into_iter().find(|name| by_toolkit && !host.runs_privileged() && env.filled(name))
 }

@@ -18,6 +18,8 @@ use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
+use crate::fleet::Options;
+use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
 use crate::start::Basis;
 use crate::start::Cite;
@@ -90,7 +92,7 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
         let basis = match off {
             Off::Mode => Basis::Pool(PoolField::Mode),
             Off::NoDevices => Basis::Pool(PoolField::Launch),
-            Off::Option => Basis::Pool(PoolField::Host),
+            Off::Option => Basis::Entry(PoolEntry::Option(Options::DISABLE_REQUIRE)),
             Off::Variable => env.basis(SWITCH),
         };
         return of(StepResult::NotApplicable, basis);

@@ -158,9 +158,11 @@ fn compared(
     let result = match driver {
         // Also where the pool declares less than its driver would have.
         _ if supported.major() < runtime.major() => too_old,
+        Some(driver) if driver < floor.min_driver && !is_disputed(floor, driver) => too_old,
+        // That a release which nobody has seen keeps to it was not seen either.
+        _ if is_beyond(knowledge, runtime) => StepResult::Unknown,
         Some(driver) if driver >= floor.min_driver => minor,
-        Some(driver) if is_disputed(floor, driver) => StepResult::Unknown,
-        Some(_) => too_old,
+        Some(_) => StepResult::Unknown,
         // Of the driver only its CUDA version is declared: the first one of a major has releases below the floor.
         None => {
             let first = knowledge.driver_cuda(floor.min_driver).map(|(cuda, _)| cuda.release());
@@ -170,9 +172,11 @@ fn compared(
     (result, Some(&floor.info))
 }
 
-/// Whether a runtime is of a major that the tables do not know yet.
+/// Whether a runtime is of a release that the tables do not know yet.
 pub(super) fn is_beyond(knowledge: Knowledge, runtime: CudaVersion) -> bool {
-    runtime.major() > knowledge.newest_cuda().major()
+    // A toolkit may be out before a driver of its own.
+    let newest = knowledge.toolkits().last().map(|row| row.version).unwrap_or_default();
+    runtime.release() > newest.max(knowledge.newest_cuda()).release()
 }
 
 /// Whether the loaded driver is of a newer branch than the tables know.
@@ -214,6 +218,11 @@ mod tests {
             ("10.1", "10.1", "418.39", true),
             ("9.2", "13.0", "580.65.06", true),
             ("12.1", "11.4", "525.60.13", false),
+            // Newer than the tables, and the driver is too old for all of its major.
+            ("13.99", "12.9", "575.64.05", false),
+            ("13.99", "11.4", "470.57.02", false),
+            // The driver's own word.
+            ("13.99", "13.99", "9999.1", true),
         ] {
             assert_eq!(runs(runtime, supported, Some(driver)), Some(expected), "{runtime} on {driver}");
         }
@@ -234,6 +243,20 @@ mod tests {
         {
             assert_eq!(runs("99.0", supported, Some(driver)), expected, "{driver}");
         }
+    }
+
+    /// Minor version compatibility is promised for what there is.
+    #[test]
+    fn a_minor_newer_than_the_tables_is_not_told_where_its_major_is_enough() {
+        for (supported, driver) in
+            [("13.0", Some("580.65.06")), ("13.0", None), ("13.1", None), ("13.4", Some("615.10"))]
+        {
+            assert_eq!(runs("13.99", supported, driver), None, "{supported} {driver:?}");
+        }
+        let knowledge = Knowledge::built_in();
+        let newest = knowledge.toolkits().iter().map(|row| row.version).max().expect("a toolkit");
+        assert!(!is_beyond(knowledge, newest) && !is_beyond(knowledge, knowledge.newest_cuda()));
+        assert_eq!(runs(&newest.to_string(), "13.0", Some("580.65.06")), Some(true), "{newest}");
     }
 
     #[test]

@@ -200,6 +200,11 @@ pub fn notes(replay: Replay<'_>) -> Vec<String> {
     code::idle(replay).into_iter().map(note).chain(libraries::note(replay)).collect()
 }
 
+/// Whether a program that starts certainly uses no GPU.
+pub fn goes_without_gpu(replay: Replay<'_>) -> bool {
+    libraries::goes_without(replay)
+}
+
 /// Why a program that starts uses no GPU, as far as that is known.
 pub fn without_gpu(replay: Replay<'_>) -> Option<String> {
     libraries::note(replay)

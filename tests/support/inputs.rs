@@ -9,6 +9,27 @@ use imagelint::rules::RuleBook;
 
 use crate::place::Place;
 
+/// Pools of one platform with an old driver, and with launches that are not said; others may follow.
+const FLEET: &str = r#"[[pool]]
+name = "rtx"
+gpu = "RTX 2080 Ti"
+driver = "450.102.04"
+launch = "nvidia-runtime"
+libnvidia_container = "1.4.0"
+
+[[pool]]
+name = "open"
+gpu = ["A100", "T4"]
+driver = "535.161.08"
+toolkit = "1.17.8"
+
+"#;
+
+/// The same with pools of a test's own.
+pub(crate) fn fleet_with(pools: &str) -> String {
+    format!("{FLEET}{pools}")
+}
+
 /// Every file below a folder.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

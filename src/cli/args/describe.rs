@@ -4,16 +4,18 @@ use jiff::civil::Date;
 
 use crate::cli::args::access::AccessArgs;
 use crate::cli::args::builds::BuildArgs;
+use crate::cli::args::formats::Color;
 use crate::cli::args::formats::Format;
+use crate::cli::args::values::platform;
 
 /// What `describe` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DescribeArgs {
-    /// A Dockerfile, an image description, or an image as `scan` takes it.
+    /// A Dockerfile, an image description, a saved report, or an image as `scan` takes it.
     #[arg(value_name = "INPUT")]
     pub(crate) input: String,
     /// Platform to describe it for.
-    #[arg(long, default_value = "linux/amd64")]
+    #[arg(long, value_name = "OS/ARCH", default_value = "linux/amd64", value_parser = platform)]
     pub(crate) platform: String,
     /// Take images as they were built on this day (YYYY-MM-DD): the description says it.
     #[arg(long, value_name = "DATE")]
@@ -30,11 +32,11 @@ pub(crate) struct DescribeArgs {
 /// What `needs` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NeedsArgs {
-    /// A Dockerfile, an image description, or an image as `scan` takes it.
+    /// A Dockerfile, an image description, a saved report, or an image as `scan` takes it.
     #[arg(value_name = "INPUT")]
     pub(crate) input: String,
     /// Platform to ask for.
-    #[arg(long, default_value = "linux/amd64")]
+    #[arg(long, value_name = "OS/ARCH", default_value = "linux/amd64", value_parser = platform)]
     pub(crate) platform: String,
     /// Take images as they were built on this day (YYYY-MM-DD).
     #[arg(long, value_name = "DATE")]
@@ -42,6 +44,9 @@ pub(crate) struct NeedsArgs {
     /// How to tell it.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+    /// Colour in the output.
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(crate) color: Color,
     /// Read manifest and configuration of base images from their registries.
     #[arg(long)]
     pub(crate) pull: bool,

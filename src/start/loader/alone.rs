@@ -57,13 +57,11 @@ pub(in crate::start) fn alone(replay: Replay<'_>) -> Alone {
 
 /// The same as the loader's step. That there is nothing was told before, with what keeps the host's out.
 pub(super) fn step(replay: Replay<'_>) -> (Loaded<'_>, StepRecord) {
-    match search(replay) {
-        (Some(found), first) => told(replay, found, first, LDCONFIG),
-        (None, _) => {
-            let facts = [Basis::Image(replay.image.driver_libraries.id)];
-            (Loaded::NOWHERE, StepRecord::new(Step::Loader, StepResult::NotApplicable, facts, LDCONFIG))
-        }
+    if let (Some(found), first) = search(replay) {
+        return told(replay, found, first, LDCONFIG);
     }
+    let facts = [Basis::Image(replay.image.driver_libraries.id)];
+    (Loaded::NOWHERE, StepRecord::new(Step::Loader, StepResult::NotApplicable, facts, LDCONFIG))
 }
 
 /// The libcuda, and what puts it first.

@@ -33,7 +33,7 @@ const SELECT: Cite = Cite(
 const LDCONFIG: Cite =
     Cite("ld.so(8), ldconfig(8): LD_LIBRARY_PATH first, then the cache; of one directory the highest version");
 const WSL: Cite = Cite(
-    "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda is that of the Windows driver; that no compat directory comes before it is from memory",
+    "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda is that of the Windows driver; nvidia-container-toolkit v1.20.0 (d34b304), pkg/nvcdi/lib-wsl.go and driver-wsl.go: no hook for a compat directory; of legacy mode from memory",
 );
 const GKE: Cite = Cite(
     "GoogleCloudPlatform/container-engine-accelerators, cmd/nvidia_gpu: the driver is mounted under /usr/local/nvidia and nowhere else",
@@ -198,7 +198,7 @@ fn told<'a>(replay: Replay<'a>, found: Found<'a>, first: Option<Basis>, cite: Ci
     let pool = [Basis::Pool(PoolField::Driver), Basis::Pool(chooser)];
     let forced_by = first.and_then(|basis| match basis {
         Basis::Image(id) => Some(id),
-        Basis::Pool(_) | Basis::Row(_) => None,
+        Basis::Pool(_) | Basis::Entry(_) | Basis::Row(_) => None,
     });
     match found {
         Found::Open(missing) => unknown([missing].into_iter().chain(first), cite),

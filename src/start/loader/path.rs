@@ -5,9 +5,9 @@ use crate::cuda::linked;
 use crate::cuda::trimmed;
 use crate::fact::State;
 use crate::fleet::Launch;
-use crate::fleet::PoolField;
 use crate::start::Basis;
 use crate::start::Replay;
+use crate::start::environment::variable_of;
 use crate::start::loader::Found;
 use crate::start::loader::cache;
 
@@ -26,8 +26,8 @@ pub(super) struct SearchPath<'a> {
 
 impl<'a> SearchPath<'a> {
     pub(super) fn of(replay: Replay<'a>) -> Self {
-        if let Some(value) = replay.host.env.get(VARIABLE) {
-            return Self { value: Some(value), basis: Basis::Pool(PoolField::Env), unseen: false };
+        if let (Some(value), Some(basis)) = (replay.host.env.get(VARIABLE), variable_of(replay.host, VARIABLE)) {
+            return Self { value: Some(value), basis, unseen: false };
         }
         let fact = replay.image.env.get(VARIABLE);
         let value = fact.known().map(String::as_str);

@@ -1,0 +1,144 @@
+//! What was seen of a subject, platform by platform.
+
+use jiff::civil::Date;
+
+use crate::describe::Description;
+use crate::describe::Spanned;
+use crate::extract;
+use crate::fact::Observations;
+use crate::judge::Content;
+use crate::judge::Subject;
+use crate::report::observed::OnPlatform;
+
+/// What a Dockerfile says beside its facts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beside {
+    /// Name of the stage that ships.
+    pub(super) stage: Option<String>,
+    /// The stages that it is built from.
+    pub(super) stages: Vec<usize>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Beside {
+    pub(super) fn on(self, platform: &str, seen: Observations) -> OnPlatform {
+        let Self { stage, stages, notes } = self;
+        OnPlatform { platform: platform.to_owned(), stage, stages, notes, seen }
+    }
+}
+
+/// What was observed of a subject on one platform, and what is beside it.
+pub(super) fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Observations> {
+    match content {
+        Content::Dockerfile { source, dockerfile, options, files, bases } => {
+            let target = extract::of_build(*source, dockerfile, &options.on(platform), files, bases).ok()?;
+            *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes };
+            Some(target.seen)
+        }
+        Content::Fixed(seen) => Some(seen.clone()),
+        Content::ByPlatform(list) => of_platform(list, platform, |(name, _)| name).map(|(_, seen)| seen.clone()),
+        Content::Saved(saved) => {
+            let one = saved.on(platform)?;
+            let (stage, stages, mut notes) = (one.stage.clone(), one.stages.clone(), one.notes.clone());
+            if saved.dockerfile.is_some() && one.platform != platform {
+                notes.push(format!(
+                    "the report holds nothing for {platform}: what it holds for {} is taken",
+                    one.platform
+                ));
+            }
+            *beside = Beside { stage, stages, notes };
+            Some(one.seen.clone())
+        }
+    }
+}
+
+/// What was observed of a subject, for one platform.
+pub fn observations(content: &Content, platform: &str) -> Option<Observations> {
+    observe(content, platform, &mut Beside::default())
+}
+
+/// The description of a subject on one platform, as of the day that it is asked for.
+pub fn description(subject: &Subject, platform: &str, as_of: Option<Date>) -> Option<Description> {
+    let seen = observations(&subject.content, platform)?;
+    Some(described(&subject.content, platform, as_of.or(subject.as_of), &seen))
+}
+
+/// What was seen, of the one platform that it was seen for where the input has several.
+pub(super) fn described(content: &Content, platform: &str, as_of: Option<Date>, seen: &Observations) -> Description {
+    let mut description = extract::to_description(seen);
+    if description.as_of.is_none() {
+        description.as_of = as_of.map(Spanned::nowhere);
+    }
+    let own = match content {
+        Content::ByPlatform(list) => of_platform(list, platform, |(name, _)| name).map(|(name, _)| name.as_str()),
+        Content::Saved(saved) if saved.dockerfile.is_none() => saved.on(platform).map(|one| one.platform.as_str()),
+        Content::Dockerfile { .. } | Content::Fixed(_) | Content::Saved(_) => None,
+    };
+    if let Some(own) = own.filter(|own| !own.is_empty()) {
+        description.platforms = vec![Spanned::nowhere(own.to_owned())];
+    }
+    description
+}
+
+/// Which platform of an image is told of, where there are several or not the one that is asked for.
+pub fn which_platform(content: &Content, asked: &str) -> Option<String> {
+    let Content::ByPlatform(list) = content else { return None };
+    let (own, seen) = of_platform(list, asked, |(name, _)| name)?;
+    let mut all: Vec<&str> = seen.platforms.iter().flat_map(|(all, _)| all).map(String::as_str).collect();
+    all.extend(list.iter().map(|(name, _)| name.as_str()));
+    all.sort_unstable();
+    all.dedup();
+    let of = all.join(", ");
+    if is_near(own, asked) {
+        (all.len() > 1).then(|| format!("of {of} this is {own}; choose another by --platform"))
+    } else {
+        Some(format!("there is no {asked}, only {of}: this is {own}"))
+    }
+}
+
+/// Whether two names mean one platform, with a variant or without.
+fn is_near(own: &str, asked: &str) -> bool {
+    let near =
+        |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    near(own, asked) || near(asked, own)
+}
+
+/// What is there of a platform, else what is there of one that is near it, else the first.
+pub(super) fn of_platform<'a, T>(list: &'a [T], platform: &str, name: impl Fn(&T) -> &str) -> Option<&'a T> {
+    let near = |one: &&T| is_near(name(one), platform);
+    list.iter().find(|one| name(one) == platform).or_else(|| list.iter().find(near)).or(list.first())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two manifests of an index of three, and what is said of each platform that may be asked for.
+    #[test]
+    fn it_is_told_which_platform_is_told_of() {
+        let seen = |all: &[&str]| {
+            let mut seen = Observations::default();
+            let fact = crate::fact::FactId(0);
+            seen.platforms = Some((all.iter().map(|&one| one.to_owned()).collect(), fact));
+            seen
+        };
+        let all = ["linux/amd64", "linux/arm64/v8", "linux/s390x"];
+        let index = Content::ByPlatform(vec![
+            ("linux/amd64".to_owned(), seen(&all)),
+            ("linux/arm64/v8".to_owned(), seen(&all)),
+        ]);
+        let one = Content::ByPlatform(vec![("linux/arm64".to_owned(), seen(&["linux/arm64"]))]);
+        let of = "linux/amd64, linux/arm64/v8, linux/s390x";
+        for (content, asked, expected) in [
+            (&index, "linux/amd64", Some(format!("of {of} this is linux/amd64; choose another by --platform"))),
+            (&index, "linux/arm64", Some(format!("of {of} this is linux/arm64/v8; choose another by --platform"))),
+            (&index, "linux/ppc64le", Some(format!("there is no linux/ppc64le, only {of}: this is linux/amd64"))),
+            (&one, "linux/arm64", None),
+            (&one, "linux/arm64/v8", None),
+            (&one, "linux/arm", Some("there is no linux/arm, only linux/arm64: this is linux/arm64".to_owned())),
+            (&Content::Fixed(seen(&all)), "linux/arm", None),
+        ] {
+            assert_eq!(which_platform(content, asked), expected, "{asked}");
+        }
+    }
+}
