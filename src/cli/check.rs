@@ -21,6 +21,7 @@ use crate::cli::pull;
 use crate::cli::pull::Wanted;
 use crate::cli::readers::is_named_list;
 use crate::cli::scan;
+use crate::cli::workloads;
 use crate::fleet::Fleet;
 use crate::judge::Content;
 use crate::judge::Subject;
@@ -76,6 +77,9 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         }
     }
     let nowhere = runs_nowhere(&inputs.subjects, &fleet)?;
+    let errors: Vec<_> = inputs.subjects.iter().filter_map(|subject| workloads::unplaced(subject, &fleet)).collect();
+    inputs.subjects.retain(|subject| workloads::unplaced(subject, &fleet).is_none());
+    inputs.errors.extend(errors);
     if let Some(puller) = puller.as_ref().filter(|_| !options.built.is_empty()) {
         built::put(&mut inputs, options, &platforms, puller);
     }
