@@ -84,7 +84,7 @@ const STANDARD: &[(&str, &[&str])] = &[
     ),
     ("net", &["oci/"]),
     ("process", &["cli/", "main.rs", "oci/helper.rs"]),
-    ("thread", &["cli/parallel.rs", "layer/digest.rs", "oci/helper.rs"]),
+    ("thread", &["cli/interrupt.rs", "cli/parallel.rs", "layer/digest.rs", "oci/helper.rs"]),
     ("time", &["cli/", "oci/"]),
 ];
 

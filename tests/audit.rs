@@ -328,6 +328,34 @@ fn a_program_finds_its_libraries_where_it_or_the_loader_looks() {
 }
 
 #[test]
+fn the_libraries_of_cuda_are_told_by_the_name_of_the_file_and_by_their_own() {
+    let own = |soname| Elf { soname: Some(soname), ..Elf::default() }.bytes();
+    let lib = "/usr/local/cuda-12.4/lib64";
+    let wheel = format!("{SITE}/torch/lib");
+    let layer = Layer::new()
+        .file(&format!("{lib}/libcudart.so.12.4.127"), &own("libcudart.so.12"))
+        .file(&format!("{lib}/libnvrtc.so.12"), &Elf::default().bytes())
+        .file(&format!("{wheel}/libcudart-d0da41ae.so.11.0"), &own("libcudart-d0da41ae.so.11.0"))
+        .file("/opt/vendor/libfast.so", &own("libcublas.so.12"))
+        .file("/opt/vendor/libother.so", &own("libother.so.1"));
+    let image = Image::new(&[GPUS, COMPUTE, PATH]).layer("ADD rootfs", debian()).layer("RUN install", layer);
+    let (digest, report) = (image.digest(1), scan(&image));
+    let told = |path: &str| facts(&report).iter().find(|fact| fact["key"] == format!("file.{path}"));
+    for (path, value) in [
+        (format!("{lib}/libcudart.so.12.4.127"), "present, soname libcudart.so.12"),
+        (format!("{lib}/libnvrtc.so.12"), "present"),
+        (format!("{wheel}/libcudart-d0da41ae.so.11.0"), "present, soname libcudart-d0da41ae.so.11.0"),
+        ("/opt/vendor/libfast.so".to_owned(), "present, soname libcublas.so.12"),
+    ] {
+        let fact = told(&path).unwrap_or_else(|| panic!("{path}: {report:#}"));
+        assert_eq!(fact["value"], value, "{path}");
+        assert_eq!(fact["origins"][0]["path"], format!("{digest}:{path}"));
+        assert_eq!(fact["origins"][0]["made_by"], "RUN install");
+    }
+    assert!(told("/opt/vendor/libother.so").is_none());
+}
+
+#[test]
 fn parts_that_the_driver_may_link_leave_it_open() {
     let linked = |parts: &[Entry]| {
         let library =

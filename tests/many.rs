@@ -407,6 +407,18 @@ fn a_cluster_is_judged_as_it_runs() {
     );
     assert!(errors.iter().any(|error| error.contains("team/app:x")), "{errors:?}");
     assert_eq!(asked(&registry, 0, "/manifests/a").len(), 1, "one image, however many workloads");
+    // A saved report keeps what each asks of its nodes, and asks a changed fleet again.
+    place.file("saved.json", &out(&done));
+    let again = place.json(&["check", "saved.json"]);
+    for workload in ["ml/Pod/anywhere: main", "ml/Pod/modern: main", "ml/Pod/unchecked: main"] {
+        assert_eq!(fates(&again, workload), fates(&report, workload));
+    }
+    place.file("fleet.toml", &LABELLED.replace("tier = \"new\"", "tier = \"newest\""));
+    let moved = place.json(&["check", "saved.json"]);
+    assert_eq!(fates(&moved, "ml/Pod/anywhere: main"), fates(&report, "ml/Pod/anywhere: main"));
+    let unplaced = moved["errors"].to_string();
+    assert!(unplaced.contains("ml/Pod/modern: main") && !unplaced.contains("unchecked"), "{unplaced}");
+    place.file("fleet.toml", LABELLED);
     let lines = out(&place.run(&["scan", "--format", "ndjson", "--from-kubernetes", "pods.json"]));
     assert_eq!(lines.lines().count(), 4 + 2 + 1, "{lines}");
 }

@@ -57,7 +57,7 @@ pub(crate) fn put(inputs: &mut Inputs, options: &CheckArgs, platforms: &[Platfor
     for (at, outcome) in built {
         match outcome {
             Ok(subject) => all.push((at, subject)),
-            Err(error) => inputs.errors.push(error),
+            Err(error) => inputs.errors.push(*error),
         }
     }
     all.sort_by_key(|(at, _)| *at);
@@ -70,8 +70,8 @@ fn subject_of(
     platforms: &[Platform],
     puller: &Puller,
     look: Look<'_>,
-) -> Result<Subject, InputError> {
-    let failed = |message: String| InputError { input: subject.name.clone(), message, location: None };
+) -> Result<Subject, Box<InputError>> {
+    let failed = |message: String| Box::new(InputError { input: subject.name.clone(), message, location: None });
     let Content::Dockerfile { source, dockerfile, options, files, bases } = &subject.content else {
         return Ok(subject);
     };

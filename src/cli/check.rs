@@ -29,6 +29,7 @@ use crate::cli::scan;
 use crate::cli::settings;
 use crate::cli::settings::Held;
 use crate::cli::settings::Loaded;
+use crate::cli::workloads;
 use crate::fleet::Fleet;
 use crate::judge::Content;
 use crate::judge::Subject;
@@ -154,6 +155,9 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     }
     let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
     told.extend(loaded.passed_over());
+    let errors: Vec<_> = inputs.subjects.iter().filter_map(|subject| workloads::unplaced(subject, &fleet)).collect();
+    inputs.subjects.retain(|subject| workloads::unplaced(subject, &fleet).is_none());
+    inputs.errors.extend(errors);
     if let Some(puller) = puller.as_ref().filter(|_| !options.built.is_empty()) {
         built::put(&mut inputs, options, &platforms, puller);
     }

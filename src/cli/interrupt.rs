@@ -29,6 +29,11 @@ fn wait() {
     if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
         progress::vanish();
         cache::abandon();
-        process::exit(INTERRUPTED);
+        end();
     }
+}
+
+#[expect(clippy::exit, reason = "threads that wait for a registry cannot be asked to end at once")]
+fn end() {
+    process::exit(INTERRUPTED);
 }

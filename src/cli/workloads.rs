@@ -1,7 +1,6 @@
 //! The workloads of a cluster: which images they run, and on which pools.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::cli::Failure;
@@ -10,7 +9,7 @@ use crate::cluster;
 use crate::cluster::Workload;
 use crate::extract;
 use crate::fleet::Fleet;
-use crate::fleet::Pool;
+use crate::judge;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::report::model::InputError;
@@ -58,15 +57,11 @@ pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<Input
 }
 
 fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet) -> Looked {
-    let known: BTreeSet<&str> = fleet.pools.iter().flat_map(labels).map(|(key, _)| key).collect();
-    let fits = |pool: &&Pool| workload.fits(&labels(pool).collect(), &known);
-    let only: Vec<String> = fleet.pools.iter().filter(fits).map(|pool| pool.name.value.clone()).collect();
     let name = format!("{} ({})", subject.name, workload.name);
-    if only.is_empty() {
-        let message = "no pool of the fleet has the labels that it asks for".to_owned();
-        return Err(Box::new(InputError { input: name, message, location: None }));
+    let mut placed = Subject { name, only: Some(workload.nodes.clone()), ..subject.clone() };
+    if let Some(error) = unplaced(&placed, fleet) {
+        return Err(Box::new(error));
     }
-    let mut placed = Subject { name, only: Some(only), ..subject.clone() };
     if let Content::ByPlatform(list) = &mut placed.content {
         for (_, seen) in list {
             extract::set_at_run_time(seen, &workload.env, workload.env_from, OPTION);
@@ -75,6 +70,9 @@ fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet) -> Looked {
     Ok(placed)
 }
 
-fn labels(pool: &Pool) -> impl Iterator<Item = (&str, &str)> {
-    pool.labels.iter().map(|(key, value)| (key.as_str(), value.value.as_str()))
+/// That no pool has the labels that a subject asks for.
+pub(crate) fn unplaced(subject: &Subject, fleet: &Fleet) -> Option<InputError> {
+    let message = "no pool of the fleet has the labels that it asks for".to_owned();
+    let nowhere = !fleet.pools.iter().any(|pool| judge::fits(subject, pool, fleet));
+    nowhere.then(|| InputError { input: subject.name.clone(), message, location: None })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::cluster::Nodes;
 use crate::cluster::Workload;
 use crate::cluster::Workloads;
 use crate::cluster::items;
@@ -22,7 +23,7 @@ pub(super) fn read(file: &Value, found: &mut Workloads) {
             Some(Some(image)) => {
                 let env_from = service.get("env_file").is_some();
                 let env = environment(service.get("environment"));
-                found.list.insert(Workload { name, image, env, env_from, nodes: Vec::new() });
+                found.list.insert(Workload { name, image, env, env_from, nodes: Nodes::default() });
                 continue;
             }
             Some(None) => "its image is named by a variable",

@@ -3,13 +3,28 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::cluster::items;
 use crate::cluster::text;
 
+/// What a workload asks of a node: all of one list. Anywhere where there is no list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nodes(pub Vec<Vec<Demand>>);
+
+impl Nodes {
+    /// Whether nodes with these labels may do; `known` are the labels that any node of the fleet declares.
+    pub fn fit(&self, labels: &BTreeMap<&str, &str>, known: &BTreeSet<&str>) -> bool {
+        let fits = |demands: &Vec<Demand>| demands.iter().all(|demand| demand.fits(labels, known));
+        self.0.is_empty() || self.0.iter().any(fits)
+    }
+}
+
 /// One demand on one label.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Demand {
     /// The label.
     pub key: String,
@@ -18,7 +33,8 @@ pub struct Demand {
 }
 
 /// What must hold for a label.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Holds {
     /// It has one of these values.
     In(Vec<String>),
@@ -81,7 +97,7 @@ impl Demand {
 }
 
 /// What a pod demands: the selector, and with it one of the terms of the affinity.
-pub(super) fn of_pod(spec: &Value) -> Vec<Vec<Demand>> {
+pub(super) fn of_pod(spec: &Value) -> Nodes {
     let selector = spec.get("nodeSelector").and_then(Value::as_object).into_iter().flatten();
     let selector: Vec<Demand> = selector.map(|(key, value)| Demand::label(key, value)).collect();
     let path = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
@@ -90,8 +106,8 @@ pub(super) fn of_pod(spec: &Value) -> Vec<Vec<Demand>> {
         selector.iter().cloned().chain(items(term, &["matchExpressions"]).iter().map(Demand::expression)).collect()
     };
     match items(spec, &path) {
-        [] if selector.is_empty() => Vec::new(),
-        [] => vec![selector],
-        terms => terms.iter().map(term).collect(),
+        [] if selector.is_empty() => Nodes::default(),
+        [] => Nodes(vec![selector]),
+        terms => Nodes(terms.iter().map(term).collect()),
     }
 }

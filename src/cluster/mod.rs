@@ -13,6 +13,7 @@ use thiserror::Error;
 
 pub use demand::Demand;
 pub use demand::Holds;
+pub use demand::Nodes;
 
 /// Longer files are nobody's; ten thousand pods print as 100 MB.
 pub const LONGEST: usize = 256 << 20;
@@ -31,15 +32,7 @@ pub struct Workload {
     /// Whether further variables come from elsewhere.
     pub env_from: bool,
     /// What it asks of a node: all of one list. Anywhere where there is no list.
-    pub nodes: Vec<Vec<Demand>>,
-}
-
-impl Workload {
-    /// Whether it may run on nodes with these labels; `known` are the labels that any node of the fleet declares.
-    pub fn fits(&self, labels: &BTreeMap<&str, &str>, known: &BTreeSet<&str>) -> bool {
-        let fits = |demands: &Vec<Demand>| demands.iter().all(|demand| demand.fits(labels, known));
-        self.nodes.is_empty() || self.nodes.iter().any(fits)
-    }
+    pub nodes: Nodes,
 }
 
 /// What a file says.

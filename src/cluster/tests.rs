@@ -85,7 +85,7 @@ fn pods_of_one_owner_are_one_workload_and_those_without_a_gpu_none() {
         one.env.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
     assert_eq!((env, one.env_from), (expected.to_vec(), false));
     let holds = Holds::In(vec!["serve".to_owned()]);
-    assert_eq!(one.nodes, [vec![Demand { key: "tier".to_owned(), holds }]]);
+    assert_eq!(one.nodes.0, [vec![Demand { key: "tier".to_owned(), holds }]]);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
     let fits = |labels: &[(&str, &str)], known: &[&str]| {
         let labels: BTreeMap<&str, &str> = labels.iter().copied().collect();
         let known: BTreeSet<&str> = labels.keys().chain(known).copied().collect();
-        nightly.fits(&labels, &known)
+        nightly.nodes.fit(&labels, &known)
     };
     for (labels, known, expected) in [
         (&[][..], &[][..], true),
@@ -130,9 +130,9 @@ fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
         assert_eq!(fits(labels, known), expected, "{labels:?}, known {known:?}");
     }
     let anywhere = Workload::default();
-    assert!(anywhere.fits(&BTreeMap::from([("tier", "x")]), &BTreeSet::from(["tier"])));
+    assert!(anywhere.nodes.fit(&BTreeMap::from([("tier", "x")]), &BTreeSet::from(["tier"])));
     let demand =
-        |holds| Workload { nodes: vec![vec![Demand { key: "tier".to_owned(), holds }]], ..Workload::default() };
+        |holds| Workload { nodes: Nodes(vec![vec![Demand { key: "tier".to_owned(), holds }]]), ..Workload::default() };
     let (on, off) = (BTreeMap::from([("tier", "x")]), BTreeMap::new());
     let known = BTreeSet::from(["tier"]);
     for (holds, with, without) in [
@@ -143,7 +143,11 @@ fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
         (Holds::Untold, true, true),
     ] {
         let workload = demand(holds);
-        assert_eq!((workload.fits(&on, &known), workload.fits(&off, &known)), (with, without), "{workload:?}");
+        assert_eq!(
+            (workload.nodes.fit(&on, &known), workload.nodes.fit(&off, &known)),
+            (with, without),
+            "{workload:?}"
+        );
     }
 }
 

@@ -106,7 +106,7 @@ fn bad_files_say_what_and_where() {
             "[packages.pypi]\na = \"1\"",
             "1:11 unknown key `pypi` | known here: pip, conda, apt, bounds, gone, other_python",
         ),
-        ("of = \"image\"", "1:6 unknown source `image` | one of dockerfile, config, layers"),
+        ("of = \"image\"", "1:6 unknown source `image` | one of dockerfile, config, sbom, layers"),
         ("[packages.pip]\na = 1", "2:5 `a` is an integer, expected a string or a table | put it in quotes: \"1\""),
         ("[packages.pip]\na = { versio = \"1\" }", "2:7 unknown key `versio` | did you mean `version`?"),
         ("[packages]\ngone = [{ manager = \"npm\" }]", "2:9 unknown manager `npm` | one of pip, conda, apt"),

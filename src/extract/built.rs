@@ -107,7 +107,7 @@ impl Lines<'_> {
         let found: Vec<(FactId, Vec<Origin>)> = seen
             .facts
             .iter()
-            .map(|(id, entry)| (id, self.of_entry(entry, seen.facts.origins(id), names.get(&id).map(String::as_str))))
+            .map(|(id, entry)| (id, self.of_entry(entry, &seen.facts.origins(id), names.get(&id).map(String::as_str))))
             .collect();
         for (id, lines) in found {
             seen.facts.ascribe(id, lines);
@@ -115,7 +115,7 @@ impl Lines<'_> {
     }
 
     /// The lines behind something that was measured.
-    fn of_entry(&self, entry: &Entry, origins: Vec<Origin>, name: Option<&str>) -> Vec<Origin> {
+    fn of_entry(&self, entry: &Entry, origins: &[Origin], name: Option<&str>) -> Vec<Origin> {
         match entry.key {
             FactKey::Env => {
                 let set = self.said.env.get(entry.of.as_deref().unwrap_or_default());

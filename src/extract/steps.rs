@@ -82,13 +82,7 @@ fn alike(step: &Words, line: &Words, instruction: &Instruction) -> u32 {
     let same = step.text == line.text;
     match step.kind {
         _ if same => SAME,
-        Kind::Env | Kind::Arg => {
-            if variable(&step.text) == variable(&line.text) {
-                NAMED
-            } else {
-                0
-            }
-        }
+        Kind::Env | Kind::Arg if variable(&step.text) == variable(&line.text) => NAMED,
         // What is copied is written as a sum of it, or with the variables filled in.
         Kind::Copy | Kind::Add => WEAK,
         Kind::Run => {

@@ -22,7 +22,7 @@ use crate::source::SourceId;
 use crate::source::Span;
 
 /// Options that facts are read from; another one is not ours.
-const OPTIONS: &[&str] = &["--build-arg", "--platform", "--target"];
+const OPTIONS: &[&str] = &["--build-arg", "--from-kubernetes", "--platform", "--target"];
 /// What was searched for a fact that is absent because a command takes it away.
 pub const REMOVED: &str = "a command of the build removes it";
 /// What an absent fact of a report rests on where none of ours says it.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
+use crate::cluster::Nodes;
 use crate::context::Files;
 use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
@@ -91,8 +92,8 @@ pub struct Subject {
     pub notes: Vec<String>,
     /// Day for which tables are asked where the run does not say it.
     pub as_of: Option<Date>,
-    /// The pools that it runs on; as the fleet says where none is told.
-    pub only: Option<Vec<String>>,
+    /// What it asks of the nodes that it runs on; as the fleet says where nothing is told.
+    pub only: Option<Nodes>,
     /// What it consists of.
     pub content: Content,
 }
@@ -163,8 +164,10 @@ pub fn judge_and_tell(
     let of_day = (day != settings.as_of).then(|| Hosts::of(Settings { as_of: day, ..settings }));
     let hosts = of_day.as_ref().unwrap_or(hosts);
     let numbered = settings.fleet.pools.iter().enumerate();
-    let pools: Vec<(usize, &Pool)> =
-        numbered.filter(|(_, pool)| runs(subject, pool, settings.pools) && orders.runs(pool)).collect();
+    let pools: Vec<(usize, &Pool)> = numbered
+        .filter(|(_, pool)| runs(subject, pool, settings.pools) && fits(subject, pool, settings.fleet))
+        .filter(|(_, pool)| orders.runs(pool))
+        .collect();
     let platforms = hosts.platforms(&pools, knowledge);
     let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::<OnPlatform>::new());
     let of = if subject.kind == "dockerfile" { Depth::Text } else { Depth::Description };
@@ -266,11 +269,18 @@ fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
         Content::Dockerfile { .. } => pool.runs_dockerfile(&subject.path),
         Content::ByPlatform(_) => pool.runs_image(&subject.path),
         Content::Saved(_) if subject.kind == "dockerfile" => pool.runs_dockerfile(&subject.path),
-        Content::Saved(_) if subject.kind == "image" => pool.runs_image(&subject.name),
+        Content::Saved(_) if subject.kind == "image" => pool.runs_image(&subject.path),
         Content::Fixed(_) | Content::Saved(_) => true,
     };
-    let told = subject.only.as_ref().is_none_or(|only| only.contains(&pool.name.value));
-    wanted && here && told
+    wanted && here
+}
+
+/// Whether the labels of a pool are what a subject asks for; a label that no pool of the fleet has says nothing.
+pub fn fits(subject: &Subject, pool: &Pool, fleet: &Fleet) -> bool {
+    let Some(nodes) = &subject.only else { return true };
+    let known = fleet.pools.iter().flat_map(|pool| &pool.labels).map(|(key, _)| key.as_str()).collect();
+    let own = pool.labels.iter().map(|(key, value)| (key.as_str(), value.value.as_str())).collect();
+    nodes.fit(&own, &known)
 }
 
 /// The platform that the input itself is for, where that is one.

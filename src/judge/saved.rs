@@ -49,7 +49,7 @@ pub(super) fn observed(subject: &Subject, looked: Vec<OnPlatform>) -> Observed {
         Content::ByPlatform(list) => (None, list.iter().map(|(platform, seen)| plain(platform, seen)).collect()),
         Content::Saved(saved) => (saved.dockerfile.as_ref().map(|(source, _)| source.0), saved.platforms.clone()),
     };
-    Observed { path: subject.path.clone(), text, notes: subject.notes.clone(), platforms }
+    Observed { path: subject.path.clone(), text, notes: subject.notes.clone(), nodes: subject.only.clone(), platforms }
 }
 
 /// The texts that places of a report point into.
@@ -101,7 +101,7 @@ pub fn subject(
     texts: &BTreeMap<u32, SourceId>,
     sources: &Sources,
 ) -> Result<Subject, BadSubject> {
-    let Observed { path, text, notes, mut platforms } = saved.observed;
+    let Observed { path, text, notes, nodes, mut platforms } = saved.observed;
     if text.is_none() && platforms.is_empty() {
         return Err(BadSubject::Empty);
     }
@@ -136,7 +136,7 @@ pub fn subject(
         digest: saved.digest,
         notes,
         as_of: saved.as_of.and_then(|day| day.parse().ok()),
-        only: None,
+        only: nodes,
         content: Content::Saved(Saved { dockerfile, platforms }),
     })
 }

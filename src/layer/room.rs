@@ -10,7 +10,7 @@ use crate::layer::seen::LayerSeen;
 
 /// What is kept of one image, laid over each other: with this the process stays under 60 MB
 /// (`tests/large_images.rs`).
-const IMAGE: usize = 20 << 20;
+const IMAGE: usize = 16 << 20;
 /// What laying layers over each other takes for each entry: its path, its place and its number.
 const LAID: usize = 250;
 

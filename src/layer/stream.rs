@@ -114,6 +114,14 @@ impl<'a, R: Read> Stream<'a, R> {
         Ok(())
     }
 
+    /// Passes over the next so many bytes, or those that there are.
+    pub(super) fn padding(&mut self, length: u64) -> Result<(), Halt> {
+        match usize::try_from(length).map(|length| self.peek(length).map(<[u8]>::len)) {
+            Ok(there) => self.payload(there? as u64, |_| {}),
+            Err(_) => self.payload(length, |_| {}),
+        }
+    }
+
     /// Reads to the end of the unpacked bytes; says how many there were and whether any was not zero.
     pub(super) fn rest(&mut self) -> Result<(u64, bool), Halt> {
         let (mut count, mut zero) = (0_u64, true);

@@ -277,10 +277,10 @@ fn is_zero(block: &[u8; BLOCK]) -> bool {
     block.first() == Some(&0) && block.iter().all(|byte| *byte == 0)
 }
 
-/// Payloads fill whole blocks.
+/// Payloads fill whole blocks, but for the last one of an archive that its builder did not end: runtimes take it.
 fn pad<R: Read>(stream: &mut Stream<'_, R>, size: u64) -> Result<(), Halt> {
     let over = size % BLOCK as u64;
-    if over == 0 { Ok(()) } else { stream.payload(BLOCK as u64 - over, |_| {}) }
+    if over == 0 { Ok(()) } else { stream.padding(BLOCK as u64 - over) }
 }
 
 /// A name that stands in the payload of a header of its own, up to its first zero.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::cluster::Nodes;
 use crate::fact::Observations;
 
 /// A text that places in the report point into.
@@ -28,6 +29,9 @@ pub struct Observed {
     /// What was left out before any stage was looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What it asks of the nodes that it runs on, where a cluster says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Nodes>,
     /// What was seen for each platform; an empty name stands for all.
     pub platforms: Vec<OnPlatform>,
 }

@@ -66,7 +66,7 @@ fn packings() -> Vec<Row> {
     vec![
         ("a tar archive cut inside of a header", cut(whole.clone(), 1200), tar),
         ("a tar archive cut inside of a file", cut(whole.clone(), 3000), tar),
-        ("a file without the rest of its block", cut(whole.clone(), 600), tar),
+        ("a file without the rest of its block", cut(whole.clone(), 600), |found| found.is_ok()),
         ("no blocks of zeros at the end", cut(whole.clone(), 1024), |found| {
             found.as_ref().is_ok_and(LayerSeen::is_whole)
         }),

@@ -182,3 +182,16 @@ fn the_watcher_sees_progress_and_ends_the_reading_at_once() {
     assert_eq!(found, Err(LayerError::Stopped));
     assert!(calls < 10, "{calls}");
 }
+
+#[test]
+fn an_archive_whose_builder_did_not_end_it_is_read_to_its_last_byte() {
+    let whole = Archive::default().file("etc/ld.so.conf.d/x.conf", "/opt/x").0;
+    // One header, the text, and nothing behind it: umoci leaves such layers.
+    for end in [518, 519, 700, 1023, 1024] {
+        let seen = read(&whole[..end]).unwrap_or_else(|error| panic!("{end}: {error}"));
+        assert_eq!((text(&seen, CONF).as_str(), seen.missed.len()), ("/opt/x", 0), "{end}");
+    }
+    for end in [1, 511, 512, 513, 517] {
+        assert!(matches!(read(&whole[..end]), Err(LayerError::Tar { .. })), "{end}");
+    }
+}

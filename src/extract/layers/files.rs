@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::cuda::COMPAT_ROOT;
 use crate::cuda::resolve;
 use crate::cuda::split_path;
+use crate::elf::ElfSeen;
 use crate::extract::layers::Audit;
 use crate::fact::FactKey;
 use crate::fact::FileKind;
@@ -34,7 +35,7 @@ impl Audit<'_> {
         let mut chosen: BTreeSet<String> = tree
             .entries()
             .filter(there)
-            .filter(|placed| is_asked(placed.path, asked))
+            .filter(|placed| is_asked(placed.path, asked) || is_cuda_by_soname(*placed))
             .map(|one| one.path.to_owned())
             .take(MOST_FILES)
             .collect();
@@ -80,7 +81,7 @@ impl Audit<'_> {
             EntryKind::Link(target) => (FileKind::Link(target.clone()), target.clone()),
             EntryKind::Elf(elf) => match &elf.note {
                 Some(note) => (FileKind::Noted(note.clone()), "a library with a forward compatibility note".to_owned()),
-                None => (FileKind::Present, "present".to_owned()),
+                None => (FileKind::Present, present(elf)),
             },
             EntryKind::Read(list) => {
                 for one in list {
@@ -136,6 +137,27 @@ fn is_asked(path: &str, asked: &BTreeSet<String>) -> bool {
         || asked.iter().any(|soname| versioned(soname))
 }
 
+/// Whether a library calls itself one that the tables speak of, whatever its file is called.
+fn is_cuda_by_soname(placed: Placed<'_>) -> bool {
+    let EntryKind::Elf(elf) = placed.kind else { return false };
+    elf.soname.as_deref().is_some_and(|soname| is_cuda_library(&without_sum(soname)))
+}
+
+/// `libcudart.so.11.0` of `libcudart-d0da41ae.so.11.0`, as tools call the libraries that they put into wheels.
+fn without_sum(soname: &str) -> String {
+    let plain = soname.split_once(".so").and_then(|(stem, version)| {
+        let (name, sum) = stem.rsplit_once('-')?;
+        let is_sum = sum.len() == 8 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_sum.then(|| format!("{name}.so{version}"))
+    });
+    plain.unwrap_or_else(|| soname.to_owned())
+}
+
+/// That a library is there, and how it calls itself.
+fn present(elf: &ElfSeen) -> String {
+    elf.soname.as_ref().map_or_else(|| "present".to_owned(), |soname| format!("present, soname {soname}"))
+}
+
 /// Whether a name is that of a library that the tables speak of.
 pub(super) fn is_cuda_library(name: &str) -> bool {
     let Some((stem, _)) = name.split_once(".so") else { return false };
@@ -145,5 +167,6 @@ pub(super) fn is_cuda_library(name: &str) -> bool {
         || knowledge.driver_sonames().iter().any(|row| of(row.soname))
         || knowledge.library_parts().iter().any(|row| of(row.soname) || row.parts.iter().any(|part| of(part)))
         || knowledge.library_needs().iter().any(|row| row.needs.iter().chain(row.opens).any(|soname| of(soname)))
+        || knowledge.library_packages().iter().any(|row| row.sonames.iter().any(|soname| of(soname)))
         || knowledge.toolkit_libraries().iter().any(|row| row.sonames.iter().any(|soname| of(soname)))
 }
