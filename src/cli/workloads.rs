@@ -11,6 +11,7 @@ use crate::extract;
 use crate::fleet::Fleet;
 use crate::judge;
 use crate::judge::Content;
+use crate::judge::Only;
 use crate::judge::Subject;
 use crate::report::model::InputError;
 
@@ -58,7 +59,7 @@ pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<Input
 
 fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet) -> Looked {
     let name = format!("{} ({})", subject.name, workload.name);
-    let mut placed = Subject { name, only: Some(workload.nodes.clone()), ..subject.clone() };
+    let mut placed = Subject { name, only: Some(Only::Nodes(workload.nodes.clone())), ..subject.clone() };
     if let Some(error) = unplaced(&placed, fleet) {
         return Err(Box::new(error));
     }
@@ -73,6 +74,7 @@ fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet) -> Looked {
 /// That no pool has the labels that a subject asks for.
 pub(crate) fn unplaced(subject: &Subject, fleet: &Fleet) -> Option<InputError> {
     let message = "no pool of the fleet has the labels that it asks for".to_owned();
-    let nowhere = !fleet.pools.iter().any(|pool| judge::fits(subject, pool, fleet));
+    let nowhere = matches!(subject.only, Some(Only::Nodes(_)))
+        && !fleet.pools.iter().any(|pool| judge::fits(subject, pool, fleet));
     nowhere.then(|| InputError { input: subject.name.clone(), message, location: None })
 }

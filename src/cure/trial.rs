@@ -18,6 +18,7 @@ use crate::judge;
 use crate::judge::Content;
 use crate::judge::Detail;
 use crate::judge::Hosts;
+use crate::judge::Only;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::report::model;
@@ -120,7 +121,7 @@ fn declared<T>(value: T) -> Declared<T> {
 
 /// The subject with these observations in the place of what it consists of.
 fn fixed(case: &Case<'_>, seen: Observations) -> Subject {
-    let only = Some(whole(case.before).map(|one| one.pool.clone()).collect());
+    let only = Some(Only::Pools(whole(case.before).map(|one| one.pool.clone()).collect()));
     Subject { content: Content::Fixed(seen), only, ..shell(case.subject) }
 }
 

@@ -77,6 +77,15 @@ pub enum Content {
     Saved(Saved),
 }
 
+/// Where alone a subject runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// On the pools of these names.
+    Pools(Vec<String>),
+    /// On nodes with the labels that it asks for.
+    Nodes(Nodes),
+}
+
 /// Something to judge.
 #[derive(Clone, Debug)]
 pub struct Subject {
@@ -92,8 +101,8 @@ pub struct Subject {
     pub notes: Vec<String>,
     /// Day for which tables are asked where the run does not say it.
     pub as_of: Option<Date>,
-    /// What it asks of the nodes that it runs on; as the fleet says where nothing is told.
-    pub only: Option<Nodes>,
+    /// Where alone it runs; as the fleet says where nothing is told.
+    pub only: Option<Only>,
     /// What it consists of.
     pub content: Content,
 }
@@ -275,9 +284,13 @@ fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
     wanted && here
 }
 
-/// Whether the labels of a pool are what a subject asks for; a label that no pool of the fleet has says nothing.
+/// Whether a pool is where a subject may run: by name, or by the labels that it asks for; a label that no pool of the fleet has says nothing.
 pub fn fits(subject: &Subject, pool: &Pool, fleet: &Fleet) -> bool {
-    let Some(nodes) = &subject.only else { return true };
+    let nodes = match &subject.only {
+        None => return true,
+        Some(Only::Pools(names)) => return names.contains(&pool.name.value),
+        Some(Only::Nodes(nodes)) => nodes,
+    };
     let known = fleet.pools.iter().flat_map(|pool| &pool.labels).map(|(key, _)| key.as_str()).collect();
     let own = pool.labels.iter().map(|(key, value)| (key.as_str(), value.value.as_str())).collect();
     nodes.fit(&own, &known)

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::dockerfile::Dockerfile;
 use crate::judge::Content;
+use crate::judge::Only;
 use crate::judge::Subject;
 use crate::judge::seen::of_platform;
 use crate::report::model;
@@ -49,7 +50,11 @@ pub(super) fn observed(subject: &Subject, looked: Vec<OnPlatform>) -> Observed {
         Content::ByPlatform(list) => (None, list.iter().map(|(platform, seen)| plain(platform, seen)).collect()),
         Content::Saved(saved) => (saved.dockerfile.as_ref().map(|(source, _)| source.0), saved.platforms.clone()),
     };
-    Observed { path: subject.path.clone(), text, notes: subject.notes.clone(), nodes: subject.only.clone(), platforms }
+    let nodes = match &subject.only {
+        Some(Only::Nodes(nodes)) => Some(nodes.clone()),
+        Some(Only::Pools(_)) | None => None,
+    };
+    Observed { path: subject.path.clone(), text, notes: subject.notes.clone(), nodes, platforms }
 }
 
 /// The texts that places of a report point into.
@@ -136,7 +141,7 @@ pub fn subject(
         digest: saved.digest,
         notes,
         as_of: saved.as_of.and_then(|day| day.parse().ok()),
-        only: nodes,
+        only: nodes.map(Only::Nodes),
         content: Content::Saved(Saved { dockerfile, platforms }),
     })
 }

@@ -9,6 +9,7 @@ use crate::cli::settings::lock;
 use crate::fleet::Fleet;
 use crate::judge;
 use crate::judge::Content;
+use crate::judge::Only;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::report::model;
@@ -62,7 +63,7 @@ pub(crate) fn of_inputs(
         if let Some(pools) = pools {
             let names = fleet.pools.iter().map(|pool| pool.name.value.clone());
             let fits = |name: &String| pools.iter().any(|pattern| pattern.fits(name));
-            subject.only = Some(names.filter(fits).collect());
+            subject.only = Some(Only::Pools(names.filter(fits).collect()));
         }
     }
     match loaded.broken.take() {
