@@ -35,7 +35,8 @@ fn a_description_says_what_the_dockerfile_said_of_its_base() {
         ),
         ("RUN rm -rf /usr/local/cuda/compat", "removed = [\"/usr/local/cuda/compat\"]", "", ""),
         ("RUN apt-get remove -y 'cuda-compat-*'", "removed = [\"cuda-compat-*\"]", "", ""),
-        ("RUN if true; then rm -rf /usr/local/cuda/compat; fi", "base = ", "", "compat-not-supported"),
+        ("RUN if true; then rm -rf /usr/local/cuda/compat; fi", "removed = [\"/usr/local/cuda/compat\"]", "", ""),
+        ("RUN if false; then rm -rf /usr/local/cuda/compat; fi", "base = ", "", "compat-not-supported"),
     ] {
         let place = Place::bare();
         place.file("fleet.toml", FLEET);

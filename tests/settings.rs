@@ -228,13 +228,17 @@ fn builds_files_and_pools_are_as_the_settings_say() {
         "extend = 'common/base.toml'\nexclude = ['vendor']\ninclude = ['app/*.df']\nfail-on = 'never'\n\
          [[paths]]\nmatch = 'app/Dockerfile'\npools = ['new']\nbuild-args = { TAG = '12.2.2' }\n",
     );
-    place.file("common/base.toml", "persona = 'pedantic'\nfail-on = 'note'\n[build-args]\nTAG = '11.8.0'\n");
+    place.file(
+        "common/base.toml",
+        "persona = 'pedantic'\npreview = true\nfail-on = 'note'\n[build-args]\nTAG = '11.8.0'\n",
+    );
     let done = run(&place, &["check", ".", "--show-files"]);
     assert!(out(&done).contains("image.base.cuda = 12.2.2"), "{}", out(&done));
     assert!(out(&done).contains("app/gpu.df") && !out(&done).contains("vendor"), "{}", out(&done));
     let done = run(&place, &["check", ".", "--show-settings"]);
     for line in [
         "persona = \"pedantic\"  # common/base.toml:1",
+        "preview = true  # common/base.toml:2",
         "fail-on = \"never\"  # imagelint.toml:4",
         "fleet = \"fleet.toml\"  # default",
         "build-args.TAG = \"12.2.2\"  # imagelint.toml:8",

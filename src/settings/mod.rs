@@ -66,6 +66,8 @@ pub struct Settings {
     pub rule_folders: Option<Vec<Set<String>>>,
     /// Whose rules speak.
     pub persona: Option<Set<String>>,
+    /// Whether rules speak that are not stable yet.
+    pub preview: Option<Set<bool>>,
     /// The level from which the exit code is 1.
     pub fail_on: Option<Set<String>>,
     /// The day that images are taken as built on.
@@ -106,6 +108,7 @@ impl Settings {
             baseline: self.baseline.or(below.baseline),
             rule_folders: self.rule_folders.or(below.rule_folders),
             persona: self.persona.or(below.persona),
+            preview: self.preview.or(below.preview),
             fail_on: self.fail_on.or(below.fail_on),
             as_of: self.as_of.or(below.as_of),
             include: self.include.or(below.include),

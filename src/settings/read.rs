@@ -24,6 +24,7 @@ const KEYS: &[&str] = &[
     "baseline",
     "rule-folders",
     "persona",
+    "preview",
     "fail-on",
     "as-of",
     "include",
@@ -80,6 +81,10 @@ impl File<'_> {
                 "baseline" => settings.baseline = self.text(key, value),
                 "rule-folders" => settings.rule_folders = self.texts(key, value),
                 "persona" => settings.persona = self.word(key, value, self.words.personas),
+                "preview" => {
+                    let place = self.place(span_of(value));
+                    settings.preview = self.reader.boolean(key, value).map(|value| Set { value, place });
+                }
                 "fail-on" => settings.fail_on = self.word(key, value, self.words.levels),
                 "as-of" => settings.as_of = self.day(key, value),
                 "include" => settings.include = Some(self.patterns(key, value)),

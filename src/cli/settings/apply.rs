@@ -43,6 +43,7 @@ impl Loaded {
             }
         }
         options.persona = options.persona.or_else(|| settings.persona.as_ref()?.value.parse().ok());
+        options.preview |= settings.preview.as_ref().is_some_and(|preview| preview.value);
         options.fail_on = options.fail_on.or_else(|| fail_on(&settings.fail_on.as_ref()?.value));
         options.as_of = options.as_of.or(settings.as_of.as_ref().map(|day| day.value));
         Ok(options)
@@ -80,6 +81,7 @@ impl Loaded {
                 ("baseline", own.baseline.is_some()),
                 ("rule-folders", own.rule_folders.is_some()),
                 ("persona", own.persona.is_some()),
+                ("preview", own.preview.is_some()),
                 ("fail-on", own.fail_on.is_some()),
                 ("as-of", own.as_of.is_some()),
                 ("include", own.include.is_some()),

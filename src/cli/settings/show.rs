@@ -73,6 +73,8 @@ pub(crate) fn show(
     }
     let origin = origins.of(flag(said.persona.is_some(), "--persona"), None, |own| own.persona.as_ref());
     line(&mut out, "persona", holds.persona().word(), &origin)?;
+    let origin = origins.of(flag(said.preview, "--preview"), None, |own| own.preview.as_ref());
+    writeln!(out, "preview = {}  # {}", holds.preview, clean(&origin))?;
     let level = holds.fail_on().to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     let origin = origins.of(flag(said.fail_on.is_some(), "--fail-on"), None, |own| own.fail_on.as_ref());
     line(&mut out, "fail-on", &level, &origin)?;
