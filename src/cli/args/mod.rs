@@ -78,7 +78,7 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint check --fleet fleet.toml Dockerfile
     Check(CheckArgs),
-    /// Judge images in registries, archives and engines by their manifest and configuration.
+    /// Judge images in registries, archives and engines by what their layers hold.
     ///
     /// Example: imagelint scan --fleet fleet.toml nvcr.io/nvidia/cuda:12.4.1-base-ubuntu22.04
     Scan(ScanArgs),
