@@ -1,0 +1,16 @@
+//! `imagelint fleet`: the file of node pools, from what exists, looked at and compared.
+
+use crate::cli::Failure;
+use crate::cli::args::FleetArgs;
+use crate::cli::args::FleetDo;
+use crate::cli::exit::Exit;
+use crate::cli::fleet_show;
+use crate::knowledge::Knowledge;
+
+/// Runs it.
+pub(crate) fn run(options: &FleetArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    match &options.action {
+        FleetDo::Check(options) => fleet_show::check(options, knowledge),
+        FleetDo::Show(options) => fleet_show::run(options, knowledge),
+    }
+}
