@@ -64,7 +64,7 @@ pub(crate) fn of_file(
 }
 
 /// The fleet of a text that is added to the sources.
-fn of_text(text: &SourceText, source: SourceId, knowledge: Knowledge) -> Result<Fleet, Failure> {
+pub(crate) fn of_text(text: &SourceText, source: SourceId, knowledge: Knowledge) -> Result<Fleet, Failure> {
     let fleet = fleet::read(source, text, &|name| gpu_name(knowledge, name))
         .map_err(|errors| Failure::Said(render(errors.as_ref())))?;
     fleet::check_modes(&fleet, text, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;

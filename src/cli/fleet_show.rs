@@ -7,11 +7,13 @@ use serde_json::Value;
 use serde_json::json;
 
 use crate::cli::Failure;
+use crate::cli::args::FleetCheckArgs;
 use crate::cli::args::FleetFileArgs;
 use crate::cli::args::FleetShowArgs;
 use crate::cli::args::Format;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
+use crate::cli::fleet_drift;
 use crate::fleet::Derived;
 use crate::fleet::Fleet;
 use crate::fleet::derived;
@@ -25,22 +27,30 @@ fn load(options: &FleetFileArgs, knowledge: Knowledge) -> Result<Fleet, Failure>
 }
 
 /// Runs `fleet check`.
-pub(crate) fn check(options: &FleetFileArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
-    let fleet = load(options, knowledge)?;
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    for pool in &fleet.pools {
-        let found = derived(pool, knowledge);
-        let hosts = found.hosts;
-        if found.open.is_empty() {
-            writeln!(out, "{}: nothing is open", pool.name.value)?;
-            continue;
-        }
-        writeln!(out, "{}: {hosts} kinds of node are tried", pool.name.value)?;
-        for open in &found.open {
-            writeln!(out, "  {}: {}", open.field, open.cost)?;
-        }
+pub(crate) fn check(options: &FleetCheckArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    let fleet = load(&options.fleet, knowledge)?;
+    if !options.against.is_empty() {
+        return fleet_drift::run(&fleet, &options.against, options.format, knowledge);
     }
-    writeln!(out, "{}: {} pools", fleet.name, fleet.pools.len())?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if options.format == Format::Json {
+        let pools: Vec<Value> = fleet.pools.iter().map(|pool| of_pool(&derived(pool, knowledge))).collect();
+        writeln!(out, "{:#}", json!({ "fleet": fleet.name, "pools": pools }))?;
+    } else {
+        for pool in &fleet.pools {
+            let found = derived(pool, knowledge);
+            let how = match found.open.len() {
+                0 => "nothing is open".to_owned(),
+                _ => format!("{} kinds of node are tried", found.hosts),
+            };
+            writeln!(out, "{}: {how}", pool.name.value)?;
+            for open in &found.open {
+                writeln!(out, "  {}: {}", open.field, open.cost)?;
+            }
+        }
+        let number = fleet.pools.len();
+        writeln!(out, "{}: {number} {}", fleet.name, if number == 1 { "pool" } else { "pools" })?;
+    }
     out.flush()?;
     Ok(Exit::Clean)
 }
