@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | cellar | [`nearest`], [`source`], [`cuda`], [`elf`], [`reference`], [`outcome`] | plain values | know a table or a file |
 //! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
-//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
+//! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`inventory`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
 //! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`needs`], [`cure`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried | decide a fate |
@@ -42,6 +42,7 @@ pub mod fleet;
 pub mod infer;
 pub mod install;
 pub mod installed;
+pub mod inventory;
 pub mod judge;
 pub mod knowledge;
 pub mod layer;

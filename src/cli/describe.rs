@@ -57,7 +57,7 @@ pub(crate) fn nothing(what: &str, input: &str) -> io::Result<()> {
 pub(crate) struct Asked<'a> {
     /// As given.
     pub(crate) input: &'a str,
-    /// `os/architecture`.
+    /// `os/architecture`; several with commas between them.
     pub(crate) platform: &'a str,
     /// Whether to ask registries about base images.
     pub(crate) pull: bool,
@@ -81,7 +81,11 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
         let set = BuildSet::default();
         let build = Build { args: build, set: &set, stdin_filename: None, jobs: 1, settings: &settings };
         let mut inputs = Inputs::read(&[path], &build, sources);
-        let wanted = if pull { pull::wanted(&inputs, &[platform.to_owned()]) } else { Wanted::default() };
+        let wanted = if pull {
+            pull::wanted(&inputs, &platform.split(',').map(str::to_owned).collect::<Vec<_>>())
+        } else {
+            Wanted::default()
+        };
         let puller = if pull { Some(access::puller(access, &pull::registries(&wanted), keep)?) } else { None };
         let pulling = puller.as_ref().map(|puller| (&wanted, puller));
         known::add(&mut inputs, Some(path).filter(|path| path.exists()), pulling, &build, sources);
@@ -94,13 +98,15 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
         let help = "name a file, or an image with its tag or registry";
         return Err(Failure::Said(format!("error: there is no file `{input}`; {help}")));
     }
-    let wanted: Platform = platform
-        .parse()
-        .map_err(|_| Failure::Said(format!("error: `{platform}` is no platform: expected os/architecture")))?;
+    let wanted = platform.split(',').map(str::parse).collect::<Result<Vec<Platform>, _>>();
+    let wanted =
+        wanted.map_err(|_| Failure::Said(format!("error: `{platform}` is no platform: expected os/architecture")))?;
     let puller = access::puller(access, &access::registries([input]), keep)?;
-    let subject = scan::with_layers(input, &[wanted], &puller, keep);
+    let subject = scan::with_layers(input, &wanted, &puller, keep);
     let subject = subject.map_err(|error| Failure::Said(format!("error: {error}")))?;
-    if let Some(note) = judge::which_platform(&subject.content, platform) {
+    if wanted.len() == 1
+        && let Some(note) = judge::which_platform(&subject.content, platform)
+    {
         writeln!(io::stderr(), "note: {input}: {note}")?;
     }
     Ok(vec![subject])

@@ -16,6 +16,7 @@ use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
+use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
 
@@ -29,26 +30,7 @@ pub(crate) fn load(
     knowledge: Knowledge,
     sources: &mut Sources,
 ) -> Result<Fleet, Failure> {
-    let start = first_input.unwrap_or(Path::new("."));
-    let path = named(options).or_else(|| upwards(start, FILE));
-    let fleet = match path {
-        None => {
-            let source = sources.add(fleet::built_in_text());
-            fleet::built_in(source)
-        }
-        Some(path) => {
-            let text = fs::read_to_string(&path).map_err(|error| {
-                Failure::Said(format!("error: cannot read the fleet file {}: {error}", path.display()))
-            })?;
-            let text = SourceText::new(path.display().to_string(), text);
-            let source = sources.add(text.clone());
-            let fleet = fleet::read(source, &text, &|name| gpu_name(knowledge, name))
-                .map_err(|errors| Failure::Said(render(errors.as_ref())))?;
-            fleet::check_modes(&fleet, &text, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
-            fleet::check_width(&fleet, &text, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
-            fleet
-        }
-    };
+    let fleet = of_file(named(options), first_input, knowledge, sources)?;
     for asked in options.pools.iter().chain(options.why.iter().filter(|pool| !pool.is_empty())) {
         let mut names = fleet.pools.iter().map(|pool| pool.name.value.as_str());
         if !names.clone().any(|name| name == asked) {
@@ -59,6 +41,34 @@ pub(crate) fn load(
             return Err(Failure::Said(format!("error: the fleet {} has no pool `{asked}`; {hint}", fleet.name)));
         }
     }
+    Ok(fleet)
+}
+
+/// The fleet of a file that is named, else of one that is found, else the built-in one.
+pub(crate) fn of_file(
+    named: Option<PathBuf>,
+    first_input: Option<&Path>,
+    knowledge: Knowledge,
+    sources: &mut Sources,
+) -> Result<Fleet, Failure> {
+    let start = first_input.unwrap_or(Path::new("."));
+    let Some(path) = named.or_else(|| upwards(start, FILE)) else {
+        let source = sources.add(fleet::built_in_text());
+        return Ok(fleet::built_in(source));
+    };
+    let text = fs::read_to_string(&path)
+        .map_err(|error| Failure::Said(format!("error: cannot read the fleet file {}: {error}", path.display())))?;
+    let text = SourceText::new(path.display().to_string(), text);
+    let source = sources.add(text.clone());
+    of_text(&text, source, knowledge)
+}
+
+/// The fleet of a text that is added to the sources.
+pub(crate) fn of_text(text: &SourceText, source: SourceId, knowledge: Knowledge) -> Result<Fleet, Failure> {
+    let fleet = fleet::read(source, text, &|name| gpu_name(knowledge, name))
+        .map_err(|errors| Failure::Said(render(errors.as_ref())))?;
+    fleet::check_modes(&fleet, text, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
+    fleet::check_width(&fleet, text, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
     Ok(fleet)
 }
 
@@ -75,7 +85,12 @@ fn gpu_name(knowledge: Knowledge, name: &str) -> GpuName {
 
 /// The fleet file that the command line or the environment names.
 fn named(options: &JudgingArgs) -> Option<PathBuf> {
-    options.fleet.clone().or_else(|| path_from("IMAGELINT_FLEET"))
+    options.fleet.clone().or_else(from_environment)
+}
+
+/// The fleet file that the environment names.
+pub(crate) fn from_environment() -> Option<PathBuf> {
+    path_from("IMAGELINT_FLEET")
 }
 
 /// Fleet files that lie nearer to inputs than the one that all of them are judged against.

@@ -13,6 +13,11 @@ mod exit;
 mod explain;
 mod fix;
 mod fleet;
+mod fleet_affinity;
+mod fleet_command;
+mod fleet_drift;
+mod fleet_import;
+mod fleet_show;
 mod gather;
 mod inputs;
 mod interrupt;
@@ -69,6 +74,7 @@ pub fn run() -> ExitCode {
         Command::Schema => schema::run(),
         Command::Rules(options) => rules::run(options, knowledge),
         Command::Explain(options) => explain::run(options, knowledge),
+        Command::Fleet(options) => fleet_command::run(options, knowledge),
     });
     match done {
         Ok(exit) => exit.into(),

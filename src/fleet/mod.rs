@@ -1,5 +1,6 @@
 //! Fleets: the node pools that images are judged against.
 
+mod derived;
 mod drivers;
 mod field;
 mod file;
@@ -12,6 +13,7 @@ mod values;
 mod ways;
 mod words;
 
+pub use self::derived::{Derived, DerivedValue, OpenField, derived};
 pub use self::field::{PoolEntry, PoolField};
 pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_modes, check_width, read};
 pub use self::host::{Behaviour, DeviceSource, Host, HostGpu};

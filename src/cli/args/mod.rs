@@ -7,6 +7,7 @@ mod check;
 mod config;
 mod describe;
 mod fixing;
+mod fleet;
 mod formats;
 mod judging;
 mod knowledge;
@@ -29,6 +30,13 @@ pub(crate) use crate::cli::args::check::CheckArgs;
 pub(crate) use crate::cli::args::config::ConfigArgs;
 pub(crate) use crate::cli::args::describe::DescribeArgs;
 pub(crate) use crate::cli::args::describe::NeedsArgs;
+pub(crate) use crate::cli::args::fleet::FleetAffinityArgs;
+pub(crate) use crate::cli::args::fleet::FleetArgs;
+pub(crate) use crate::cli::args::fleet::FleetCheckArgs;
+pub(crate) use crate::cli::args::fleet::FleetDo;
+pub(crate) use crate::cli::args::fleet::FleetFileArgs;
+pub(crate) use crate::cli::args::fleet::FleetImportArgs;
+pub(crate) use crate::cli::args::fleet::FleetShowArgs;
 pub(crate) use crate::cli::args::formats::Color;
 pub(crate) use crate::cli::args::formats::FailOn;
 pub(crate) use crate::cli::args::formats::Format;
@@ -114,4 +122,8 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint explain 804
     Explain(ExplainArgs),
+    /// Look at the fleet, make one from what exists, compare it.
+    ///
+    /// Example: imagelint fleet show
+    Fleet(FleetArgs),
 }

@@ -1,0 +1,199 @@
+//! `imagelint fleet affinity`: the node affinity of exactly the nodes on which an input starts.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::cli::Failure;
+use crate::cli::args::FleetAffinityArgs;
+use crate::cli::describe;
+use crate::cli::describe::Asked;
+use crate::cli::exit::Exit;
+use crate::cli::fleet;
+use crate::cli::fleet_import;
+use crate::cli::inputs::Inputs;
+use crate::cli::scan;
+use crate::fleet::Fleet;
+use crate::fleet::Launch;
+use crate::fleet::Pool;
+use crate::inventory;
+use crate::inventory::Labels;
+use crate::judge;
+use crate::judge::Detail;
+use crate::judge::Settings;
+use crate::judge::Subject;
+use crate::knowledge::Knowledge;
+use crate::rules::Persona;
+use crate::rules::RuleBook;
+use crate::source::Sources;
+
+/// Nodes that are judged as one pool.
+struct Group {
+    /// What it is called in what is told.
+    told: String,
+    /// The labels of each of its nodes.
+    nodes: Vec<Labels>,
+}
+
+/// What is to be judged, and the nodes of each pool by number; and nodes that have no GPU.
+struct Field {
+    fleet: Fleet,
+    groups: Vec<Group>,
+    others: Vec<Labels>,
+}
+
+/// Runs it.
+pub(crate) fn run(options: &FleetAffinityArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    let mut sources = Sources::default();
+    let named = options.fleet.clone().or_else(fleet::from_environment);
+    let start = Some(Path::new(&options.input)).filter(|path| path.exists());
+    let fleet = fleet::of_file(named, start, knowledge, &mut sources)?;
+    let field = match &options.against {
+        Some(path) => of_nodes(&fleet, path, knowledge)?,
+        None => of_labels(fleet)?,
+    };
+    let subject = subject(options, &field.fleet, knowledge, &mut sources)?;
+    let settings = Settings {
+        fleet: &field.fleet,
+        pools: &[],
+        as_of: None,
+        persona: Persona::Regular,
+        knowledge,
+        book: RuleBook::built_in(),
+        sources: &sources,
+        detail: Detail::Verdicts,
+        own: None,
+    };
+    let judged = judge::judge(&subject, settings);
+    let verdicts = judged.verdicts.iter().filter(|verdict| verdict.component.is_none());
+    let fates: BTreeMap<&str, &str> = verdicts.map(|verdict| (verdict.pool.as_str(), verdict.fate.as_str())).collect();
+    if !judged.gpu_content {
+        writeln!(io::stderr(), "nothing to select for: {} has no GPU content, and starts on every node", subject.name)?;
+        return Ok(Exit::Nothing);
+    }
+    print(&subject.name, &field, &fates)
+}
+
+/// Prints the selector with what it selects and what it leaves out.
+fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit, Failure> {
+    let (mut wanted, mut others, mut told) = (Vec::new(), Vec::new(), Vec::new());
+    for (pool, group) in field.fleet.pools.iter().zip(&field.groups) {
+        let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or("not for it");
+        let nodes = group.nodes.iter().map(|labels| (labels, group.told.as_str()));
+        if fate == "starts" {
+            wanted.extend(nodes)
+        } else {
+            others.extend(nodes)
+        }
+        told.push((group.told.as_str(), fate));
+    }
+    others.extend(field.others.iter().map(|labels| (labels, "nodes without GPUs")));
+    if wanted.is_empty() {
+        for (group, fate) in &told {
+            writeln!(io::stderr(), "{}: {fate}", plain(group))?;
+        }
+        writeln!(io::stderr(), "no affinity: it is certain of no node that {name} starts on it")?;
+        return Ok(Exit::Found);
+    }
+    let labels = |list: &[(_, _)]| list.iter().map(|(labels, _)| *labels).collect::<Vec<&Labels>>();
+    let terms = inventory::choose(&labels(&wanted), &labels(&others)).map_err(|(at, other)| {
+        let group = |list: &[(&Labels, &str)], at: usize| plain(list.get(at).map_or("", |(_, told)| *told));
+        let wanted = group(&wanted, at);
+        Failure::Said(match other {
+            Some(other) => format!(
+                "error: no label tells {wanted} (starts) from {} (does not, or cannot be told): label the nodes, or run \
+                 GPU Feature Discovery on them",
+                group(&others, other)
+            ),
+            None => format!("error: {wanted} has no label that says what it is"),
+        })
+    })?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    writeln!(out, "# Nodes on which {} starts.", plain(name))?;
+    for (group, fate) in &told {
+        writeln!(out, "# {}: {fate}", plain(group))?;
+    }
+    write!(out, "{}", inventory::to_yaml(&terms))?;
+    out.flush()?;
+    Ok(Exit::Clean)
+}
+
+/// Without signs that end a comment.
+fn plain(text: &str) -> String {
+    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
+}
+
+fn subject(
+    options: &FleetAffinityArgs,
+    fleet: &Fleet,
+    knowledge: Knowledge,
+    sources: &mut Sources,
+) -> Result<Subject, Failure> {
+    let FleetAffinityArgs { input, pull, access, build, .. } = options;
+    let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
+    let asked = Asked { input, platform: &platforms.join(","), pull: *pull, access, build };
+    let mut inputs = Inputs { subjects: describe::read(asked, sources)?, ..Inputs::default() };
+    if let Some(folder) = Path::new(&fleet.name).parent().filter(|_| !fleet.built_in) {
+        inputs.seen_from(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    }
+    let number = inputs.subjects.len();
+    match (inputs.subjects.pop(), number) {
+        (Some(subject), 1) => Ok(subject),
+        _ => Err(Failure::Said(format!("error: {input} holds {number} inputs: one is selected for at a time"))),
+    }
+}
+
+/// Whether Kubernetes places containers there.
+fn is_scheduled(pool: &Pool) -> bool {
+    pool.launch.as_ref().is_none_or(|launch| matches!(launch.value, Launch::Kubernetes | Launch::Gke))
+}
+
+/// The pools of a fleet that Kubernetes places containers on, by their labels.
+fn of_labels(mut fleet: Fleet) -> Result<Field, Failure> {
+    let help = "or give the nodes: --against nodes.json (kubectl get nodes -o json)";
+    fleet.pools.retain(is_scheduled);
+    if let Some(pool) = fleet.pools.iter().find(|pool| pool.labels.is_empty()) {
+        let (file, pool) = (&fleet.name, &pool.name.value);
+        let message = format!("error: pool `{pool}` of {file} declares no `labels` to select it by: add them, {help}");
+        return Err(Failure::Said(message));
+    }
+    if fleet.pools.is_empty() {
+        return Err(Failure::Said(format!("error: Kubernetes starts containers on no pool of {}: {help}", fleet.name)));
+    }
+    let labels = |pool: &Pool| pool.labels.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect();
+    let group = |pool: &Pool| Group { told: pool.name.value.clone(), nodes: vec![labels(pool)] };
+    let groups = fleet.pools.iter().map(group).collect();
+    Ok(Field { fleet, groups, others: Vec::new() })
+}
+
+/// The nodes of a cluster, each as it is and with what its pool declares beside.
+fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, Failure> {
+    let found = fleet_import::source(path)?;
+    let mut builds = BTreeMap::new();
+    for machine in found.machines {
+        if machine.labels.is_empty() {
+            let message =
+                format!("error: {} has no node with labels: give `kubectl get nodes -o json`", path.display());
+            return Err(Failure::Said(message));
+        }
+        let base = if fleet.built_in { None } else { inventory::place(fleet, &machine, knowledge) };
+        let nodes: &mut Vec<Labels> = builds.entry((base, machine.build)).or_default();
+        if !nodes.contains(&machine.labels) {
+            nodes.push(machine.labels);
+        }
+    }
+    let mut seen =
+        Fleet { source: fleet.source, name: fleet.name.clone(), built_in: fleet.built_in, pools: Vec::new() };
+    let mut groups = Vec::new();
+    for (at, ((base, build), nodes)) in builds.into_iter().enumerate() {
+        let base = base.and_then(|base| fleet.pools.get(base));
+        seen.pools.push(inventory::as_seen(base, format!("{at}"), &build, knowledge));
+        let gpus: Vec<&str> = build.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+        let gpus = if gpus.is_empty() { "a GPU that is not told".to_owned() } else { gpus.join(", ") };
+        let driver = build.driver.map_or_else(|| "a driver that is not told".to_owned(), |one| format!("driver {one}"));
+        let pool = base.map_or_else(|| "of no pool".to_owned(), |pool| format!("pool {}", pool.name.value));
+        groups.push(Group { told: format!("{gpus}, {driver} ({pool})"), nodes });
+    }
+    Ok(Field { fleet: seen, groups, others: found.without_gpu })
+}

@@ -1,0 +1,62 @@
+//! `imagelint fleet check --against`: what a fleet file says and the machines do not.
+
+use std::io;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use serde_json::json;
+
+use crate::cli::Failure;
+use crate::cli::args::Format;
+use crate::cli::exit::Exit;
+use crate::cli::fleet_import;
+use crate::fleet::Fleet;
+use crate::inventory;
+use crate::inventory::Drift;
+use crate::inventory::Inventory;
+use crate::knowledge::Knowledge;
+
+/// Compares, and tells every difference.
+pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge: Knowledge) -> Result<Exit, Failure> {
+    if fleet.built_in {
+        return Err(Failure::Said("error: there is no fleet file to compare; name one".to_owned()));
+    }
+    let mut seen = Inventory::default();
+    for path in against {
+        seen.join(fleet_import::source(path)?);
+    }
+    let found = inventory::drift(fleet, &seen, knowledge);
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match format {
+        Format::Json => {
+            let one = |drift: &Drift| json!({ "pool": drift.pool, "what": drift.what, "declared": drift.declared, "seen": drift.seen });
+            let drift: Vec<Value> = found.iter().map(one).collect();
+            writeln!(out, "{:#}", json!({ "fleet": fleet.name, "machines": seen.machines.len(), "drift": drift }))?;
+        }
+        Format::Human => {
+            for drift in &found {
+                writeln!(out, "{}", told(drift))?;
+            }
+            let how = match found.len() {
+                0 => "nothing differs".to_owned(),
+                1 => "1 difference".to_owned(),
+                many => format!("{many} differences"),
+            };
+            writeln!(out, "{}: {how} from {} machines with GPUs", fleet.name, seen.machines.len())?;
+        }
+    }
+    out.flush()?;
+    Ok(if found.is_empty() { Exit::Clean } else { Exit::Found })
+}
+
+fn told(drift: &Drift) -> String {
+    let Drift { pool, what, declared, seen } = drift;
+    let text = match *what {
+        "new" => format!("new: {pool}: {seen}, of no pool"),
+        "vanished" => format!("{pool}: vanished: declared with {declared}, and no node is of it"),
+        _ => format!("{pool}: {what}: declared {declared}, found {seen}"),
+    };
+    // Labels and names come from outside.
+    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
+}

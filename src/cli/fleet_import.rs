@@ -1,0 +1,76 @@
+//! `imagelint fleet import`: a fleet file out of what exists.
+
+use std::io;
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::cli::Failure;
+use crate::cli::args::FleetImportArgs;
+use crate::cli::exit::Exit;
+use crate::cli::fleet;
+use crate::cli::names;
+use crate::inventory;
+use crate::inventory::Inventory;
+use crate::knowledge::Knowledge;
+use crate::nearest::nearest;
+use crate::source::SourceText;
+use crate::source::Sources;
+
+/// Reads one source; `-` is standard input.
+pub(crate) fn source(path: &Path) -> Result<Inventory, Failure> {
+    let name = path.display().to_string();
+    let text = names::text(path, false, inventory::LONGEST as u64)?;
+    inventory::read(&name, &text).map_err(|error| Failure::Said(format!("error: cannot read {name}: {error}")))
+}
+
+/// Runs it.
+pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    let mut found = Inventory::default();
+    let mut told = Vec::new();
+    if options.sources.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Failure::Said("error: standard input can be read once".to_owned()));
+    }
+    for path in &options.sources {
+        found.join(source(path)?);
+        let name = path.file_name().map_or_else(|| "standard input".into(), |name| name.to_string_lossy());
+        told.push(if name == "-" { "standard input".to_owned() } else { name.into_owned() });
+    }
+    for text in &options.instances {
+        found.join(instance(text, knowledge)?);
+        told.push(text.clone());
+    }
+    for note in &found.notes {
+        writeln!(io::stderr(), "note: {note}")?;
+    }
+    if found.machines.is_empty() {
+        let nodes = found.without_gpu.len();
+        writeln!(io::stderr(), "nothing to import: no machine with a GPU is in it ({nodes} nodes without)")?;
+        return Ok(Exit::Nothing);
+    }
+    let drafts = inventory::drafts(&found);
+    let text = inventory::to_toml(&drafts, &found, &told, options.with_names, knowledge);
+    // What is printed can be read back, or nothing is printed.
+    let written = SourceText::new("fleet.toml", text.as_str());
+    let source = Sources::default().add(written.clone());
+    fleet::of_text(&written, source, knowledge)?;
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(Exit::Clean)
+}
+
+/// A machine type with how many there are.
+fn instance(text: &str, knowledge: Knowledge) -> Result<Inventory, Failure> {
+    let (name, nodes) = match text.rsplit_once('=') {
+        None => (text, None),
+        Some((name, number)) => {
+            let nodes = number.parse().map_err(|_| {
+                Failure::Said(format!("error: `{number}` is no number of nodes: write --instance {name}=4"))
+            })?;
+            (name, Some(nodes))
+        }
+    };
+    inventory::of_instance(name, nodes, knowledge).ok_or_else(|| {
+        let near = nearest(name, knowledge.cloud_instances().iter().map(|row| row.name));
+        let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        Failure::Said(format!("error: the tables have no machine type `{name}` with a GPU{hint}"))
+    })
+}

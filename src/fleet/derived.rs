@@ -1,0 +1,146 @@
+//! What follows from what a pool declares: every value with what tells it, and what each open field costs.
+
+use std::collections::BTreeSet;
+
+use crate::fleet::Host;
+use crate::fleet::Pool;
+use crate::fleet::PoolField;
+use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
+use crate::knowledge::heading;
+
+/// A value of a pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DerivedValue {
+    /// What it is.
+    pub name: &'static str,
+    /// The value; several with commas between them.
+    pub text: String,
+    /// What tells it: a row with its source, or nothing where the pool declares it.
+    pub from: Option<String>,
+}
+
+/// A field that a pool leaves open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenField {
+    /// Its key in the fleet file.
+    pub field: &'static str,
+    /// What is tried instead, and what that means for verdicts.
+    pub cost: String,
+}
+
+/// A pool with all that follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Derived {
+    /// Its name.
+    pub name: String,
+    /// How many nodes it has, where declared.
+    pub nodes: Option<u32>,
+    /// How many hosts it may be.
+    pub hosts: usize,
+    /// The values.
+    pub values: Vec<DerivedValue>,
+    /// The gaps.
+    pub open: Vec<OpenField>,
+}
+
+/// All that follows from a pool.
+pub fn derived(pool: &Pool, knowledge: Knowledge) -> Derived {
+    let hosts = pool.hosts(knowledge, None);
+    Derived {
+        name: pool.name.value.clone(),
+        nodes: pool.nodes.as_ref().map(|nodes| nodes.value),
+        hosts: hosts.len(),
+        values: values(pool, &hosts),
+        open: open(pool, &hosts),
+    }
+}
+
+/// A source of a value.
+fn told(info: &RowInfo) -> String {
+    format!("{} [{}, {}]", heading(info), info.source, info.checked)
+}
+
+fn values(pool: &Pool, hosts: &[Host]) -> Vec<DerivedValue> {
+    let gpu = |host: &Host| host.gpu.clone();
+    let of_gpu = |host: &Host| gpu(host).and_then(|gpu| gpu.row).map(told);
+    let own = |field: PoolField, gap: Option<String>| if pool.span_of(field).is_some() { None } else { gap };
+    let mut values = Vec::new();
+    let mut add = |name, each: &dyn Fn(&Host) -> Option<String>, from: &dyn Fn(&Host) -> Option<String>| {
+        let texts: BTreeSet<String> = hosts.iter().filter_map(each).collect();
+        if texts.is_empty() {
+            return;
+        }
+        // Rows of possible GPUs are many; what a pool names is told by few.
+        let rows: BTreeSet<String> = hosts.iter().filter_map(from).collect();
+        let from = match rows.len() {
+            0 => None,
+            1..=3 => Some(rows.into_iter().collect::<Vec<_>>().join("; ")),
+            many => Some(format!("{many} rows")),
+        };
+        values.push(DerivedValue { name, text: listed(texts), from });
+    };
+    let named =
+        |host: &Host| gpu(host).map(|gpu| gpu.count.map_or(gpu.name.clone(), |n| format!("{n} x {}", gpu.name)));
+    add("gpu", &named, &|host| gpu(host).filter(|gpu| gpu.named).and_then(|gpu| gpu.row).map(told));
+    let overridden = pool.compute_capability.is_some();
+    add("compute capability", &|host| gpu(host)?.capability.map(|capability| capability.to_string()), &|host| {
+        of_gpu(host).filter(|_| !overridden)
+    });
+    add("class", &|host| gpu(host)?.class.map(|class| class.word().to_owned()), &of_gpu);
+    add("brand", &|host| gpu(host)?.brand, &|host| of_gpu(host).filter(|_| pool.brand.is_none()));
+    add("driver", &|host| host.driver.map(|driver| driver.to_string()), &|_| None);
+    add("driver branch", &|host| host.driver_branch.map(|branch| branch.to_string()), &|_| None);
+    add("newest CUDA", &|host| host.driver_cuda.map(|cuda| cuda.to_string()), &|host| host.driver_row.map(told));
+    add("platform", &|host| Some(host.platform.clone()), &|_| own(PoolField::Platform, Some("by its GPU".to_owned())));
+    add("launch", &|host| Some(host.launch.to_string()), &|_| None);
+    add("mode", &|host| Some(host.mode.to_string()), &|_| {
+        own(PoolField::Mode, Some("by launch, engine and container toolkit".to_owned()))
+    });
+    add("toolkit", &|host| host.toolkit_version.map(|version| version.to_string()), &|host| {
+        host.toolkit.map(|row| told(&row.info))
+    });
+    values
+}
+
+/// A few texts in one line.
+fn listed(texts: BTreeSet<String>) -> String {
+    let many = texts.len();
+    let first: Vec<String> = texts.into_iter().take(6).collect();
+    let more = if many > first.len() { format!(" and {} more", many - first.len()) } else { String::new() };
+    format!("{}{more}", first.join(", "))
+}
+
+fn open(pool: &Pool, hosts: &[Host]) -> Vec<OpenField> {
+    let assumed: BTreeSet<PoolField> = hosts.iter().flat_map(|host| host.assumed.iter().copied()).collect();
+    assumed
+        .into_iter()
+        .map(|field| OpenField { field: field.name().trim_start_matches("pool."), cost: cost(pool, field, hosts) })
+        .collect()
+}
+
+/// What an open field costs.
+fn cost(pool: &Pool, field: PoolField, hosts: &[Host]) -> String {
+    let tried: BTreeSet<String> = hosts
+        .iter()
+        .filter_map(|host| match field {
+            PoolField::Gpu => host.gpu.as_ref().map(|gpu| gpu.name.clone()),
+            PoolField::Driver => host.driver.map(|driver| driver.to_string()),
+            PoolField::Launch => Some(host.launch.to_string()),
+            PoolField::Toolkit => host.toolkit_version.map(|version| version.to_string()),
+            _ => Some(host.mode.to_string()),
+        })
+        .collect();
+    let how = match (pool.text_of(field), field) {
+        (Some(text), _) => format!("`{text}` leaves it open; "),
+        (None, _) => String::new(),
+    };
+    if tried.is_empty() {
+        return format!("{how}nothing can be tried in its place: what hangs on it cannot be told");
+    }
+    let what = match field {
+        PoolField::Gpu | PoolField::Driver | PoolField::Launch | PoolField::Toolkit => "tried",
+        _ => "modes tried",
+    };
+    format!("{how}{what}: {}; where they differ, the verdict is `depends`", listed(tried))
+}

@@ -1,0 +1,119 @@
+//! What a fleet file says and the machines do not.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::fleet::Fleet;
+use crate::fleet::Pool;
+use crate::fleet::PoolField;
+use crate::inventory::Inventory;
+use crate::inventory::Machine;
+use crate::inventory::group::drafts;
+use crate::inventory::placed::goes_with;
+use crate::inventory::placed::place;
+use crate::inventory::placed::same_gpu;
+use crate::knowledge::Knowledge;
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Drift {
+    /// The declared pool; of new nodes the name that an import would give them.
+    pub pool: String,
+    /// `new`, `vanished`, `nodes`, `gpu`, `count`, `driver`, `platform`, `labels`.
+    pub what: &'static str,
+    /// What the file says.
+    pub declared: String,
+    /// What is so.
+    pub seen: String,
+}
+
+/// Every difference, in the order of the pools, new machines last.
+pub fn drift(fleet: &Fleet, inventory: &Inventory, knowledge: Knowledge) -> Vec<Drift> {
+    let mut placed: BTreeMap<usize, Vec<&Machine>> = BTreeMap::new();
+    let mut new = Inventory::default();
+    for machine in &inventory.machines {
+        match place(fleet, machine, knowledge) {
+            Some(at) => placed.entry(at).or_default().push(machine),
+            None => new.machines.push(machine.clone()),
+        }
+    }
+    let mut found = Vec::new();
+    for (at, pool) in fleet.pools.iter().enumerate() {
+        of_pool(pool, placed.get(&at).map_or(&[], Vec::as_slice), knowledge, &mut found);
+    }
+    for draft in drafts(&new) {
+        let gpus: Vec<&str> = draft.build.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+        let gpus = if gpus.is_empty() { "a GPU that is not told".to_owned() } else { gpus.join(", ") };
+        let driver = draft.build.driver.map_or_else(String::new, |driver| format!(", driver {driver}"));
+        let nodes = draft.nodes.unwrap_or_default();
+        let seen = format!("{nodes} nodes with {gpus}{driver}");
+        found.push(Drift { pool: draft.name, what: "new", declared: String::new(), seen });
+    }
+    found
+}
+
+/// The differences of one pool.
+fn of_pool(pool: &Pool, machines: &[&Machine], knowledge: Knowledge, found: &mut Vec<Drift>) {
+    let mut add = |what, declared: String, seen: String| {
+        found.push(Drift { pool: pool.name.value.clone(), what, declared, seen });
+    };
+    let declared = pool.nodes.as_ref().map(|nodes| nodes.value);
+    let number = machines.iter().fold(0_u32, |all, machine| all.saturating_add(machine.nodes.unwrap_or(1)));
+    if machines.is_empty() {
+        if declared != Some(0) {
+            let nodes = declared.map_or_else(|| "a pool".to_owned(), |nodes| format!("{nodes} nodes"));
+            add("vanished", nodes, "no node".to_owned());
+        }
+        return;
+    }
+    if let Some(nodes) = declared.filter(|nodes| *nodes != number) {
+        add("nodes", nodes.to_string(), number.to_string());
+    }
+    let builds = || machines.iter().map(|machine| &machine.build);
+    // What a node does not say of itself is no difference.
+    let gpus: BTreeSet<&str> = builds().flat_map(|build| &build.gpus).map(|gpu| gpu.name.as_str()).collect();
+    let other =
+        |name: &&&str| !name.is_empty() && !pool.gpu.iter().any(|spec| same_gpu(&spec.value.name, name, knowledge));
+    let others: Vec<&str> = gpus.iter().filter(other).copied().collect();
+    if !pool.gpu.is_empty() && !others.is_empty() {
+        add("gpu", pool.text_of(PoolField::Gpu).unwrap_or_default(), others.join(", "));
+    }
+    for spec in &pool.gpu {
+        let Some(declared) = spec.value.count else { continue };
+        let same =
+            builds().flat_map(|build| &build.gpus).filter(|gpu| same_gpu(&gpu.name, &spec.value.name, knowledge));
+        let counts: BTreeSet<u32> = same.filter_map(|gpu| gpu.count).collect();
+        if counts.iter().any(|count| *count != declared) {
+            add("count", declared.to_string(), listed(counts.iter()));
+        }
+    }
+    let drivers: BTreeSet<_> = builds().filter_map(|build| build.driver).collect();
+    let newer = |driver: &&crate::cuda::DriverVersion| !pool.driver.iter().any(|spec| goes_with(&spec.value, **driver));
+    let others: Vec<_> = drivers.iter().filter(newer).collect();
+    if !pool.driver.is_empty() && !others.is_empty() {
+        add("driver", pool.driver_text().unwrap_or_default(), listed(others.into_iter()));
+    }
+    if let Some(platform) = &pool.platform {
+        let seen: BTreeSet<&str> = builds().filter_map(|build| build.platform.as_deref()).collect();
+        let others: Vec<&&str> = seen.iter().filter(|seen| !platform.value.starts_with(**seen)).collect();
+        if !others.is_empty() {
+            add("platform", platform.value.clone(), listed(others.into_iter()));
+        }
+    }
+    for (name, value) in &pool.labels {
+        // What the driver and the GPU say is told above.
+        if name.starts_with("nvidia.com/") {
+            continue;
+        }
+        let labelled = machines.iter().filter(|machine| !machine.labels.is_empty());
+        let seen: BTreeSet<&str> =
+            labelled.map(|machine| machine.labels.get(name).map_or("", String::as_str)).collect();
+        if seen.iter().any(|seen| *seen != value.value) {
+            add("labels", format!("{name} = {}", value.value), listed(seen.iter()));
+        }
+    }
+}
+
+fn listed<T: ToString>(values: impl Iterator<Item = T>) -> String {
+    values.map(|value| value.to_string()).collect::<Vec<_>>().join(", ")
+}

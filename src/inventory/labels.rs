@@ -1,0 +1,212 @@
+//! What the labels of a node say: those of GPU Feature Discovery, by their new and old names, and those of clouds.
+
+use std::collections::BTreeMap;
+
+use crate::cuda::ComputeCapability;
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::fleet::Launch;
+use crate::inventory::Build;
+use crate::inventory::Gpu;
+use crate::inventory::Inventory;
+use crate::inventory::Machine;
+use crate::inventory::kubernetes::Node;
+
+/// Labels that pools are known by, the first that a node has.
+pub(super) const POOL_LABELS: &[&str] = &[
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "karpenter.sh/nodepool",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+];
+
+/// Labels that say what a node is, beside those of its pool and its driver: the most telling first.
+pub(super) const TELLING: &[&str] = &[
+    "nvidia.com/gpu.product",
+    "nvidia.com/cuda.driver-version.full",
+    "nvidia.com/cuda.driver.major",
+    "nvidia.com/cuda.driver.minor",
+    "nvidia.com/cuda.driver.rev",
+    "nvidia.com/gpu.compute.major",
+    "nvidia.com/gpu.compute.minor",
+    "nvidia.com/gpu.count",
+    "nvidia.com/mig.strategy",
+    "nvidia.com/gpu.sharing-strategy",
+    "nvidia.com/gpu.present",
+    "cloud.google.com/gke-accelerator",
+    "node.kubernetes.io/instance-type",
+    "kubernetes.io/arch",
+    "kubernetes.io/os",
+    "cloud.google.com/gke-nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "alpha.eksctl.io/nodegroup-name",
+    "karpenter.sh/nodepool",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+];
+
+const DRIVER: &str = "nvidia.com/cuda.driver-version";
+const OLD_DRIVER: &str = "nvidia.com/cuda.driver";
+const CUDA: &str = "nvidia.com/cuda.runtime-version";
+const OLD_CUDA: &str = "nvidia.com/cuda.runtime";
+const GKE: &str = "cloud.google.com/gke-accelerator";
+const PRODUCT: &str = "nvidia.com/gpu.product";
+
+type Labels = BTreeMap<String, String>;
+
+/// The value of a label, where it is not empty.
+fn get<'a>(labels: &'a Labels, name: &str) -> Option<&'a str> {
+    labels.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+}
+
+/// The parts of a version under labels that end in these words.
+fn joined(labels: &Labels, name: &str, parts: &[&str]) -> Option<String> {
+    let mut text = get(labels, &format!("{name}.{}", parts.first()?))?.to_owned();
+    for part in parts.iter().skip(1) {
+        let Some(value) = get(labels, &format!("{name}.{part}")) else { break };
+        text.push('.');
+        text.push_str(value);
+    }
+    Some(text)
+}
+
+/// The driver, by its new labels, else by its old ones; and what is odd about them.
+fn driver(labels: &Labels, build: &mut Build) -> Option<DriverVersion> {
+    let full = get(labels, &format!("{DRIVER}.full")).map(str::to_owned);
+    let new = full.or_else(|| joined(labels, DRIVER, &["major", "minor", "revision"]));
+    let old = joined(labels, OLD_DRIVER, &["major", "minor", "rev"]);
+    if let (Some(new), Some(old)) = (&new, &old)
+        && new != old
+    {
+        build.notes.insert(format!("the old labels say driver {old}, the new ones {new}: the new ones count"));
+    }
+    let text = new.or(old)?;
+    let version = text.parse::<DriverVersion>().ok().filter(|version| !version.is_branch());
+    if version.is_none() {
+        build.notes.insert(format!("a label says driver `{text}`, which is no version of one"));
+    }
+    version
+}
+
+fn cuda(labels: &Labels) -> Option<CudaVersion> {
+    let new = get(labels, &format!("{CUDA}.full")).map(str::to_owned);
+    let new = new.or_else(|| joined(labels, CUDA, &["major", "minor"]));
+    new.or_else(|| joined(labels, OLD_CUDA, &["major", "minor"]))?.parse().ok()
+}
+
+fn capability(labels: &Labels) -> Option<ComputeCapability> {
+    joined(labels, "nvidia.com/gpu.compute", &["major", "minor"])?.parse().ok()
+}
+
+/// Adds a node to those with GPUs, or to those without.
+pub(super) fn add(node: &Node, found: &mut Inventory) {
+    let labels = &node.labels;
+    let resources = node.resources.iter().filter(|(name, count)| is_gpu(name) && **count > 0);
+    let has_resource = resources.count() > 0;
+    let said = get(labels, PRODUCT).is_some()
+        || get(labels, GKE).is_some()
+        || get(labels, "nvidia.com/gpu.present") == Some("true")
+        || get(labels, "kubernetes.azure.com/accelerator") == Some("nvidia");
+    if !has_resource && !said {
+        found.without_gpu.push(labels.clone());
+        return;
+    }
+    let mut build = Build::default();
+    build.driver = driver(labels, &mut build);
+    build.cuda = cuda(labels);
+    build.gpus = gpus(node, &mut build);
+    build.pool = POOL_LABELS.iter().find_map(|name| get(labels, name)).map(str::to_owned);
+    let system = node.system.as_deref().or_else(|| get(labels, "kubernetes.io/os")).unwrap_or("linux");
+    if system != "linux" {
+        found.notes.insert(format!("{}: a node of {system} is left out", node.name));
+        found.without_gpu.push(labels.clone());
+        return;
+    }
+    let arch = node.architecture.as_deref().or_else(|| get(labels, "kubernetes.io/arch"));
+    build.platform = arch.map(|arch| format!("linux/{arch}"));
+    build.wsl = node.kernel.as_deref().is_some_and(|kernel| kernel.to_lowercase().contains("microsoft"));
+    // Two launches are possible where the cloud brings a device plugin of its own.
+    build.launch = get(labels, GKE).is_none().then_some(Launch::Kubernetes);
+    if get(labels, PRODUCT).is_none() && get(labels, OLD_DRIVER).is_none() {
+        build.notes.insert("GPU Feature Discovery has not labelled these nodes".to_owned());
+    }
+    if get(labels, "nvidia.com/vgpu.present") == Some("true") {
+        build.notes.insert("these are virtual GPUs, whose profile is not told".to_owned());
+    }
+    build.labels = telling(labels);
+    let engine = node.engine.as_deref().and_then(|engine| engine.split_once("://"));
+    found.machines.push(Machine {
+        name: node.name.clone(),
+        nodes: Some(1),
+        engine: engine.map(|(name, version)| format!("{name} {version}")),
+        build,
+        labels: labels.clone(),
+    });
+}
+
+/// The labels that say what a node is; where one label says all of a driver, its parts are left out.
+fn telling(labels: &Labels) -> Labels {
+    let whole = labels.contains_key("nvidia.com/cuda.driver-version.full");
+    let kept = TELLING.iter().filter(|name| !(whole && name.starts_with("nvidia.com/cuda.driver.")));
+    kept.filter_map(|name| Some(((*name).to_owned(), get(labels, name)?.to_owned()))).collect()
+}
+
+fn is_gpu(resource: &str) -> bool {
+    let name = resource.strip_prefix("nvidia.com/").unwrap_or(resource);
+    matches!(name, "gpu" | "gpu.shared" | "pgpu") || name.starts_with("mig-") || name.starts_with("gpu-")
+}
+
+/// The GPUs of a node by its labels.
+fn gpus(node: &Node, build: &mut Build) -> Vec<Gpu> {
+    let labels = &node.labels;
+    let count = get(labels, "nvidia.com/gpu.count").and_then(|count| count.parse().ok());
+    let Some(product) = get(labels, PRODUCT) else {
+        let Some(accelerator) = get(labels, GKE) else { return Vec::new() };
+        let count = node.resources.get("nvidia.com/gpu").copied();
+        return vec![Gpu { name: accelerator.to_owned(), count, mig: None, capability: capability(labels) }];
+    };
+    let shared = product.strip_suffix("-SHARED");
+    let replicas = get(labels, "nvidia.com/gpu.replicas").filter(|replicas| !matches!(*replicas, "0" | "1"));
+    if shared.is_some() || replicas.is_some() {
+        let each = replicas.map_or_else(String::new, |replicas| format!(", {replicas} containers on each"));
+        let how = match get(labels, "nvidia.com/gpu.sharing-strategy") {
+            Some("mps") => "shared by MPS",
+            _ => "shared by time slicing",
+        };
+        build.notes.insert(format!("the GPUs are {how}{each}"));
+    }
+    let product = shared.unwrap_or(product);
+    let (name, mig) = product.split_once("-MIG-").map_or((product, None), |(name, mig)| (name, Some(mig)));
+    let mut gpu = Gpu {
+        name: name.to_owned(),
+        count: count.filter(|count| *count > 0),
+        mig: mig.map(str::to_owned),
+        capability: capability(labels),
+    };
+    if mig == Some("INVALID") {
+        build.notes.insert("the strategy `single` does not go with the MIG devices of these nodes".to_owned());
+        gpu.mig = Some(String::new());
+    }
+    let slices = slices(labels);
+    if slices.is_empty() {
+        return vec![gpu];
+    }
+    let told: Vec<String> = slices.iter().map(|(profile, count)| format!("{count} x {profile}")).collect();
+    build.notes.insert(format!("MIG devices beside whole GPUs, where there are any: {}", told.join(", ")));
+    gpu.mig = Some(match slices.as_slice() {
+        [(profile, _)] if node.resources.get("nvidia.com/gpu") == Some(&0) => profile.clone(),
+        _ => String::new(),
+    });
+    vec![gpu]
+}
+
+/// The MIG devices that have labels of their own, with how many there are.
+fn slices(labels: &Labels) -> Vec<(String, String)> {
+    let of = |(name, count): (&String, &String)| {
+        let profile = name.strip_prefix("nvidia.com/mig-")?.strip_suffix(".count")?;
+        (count != "0").then(|| (profile.to_owned(), count.clone()))
+    };
+    labels.iter().filter_map(of).collect()
+}

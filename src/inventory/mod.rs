@@ -1,0 +1,165 @@
+//! What machines there are, as others wrote it down: `kubectl get nodes`, nvidia-smi, machine types of clouds, a list of
+//! targets. Text in, pools of a fleet file out; what a source does not say stays unsaid.
+
+mod csv;
+mod drift;
+mod group;
+mod kubernetes;
+mod labels;
+mod placed;
+mod selector;
+mod smi;
+mod targets;
+mod write;
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use thiserror::Error;
+
+use crate::cuda::ComputeCapability;
+use crate::cuda::CudaVersion;
+use crate::cuda::DriverVersion;
+use crate::fleet::Launch;
+use crate::knowledge::Knowledge;
+
+pub use self::drift::{Drift, drift};
+pub use self::group::{Draft, drafts};
+pub use self::placed::{as_seen, place};
+pub use self::selector::{Labels, Term, choose, to_yaml};
+pub use self::write::to_toml;
+
+/// Longer files are nobody's: five thousand nodes print as 100 MB.
+pub const LONGEST: usize = 256 << 20;
+/// More machines are no fleet's.
+const MOST: usize = 100_000;
+
+/// A GPU of a machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gpu {
+    /// As the source calls it.
+    pub name: String,
+    /// How many.
+    pub count: Option<u32>,
+    /// MIG profile, or nothing said of it where it is empty.
+    pub mig: Option<String>,
+    /// Compute capability, where the source says it.
+    pub capability: Option<ComputeCapability>,
+}
+
+/// What machines have in common that make a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Build {
+    /// What the source calls the pool.
+    pub pool: Option<String>,
+    /// GPUs; several = a machine has each of them. Empty = not known.
+    pub gpus: Vec<Gpu>,
+    /// Driver.
+    pub driver: Option<DriverVersion>,
+    /// Newest CUDA of the driver, where the source says it.
+    pub cuda: Option<CudaVersion>,
+    /// `linux/amd64`.
+    pub platform: Option<String>,
+    /// How containers are started, where the source is of one way alone.
+    pub launch: Option<Launch>,
+    /// Windows Subsystem for Linux.
+    pub wsl: bool,
+    /// Labels that tell pools apart.
+    pub labels: BTreeMap<String, String>,
+    /// What is to be known of it and has no field.
+    pub notes: BTreeSet<String>,
+}
+
+/// Some machines of one build.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name; a file's where it has none.
+    pub name: String,
+    /// How many it stands for; none where nobody says.
+    pub nodes: Option<u32>,
+    /// `containerd 1.7.2`.
+    pub engine: Option<String>,
+    /// What it is.
+    pub build: Build,
+    /// Every label of it.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What a source says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// Machines with GPUs.
+    pub machines: Vec<Machine>,
+    /// Labels of the nodes without, for selectors that must not meet them.
+    pub without_gpu: Vec<BTreeMap<String, String>>,
+    /// What could not be followed.
+    pub notes: BTreeSet<String>,
+}
+
+impl Inventory {
+    /// With what another source says.
+    pub fn join(&mut self, other: Self) {
+        self.machines.extend(other.machines);
+        self.without_gpu.extend(other.without_gpu);
+        self.notes.extend(other.notes);
+    }
+}
+
+/// Why a source says nothing.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum InventoryError {
+    /// It is broken.
+    #[error("{0}")]
+    Unreadable(String),
+    /// It is none of the forms that are read.
+    #[error(
+        "no form that is known: expected `kubectl get nodes -o json` or `-o yaml`, `nvidia-smi -q -x`, \
+         `nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv` or a gpu-targets.yml"
+    )]
+    Unknown,
+    /// It is out of all proportion.
+    #[error("the file is longer than what any fleet prints")]
+    TooBig,
+}
+
+/// Reads a source in whichever form it is; `name` is what the file is called.
+pub fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> {
+    if text.len() > LONGEST {
+        return Err(InventoryError::TooBig);
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let start = text.trim_start();
+    let found = if start.starts_with('<') {
+        smi::read(name, start)?
+    } else if start.starts_with('{') {
+        kubernetes::read_json(text)?
+    } else if has_key(text, &["targets"]) {
+        targets::read(text)?
+    } else if has_key(text, &["kind", "items", "apiVersion"]) {
+        kubernetes::read_yaml(text)?
+    } else {
+        csv::read(name, text)?
+    };
+    if found.machines.len() > MOST { Err(InventoryError::TooBig) } else { Ok(found) }
+}
+
+/// Whether a line begins with one of these keys of YAML.
+fn has_key(text: &str, keys: &[&str]) -> bool {
+    text.lines().take(10_000).any(|line| {
+        let key = line.split_once(':').map(|(key, _)| key.trim_matches(['"', '\'']));
+        key.is_some_and(|key| keys.contains(&key))
+    })
+}
+
+/// Machines of a cloud's type; none where the tables do not have it.
+pub fn of_instance(kind: &str, nodes: Option<u32>, knowledge: Knowledge) -> Option<Inventory> {
+    let row = knowledge.cloud_instance(kind)?;
+    let gpu = Gpu { name: row.gpu.to_owned(), count: row.count, mig: None, capability: None };
+    let mut notes = BTreeSet::from([format!("{} of {}: {}", row.name, row.provider, row.info.source)]);
+    if row.count.is_none() {
+        notes.insert("a machine has a share of one GPU".to_owned());
+    }
+    let build = Build { pool: Some(row.name.to_owned()), gpus: vec![gpu], notes, ..Build::default() };
+    let machine = Machine { name: row.name.to_owned(), nodes, build, ..Machine::default() };
+    Some(Inventory { machines: vec![machine], ..Inventory::default() })
+}

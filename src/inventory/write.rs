@@ -1,0 +1,208 @@
+//! Pools as a fleet file: what is known as fields, what is not as questions in comments.
+
+use std::fmt::Write as _;
+
+use crate::cuda::CudaVersion;
+use crate::fleet::Launch;
+use crate::inventory::Build;
+use crate::inventory::Draft;
+use crate::inventory::Gpu;
+use crate::inventory::Inventory;
+use crate::knowledge::Knowledge;
+
+/// The widest line of a comment.
+const WIDTH: usize = 118;
+
+/// A fleet file of these pools; with the names of the machines where they are wanted.
+pub fn to_toml(
+    drafts: &[Draft],
+    inventory: &Inventory,
+    sources: &[String],
+    names: bool,
+    knowledge: Knowledge,
+) -> String {
+    let mut text = String::new();
+    comment(&mut text, &format!("Written by imagelint fleet import from {}.", sources.join(", ")));
+    comment(
+        &mut text,
+        "Lines that begin with `# ?` ask what the source does not say; until it is declared it is not known.",
+    );
+    if !inventory.without_gpu.is_empty() {
+        comment(&mut text, &format!("Left out: {} nodes without GPUs.", inventory.without_gpu.len()));
+    }
+    for note in &inventory.notes {
+        comment(&mut text, note);
+    }
+    for draft in drafts {
+        text.push('\n');
+        pool(&mut text, draft, names, knowledge);
+    }
+    text
+}
+
+/// A comment of one line; what would break it out of its line is a blank.
+fn comment(text: &mut String, words: &str) {
+    let plain: String = words.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect();
+    let _ = writeln!(text, "# {plain}");
+}
+
+fn field(text: &mut String, key: &str, value: impl std::fmt::Display) {
+    let _ = writeln!(text, "{key} = {value}");
+}
+
+fn ask(text: &mut String, example: &str, question: &str) {
+    let _ = writeln!(text, "# ? {example:<36} # {question}");
+}
+
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()).to_string()
+}
+
+fn pool(text: &mut String, draft: &Draft, names: bool, knowledge: Knowledge) {
+    let build = &draft.build;
+    for note in &build.notes {
+        comment(text, note);
+    }
+    if names {
+        let mut line = String::from("nodes:");
+        for name in &draft.machines {
+            if line.len() + name.len() > WIDTH {
+                comment(text, &std::mem::take(&mut line));
+            }
+            line.push(' ');
+            line.push_str(name);
+        }
+        comment(text, &line);
+    }
+    let _ = writeln!(text, "[[pool]]");
+    field(text, "name", quoted(&draft.name));
+    match draft.nodes {
+        Some(nodes) => field(text, "nodes", nodes),
+        None => ask(text, "nodes = 1", "how many nodes there are"),
+    }
+    gpus(text, build, knowledge);
+    driver(text, build, knowledge);
+    match build
+        .platform
+        .as_deref()
+        .filter(|platform| matches!(*platform, "linux/amd64" | "linux/arm64" | "linux/ppc64le"))
+    {
+        Some(platform) => field(text, "platform", quoted(platform)),
+        None => ask(text, "platform = \"linux/amd64\"", "what the nodes are; else it follows from the GPU"),
+    }
+    launch(text, build);
+    ask(text, "toolkit = \"1.17.8\"", "NVIDIA Container Toolkit: nvidia-ctk --version on a node");
+    ask(text, "mode = \"legacy\"", "only where nvidia-container-runtime.mode in config.toml is not \"auto\"");
+    if build.launch != Some(Launch::Kubernetes) {
+        engine(text, draft);
+        ask(text, "runtime = \"nvidia\"", "docker info: the default runtime, or that of `docker run --runtime`");
+    } else {
+        ask(text, "device_list_strategy = \"envvar\"", "of the device plugin: volume-mounts cdi-annotations cdi-cri");
+        engine(text, draft);
+    }
+    if build.wsl {
+        field(text, "wsl", true);
+    }
+    if !build.labels.is_empty() {
+        let _ = writeln!(text, "[pool.labels]");
+        for (name, value) in &build.labels {
+            field(text, &quoted(name), quoted(value));
+        }
+    }
+}
+
+fn engine(text: &mut String, draft: &Draft) {
+    let well = |engine: &&String| {
+        let mut words = engine.split(' ');
+        let version = words.nth(1).is_some_and(|version| version.starts_with(|sign: char| sign.is_ascii_digit()));
+        version && words.next().is_none()
+    };
+    match draft.engines.iter().filter(well).collect::<Vec<_>>().as_slice() {
+        [] => ask(text, "engine = \"docker 28.2\"", "what starts the containers, with its version"),
+        [engine] => field(text, "engine", quoted(engine)),
+        several => {
+            let list: Vec<String> = several.iter().map(|engine| quoted(engine)).collect();
+            ask(text, "engine = \"docker 28.2\"", &format!("the nodes have {}", list.join(", ")));
+        }
+    }
+}
+
+fn launch(text: &mut String, build: &Build) {
+    match build.launch {
+        Some(launch) => field(text, "launch", quoted(launch.as_str())),
+        None if build.labels.is_empty() => {
+            ask(text, "launch = \"docker-gpus\"", &format!("how containers are started: {}", Launch::WORDS.join(" ")));
+        }
+        None => ask(text, "launch = \"gke\"", "gke: the cloud's own device plugin; kubernetes: NVIDIA's"),
+    }
+}
+
+fn driver(text: &mut String, build: &Build, knowledge: Knowledge) {
+    let Some(driver) = build.driver else {
+        ask(text, "driver = \"550.163.01\"", "nvidia-smi on a node says it");
+        return cuda(text, build.cuda);
+    };
+    field(text, "driver", quoted(&driver.to_string()));
+    let known = knowledge.branch(driver.branch()).map(|row| row.cuda);
+    match (known, build.cuda) {
+        (None, own) => cuda(text, own),
+        (Some(known), Some(own)) if own.release() != known.release() => comment(
+            text,
+            &format!(
+                "the source says CUDA {own}, the tables say {known} of driver {driver}: a compat library may speak"
+            ),
+        ),
+        (Some(_), _) => {}
+    }
+}
+
+fn cuda(text: &mut String, cuda: Option<CudaVersion>) {
+    if let Some(cuda) = cuda {
+        field(text, "driver_cuda", quoted(&cuda.to_string()));
+    }
+}
+
+fn gpus(text: &mut String, build: &Build, knowledge: Knowledge) {
+    let known: Vec<String> = build.gpus.iter().filter_map(|gpu| one(gpu, knowledge)).collect();
+    let unknown = build.gpus.iter().filter(|gpu| one(gpu, knowledge).is_none());
+    for gpu in unknown.clone().filter(|gpu| !gpu.name.is_empty()) {
+        comment(text, &format!("GPU {}: not in the tables, and its compute capability is not told", gpu.name));
+    }
+    // A list is what a node may have any one of; one that lacks a GPU would deny it.
+    if known.is_empty() || unknown.count() > 0 {
+        let capability = build.gpus.iter().find_map(|gpu| gpu.capability).filter(|_| build.gpus.len() == 1);
+        ask(text, "gpu = { name = \"A100\", count = 8 }", "nvidia-smi -L on a node says it");
+        if let Some(capability) = capability {
+            field(text, "compute_capability", quoted(&capability.to_string()));
+        }
+        return;
+    }
+    match known.as_slice() {
+        [one] => field(text, "gpu", one),
+        several => field(text, "gpu", format!("[{}]", several.join(", "))),
+    }
+}
+
+/// A GPU as a fleet file writes it; none where it could not be read back.
+fn one(gpu: &Gpu, knowledge: Knowledge) -> Option<String> {
+    let row = knowledge.gpu(&gpu.name).filter(|_| !gpu.name.is_empty());
+    let named = row.map(|row| row.name).filter(|name| knowledge.gpu(name).is_some());
+    let mut fields = vec![format!("name = {}", quoted(named.unwrap_or(&gpu.name)))];
+    if let Some(count) = gpu.count {
+        fields.push(format!("count = {count}"));
+    }
+    match gpu.mig.as_deref() {
+        None => {}
+        Some("") => fields.push("mig = true".to_owned()),
+        Some(profile) => fields.push(format!("mig = {}", quoted(profile))),
+    }
+    let own = gpu.capability.filter(|own| row.is_none_or(|row| row.capability != *own));
+    if gpu.name.is_empty() || (row.is_none() && own.is_none()) {
+        return None;
+    }
+    if let Some(own) = own {
+        fields.push(format!("compute_capability = {}", quoted(&own.to_string())));
+    }
+    Some(if fields.len() == 1 { quoted(named.unwrap_or(&gpu.name)) } else { format!("{{ {} }}", fields.join(", ")) })
+}
