@@ -30,7 +30,7 @@ const REACHED_EXACT: usize = 52;
 /// The same as the mean over outcomes.
 const REACHED_MACRO_AVERAGE: f64 = 0.98;
 /// Undecidable reports that are contradicted. To be lowered, down to none.
-const REACHED_CONTRADICTIONS: usize = 6;
+const REACHED_CONTRADICTIONS: usize = 5;
 
 #[test]
 fn the_replay_says_what_happened() {

@@ -51,7 +51,8 @@ pub struct Compat {
     pub ptx_compiler: Option<bool>,
     /// Whether an absolute link leads to the directory.
     pub absolute_link: bool,
-    /// Whether it was seen which directory container toolkits come to.
+    /// Whether it was seen which directory container toolkits come to; where not, a library of that directory is one
+    /// of which it is not known that the link leads to it.
     pub root_seen: bool,
 }
 

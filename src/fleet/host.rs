@@ -32,6 +32,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::ToolkitChange;
 use crate::knowledge::ToolkitChanges;
+use crate::knowledge::WslLibraryRow;
 
 /// At most so many hosts are tried for one pool; a fleet with a wider one is refused (`check_width`).
 pub(super) const MAX_HOSTS: usize = 4096;
@@ -149,6 +150,8 @@ pub struct Host {
     pub env: BTreeMap<String, String>,
     /// Windows Subsystem for Linux.
     pub wsl: bool,
+    /// A library that its Windows driver asks for and its container toolkit does not bring.
+    pub wsl_lacks: Option<&'static WslLibraryRow>,
     /// Whether containers run privileged. Docker, Podman and Kubernetes start none so unless they are told to, and the
     /// container toolkit tells it by the capabilities of the container: where a pool does not say it, none is.
     pub privileged: Option<bool>,
@@ -267,6 +270,7 @@ impl Pool {
             strategy: self.device_list_strategy.as_ref().map_or(DeviceListStrategy::Envvar, |strategy| strategy.value),
             env: self.env.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect(),
             wsl,
+            wsl_lacks: way.wsl_lacks,
             privileged: self.privileged.as_ref().map(|privileged| privileged.value),
             modeset: self.modeset.as_ref().map(|modeset| modeset.value),
             options: Options { accept_mounts: way.accept_mounts, ..Options::of(self) },

@@ -19,6 +19,7 @@ use crate::knowledge::ContainerToolkitRow;
 use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
 use crate::knowledge::ToolkitChange;
+use crate::knowledge::WslLibraryRow;
 
 /// The hook that puts a compat directory into the loader's cache.
 const COMPAT_HOOK: &str = "enable-cuda-compat";
@@ -49,6 +50,17 @@ impl Versions {
         !self.declared || self.has(ToolkitChange::ComputeByDefault, knowledge)
     }
 
+    /// A library that a Windows driver asks for under WSL and this toolkit does not bring.
+    pub(super) fn wsl_lacks(
+        self,
+        mode: Mode,
+        windows: Option<DriverVersion>,
+        knowledge: Knowledge,
+    ) -> Option<&'static WslLibraryRow> {
+        let version = if mode == Mode::Legacy { self.library } else { self.toolkit };
+        knowledge.wsl_lacks(windows?.branch(), version)
+    }
+
     /// How the csv check reads versions.
     pub(super) fn reading(self, knowledge: Knowledge) -> ToolkitVersion {
         if self.has(ToolkitChange::LenientVersions, knowledge) {
@@ -69,6 +81,7 @@ pub(super) struct Way {
     pub(super) versions: Option<Versions>,
     pub(super) selection: CompatSelection,
     pub(super) accept_mounts: bool,
+    pub(super) wsl_lacks: Option<&'static WslLibraryRow>,
     pub(super) assumed: Vec<PoolField>,
 }
 
@@ -104,13 +117,16 @@ impl Pool {
                 versions: None,
                 selection: CompatSelection::Off,
                 accept_mounts: false,
+                wsl_lacks: None,
                 assumed: Vec::new(),
             }];
         }
         let tegra = gpu.row.is_some_and(|row| row.class == GpuClass::Jetson);
+        let windows = driver.filter(|_| self.wsl.as_ref().is_some_and(|wsl| wsl.value));
         let mut ways: Vec<Way> = Vec::new();
         for versions in self.versions(driver, knowledge, as_of) {
             for meaning in self.meanings(launch, versions.row, tegra, knowledge, as_of) {
+                let wsl_lacks = versions.wsl_lacks(meaning.mode, windows, knowledge);
                 let selection = self.compat_selection(launch, meaning.mode, versions, knowledge);
                 let open_toolkit = (!versions.declared).then_some(PoolField::Toolkit);
                 let assumed: Vec<PoolField> = open_toolkit.into_iter().chain(meaning.open).collect();
@@ -118,6 +134,7 @@ impl Pool {
                 ways.retain(|other| {
                     let alike =
                         (other.mode, other.selection, other.devices) == (meaning.mode, selection, meaning.devices);
+                    let alike = alike && other.wsl_lacks.is_some() == wsl_lacks.is_some();
                     let row = other.versions.map(|versions| libraries(other.mode, versions.row));
                     !alike || row != Some(libraries(meaning.mode, versions.row))
                 });
@@ -128,6 +145,7 @@ impl Pool {
                     versions: Some(versions),
                     selection,
                     accept_mounts: self.accepts_mounts().unwrap_or(false),
+                    wsl_lacks,
                     assumed,
                 });
             }

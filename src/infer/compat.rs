@@ -31,12 +31,14 @@ pub(super) struct Package {
     pub(super) told: Option<(DriverVersion, &'static RowInfo)>,
     /// Where its libraries were put, if not where the package has them.
     pub(super) folder: Option<&'static str>,
+    /// Whether `/usr/local/cuda` leads to its toolkit; on that of which it is not known, the library goes as if it did.
+    pub(super) linked: bool,
 }
 
 impl Package {
     /// One that a command installs.
     pub(super) fn installed(cuda: CudaVersion, version: Option<DriverVersion>) -> Self {
-        Self { cuda, version, told: None, folder: None }
+        Self { cuda, version, told: None, folder: None, linked: true }
     }
 }
 
@@ -96,7 +98,7 @@ pub(super) fn compat_from_package(
 /// The compat package that the base has.
 pub(super) fn own_package(build: &BaseBuild) -> Option<Package> {
     let (cuda, _) = build.cuda.filter(|_| matches!(build.compat, Some((true, _))))?;
-    Some(Package { cuda, version: None, told: build.compat_version, folder: build.compat_folder })
+    Some(Package { cuda, version: None, told: build.compat_version, folder: build.compat_folder, linked: true })
 }
 
 /// What was found, and the compat library of the base where it lies in another directory.
@@ -145,7 +147,7 @@ fn content(package: &Package, knowledge: Knowledge) -> Option<Compat> {
         cuda: Some(cuda),
         ptx_compiler: Some(true),
         absolute_link: true,
-        root_seen: true,
+        root_seen: package.linked,
     })
 }
 

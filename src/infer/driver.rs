@@ -61,7 +61,9 @@ pub(super) fn compat(
             PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
             PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
         };
-        let fact = compat_from_package(facts, &Package::installed(cuda, version), vec![package.fact], knowledge);
+        let linked = !nothing_links(seen, build, knowledge);
+        let package_seen = Package { linked, ..Package::installed(cuda, version) };
+        let fact = compat_from_package(facts, &package_seen, vec![package.fact], knowledge);
         return beside_own(facts, fact, own.as_ref(), true, build, knowledge);
     }
     if !removed.is_empty() {
@@ -93,6 +95,16 @@ pub(super) fn compat(
             unknown(facts, FactKey::Compat, None, build.unseen("the content of /usr/local/cuda/compat"), evidence)
         }
     }
+}
+
+/// Whether nothing that was seen makes the link `/usr/local/cuda`: NVIDIA's own recipes make it beside the compat
+/// package, or install a runtime whose dependencies do.
+fn nothing_links(seen: &Observations, build: &BaseBuild, knowledge: Knowledge) -> bool {
+    let compat = |name: &str| compat_cuda(name).is_some();
+    let links =
+        |name: &str| !compat(name) && (knowledge.runtime_package(name).is_some() || knowledge.carries_libraries(name));
+    let plain = build.family == Family::Plain && seen.depth == Depth::Text;
+    plain && !seen.files.contains_key(TOOLKIT) && !seen.packages.iter().any(|package| links(&package.name))
 }
 
 fn compat_from_files(

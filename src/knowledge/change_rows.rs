@@ -86,6 +86,19 @@ pub struct ToolkitChangeRow {
     pub library: bool,
 }
 
+/// A library that newer Windows drivers ask for under WSL, and that only newer container toolkits bring.
+#[derive(Clone, Copy, Debug)]
+pub struct WslLibraryRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name.
+    pub library: &'static str,
+    /// The first number of the first Windows drivers that ask for it.
+    pub windows_from: u32,
+    /// The first container toolkit that brings it.
+    pub toolkit_from: CudaVersion,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::civil::Date;
 
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
-use crate::knowledge::change_rows::{ToolkitChange, ToolkitChangeRow};
+use crate::knowledge::change_rows::{ToolkitChange, ToolkitChangeRow, WslLibraryRow};
 use crate::knowledge::gpu_names;
 use crate::knowledge::order::by_number;
 use crate::knowledge::rows::{
@@ -282,6 +282,11 @@ impl Knowledge {
     /// Since when a change of the container toolkit holds.
     pub fn toolkit_change(self, change: ToolkitChange) -> Option<&'static ToolkitChangeRow> {
         self.toolkit_changes().iter().find(|row| row.change == change)
+    }
+
+    /// A library that a Windows driver asks for and a container toolkit does not bring.
+    pub fn wsl_lacks(self, windows: u32, toolkit: CudaVersion) -> Option<&'static WslLibraryRow> {
+        self.wsl_libraries().iter().find(|row| row.windows_from <= windows && toolkit < row.toolkit_from)
     }
 
     /// An error code.

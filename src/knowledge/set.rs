@@ -87,6 +87,8 @@ whole_tables! {
     container_toolkits: ContainerToolkitRow = container_toolkits;
     /// Every change of the container toolkit.
     toolkit_changes: ToolkitChangeRow = toolkit_changes;
+    /// Every library that newer Windows drivers ask for and older container toolkits do not bring.
+    wsl_libraries: WslLibraryRow = wsl_libraries;
     /// Every error code.
     errors: ErrorRow = errors;
     /// Every line of a log that a page tells of.

@@ -47,6 +47,10 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
         return record(StepResult::NotApplicable, [Some(Basis::Pool(why)), None], PLAIN);
     };
     let stops = StepResult::Stops(Wall::refused(Reason::Mount));
+    if brings(set, "compute") && loader::scattered(replay) {
+        let facts = [Some(Basis::Image(replay.image.compat.id)), Some(Basis::Pool(PoolField::Driver))];
+        return record(stops, facts, SCATTERED);
+    }
     if host.wsl {
         let libraries = &replay.image.driver_libraries;
         let facts = [Some(Basis::Image(libraries.id)), Some(Basis::Pool(PoolField::Wsl))];
@@ -56,10 +60,6 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
             State::Unknown(_) => StepResult::Unknown,
         };
         return record(result, facts, WSL);
-    }
-    if brings(set, "compute") && loader::scattered(replay) {
-        let facts = [Some(Basis::Image(replay.image.compat.id)), Some(Basis::Pool(PoolField::Driver))];
-        return record(stops, facts, SCATTERED);
     }
     if let Some(result) = firmware(replay) {
         let facts = [Some(Basis::Image(replay.image.firmware.id)), Some(Basis::Pool(PoolField::Driver))];

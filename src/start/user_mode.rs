@@ -26,6 +26,13 @@ const SAME: Cite =
 const ARCHITECTURES: Cite =
     Cite("NVIDIA data center driver documentation, CUDA toolkit, driver and architecture matrix");
 
+const WSL: Cite = Cite(
+    "NVIDIA/nvidia-container-toolkit issue 520: Windows drivers from 555 on need libnvdxgdmal.so.1, which toolkits bring from 1.14.4 on; without it cuInit ends in error 500",
+);
+const LINUX: Cite = Cite(
+    "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda is that of the Windows driver, no Linux driver may take its place; the GPU is /dev/dxg, and there is no /dev/nvidiactl",
+);
+
 /// A compat library on a driver that it is not for: what is printed differs from case to case.
 const UNUSABLE: Wall = Wall::new(Outcome::CompatUnusable, Codes::possible(&[803, 999, 100]));
 
@@ -35,6 +42,10 @@ pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let record = |result, facts: &[Basis], cite| StepRecord::new(Step::UserMode, result, facts.iter().copied(), cite);
     match &loaded.source {
         None => record(StepResult::Unknown, &[], SAME),
+        Some(Source::Host) if let Some(row) = replay.host.wsl_lacks => {
+            let stops = StepResult::Stops(Wall::new(Outcome::LibraryMissing, Codes::certain(500)));
+            record(stops, &[driver, Basis::Pool(PoolField::Toolkit), Basis::Row(&row.info)], WSL)
+        }
         // Whatever the version, it is the kernel-mode driver's own.
         Some(Source::Host) => record(StepResult::Passes(Route::Native), &[driver], SAME),
         Some(Source::Nowhere) => record(StepResult::NotApplicable, &[], SAME),
@@ -43,16 +54,22 @@ pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
                 (Some(library), Some(host)) => baked(replay, library, host),
                 _ => StepResult::Unknown,
             };
-            record(result, &[Basis::Image(replay.image.driver_libraries.id), driver], SAME)
+            let facts = [Basis::Image(replay.image.driver_libraries.id)].into_iter().chain(loaded.forced_by);
+            StepRecord::new(Step::UserMode, result, facts.chain([driver]), SAME)
         }
         Some(Source::Compat(library)) => {
-            let (result, row) = if is_jetson(replay) { upgrade(replay, loaded) } else { forward(replay, library) };
+            let (result, row) = match replay.host {
+                // A libcuda for Linux finds none of the devices that it looks for.
+                host if host.wsl => (StepResult::Stops(UNUSABLE), None),
+                _ if is_jetson(replay) => upgrade(replay, loaded),
+                _ => forward(replay, library),
+            };
             let gpu_row = replay.host.gpu.as_ref().and_then(|gpu| gpu.row);
             let rows = row.into_iter().chain(gpu_row).map(Basis::Row);
-            let path = loaded.forced_by.map(Basis::Image);
-            let facts = [Basis::Image(replay.image.compat.id)].into_iter().chain(path);
+            let wsl = replay.host.wsl.then_some(Basis::Pool(PoolField::Wsl));
+            let facts = [Basis::Image(replay.image.compat.id)].into_iter().chain(loaded.forced_by).chain(wsl);
             let facts = facts.chain([driver, Basis::Pool(PoolField::Gpu)]).chain(rows);
-            StepRecord::new(Step::UserMode, result, facts, FORWARD)
+            StepRecord::new(Step::UserMode, result, facts, if replay.host.wsl { LINUX } else { FORWARD })
         }
     }
 }

@@ -246,7 +246,10 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
             format!("no manifest for {}: exec format error, or nothing to pull", replay.host.platform)
         }
         Outcome::NoGpu => format!("{said}: the container has no GPU"),
-        Outcome::LibraryMissing => libraries::message(replay),
+        Outcome::LibraryMissing => match replay.host.wsl_lacks.filter(|_| wall.codes().certain.is_some()) {
+            Some(row) => format!("{said}: the container toolkit does not bring {} of the Windows driver", row.library),
+            None => libraries::message(replay),
+        },
         Outcome::StubLibrary => said,
         Outcome::DriverMismatch => format!("{said}: {library} of the image on kernel-mode driver {kernel}"),
         Outcome::CompatNotSupported => {

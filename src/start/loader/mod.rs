@@ -11,7 +11,6 @@ use crate::cuda::DriverVersion;
 use crate::fact::CompatLibrary;
 use crate::fact::DriverLibrary;
 use crate::fact::ElfNote;
-use crate::fact::FactId;
 use crate::fact::State;
 use crate::fleet::Launch;
 use crate::fleet::PoolField;
@@ -33,7 +32,7 @@ const SELECT: Cite = Cite(
 const LDCONFIG: Cite =
     Cite("ld.so(8), ldconfig(8): LD_LIBRARY_PATH first, then the cache; of one directory the highest version");
 const WSL: Cite = Cite(
-    "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda is that of the Windows driver; nvidia-container-toolkit v1.20.0 (d34b304), pkg/nvcdi/lib-wsl.go and driver-wsl.go: no hook for a compat directory; of legacy mode from memory",
+    "CUDA on WSL user guide, Getting Started with CUDA on WSL 2: libcuda is that of the Windows driver; nvidia-container-toolkit v1.20.0 (d34b304), pkg/nvcdi/lib-wsl.go and driver-wsl.go: no hook for a compat directory; libnvidia-container, src/nvc_mount.c and src/cli/compat_mode.c: legacy mode makes no exception, and mounts beside libcuda.so.1, which is a file there and stays",
 );
 const GKE: Cite = Cite(
     "GoogleCloudPlatform/container-engine-accelerators, cmd/nvidia_gpu: the driver is mounted under /usr/local/nvidia and nowhere else",
@@ -56,7 +55,7 @@ pub enum Source<'a> {
 }
 
 /// The libcuda that a program gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Loaded<'a> {
     /// From where; none where it cannot be told.
     pub source: Option<Source<'a>>,
@@ -64,8 +63,8 @@ pub struct Loaded<'a> {
     pub version: Option<DriverVersion>,
     /// The newest CUDA that it supports, where known.
     pub cuda: Option<CudaVersion>,
-    /// What the image says that puts it before all others, where something does.
-    pub forced_by: Option<FactId>,
+    /// What the image or the pool says that puts it before all others, where something does.
+    pub forced_by: Option<Basis>,
 }
 
 impl<'a> Loaded<'a> {
@@ -196,10 +195,6 @@ fn told<'a>(replay: Replay<'a>, found: Found<'a>, first: Option<Basis>, cite: Ci
     let chooser = if replay.host.wsl { PoolField::Wsl } else { PoolField::Toolkit };
     let cite = if replay.host.wsl && first.is_none() && found.is_host() { WSL } else { cite };
     let pool = [Basis::Pool(PoolField::Driver), Basis::Pool(chooser)];
-    let forced_by = first.and_then(|basis| match basis {
-        Basis::Image(id) => Some(id),
-        Basis::Pool(_) | Basis::Entry(_) | Basis::Row(_) => None,
-    });
     match found {
         Found::Open(missing) => unknown([missing].into_iter().chain(first), cite),
         Found::Host => {
@@ -208,7 +203,7 @@ fn told<'a>(replay: Replay<'a>, found: Found<'a>, first: Option<Basis>, cite: Ci
         }
         Found::Compat(library) => {
             let facts = [compat].into_iter().chain(first).chain(pool).chain(row);
-            let loaded = Loaded { forced_by, ..Loaded::compat(replay, library) };
+            let loaded = Loaded { forced_by: first, ..Loaded::compat(replay, library) };
             (loaded, StepRecord::new(Step::Loader, StepResult::Passes(Route::ForwardCompat), facts, cite))
         }
         Found::Image(library) => {
@@ -218,7 +213,7 @@ fn told<'a>(replay: Replay<'a>, found: Found<'a>, first: Option<Basis>, cite: Ci
                 StepResult::Passes(Route::Native)
             };
             let facts = [baked].into_iter().chain(first).chain(pool);
-            let loaded = Loaded { forced_by, ..Loaded::image(replay, library) };
+            let loaded = Loaded { forced_by: first, ..Loaded::image(replay, library) };
             (loaded, StepRecord::new(Step::Loader, result, facts, LDCONFIG))
         }
     }

@@ -1,5 +1,6 @@
 //! `LD_LIBRARY_PATH`: its directories come before everything else.
 
+use crate::cuda::COMPAT_ROOT;
 use crate::cuda::Linked;
 use crate::cuda::linked;
 use crate::cuda::trimmed;
@@ -67,6 +68,10 @@ fn in_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
 
 fn in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
     if matches!(replay.image.compat.state, State::Unknown(_)) && is_compat_directory(directory) {
+        return Some(Found::Open(Basis::Image(replay.image.compat.id)));
+    }
+    let unseen = replay.image.compat.known().is_some_and(|compat| !compat.root_seen);
+    if unseen && directory == COMPAT_ROOT {
         return Some(Found::Open(Basis::Image(replay.image.compat.id)));
     }
     // The loader opens that very name; a link of it says which version it means.

@@ -36,24 +36,31 @@ pub(super) enum Choice<'a> {
 /// What the toolkit of the host does.
 pub(super) fn choice(replay: Replay<'_>) -> Choice<'_> {
     let selection = replay.host.compat_selection;
-    // WSL's own libcuda belongs to the Windows driver.
-    if selection == CompatSelection::Off || replay.host.wsl {
+    // The specification for WSL has no hook, and of two libraries in one directory the file named libcuda.so.1, which
+    // is the Windows driver's, stays. On the command line of `ldconfig` the directory goes first there, too.
+    let wsl = replay.host.wsl && selection != CompatSelection::Ldconfig;
+    if selection == CompatSelection::Off || wsl {
         return Choice::Nothing;
     }
     let compat = match &replay.image.compat.state {
-        State::Known(compat) if !compat.root_seen => return Choice::Open(Basis::Image(replay.image.compat.id)),
         State::Known(compat) => compat,
         State::Absent { .. } => return Choice::Nothing,
         State::Unknown(_) => return Choice::Open(Basis::Image(replay.image.compat.id)),
     };
-    match selection {
+    let open = Choice::Open(Basis::Image(replay.image.compat.id));
+    if !compat.root_seen && candidates(compat, COMPAT_ROOT).next().is_none() {
+        return open;
+    }
+    let chosen = match selection {
         CompatSelection::Off => Choice::Nothing,
         CompatSelection::Mount => by_cli(replay, compat, CliCompat::Mount),
         CompatSelection::Ldconfig => by_cli(replay, compat, CliCompat::Ldconfig),
         CompatSelection::HookMajors => by_hook(replay, compat, HookRule::Majors),
         CompatSelection::HookNote => by_hook(replay, compat, HookRule::Note),
         CompatSelection::HookCuda => by_hook(replay, compat, HookRule::Cuda),
-    }
+    };
+    // What would not be taken if the link led there is not taken at all.
+    if compat.root_seen || matches!(chosen, Choice::Nothing) { chosen } else { open }
 }
 
 /// The libraries of the directory that the toolkit looks into.
@@ -77,7 +84,7 @@ fn kept<'a>(replay: Replay<'a>, compat: &'a Compat, mode: CliCompat) -> impl Ite
 /// Whether the libraries that go first in the `ldconfig` call lie in several directories: of those the library takes
 /// none, and the container is not created.
 pub(super) fn scattered(replay: Replay<'_>) -> bool {
-    let asked = replay.host.compat_selection == CompatSelection::Ldconfig && !replay.host.wsl;
+    let asked = replay.host.compat_selection == CompatSelection::Ldconfig;
     let follows = replay.host.toolkit.is_none_or(|row| row.follows_absolute_link);
     let Some(compat) = replay.image.compat.known().filter(|compat| asked && (follows || !compat.absolute_link)) else {
         return false;
