@@ -1,6 +1,7 @@
 //! `imagelint fleet affinity`: the node affinity of exactly the nodes on which an input starts.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io;
 use std::io::Write as _;
 use std::path::Path;
@@ -82,9 +83,9 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
         let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or("not for it");
         let nodes = group.nodes.iter().map(|labels| (labels, group.told.as_str()));
         if fate == "starts" {
-            wanted.extend(nodes)
+            wanted.extend(nodes);
         } else {
-            others.extend(nodes)
+            others.extend(nodes);
         }
         told.push((group.told.as_str(), fate));
     }
@@ -96,8 +97,11 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
         writeln!(io::stderr(), "no affinity: it is certain of no node that {name} starts on it")?;
         return Ok(Exit::Found);
     }
+    let declared = field.fleet.pools.iter().flat_map(|pool| &pool.labels);
+    let own: BTreeSet<&str> = declared.map(|(name, _)| name.as_str()).collect();
+    let own: Vec<&str> = own.into_iter().collect();
     let labels = |list: &[(_, _)]| list.iter().map(|(labels, _)| *labels).collect::<Vec<&Labels>>();
-    let terms = inventory::choose(&labels(&wanted), &labels(&others)).map_err(|(at, other)| {
+    let terms = inventory::choose(&own, &labels(&wanted), &labels(&others)).map_err(|(at, other)| {
         let group = |list: &[(&Labels, &str)], at: usize| plain(list.get(at).map_or("", |(_, told)| *told));
         let wanted = group(&wanted, at);
         Failure::Said(match other {
@@ -169,7 +173,7 @@ fn of_labels(mut fleet: Fleet) -> Result<Field, Failure> {
 
 /// The nodes of a cluster, each as it is and with what its pool declares beside.
 fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, Failure> {
-    let found = fleet_import::source(path)?;
+    let found = fleet_import::source(path, knowledge)?;
     let mut builds = BTreeMap::new();
     for machine in found.machines {
         if machine.labels.is_empty() {

@@ -24,7 +24,7 @@ pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge:
     }
     let mut seen = Inventory::default();
     for path in against {
-        seen.join(fleet_import::source(path)?);
+        seen.join(fleet_import::source(path, knowledge)?);
     }
     let found = inventory::drift(fleet, &seen, knowledge);
     let mut out = io::BufWriter::new(io::stdout().lock());

@@ -17,10 +17,12 @@ use crate::source::SourceText;
 use crate::source::Sources;
 
 /// Reads one source; `-` is standard input.
-pub(crate) fn source(path: &Path) -> Result<Inventory, Failure> {
+pub(crate) fn source(path: &Path, knowledge: Knowledge) -> Result<Inventory, Failure> {
     let name = path.display().to_string();
     let text = names::text(path, false, inventory::LONGEST as u64)?;
-    inventory::read(&name, &text).map_err(|error| Failure::Said(format!("error: cannot read {name}: {error}")))
+    let found = inventory::read(&name, &text);
+    let found = found.map_err(|error| Failure::Said(format!("error: cannot read {name}: {error}")))?;
+    Ok(found.with_types(knowledge))
 }
 
 /// Runs it.
@@ -31,7 +33,7 @@ pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exi
         return Err(Failure::Said("error: standard input can be read once".to_owned()));
     }
     for path in &options.sources {
-        found.join(source(path)?);
+        found.join(source(path, knowledge)?);
         let name = path.file_name().map_or_else(|| "standard input".into(), |name| name.to_string_lossy());
         told.push(if name == "-" { "standard input".to_owned() } else { name.into_owned() });
     }

@@ -79,12 +79,19 @@ pub(crate) fn run(options: &FleetShowArgs, knowledge: Knowledge) -> Result<Exit,
 }
 
 fn print(pool: &Derived, out: &mut impl io::Write) -> io::Result<()> {
-    let nodes = pool.nodes.map_or_else(String::new, |nodes| format!(" ({nodes} nodes)"));
+    let nodes = match pool.nodes {
+        None => String::new(),
+        Some(1) => " (1 node)".to_owned(),
+        Some(nodes) => format!(" ({nodes} nodes)"),
+    };
     writeln!(out, "{}{nodes}", pool.name)?;
+    let mut told = None;
     for value in &pool.values {
         writeln!(out, "  {:<20} {}", value.name, value.text)?;
-        if let Some(from) = &value.from {
+        // One row tells several values of a GPU.
+        if let Some(from) = value.from.as_ref().filter(|from| told != Some(*from)) {
             writeln!(out, "  {:<20} {from}", "")?;
+            told = Some(from);
         }
     }
     for open in &pool.open {

@@ -9,6 +9,9 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::heading;
 
+/// So many values of one kind are told.
+const SHOWN: usize = 6;
+
 /// A value of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DerivedValue {
@@ -67,18 +70,18 @@ fn values(pool: &Pool, hosts: &[Host]) -> Vec<DerivedValue> {
     let own = |field: PoolField, gap: Option<String>| if pool.span_of(field).is_some() { None } else { gap };
     let mut values = Vec::new();
     let mut add = |name, each: &dyn Fn(&Host) -> Option<String>, from: &dyn Fn(&Host) -> Option<String>| {
-        let texts: BTreeSet<String> = hosts.iter().filter_map(each).collect();
+        let texts = once(hosts.iter().filter_map(each));
         if texts.is_empty() {
             return;
         }
         // Rows of possible GPUs are many; what a pool names is told by few.
-        let rows: BTreeSet<String> = hosts.iter().filter_map(from).collect();
+        let rows = once(hosts.iter().filter_map(from));
         let from = match rows.len() {
             0 => None,
-            1..=3 => Some(rows.into_iter().collect::<Vec<_>>().join("; ")),
+            1..=3 => Some(rows.join("; ")),
             many => Some(format!("{many} rows")),
         };
-        values.push(DerivedValue { name, text: listed(texts), from });
+        values.push(DerivedValue { name, text: listed(&texts), from });
     };
     let named =
         |host: &Host| gpu(host).map(|gpu| gpu.count.map_or(gpu.name.clone(), |n| format!("{n} x {}", gpu.name)));
@@ -103,16 +106,24 @@ fn values(pool: &Pool, hosts: &[Host]) -> Vec<DerivedValue> {
     values
 }
 
+/// Texts in their order, each once.
+fn once(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    texts.filter(|text| seen.insert(text.clone())).collect()
+}
+
 /// A few texts in one line.
-fn listed(texts: BTreeSet<String>) -> String {
-    let many = texts.len();
-    let first: Vec<String> = texts.into_iter().take(6).collect();
-    let more = if many > first.len() { format!(" and {} more", many - first.len()) } else { String::new() };
-    format!("{}{more}", first.join(", "))
+fn listed(texts: &[String]) -> String {
+    let few = texts.get(..SHOWN).unwrap_or(texts);
+    let more = if texts.len() > few.len() { format!(" and {} more", texts.len() - few.len()) } else { String::new() };
+    format!("{}{more}", few.join(", "))
 }
 
 fn open(pool: &Pool, hosts: &[Host]) -> Vec<OpenField> {
-    let assumed: BTreeSet<PoolField> = hosts.iter().flat_map(|host| host.assumed.iter().copied()).collect();
+    let mut assumed: BTreeSet<PoolField> = hosts.iter().flat_map(|host| host.assumed.iter().copied()).collect();
+    if hosts.iter().any(|host| host.gpu.is_none()) {
+        assumed.insert(PoolField::Gpu);
+    }
     assumed
         .into_iter()
         .map(|field| OpenField { field: field.name().trim_start_matches("pool."), cost: cost(pool, field, hosts) })
@@ -121,20 +132,14 @@ fn open(pool: &Pool, hosts: &[Host]) -> Vec<OpenField> {
 
 /// What an open field costs.
 fn cost(pool: &Pool, field: PoolField, hosts: &[Host]) -> String {
-    let tried: BTreeSet<String> = hosts
-        .iter()
-        .filter_map(|host| match field {
-            PoolField::Gpu => host.gpu.as_ref().map(|gpu| gpu.name.clone()),
-            PoolField::Driver => host.driver.map(|driver| driver.to_string()),
-            PoolField::Launch => Some(host.launch.to_string()),
-            PoolField::Toolkit => host.toolkit_version.map(|version| version.to_string()),
-            _ => Some(host.mode.to_string()),
-        })
-        .collect();
-    let how = match (pool.text_of(field), field) {
-        (Some(text), _) => format!("`{text}` leaves it open; "),
-        (None, _) => String::new(),
-    };
+    let tried = once(hosts.iter().filter_map(|host| match field {
+        PoolField::Gpu => host.gpu.as_ref().map(|gpu| gpu.name.clone()),
+        PoolField::Driver => host.driver.map(|driver| driver.to_string()),
+        PoolField::Launch => Some(host.launch.to_string()),
+        PoolField::Toolkit => host.toolkit_version.map(|version| version.to_string()),
+        _ => Some(host.mode.to_string()),
+    }));
+    let how = pool.text_of(field).map_or_else(String::new, |text| format!("`{text}` leaves it open; "));
     if tried.is_empty() {
         return format!("{how}nothing can be tried in its place: what hangs on it cannot be told");
     }
@@ -142,5 +147,5 @@ fn cost(pool: &Pool, field: PoolField, hosts: &[Host]) -> String {
         PoolField::Gpu | PoolField::Driver | PoolField::Launch | PoolField::Toolkit => "tried",
         _ => "modes tried",
     };
-    format!("{how}{what}: {}; where they differ, the verdict is `depends`", listed(tried))
+    format!("{how}{what}: {}; where they differ, the verdict is `depends`", listed(&tried))
 }

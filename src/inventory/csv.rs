@@ -10,6 +10,9 @@ use crate::inventory::Inventory;
 use crate::inventory::InventoryError;
 use crate::inventory::Machine;
 
+/// GPUs of one kind, with how many there are.
+type Counted = BTreeMap<(String, Option<ComputeCapability>, bool), u32>;
+
 /// What a column may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Column {
@@ -60,8 +63,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
     let mut rows = rows.map(|(at, line)| (at + 1, line.split(',').map(str::trim).collect::<Vec<_>>())).peekable();
     let Some((_, first)) = rows.peek() else { return Err(InventoryError::Unknown) };
     let header: Vec<Option<Column>> = first.iter().map(|cell| Column::of_header(cell)).collect();
-    let headed = header.iter().any(Option::is_some);
-    let columns: Vec<Option<Column>> = if headed {
+    let has_header = header.iter().any(Option::is_some);
+    let columns: Vec<Option<Column>> = if has_header {
         rows.next();
         header
     } else {
@@ -74,14 +77,13 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
         }
     }
     if !columns.contains(&Some(Column::Name)) {
-        return Err(if headed {
+        return Err(if has_header {
             InventoryError::Unreadable("line 1: no column `name`: ask for name,driver_version,compute_cap".to_owned())
         } else {
             InventoryError::Unknown
         });
     }
-    let mut drivers: BTreeMap<Option<DriverVersion>, BTreeMap<(String, Option<ComputeCapability>, bool), u32>> =
-        BTreeMap::new();
+    let mut drivers: BTreeMap<Option<DriverVersion>, Counted> = BTreeMap::new();
     for (line, cells) in rows {
         let bad = |message: String| Err(InventoryError::Unreadable(format!("line {line}: {message}")));
         if cells.len() != columns.len() {

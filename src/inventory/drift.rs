@@ -45,8 +45,7 @@ pub fn drift(fleet: &Fleet, inventory: &Inventory, knowledge: Knowledge) -> Vec<
         let gpus: Vec<&str> = draft.build.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
         let gpus = if gpus.is_empty() { "a GPU that is not told".to_owned() } else { gpus.join(", ") };
         let driver = draft.build.driver.map_or_else(String::new, |driver| format!(", driver {driver}"));
-        let nodes = draft.nodes.unwrap_or_default();
-        let seen = format!("{nodes} nodes with {gpus}{driver}");
+        let seen = format!("{} with {gpus}{driver}", nodes(draft.nodes.unwrap_or(1)));
         found.push(Drift { pool: draft.name, what: "new", declared: String::new(), seen });
     }
     found
@@ -61,8 +60,8 @@ fn of_pool(pool: &Pool, machines: &[&Machine], knowledge: Knowledge, found: &mut
     let number = machines.iter().fold(0_u32, |all, machine| all.saturating_add(machine.nodes.unwrap_or(1)));
     if machines.is_empty() {
         if declared != Some(0) {
-            let nodes = declared.map_or_else(|| "a pool".to_owned(), |nodes| format!("{nodes} nodes"));
-            add("vanished", nodes, "no node".to_owned());
+            let declared = declared.map_or_else(|| "no number of nodes".to_owned(), nodes);
+            add("vanished", declared, "no node".to_owned());
         }
         return;
     }
@@ -112,6 +111,10 @@ fn of_pool(pool: &Pool, machines: &[&Machine], knowledge: Knowledge, found: &mut
             add("labels", format!("{name} = {}", value.value), listed(seen.iter()));
         }
     }
+}
+
+fn nodes(number: u32) -> String {
+    if number == 1 { "1 node".to_owned() } else { format!("{number} nodes") }
 }
 
 fn listed<T: ToString>(values: impl Iterator<Item = T>) -> String {

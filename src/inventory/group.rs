@@ -42,9 +42,12 @@ pub fn drafts(inventory: &Inventory) -> Vec<Draft> {
     drafts
 }
 
+/// A part of a name.
+type Part<'a> = &'a dyn Fn(&Build) -> Option<String>;
+
 /// Names each by its pool or its GPU, and those that would be called alike by more and more of what they are.
 fn name(drafts: &mut [Draft]) {
-    let more: [&dyn Fn(&Build) -> Option<String>; 5] = [
+    let more: [Part<'_>; 5] = [
         &|build| build.gpus.first().filter(|_| build.pool.is_some()).map(gpu_word),
         &|build| build.gpus.first()?.count.map(|count| format!("x{count}")),
         &|build| build.driver.map(|driver| driver.branch().to_string()),

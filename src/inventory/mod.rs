@@ -97,6 +97,19 @@ pub struct Inventory {
 }
 
 impl Inventory {
+    /// With the GPUs of machine types, where a node is known by its type alone.
+    #[must_use]
+    pub fn with_types(mut self, knowledge: Knowledge) -> Self {
+        for machine in self.machines.iter_mut().filter(|machine| machine.build.gpus.is_empty()) {
+            let Some(kind) = machine.build.labels.get("node.kubernetes.io/instance-type") else { continue };
+            let Some(row) = knowledge.cloud_instance(kind) else { continue };
+            let gpu = Gpu { name: row.gpu.to_owned(), count: row.count, mig: None, capability: None };
+            machine.build.notes.insert(format!("the GPU is that of {}: {}", row.name, row.info.source));
+            machine.build.gpus = vec![gpu];
+        }
+        self
+    }
+
     /// With what another source says.
     pub fn join(&mut self, other: Self) {
         self.machines.extend(other.machines);
@@ -155,11 +168,11 @@ fn has_key(text: &str, keys: &[&str]) -> bool {
 pub fn of_instance(kind: &str, nodes: Option<u32>, knowledge: Knowledge) -> Option<Inventory> {
     let row = knowledge.cloud_instance(kind)?;
     let gpu = Gpu { name: row.gpu.to_owned(), count: row.count, mig: None, capability: None };
-    let mut notes = BTreeSet::from([format!("{} of {}: {}", row.name, row.provider, row.info.source)]);
+    let mut told = BTreeSet::from([format!("{} of {}: {}", row.name, row.provider, row.info.source)]);
     if row.count.is_none() {
-        notes.insert("a machine has a share of one GPU".to_owned());
+        told.insert("a machine has a share of one GPU".to_owned());
     }
-    let build = Build { pool: Some(row.name.to_owned()), gpus: vec![gpu], notes, ..Build::default() };
+    let build = Build { pool: Some(row.name.to_owned()), gpus: vec![gpu], notes: told, ..Build::default() };
     let machine = Machine { name: row.name.to_owned(), nodes, build, ..Machine::default() };
     Some(Inventory { machines: vec![machine], ..Inventory::default() })
 }

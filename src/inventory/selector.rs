@@ -13,15 +13,33 @@ pub type Labels = BTreeMap<String, String>;
 /// One term: all of its demands are met.
 pub type Term = Vec<Demand>;
 
-/// Terms of which a wanted node meets one, and no other node meets any.
+/// Labels that every node has, with or without a GPU: what is told by them alone is met by all.
+const COMMON: &[&str] = &["kubernetes.io/arch", "kubernetes.io/os"];
+
+/// Terms of which a wanted node meets one, and no other node meets any; by the labels that are known to tell what a node
+/// is, and by some of a user's `own`.
 ///
 /// # Errors
 /// The place of a wanted node and of another one that no label tells apart; of the wanted one alone where it has no label
 /// that says what it is.
-pub fn choose(wanted: &[&Labels], others: &[&Labels]) -> Result<Vec<Term>, (usize, Option<usize>)> {
+pub fn choose(own: &[&str], wanted: &[&Labels], others: &[&Labels]) -> Result<Vec<Term>, (usize, Option<usize>)> {
+    let known = TELLING.iter().copied();
+    let keys: Vec<&str> = known.chain(own.iter().copied().filter(|key| !TELLING.contains(key))).collect();
+    // Nodes differ in their names and little else.
+    let alike = |list: &[&Labels]| {
+        let mut places: BTreeMap<Labels, usize> = BTreeMap::new();
+        for (at, labels) in list.iter().enumerate() {
+            let told = keys.iter().filter_map(|key| Some(((*key).to_owned(), labels.get(*key)?.clone())));
+            places.entry(told.collect()).or_insert(at);
+        }
+        places
+    };
+    let (wanted, others) = (alike(wanted), alike(others));
+    let (left_out, places): (Vec<&Labels>, Vec<usize>) = others.iter().unzip();
     let mut terms: Vec<Term> = Vec::new();
-    for (at, labels) in wanted.iter().enumerate() {
-        let term = term(labels, others).map_err(|other| (at, other))?;
+    for (labels, at) in &wanted {
+        let place = |other: Option<usize>| (*at, other.and_then(|other| places.get(other).copied()));
+        let term = term(&keys, labels, &left_out).map_err(place)?;
         if !terms.contains(&term) {
             terms.push(term);
         }
@@ -31,14 +49,15 @@ pub fn choose(wanted: &[&Labels], others: &[&Labels]) -> Result<Vec<Term>, (usiz
 }
 
 /// The term of one node: the first label that says what it is, and as many more as there is need for.
-fn term(labels: &Labels, others: &[&Labels]) -> Result<Term, Option<usize>> {
-    let demand = |key: &&'static str| Demand {
+fn term(keys: &[&str], labels: &Labels, others: &[&Labels]) -> Result<Term, Option<usize>> {
+    let demand = |key: &&str| Demand {
         key: (*key).to_owned(),
         holds: labels.get(*key).map_or(Holds::DoesNotExist, |value| Holds::In(vec![value.clone()])),
     };
-    let mut open: Vec<Demand> = TELLING.iter().map(demand).collect();
+    let mut open: Vec<Demand> = keys.iter().map(demand).collect();
     // Some label has to be there: what is told by absence alone is met by every new node.
-    let anchor = open.iter().position(|demand| demand.holds != Holds::DoesNotExist).ok_or(None)?;
+    let tells = |demand: &Demand| demand.holds != Holds::DoesNotExist && !COMMON.contains(&demand.key.as_str());
+    let anchor = open.iter().position(tells).ok_or(None)?;
     let mut term = vec![open.remove(anchor)];
     let mut left: Vec<usize> = (0..others.len()).collect();
     let meets = |at: &usize, demand: &Demand| others.get(*at).is_some_and(|labels| is_met(demand, labels));

@@ -64,7 +64,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
     loop {
         let bad = |reader: &Reader<&[u8]>, message: &str| {
             let at = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX).min(text.len());
-            let line = text.as_bytes().get(..at).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = text.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
             InventoryError::Unreadable(format!("line {line}: {message}"))
         };
         let event = reader.read_event();
@@ -84,11 +84,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
                     return Err(InventoryError::TooBig);
                 }
             }
-            Event::Text(part) => {
-                if told.len() < LONGEST_TEXT {
-                    told.extend(part.xml10_content().chars().take(LONGEST_TEXT));
-                }
-            }
+            // No value that counts is so long.
+            Event::Text(_) | Event::GeneralRef(_) if told.len() > LONGEST_TEXT => {}
+            Event::Text(part) => told.extend(part.xml10_content().chars().take(LONGEST_TEXT)),
             Event::GeneralRef(part) => match part.resolve_char_ref() {
                 Ok(Some(sign)) => told.push(sign),
                 Ok(None) => match quick_xml::escape::resolve_predefined_entity(&part.xml10_content()) {

@@ -27,8 +27,10 @@ pub fn to_toml(
         &mut text,
         "Lines that begin with `# ?` ask what the source does not say; until it is declared it is not known.",
     );
-    if !inventory.without_gpu.is_empty() {
-        comment(&mut text, &format!("Left out: {} nodes without GPUs.", inventory.without_gpu.len()));
+    match inventory.without_gpu.len() {
+        0 => {}
+        1 => comment(&mut text, "Left out: 1 node without GPUs."),
+        many => comment(&mut text, &format!("Left out: {many} nodes without GPUs.")),
     }
     for note in &inventory.notes {
         comment(&mut text, note);
@@ -94,13 +96,13 @@ fn pool(text: &mut String, draft: &Draft, names: bool, knowledge: Knowledge) {
     launch(text, build);
     ask(text, "toolkit = \"1.17.8\"", "NVIDIA Container Toolkit: nvidia-ctk --version on a node");
     ask(text, "mode = \"legacy\"", "only where nvidia-container-runtime.mode in config.toml is not \"auto\"");
-    if build.launch != Some(Launch::Kubernetes) {
-        engine(text, draft);
-        ask(text, "runtime = \"nvidia\"", "docker info: the default runtime, or that of `docker run --runtime`");
+    let strategy = "of the device plugin: volume-mounts cdi-annotations cdi-cri";
+    if build.launch == Some(Launch::Kubernetes) {
+        ask(text, "device_list_strategy = \"envvar\"", strategy);
     } else {
-        ask(text, "device_list_strategy = \"envvar\"", "of the device plugin: volume-mounts cdi-annotations cdi-cri");
-        engine(text, draft);
+        ask(text, "runtime = \"nvidia\"", "docker info: the default runtime, or that of `docker run --runtime`");
     }
+    engine(text, draft);
     if build.wsl {
         field(text, "wsl", true);
     }
