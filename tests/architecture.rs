@@ -40,6 +40,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "installed/",
             "judge/",
             "layer/kept.rs",
+            "lsp/",
             "oci/",
             "report/",
         ],
@@ -84,7 +85,7 @@ const STANDARD: &[(&str, &[&str])] = &[
     ),
     ("net", &["oci/"]),
     ("process", &["cli/", "main.rs", "oci/helper.rs"]),
-    ("thread", &["cli/interrupt.rs", "cli/parallel.rs", "layer/digest.rs", "oci/helper.rs"]),
+    ("thread", &["cli/interrupt.rs", "cli/lsp/", "cli/parallel.rs", "layer/digest.rs", "oci/helper.rs"]),
     ("time", &["cli/", "oci/"]),
 ];
 

@@ -20,6 +20,7 @@ mod knowledge;
 mod known;
 mod layers;
 mod lock;
+mod lsp;
 mod names;
 mod needs;
 mod output;
@@ -69,6 +70,7 @@ pub fn run() -> ExitCode {
         Command::Schema => schema::run(),
         Command::Rules(options) => rules::run(options, knowledge),
         Command::Explain(options) => explain::run(options, knowledge),
+        Command::Lsp(options) => lsp::run(options, knowledge),
     });
     match done {
         Ok(exit) => exit.into(),
