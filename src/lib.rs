@@ -14,7 +14,7 @@
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
 //! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`needs`], [`cure`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried | decide a fate |
-//! | door | [`cli`] | flags, files, exit codes | hold logic worth a unit test |
+//! | door | [`lsp`], [`cli`] | what editors say and are told; flags, files, exit codes | decide anything |
 //!
 //! # Invariants
 //!
@@ -47,6 +47,7 @@ pub mod judge;
 pub mod knowledge;
 pub mod layer;
 pub mod lock;
+pub mod lsp;
 pub mod nearest;
 pub mod needs;
 pub mod oci;

@@ -117,6 +117,13 @@ impl Sources {
         &self.0[id.0 as usize]
     }
 
+    /// Puts another text in the place of one, under its id.
+    pub fn replace(&mut self, id: SourceId, text: SourceText) {
+        if let Some(old) = self.0.get_mut(id.0 as usize) {
+            *old = text;
+        }
+    }
+
     /// All of them, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &SourceText> {
         self.0.iter()

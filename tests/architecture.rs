@@ -42,6 +42,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "inventory/",
             "judge/",
             "layer/kept.rs",
+            "lsp/",
             "oci/",
             "report/",
         ],
@@ -87,7 +88,7 @@ const STANDARD: &[(&str, &[&str])] = &[
     ),
     ("net", &["oci/"]),
     ("process", &["cli/", "main.rs", "oci/helper.rs"]),
-    ("thread", &["cli/interrupt.rs", "cli/parallel.rs", "layer/digest.rs", "oci/helper.rs"]),
+    ("thread", &["cli/interrupt.rs", "cli/lsp/", "cli/parallel.rs", "layer/digest.rs", "oci/helper.rs"]),
     ("time", &["cli/", "oci/"]),
 ];
 

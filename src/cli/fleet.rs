@@ -11,6 +11,7 @@ use crate::cli::path_from;
 use crate::cli::render;
 use crate::fleet;
 use crate::fleet::Fleet;
+use crate::fleet::FleetErrors;
 use crate::fleet::GpuName;
 use crate::judge::Content;
 use crate::judge::Subject;
@@ -31,17 +32,28 @@ pub(crate) fn load(
     sources: &mut Sources,
 ) -> Result<Fleet, Failure> {
     let fleet = of_file(named(options), first_input, knowledge, sources)?;
+    asked(options, &fleet)?;
+    Ok(fleet)
+}
+
+/// The fleet file that the options or the place of the first input name, where one does.
+pub(super) fn place(options: &JudgingArgs, first_input: Option<&Path>) -> Option<PathBuf> {
+    named(options).or_else(|| upwards(first_input.unwrap_or(Path::new(".")), FILE))
+}
+
+/// Refuses pools that are asked for and not there.
+pub(super) fn asked(options: &JudgingArgs, fleet: &Fleet) -> Result<(), Failure> {
     for asked in options.pools.iter().chain(options.why.iter().filter(|pool| !pool.is_empty())) {
         let mut names = fleet.pools.iter().map(|pool| pool.name.value.as_str());
         if !names.clone().any(|name| name == asked) {
             let hint = nearest(asked, names.by_ref()).map_or_else(
-                || format!("the pools are {}", pool_names(&fleet)),
+                || format!("the pools are {}", pool_names(fleet)),
                 |name| format!("did you mean `{name}`?"),
             );
             return Err(Failure::Said(format!("error: the fleet {} has no pool `{asked}`; {hint}", fleet.name)));
         }
     }
-    Ok(fleet)
+    Ok(())
 }
 
 /// The fleet of a file that is named, else of one that is found, else the built-in one.
@@ -60,15 +72,14 @@ pub(crate) fn of_file(
         .map_err(|error| Failure::Said(format!("error: cannot read the fleet file {}: {error}", path.display())))?;
     let text = SourceText::new(path.display().to_string(), text);
     let source = sources.add(text.clone());
-    of_text(&text, source, knowledge)
+    of_text(&text, source, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))
 }
 
 /// The fleet of a text that is added to the sources.
-pub(crate) fn of_text(text: &SourceText, source: SourceId, knowledge: Knowledge) -> Result<Fleet, Failure> {
-    let fleet = fleet::read(source, text, &|name| gpu_name(knowledge, name))
-        .map_err(|errors| Failure::Said(render(errors.as_ref())))?;
-    fleet::check_modes(&fleet, text, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
-    fleet::check_width(&fleet, text, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
+pub(crate) fn of_text(text: &SourceText, source: SourceId, knowledge: Knowledge) -> Result<Fleet, FleetErrors> {
+    let fleet = fleet::read(source, text, &|name| gpu_name(knowledge, name))?;
+    fleet::check_modes(&fleet, text, knowledge)?;
+    fleet::check_width(&fleet, text, knowledge)?;
     Ok(fleet)
 }
 

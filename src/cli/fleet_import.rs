@@ -9,6 +9,7 @@ use crate::cli::args::FleetImportArgs;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
 use crate::cli::names;
+use crate::cli::render;
 use crate::inventory;
 use crate::inventory::Inventory;
 use crate::knowledge::Knowledge;
@@ -54,7 +55,7 @@ pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exi
     // What is printed can be read back, or nothing is printed.
     let written = SourceText::new("fleet.toml", text.as_str());
     let source = Sources::default().add(written.clone());
-    fleet::of_text(&written, source, knowledge)?;
+    fleet::of_text(&written, source, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(Exit::Clean)
 }

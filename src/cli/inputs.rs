@@ -146,6 +146,22 @@ impl Inputs {
         inputs
     }
 
+    /// A file with a text that is known, perhaps in the place of files that it reads.
+    pub(super) fn given(
+        &mut self,
+        name: &str,
+        text: String,
+        reader: Option<&Reader>,
+        build: &Build<'_>,
+        sources: &mut Sources,
+    ) {
+        let text = text_of(Path::new(name), text);
+        match reader {
+            Some(reader) => self.reader(reader.clone(), text, build, sources),
+            None => self.file(name, text, build, sources),
+        }
+    }
+
     fn standard(&mut self, build: &Build<'_>, sources: &mut Sources) {
         let name = build.stdin_filename.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
         match read_limited(io::stdin(), MAX_TEXT) {
@@ -326,19 +342,27 @@ impl Inputs {
 }
 
 fn read_file(path: &Path) -> Result<Text, String> {
+    let text = read_text(path, if is_report(path) { MAX_REPORT } else { MAX_TEXT })?;
+    Ok(text_of(path, text))
+}
+
+fn is_report(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}
+
+/// The text of a file, read as its name says.
+fn text_of(path: &Path, text: String) -> Text {
     let name = path.display().to_string();
-    let report = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let text = read_text(path, if report { MAX_REPORT } else { MAX_TEXT })?;
     // Whatever is written in that form and named on the command line is meant as a description.
     let described =
         is_description(&name) || (path.extension().is_some_and(|ending| ending == "toml") && !is_dockerfile(&name));
-    Ok(if described {
+    if described {
         Text::Description(SourceText::new(name, text))
-    } else if report {
+    } else if is_report(path) {
         Text::Report(text)
     } else {
         Text::Dockerfile(Dockerfile::parse(&text), SourceText::new(name, text))
-    })
+    }
 }
 
 /// The text of a file, if it is not too long.

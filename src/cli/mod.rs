@@ -25,6 +25,7 @@ mod knowledge;
 mod known;
 mod layers;
 mod lock;
+mod lsp;
 mod names;
 mod needs;
 mod output;
@@ -75,6 +76,7 @@ pub fn run() -> ExitCode {
         Command::Rules(options) => rules::run(options, knowledge),
         Command::Explain(options) => explain::run(options, knowledge),
         Command::Fleet(options) => fleet_command::run(options, knowledge),
+        Command::Lsp(options) => lsp::run(options, knowledge),
     });
     match done {
         Ok(exit) => exit.into(),

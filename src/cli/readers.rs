@@ -83,7 +83,7 @@ pub(super) fn instead(files: Vec<Found>, build: &Build<'_>) -> (Vec<Found>, Vec<
 }
 
 /// Whether a file lists packages, or is a script, by its name; a Dockerfile by another name is none.
-fn is_list(path: &Path) -> bool {
+pub(super) fn is_list(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     if is_dockerfile(&name) || is_description(&name) || !path.is_file() {
         return false;

@@ -12,6 +12,7 @@ mod formats;
 mod judging;
 mod knowledge;
 mod lock;
+mod lsp;
 mod rules;
 mod scan;
 mod values;
@@ -45,6 +46,7 @@ pub(crate) use crate::cli::args::formats::Wanted;
 pub(crate) use crate::cli::args::judging::JudgingArgs;
 pub(crate) use crate::cli::args::knowledge::KnowledgeArgs;
 pub(crate) use crate::cli::args::lock::LockArgs;
+pub(crate) use crate::cli::args::lsp::LspArgs;
 pub(crate) use crate::cli::args::rules::ExplainArgs;
 pub(crate) use crate::cli::args::rules::RulesArgs;
 pub(crate) use crate::cli::args::rules::RulesDo;
@@ -118,6 +120,10 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint rules test our-rules
     Rules(RulesArgs),
+    /// Serve an editor over standard input and output, in the language server protocol.
+    ///
+    /// Example: imagelint lsp --fleet fleet.toml
+    Lsp(Box<LspArgs>),
     /// Print the page of a rule, an outcome, an error or a line of a log.
     ///
     /// Example: imagelint explain 804

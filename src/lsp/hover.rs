@@ -1,0 +1,142 @@
+//! What is told of the place under the pointer: the pools on which the image runs, and why.
+
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::Kind;
+use crate::report::escape::clean;
+use crate::report::escape::shorten;
+use crate::report::model::Fact;
+use crate::report::model::Report;
+use crate::report::model::Subject;
+use crate::report::words;
+use crate::report::words::cell;
+use crate::source::Span;
+
+/// So many pools are told, and so many facts.
+const MOST: usize = 32;
+/// A value is told in so many characters.
+const LONGEST: usize = 200;
+
+/// Whether the editor shows Markdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Markdown,
+    Plain,
+}
+
+impl Form {
+    /// Text from outside, on one line, which means nothing but itself.
+    fn say(self, text: &str) -> String {
+        let text = clean(text);
+        match self {
+            Self::Plain => text.into_owned(),
+            Self::Markdown => {
+                let special = |c: char| "\\`*_{}[]<>()#+!|&~".contains(c);
+                text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
+            }
+        }
+    }
+
+    fn strong(self, text: &str) -> String {
+        match self {
+            Self::Plain => self.say(text),
+            Self::Markdown => format!("**{}**", self.say(text)),
+        }
+    }
+}
+
+/// What is told of a byte of a text, and the span that it is told of.
+pub(super) fn of(
+    report: &Report,
+    name: &str,
+    text: &str,
+    is_dockerfile: bool,
+    at: usize,
+    form: Form,
+) -> Option<(String, Span)> {
+    let from = is_dockerfile.then(|| from_at(text, at)).flatten();
+    let mut told = Vec::new();
+    let mut span = from;
+    for subject in &report.subjects {
+        let facts: Vec<(&Fact, Span)> =
+            subject.facts.iter().filter_map(|fact| Some((fact, read_at(fact, name, at)?))).collect();
+        if from.is_none() && facts.is_empty() {
+            continue;
+        }
+        let smallest = facts.iter().map(|(_, span)| *span).min_by_key(|span| span.len());
+        span = span.or(smallest);
+        told.push(of_subject(subject, &facts, form));
+    }
+    Some((told.join("\n\n"), span?)).filter(|(text, _)| !text.is_empty())
+}
+
+/// The base image of a FROM that a byte is in.
+fn from_at(text: &str, at: usize) -> Option<Span> {
+    let dockerfile = Dockerfile::parse(text);
+    let inside = |span: Span| span.start <= at && at <= span.end;
+    let found = dockerfile.instructions.iter().find(|one| one.kind == Kind::From && inside(one.span))?;
+    Some(found.span)
+}
+
+/// Where a fact was read, if that is around a byte of this text.
+fn read_at(fact: &Fact, name: &str, at: usize) -> Option<Span> {
+    let places = fact.origins.iter().filter(|place| place.path == name);
+    let spans = places.filter_map(|place| place.region).map(|region| Span::new(region.start_byte, region.end_byte));
+    spans.filter(|span| span.start <= at && at <= span.end).min_by_key(|span| span.len())
+}
+
+fn of_subject(subject: &Subject, facts: &[(&Fact, Span)], form: Form) -> String {
+    let mut lines = Vec::new();
+    let title = form.strong(&words::title(subject));
+    let main: Vec<_> = subject.verdicts.iter().filter(|verdict| verdict.component.is_none()).collect();
+    if !subject.gpu_content {
+        lines.push(format!("{title}: nothing in it concerns a GPU"));
+    } else if main.is_empty() {
+        lines.push(format!("{title} runs on no pool of the fleet"));
+    } else {
+        let starts = main.iter().filter(|verdict| verdict.fate == "starts").count();
+        lines.push(format!("{title} starts on {starts} of {}", words::count(main.len(), "pool")));
+        lines.push(String::new());
+        for verdict in main.iter().take(MOST) {
+            let why =
+                if verdict.message.is_empty() { String::new() } else { format!(": {}", form.say(&verdict.message)) };
+            lines.push(format!("- {} {}{why}", form.strong(&verdict.pool), form.say(&cell(verdict))));
+            let missing =
+                verdict.missing.iter().map(|one| format!("  - {}: {}", form.say(&one.key), form.say(&one.supply)));
+            lines.extend(missing.take(4));
+        }
+        if main.len() > MOST {
+            lines.push(format!("- and {} more", main.len() - MOST));
+        }
+    }
+    if !facts.is_empty() {
+        lines.extend([String::new(), "Read here:".to_owned(), String::new()]);
+        for (fact, _) in facts.iter().take(MOST) {
+            let value = match &fact.value {
+                Some(serde_json::Value::String(text)) => text.clone(),
+                Some(value) => value.to_string(),
+                None => fact.state.clone(),
+            };
+            lines.push(format!("- {} = {}", form.say(&fact.key), form.say(&shorten(&clean(&value), LONGEST))));
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_is_no_markdown() {
+        assert_eq!(Form::Markdown.say("[a](http://x) `b`\n*c*"), "\\[a\\]\\(http://x\\) \\`b\\`\\\\n\\*c\\*");
+        assert_eq!(Form::Plain.say("[a] \u{1b}"), "[a] \\u{1b}");
+    }
+
+    #[test]
+    fn a_from_is_found_under_every_byte_of_it_alone() {
+        let text = "FROM x AS y\nRUN z\n";
+        for (at, there) in [(0, true), (5, true), (11, true), (12, false), (17, false), (99, false)] {
+            assert_eq!(from_at(text, at).is_some(), there, "{at}");
+        }
+    }
+}
