@@ -172,28 +172,23 @@ impl Pool {
         let toolkit = self.toolkit.as_ref().map(|toolkit| toolkit.value);
         let library = self.libnvidia_container.as_ref().map(|library| library.value);
         let declared = toolkit.or(library).zip(library.or(toolkit));
-        match declared {
-            Some((toolkit, library)) => {
-                let known = knowledge.container_toolkit(library);
-                let newer = known.is_none() || knowledge.container_toolkit(toolkit).is_none();
-                // The newest known one stands in; no step of the container toolkit is told by it.
-                let row = known.or(knowledge.container_toolkits().last());
-                row.map(|row| Versions { row, toolkit, library, declared: true, newer }).into_iter().collect()
-            }
-            None => {
-                let of =
-                    |row, version| Versions { row, toolkit: version, library: version, declared: false, newer: false };
-                // A range in the midst of which a library came is tried on both sides.
-                let later = |row: &'static ContainerToolkitRow| {
-                    let lacked = knowledge.wsl_lacks(windows?.branch(), row.sample)?;
-                    let in_range = row.before.is_none_or(|before| lacked.toolkit_from < before);
-                    let out = as_of.is_none_or(|day| lacked.toolkit_released <= day);
-                    (in_range && out).then_some(of(row, lacked.toolkit_from))
-                };
-                let rows = knowledge.toolkits_in_use(driver, as_of);
-                rows.flat_map(|row| std::iter::once(of(row, row.sample)).chain(later(row))).collect()
-            }
+        if let Some((toolkit, library)) = declared {
+            let known = knowledge.container_toolkit(library);
+            let newer = known.is_none() || knowledge.container_toolkit(toolkit).is_none();
+            // The newest known one stands in; no step of the container toolkit is told by it.
+            let row = known.or(knowledge.container_toolkits().last());
+            return row.map(|row| Versions { row, toolkit, library, declared: true, newer }).into_iter().collect();
         }
+        let of = |row, version| Versions { row, toolkit: version, library: version, declared: false, newer: false };
+        // A range in the midst of which a library came is tried on both sides.
+        let later = |row: &'static ContainerToolkitRow| {
+            let lacked = knowledge.wsl_lacks(windows?.branch(), row.sample)?;
+            let in_range = row.before.is_none_or(|before| lacked.toolkit_from < before);
+            let out = as_of.is_none_or(|day| lacked.toolkit_released <= day);
+            (in_range && out).then_some(of(row, lacked.toolkit_from))
+        };
+        let rows = knowledge.toolkits_in_use(driver, as_of);
+        rows.flat_map(|row| std::iter::once(of(row, row.sample)).chain(later(row))).collect()
     }
 
     /// What a launch means with one toolkit.
