@@ -124,7 +124,7 @@ impl Pool {
         let tegra = gpu.row.is_some_and(|row| row.class == GpuClass::Jetson);
         let windows = driver.filter(|_| self.wsl.as_ref().is_some_and(|wsl| wsl.value));
         let mut ways: Vec<Way> = Vec::new();
-        for versions in self.versions(driver, knowledge, as_of) {
+        for versions in self.versions(driver, windows, knowledge, as_of) {
             for meaning in self.meanings(launch, versions.row, tegra, knowledge, as_of) {
                 let wsl_lacks = versions.wsl_lacks(meaning.mode, windows, knowledge);
                 let selection = self.compat_selection(launch, meaning.mode, versions, knowledge);
@@ -162,23 +162,33 @@ impl Pool {
         ways
     }
 
-    fn versions(&self, driver: Option<DriverVersion>, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Versions> {
+    fn versions(
+        &self,
+        driver: Option<DriverVersion>,
+        windows: Option<DriverVersion>,
+        knowledge: Knowledge,
+        as_of: Option<Date>,
+    ) -> Vec<Versions> {
         let toolkit = self.toolkit.as_ref().map(|toolkit| toolkit.value);
         let library = self.libnvidia_container.as_ref().map(|library| library.value);
         let declared = toolkit.or(library).zip(library.or(toolkit));
-        match declared {
-            Some((toolkit, library)) => {
-                let known = knowledge.container_toolkit(library);
-                let newer = known.is_none() || knowledge.container_toolkit(toolkit).is_none();
-                // The newest known one stands in; no step of the container toolkit is told by it.
-                let row = known.or(knowledge.container_toolkits().last());
-                row.map(|row| Versions { row, toolkit, library, declared: true, newer }).into_iter().collect()
-            }
-            None => knowledge
-                .toolkits_in_use(driver, as_of)
-                .map(|row| Versions { row, toolkit: row.sample, library: row.sample, declared: false, newer: false })
-                .collect(),
+        if let Some((toolkit, library)) = declared {
+            let known = knowledge.container_toolkit(library);
+            let newer = known.is_none() || knowledge.container_toolkit(toolkit).is_none();
+            // The newest known one stands in; no step of the container toolkit is told by it.
+            let row = known.or(knowledge.container_toolkits().last());
+            return row.map(|row| Versions { row, toolkit, library, declared: true, newer }).into_iter().collect();
         }
+        let of = |row, version| Versions { row, toolkit: version, library: version, declared: false, newer: false };
+        // A range in the midst of which a library came is tried on both sides.
+        let later = |row: &'static ContainerToolkitRow| {
+            let lacked = knowledge.wsl_lacks(windows?.branch(), row.sample)?;
+            let in_range = row.before.is_none_or(|before| lacked.toolkit_from < before);
+            let out = as_of.is_none_or(|day| lacked.toolkit_released <= day);
+            (in_range && out).then_some(of(row, lacked.toolkit_from))
+        };
+        let rows = knowledge.toolkits_in_use(driver, as_of);
+        rows.flat_map(|row| std::iter::once(of(row, row.sample)).chain(later(row))).collect()
     }
 
     /// What a launch means with one toolkit.

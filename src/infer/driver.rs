@@ -100,11 +100,13 @@ pub(super) fn compat(
 /// Whether nothing that was seen makes the link `/usr/local/cuda`: NVIDIA's own recipes make it beside the compat
 /// package, or install a runtime whose dependencies do.
 fn nothing_links(seen: &Observations, build: &BaseBuild, knowledge: Knowledge) -> bool {
-    let compat = |name: &str| compat_cuda(name).is_some();
-    let links =
-        |name: &str| !compat(name) && (knowledge.runtime_package(name).is_some() || knowledge.carries_libraries(name));
+    let links = |package: &PackageSeen| {
+        let name = package.name.as_str();
+        let runtime = knowledge.runtime_package(name).is_some() || knowledge.carries_libraries(name);
+        package.manager == Manager::Apt && runtime && compat_cuda(name).is_none()
+    };
     let plain = build.family == Family::Plain && seen.depth == Depth::Text;
-    plain && !seen.files.contains_key(TOOLKIT) && !seen.packages.iter().any(|package| links(&package.name))
+    plain && !seen.files.contains_key(TOOLKIT) && !seen.packages.iter().any(links)
 }
 
 fn compat_from_files(

@@ -159,10 +159,11 @@ impl World<'_> {
         // A part comes in the package of the whole.
         let whole = self.knowledge.whole_of(name);
         let said = files.max(self.packages(whole)).max(self.base(whole));
+        let lacked = self.build.lacks.contains(&name);
         let presence = match (said, self.knowledge.driver_soname(name)) {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
-            (Says::No, None) if self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
+            (Says::No, None) if lacked || self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
             (Says::No, None) if self.seen.depth == Depth::Text => Presence::Unfound,
             (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
@@ -211,7 +212,7 @@ impl World<'_> {
 
     /// The base image. One that is not known may have anything, unless every file is listed.
     fn base(&self, soname: &str) -> Says {
-        if self.seen.complete.files {
+        if self.seen.complete.files || self.build.lacks.contains(&soname) {
             return Says::No;
         }
         match (self.build.family, &self.seen.base, self.seen.cuda_runtime) {

@@ -1,5 +1,7 @@
 //! What container toolkits do from a version on.
 
+use jiff::civil::Date;
+
 use crate::cuda::CudaVersion;
 use crate::knowledge::rows::RowInfo;
 
@@ -97,6 +99,8 @@ pub struct WslLibraryRow {
     pub windows_from: u32,
     /// The first container toolkit that brings it.
     pub toolkit_from: CudaVersion,
+    /// When that came out.
+    pub toolkit_released: Date,
 }
 
 #[cfg(test)]

@@ -78,6 +78,8 @@ pub struct FrameworkImageRow {
     pub search_path: Option<&'static str>,
     /// Packages of the default Python index that its tag tells, with their versions.
     pub brings: &'static [(&'static str, &'static str)],
+    /// Libraries that those packages look for and that it certainly does not have.
+    pub lacks: &'static [&'static str],
     /// Architectures that it is built for; empty where not known.
     pub arches: &'static [&'static str],
 }

@@ -57,6 +57,7 @@ fn inherited(
         build.cuda = Some((row.cuda, &row.info));
         build.torch = row.torch.map(|version| (version, &row.info));
         build.brings = row.brings;
+        build.lacks = row.lacks;
         build.built_for(row.arches.iter().copied(), &row.info);
         if !row.untouched {
             build.adds_unread();
@@ -81,6 +82,7 @@ fn framework_build(
     build.cuda = Some((row.cuda, &row.info));
     build.torch = row.torch.map(|version| (version, &row.info));
     build.brings = row.brings;
+    build.lacks = row.lacks;
     build.built_for(row.arches.iter().copied(), &row.info);
     if let Some(family) = family {
         inherit(asked, &mut build, family);

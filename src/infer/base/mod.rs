@@ -68,6 +68,8 @@ pub(super) struct BaseBuild {
     pub(super) torch: Option<(&'static str, &'static RowInfo)>,
     /// Packages inside, with their versions.
     pub(super) brings: &'static [(&'static str, &'static str)],
+    /// Libraries that it certainly does not have.
+    pub(super) lacks: &'static [&'static str],
     /// The platforms that it is built for, where the tables tell them.
     pub(super) platforms: Option<(Vec<String>, &'static RowInfo)>,
     /// Why the reference itself cannot be told.
@@ -97,6 +99,7 @@ impl BaseBuild {
             probe_unsure: None,
             torch: None,
             brings: &[],
+            lacks: &[],
             platforms: None,
             unresolved: None,
             read: false,

@@ -106,7 +106,7 @@ macro_rules! every_table {
     }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr, untouched: Flag,
-        search_path: OptStr, brings: Pairs, arches: Strs,
+        search_path: OptStr, brings: Pairs, lacks: Strs, arches: Strs,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
     torch_releases: TorchRow by [version] {
@@ -188,7 +188,7 @@ macro_rules! every_table {
     bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, newest: OptStr, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
     toolkit_changes: ToolkitChangeRow by [change] { change: Variant("ToolkitChange", CHANGE), from: Cuda, library: Flag }
-    wsl_libraries: WslLibraryRow by [library] { library: Str, windows_from: U32, toolkit_from: Cuda }
+    wsl_libraries: WslLibraryRow by [library] { library: Str, windows_from: U32, toolkit_from: Cuda, toolkit_released: Day }
     cloud_instances: CloudInstanceRow by [name] { name: Str, provider: Str, gpu: Str, count: OptU32 }
     build_files: BuildFileRow by [file] {
         file: Str, distribution: Str, pairs: Flag, name: OptStr, version: OptStr, cuda: OptStr, hundreds: Flag,
