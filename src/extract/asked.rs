@@ -59,7 +59,7 @@ pub(super) fn read(
 fn words(command: &Command) -> String {
     let mut text = String::new();
     for (name, value) in &command.variables {
-        text.push_str(&format!(" {name}={}", value.known().unwrap_or("?")));
+        text.extend([" ", name, "=", value.known().unwrap_or("?")]);
     }
     for word in &command.words {
         text.push(' ');

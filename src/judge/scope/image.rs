@@ -180,7 +180,7 @@ fn meant(name: &str) -> Option<&'static str> {
 /// Whether a path ends in the soname of a library, or in less, with no version behind it.
 fn by_soname(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    path.contains('/') && (name.ends_with(".so") || name.ends_with(".so.1"))
+    path.contains('/') && name.rsplit_once(".so").is_some_and(|(_, end)| matches!(end, "" | ".1"))
 }
 
 /// The versions of compat libraries, each once.

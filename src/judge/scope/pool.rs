@@ -167,7 +167,7 @@ impl Subject<'_> {
                 State::Unknown(_) => return None,
             }
         }
-        let row = self.knowledge.forward(newest?, pool.branch?);
+        let row = self.knowledge.forward(newest?, self.branch(pool)?.branch);
         Some(gpu && row.is_some_and(|row| row.supported))
     }
 }
