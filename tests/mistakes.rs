@@ -1,7 +1,8 @@
 //! Mistakes of the kind that people make, each in a Dockerfile of its own, and lookalikes that are none.
 //!
 //! `expected` has a line for each mistake: its name, and every finding as `rule@line`, the one that matters first. What begins
-//! with `silent-` is right as it stands. `NAME.fleet.toml` takes the place of the built-in fleet.
+//! with `silent-` is right as it stands; what begins with `fragile-` is shown to the pedantic. `NAME.fleet.toml` takes the
+//! place of the built-in fleet.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -65,6 +66,8 @@ fn all_said() -> Said {
             found.entry(name).or_default().extend(rules);
         }
     }
+    let fragile = found.keys().filter(|name| name.starts_with("fragile-")).cloned().collect::<Vec<_>>();
+    found.extend(said(&fragile.iter().collect::<Vec<_>>(), &["--persona", "pedantic"]));
     for name in &fleets {
         found.extend(said(&[name], &["--fleet", &format!("{name}.fleet.toml")]));
     }

@@ -11,6 +11,7 @@ use crate::dockerfile::Lookup;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::along::along;
+use crate::extract::asked;
 use crate::extract::linked;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
@@ -124,6 +125,9 @@ impl Reader<'_> {
         let compiled = install::compiled(command, &self.folder, &lookup, Knowledge::built_in().cuda_extensions());
         let says = linked::says(command, &self.folder, &Around { lookup: &lookup, open: &open, environment });
         linked::read(says, Origin::File { source: self.source, span: command.span }, self.seen);
+        if depth == 0 {
+            asked::read(command, run, &lookup, self.source, self.seen);
+        }
         written(self, command, run, &environment);
         if let Some(compiled) = compiled {
             self.code(compiled);

@@ -1,6 +1,7 @@
 //! Evidence into observations: one reader per kind of input, nothing concluded yet.
 
 mod along;
+mod asked;
 mod bases;
 mod built;
 mod claims;

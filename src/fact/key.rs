@@ -30,6 +30,7 @@ keys! {
     File = "file.*", "text", "File of the image.";
     FileNeeds = "needs.*", "list", "Libraries that a file asks for.";
     Code = "code.*", "list", "Targets of one library's GPU code.";
+    BuildAsk = "build.asks.*", "text", "Command that asks the machine that builds for its GPU or its driver.";
     CudaRuntime = "image.cuda_runtime", "version", "CUDA runtime of code that is not one of the packages.";
     BaseCuda = "image.base.cuda", "version", "CUDA toolkit of the base image.";
     Compat = "image.compat", "list", "User-mode drivers for forward compatibility under /usr/local/cuda/compat.";

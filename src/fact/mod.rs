@@ -22,8 +22,8 @@ pub use self::image::{
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{
-    BaseSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, Manager, NeedsSeen, Observations, OfBase,
-    Offered, PackageGone, PackageSeen, PackageVersion, TemplatePart, Unsaid,
+    BaseSeen, BuildAskSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, Manager, NeedsSeen,
+    Observations, OfBase, Offered, PackageGone, PackageSeen, PackageVersion, TemplatePart, Unsaid,
 };
 pub use self::saved::REMOVED;
 pub use self::value::Value;

@@ -287,6 +287,17 @@ pub struct NeedsSeen {
     pub fact: FactId,
 }
 
+/// A command that asks the machine that builds for its GPU or its driver.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BuildAskSeen {
+    /// What it asks for: a word of the table of such commands.
+    pub what: String,
+    /// The command.
+    pub command: String,
+    /// Evidence.
+    pub fact: FactId,
+}
+
 /// Families of which everything was seen, so that the rest is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "four independent families")]
@@ -350,6 +361,9 @@ pub struct Observations {
     /// Repository of a base of which only the tag or digest cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_repository: Option<String>,
+    /// Commands that ask the machine that builds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub build_asks: Vec<BuildAskSeen>,
     /// The program that the image starts, where one is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<(Vec<String>, FactId)>,
@@ -381,6 +395,7 @@ impl Observations {
             code: Vec::new(),
             needs: Vec::new(),
             base_repository: None,
+            build_asks: Vec::new(),
             entrypoint: None,
             cuda_runtime: None,
             complete: Completeness::default(),

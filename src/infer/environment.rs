@@ -17,7 +17,7 @@ use crate::fact::State;
 use crate::infer::base::BaseBuild;
 
 /// Variables that the start-up asks for.
-const ASKED: &[&str] = &[
+pub(crate) const ASKED: &[&str] = &[
     "CUDA_VERSION",
     "LD_LIBRARY_PATH",
     SWITCH,

@@ -41,6 +41,7 @@ use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
 pub(crate) use crate::infer::base::tag_version;
+pub(crate) use crate::infer::environment::ASKED;
 
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;

@@ -1,4 +1,4 @@
-//! Rows of errors: codes, and lines of logs.
+//! Rows of errors: codes, lines of logs, and commands that end otherwise where no GPU is.
 
 use crate::cuda::CudaVersion;
 use crate::knowledge::rows::RowInfo;
@@ -33,4 +33,25 @@ pub struct MessageRow {
     pub says: &'static [&'static str],
     /// Name of the page.
     pub rule: &'static str,
+}
+
+/// A way in which a command asks the machine that builds for its GPU or its driver.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildAskRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `gpu`, `code` or `variant`.
+    pub what: &'static str,
+    /// How the name of the program begins.
+    pub program: &'static str,
+    /// Parts of the command, all of them.
+    pub words: &'static [&'static str],
+    /// A variable that says the same.
+    pub variable: Option<&'static str>,
+    /// Its value.
+    pub value: Option<&'static str>,
+    /// A part with which nothing is asked.
+    pub without: Option<&'static str>,
+    /// A variable with which nothing is asked.
+    pub unless: Option<&'static str>,
 }

@@ -116,6 +116,8 @@ pub struct BranchRow {
     pub releases: &'static [DriverVersion],
     /// First release date, where known.
     pub released: Option<Date>,
+    /// Last day of its support, where known.
+    pub end_of_support: Option<Date>,
 }
 
 /// A set of compute capabilities that drivers began and ended supporting together.

@@ -93,6 +93,8 @@ whole_tables! {
     errors: ErrorRow = errors;
     /// Every line of a log that a page tells of.
     messages: MessageRow = messages;
+    /// Every way in which a command asks the machine that builds.
+    build_asks: BuildAskRow = build_asks;
     /// Every library that a component cannot do without.
     code_libraries: CodeLibraryRow = code_libraries;
     /// Every folder or module whose name is not that of its component.

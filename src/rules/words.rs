@@ -13,6 +13,8 @@ const ENVIRONMENT: &[&str] = &["ENV", "image configuration", "description", "tab
 const PACKAGES: &[&str] = &["RUN", "lock files", "layers", "description", "tables"];
 /// What lies in the file tree.
 const FILES: &[&str] = &["RUN", "COPY", "layers", "description", "tables"];
+/// What is run while the image is built.
+const COMMANDS: &[&str] = &["RUN", "ENV"];
 /// What the image starts.
 const START: &[&str] = &["ENTRYPOINT", "image configuration", "description"];
 /// All of it.
@@ -57,18 +59,28 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("image.platforms", Type::List, "os/arch", "platforms that the image is for; absent where it is built for whatever is asked", &["FROM --platform", "manifests", "description"]),
     entry("image.entrypoint", Type::List, "words", "the program that the image starts, with the arguments that belong to it", START),
     entry("image.env.*", Type::Text, "", "a variable of the image's environment", ENVIRONMENT),
+    entry("image.env_set", Type::List, "names", "variables that the image sets itself, beside those of its base", ENVIRONMENT),
+    entry("image.env_misspelt", Type::List, "name (meant name)", "variables of the image that are named nearly like one that the container toolkit reads", ENVIRONMENT),
     entry("image.ld_library_path", Type::Text, "directories with colons", "where the loader looks first", ENVIRONMENT),
     entry("image.ld_conf", Type::List, "file: directories", "files that name directories to ldconfig, in the order in which they are read", FILES),
     entry("image.ld_conf.directories", Type::List, "directories", "the directories that those files name, in that order", FILES),
     entry("image.stub_paths", Type::List, "directories or paths", "where the loader may find a stub in the place of the driver: stubs directories that it looks into, stubs that lie or are linked elsewhere", FILES),
     entry("image.driver_libraries", Type::List, "package names or paths", "driver files baked in outside compat directories", FILES),
+    entry("image.driver_links", Type::List, "paths", "links and stubs in the image under the names by which the driver's libraries are found", FILES),
     entry("image.compat.present", Type::Bool, "", "a user-mode driver for forward compatibility lies in the image", FILES),
     entry("image.compat.libraries", Type::List, "libcuda.so.VERSION", "the libcuda files for forward compatibility, each version once", FILES),
     entry("image.compat.count", Type::Number, "files", "how many versions of libcuda lie there for forward compatibility", FILES),
     entry("image.compat.cuda", Type::Version, "CUDA release", "CUDA release that the compat package is of", FILES),
     entry("image.packages", Type::List, "names", "packages of every manager that commands or package lists name", PACKAGES),
+    entry("image.packages.named", Type::List, "names", "the same, whatever else the base image or a file that was not read may bring: always seen whole", PACKAGES),
+    entry("image.packages.other_cuda", Type::List, "names", "system packages whose name or version says a CUDA major release that is not the base image's", PACKAGES),
+    entry("image.cuda_mix", Type::List, "name (CUDA release)", "the packages with GPU code, where they were built with different CUDA major releases", PACKAGES),
     entry("package.*", Type::Text, "as installed", "the version of a package; a `-` in its name is written `_` here", PACKAGES),
     entry("toolkit.cuda", Type::Version, "CUDA release", "CUDA release of the nvcc in the image, by the package that brings it", PACKAGES),
+    entry("build.gpu_asks", Type::List, "commands", "commands that end the build where no GPU is", COMMANDS),
+    entry("build.code_asks", Type::List, "commands", "commands that compile for the GPU of the machine that builds", COMMANDS),
+    entry("build.variant_asks", Type::List, "commands", "commands that choose packages by the driver of the machine that builds", COMMANDS),
+    entry("arch_list.refused", Type::List, "8.6, 9.0+PTX", "entries of TORCH_CUDA_ARCH_LIST that the compiler of `toolkit.cuda` does not know", ENVIRONMENT),
     entry("arch_list.entries", Type::List, "8.6, 9.0+PTX", "what TORCH_CUDA_ARCH_LIST names, as the environment of the image sets it", ENVIRONMENT),
     entry("arch_list.ptx", Type::Bool, "", "an entry of that list ends in `+PTX`", ENVIRONMENT),
     entry("torch.present", Type::Bool, "", "PyTorch is installed", PACKAGES),
@@ -76,6 +88,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("torch.pinned", Type::Bool, "", "the version of PyTorch is written down", PACKAGES),
     entry("torch.cuda", Type::Version, "CUDA release", "CUDA release that PyTorch was built with", PACKAGES),
     entry("torch.variant", Type::Text, "cu121, cpu, rocm6.0", "which build of PyTorch it is", PACKAGES),
+    entry("torch.index_without_effect", Type::List, "cu121, cpu", "builds of PyTorch whose index a command names beside the default one, and of which none is installed", PACKAGES),
     entry("torch.cpu_build", Type::Bool, "", "PyTorch was built without GPU code", PACKAGES),
     entry("tensorflow.present", Type::Bool, "", "TensorFlow is installed", PACKAGES),
     entry("tensorflow.version", Type::Text, "PEP 440", "version of TensorFlow with its local part", PACKAGES),
@@ -93,6 +106,9 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("pool.gpu.arch", Type::Version, "compute capability", "compute capability of the pool's GPU", FLEET_TABLES),
     entry("pool.driver", Type::Version, "driver version", "kernel-mode driver of the pool; not known where it is a branch or several", FLEET),
     entry("pool.driver.branch", Type::Number, "first number", "branch of that driver", FLEET),
+    entry("pool.driver.cuda", Type::Version, "CUDA release", "newest CUDA release that this branch supports", FLEET_TABLES),
+    entry("pool.driver.end_of_support", Type::Date, "day", "last day of the support of this branch", FLEET_TABLES),
+    entry("pool.forward_compat", Type::Bool, "", "NVIDIA supports the compat package of the CUDA release that the image needs on the pool's GPU and driver", FLEET_TABLES),
     entry("pool.launch", Type::Text, "docker-gpus, kubernetes, …", "how containers are started there", FLEET),
     entry("pool.platform", Type::Text, "os/arch", "platform of the pool's nodes", FLEET_TABLES),
     entry("pool.toolkit", Type::Version, "toolkit version", "container toolkit of the pool", FLEET),

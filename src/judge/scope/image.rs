@@ -1,7 +1,14 @@
 //! What a page may ask of the image itself: environment, file tree, what it starts.
 
+use crate::cuda::CodeTarget;
+use crate::cuda::CudaVersion;
+use crate::fact::BuildAskSeen;
 use crate::fact::CompatLibrary;
+use crate::fact::Depth;
+use crate::fact::FactId;
+use crate::fact::Origin;
 use crate::fact::State;
+use crate::infer::ASKED;
 use crate::judge::scope::Said;
 use crate::judge::scope::Subject;
 use crate::judge::scope::counted;
@@ -12,6 +19,7 @@ use crate::judge::scope::seen;
 use crate::judge::scope::text;
 use crate::judge::scope::truth;
 use crate::judge::scope::version;
+use crate::nearest::distance;
 use crate::rules::Lookup;
 use crate::rules::Value;
 
@@ -46,6 +54,17 @@ impl Subject<'_> {
             }
             "image.compat.libraries" => of(&image.compat, |compat| list(versions(&compat.libraries))),
             "image.compat.cuda" => of(&image.compat, |compat| compat.cuda.as_ref().map_or(Lookup::Unknown, version)),
+            "image.env_set" => self.env_set(),
+            "image.env_misspelt" => self.env_misspelt(),
+            "image.driver_links" => of(&image.driver_libraries, |all| {
+                let links: Vec<String> =
+                    all.iter().filter(|one| by_soname(&one.path)).map(|one| one.path.clone()).collect();
+                seen(links, true)
+            }),
+            "build.gpu_asks" => self.build_asks("gpu"),
+            "build.code_asks" => self.build_asks("code"),
+            "build.variant_asks" => self.build_asks("variant"),
+            "arch_list.refused" => self.arch_list_refused(),
             "arch_list.entries" => of(image.env.get(ARCH_LIST), |value| list(entries(value).map(str::to_owned))),
             "arch_list.ptx" => counted(image.env.get(ARCH_LIST), Value::Bool(false), |value| {
                 Value::Bool(entries(value).any(|entry| entry.to_ascii_uppercase().ends_with("+PTX")))
@@ -62,6 +81,57 @@ impl Subject<'_> {
             None if all.complete.env => Said::plain(Lookup::Absent),
             None => Said::plain(Lookup::Unknown),
         }
+    }
+
+    /// The variables that the input itself sets; an image does not tell them from those of its base.
+    fn own_env(&self) -> Option<Vec<(&String, FactId)>> {
+        let all = self.seen.filter(|all| matches!(all.depth, Depth::Text | Depth::Description))?;
+        let in_file = |fact: FactId| {
+            let origins = all.facts.origins(fact);
+            !origins.is_empty() && origins.iter().all(|origin| matches!(origin, Origin::File { .. }))
+        };
+        let own = all.env.iter().map(|(name, (_, fact))| (name, *fact));
+        Some(own.filter(|(_, fact)| in_file(*fact)).collect())
+    }
+
+    fn env_set(&self) -> Said {
+        let Some(own) = self.own_env() else { return Said::plain(Lookup::Unknown) };
+        let names = own.iter().map(|(name, _)| (*name).clone()).collect();
+        Said::plain(seen(names, true)).on(own.first().map(|(_, fact)| *fact))
+    }
+
+    fn env_misspelt(&self) -> Said {
+        let Some(all) = self.seen else { return Said::plain(Lookup::Unknown) };
+        let found = all.env.iter().filter_map(|(name, (_, fact))| Some((name, meant(name)?, *fact)));
+        let found: Vec<(&String, &str, FactId)> = found.collect();
+        let names = found.iter().map(|(name, meant, _)| format!("{name} ({meant})")).collect();
+        Said::plain(seen(names, true)).on(found.first().map(|(.., fact)| *fact))
+    }
+
+    /// Only the commands of a Dockerfile can be told; of other inputs nobody knows how they were built.
+    fn build_asks(&self, what: &str) -> Said {
+        let Some(all) = self.seen.filter(|all| all.depth == Depth::Text) else { return Said::plain(Lookup::Absent) };
+        let asks: Vec<&BuildAskSeen> = all.build_asks.iter().filter(|ask| ask.what == what).collect();
+        let commands = asks.iter().map(|ask| ask.command.clone()).collect();
+        Said::plain(seen(commands, true)).on(asks.first().map(|ask| ask.fact))
+    }
+
+    fn arch_list_refused(&self) -> Said {
+        let variable = self.image.env.get(ARCH_LIST);
+        let listed = of(variable, |value| list(entries(value).map(str::to_owned)));
+        let State::Known(value) = &variable.state else { return listed };
+        let targets = match self.toolkit().lookup {
+            Lookup::Known(Value::Version(cuda)) => self.knowledge.target_set(CudaVersion(cuda)),
+            _ => None,
+        };
+        let Some(row) = targets else { return Said { lookup: Lookup::Unknown, ..listed } };
+        let number = |entry: &&str| {
+            let target: CodeTarget = entry.trim_end_matches("+PTX").parse().ok()?;
+            Some(target)
+        };
+        let refused = |entry: &&str| number(entry).is_some_and(|target| !row.targets.contains(&target));
+        let found = entries(value).filter(refused).map(str::to_owned).collect();
+        Said { lookup: seen(found, true), ..listed }
     }
 
     /// Directories of stubs that the loader looks into, and stubs that lie elsewhere.
@@ -87,6 +157,30 @@ impl Subject<'_> {
         }
         Said::plain(seen(found, complete)).on(fact)
     }
+}
+
+/// How the variables begin that the container toolkit reads.
+const OF_TOOLKIT: &str = "NVIDIA_";
+/// How those begin whose ends are free.
+const FREE: &str = "NVIDIA_REQUIRE_";
+/// So many letters may be wrong.
+const WRONG: usize = 3;
+
+/// The variable of the container toolkit that a name nearly is.
+fn meant(name: &str) -> Option<&'static str> {
+    let upper = name.to_ascii_uppercase();
+    let all = || ASKED.iter().copied().filter(|own| own.starts_with(OF_TOOLKIT));
+    if all().any(|own| own == name) || name.starts_with(FREE) || !upper.starts_with(OF_TOOLKIT) {
+        return None;
+    }
+    let (wrong, own) = all().map(|own| (distance(&upper, own), own)).min_by_key(|(wrong, _)| *wrong)?;
+    (wrong <= WRONG).then_some(own)
+}
+
+/// Whether a path ends in the soname of a library, or in less, with no version behind it.
+fn by_soname(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    path.contains('/') && name.rsplit_once(".so").is_some_and(|(_, end)| matches!(end, "" | ".1"))
 }
 
 /// The versions of compat libraries, each once.

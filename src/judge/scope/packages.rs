@@ -6,12 +6,16 @@ use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::ImageFacts;
+use crate::fact::Manager;
+use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
+use crate::fact::Role;
 use crate::fact::State;
 use crate::fact::Value as FactValue;
 use crate::judge::scope::Said;
 use crate::judge::scope::Subject;
+use crate::judge::scope::list;
 use crate::judge::scope::of;
 use crate::judge::scope::seen;
 use crate::judge::scope::text;
@@ -22,6 +26,11 @@ use crate::rules::Components;
 use crate::rules::Lookup;
 use crate::rules::Scope;
 use crate::rules::Value;
+
+/// How the name of a system package says the CUDA release that it is for: `libcudnn9-cuda-12`.
+const BY_NAME: &str = "-cuda-";
+/// And how its version does: `2.21.5-1+cuda12.4`.
+const BY_VERSION: &str = "+cuda";
 
 /// The flavour of CUDA base images that has a compiler.
 const WITH_COMPILER: &str = "devel";
@@ -38,6 +47,17 @@ impl Subject<'_> {
         }
         match name {
             "image.packages" => Some(self.packages()),
+            "image.packages.named" => {
+                let mut said = self.packages();
+                said.lookup = match said.lookup {
+                    Lookup::Known(Value::Seen(names)) => Lookup::Known(Value::List(names)),
+                    Lookup::Unknown if self.seen.is_some() => Lookup::Absent,
+                    lookup => lookup,
+                };
+                Some(said)
+            }
+            "image.packages.other_cuda" => Some(self.other_cuda()),
+            "image.cuda_mix" => Some(self.cuda_mix()),
             "toolkit.cuda" => Some(self.toolkit()),
             _ => None,
         }
@@ -51,6 +71,47 @@ impl Subject<'_> {
         names.dedup();
         let complete = all.complete.packages && all.packages.iter().all(|package| certain(&package));
         Said::plain(seen(names, complete)).on(all.packages.iter().find(certain).map(|package| package.fact))
+    }
+
+    /// Packages for another CUDA major release than that of the base image.
+    fn other_cuda(&self) -> Said {
+        let base = of(&self.image.base_cuda, version);
+        let State::Known(cuda) = &self.image.base_cuda.state else { return base };
+        let Some(all) = self.seen else { return Said::plain(Lookup::Unknown) };
+        let other = |package: &&PackageSeen| {
+            let exact = match &package.version {
+                PackageVersion::Exact(exact) => exact.as_str(),
+                PackageVersion::Open(_) | PackageVersion::Unresolved(_) => "",
+            };
+            let said = said_major(&package.name, BY_NAME).or_else(|| said_major(exact, BY_VERSION));
+            package.manager == Manager::Apt
+                && package.conditional.is_none()
+                && said.is_some_and(|major| major != cuda.0.part(0))
+        };
+        let found: Vec<&PackageSeen> = all.packages.iter().filter(other).collect();
+        let names = found.iter().map(|package| package.name.clone()).collect();
+        Said::plain(seen(names, true)).on(found.first().map(|package| package.fact))
+    }
+
+    /// The components with GPU code and their CUDA releases, where the major ones differ.
+    fn cuda_mix(&self) -> Said {
+        let mut built = Vec::new();
+        let mut complete = true;
+        for component in self.image.components.iter().filter(|component| component.role != Role::Container) {
+            let own = find(self.image, FactKey::ComponentVersion, &component.name);
+            match (&component.cuda.state, own) {
+                (State::Known(cuda), Some(own)) => built.push((&component.name, cuda, own)),
+                (State::Unknown(_), _) => complete = false,
+                _ => {}
+            }
+        }
+        let first = built.first().map(|(_, cuda, _)| cuda.0.part(0));
+        let other = built.iter().find(|(_, cuda, _)| Some(cuda.0.part(0)) != first);
+        let Some((.., fact)) = other else {
+            return Said::plain(if complete { Lookup::Absent } else { Lookup::Unknown });
+        };
+        let names = built.iter().map(|(name, cuda, _)| format!("{name} (CUDA {cuda})"));
+        Said::plain(list(names)).on(Some(*fact))
     }
 
     /// The version of a package; not known where two managers, or two ways through the commands, give others.
@@ -70,7 +131,7 @@ impl Subject<'_> {
     }
 
     /// The release of the compiler that the base image brings.
-    fn toolkit(&self) -> Said {
+    pub(super) fn toolkit(&self) -> Said {
         let Some(base) = self.image.base else { return Said::plain(Lookup::Unknown) };
         let reference = match &self.image.facts.get(base).state {
             State::Known(FactValue::Text(written)) => ImageReference::parse(written).ok(),
@@ -89,6 +150,7 @@ impl Subject<'_> {
         let key = match name {
             "variant" => FactKey::ComponentVariant,
             "cuda" | "cpu_build" => FactKey::ComponentCuda,
+            "index_without_effect" => return Some(self.index_without_effect(framework)),
             "present" | "pinned" | "version" => FactKey::ComponentVersion,
             _ => return None,
         };
@@ -119,12 +181,38 @@ impl Subject<'_> {
         Some(Said::plain(lookup).on(fact))
     }
 
+    /// The builds whose indexes the last install of a framework had to choose from beside the default one, where
+    /// what it chose is none of them.
+    fn index_without_effect(&self, framework: &str) -> Said {
+        let Some(all) = self.seen else { return Said::plain(Lookup::Unknown) };
+        let named = |package: &&PackageSeen| package.name == framework && package.manager == Manager::Pip;
+        let Some(last) = all.packages.iter().rev().find(named) else { return Said::plain(Lookup::Absent) };
+        let Offered::Beside(builds) = &last.offered else { return Said::plain(Lookup::Absent) };
+        let chosen = self.image.components.iter().find(|component| component.name == framework);
+        let cuda = chosen.map(|component| &component.cuda.state);
+        let lookup = match (fact_text(self.image, FactKey::ComponentVariant, framework), cuda) {
+            (Lookup::Known(Value::Text(build)), _) if builds.contains(&build) => Lookup::Absent,
+            (_, Some(State::Known(cuda))) => {
+                let build = format!("cu{}{}", cuda.0.part(0), cuda.0.part(1));
+                if builds.contains(&build) { Lookup::Absent } else { list(builds.iter().cloned()) }
+            }
+            _ => Lookup::Unknown,
+        };
+        Said::plain(lookup).on(Some(last.fact))
+    }
+
     /// The components, as conditions go through them.
     pub(super) fn all_components(&self) -> Components<'_> {
         let one = |component| Box::new(OneComponent { image: self.image, component }) as Box<dyn Scope + '_>;
         let list = self.image.components.iter().map(one).collect();
         Components { list, complete: !self.image.base_cuda.is_unknown() }
     }
+}
+
+/// The major release that stands behind a mark.
+fn said_major(text: &str, mark: &str) -> Option<u32> {
+    let (_, behind) = text.split_once(mark)?;
+    behind.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// Whether the version of a component is written down, and not the newest that there was.

@@ -5,6 +5,7 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fact::FactId;
 use crate::fact::ImageFacts;
+use crate::fact::State;
 use crate::fleet::DriverSpec;
 use crate::fleet::Mode;
 use crate::fleet::Pool;
@@ -12,9 +13,11 @@ use crate::judge::findings::Judged;
 use crate::judge::scope::Said;
 use crate::judge::scope::Subject;
 use crate::judge::scope::text;
+use crate::judge::scope::truth;
 use crate::judge::scope::version;
 use crate::judge::verdict::message;
 use crate::judge::verdict::without_gpu;
+use crate::knowledge::BranchRow;
 use crate::knowledge::Knowledge;
 use crate::rules::Lookup;
 use crate::rules::Value;
@@ -130,6 +133,12 @@ impl Subject<'_> {
             "gpu.arch" => declared(pool.capability.and_then(arch)),
             "driver" => declared(pool.driver.map(|driver| Lookup::Known(Value::Version(driver.0)))),
             "driver.branch" => declared(pool.branch.map(|branch| Lookup::Known(Value::Number(branch.into())))),
+            "driver.cuda" => declared(self.branch(pool).map(|row| version(&row.cuda))),
+            "driver.end_of_support" => {
+                let end = self.branch(pool).and_then(|row| row.end_of_support);
+                declared(end.map(|day| Lookup::Known(Value::Date(day))))
+            }
+            "forward_compat" => declared(self.forward_compat(pool).map(truth)),
             "launch" => declared(pool.launch.as_ref().map(text)),
             "platform" => declared(pool.platform.as_ref().map(text)),
             "toolkit" => declared(pool.toolkit.as_ref().map(version)),
@@ -141,6 +150,25 @@ impl Subject<'_> {
             _ => return None,
         };
         Some(Said::plain(lookup).on(blamed))
+    }
+
+    fn branch(&self, pool: &PoolWords) -> Option<&'static BranchRow> {
+        self.knowledge.branch(pool.branch?)
+    }
+
+    /// Whether a compat package of the newest CUDA in the image is for the GPU and the driver of a pool.
+    fn forward_compat(&self, pool: &PoolWords) -> Option<bool> {
+        let gpu = pool.gpu.as_ref().and_then(|gpu| self.knowledge.gpu(gpu))?.forward_compat?;
+        let mut newest = None;
+        for component in &self.image.components {
+            match &component.cuda.state {
+                State::Known(cuda) => newest = newest.max(Some(*cuda)),
+                State::Absent { .. } => {}
+                State::Unknown(_) => return None,
+            }
+        }
+        let row = self.knowledge.forward(newest?, self.branch(pool)?.branch);
+        Some(gpu && row.is_some_and(|row| row.supported))
     }
 }
 

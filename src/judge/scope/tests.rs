@@ -89,6 +89,13 @@ fn what_is_told_of_an_image_is_what_was_seen() {
         ("package.scipy", "absent"),
         ("arch_list.entries", "7.5, 8.6, 9.0+PTX"),
         ("arch_list.ptx", "true"),
+        ("arch_list.refused", "absent"),
+        ("image.packages.named", "flash-attn, numpy, torch"),
+        ("image.env_misspelt", "absent"),
+        ("image.driver_links", "absent"),
+        ("image.packages.other_cuda", "absent"),
+        ("torch.index_without_effect", "absent"),
+        ("build.gpu_asks", "absent"),
         ("toolkit.cuda", "12.4.1"),
         ("pool.name", "unknown"),
     ] {
@@ -114,6 +121,54 @@ fn what_was_not_seen_is_not_told() {
     let nothing = seen("complete = [\"env\", \"packages\", \"files\", \"code\"]\n");
     let names = ["image.compat.count", "image.stub_paths", "image.packages", "image.base.ngc", "image.compat.cuda"];
     assert_eq!(said(&nothing, None, &names), ["0", "absent", "absent", "absent", "absent"]);
+}
+
+#[test]
+fn what_is_told_of_two_things_that_do_not_go_together() {
+    let told = |text: &str, name: &str| said(&seen(text), None, &[name]).concat();
+    let base = "base = \"nvidia/cuda:12.4.1-devel-ubuntu22.04\"\n";
+    for (text, name, expected) in [
+        ("[env]\nTORCH_CUDA_ARCH_LIST = \"7.0 12.0+PTX Ada\"\n", "arch_list.refused", "12.0+PTX"),
+        ("[env]\nTORCH_CUDA_ARCH_LIST = \"9.0a\"\n", "arch_list.refused", "absent"),
+        (
+            "[env]\nnvidia_visible_devices = \"all\"\n",
+            "image.env_misspelt",
+            "nvidia_visible_devices (NVIDIA_VISIBLE_DEVICES)",
+        ),
+        ("[env]\nNVIDIA_REQUIRES_CUDA = \"x\"\n", "image.env_misspelt", "NVIDIA_REQUIRES_CUDA (NVIDIA_REQUIRE_CUDA)"),
+        ("[env]\nNVIDIA_REQUIRE_CUDAS = \"x\"\n", "image.env_misspelt", "absent"),
+        ("[env]\nNVIDIA_VERSION = \"x\"\n", "image.env_misspelt", "absent"),
+        ("[packages.apt]\nlibnccl2 = \"2.21.5-1+cuda11.0\"\n", "image.packages.other_cuda", "libnccl2"),
+        ("[packages.apt]\nlibcudnn9-cuda-13 = \"9.1\"\n", "image.packages.other_cuda", "libcudnn9-cuda-13"),
+        ("[packages.apt]\nlibnccl2 = \"2.21.5-1+cuda12.2\"\n", "image.packages.other_cuda", "absent"),
+        (
+            "[packages.pip]\ntorch = \"2.1.0+cu118\"\ncupy-cuda12x = \"13.2.0\"\n",
+            "image.cuda_mix",
+            "cupy (CUDA 12), torch (CUDA 11.8)",
+        ),
+        ("[packages.pip]\ntorch = \"2.1.0+cu121\"\ncupy-cuda12x = \"13.2.0\"\n", "image.cuda_mix", "absent"),
+    ] {
+        assert_eq!(told(&format!("{base}{text}"), name), expected, "{text}");
+    }
+    // Without its compiler nobody knows what a toolkit refuses.
+    let runtime = "base = \"nvidia/cuda:12.4.1-runtime-ubuntu22.04\"\n[env]\nTORCH_CUDA_ARCH_LIST = \"7.0\"\n";
+    assert_eq!(told(runtime, "arch_list.refused"), "unknown");
+}
+
+#[test]
+fn a_pool_tells_what_the_tables_say_of_its_driver() {
+    let names = ["pool.driver.cuda", "pool.driver.end_of_support", "pool.forward_compat"];
+    let words = |gpu: &str, branch| PoolWords { gpu: Some(gpu.to_owned()), branch, ..PoolWords::default() };
+    let image = seen("base = \"python:3.11-slim\"\n[packages.pip]\ntorch = \"2.4.0+cu121\"\n");
+    for (gpu, branch, expected) in [
+        ("NVIDIA A100-SXM4-40GB", Some(470), ["11.4", "2024-07-31", "true"]),
+        ("NVIDIA GeForce RTX 3090", Some(470), ["11.4", "2024-07-31", "false"]),
+        ("NVIDIA A100-SXM4-40GB", Some(999), ["unknown", "unknown", "unknown"]),
+        ("NVIDIA A100-SXM4-40GB", None, ["unknown", "unknown", "unknown"]),
+        ("No such GPU", Some(470), ["11.4", "2024-07-31", "unknown"]),
+    ] {
+        assert_eq!(said(&image, Some(&words(gpu, branch)), &names), expected, "{gpu} {branch:?}");
+    }
 }
 
 #[test]

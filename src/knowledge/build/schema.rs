@@ -84,7 +84,7 @@ macro_rules! every_table {
         forward_compat: OptBool, brands: Brands, brand_how: VariantOrFirst("How", HOW_ELSE_INFERRED),
         first_branch: OptU32, last_branch: OptU32, arm64_host: Flag,
     }
-    driver_branches: BranchRow by [branch] { branch: U32, cuda: Cuda, releases: Drivers, released: OptDay }
+    driver_branches: BranchRow by [branch] { branch: U32, cuda: Cuda, releases: Drivers, released: OptDay, end_of_support: OptDay }
     architectures: ArchitectureRow by [name, capabilities] {
         name: Str, capabilities: Capabilities, first_toolkit: Cuda, last_toolkit: OptCuda, last_branch: OptU32,
     }
@@ -128,6 +128,9 @@ macro_rules! every_table {
         code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda, driver_name: OptStr, rules: Strs,
     }
     messages: MessageRow by [says] { says: Strs, rule: Str }
+    build_asks: BuildAskRow by [what, program, words] {
+        what: Str, program: Str, words: Strs, variable: OptStr, value: OptStr, without: OptStr, unless: OptStr,
+    }
     code_libraries: CodeLibraryRow by [component, file] { component: Str, file: Str }
     code_owners: CodeOwnerRow by [import] { import: Str, component: Str }
     cuda_parts: CudaPartRow by [place] { place: Str }

@@ -1,0 +1,162 @@
+//! Commands that ask the machine that builds for its GPU or its driver: what they do hangs on where the image is built.
+
+use crate::dockerfile::Lookup;
+use crate::dockerfile::RunForm;
+use crate::dockerfile::RunInstruction;
+use crate::fact::BuildAskSeen;
+use crate::fact::Evidence;
+use crate::fact::FactKey;
+use crate::fact::Observations;
+use crate::fact::Origin;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::knowledge::BuildAskRow;
+use crate::knowledge::Knowledge;
+use crate::shell::Command;
+use crate::source::SourceId;
+
+/// What ends the build where there is no GPU; whether it does hangs on the shell around it.
+const ENDS: &str = "gpu";
+/// By these a shell goes on after a command that failed, or may not come to it.
+const GOES_ON: &[&str] = &["|", ";", "set +e", "if ", "! "];
+/// So many characters of a command are told.
+const LONGEST: usize = 120;
+
+/// Notes what one command asks the machine that builds.
+///
+/// A command that may not run asks nothing for certain, and is left out; so is one that may fail where it asks for no
+/// more than whether there is a GPU.
+pub(super) fn read(
+    command: &Command,
+    run: &RunInstruction,
+    lookup: &dyn Fn(&str) -> Lookup,
+    source: SourceId,
+    seen: &mut Observations,
+) {
+    let Some(program) = command.program().filter(|_| !command.conditional) else { return };
+    let mut rows = Knowledge::built_in().build_asks().iter().filter(|row| program.starts_with(row.program));
+    let Some(first) = rows.next() else { return };
+    let text = words(command);
+    let value = |name: &str| match command.variable(name) {
+        Some(own) => own.known().map(str::to_owned),
+        None => match lookup(name) {
+            Lookup::Known(value, _) => Some(value),
+            _ => None,
+        },
+    };
+    let says = |row: &&BuildAskRow| says(row, &text, &value);
+    let Some(row) = std::iter::once(first).chain(rows).find(says) else { return };
+    if row.what == ENDS && may_fail(run) {
+        return;
+    }
+    let told: String = text.trim().chars().take(LONGEST).collect();
+    let evidence = Evidence::Leaf(vec![Origin::File { source, span: command.span }]);
+    let fact = seen.facts.add(FactKey::BuildAsk, Some(row.what), State::Known(Value::Text(told.clone())), evidence);
+    seen.build_asks.push(BuildAskSeen { what: row.what.to_owned(), command: told, fact });
+}
+
+/// The command with what is set in front of it, a blank at either end.
+fn words(command: &Command) -> String {
+    let mut text = String::new();
+    for (name, value) in &command.variables {
+        text.extend([" ", name, "=", value.known().unwrap_or("?")]);
+    }
+    for word in &command.words {
+        text.push(' ');
+        text.push_str(word.known().unwrap_or("?"));
+    }
+    text.push(' ');
+    text
+}
+
+fn says(row: &BuildAskRow, text: &str, value: &dyn Fn(&str) -> Option<String>) -> bool {
+    let set = match (row.variable, row.value) {
+        (Some(variable), Some(wanted)) => value(variable).is_some_and(|own| own == wanted),
+        _ => true,
+    };
+    let without = row.without.is_none_or(|part| !text.contains(part));
+    let unless = row.unless.is_none_or(|variable| value(variable).is_none());
+    set && without && unless && row.words.iter().all(|part| text.contains(part))
+}
+
+/// Whether a RUN may go on though one of its commands fails, or not come to it: told by the text outside of quotes.
+fn may_fail(run: &RunInstruction) -> bool {
+    let RunForm::Shell(text) = &run.form else { return false };
+    let mut quote = None;
+    let mut bare = String::new();
+    for letter in text.text().chars() {
+        match quote {
+            Some(open) if open == letter => quote = None,
+            Some(_) => {}
+            None if matches!(letter, '\'' | '"') => quote = Some(letter),
+            None => bare.push(letter),
+        }
+    }
+    !run.heredocs.is_empty()
+        || bare.contains('`')
+        || bare.contains("$(")
+        || GOES_ON.iter().any(|part| bare.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::context::Files;
+    use crate::dockerfile::Dockerfile;
+    use crate::dockerfile::EvaluateOptions;
+    use crate::extract::of_dockerfile;
+    use crate::source::SourceId;
+
+    fn asked(lines: &str) -> Vec<String> {
+        let dockerfile = Dockerfile::parse(&format!("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n{lines}\n"));
+        let target = of_dockerfile(SourceId(0), &dockerfile, &EvaluateOptions::default(), &Files::default());
+        let asks = target.expect("a stage").seen.build_asks;
+        asks.into_iter().map(|ask| format!("{}: {}", ask.what, ask.command)).collect()
+    }
+
+    #[test]
+    fn commands_that_ask_are_noted_with_their_words() {
+        for (lines, expected) in [
+            ("RUN nvidia-smi", "gpu: nvidia-smi"),
+            ("RUN apt-get update && nvidia-smi -L", "gpu: nvidia-smi -L"),
+            (
+                "RUN python3 -c 'import torch; assert torch.cuda.is_available()'",
+                "gpu: python3 -c import torch; assert torch.cuda.is_available()",
+            ),
+            ("RUN nvcc -O3 -arch=native -o /x x.cu; true", "code: nvcc -O3 -arch=native -o /x x.cu"),
+            ("ENV CUDAARCHS=native\nRUN cmake -B build", "code: cmake -B build"),
+            ("ENV UV_TORCH_BACKEND=auto\nRUN uv pip install torch", "variant: uv pip install torch"),
+            ("RUN UV_TORCH_BACKEND=auto uv pip install torch", "variant: UV_TORCH_BACKEND=auto uv pip install torch"),
+            (
+                "RUN mamba install -y -c conda-forge 'nnpops>=0.4=cuda*'",
+                "variant: mamba install -y -c conda-forge nnpops>=0.4=cuda*",
+            ),
+        ] {
+            assert_eq!(asked(lines), [expected], "{lines}");
+        }
+    }
+
+    #[test]
+    fn what_may_fail_or_asks_nothing_is_left_out() {
+        for lines in [
+            "RUN nvidia-smi || true",
+            "RUN nvidia-smi; echo done",
+            "RUN nvidia-smi | head -1",
+            "RUN if nvidia-smi; then make; fi",
+            "RUN echo nvidia-smi",
+            "RUN sed -i s/nvidia-smi// run.sh",
+            "RUN python3 -c 'import torch; print(torch.cuda.is_available())'",
+            "RUN python3 -c 'import torch; assert torch.version.cuda'",
+            "RUN nvcc -arch=sm_90 -o /x x.cu",
+            "RUN CUDAARCHS=90 cmake -B build",
+            "RUN CUDAARCHS=native cmake -B build -DCMAKE_CUDA_ARCHITECTURES=90",
+            "RUN gcc -march=native -o /x x.c",
+            "RUN uv pip install --torch-backend=cu124 torch",
+            "RUN UV_TORCH_BACKEND=auto uv venv",
+            "RUN CONDA_OVERRIDE_CUDA=12.4 mamba install -y -c conda-forge 'nnpops>=0.4=cuda*'",
+            "RUN mamba install -y -c conda-forge 'nnpops>=0.4=cpu*'",
+            "CMD nvidia-smi",
+        ] {
+            assert_eq!(asked(lines), [] as [String; 0], "{lines}");
+        }
+    }
+}
