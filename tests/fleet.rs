@@ -164,7 +164,8 @@ fn broken_sources_are_errors_with_their_place() {
     let mut bomb = "kind: List\na: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
     for at in 1..9 {
         let (own, below) = (char::from(b'a' + at), char::from(b'a' + at - 1));
-        bomb += &format!("{own}: &{own} [{}]\n", vec![format!("*{below}"); 9].join(","));
+        let line = format!("{own}: &{own} [{}]\n", vec![format!("*{below}"); 9].join(","));
+        bomb.push_str(&line);
     }
     bomb += "items: [{kind: Node, metadata: {labels: *i}}]\n";
     let cases: &[(&str, String, &str)] = &[

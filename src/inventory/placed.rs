@@ -14,6 +14,11 @@ use crate::source::Span;
 
 /// Whether two names mean one GPU.
 pub(super) fn same_gpu(one: &str, other: &str, knowledge: Knowledge) -> bool {
+    // Labels have a dash where names have a blank.
+    let sign = |sign: u8| if sign == b' ' { b'-' } else { sign.to_ascii_lowercase() };
+    if one.bytes().map(sign).eq(other.bytes().map(sign)) {
+        return true;
+    }
     match (knowledge.gpu(one), knowledge.gpu(other)) {
         (Some(one), Some(other)) => one.name == other.name,
         _ => one.eq_ignore_ascii_case(other),
