@@ -276,7 +276,7 @@ impl SourceCode for Shown {
         };
         // As many lines as were read: what was counted has those in front of them too, and marks that are far
         // apart would be told as one piece.
-        let lines = read.data().iter().filter(|byte| **byte == b'\n').count();
+        let lines = read.data().split(|byte| *byte == b'\n').count().saturating_sub(1);
         Ok(Box::new(MietteSpanContents::new_named(
             self.name.clone(),
             read.data(),
