@@ -70,7 +70,7 @@ target "serve" {
         lines(&builds),
         [
             "serve \"FROM a\" - L=a-b,R=v-12_4_1 ",
-            "train docker/Dockerfile.train run A=1,B=X-V-12.4.1,C=?,CUDA=12.4.1,D=?,F=1 linux/amd64"
+            "train docker/Dockerfile.train run A=1,B=X-V-12.4.1,C=?,CUDA=12.4.1,D=x,F=1 linux/amd64"
         ]
     );
 }
@@ -162,6 +162,82 @@ target "aside" {}
             "one ./Dockerfile - C=yes,D=x,E=12.4.1,F=?,G=?,N=3 ",
         ]
     );
+}
+
+#[test]
+fn functions_of_the_file_are_called() {
+    let text = r#"
+variable "CUDA" { default = "12.4.1" }
+variable "MINOR" { default = minor(CUDA) }
+function "minor" {
+  params = [version]
+  result = join(".", [element(split(".", version), 0), element(split(".", version), 1)])
+}
+function "tag" {
+  params = [name]
+  variadic_params = parts
+  result = "${name}:${join("-", parts)}"
+}
+function "round" {
+  params = [x]
+  result = round(x)
+}
+function "broken" {}
+target "one" {
+  args = {
+    A = minor("11.8.0")
+    B = MINOR
+    C = tag("nvidia/cuda", CUDA, "base")
+    D = "cu${replace(minor(CUDA), ".", "")}"
+    E = CUDA == "12.4.1" ? tag("x", minor(CUDA)) : "no"
+    F = round("x")
+    G = minor()
+    H = minor("1.2", "3")
+    I = broken("x")
+    J = nowhere("x")
+  }
+}
+"#;
+    let builds = bake("docker-bake.hcl", text).expect("builds");
+    let told = "A=11.8,B=12.4,C=nvidia/cuda:12.4.1-base,D=cu124,E=x:12.4,F=?,G=?,H=?,I=?,J=?";
+    assert_eq!(lines(&builds), [format!("one ./Dockerfile - {told} ")]);
+    let json = r#"{"function": {"twice": {"params": ["x"], "result": "${x}${x}"}},
+                   "target": {"one": {"args": {"A": "${twice(1)}"}}}}"#;
+    assert_eq!(lines(&bake("docker-bake.json", json).expect("builds")), ["one ./Dockerfile - A=11 "]);
+    // One that doubles its calls at every step ends.
+    let many: String = (0..20).map(|at| {
+        let next = at + 1;
+        format!("function \"f{at}\" {{\n params = [x]\n result = \"${{f{next}(x)}}${{f{next}(x)}}${{f{next}(x)}}\"\n}}\n")
+    }).collect();
+    let built = bake("b.hcl", &format!("{many}target \"one\" {{\n args = {{ A = f0(1) }}\n}}\n")).expect("builds");
+    assert_eq!(lines(&built), ["one ./Dockerfile - A=? "]);
+}
+
+#[test]
+fn included_files_have_variables_of_their_own() {
+    let text = "include:\n  - more/a.yaml\n  - path: b.yaml\n    env_file: [x.env, y.env]\n";
+    let service = |name: &str| format!("services: {{{name}: {{build: {{context: ., args: {{A: $A, B: $B}}}}}}}}\n");
+    let files = [
+        ("more/a.yaml", format!("include: [deep/c.yaml]\n{}", service("a"))),
+        ("more/.env", "A=a\nB=a\n".to_owned()),
+        ("more/deep/c.yaml", service("c")),
+        ("more/deep/.env", "B=c\n".to_owned()),
+        ("b.yaml", service("b")),
+        (".env", "B=none\n".to_owned()),
+        ("x.env", "A=x\nB=x\n".to_owned()),
+        ("y.env", "B=y\n".to_owned()),
+    ];
+    let open = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.clone());
+    let said = |own: &str| lines(&compose(text, &environment_file(own), &open).expect("builds"));
+    let expected = |b: &str, a: &str, c: &str| {
+        vec![
+            format!("b ./Dockerfile - {b} "),
+            format!("a more/./Dockerfile - {a} "),
+            format!("c more/deep/./Dockerfile - {c} "),
+        ]
+    };
+    assert_eq!(said(""), expected("A=x,B=y", "A=a,B=a", "A=a,B=a"));
+    assert_eq!(said("B=own"), expected("A=x,B=own", "A=a,B=own", "A=a,B=own"));
 }
 
 #[test]

@@ -151,6 +151,65 @@ fn a_walk_follows_no_link_and_reads_no_device() {
 }
 
 #[test]
+fn lists_of_what_is_passed_over_that_never_end_are_told_and_not_read() {
+    for list in [".gitignore", ".ignore"] {
+        let place = Place::bare();
+        place.file("Dockerfile", GPU);
+        place.file("sub/Dockerfile", GPU);
+        symlink("/dev/zero", place.path(&format!("sub/{list}"))).expect("a link");
+        let done = place.run(&["check", "."]);
+        assert_eq!(code(&done), 2, "{list}");
+        assert!(out(&done).contains("is no list of a usual length"), "{list}: {}", out(&done));
+        assert!(out(&done).contains("1 image on"), "what is beside it is judged: {}", out(&done));
+        symlink("/dev/zero", place.path(list)).expect("a link");
+        assert_eq!(code(&place.run(&["check", "."])), 2, "{list}");
+        assert_eq!(code(&place.run(&["check", "--fail-on", "never", "Dockerfile"])), 0, "{list}");
+    }
+    // A link to a list is one.
+    let place = Place::bare();
+    place.file("Dockerfile", GPU);
+    place.file("sub/gpu.Dockerfile", GPU);
+    place.file("shared", "gpu.Dockerfile\n");
+    symlink("../shared", place.path("sub/.gitignore")).expect("a link");
+    place.file(".git/HEAD", "");
+    assert_eq!(names(&place.json(&["check", "."])), ["Dockerfile"]);
+}
+
+#[test]
+fn files_of_a_context_that_never_end_or_lie_outside_are_not_read() {
+    let outer = Place::bare();
+    outer.file("secret.txt", "torch==1.13.1+cpu\n");
+    outer.file(
+        "repo/Dockerfile",
+        "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nWORKDIR /app\nCOPY . /app\nCOPY ../secret.txt /y.txt\n\
+         RUN pip install -r ../secret.txt -r /y.txt\nRUN pip install -r link.txt -r folder/secret.txt\n\
+         RUN pip install -r device.txt -r huge.txt\nRUN pip install .\nRUN sh fifo\nRUN conda env create -f fifo\n\
+         RUN --mount=type=bind,source=../secret.txt,target=/x.txt pip install -r /x.txt\n",
+    );
+    let repo = |name: &str| outer.path(&format!("repo/{name}"));
+    for (to, link) in [
+        ("/dev/zero", "device.txt"),
+        ("/dev/zero", "pyproject.toml"),
+        ("/dev/zero", ".dockerignore"),
+        ("/dev/zero", "imagelint.toml"),
+        ("../secret.txt", "link.txt"),
+        ("..", "folder"),
+    ] {
+        symlink(to, repo(link)).expect("a link");
+    }
+    let made = std::process::Command::new("mkfifo").arg(repo("fifo")).status();
+    assert!(made.is_ok_and(|status| status.success()), "a pipe with a name");
+    fs::File::create(repo("huge.txt")).and_then(|file| file.set_len(3 << 30)).expect("a file full of holes");
+    let report = outer.json(&["check", "--fail-on", "never", "repo/Dockerfile"]);
+    let text = report.to_string();
+    assert!(!text.contains("1.13.1"), "{text}");
+    for file in ["../secret.txt", "/y.txt", "link.txt", "folder/secret.txt", "device.txt", "huge.txt", "fifo", "/x.txt"]
+    {
+        assert!(text.contains(&format!("{file} was not read")), "{file}: {text}");
+    }
+}
+
+#[test]
 fn nothing_in_a_repository_reaches_the_terminal_as_a_command() {
     let place = Place::new();
     let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{202e}\u{9b}31m";

@@ -274,6 +274,117 @@ fn locks_as_the_tools_write_them_are_read_for_one_platform() {
     }
 }
 
+/// What of a lock's project is installed beside what its packages need, in the order of their names.
+fn direct(file: &str, text: &str, run: &str) -> String {
+    let said = installed(&[(file, text)], run);
+    assert!(!said.contains('!'), "{run}: {said}");
+    let ours = ["einops", "onnxruntime-gpu", "torch", "tqdm"];
+    let own = |one: &&str| ours.contains(&one.split("==").next().unwrap_or(""));
+    said.split(' ').filter(own).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn extras_of_setuptools_are_those_asked_for() {
+    let cfg = "[options]\ninstall_requires = flask\n[options.extras_require]\ngpu =\n    torch==2.1.0\n    pywin32; \
+               sys_platform == 'win32'\ndocs = sphinx\n[other]\ngpu = numpy\n";
+    let py = "from setuptools import setup\nsetup(\n    name='x',\n    install_requires=['flask'],\n    extras_require={\n        \
+              # for the cards\n        'gpu': ['torch==2.1.0'],\n        \"docs\": [\n            \"sphinx\",\n        ],\n    },\n)\n";
+    let named = "X = {'gpu': ['torch==2.1.0']}\nsetup(extras_require=X)\n";
+    let made = "setup(install_requires=['flask'], extras_require={'gpu': read('r.txt')})\n";
+    let sum = "setup(extras_require={'gpu': ['torch'] + more})\n";
+    for (file, text, run, expected) in [
+        ("setup.cfg", cfg, "pip install .", "flask"),
+        ("setup.cfg", cfg, "pip install .[gpu]", "flask torch==2.1.0"),
+        ("setup.cfg", cfg, "pip install -e '.[docs,gpu]'", "flask sphinx torch==2.1.0"),
+        ("setup.cfg", cfg, "pip install .[absent]", "flask"),
+        ("setup.py", py, "pip install .", "flask"),
+        ("setup.py", py, "pip install .[GPU]", "flask torch==2.1.0"),
+        ("setup.py", py, "pip install .[docs]", "flask sphinx"),
+        ("setup.py", named, "pip install .[gpu]", "torch==2.1.0"),
+        ("setup.py", made, "pip install .", "flask"),
+    ] {
+        assert_eq!(installed(&[(file, text)], run), expected, "{file}: {run}");
+    }
+    for text in
+        [made, sum, "setup(extras_require=f())", "setup(extras_require={'gpu': ['a'", "setup(extras_require={'a"]
+    {
+        let said = installed(&[("setup.py", text)], "pip install .[gpu]");
+        assert!(said.contains("setup.py was not read: what it installs is not known"), "{text}: {said}");
+    }
+}
+
+#[test]
+fn groups_of_a_lock_are_installed_as_the_command_says() {
+    let uv = include_str!("fixtures/locks/groups/uv.lock");
+    let poetry = include_str!("fixtures/locks/groups/poetry.lock");
+    let exported = include_str!("fixtures/locks/groups/requirements.txt");
+    let (main, dev, docs, serve) = ("einops==0.8.0", "torch==2.4.1", "tqdm==4.66.5", "onnxruntime-gpu==1.19.2");
+    let of = |list: &[&str]| list.join(" ");
+    for (file, text, run, expected) in [
+        ("uv.lock", uv, "uv sync --frozen", of(&[main, dev])),
+        ("uv.lock", uv, "uv sync --locked --no-dev", of(&[main])),
+        ("uv.lock", uv, "uv sync --no-group dev --group docs", of(&[main, docs])),
+        ("uv.lock", uv, "uv sync --no-default-groups --extra serve", of(&[main, serve])),
+        ("uv.lock", uv, "uv sync --only-group docs", of(&[docs])),
+        ("uv.lock", uv, "uv sync --only-dev", of(&[dev])),
+        ("uv.lock", uv, "uv sync --all-groups", of(&[main, dev, docs])),
+        ("poetry.lock", poetry, "poetry install --only main", of(&[main])),
+        ("poetry.lock", poetry, "poetry install --only=dev", of(&[dev])),
+        ("poetry.lock", poetry, "poetry install --without dev,docs", of(&[main])),
+        ("poetry.lock", poetry, "poetry install --no-dev", of(&[main])),
+        ("poetry.lock", poetry, "poetry install --with dev --without docs", of(&[main, dev])),
+        // Whether a group is optional stands in the project's own file.
+        ("poetry.lock", poetry, "poetry install", of(&[main, "torch==2.4.1?", "tqdm==4.66.5?"])),
+        ("requirements.txt", exported, "pip install -r requirements.txt", of(&[main, dev])),
+    ] {
+        assert_eq!(direct(file, text, run), expected, "{run}");
+    }
+}
+
+#[test]
+fn groups_of_a_project_without_a_lock_are_installed_as_the_command_says() {
+    let poetry = "[tool.poetry]\nname = 'x'\n[tool.poetry.dependencies]\npython = '^3.10'\nflask = '*'\n\
+                  [tool.poetry.group.gpu.dependencies]\ntorch = '2.1.0'\n[tool.poetry.group.docs]\noptional = true\n\
+                  [tool.poetry.group.docs.dependencies]\nsphinx = '*'\n";
+    let uv = "[project]\nname = 'x'\ndependencies = ['flask']\n[dependency-groups]\ndev = ['torch==2.1.0']\n\
+              docs = ['sphinx']\n[tool.uv]\ndefault-groups = ['docs']\n";
+    let plain = uv.split("[tool.uv]").next().unwrap_or("");
+    for (text, run, expected) in [
+        (poetry, "poetry install", "flask torch==2.1.0"),
+        (poetry, "poetry install --with docs", "flask sphinx torch==2.1.0"),
+        (poetry, "poetry install --without gpu", "flask"),
+        (poetry, "poetry install --only main", "flask"),
+        (poetry, "poetry install --only gpu", "torch==2.1.0"),
+        (poetry, "pip install .", "flask"),
+        (uv, "uv sync", "flask sphinx"),
+        (uv, "uv sync --no-default-groups", "flask"),
+        (plain, "uv sync", "flask torch==2.1.0"),
+        (plain, "uv sync --no-dev", "flask"),
+        (plain, "uv sync --only-group docs", "sphinx"),
+        (plain, "uv pip install -r pyproject.toml", "flask"),
+        (plain, "pdm install --prod", "flask"),
+        (plain, "pdm install", "flask sphinx torch==2.1.0"),
+    ] {
+        assert_eq!(installed(&[("pyproject.toml", text)], run), expected, "{run}");
+    }
+}
+
+#[test]
+fn a_list_that_is_asked_for_first_is_read_where_it_was_copied() {
+    let list: &[(&str, &str)] = &[("r.txt", "torch==2.1.0\n")];
+    for (run, expected) in [
+        ("if [ -f r.txt ]; then pip install -r r.txt; fi", "torch==2.1.0"),
+        ("test -f /app/r.txt && pip install -r r.txt", "torch==2.1.0"),
+        ("if [ ! -f r.txt ]; then pip install flask; else pip install -r r.txt; fi", "torch==2.1.0"),
+        ("rm r.txt\nRUN if [ -f r.txt ]; then pip install -r r.txt; fi", "torch==2.1.0?"),
+        ("rm -rf /app/*\nRUN if [ -f r.txt ]; then pip install -r r.txt; fi", "torch==2.1.0?"),
+        ("if [ -f other.txt ]; then pip install -r r.txt; fi", "torch==2.1.0?"),
+        ("V=12.1.1; pip install torch==2.1.0+cu$(echo $V | cut -d. -f1-2 | tr -d .)", "torch==2.1.0+cu121[cu121]"),
+    ] {
+        assert_eq!(installed(list, run), expected, "{run}");
+    }
+}
+
 #[test]
 fn pipenv_installs_what_its_files_say() {
     let pipfile = "[[source]]\nname = \"pytorch\"\nurl = \"https://mirror.example/whl/cu121\"\n[packages]\n\

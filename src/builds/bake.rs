@@ -18,6 +18,7 @@ use crate::builds::bounded;
 use crate::builds::expression::context;
 use crate::builds::expression::evaluate;
 use crate::builds::expression::text;
+use crate::builds::function::Functions;
 
 /// Longer chains of `inherits` go round in circles.
 const LONGEST_CHAIN: usize = 32;
@@ -30,6 +31,7 @@ struct File {
     variables: Vec<(String, Option<Expression>)>,
     groups: BTreeMap<String, Expression>,
     targets: BTreeMap<String, Attributes>,
+    functions: Functions,
 }
 
 /// The builds of a bake file.
@@ -37,11 +39,16 @@ pub fn bake(name: &str, file: &str) -> Result<Vec<Build>, BuildsError> {
     bounded(file)?;
     let is_json = name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("json"));
     let file = if is_json { of_json(file)? } else { of_hcl(file)? };
-    let context = context(&file.variables);
+    let context = context(&file.variables, &file.functions);
     let mut found = Vec::new();
     for target in file.wanted(&context) {
         let mut attributes = Attributes::new();
         file.inherited(&target, &context, &mut attributes, &mut 0);
+        let called = |attributes: &Attributes, context: &Context<'_>| -> Attributes {
+            let one = |(key, value): (&String, &Expression)| (key.clone(), file.functions.called(value, context));
+            attributes.iter().map(one).collect()
+        };
+        let attributes = called(&attributes, &context);
         for (name, variables) in matrix(&target, &attributes, &context) {
             if found.len() >= MOST_BUILDS {
                 return Err(BuildsError::TooBig);
@@ -50,7 +57,7 @@ pub fn bake(name: &str, file: &str) -> Result<Vec<Build>, BuildsError> {
             for (key, value) in variables {
                 context.declare_var(key, value);
             }
-            found.push(build(&name, &attributes, &context));
+            found.push(build(&name, &called(&attributes, &context), &context));
         }
     }
     Ok(found)
@@ -76,7 +83,7 @@ fn of_json(text: &str) -> Result<File, BuildsError> {
     let value: serde_json::Value =
         serde_json::from_str(text).map_err(|error| BuildsError::Unreadable(error.to_string()))?;
     let mut file = File::default();
-    for kind in ["variable", "group", "target"] {
+    for kind in ["variable", "function", "group", "target"] {
         for (label, attributes) in value.get(kind).and_then(|kind| kind.as_object()).into_iter().flatten() {
             let attributes = attributes.as_object().into_iter().flatten();
             let attributes = attributes.map(|(key, value)| (key.clone(), expression(value))).collect();
@@ -110,6 +117,7 @@ impl File {
     fn add(&mut self, kind: &str, label: String, attributes: Attributes) {
         match kind {
             "variable" => self.variables.push((label, attributes.get("default").cloned())),
+            "function" => self.functions.add(label, &attributes),
             "group" => self.groups.extend(attributes.get("targets").map(|targets| (label, targets.clone()))),
             "target" => self.targets.entry(label).or_default().extend(attributes),
             _ => {}

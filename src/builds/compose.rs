@@ -18,7 +18,7 @@ use crate::builds::interpolate::interpolate;
 ///
 /// A service of a profile is built like every other: somebody asks for it.
 pub fn compose(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>) -> Result<Vec<Build>, BuildsError> {
-    let mut services = Services::new(&parsed(text)?, open)?;
+    let mut services = Services::new(&parsed(text)?, variables, open)?;
     let names = services.names();
     if names.len() > MOST_BUILDS {
         return Err(BuildsError::TooBig);
@@ -30,6 +30,7 @@ pub fn compose(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>
             return None;
         }
         let written = build.unwrap_or(Value::Null);
+        let variables = services.variables(&file).unwrap_or(variables);
         let mut build = service_build(&name, &written, platform.as_ref(), variables);
         if let Some(why) = missing {
             if written.get("context").is_none() {

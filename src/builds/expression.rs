@@ -8,6 +8,8 @@ use hcl::eval::FuncArgs;
 use hcl::eval::FuncDef;
 use hcl::eval::ParamType;
 
+use crate::builds::function::Functions;
+
 /// Rounds in which variables may build on each other.
 const ROUNDS: usize = 8;
 /// A value that is longer is not kept.
@@ -96,7 +98,7 @@ pub(super) fn text(value: &Value) -> Option<String> {
 }
 
 /// The variables of a file, as far as they have values, and the functions.
-pub(super) fn context(variables: &[(String, Option<Expression>)]) -> Context<'static> {
+pub(super) fn context(variables: &[(String, Option<Expression>)], functions: &Functions) -> Context<'static> {
     let mut context = Context::new();
     for (name, count, function) in FUNCTIONS {
         let definition = match count {
@@ -109,7 +111,8 @@ pub(super) fn context(variables: &[(String, Option<Expression>)]) -> Context<'st
     for _ in 0..ROUNDS {
         let before = open.len();
         open.retain(|(name, default)| {
-            let Some(value) = default.as_ref().and_then(|default| evaluate(default, &context)) else { return true };
+            let value = default.as_ref().and_then(|default| evaluate(&functions.called(default, &context), &context));
+            let Some(value) = value else { return true };
             context.declare_var(name.as_str(), value);
             false
         });

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::builds::BuildsError;
 use crate::builds::bounded;
+use crate::builds::environment_file;
 
 /// Longer chains go round in circles.
 const LONGEST_CHAIN: usize = 16;
@@ -21,7 +22,12 @@ pub(super) struct Services<'a> {
     open: Opens<'a>,
     /// Services by the path of their file; the file at hand has no path.
     files: BTreeMap<String, Option<Map<String, Value>>>,
+    /// Variables of included files, by their path, with those of the files that include them.
+    variables: BTreeMap<String, Variables>,
 }
+
+/// Variables by name.
+pub(super) type Variables = BTreeMap<String, String>;
 
 /// A compose file as its data.
 pub(super) fn parsed(text: &str) -> Result<Value, BuildsError> {
@@ -44,33 +50,63 @@ fn services(file: &Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// The paths that a compose file includes.
-fn included(file: &Value) -> Vec<String> {
-    let list = |value: &Value| match value {
-        Value::Array(list) => list.clone(),
-        other => vec![other.clone()],
+/// Files that a compose file includes, and those with the variables for them.
+struct Include {
+    paths: Vec<String>,
+    environment: Vec<String>,
+}
+
+/// What a compose file includes, with paths as seen from `place`.
+fn included(file: &Value, place: &str) -> Vec<Include> {
+    let texts = |value: &Value| -> Vec<String> {
+        let list = match value {
+            Value::Array(list) => list.clone(),
+            other => vec![other.clone()],
+        };
+        list.iter().filter_map(Value::as_str).map(|path| below(place, path)).collect()
     };
-    let paths = file.get("include").map(&list).unwrap_or_default().into_iter().flat_map(|one| match one.get("path") {
-        Some(path) => list(path),
-        None => vec![one],
-    });
-    paths.filter_map(|path| path.as_str().map(str::to_owned)).collect()
+    let one = |one: &Value| {
+        let paths = texts(one.get("path").unwrap_or(one));
+        let beside = one.get("project_directory").and_then(Value::as_str).map(|folder| below(place, folder));
+        let beside = beside.or_else(|| Some(folder(paths.first()?).to_owned()));
+        let environment = match one.get("env_file") {
+            Some(files) => texts(files),
+            None => beside.iter().map(|folder| below(folder, ".env")).collect(),
+        };
+        Include { paths, environment }
+    };
+    file.get("include").and_then(Value::as_array).into_iter().flatten().map(one).collect()
 }
 
 impl<'a> Services<'a> {
-    pub(super) fn new(file: &Value, open: Opens<'a>) -> Result<Self, BuildsError> {
+    pub(super) fn new(file: &Value, variables: &Variables, open: Opens<'a>) -> Result<Self, BuildsError> {
         let own = services(file).ok_or_else(|| unreadable("there is no mapping `services`"))?;
-        let mut found = Self { open, files: BTreeMap::from([(String::new(), Some(own))]) };
-        let mut includes: Vec<String> = included(file);
-        while let Some(path) = includes.pop() {
-            if found.files.len() >= MOST_FILES || found.files.contains_key(&path) {
-                continue;
+        let mut found = Self { open, files: BTreeMap::from([(String::new(), Some(own))]), variables: BTreeMap::new() };
+        let mut includes: Vec<(Include, Variables)> =
+            included(file, "").into_iter().map(|one| (one, variables.clone())).collect();
+        while let Some((include, above)) = includes.pop() {
+            // What the including file has goes first; of several files the last one does.
+            let mut variables = Variables::new();
+            let texts = include.environment.iter().take(MOST_FILES).filter_map(|path| (open)(path));
+            texts.for_each(|text| variables.extend(environment_file(&text)));
+            variables.extend(above);
+            for path in include.paths {
+                if found.files.len() >= MOST_FILES || found.files.contains_key(&path) {
+                    continue;
+                }
+                let file = (open)(&path).and_then(|text| parsed(&text).ok());
+                let inner = file.iter().flat_map(|file| included(file, folder(&path)));
+                includes.extend(inner.map(|one| (one, variables.clone())));
+                found.files.insert(path.clone(), file.as_ref().and_then(services));
+                found.variables.insert(path, variables.clone());
             }
-            let file = (open)(&path).and_then(|text| parsed(&text).ok());
-            includes.extend(file.iter().flat_map(included).map(|inner| below(folder(&path), &inner)));
-            found.files.insert(path, file.as_ref().and_then(services));
         }
         Ok(found)
+    }
+
+    /// The variables of an included file; none for the file at hand.
+    pub(super) fn variables(&self, file: &str) -> Option<&Variables> {
+        self.variables.get(file)
     }
 
     /// File and name of every service, and whether it names an image.

@@ -4,6 +4,7 @@ mod bake;
 mod compose;
 mod expression;
 mod extends;
+mod function;
 mod interpolate;
 
 use std::collections::BTreeMap;

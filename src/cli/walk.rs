@@ -2,6 +2,8 @@
 
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
 
 use ignore::DirEntry;
 use ignore::WalkBuilder;
@@ -35,6 +37,17 @@ impl Choice {
     }
 }
 
+/// Longer lists of what is passed over are nobody's.
+const LONGEST_LIST: u64 = 1 << 20;
+
+/// A list of what git passes over that is no file, such as a link to a device, or far too long: reading it may not end.
+fn endless_list(folder: &Path) -> Option<String> {
+    let lists = [".gitignore", ".ignore", ".git/info/exclude"].map(|name| folder.join(name));
+    let endless = |list: &PathBuf| list.metadata().is_ok_and(|list| !list.is_file() || list.len() > LONGEST_LIST);
+    let list = lists.iter().find(|list| endless(list))?;
+    Some(format!("{} is no list of a usual length, so the folder is not searched", list.display()))
+}
+
 /// The files at a path, a folder's sorted.
 pub(super) fn found(path: &Path, choice: &Choice) -> Vec<Found> {
     if path == Path::new("-") {
@@ -44,9 +57,21 @@ pub(super) fn found(path: &Path, choice: &Choice) -> Vec<Found> {
         return vec![Found::File(path.to_path_buf())];
     }
     let root = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if let Some(why) = root.ancestors().find_map(endless_list) {
+        return vec![Found::Error(path.display().to_string(), why)];
+    }
+    let endless: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
+    let told = Arc::clone(&endless);
     let walk = WalkBuilder::new(path)
         .hidden(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
+        .filter_entry(move |entry| {
+            let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let why = if folder { endless_list(entry.path()) } else { None };
+            if let (Some(why), Ok(mut told)) = (&why, told.lock()) {
+                told.push((entry.path().display().to_string(), why.clone()));
+            }
+            why.is_none() && entry.file_name() != ".git"
+        })
         .sort_by_file_name(Ord::cmp)
         .build();
     let file = |entry: Result<DirEntry, ignore::Error>| match entry {
@@ -60,7 +85,10 @@ pub(super) fn found(path: &Path, choice: &Choice) -> Vec<Found> {
         }
         Err(error) => Some(Found::Error(path.display().to_string(), error.to_string())),
     };
-    walk.filter_map(file).collect()
+    let mut all: Vec<Found> = walk.filter_map(file).collect();
+    let endless = endless.lock().map(|mut told| std::mem::take(&mut *told)).unwrap_or_default();
+    all.extend(endless.into_iter().map(|(folder, why)| Found::Error(folder, why)));
+    all
 }
 
 /// `Dockerfile`, `Containerfile`, `Dockerfile.gpu`, `gpu.dockerfile`, in any case.

@@ -61,6 +61,8 @@ pub(super) struct State {
     settings: BTreeMap<String, String>,
     /// Files that a command wrote or changed: what is in them, or why that cannot be told.
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
+    /// Files and folders that a command took away.
+    gone: BTreeSet<String>,
     scripts: usize,
     /// Repositories that were set up and whose packages bring something else than their names say.
     repositories: BTreeSet<&'static str>,
@@ -75,7 +77,8 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
     let mut reader = Reader { tree, machine, seen, notes, done, source, dockerfile: source, folder };
     for run in &evaluated.runs {
         reader.folder = reader.tree.workdir(run.instruction, run);
-        for command in shell::commands(run) {
+        let commands = shell::commands_among(run, &|path| reader.is_there(path, run));
+        for command in commands {
             reader.step(&command, run, 0);
         }
     }
@@ -103,6 +106,11 @@ impl Reader<'_> {
             let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
             self.folder = absolute(&self.folder, to);
             return;
+        }
+        if matches!(command.program(), Some("rm" | "mv" | "unlink")) {
+            let path =
+                |word: &Word| absolute(&self.folder, word.known().unwrap_or("/").split('*').next().unwrap_or(""));
+            self.done.gone.extend(command.words.iter().skip(1).map(path));
         }
         if self.configure(command) || self.script(command, run, depth) {
             return;
@@ -188,6 +196,13 @@ impl Reader<'_> {
             Some(made) => made.clone(),
             None => self.tree.open(run, &path),
         }
+    }
+
+    /// Whether a file is surely in the image when a RUN begins.
+    fn is_there(&self, path: &str, run: &RunInstruction) -> bool {
+        let whole = absolute(&self.folder, path);
+        let taken = |gone: &String| whole.starts_with(gone.as_str());
+        self.open("", path, run).is_ok() && !self.done.gone.iter().any(taken)
     }
 
     /// `pip config set global.index-url …` holds for all that follows.

@@ -22,7 +22,7 @@ use crate::install::requirements::lines;
 use crate::install::setup;
 use crate::source::Span;
 
-type Reader = fn(&Opened, &Around<'_>) -> setup::Required;
+type Reader = fn(&Opened, &[String], &Around<'_>) -> setup::Required;
 
 const DEEPEST: usize = 8;
 const MOST: usize = 64;
@@ -75,7 +75,8 @@ impl Walk<'_, '_> {
         match self.open(folder, &file, depth) {
             Ok(Some(opened)) if opened.path.ends_with("pyproject.toml") => {
                 if project::requires(&opened) {
-                    let parts = Parts { all_extras: file.extras.iter().any(|one| one == "*"), extras: file.extras };
+                    let all_extras = file.extras.iter().any(|one| one == "*");
+                    let parts = Parts { all_extras, extras: file.extras, ..Parts::default() };
                     project::pep621(&opened, self.uv, &parts, self.around, self.indexes, self.found);
                 } else {
                     let _read: bool = self.setuptools(folder, &file);
@@ -100,7 +101,7 @@ impl Walk<'_, '_> {
             let path = format!("{place}{name}");
             let Ok(opened) = (self.around.open)(folder, &path) else { continue };
             read = true;
-            match reader(&opened, self.around) {
+            match reader(&opened, &file.extras, self.around) {
                 Ok(packages) => self.found.packages.extend(packages),
                 Err(why) => {
                     let (path, why) = (Resolved::literal(path), format!("what it installs is not known: {why}"));

@@ -29,6 +29,86 @@ pub(super) struct Parts {
     pub(super) extras: Vec<String>,
     /// All extras.
     pub(super) all_extras: bool,
+    /// Groups by name.
+    pub(super) groups: Vec<String>,
+    /// All groups.
+    pub(super) all_groups: bool,
+    /// Groups that alone are installed.
+    pub(super) only: Vec<String>,
+    /// Groups that are left out.
+    pub(super) without: Vec<String>,
+    /// Whether what is for development is left out.
+    pub(super) no_dev: bool,
+    /// The groups that are installed unasked; `None` where the project does not say.
+    pub(super) unasked: Option<Vec<String>>,
+}
+
+impl Parts {
+    /// Takes an option that chooses parts; says whether it is one.
+    pub(super) fn option(&mut self, tool: &str, name: &str, value: &mut dyn FnMut() -> Option<String>) -> bool {
+        let into = match name {
+            "--all-extras"
+            | "--all-groups"
+            | "--no-dev"
+            | "--prod"
+            | "--production"
+            | "--only-dev"
+            | "--no-default-groups" => {
+                self.switch(name);
+                return true;
+            }
+            "--only-group" | "--only" => &mut self.only,
+            "--no-group" | "--without" => &mut self.without,
+            "--group" | "--with" if tool != "pdm" => &mut self.groups,
+            // Of pdm, extras are groups too.
+            "--extra" | "-E" | "--extras" | "-G" | "--group" | "--with" => &mut self.extras,
+            _ => return false,
+        };
+        let given = value().unwrap_or_default();
+        into.extend(given.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned));
+        if self.extras.iter().any(|one| one == ":all") {
+            (self.all_extras, self.all_groups) = (true, true);
+        }
+        true
+    }
+
+    fn switch(&mut self, name: &str) {
+        match name {
+            "--all-extras" => self.all_extras = true,
+            "--all-groups" => self.all_groups = true,
+            "--only-dev" => self.only.push("dev".to_owned()),
+            "--no-default-groups" => self.unasked = Some(Vec::new()),
+            _ => self.no_dev = true,
+        }
+    }
+
+    /// Whether a command says by itself that a group is installed or is not; `None` where the project decides.
+    pub(super) fn group(&self, name: &str) -> Option<bool> {
+        let named = |list: &[String]| list.iter().any(|own| normalised(own) == normalised(name));
+        if named(&self.without) {
+            Some(false)
+        } else if !self.only.is_empty() {
+            Some(named(&self.only))
+        } else if named(&self.extras) || named(&self.groups) || self.all_groups {
+            Some(true)
+        } else {
+            None
+        }
+    }
+
+    /// Whether uv installs a group: `dev` and what the project names, unless the command says otherwise.
+    pub(super) fn uv_group(&self, name: &str) -> bool {
+        let unasked = || match &self.unasked {
+            Some(list) => list.iter().any(|own| own == name),
+            None => name == "dev",
+        };
+        self.group(name).unwrap_or_else(|| unasked() && !(self.no_dev && name == "dev"))
+    }
+
+    /// Whether the project's own requirements are installed.
+    pub(super) fn main(&self) -> bool {
+        self.only.is_empty() || self.only.iter().any(|own| matches!(own.as_str(), "main" | "default"))
+    }
 }
 
 /// The packages of a `uv.lock` that the project reaches.
@@ -40,11 +120,13 @@ pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<
     let mut reached: BTreeSet<String> = BTreeSet::new();
     let mut open: Vec<String> = Vec::new();
     for package in packages.iter().filter(own) {
-        for (list, always) in [("dependencies", true), ("dev-dependencies", true), ("optional-dependencies", false)] {
-            let Some(value) = at(package, &[list]) else { continue };
+        for list in ["dependencies", "dev-dependencies", "optional-dependencies"] {
+            let groups = list == "dev-dependencies";
+            let Some(value) = at(package, &[list]).filter(|_| groups || parts.main()) else { continue };
             let groups: Vec<&DeTable<'_>> = match value.get_ref().as_table() {
                 Some(table) => {
-                    let wanted = |name: &str| always || parts.all_extras || parts.extras.iter().any(|own| own == name);
+                    let asked = |name: &str| parts.all_extras || parts.extras.iter().any(|own| own == name);
+                    let wanted = |name: &str| if groups { parts.uv_group(name) } else { asked(name) };
                     let lists = table.iter().filter(|(name, _)| wanted(name.get_ref()));
                     lists
                         .filter_map(|(_, list)| list.get_ref().as_array())
@@ -91,17 +173,26 @@ pub(super) fn flat(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Optio
         let optional = at(package, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
         let groups: Vec<&str> =
             list_at(package, &["groups"]).into_iter().filter_map(|group| group.get_ref().as_str()).collect();
-        let default = groups.is_empty()
-            || groups
-                .iter()
-                .any(|group| matches!(*group, "main" | "default") || parts.extras.iter().any(|own| own == group));
+        // Of a group that the command does not name, the project decides whether it is installed unasked.
+        let main = |group: &&&str| matches!(**group, "main" | "default");
+        let default = groups.is_empty() || groups.iter().any(|group| main(&group)) && parts.main();
+        let asked: Vec<Option<bool>> = groups
+            .iter()
+            .filter(|group| !main(group))
+            .map(|group| parts.group(group).or(parts.no_dev.then_some(false)))
+            .collect();
+        let named = default || asked.contains(&Some(true));
+        let maybe = !named && asked.contains(&None);
         let marker = text_at(package, &["markers"]).or_else(|| text_at(package, &["marker"]));
         let marker = marker.map(|marker| holds(marker, around.environment));
-        if (optional && !parts.all_extras && parts.extras.is_empty()) || !default || marker == Some(Some(false)) {
+        if (optional && !parts.all_extras && parts.extras.is_empty())
+            || !(named || maybe)
+            || marker == Some(Some(false))
+        {
             continue;
         }
         if let Some(mut install) = entry(package, opened) {
-            install.conditional = marker == Some(None) || optional;
+            install.conditional = marker == Some(None) || optional || maybe;
             found.push(install);
         }
     }

@@ -43,7 +43,7 @@ pub(super) fn pep621(
     let Ok(root) = DeTable::parse(opened.text.text()) else { return };
     let root = root.get_ref();
     let from = found.packages.len();
-    for value in list_at(root, &["project", "dependencies"]) {
+    for value in list_at(root, &["project", "dependencies"]).into_iter().filter(|_| parts.main()) {
         found.packages.extend(value.get_ref().as_str().and_then(|text| one(text, value, opened, around)));
     }
     let own = text_at(root, &["project", "name"]).map(normalised);
@@ -55,7 +55,7 @@ pub(super) fn pep621(
     if at(root, &["project", "dependencies"]).is_none()
         && let Some(table) = table_at(root, &["tool", "poetry", "dependencies"])
     {
-        for (name, value) in table {
+        for (name, value) in table.iter().filter(|_| parts.main()) {
             found.packages.extend(poetry(name.get_ref(), value, &wanted, root, opened, around));
         }
     }
@@ -76,12 +76,82 @@ pub(super) fn pep621(
     }
 }
 
+/// What a tool installs of a project that has no lock file.
+pub(super) fn all(
+    opened: &Opened,
+    tool: &str,
+    parts: &Parts,
+    around: &Around<'_>,
+    indexes: &mut Indexes,
+    found: &mut Installs,
+) {
+    pep621(opened, tool == "uv", parts, around, indexes, found);
+    if tool != "uv" {
+        groups(opened, tool == "poetry", parts, around, found);
+    }
+}
+
+/// The groups that uv installs unasked: what the project names, else `dev`.
+pub(super) fn unasked_groups(opened: &Opened) -> Option<Vec<String>> {
+    let root = DeTable::parse(opened.text.text()).ok()?;
+    let root = root.get_ref();
+    let named = at(root, &["tool", "uv", "default-groups"]).map(toml::Spanned::get_ref);
+    let every = || table_at(root, OPTIONAL[1]).into_iter().flat_map(DeTable::iter).map(|(name, _)| name);
+    Some(match named.map(|named| (named.as_str(), named.as_array())) {
+        Some((Some("all"), _)) => every().map(|name| name.get_ref().to_string()).collect(),
+        Some((_, Some(list))) => list.iter().filter_map(|one| one.get_ref().as_str()).map(str::to_owned).collect(),
+        _ => vec!["dev".to_owned()],
+    })
+}
+
+/// What the groups of poetry and pdm list that a command without a lock file installs: all but those that are
+/// optional, unless it says otherwise.
+fn groups(opened: &Opened, poetry_s: bool, parts: &Parts, around: &Around<'_>, found: &mut Installs) {
+    let Ok(root) = DeTable::parse(opened.text.text()) else { return };
+    let root = root.get_ref();
+    let wanted = |name: &str, optional: bool| parts.group(name).unwrap_or(!optional && !parts.no_dev);
+    for (name, list) in table_at(root, OPTIONAL[1]).into_iter().flat_map(DeTable::iter) {
+        // Those that the command names are read with the extras.
+        if parts.group(name.get_ref()).is_none() && wanted(name.get_ref(), false) {
+            let list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
+            let install = |value: &Value<'_>| one(value.get_ref().as_str()?, value, opened, around);
+            found.packages.extend(list.filter_map(install));
+        }
+    }
+    if !poetry_s {
+        let lists = table_at(root, &["tool", "pdm", "dev-dependencies"]).into_iter().flat_map(DeTable::iter);
+        for (_, list) in lists.filter(|(name, _)| wanted(name.get_ref(), false)) {
+            let list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
+            let install = |value: &Value<'_>| one(value.get_ref().as_str()?, value, opened, around);
+            found.packages.extend(list.filter_map(install));
+        }
+        return;
+    }
+    let mut tables: Vec<&DeTable<'_>> = Vec::new();
+    tables.extend(table_at(root, &["tool", "poetry", "dev-dependencies"]).filter(|_| wanted("dev", false)));
+    for (name, group) in table_at(root, &["tool", "poetry", "group"]).into_iter().flat_map(DeTable::iter) {
+        let Some(group) = group.get_ref().as_table() else { continue };
+        let optional = at(group, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+        tables.extend(table_at(group, &["dependencies"]).filter(|_| wanted(name.get_ref(), optional)));
+    }
+    let extras = BTreeSet::new();
+    for (name, value) in tables.into_iter().flat_map(DeTable::iter) {
+        found.packages.extend(poetry(name.get_ref(), value, &extras, root, opened, around));
+    }
+}
+
 /// The tables that hold optional parts of a project: extras, and groups of PEP 735.
 const OPTIONAL: [&[&str]; 2] = [&["project", "optional-dependencies"], &["dependency-groups"]];
 
 /// The optional parts that are installed: those asked for, and those that they name in turn.
 fn chosen(root: &DeTable<'_>, parts: &Parts, own: Option<&str>) -> BTreeSet<String> {
-    let mut open: Vec<String> = parts.extras.iter().map(|name| normalised(name)).collect();
+    let asked = parts.extras.iter().chain(&parts.groups).chain(&parts.only);
+    let mut open: Vec<String> = asked.map(|name| normalised(name)).collect();
+    if parts.unasked.is_some() || parts.all_groups {
+        let groups = table_at(root, OPTIONAL[1]).into_iter().flat_map(DeTable::iter);
+        let groups = groups.map(|(name, _)| name.get_ref().as_ref()).filter(|name| parts.uv_group(name));
+        open.extend(groups.map(normalised));
+    }
     if parts.all_extras {
         let tables = [OPTIONAL[0], &["tool", "poetry", "extras"]];
         let names = tables.into_iter().filter_map(|path| table_at(root, path)).flat_map(DeTable::iter);

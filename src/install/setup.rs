@@ -7,14 +7,23 @@ use crate::install::Install;
 use crate::install::Opened;
 use crate::install::files::at_source;
 use crate::install::marker::holds;
+use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
+
+/// The name of an extra, and where the texts of its list stand.
+type Extra<'t> = (&'t str, Vec<Range<usize>>);
 
 /// What a project of setuptools requires, or why that cannot be told.
 pub(super) type Required = Result<Vec<Install>, String>;
 
-/// `install_requires` below `[options]`.
-pub(super) fn cfg(opened: &Opened, around: &Around<'_>) -> Required {
-    let (mut inside, mut listed, mut at) = (false, false, 0);
+/// Whether an extra is among those that were asked for; `*` asks for all.
+fn asked_for(extra: &str, extras: &[String]) -> bool {
+    extras.iter().any(|own| own == "*" || normalised(own) == normalised(extra))
+}
+
+/// `install_requires` below `[options]`, and the extras below `[options.extras_require]`.
+pub(super) fn cfg(opened: &Opened, extras: &[String], around: &Around<'_>) -> Required {
+    let (mut section, mut listed, mut at) = (String::new(), false, 0);
     let mut found = Vec::new();
     for raw in opened.text.text().split_inclusive('\n') {
         let start = at;
@@ -27,11 +36,16 @@ pub(super) fn cfg(opened: &Opened, around: &Around<'_>) -> Required {
         let mut from = line.len() - text.len();
         if from == 0 {
             if text.starts_with('[') {
-                (inside, listed) = (text == "[options]", false);
+                listed = false;
+                text.clone_into(&mut section);
                 continue;
             }
             let (key, value) = text.split_once('=').unwrap_or((text, ""));
-            listed = inside && key.trim() == "install_requires";
+            listed = match section.as_str() {
+                "[options]" => key.trim() == "install_requires",
+                "[options.extras_require]" => asked_for(key.trim(), extras),
+                _ => false,
+            };
             from = line.len() - value.trim_start().len();
         }
         let text = line.get(from..).unwrap_or("");
@@ -46,26 +60,79 @@ pub(super) fn cfg(opened: &Opened, around: &Around<'_>) -> Required {
     Ok(found)
 }
 
-/// `install_requires=[…]` in a call, or the list of that name before it.
-pub(super) fn py(opened: &Opened, around: &Around<'_>) -> Required {
+/// `install_requires=[…]` and `extras_require={…}` in a call, or the lists of those names before it.
+pub(super) fn py(opened: &Opened, extras: &[String], around: &Around<'_>) -> Required {
+    let mut found = always(opened, around)?;
+    if !extras.iter().all(String::is_empty) {
+        let text = opened.text.text();
+        let mut asked = assignments(text, "extras_require");
+        let (Some(at), None) = (asked.next(), asked.next()) else {
+            return if assignments(text, "extras_require").next().is_none() { Ok(found) } else { Err(no_table()) };
+        };
+        let table = table(text, named_or_here(text, at).ok_or_else(no_table)?).ok_or_else(no_table)?;
+        let wanted = table.into_iter().filter(|(name, _)| asked_for(name, extras));
+        let one = |range: Range<usize>| one(text.get(range.clone())?, range, opened, around);
+        found.extend(wanted.flat_map(|(_, list)| list).filter_map(one));
+    }
+    Ok(found)
+}
+
+fn no_table() -> String {
+    "its extras_require is no plain table of lists".to_owned()
+}
+
+/// Where a value is written: here, or where its name is given it.
+fn named_or_here(text: &str, at: usize) -> Option<usize> {
+    let value = text.get(at..)?;
+    match value.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
+        Some(end) if end > 0 => {
+            let mut defined = assignments(text, value.get(..end)?);
+            match (defined.next(), defined.next()) {
+                (Some(at), None) => Some(at),
+                _ => None,
+            }
+        }
+        _ => Some(at),
+    }
+}
+
+/// The names and lists of a table of plain texts, and where it ends with nothing behind it.
+fn table(text: &str, at: usize) -> Option<Vec<Extra<'_>>> {
+    let mut at = at + text.get(at..)?.strip_prefix('{').map(|_| 1)?;
+    let mut found = Vec::new();
+    loop {
+        let rest = text.get(at..)?;
+        let from = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+        at += rest.len() - from.len();
+        let mark = from.chars().next()?;
+        match mark {
+            '}' => return Some(found),
+            '#' => at += from.find('\n')?,
+            '"' | '\'' => {
+                let name = from.get(1..)?.split(mark).next().filter(|name| !name.contains(['\\', '\n']))?;
+                let after = from.get(name.len() + 2..)?.trim_start().strip_prefix(':')?.trim_start();
+                let list = text.len() - after.len();
+                let (texts, end) = list_at(text, list)?;
+                // A sum of lists is more than this one.
+                if !text.get(end..)?.trim_start().starts_with([',', '}', '#']) {
+                    return None;
+                }
+                found.push((name, texts));
+                at = end;
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn always(opened: &Opened, around: &Around<'_>) -> Required {
     let text = opened.text.text();
     let mut asked = assignments(text, "install_requires");
     let (Some(at), None) = (asked.next(), asked.next()) else {
         // Without one there is nothing that it requires; of several it takes Python to tell.
         return if assignments(text, "install_requires").next().is_none() { Ok(Vec::new()) } else { Err(unclear()) };
     };
-    let value = text.get(at..).unwrap_or("");
-    let list = match value.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
-        Some(end) if end > 0 => {
-            let name = value.get(..end).unwrap_or("");
-            let mut defined = assignments(text, name);
-            match (defined.next(), defined.next()) {
-                (Some(at), None) => literal(text, at),
-                _ => None,
-            }
-        }
-        _ => literal(text, at),
-    };
+    let list = named_or_here(text, at).and_then(|at| literal(text, at));
     let list = list.ok_or_else(unclear)?;
     Ok(list.into_iter().filter_map(|range| one(text.get(range.clone())?, range, opened, around)).collect())
 }
@@ -87,8 +154,16 @@ fn assignments<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> 
     })
 }
 
-/// The texts of a list of plain strings that begins at a place; `None` where there is anything else in it.
+/// The texts of a list of plain strings that begins at a place; `None` where there is anything else in it or added
+/// to it.
 fn literal(text: &str, at: usize) -> Option<Vec<Range<usize>>> {
+    let (found, end) = list_at(text, at)?;
+    let rest = text.get(end..)?.trim_start_matches([' ', '\t']);
+    rest.starts_with([',', ')', '\n', '\r', '#']).then_some(found)
+}
+
+/// The texts of such a list, and where it ends.
+fn list_at(text: &str, at: usize) -> Option<(Vec<Range<usize>>, usize)> {
     let open = text.as_bytes().get(at)?;
     let close = match open {
         b'[' => ']',
@@ -112,11 +187,7 @@ fn literal(text: &str, at: usize) -> Option<Vec<Range<usize>>> {
                 found.push(range);
                 comma = false;
             }
-            _ if c == close => {
-                // A sum of lists is more than this one.
-                let rest = text.get(at + 1 + offset + 1..)?.trim_start_matches([' ', '\t']);
-                return rest.starts_with([',', ')', '\n', '\r', '#']).then_some(found);
-            }
+            _ if c == close => return Some((found, at + 1 + offset + 1)),
             _ if c.is_whitespace() => {}
             _ => return None,
         }

@@ -24,22 +24,12 @@ const WITH_VALUE: &[&str] = &[
     "-C",
     "-p",
     "--python",
-    "--group",
-    "--only-group",
-    "--no-group",
-    "--with",
-    "--without",
-    "--only",
-    "-G",
     "-L",
     "--lockfile",
     "--package",
     "--no-install-package",
     "--cache-dir",
     "--link-mode",
-    "--extra",
-    "-E",
-    "--extras",
     "-e",
     "--environment",
     "--manifest-path",
@@ -79,18 +69,13 @@ pub(super) fn read(
         }
         let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
         let mut value = || inline.clone().or_else(|| rest.next().and_then(Word::known).map(str::to_owned));
+        if parts.option(tool, name, &mut value) {
+            continue;
+        }
         match name {
             "-e" | "--environment" if tool == "pixi" => environment = value(),
-            "--all-extras" | "--all-groups" => parts.all_extras = true,
-            "--extra" | "-E" | "--extras" | "-G" | "--group" | "--with" => {
-                let given = value().unwrap_or_default();
-                parts.extras.extend(given.split([',', ' ']).map(str::to_owned));
-            }
             "--project" | "--directory" | "-C" => folder = value().unwrap_or_default(),
-            "--manifest-path" => {
-                let path = value().unwrap_or_default();
-                path.rsplit_once('/').map_or("", |(folder, _)| folder).clone_into(&mut folder);
-            }
+            "--manifest-path" => folder = above(&value().unwrap_or_default()),
             _ if WITH_VALUE.contains(&name) => drop(value()),
             _ => {
                 let given = || value().map(|value| (value, word.span));
@@ -101,8 +86,12 @@ pub(super) fn read(
     let from = found.packages.len();
     let path = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
     let open = |name: &str| (around.open)("", &path(name));
+    if tool == "uv" && parts.unasked.is_none() {
+        parts.unasked = open("pyproject.toml").ok().and_then(|opened| project::unasked_groups(&opened));
+    }
+    let parts = parts;
     let manifest = |found: &mut Installs, indexes: &mut Indexes| match open("pyproject.toml") {
-        Ok(opened) => project::pep621(&opened, tool == "uv", &parts, around, indexes, found),
+        Ok(opened) => project::all(&opened, tool, &parts, around, indexes, found),
         Err(why) => missing(&path("pyproject.toml"), why, command, found),
     };
     match (tool, verb) {
@@ -152,6 +141,10 @@ pub(super) fn read(
         package.conditional |= command.conditional;
         indexes.choose(package);
     }
+}
+
+fn above(path: &str) -> String {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned()
 }
 
 /// What pipenv installs by the files of a project.

@@ -274,13 +274,16 @@ impl SourceCode for Shown {
             Some(mark) if before == 0 => mark.column.saturating_sub(1),
             _ => read.column(),
         };
+        // As many lines as were read: what was counted has those in front of them too, and marks that are far
+        // apart would be told as one piece.
+        let lines = read.data().split(|byte| *byte == b'\n').count().saturating_sub(1);
         Ok(Box::new(MietteSpanContents::new_named(
             self.name.clone(),
             read.data(),
             *read.span(),
             read.line(),
             column,
-            read.line_count(),
+            lines,
         )))
     }
 }

@@ -29,8 +29,6 @@ const LONGEST: usize = 400;
 const BEFORE: usize = 100;
 /// Lines kept around a mark.
 const AROUND: usize = 2;
-/// Marks so many lines apart are printed with all lines between them.
-const WHOLE: usize = 80;
 /// Most lines that a mark may cover; a longer one marks its first line.
 const COVERED: usize = 6;
 
@@ -42,13 +40,9 @@ pub fn snippet(source: &str, regions: &[Region], ellipsis: &str) -> Option<Snipp
     let spans: Vec<(usize, usize)> = regions.iter().map(|region| fit(source, *region)).collect();
     let mut marks = vec![Mark { start: 0, end: 0, column: 1 }; spans.len()];
     let line_of = |at: usize| source[..at].matches('\n').count();
-    let mut near: Vec<(usize, usize)> =
+    let near: Vec<(usize, usize)> =
         spans.iter().map(|(start, end)| (line_of(*start).saturating_sub(AROUND), line_of(*end) + AROUND)).collect();
-    let first = near.iter().map(|(first, _)| *first).min().unwrap_or(0);
     let last = near.iter().map(|(_, last)| *last).max().unwrap_or(0);
-    if last - first <= WHOLE {
-        near = vec![(first, last)];
-    }
     let mut text = String::new();
     let mut start = 0;
     for (number, line) in source.split('\n').enumerate().take_while(|(number, _)| *number <= last) {
@@ -197,7 +191,7 @@ mod tests {
         let snippet = snippet(source, &[region(15, 28)], "...").expect("a snippet");
         assert_eq!(snippet.text, "\n\n\nl4\nl5\nl6\nl7\nl8\nl9\n");
         let both = super::snippet(source, &[region(0, 2), region(24, 26)], "...").expect("a snippet");
-        assert_eq!(both.text, source, "lines between two marks are printed");
+        assert_eq!(both.text, "l1\nl2\nl3\n\n\n\nl7\nl8\nl9\n", "lines between two marks are not printed");
         let tall = "0\n1\n2\n3\n4\n5\n6\n7\n";
         assert_eq!(marked(tall, 0, 14).as_deref(), Some("0"));
     }

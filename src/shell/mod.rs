@@ -1,5 +1,6 @@
 //! Shell text of RUN instructions, split into the simple commands that it runs.
 
+mod filters;
 mod lexer;
 mod nested;
 mod walk;
@@ -82,7 +83,13 @@ impl Command {
 
 /// The commands that a RUN instruction runs, in order.
 pub fn commands(run: &RunInstruction) -> Vec<Command> {
-    walk::commands(run)
+    walk::commands(run, &|_| false)
+}
+
+/// The commands that a RUN instruction runs, in order; `there` knows the files that are surely there before it, by
+/// their path as written.
+pub fn commands_among(run: &RunInstruction, there: &dyn Fn(&str) -> bool) -> Vec<Command> {
+    walk::commands(run, there)
 }
 
 /// The commands of a text for the shell that stands on its own, such as a script.

@@ -6,6 +6,8 @@ use crate::dockerfile::Lookup;
 use crate::dockerfile::Pattern;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::expand;
+use crate::shell::Command;
+use crate::shell::Word;
 use crate::shell::lexer::Token;
 use crate::shell::walk::Walk;
 use crate::shell::walk::branches::Kind;
@@ -46,7 +48,8 @@ impl Walk<'_> {
                 other => other,
             }
         };
-        let value = expand(raw, Dialect::Shell, &lookup);
+        let filled = if turns { None } else { self.filled(raw) };
+        let value = expand(filled.as_ref().map_or(raw, |(text, _)| text), Dialect::Shell, &lookup);
         match value {
             Resolved::Known { value, .. } if !self.sourced && !value.contains(BASE_MARK) => Some(value),
             _ => None,
@@ -96,6 +99,7 @@ impl Walk<'_> {
             [word] => Some(!self.certain(word)?.trim().is_empty()),
             ["-n", word] => Some(!plain(word)?.is_empty()),
             ["-z", word] => Some(self.certain(word)?.trim().is_empty()),
+            ["-f" | "-e" | "-r", word] => self.untouched(&plain(word)?).then_some(true),
             [left, operator @ ("=" | "==" | "!="), right] => {
                 let (left, equal) = (plain(left)?, *operator != "!=");
                 let same = if double { self.matches(&left, right)? } else { left == plain(right)? };
@@ -116,6 +120,21 @@ impl Walk<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether a file is there: it was before, and no command so far could have taken it away.
+    fn untouched(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let other = |command: &Command| {
+            let moves = matches!(command.program(), Some("cd" | "pushd" | "popd")) && !path.starts_with('/');
+            let takes = matches!(command.program(), Some("rm" | "mv" | "unlink" | "find" | "git" | "xargs"));
+            let unclear = takes && command.words.iter().any(|word| word.known().is_none_or(|word| word.contains('*')));
+            let names = |word: &Word| word.raw.contains(name);
+            // A folder above it may go with all that is in it.
+            let above = takes && command.words.iter().skip(1).any(|word| !word.raw.starts_with('-'));
+            moves || unclear || (above && command.words.iter().any(names)) || (above && path.contains('/'))
+        };
+        !name.is_empty() && !self.sourced && (self.there)(path) && !self.out.iter().any(other)
     }
 
     /// Whether a text matches a pattern as written, with its quotes.

@@ -3,6 +3,7 @@
 mod branches;
 mod chance;
 mod condition;
+mod filled;
 mod lists;
 mod redirects;
 
@@ -10,7 +11,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::dockerfile::Dialect;
 use crate::dockerfile::Heredoc;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Mapped;
@@ -18,7 +18,6 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunForm;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
-use crate::dockerfile::expand;
 use crate::shell::Command;
 use crate::shell::Input;
 use crate::shell::Word;
@@ -41,8 +40,8 @@ const DEEPEST: usize = 4;
 const MOST_COMMANDS: usize = 20_000;
 const MOST_VARIABLES: usize = 256;
 
-pub(super) fn commands(run: &RunInstruction) -> Vec<Command> {
-    let mut walk = Walk::new(&run.scope, &run.heredocs);
+pub(super) fn commands(run: &RunInstruction, there: &dyn Fn(&str) -> bool) -> Vec<Command> {
+    let mut walk = Walk::new(&run.scope, &run.heredocs, there);
     match &run.form {
         RunForm::Shell(text) => walk.text(text, 0),
         RunForm::Exec(elements) => {
@@ -66,7 +65,7 @@ pub(super) fn commands(run: &RunInstruction) -> Vec<Command> {
 }
 
 pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)]) -> Vec<Command> {
-    let mut walk = Walk::new(scope, &[]);
+    let mut walk = Walk::new(scope, &[], &|_| false);
     walk.variables.extend(variables.iter().take(MOST_VARIABLES).cloned());
     walk.text(text, 0);
     walk.out
@@ -75,6 +74,8 @@ pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolve
 struct Walk<'a> {
     scope: &'a Scope,
     heredocs: &'a [Heredoc],
+    /// Whether a file is surely there before the first command.
+    there: &'a dyn Fn(&str) -> bool,
     variables: BTreeMap<String, Resolved>,
     branches: Vec<Branch>,
     /// How many branches were opened.
@@ -93,12 +94,26 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(scope: &'a Scope, heredocs: &'a [Heredoc]) -> Self {
+    fn new(scope: &'a Scope, heredocs: &'a [Heredoc], there: &'a dyn Fn(&str) -> bool) -> Self {
         let (variables, branches, out) = (BTreeMap::new(), Vec::new(), Vec::new());
         let pipe = (Input::None, 0);
         let (list, brackets) = (List::default(), Brackets::default());
         let (opened, over, sourced, substitutions) = (0, false, false, 0);
-        Self { scope, heredocs, variables, branches, opened, over, list, brackets, sourced, pipe, substitutions, out }
+        Self {
+            scope,
+            heredocs,
+            there,
+            variables,
+            branches,
+            opened,
+            over,
+            list,
+            brackets,
+            sourced,
+            pipe,
+            substitutions,
+            out,
+        }
     }
 
     fn lookup(&self, name: &str) -> Lookup {
@@ -290,7 +305,7 @@ impl<'a> Walk<'a> {
     }
 
     fn value(&self, raw: &str, span: crate::source::Span) -> Resolved {
-        let mut value = expand(raw, Dialect::Shell, &|name| self.lookup(name));
+        let mut value = self.expanded(raw);
         if let Resolved::Known { origins, .. } = &mut value {
             origins.push(span);
         }
@@ -307,11 +322,11 @@ impl<'a> Walk<'a> {
                 let reason = "it is what another command writes".to_owned();
                 Resolved::Unresolved { names: Vec::new(), reason }
             } else {
-                expand(&raw, Dialect::Shell, &|name| self.lookup(name))
+                self.expanded(&raw)
             };
             return vec![Word { value, raw, span, output }];
         }
-        let value = expand(&raw, Dialect::Shell, &|name| self.lookup(name));
+        let value = self.expanded(&raw);
         match &value {
             Resolved::Known { value, origins }
                 if raw.contains('$') && !raw.contains(['"', '\'', '\\']) && value.contains(char::is_whitespace) =>
@@ -332,7 +347,7 @@ impl<'a> Walk<'a> {
         if self.substitutions >= DEEPEST {
             return None;
         }
-        let mut walk = Walk::new(self.scope, &[]);
+        let mut walk = Walk::new(self.scope, &[], self.there);
         walk.variables.clone_from(&self.variables);
         walk.substitutions = self.substitutions + 1;
         walk.text(text, 0);

@@ -115,3 +115,59 @@ fn more_branches_than_anybody_writes_end_the_reading() {
     assert_eq!(run(&format!("a; {} b", "(x);".repeat(40_000))).len(), MOST_COMMANDS);
     assert_eq!(run(&format!("a; {}", "fi; done; esac; } ) ;; ".repeat(500))), ["a"]);
 }
+
+#[test]
+fn pipes_of_filters_over_known_words_are_followed() {
+    for (text, expected) in [
+        ("V=12.4.1; a cu$(echo $V | cut -d. -f1-2 | tr -d .)", vec!["a cu124"]),
+        ("V=12.4.1; a \"x$(echo \"$V\" | cut -d. -f1)y$(echo $V | cut -d. -f2)\"", vec!["a x12y4"]),
+        ("V=12.4.1; W=$(echo ${V} | sed 's/\\.//g'); a $W", vec!["a 1241"]),
+        ("V=12.4.1; if [ \"$(echo $V | cut -d. -f1)\" = 12 ]; then a; else b; fi", vec!["a"]),
+        ("V=12.4.1; a ${V//./}", vec!["a 1241"]),
+        ("V=12.4; a $(printf '%s' \"$V\" | awk -F. '{print $1\"-\"$2}')", vec!["a 12-4"]),
+        ("a $(uname -m | tr -d _)", vec!["a ?"]),
+        ("V=12.4; a $(echo $V | python3 -c x | cut -d. -f1)", vec!["a ?"]),
+        ("V=12.4; a $(cat f | cut -d. -f1)", vec!["a ?"]),
+        ("V=12.4; a $(cut -d. -f1 <<< $V)", vec!["a ?"]),
+        ("a 'x$(echo 1)'", vec!["a x$(echo 1)"]),
+        ("V='1 2'; a $(echo $V)", vec!["a ?"]),
+        ("a $(echo '$HOME')", vec!["a ?"]),
+        ("V=1; . f; a $(echo $V)", vec![". f", "a ?"]),
+        ("a $((1+1))$(echo 1)", vec!["a ?"]),
+        ("a $(echo 1", vec!["a ?"]),
+    ] {
+        assert_eq!(run(text).into_iter().filter(|line| !line.contains("[ ")).collect::<Vec<_>>(), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_was_copied_is_there_until_a_command_may_take_it_away() {
+    use crate::dockerfile::Dockerfile;
+    use crate::dockerfile::EvaluateOptions;
+    let taken = |text: &str| -> Vec<String> {
+        let file = Dockerfile::parse(&format!("FROM scratch\nRUN {text}\n"));
+        let evaluated = file.evaluate(&EvaluateOptions::default()).expect("a stage");
+        let commands = commands(&evaluated.runs[0], &|path| path == "r.txt" || path == "/app/r.txt");
+        let line = |one: &Command| {
+            let words: Vec<&str> = one.words.iter().filter_map(Word::known).collect();
+            format!("{}{}", if one.conditional { "~" } else { "" }, words.join(" "))
+        };
+        commands.iter().map(line).filter(|line| !line.contains("[ ") && !line.contains("test ")).collect()
+    };
+    for (text, expected) in [
+        ("if [ -f r.txt ]; then a; else b; fi", vec!["a"]),
+        ("if [ ! -f r.txt ]; then a; else b; fi", vec!["b"]),
+        ("test -e /app/r.txt && a", vec!["a"]),
+        ("[ -f r.txt ] || a", vec![]),
+        ("if [ -f other.txt ]; then a; else b; fi", vec!["~a", "~b"]),
+        ("cd /x && if [ -f r.txt ]; then a; fi", vec!["cd /x", "~a"]),
+        ("rm r.txt; if [ -f r.txt ]; then a; fi", vec!["rm r.txt", "~a"]),
+        ("rm -rf /app; if [ -f /app/r.txt ]; then a; fi", vec!["rm -rf /app", "~a"]),
+        ("rm *.txt; if [ -f r.txt ]; then a; fi", vec!["rm *.txt", "~a"]),
+        (". x; if [ -f r.txt ]; then a; fi", vec![". x", "~a"]),
+        ("if [ -f \"$F\" ]; then a; fi", vec!["~a"]),
+        ("if [ -d r.txt ]; then a; fi", vec!["~a"]),
+    ] {
+        assert_eq!(taken(text), expected, "{text}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Substitutions in words, where what they stand for can be told without running anything.
+
+use crate::dockerfile::Dialect;
+use crate::dockerfile::Mapped;
+use crate::dockerfile::Resolved;
+use crate::dockerfile::expand;
+use crate::shell::filters;
+use crate::shell::walk::Walk;
+use crate::source::Span;
+
+/// Words with more substitutions are nobody's.
+const MOST: usize = 8;
+
+impl Walk<'_> {
+    /// What a word stands for, as its variables are at this place.
+    pub(super) fn expanded(&self, raw: &str) -> Resolved {
+        let filled = self.filled(raw);
+        let text = filled.as_ref().map_or(raw, |(text, _)| text);
+        let mut value = expand(text, Dialect::Shell, &|name| self.lookup(name));
+        if let (Resolved::Known { origins, .. }, Some((_, from))) = (&mut value, filled) {
+            let new: Vec<Span> = from.into_iter().filter(|span| !origins.contains(span)).collect();
+            origins.extend(new);
+        }
+        value
+    }
+
+    /// A word with the values of its substitutions `$(…)` in their place, and where those come from; `None` where
+    /// there are none, or one of them cannot be told.
+    pub(super) fn filled(&self, raw: &str) -> Option<(String, Vec<Span>)> {
+        if self.sourced || !raw.contains("$(") || raw.matches("$(").count() > MOST {
+            return None;
+        }
+        let (mut out, mut origins) = (String::new(), Vec::new());
+        let (mut rest, mut double) = (raw, false);
+        while let Some(c) = rest.chars().next() {
+            let length = match c {
+                '\'' if !double => rest.get(1..)?.find('\'')? + 2,
+                '\\' => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
+                '$' if rest.starts_with("$((") => return None,
+                '$' if rest.starts_with("$(") => {
+                    let inside = closed(rest.get(2..)?)?;
+                    let (value, from) = filters::line(&*self.substituted(&Mapped::whole(inside, 0))?)?;
+                    // What a shell would read once more, or split, is not put in.
+                    let plain = |c: char| c.is_ascii_alphanumeric() || "._+-:/=,@".contains(c);
+                    if value.is_empty() || !value.chars().all(plain) {
+                        return None;
+                    }
+                    out.push_str(&value);
+                    origins.extend(from);
+                    rest = rest.get(inside.len() + 3..)?;
+                    continue;
+                }
+                c => {
+                    double ^= c == '"';
+                    c.len_utf8()
+                }
+            };
+            out.push_str(rest.get(..length)?);
+            rest = rest.get(length..)?;
+        }
+        Some((out, origins))
+    }
+}
+
+/// The text up to the bracket that closes it.
+fn closed(text: &str) -> Option<&str> {
+    let (mut depth, mut quote) = (0_usize, None);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(mark), c) if c == mark => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(') => depth += 1,
+            (None, ')') if depth == 0 => return text.get(..at),
+            (None, ')') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
