@@ -7,6 +7,7 @@ mod builds;
 mod built;
 mod cache;
 mod check;
+mod completions;
 mod describe;
 mod each;
 mod exit;
@@ -20,6 +21,7 @@ mod knowledge;
 mod known;
 mod layers;
 mod lock;
+mod man;
 mod names;
 mod needs;
 mod output;
@@ -69,6 +71,8 @@ pub fn run() -> ExitCode {
         Command::Schema => schema::run(),
         Command::Rules(options) => rules::run(options, knowledge),
         Command::Explain(options) => explain::run(options, knowledge),
+        Command::Completions(options) => completions::run(options),
+        Command::Man(options) => man::run(options),
     });
     match done {
         Ok(exit) => exit.into(),
