@@ -15,6 +15,8 @@ use scan::pattern;
 const CRATES: &[(&str, &[&str])] = &[
     ("base64", &["oci/"]),
     ("clap", &["cli/"]),
+    ("clap_complete", &["cli/"]),
+    ("clap_mangen", &["cli/man.rs"]),
     ("flate2", &["layer/", "oci/archive.rs"]),
     ("globset", &["cli/names.rs", "fleet/", "settings/"]),
     ("hcl", &["builds/"]),

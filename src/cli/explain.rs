@@ -48,6 +48,9 @@ fn print(out: &mut impl io::Write, text: &str, found: &[Match<'_>], near: &[Stri
     let Some((best, others)) = found.split_first() else {
         let short: String = text.trim().chars().take(80).collect();
         writeln!(out, "no rule, outcome, error or known message in `{}`", clean(&short))?;
+        if near.is_empty() {
+            writeln!(out, "imagelint rules list tells the rules")?;
+        }
         if !near.is_empty() {
             writeln!(out, "nearest: {}", clean(&near.join(", ")))?;
         }

@@ -7,6 +7,7 @@ mod builds;
 mod built;
 mod cache;
 mod check;
+mod completions;
 mod describe;
 mod each;
 mod exit;
@@ -26,6 +27,7 @@ mod known;
 mod layers;
 mod lock;
 mod lsp;
+mod man;
 mod names;
 mod needs;
 mod output;
@@ -77,6 +79,8 @@ pub fn run() -> ExitCode {
         Command::Explain(options) => explain::run(options, knowledge),
         Command::Fleet(options) => fleet_command::run(options, knowledge),
         Command::Lsp(options) => lsp::run(options, knowledge),
+        Command::Completions(options) => completions::run(options),
+        Command::Man(options) => man::run(options),
     });
     match done {
         Ok(exit) => exit.into(),

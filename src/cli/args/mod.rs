@@ -9,6 +9,7 @@ mod describe;
 mod fixing;
 mod fleet;
 mod formats;
+mod home;
 mod judging;
 mod knowledge;
 mod lock;
@@ -43,6 +44,8 @@ pub(crate) use crate::cli::args::formats::FailOn;
 pub(crate) use crate::cli::args::formats::Format;
 pub(crate) use crate::cli::args::formats::ReportFormat;
 pub(crate) use crate::cli::args::formats::Wanted;
+pub(crate) use crate::cli::args::home::CompletionsArgs;
+pub(crate) use crate::cli::args::home::ManArgs;
 pub(crate) use crate::cli::args::judging::JudgingArgs;
 pub(crate) use crate::cli::args::knowledge::KnowledgeArgs;
 pub(crate) use crate::cli::args::lock::LockArgs;
@@ -132,4 +135,16 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint fleet show
     Fleet(FleetArgs),
+    /// Print what makes a shell complete commands, flags and their values.
+    ///
+    /// Example: imagelint completions bash > ~/.local/share/bash-completion/completions/imagelint
+    Completions(CompletionsArgs),
+    /// Write the manual, a page for each command, for `man`.
+    ///
+    /// Example: imagelint man ~/.local/share/man/man1
+    Man(ManArgs),
 }
+
+#[cfg(test)]
+#[path = "mod_tests.rs"]
+mod tests;

@@ -18,6 +18,8 @@ pub(crate) struct RulesArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum RulesDo {
     /// List every rule: name, severity, who hears it, what goes wrong.
+    ///
+    /// Example: imagelint rules list
     List {
         /// Folder with rule pages of your own.
         #[arg(long, value_name = "DIR")]
@@ -27,6 +29,8 @@ pub(crate) enum RulesDo {
         format: Format,
     },
     /// Print the page of a rule as it is written, with its examples.
+    ///
+    /// Example: imagelint rules show insufficient-driver
     Show {
         /// Name of the rule.
         rule: String,
@@ -35,6 +39,8 @@ pub(crate) enum RulesDo {
         rules: Vec<PathBuf>,
     },
     /// List every name, function and operator that conditions may use.
+    ///
+    /// Example: imagelint rules vocabulary
     Vocabulary {
         /// How to tell it.
         #[arg(long, value_enum, default_value_t = Format::Human)]
@@ -44,6 +50,8 @@ pub(crate) enum RulesDo {
     ///
     /// Each example is validated, noisy (something is said that it does not promise) or missing (something that it
     /// promises is not said). Exit code 1 where one is not validated, 2 where a page or an example cannot be read.
+    ///
+    /// Example: imagelint rules test our-rules
     Test {
         /// Folders with rule pages of your own.
         #[arg(value_name = "DIR")]
@@ -56,6 +64,8 @@ pub(crate) enum RulesDo {
         format: Format,
     },
     /// Write a page to start from: it loads, and `rules test` says what to fill in.
+    ///
+    /// Example: imagelint rules new no-nightly-wheels our-rules
     New {
         /// Name of the rule: lower-case words joined by hyphens.
         name: String,
@@ -64,6 +74,8 @@ pub(crate) enum RulesDo {
         folder: PathBuf,
     },
     /// Write the pages as the source of a web book, for `mdbook build DIR`.
+    ///
+    /// Example: imagelint rules docs book --rules our-rules
     Docs {
         /// Folder for it; files of the same names are replaced.
         #[arg(value_name = "DIR")]

@@ -1,0 +1,80 @@
+use clap::CommandFactory as _;
+use clap::Parser as _;
+
+use super::Args;
+
+/// Every command with its path, those with commands of their own too; `help` is clap's.
+fn commands() -> Vec<(String, clap::Command)> {
+    let mut all = Vec::new();
+    let mut open = vec![(String::new(), Args::command())];
+    while let Some((above, command)) = open.pop() {
+        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+            open.push((format!("{above} {}", below.get_name()), below.clone()));
+        }
+        all.push((format!("{above} ").trim_start().to_owned(), command));
+    }
+    all
+}
+
+/// The command lines that a long help gives as examples: of each, the words of the command that is `imagelint`.
+fn examples(help: &str) -> Vec<Vec<String>> {
+    let lines = help.lines().filter_map(|line| line.trim().strip_prefix("Example: "));
+    lines.map(own_words).collect()
+}
+
+/// The words of the part of a pipe that runs imagelint, up to a redirection; quotes hold words together.
+fn own_words(line: &str) -> Vec<String> {
+    let (mut parts, mut quote, mut word) = (vec![Vec::new()], None, String::new());
+    for c in line.chars().chain([' ']) {
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            (' ', None) => match std::mem::take(&mut word).as_str() {
+                "" => {}
+                "|" | "<" | ">" => parts.push(Vec::new()),
+                whole => parts.last_mut().expect("a part").push(whole.to_owned()),
+            },
+            (c, _) => word.push(c),
+        }
+    }
+    parts.into_iter().find(|words| words.first().is_some_and(|word| word == "imagelint")).unwrap_or_default()
+}
+
+#[test]
+fn every_command_has_an_example_that_it_takes() {
+    let commands = commands();
+    assert!(commands.len() > 15, "the walk found {}", commands.len());
+    for (path, command) in commands {
+        let help = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
+        let examples = examples(&help);
+        assert!(
+            !examples.is_empty() || path.is_empty(),
+            "`imagelint {path}--help` has no line `Example: imagelint ...`"
+        );
+        for example in examples {
+            let line = example.join(" ");
+            assert!(format!("{line} ").starts_with(&format!("imagelint {path}")), "`{line}` is no example of `{path}`");
+            if let Err(error) = Args::try_parse_from(&example) {
+                panic!("`{line}`: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_example_is_the_part_that_runs_the_program() {
+    let text = "Does it.\n\nExample: imagelint a 'b > c' > d\nExample: kubectl get | imagelint e\nNo Example: x";
+    assert_eq!(examples(text), [vec!["imagelint", "a", "b > c"], vec!["imagelint", "e"]]);
+    assert!(examples("An example: imagelint check").is_empty());
+    assert_eq!(examples("Example: docker run x"), [Vec::<String>::new()], "an example of nothing");
+}
+
+#[test]
+fn the_command_line_is_sound_and_every_flag_says_what_it_does() {
+    Args::command().debug_assert();
+    for (path, command) in commands() {
+        for argument in command.get_arguments() {
+            assert!(argument.get_help().is_some(), "`{path}`: {} says nothing", argument.get_id());
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Completions, manual pages, help, and pipes that close early.
+
+use std::io::Read as _;
+use std::process::Command;
+use std::process::Stdio;
+
+use crate::place::Place;
+use crate::place::code;
+use crate::place::err;
+use crate::place::out;
+
+/// Names of the commands, as the program lists them.
+fn commands(place: &Place) -> Vec<String> {
+    let help = out(&place.run(&["--help"]));
+    let list = help.split("Commands:\n").nth(1).expect("a list").split("\n\n").next().expect("a list").to_owned();
+    let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_shell_gets_every_command() {
+    let place = Place::bare();
+    let commands = commands(&place);
+    assert!(commands.len() > 10, "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let done = place.run(&["completions", shell]);
+        assert_eq!((code(&done), err(&done)), (0, String::new()), "{shell}");
+        for command in &commands {
+            assert!(out(&done).contains(command), "{shell} lacks {command}");
+        }
+    }
+    for wrong in [&["completions"][..], &["completions", "tcsh"], &["completions", "bash", "zsh"]] {
+        let done = place.run(wrong);
+        assert_eq!((code(&done), out(&done)), (2, String::new()), "{wrong:?}");
+    }
+    assert!(err(&place.run(&["completions", "fsh"])).contains("'fish'"), "the nearest one is named");
+}
+
+#[test]
+fn bash_completes_commands_and_flags() {
+    let place = Place::bare();
+    place.file("complete.bash", &out(&place.run(&["completions", "bash"])));
+    let complete = |words: &str, at: usize| {
+        let script = format!(
+            "source complete.bash; COMP_WORDS=({words}); COMP_CWORD={at}; \
+             _imagelint imagelint \"${{COMP_WORDS[{at}]}}\" \"${{COMP_WORDS[$(({at}-1))]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let done = Command::new("bash").args(["-c", &script]).current_dir(place.path("")).output().expect("bash");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        out(&done)
+    };
+    assert_eq!(complete("imagelint des", 1), "describe\n");
+    assert_eq!(complete("imagelint check --fail-o", 2), "--fail-on\n");
+    assert_eq!(complete("imagelint check --fail-on und", 3), "undetermined\n");
+    assert_eq!(complete("imagelint check --unheard", 2).trim(), "");
+}
+
+#[test]
+fn the_manual_has_a_page_for_each_command() {
+    let place = Place::bare();
+    let done = place.run(&["man", "new/man1"]);
+    assert_eq!((code(&done), err(&done)), (0, String::new()));
+    for command in commands(&place).iter().filter(|command| *command != "help") {
+        let page = std::fs::read_to_string(place.path(&format!("new/man1/imagelint-{command}.1"))).expect(command);
+        assert!(page.contains("Example: imagelint "), "{command}");
+    }
+    assert!(place.path("new/man1/imagelint-rules-test.1").is_file());
+    assert_eq!(code(&place.run(&["man", "new/man1"])), 0, "a second time");
+
+    place.file("taken", "a file");
+    let done = place.run(&["man", "taken"]);
+    assert_eq!((code(&done), out(&done)), (2, String::new()));
+    assert!(err(&done).starts_with("error: cannot write manual pages into taken: "), "{}", err(&done));
+    assert_eq!(code(&place.run(&["man"])), 2);
+}
+
+/// What a run says on the error stream after its reader took a few bytes and left.
+fn after_a_closed_pipe(place: &Place, arguments: &[&str], bytes: usize) -> (Option<i32>, String) {
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("imagelint"))
+        .args(arguments)
+        .current_dir(place.path(""))
+        .env("XDG_CACHE_HOME", place.path(".git/cache"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program");
+    let mut stdout = child.stdout.take().expect("a pipe");
+    let mut first = vec![0; bytes];
+    stdout.read_exact(&mut first).expect("some output");
+    drop(stdout);
+    let done = child.wait_with_output().expect("an end");
+    (done.status.code(), String::from_utf8(done.stderr).expect("UTF-8"))
+}
+
+#[test]
+fn a_reader_that_leaves_is_nobodys_fault() {
+    let place = Place::new();
+    let long = "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=\"cuda>=99.0\"\n";
+    for number in 0..9 {
+        place.file(&format!("many/{number}/Dockerfile"), long);
+    }
+    for arguments in [
+        &["check", "many"][..],
+        &["check", "--format", "json", "many"],
+        &["check", "--format", "sarif", "many"],
+        &["check", "--format", "html", "many"],
+        &["check", "--help"],
+        &["completions", "bash"],
+        &["rules", "vocabulary"],
+        &["schema"],
+        &["needs", "Dockerfile"],
+        &["knowledge", "torch", "2.4"],
+    ] {
+        for bytes in [0, 10] {
+            let (code, said) = after_a_closed_pipe(&place, arguments, bytes);
+            assert!(code.is_some_and(|code| code < 2), "{arguments:?}: {code:?} {said}");
+            assert!(!said.contains("panicked") && !said.contains("Broken pipe"), "{arguments:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_mistake_says_what_to_do_next() {
+    let place = Place::new();
+    place.file("empty/README", "");
+    place.file("bad.toml", "[[pool]]\nname = \"a\"\ngpu = \"A1000000\"\n");
+    for (arguments, help) in [
+        (&["chek"][..], "'check'"),
+        (&["check", "--flet", "x"], "'--fleet'"),
+        (&["check", "--fail-on", "eror"], "'error'"),
+        (&["check", "--pool", "nwe"], "did you mean `new`?"),
+        (&["check", "--fleet", "bad.toml"], "compute_capability"),
+        (&["check", "empty"], "nothing to check"),
+        (&["rules", "show", "refussed"], "did you mean `refused`?"),
+        (&["knowledge", "gpu", "A10000"], "A100"),
+        (&["explain", "no such thing at all"], "imagelint "),
+        (&["lock", "empty"], "nothing"),
+    ] {
+        let done = place.run(arguments);
+        assert!(code(&done) > 1, "{arguments:?}");
+        let said = out(&done) + &err(&done);
+        assert!(said.contains(help), "{arguments:?}: {said}");
+    }
+}

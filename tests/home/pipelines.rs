@@ -1,0 +1,203 @@
+//! The hooks, the examples of pipelines, and the commands of the README, as far as they can run without their service.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::process::Output;
+
+use regex::bytes::Regex;
+use regex::bytes::RegexBuilder;
+use serde_json::Value;
+
+use crate::REFUSED;
+use crate::own;
+use crate::own_yaml;
+use crate::place::Place;
+use crate::place::code;
+use crate::place::out;
+
+fn hook(id: &str) -> Value {
+    let hooks = own_yaml(".pre-commit-hooks.yaml");
+    let found = hooks.as_array().expect("hooks").iter().find(|hook| hook["id"] == id);
+    found.unwrap_or_else(|| panic!("no hook {id}")).clone()
+}
+
+/// A pattern of Python's, all of it in a part that both know.
+fn python(pattern: &Value) -> Regex {
+    let pattern = pattern.as_str().expect("a pattern");
+    RegexBuilder::new(pattern).unicode(false).build().expect(pattern)
+}
+
+/// Whether pre-commit hands a path to the hook for changed files.
+fn taken(path: &str) -> bool {
+    let hook = hook("imagelint");
+    python(&hook["files"]).is_match(path.as_bytes()) && !python(&hook["exclude"]).is_match(path.as_bytes())
+}
+
+#[test]
+fn the_hook_takes_the_dockerfiles_that_a_folder_gives() {
+    let names = [
+        "Dockerfile",
+        "dockerfile",
+        "DOCKERFILE",
+        "Dockerfile.gpu",
+        "Dockerfile-gpu",
+        "Dockerfile_gpu",
+        "gpu.Dockerfile",
+        "gpu.dockerfile",
+        "x-containerfile",
+        "Containerfile",
+        "Containerfile.x",
+        "Dockerfile.j2",
+        "Dockerfiles",
+        "mydockerfile",
+        "Dockerfile.md",
+        ".dockerignore",
+        "Dockerfile.dockerignore",
+        "a.image.toml",
+        "image.toml",
+        "b.txt",
+        "dockerfile.rs",
+    ];
+    let place = Place::bare();
+    for name in names {
+        let folder = format!("{name}-lies-here");
+        place.file(&format!("{folder}/{name}"), if name.ends_with("toml") { "" } else { "FROM scratch\n" });
+        let listed = out(&place.run(&["check", "--show-files", &folder]));
+        let found = listed.contains(&format!("{folder}/{name}"));
+        assert_eq!(taken(&format!("{folder}/{name}")), found, "{name}: {listed}");
+    }
+}
+
+#[test]
+fn the_hook_takes_lists_of_packages_and_no_other_text() {
+    for (path, expected) in [
+        ("requirements.txt", true),
+        ("a/requirements-gpu.in", true),
+        ("a/gpu-requirements.txt", true),
+        ("constraints.txt", true),
+        ("uv.lock", true),
+        ("a/poetry.lock", true),
+        ("Pipfile", true),
+        ("Pipfile.lock", true),
+        ("conda-lock.yml", true),
+        ("environment.yml", true),
+        ("pyproject.toml", true),
+        ("README.md", false),
+        ("requirements.md", false),
+        ("notes.txt", false),
+        ("Cargo.lock", false),
+        ("yarn.lock", false),
+        ("docker-compose.yml", false),
+        ("requirements/__init__.py", false),
+    ] {
+        assert_eq!(taken(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn hooks_run_commands_that_there_are() {
+    for id in ["imagelint", "imagelint-all"] {
+        let hook = hook(id);
+        let entry: Vec<&str> = hook["entry"].as_str().expect("an entry").split(' ').collect();
+        assert_eq!(entry[0], "imagelint");
+        let place = Place::new();
+        place.file("requirements.txt", "torch==2.4.0\n");
+        let files: &[&str] =
+            if hook["pass_filenames"] == Value::Bool(false) { &[] } else { &["Dockerfile", "requirements.txt"] };
+        let run = |place: &Place| code(&place.run(&[&entry[1..], files].concat()));
+        place.file(
+            "fleet.toml",
+            "[[pool]]\nname = \"a\"\ngpu = \"H100\"\ndriver = \"570.211.01\"\nlaunch = \"docker-gpus\"\n",
+        );
+        assert_eq!(run(&place), 0, "{id}");
+        place.file("Dockerfile", REFUSED);
+        assert_eq!(run(&place), 1, "{id}");
+        place.file("fleet.toml", "[[pool]\n");
+        assert_eq!(run(&place), 2, "{id}");
+    }
+}
+
+/// A line of bash in a folder, with the built program in front of all others.
+fn bash(line: &str, folder: &Path) -> Output {
+    let program = assert_cmd::cargo::cargo_bin!("imagelint");
+    let path = format!("{}:{}", program.parent().expect("a folder").display(), std::env::var("PATH").expect("a path"));
+    let mut command = Command::new("bash");
+    command.args(["-euo", "pipefail", "-c", line]).current_dir(folder).env("PATH", path);
+    command.env_remove("IMAGELINT_FLEET").env_remove("IMAGELINT_CONFIG").output().expect("bash")
+}
+
+#[test]
+fn the_gitlab_example_leaves_the_reports_that_it_promises() {
+    let job = own_yaml("examples/ci/gitlab.yml")["imagelint"].clone();
+    let place = Place::new();
+    place.file("Dockerfile", REFUSED);
+    // What the cache keeps of an earlier run.
+    fs::create_dir_all(place.path(".imagelint/bin")).expect("a folder");
+    let program = assert_cmd::cargo::cargo_bin!("imagelint");
+    std::os::unix::fs::symlink(program, place.path(".imagelint/bin/imagelint")).expect("a link");
+    let lines: Vec<&str> = job["script"].as_array().expect("lines").iter().filter_map(Value::as_str).collect();
+    let done = bash(&lines.join("\n"), &place.path(""));
+    assert_eq!(code(&done), 1, "{done:?}");
+    assert!(out(&done).contains("error: refused"), "the log is for people");
+    let artifacts = &job["artifacts"];
+    let read = |name: &Value| fs::read_to_string(place.path(name.as_str().expect("a name"))).expect("a report");
+    let quality: Value = serde_json::from_str(&read(&artifacts["reports"]["codequality"])).expect("JSON");
+    assert_eq!(quality[0]["check_name"], "refused");
+    assert!(read(&artifacts["reports"]["junit"]).contains("<testsuites"));
+    assert!(read(&artifacts["paths"][0]).contains("| `Dockerfile` |"));
+    assert_eq!(artifacts["when"], "always", "a job that fails leaves its reports too");
+    assert!(lines[0].contains("cargo install --locked") && lines[0].contains("--rev"), "{}", lines[0]);
+}
+
+#[test]
+fn the_workflow_gives_the_action_inputs_that_it_has_and_permissions_that_it_needs() {
+    let workflow = own_yaml("examples/ci/github.yml");
+    let inputs = own_yaml("action.yml")["inputs"].clone();
+    let steps = workflow["jobs"]["imagelint"]["steps"].as_array().expect("steps").clone();
+    let step = steps.iter().find(|step| step["uses"].as_str().is_some_and(|uses| uses.contains("/imagelint@")));
+    for name in step.expect("the action")["with"].as_object().expect("inputs").keys() {
+        assert!(inputs[name].is_object(), "{name}");
+    }
+    for permission in ["security-events", "pull-requests"] {
+        assert_eq!(workflow["permissions"][permission], "write", "{permission}");
+    }
+}
+
+#[test]
+fn the_pre_commit_example_names_hooks_that_there_are() {
+    let settings = own_yaml("examples/ci/pre-commit.yaml");
+    for repository in settings["repos"].as_array().expect("repositories") {
+        for used in repository["hooks"].as_array().expect("hooks") {
+            if repository["repo"] != "local" {
+                hook(used["id"].as_str().expect("a name"));
+            }
+        }
+    }
+}
+
+/// The commands of a block of the README under a heading, first words of each line that runs something.
+fn snippet(heading: &str, number: usize) -> Vec<String> {
+    let readme = own("README.md");
+    let section = readme.split(&format!("\n## {heading}\n")).nth(1).expect("a section").to_owned();
+    let section = section.split("\n## ").next().expect("a section").to_owned();
+    let block =
+        section.split("```sh\n").nth(number).and_then(|rest| rest.split("```").next()).expect("a block").to_owned();
+    block.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_two_commands_of_the_readme_are_what_the_machine_runs() {
+    let main = snippet("Two commands", 1);
+    assert_eq!(main.len(), 1);
+    let arguments = main[0].strip_prefix("cargo run --release -- ").expect("a run with cargo");
+    let done = bash(&format!("imagelint {arguments} --color never"), Path::new(env!("CARGO_MANIFEST_DIR")));
+    assert_eq!(code(&done), 1, "{}", out(&done));
+    assert!(out(&done).contains("error: "), "a finding: {}", out(&done));
+    let tests = snippet("Two commands", 2);
+    assert_eq!(tests.len(), 1);
+    assert!(own(".ci/run").contains(&format!("\n{}\n", tests[0])), "{}", tests[0]);
+    for part in tests[0].split(" && ").filter(|part| !part.starts_with("cargo ")) {
+        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(part).is_file(), "{part}");
+    }
+}
