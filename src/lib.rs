@@ -13,7 +13,7 @@
 //! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
-//! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`needs`], [`cure`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried | decide a fate |
+//! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`needs`], [`cure`], [`least`], [`compare`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried; the smallest driver of a pool; what a change does to a fleet | decide a fate |
 //! | door | [`cli`] | flags, files, exit codes | hold logic worth a unit test |
 //!
 //! # Invariants
@@ -28,6 +28,7 @@
 pub mod builds;
 pub mod cli;
 pub mod cluster;
+pub mod compare;
 pub mod context;
 pub mod cuda;
 pub mod cure;
@@ -45,6 +46,7 @@ pub mod installed;
 pub mod judge;
 pub mod knowledge;
 pub mod layer;
+pub mod least;
 pub mod lock;
 pub mod nearest;
 pub mod needs;

@@ -7,6 +7,7 @@ mod builds;
 mod built;
 mod cache;
 mod check;
+mod compare;
 mod describe;
 mod each;
 mod exit;
@@ -14,6 +15,7 @@ mod explain;
 mod fix;
 mod fleet;
 mod gather;
+mod git;
 mod inputs;
 mod interrupt;
 mod knowledge;
@@ -32,6 +34,7 @@ mod rules;
 mod scan;
 mod schema;
 mod settings;
+mod sides;
 mod target;
 mod walk;
 mod workloads;
@@ -61,6 +64,7 @@ pub fn run() -> ExitCode {
     let done = knowledge::load(folder.as_deref()).and_then(|knowledge| match &args.command {
         Command::Check(options) => check::run(options, knowledge),
         Command::Scan(options) => scan::run(options, knowledge),
+        Command::Compare(options) => compare::run(options, knowledge),
         Command::Describe(options) => describe::run(options),
         Command::Knowledge(options) => knowledge::run(options, knowledge),
         Command::Lock(options) => lock::run(options),
