@@ -13,7 +13,7 @@
 //! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
-//! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`needs`], [`cure`], [`least`], [`compare`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried; the smallest driver of a pool; what a change does to a fleet | decide a fate |
+//! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`needs`], [`cure`], [`least`], [`compare`], [`what_if`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried; the smallest driver of a pool; what a change of images or of the fleet does | decide a fate |
 //! | door | [`cli`] | flags, files, exit codes | hold logic worth a unit test |
 //!
 //! # Invariants
@@ -61,3 +61,4 @@ pub mod shell;
 pub mod source;
 pub mod start;
 pub mod toml_reader;
+pub mod what_if;

@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod fix;
 mod fleet;
+mod fleet_command;
 mod gather;
 mod git;
 mod inputs;
@@ -37,6 +38,7 @@ mod settings;
 mod sides;
 mod target;
 mod walk;
+mod what_if;
 mod workloads;
 
 use std::env;
@@ -66,6 +68,7 @@ pub fn run() -> ExitCode {
         Command::Scan(options) => scan::run(options, knowledge),
         Command::Compare(options) => compare::run(options, knowledge),
         Command::Describe(options) => describe::run(options),
+        Command::Fleet(options) => fleet_command::run(options, knowledge),
         Command::Knowledge(options) => knowledge::run(options, knowledge),
         Command::Lock(options) => lock::run(options),
         Command::Cache(options) => cache::run(options),

@@ -9,6 +9,7 @@ mod compare;
 mod config;
 mod describe;
 mod fixing;
+mod fleet;
 mod formats;
 mod judging;
 mod knowledge;
@@ -16,6 +17,7 @@ mod lock;
 mod rules;
 mod scan;
 mod values;
+mod what_if;
 
 use std::path::PathBuf;
 
@@ -33,6 +35,8 @@ pub(crate) use crate::cli::args::compare::CompareArgs;
 pub(crate) use crate::cli::args::config::ConfigArgs;
 pub(crate) use crate::cli::args::describe::DescribeArgs;
 pub(crate) use crate::cli::args::describe::NeedsArgs;
+pub(crate) use crate::cli::args::fleet::FleetArgs;
+pub(crate) use crate::cli::args::fleet::FleetDo;
 pub(crate) use crate::cli::args::formats::Color;
 pub(crate) use crate::cli::args::formats::FailOn;
 pub(crate) use crate::cli::args::formats::Format;
@@ -47,6 +51,7 @@ pub(crate) use crate::cli::args::rules::RulesDo;
 pub(crate) use crate::cli::args::scan::Deep;
 pub(crate) use crate::cli::args::scan::ScanArgs;
 pub(crate) use crate::cli::args::scan::Tell;
+pub(crate) use crate::cli::args::what_if::WhatIfArgs;
 
 /// Says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
 #[derive(Debug, Parser)]
@@ -94,6 +99,10 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint describe Dockerfile > Dockerfile.image.toml
     Describe(DescribeArgs),
+    /// Ask what a fleet is, and what it would be.
+    ///
+    /// Example: imagelint fleet what-if report.json --set t4.driver=550.54.15
+    Fleet(FleetArgs),
     /// Print what the tables say of a thing, with source and date; without a thing: the tables.
     ///
     /// Example: imagelint knowledge gpu A100
