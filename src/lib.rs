@@ -13,7 +13,7 @@
 //! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`inventory`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
-//! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`needs`], [`cure`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried | decide a fate |
+//! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`needs`], [`cure`], [`least`], [`compare`], [`what_if`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried; the smallest driver of a pool; what a change of images or of the fleet does | decide a fate |
 //! | door | [`lsp`], [`cli`] | what editors say and are told; flags, files, exit codes | decide anything |
 //!
 //! # Invariants
@@ -28,6 +28,7 @@
 pub mod builds;
 pub mod cli;
 pub mod cluster;
+pub mod compare;
 pub mod context;
 pub mod cuda;
 pub mod cure;
@@ -46,6 +47,7 @@ pub mod inventory;
 pub mod judge;
 pub mod knowledge;
 pub mod layer;
+pub mod least;
 pub mod lock;
 pub mod lsp;
 pub mod nearest;
@@ -61,3 +63,4 @@ pub mod shell;
 pub mod source;
 pub mod start;
 pub mod toml_reader;
+pub mod what_if;

@@ -114,7 +114,7 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
 
 /// Whether something that is no file could be an image: with a tag, a digest or a registry, and not written as a path
 /// that leads nowhere.
-fn is_image(input: &str) -> bool {
+pub(crate) fn is_image(input: &str) -> bool {
     let first = input.split('/').next().unwrap_or_default();
     let registry = input.contains('/') && (first.contains('.') || first == "localhost");
     let below = input.contains('/') && (first.is_empty() || first.starts_with('.'));
@@ -124,7 +124,7 @@ fn is_image(input: &str) -> bool {
 }
 
 /// Whether a path holds an image: a folder with the index of a layout, or an archive, packed or not.
-fn holds_image(path: &Path) -> bool {
+pub(crate) fn holds_image(path: &Path) -> bool {
     if path.is_dir() {
         return path.join("oci-layout").is_file() && path.join("index.json").is_file();
     }

@@ -7,6 +7,7 @@ use crate::cli::exit::Exit;
 use crate::cli::fleet_affinity;
 use crate::cli::fleet_import;
 use crate::cli::fleet_show;
+use crate::cli::what_if;
 use crate::knowledge::Knowledge;
 
 /// Runs it.
@@ -16,5 +17,6 @@ pub(crate) fn run(options: &FleetArgs, knowledge: Knowledge) -> Result<Exit, Fai
         FleetDo::Check(options) => fleet_show::check(options, knowledge),
         FleetDo::Import(options) => fleet_import::run(options, knowledge),
         FleetDo::Show(options) => fleet_show::run(options, knowledge),
+        FleetDo::WhatIf(options) => what_if::run(options, knowledge),
     }
 }

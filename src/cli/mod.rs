@@ -7,6 +7,7 @@ mod builds;
 mod built;
 mod cache;
 mod check;
+mod compare;
 mod completions;
 mod describe;
 mod each;
@@ -20,6 +21,7 @@ mod fleet_drift;
 mod fleet_import;
 mod fleet_show;
 mod gather;
+mod git;
 mod inputs;
 mod interrupt;
 mod knowledge;
@@ -40,8 +42,10 @@ mod rules;
 mod scan;
 mod schema;
 mod settings;
+mod sides;
 mod target;
 mod walk;
+mod what_if;
 mod workloads;
 
 use std::env;
@@ -69,6 +73,7 @@ pub fn run() -> ExitCode {
     let done = knowledge::load(folder.as_deref()).and_then(|knowledge| match &args.command {
         Command::Check(options) => check::run(options, knowledge),
         Command::Scan(options) => scan::run(options, knowledge),
+        Command::Compare(options) => compare::run(options, knowledge),
         Command::Describe(options) => describe::run(options),
         Command::Knowledge(options) => knowledge::run(options, knowledge),
         Command::Lock(options) => lock::run(options),

@@ -168,7 +168,7 @@ fn place(spot: &Spot<'_>) -> String {
 }
 
 /// Text from outside between backticks: nothing in it is a mention, a link or a tag.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let text = clean(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
@@ -176,12 +176,12 @@ fn code(text: &str) -> String {
 }
 
 /// The same in a cell of a table, which a bar would end.
-fn in_cell(text: &str) -> String {
+pub(crate) fn in_cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
 /// Our own sentence: what stands between two backticks is code, and everything else means itself.
-fn prose(text: &str) -> String {
+pub(crate) fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
         return plain(text);

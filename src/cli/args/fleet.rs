@@ -7,6 +7,7 @@ use clap::Subcommand;
 use crate::cli::args::access::AccessArgs;
 use crate::cli::args::builds::BuildArgs;
 use crate::cli::args::formats::Format;
+use crate::cli::args::what_if::WhatIfArgs;
 
 /// What `fleet` takes.
 #[derive(Debug, clap::Args)]
@@ -35,6 +36,10 @@ pub(crate) enum FleetDo {
     ///
     /// Example: imagelint fleet show
     Show(FleetShowArgs),
+    /// Say what becomes of images if the fleet were another: other drivers, new pools, pools that go.
+    ///
+    /// Example: imagelint fleet what-if report.json --set t4.driver=550.54.15 --add 'b200: gpu=B200, driver=580.95.05'
+    WhatIf(WhatIfArgs),
 }
 
 /// Which fleet file.

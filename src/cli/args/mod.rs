@@ -1,9 +1,11 @@
 //! The command line.
 
 mod access;
+mod against;
 mod builds;
 mod cache;
 mod check;
+mod compare;
 mod config;
 mod describe;
 mod fixing;
@@ -17,6 +19,7 @@ mod lsp;
 mod rules;
 mod scan;
 mod values;
+mod what_if;
 
 use std::path::PathBuf;
 
@@ -24,11 +27,13 @@ use clap::Parser;
 use clap::Subcommand;
 
 pub(crate) use crate::cli::args::access::AccessArgs;
+pub(crate) use crate::cli::args::against::DifferenceFormat;
 pub(crate) use crate::cli::args::builds::BuildArgs;
 pub(crate) use crate::cli::args::builds::BuildSet;
 pub(crate) use crate::cli::args::cache::CacheArgs;
 pub(crate) use crate::cli::args::cache::CacheDo;
 pub(crate) use crate::cli::args::check::CheckArgs;
+pub(crate) use crate::cli::args::compare::CompareArgs;
 pub(crate) use crate::cli::args::config::ConfigArgs;
 pub(crate) use crate::cli::args::describe::DescribeArgs;
 pub(crate) use crate::cli::args::describe::NeedsArgs;
@@ -56,6 +61,7 @@ pub(crate) use crate::cli::args::rules::RulesDo;
 pub(crate) use crate::cli::args::scan::Deep;
 pub(crate) use crate::cli::args::scan::ScanArgs;
 pub(crate) use crate::cli::args::scan::Tell;
+pub(crate) use crate::cli::args::what_if::WhatIfArgs;
 
 /// Says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
 #[derive(Debug, Parser)]
@@ -95,6 +101,10 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint scan --fleet fleet.toml nvcr.io/nvidia/cuda:12.4.1-base-ubuntu22.04
     Scan(ScanArgs),
+    /// Say what a change does to the fleet: two Dockerfiles, descriptions, reports or images, or two git revisions.
+    ///
+    /// Example: imagelint compare --fleet fleet.toml --git main...HEAD Dockerfile
+    Compare(CompareArgs),
     /// Print the image description of an input: what imagelint sees in it.
     ///
     /// Example: imagelint describe Dockerfile > Dockerfile.image.toml

@@ -1,0 +1,31 @@
+//! What `compare` takes.
+
+use crate::cli::args::access::AccessArgs;
+use crate::cli::args::against::AgainstArgs;
+use crate::cli::args::builds::BuildArgs;
+use crate::cli::args::builds::BuildSet;
+
+/// What `compare` takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompareArgs {
+    /// What was and what is: each a Dockerfile, an image description, a saved report, a folder of such, an image as
+    /// `scan` takes it, or a file of a git revision (REV:PATH). With --git: files or folders of the repository.
+    #[arg(value_name = "INPUT", required_unless_present = "git")]
+    pub(crate) inputs: Vec<String>,
+    /// Compare two revisions: A..B, A...B for what B changed since it left A, or A for A and the files as they are now.
+    ///
+    /// Files are read with the git of the search path; nothing of the repository's own configuration is run.
+    #[arg(long, value_name = "REVISIONS")]
+    pub(crate) git: Option<String>,
+    /// Read manifest and configuration of base images from their registries.
+    #[arg(long)]
+    pub(crate) pull: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) set: BuildSet,
+    #[command(flatten)]
+    pub(crate) against: AgainstArgs,
+}

@@ -1,0 +1,285 @@
+//! `imagelint compare`: what a change of images does to a fleet.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::io::IsTerminal as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::cli::Failure;
+use crate::cli::args::BuildArgs;
+use crate::cli::args::CompareArgs;
+use crate::cli::args::DifferenceFormat;
+use crate::cli::args::FailOn;
+use crate::cli::args::JudgingArgs;
+use crate::cli::exit::Exit;
+use crate::cli::exit::Tally;
+use crate::cli::fleet;
+use crate::cli::git::Repository;
+use crate::cli::git::Revision;
+use crate::cli::outputs::color;
+use crate::cli::parallel;
+use crate::cli::scan;
+use crate::cli::settings::Loaded;
+use crate::cli::sides::Judged;
+use crate::cli::sides::Reading;
+use crate::cli::sides::Side;
+use crate::compare;
+use crate::compare::Least;
+use crate::compare::Named;
+use crate::compare::Sides;
+use crate::compare::model::Comparison;
+use crate::compare::model::Pair;
+use crate::judge::Subject;
+use crate::knowledge::Knowledge;
+use crate::least;
+use crate::least::Images;
+use crate::least::least;
+use crate::report::json::SCHEMA_VERSION;
+use crate::report::model;
+use crate::rules::RuleBook;
+use crate::source::Sources;
+
+/// Of more images the smallest drivers are sought only where a verdict is another.
+const ALL_SOUGHT: usize = 64;
+
+/// One side, as given.
+enum Given {
+    /// Files, folders, images.
+    Inputs(Vec<String>),
+    /// Paths in a revision.
+    Revision(Revision, Vec<String>),
+}
+
+impl Given {
+    fn told(&self) -> String {
+        match self {
+            Self::Inputs(inputs) => inputs.join(", "),
+            Self::Revision(revision, paths) => {
+                paths.iter().map(|path| at(&revision.name, path)).collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
+
+    /// What an input of it is called on both sides.
+    fn key(&self, name: &str, repository: Option<&Repository>) -> String {
+        let below = |repository: &Repository| repository.below(Path::new(name));
+        match self {
+            Self::Revision(revision, _) => {
+                name.strip_prefix(&revision.name).and_then(|rest| rest.strip_prefix(':')).unwrap_or(name).to_owned()
+            }
+            Self::Inputs(inputs) => match inputs.as_slice() {
+                _ if repository.is_some() => repository.and_then(below).unwrap_or_else(|| name.to_owned()),
+                [folder] => {
+                    Path::new(name).strip_prefix(folder).map_or(name.to_owned(), |below| below.display().to_string())
+                }
+                _ => name.to_owned(),
+            },
+        }
+    }
+}
+
+/// `main:docker/Dockerfile`.
+fn at(revision: &str, path: &str) -> String {
+    format!("{revision}:{path}")
+}
+
+/// Runs it.
+pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    let repository = Repository::around(Path::new("."));
+    let (before, after) = given(options, repository.as_ref())?;
+    let mut sources = Sources::default();
+    let judging = options.against.judging();
+    let first = match &after {
+        Given::Inputs(inputs) => inputs.iter().map(PathBuf::from).find(|path| path.exists()),
+        Given::Revision(..) => None,
+    };
+    let loaded = Loaded::new(&judging.config, first.as_deref(), &mut sources)?;
+    let judging = loaded.under(&judging, &sources)?;
+    let fleet = fleet::load(&judging, first.as_deref(), knowledge, &mut sources)?;
+    let CompareArgs { build, set, access, pull, .. } = options;
+    let reading = Reading { build, set, access, pull: *pull, judging: &judging, fleet: &fleet, knowledge };
+    let book = RuleBook::built_in();
+    let was = read(&before, repository.as_ref(), reading, &mut sources)?;
+    let is = read(&after, repository.as_ref(), reading, &mut sources)?;
+    let (judged_was, judged_is) = (was.judged(reading, book, &sources), is.judged(reading, book, &sources));
+    let of_git = repository.as_ref().filter(|_| options.git.is_some());
+    let head = judged_is.head.clone();
+    let sides = compare::pairs(named(judged_was, &before, of_git), named(judged_is, &after, of_git));
+    let many = ALL_SOUGHT < sides.len();
+    let pairs = parallel::map(judging.jobs(), &sides, |sides| pair(sides, &was, &is, many, reading));
+    let mut tally = Tally::default();
+    for (pair, (_, after)) in pairs.iter().zip(&sides) {
+        if let Some(after) = after {
+            let judged = model::Subject { findings: pair.new_findings.clone(), ..after.judged.clone() };
+            tally.add(&judged, judging.fail_on());
+        }
+    }
+    if !pairs.is_empty() && sides.iter().all(|(_, after)| after.is_none()) {
+        // What is gone breaks nothing.
+        sides.iter().filter_map(|(before, _)| before.as_ref()).for_each(|one| tally.add(&one.judged, FailOn::Never));
+    }
+    let told = Comparison {
+        schema_version: SCHEMA_VERSION,
+        tool: head.tool,
+        fleet: head.fleet,
+        before: before.told(),
+        after: after.told(),
+        summary: compare::summary(&pairs),
+        images: pairs,
+        errors: was.errors.into_iter().chain(is.errors).collect(),
+    };
+    print(&told, &judging, options.against.format)?;
+    Ok(tally.exit(&told.errors))
+}
+
+/// Writes it in the form that is asked for.
+fn print(told: &Comparison, judging: &JudgingArgs, format: DifferenceFormat) -> Result<(), Failure> {
+    let terminal = io::stdout().is_terminal();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match format {
+        DifferenceFormat::Human => compare::human(told, color(judging.color, terminal), &mut out)?,
+        DifferenceFormat::Markdown => compare::markdown(told, &mut out)?,
+        DifferenceFormat::Json => json(told, &mut out)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// A value as JSON, with a line's end.
+pub(crate) fn json(value: &impl Serialize, out: &mut impl io::Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
+    writeln!(out)
+}
+
+/// What is compared.
+fn given(options: &CompareArgs, repository: Option<&Repository>) -> Result<(Given, Given), Failure> {
+    let said = |text: String| Failure::Said(format!("error: {text}"));
+    let Some(revisions) = &options.git else {
+        let [before, after] = options.inputs.as_slice() else {
+            return Err(said("name two inputs: what was, and what is".to_owned()));
+        };
+        return Ok((one(before, repository), one(after, repository)));
+    };
+    let repository = repository.ok_or_else(|| said("--git: this folder is in no git repository".to_owned()))?;
+    let mut inputs = options.inputs.clone();
+    if inputs.is_empty() {
+        inputs.push(".".to_owned());
+    }
+    let outside = |input: &String| said(format!("{input} is outside of the repository {}", repository.top.display()));
+    let below = |input: &String| repository.below(Path::new(input)).ok_or_else(|| outside(input));
+    let paths: Vec<String> = inputs.iter().map(below).collect::<Result<_, _>>()?;
+    let head = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
+    let revision = |name: &str| repository.revision(&head(name)).map_err(said);
+    let (before, after) = match (revisions.split_once("..."), revisions.split_once("..")) {
+        (Some((one, other)), _) => (repository.base(&head(one), &head(other)).map_err(said)?, Some(revision(other)?)),
+        (None, Some((one, other))) => (revision(one)?, Some(revision(other)?)),
+        (None, None) => (revision(revisions)?, None),
+    };
+    for (input, path) in inputs.iter().zip(&paths) {
+        let now = after.as_ref().map_or_else(|| Path::new(input).exists(), |after| repository.has(after, path));
+        if !now && !repository.has(&before, path) {
+            return Err(said(format!("there is no {input} in {revisions}")));
+        }
+    }
+    let after = match after {
+        Some(after) => Given::Revision(after, paths.clone()),
+        None => Given::Inputs(inputs.into_iter().filter(|input| Path::new(input).exists()).collect()),
+    };
+    Ok((Given::Revision(before, paths), after))
+}
+
+/// One input; `REV:PATH` where no file is called that and the repository has it.
+fn one(input: &str, repository: Option<&Repository>) -> Given {
+    let of_git = || {
+        let repository = repository.filter(|_| !Path::new(input).exists())?;
+        let (name, path) = input.split_once(':')?;
+        let revision = repository.revision(name).ok()?;
+        let path = path.trim_end_matches('/').to_owned();
+        repository.has(&revision, &path).then_some(Given::Revision(revision, vec![path]))
+    };
+    of_git().unwrap_or_else(|| Given::Inputs(vec![input.to_owned()]))
+}
+
+fn read(
+    given: &Given,
+    repository: Option<&Repository>,
+    reading: Reading<'_>,
+    sources: &mut Sources,
+) -> Result<Side, Failure> {
+    let said = |text: String| Failure::Said(format!("error: {text}"));
+    let (revision, paths) = match (given, repository) {
+        (Given::Inputs(inputs), _) if inputs.is_empty() => return Ok(Side::empty()),
+        (Given::Inputs(inputs), _) => return Side::of_inputs(inputs, reading, sources),
+        (Given::Revision(..), None) => return Ok(Side::empty()),
+        (Given::Revision(revision, paths), Some(repository)) => ((revision, repository), paths),
+    };
+    let (revision, repository) = revision;
+    let context = reading.build.context.as_deref().and_then(|context| repository.below(context));
+    let taken: Vec<String> = paths.iter().chain(&context).cloned().collect();
+    let snapshot = repository.take(revision, &taken).map_err(said)?;
+    let there = paths.iter().filter(|path| repository.has(revision, path));
+    let files: Vec<PathBuf> = there.map(|path| snapshot.folder.join(path)).collect();
+    if files.is_empty() {
+        return Ok(Side::empty());
+    }
+    let build = BuildArgs {
+        build_args: reading.build.build_args.clone(),
+        target: reading.build.target.clone(),
+        context: context.map(|context| snapshot.folder.join(context)),
+        no_cache: reading.build.no_cache,
+    };
+    let mut side = Side::of_files(&files, Reading { build: &build, ..reading }, sources)?;
+    side.rename(reading.fleet, sources, |name| {
+        let below = Path::new(name).strip_prefix(&snapshot.folder).unwrap_or(Path::new(name));
+        (at(&revision.name, &below.display().to_string()), repository.top.join(below))
+    });
+    side.stood_in(&snapshot.folder, &revision.name);
+    Ok(side)
+}
+
+/// The judged subjects of a side with the names that both sides share.
+fn named(judged: Judged, given: &Given, repository: Option<&Repository>) -> Vec<Named<usize>> {
+    let named =
+        |(with, judged): (usize, model::Subject)| Named { key: given.key(&judged.name, repository), judged, with };
+    judged.subjects.into_iter().enumerate().map(named).collect()
+}
+
+/// The difference of one image.
+fn pair(sides: &Sides<usize>, was: &Side, is: &Side, many: bool, reading: Reading<'_>) -> Pair {
+    let (before, after) = (sides.0.as_ref(), sides.1.as_ref());
+    let name = after.or(before).map_or("", |one| one.key.as_str());
+    let (old, new) = (before.map(|one| &one.judged), after.map(|one| &one.judged));
+    let differs = compare::on_pools(old, new).iter().any(|pool| pool.change != compare::model::Change::Same);
+    let least = || {
+        let (before, after) = (before?, after?);
+        let (one, other) = (was.subjects.get(before.with)?, is.subjects.get(after.with)?);
+        let asked = |pool: &str| {
+            let on = |judged| compare::on(judged, pool).is_some_and(|verdict| verdict.fate != "not-applicable");
+            on(&before.judged) && on(&after.judged)
+        };
+        Some((drivers(one, &asked, reading), drivers(other, &asked, reading)))
+    };
+    compare::compare(name, old, new, if many && !differs { None } else { least() })
+}
+
+/// The smallest driver on each pool that is asked for, where it can be told.
+fn drivers(subject: &Subject, asked: &impl Fn(&str) -> bool, reading: Reading<'_>) -> Least {
+    let Reading { fleet, knowledge, judging, .. } = reading;
+    let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
+    let images = Images::of(subject, &platforms, judging.as_of.or(subject.as_of), knowledge);
+    let mut known: BTreeMap<String, Option<Option<String>>> = BTreeMap::new();
+    let mut found = Least::new();
+    for pool in fleet.pools.iter().filter(|pool| asked(&pool.name.value)) {
+        let seek = || match least(&images, pool, knowledge) {
+            least::Least::From(driver) => Some(Some(driver.to_string())),
+            least::Least::Never => Some(None),
+            least::Least::Open => None,
+        };
+        let driver = known.entry(least::likeness(pool, knowledge)).or_insert_with(seek);
+        found.extend(driver.clone().map(|driver| (pool.name.value.clone(), driver)));
+    }
+    found
+}

@@ -1,0 +1,363 @@
+//! Files of a revision of a git repository, taken out into a folder of their own.
+//!
+//! The program `git` of the user's own search path is called, with fixed arguments, without a shell, and for four
+//! things: to find the tree of a revision, the base of two, the files of a tree, and what is in them. None of the four
+//! runs filters, hooks, pagers, signatures or text converters, whatever the repository's own configuration says; what
+//! is missing in a repository that was fetched in part is not fetched, and no transport may be used.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::BufRead as _;
+use std::io::BufReader;
+use std::io::Read as _;
+use std::io::Write as _;
+use std::path::Component;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering;
+
+use crate::cli::inputs::MAX_TEXT;
+
+/// So many files are taken out of one revision.
+const MOST_FILES: usize = 50_000;
+/// So many bytes of them.
+const MOST_BYTES: u64 = 512 << 20;
+/// No answer but that of a file is longer.
+const LONGEST_ANSWER: u64 = 64 << 20;
+
+/// A repository with a working tree.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    /// The top of the working tree, links followed.
+    pub(crate) top: PathBuf,
+}
+
+/// A revision, and the tree of its files.
+#[derive(Clone, Debug)]
+pub(crate) struct Revision {
+    /// As given.
+    pub(crate) name: String,
+    tree: String,
+}
+
+/// What lies at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lies {
+    Folder,
+    File,
+}
+
+/// One entry of a tree.
+struct Entry {
+    mode: String,
+    id: String,
+    size: u64,
+    path: String,
+}
+
+impl Repository {
+    /// The repository that a folder is in.
+    pub(crate) fn around(folder: &Path) -> Option<Self> {
+        let folder = folder.canonicalize().ok()?;
+        let top = folder.ancestors().find(|above| above.join(".git").exists())?;
+        Some(Self { top: top.to_path_buf() })
+    }
+
+    fn git(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&self.top).arg("--no-pager").arg("--literal-pathspecs");
+        for setting in ["core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.allow=never"] {
+            command.args(["-c", setting]);
+        }
+        command.args(arguments);
+        command.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
+        command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_REPLACE_OBJECTS", "1").env("LC_ALL", "C");
+        command.stdin(Stdio::null()).stderr(Stdio::piped()).stdout(Stdio::piped());
+        command
+    }
+
+    /// What git answers.
+    fn ask(&self, arguments: &[&str]) -> Result<Vec<u8>, String> {
+        let mut child = self.git(arguments).stderr(Stdio::null()).spawn().map_err(|error| not_run(&error))?;
+        let mut answer = Vec::new();
+        if let Some(out) = child.stdout.take() {
+            out.take(LONGEST_ANSWER).read_to_end(&mut answer).map_err(|error| not_run(&error))?;
+        }
+        let done = child.wait().map_err(|error| not_run(&error))?;
+        if done.success() { Ok(answer) } else { Err(format!("git {} failed", arguments.first().unwrap_or(&""))) }
+    }
+
+    fn line(&self, arguments: &[&str]) -> Option<String> {
+        let answer = self.ask(arguments).ok()?;
+        let text = String::from_utf8(answer).ok()?;
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// The revision of a name.
+    pub(crate) fn revision(&self, name: &str) -> Result<Revision, String> {
+        let wrong = || format!("`{name}` is no revision of the repository {}", self.top.display());
+        if name.is_empty() || name.starts_with('-') {
+            return Err(wrong());
+        }
+        let tree = self.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{tree}}")]);
+        Ok(Revision { name: name.to_owned(), tree: tree.ok_or_else(wrong)? })
+    }
+
+    /// The revision that two others come from.
+    pub(crate) fn base(&self, one: &str, other: &str) -> Result<Revision, String> {
+        for name in [one, other] {
+            self.revision(name)?;
+        }
+        let base = self.line(&["merge-base", one, other]);
+        let base = base.ok_or_else(|| format!("`{one}` and `{other}` have no common base"))?;
+        Ok(Revision { name: format!("{one}...{other}"), ..self.revision(&base)? })
+    }
+
+    /// A path below the top, with its parts as written; none where it leads out of the working tree.
+    pub(crate) fn below(&self, path: &Path) -> Option<String> {
+        let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok()?;
+        let mut parts: Vec<&OsStr> = Vec::new();
+        let whole = here.join(path);
+        for part in whole.components() {
+            match part {
+                Component::Normal(name) => parts.push(name),
+                Component::ParentDir => {
+                    parts.pop()?;
+                }
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
+        }
+        let whole: PathBuf = std::iter::once(OsStr::new("/")).chain(parts).collect();
+        let below = whole.strip_prefix(&self.top).ok()?;
+        Some(below.to_str()?.to_owned())
+    }
+
+    /// Whether there is something at a path of a revision.
+    pub(crate) fn has(&self, revision: &Revision, path: &str) -> bool {
+        self.lies(revision, path).is_some()
+    }
+
+    fn lies(&self, revision: &Revision, path: &str) -> Option<Lies> {
+        match self.line(&["cat-file", "-t", &format!("{}:{path}", revision.tree)])?.as_str() {
+            "tree" => Some(Lies::Folder),
+            "blob" => Some(Lies::File),
+            _ => None,
+        }
+    }
+
+    /// Takes out what is at these paths, with the folders of the files and what lies above them.
+    pub(crate) fn take(&self, revision: &Revision, paths: &[String]) -> Result<Snapshot, String> {
+        let mut wanted: Vec<(String, bool)> = Vec::new();
+        for path in paths {
+            let folder = match self.lies(revision, path) {
+                None => continue,
+                Some(Lies::Folder) => path.as_str(),
+                Some(Lies::File) => path.rsplit_once('/').map_or("", |(folder, _)| folder),
+            };
+            wanted.push((folder.to_owned(), true));
+            let above = Path::new(folder).ancestors().skip(1).filter_map(Path::to_str);
+            wanted.extend(above.map(|above| (above.to_owned(), false)));
+        }
+        wanted.sort();
+        wanted.dedup();
+        let mut entries: Vec<Entry> = Vec::new();
+        for (folder, whole) in &wanted {
+            entries.extend(self.entries(revision, folder, *whole)?);
+        }
+        entries.sort_by(|one, other| one.path.cmp(&other.path));
+        entries.dedup_by(|one, other| one.path == other.path);
+        let bytes: u64 = entries.iter().map(|entry| entry.size).filter(|size| *size <= MAX_TEXT).sum();
+        if entries.len() > MOST_FILES || bytes > MOST_BYTES {
+            return Err(format!(
+                "{}: there is too much below it ({} files): name a Dockerfile in a folder of its own",
+                revision.name,
+                entries.len()
+            ));
+        }
+        let snapshot =
+            Snapshot::new().map_err(|error| format!("cannot make a folder for {}: {error}", revision.name))?;
+        let filled = self.fill(&snapshot, &entries);
+        filled.map_err(|error| format!("cannot take the files out of {}: {error}", revision.name))?;
+        Ok(snapshot)
+    }
+
+    fn entries(&self, revision: &Revision, folder: &str, whole: bool) -> Result<Vec<Entry>, String> {
+        let mut arguments = vec!["ls-tree", "-z", "-l", "--full-tree"];
+        if whole {
+            arguments.push("-r");
+        }
+        let below = format!("{folder}/");
+        arguments.push(&revision.tree);
+        if !folder.is_empty() {
+            arguments.extend(["--", &below]);
+        }
+        let answer = self.ask(&arguments)?;
+        let entry = |record: &[u8]| {
+            let (head, path) = std::str::from_utf8(record).ok()?.split_once('\t')?;
+            let mut words = head.split_whitespace();
+            let (mode, kind, id, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
+            (kind == "blob" && is_plain(path)).then(|| Entry {
+                mode: mode.to_owned(),
+                id: id.to_owned(),
+                size: size.parse().unwrap_or(0),
+                path: path.to_owned(),
+            })
+        };
+        Ok(answer.split(|byte| *byte == 0).filter_map(entry).collect())
+    }
+
+    fn fill(&self, snapshot: &Snapshot, entries: &[Entry]) -> io::Result<()> {
+        let mut child = self.git(&["cat-file", "--batch"]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let (Some(mut ask), Some(answers)) = (child.stdin.take(), child.stdout.take()) else { return Ok(()) };
+        let mut answers = BufReader::new(answers);
+        let mut links: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+        for entry in entries {
+            let path = snapshot.folder.join(&entry.path);
+            if let Some(above) = path.parent() {
+                fs::create_dir_all(above)?;
+            }
+            // What is too long to be read keeps its length, and is refused as it would be where it lies.
+            if entry.size > MAX_TEXT {
+                File::create_new(&path)?.set_len(entry.size)?;
+                continue;
+            }
+            writeln!(ask, "{}", entry.id)?;
+            ask.flush()?;
+            let bytes = answer(&mut answers)?;
+            if entry.mode == "120000" {
+                links.push((path, bytes));
+            } else {
+                File::create_new(&path)?.write_all(&bytes)?;
+            }
+        }
+        // Links come last: nothing is written through one.
+        for (path, target) in links {
+            link(&target, &path);
+        }
+        drop(ask);
+        child.wait().map(|_| ())
+    }
+}
+
+fn not_run(error: &io::Error) -> String {
+    format!("cannot run git: {error}")
+}
+
+/// One answer of `cat-file --batch`: a line with the length, the bytes, a line's end.
+fn answer(from: &mut impl io::BufRead) -> io::Result<Vec<u8>> {
+    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "git does not give a file of the revision");
+    let mut head = String::new();
+    from.by_ref().take(256).read_line(&mut head)?;
+    let mut words = head.split_whitespace().skip(1);
+    let (Some("blob"), Some(size)) = (words.next(), words.next().and_then(|size| size.parse::<u64>().ok())) else {
+        return Err(wrong());
+    };
+    if size > MAX_TEXT {
+        return Err(wrong());
+    }
+    let mut bytes = Vec::new();
+    from.by_ref().take(size).read_to_end(&mut bytes)?;
+    let mut end = [0];
+    from.read_exact(&mut end)?;
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn link(target: &[u8], path: &Path) {
+    use std::os::unix::ffi::OsStrExt as _;
+    // One that cannot be made is missing, as it is for whoever cannot follow it.
+    let _ = std::os::unix::fs::symlink(OsStr::from_bytes(target), path);
+}
+
+#[cfg(not(unix))]
+fn link(_: &[u8], _: &Path) {}
+
+/// Whether a path of a tree stays below it.
+fn is_plain(path: &str) -> bool {
+    let part = |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
+    !path.contains('\\') && path.split('/').all(part)
+}
+
+/// Files of a revision in a folder that goes with this value.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// The folder, as if it were the top of the working tree.
+    pub(crate) folder: PathBuf,
+}
+
+impl Snapshot {
+    fn new() -> io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let temporary = std::env::temp_dir().canonicalize()?;
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let folder = temporary.join(format!("imagelint-{}-{number}", std::process::id()));
+            match make(&folder) {
+                Ok(()) => {
+                    let snapshot = Self { folder };
+                    // Whoever looks for settings above a file stops here.
+                    fs::create_dir(snapshot.folder.join(".git"))?;
+                    return Ok(snapshot);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 10_000 => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn make(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn make(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder)
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_a_tree_stays_below_it() {
+        for (path, plain) in [
+            ("a", true),
+            ("a/b.c/..d", true),
+            (".gitignore", true),
+            ("../a", false),
+            ("a/../../b", false),
+            ("/a", false),
+            ("a//b", false),
+            (".git/config", false),
+            ("a/.GIT/hooks/x", false),
+            ("a\\..\\b", false),
+            ("", false),
+        ] {
+            assert_eq!(is_plain(path), plain, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_as_long_as_it_says() {
+        assert_eq!(answer(&mut &b"0123 blob 3\nabc\n"[..]).ok(), Some(b"abc".to_vec()));
+        for wrong in
+            [&b"0123 missing\n"[..], b"0123 tree 3\nabc\n", b"0123 blob 99999999999\n", b"0123 blob 3\nab", b""]
+        {
+            assert!(answer(&mut &wrong[..]).is_err(), "{wrong:?}");
+        }
+    }
+}

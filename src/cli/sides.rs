@@ -1,0 +1,197 @@
+//! One side of a difference: inputs read as `check` and `scan` read them, with the settings that hold for them.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use crate::cli::Failure;
+use crate::cli::access;
+use crate::cli::args::AccessArgs;
+use crate::cli::args::BuildArgs;
+use crate::cli::args::BuildSet;
+use crate::cli::args::JudgingArgs;
+use crate::cli::describe;
+use crate::cli::inputs::Build;
+use crate::cli::inputs::Inputs;
+use crate::cli::known;
+use crate::cli::output::Judge;
+use crate::cli::output::Run;
+use crate::cli::parallel;
+use crate::cli::pull;
+use crate::cli::pull::Wanted;
+use crate::cli::scan;
+use crate::cli::settings;
+use crate::cli::settings::Held;
+use crate::cli::settings::Loaded;
+use crate::cli::workloads;
+use crate::fleet::Fleet;
+use crate::judge::Detail;
+use crate::judge::Subject;
+use crate::knowledge::Knowledge;
+use crate::report::model;
+use crate::report::model::InputError;
+use crate::rules::RuleBook;
+use crate::source::Sources;
+
+/// How inputs are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    /// Build arguments and target.
+    pub(crate) build: &'a BuildArgs,
+    /// Platforms and which targets.
+    pub(crate) set: &'a BuildSet,
+    /// Who asks registries.
+    pub(crate) access: &'a AccessArgs,
+    /// Whether to ask registries about base images.
+    pub(crate) pull: bool,
+    /// What to judge against.
+    pub(crate) judging: &'a JudgingArgs,
+    /// The fleet.
+    pub(crate) fleet: &'a Fleet,
+    /// The tables.
+    pub(crate) knowledge: Knowledge,
+}
+
+/// What was read.
+pub(crate) struct Side {
+    /// To judge.
+    pub(crate) subjects: Vec<Subject>,
+    /// What could not be read.
+    pub(crate) errors: Vec<InputError>,
+    loaded: Loaded,
+    /// A folder that stands for something else, and what for.
+    stands: Option<(String, String)>,
+}
+
+/// What holds an image, and not text.
+pub(crate) fn is_image(input: &str) -> bool {
+    let path = Path::new(input);
+    if path.exists() { describe::holds_image(path) } else { describe::is_image(input) }
+}
+
+impl Side {
+    /// Of nothing.
+    pub(crate) fn empty() -> Self {
+        Self { subjects: Vec::new(), errors: Vec::new(), loaded: Loaded::none(), stands: None }
+    }
+
+    /// Of what people name: files, folders, images.
+    pub(crate) fn of_inputs(inputs: &[String], reading: Reading<'_>, sources: &mut Sources) -> Result<Self, Failure> {
+        let (images, files): (Vec<&String>, Vec<&String>) = inputs.iter().partition(|input| is_image(input));
+        let files: Vec<PathBuf> = files.into_iter().map(PathBuf::from).collect();
+        let mut side = Self::of_files(&files, reading, sources)?;
+        if images.is_empty() {
+            return Ok(side);
+        }
+        let Reading { build, access, fleet, knowledge, .. } = reading;
+        let platforms = scan::platforms(fleet, knowledge);
+        let keep = !build.no_cache;
+        let names = || images.iter().map(|name| name.as_str());
+        let puller = access::puller(access, &access::registries(names()), keep)?;
+        for name in names() {
+            match scan::with_layers(name, &platforms, &puller, keep) {
+                Ok(subject) => side.subjects.push(subject),
+                Err(message) => side.error(name, message),
+            }
+        }
+        Ok(side)
+    }
+
+    /// Of files and folders.
+    pub(crate) fn of_files(paths: &[PathBuf], reading: Reading<'_>, sources: &mut Sources) -> Result<Self, Failure> {
+        let Reading { build, set, access, pull, judging, fleet, knowledge } = reading;
+        let first = paths.iter().map(PathBuf::as_path).find(|path| path.exists());
+        let settings = Mutex::new(Loaded::new(&judging.config, first, sources)?);
+        let keep = !build.no_cache;
+        let build = Build { args: build, set, stdin_filename: None, jobs: judging.jobs(), settings: &settings };
+        let mut inputs = Inputs::read(paths, &build, sources);
+        settings::of_inputs(&settings, &mut inputs.subjects, fleet, sources)?;
+        let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
+        let wanted = if pull { pull::wanted(&inputs, &platforms) } else { Wanted::default() };
+        let puller = if pull { Some(access::puller(access, &pull::registries(&wanted), keep)?) } else { None };
+        let pulling = puller.as_ref().map(|puller| (&wanted, puller));
+        known::add(&mut inputs, first, pulling, &build, sources);
+        if let Some(folder) = folder_of(fleet) {
+            inputs.seen_from(&folder);
+        }
+        let errors: Vec<_> = inputs.subjects.iter().filter_map(|subject| workloads::unplaced(subject, fleet)).collect();
+        inputs.subjects.retain(|subject| workloads::unplaced(subject, fleet).is_none());
+        inputs.errors.extend(errors);
+        let Inputs { subjects, errors, .. } = inputs;
+        let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Self { subjects, errors, loaded, stands: None })
+    }
+
+    /// Calls the subjects something else, and puts them elsewhere for the patterns of the pools.
+    pub(crate) fn rename(&mut self, fleet: &Fleet, sources: &mut Sources, name: impl Fn(&str) -> (String, PathBuf)) {
+        let folder = folder_of(fleet).and_then(|folder| folder.canonicalize().ok());
+        for subject in &mut self.subjects {
+            let old = PathBuf::from(&subject.name);
+            let (new, place) = name(&subject.name);
+            self.loaded.keep(&new, Some(&old), sources);
+            let inside = folder.as_deref().and_then(|folder| place.strip_prefix(folder).ok()).unwrap_or(&place);
+            (subject.name, subject.path) = (new, inside.display().to_string());
+        }
+        for error in &mut self.errors {
+            error.input = name(&error.input).0;
+        }
+    }
+
+    /// Tells places below a folder as those of a revision.
+    pub(crate) fn stood_in(&mut self, folder: &Path, revision: &str) {
+        self.stands = Some((format!("{}/", folder.display()), format!("{revision}:")));
+        for error in &mut self.errors {
+            if let Some((folder, told)) = &self.stands {
+                error.message = error.message.replace(folder.as_str(), told);
+                if let Some(location) = &mut error.location {
+                    location.path = location.path.replace(folder.as_str(), told);
+                }
+            }
+        }
+    }
+
+    fn told(&self, mut judged: model::Subject) -> model::Subject {
+        let Some((folder, told)) = &self.stands else { return judged };
+        let put = |text: &mut String| *text = text.replace(folder.as_str(), told);
+        for finding in &mut judged.findings {
+            put(&mut finding.message);
+            finding.help.iter_mut().for_each(put);
+            for location in &mut finding.locations {
+                put(&mut location.path);
+                put(&mut location.label);
+            }
+        }
+        judged.inspected.notes.iter_mut().for_each(put);
+        judged
+    }
+
+    fn error(&mut self, input: &str, message: String) {
+        self.errors.push(InputError { input: input.to_owned(), message, location: None });
+    }
+
+    /// Judges all of it.
+    pub(crate) fn judged(&self, reading: Reading<'_>, book: &RuleBook, sources: &Sources) -> Judged {
+        let Reading { judging, fleet, knowledge, .. } = reading;
+        let settings = Some(Held { loaded: &self.loaded, whole: &[] });
+        let subjects = &self.subjects;
+        let run = Run { subjects, fleet, options: judging, knowledge, sources, settings, command: "check" };
+        let judge = Judge::new(run, book, Detail::Verdicts);
+        let judged = parallel::map(judging.jobs(), subjects, |subject| self.told(judge.judge(subject)));
+        Judged { head: judge.head(Vec::new()), subjects: judged }
+    }
+}
+
+/// What was judged.
+pub(crate) struct Judged {
+    /// The report without its subjects.
+    pub(crate) head: model::Report,
+    /// The subjects in their order.
+    pub(crate) subjects: Vec<model::Subject>,
+}
+
+/// The folder that the patterns of a fleet file mean.
+fn folder_of(fleet: &Fleet) -> Option<PathBuf> {
+    let folder = Path::new(&fleet.name).parent().filter(|_| !fleet.built_in)?;
+    Some(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_path_buf() })
+}

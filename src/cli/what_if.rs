@@ -1,0 +1,193 @@
+//! `imagelint fleet what-if`: images on a fleet that is changed.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::io::IsTerminal as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use crate::cli::Failure;
+use crate::cli::args::DifferenceFormat;
+use crate::cli::args::FailOn;
+use crate::cli::args::WhatIfArgs;
+use crate::cli::compare::json;
+use crate::cli::exit::Exit;
+use crate::cli::fleet;
+use crate::cli::outputs::color;
+use crate::cli::parallel;
+use crate::cli::scan;
+use crate::cli::settings::Loaded;
+use crate::cli::sides::Reading;
+use crate::cli::sides::Side;
+use crate::compare;
+use crate::compare::model::Change;
+use crate::fleet::DriverSpec;
+use crate::fleet::Fleet;
+use crate::fleet::Pool;
+use crate::knowledge::Knowledge;
+use crate::least;
+use crate::least::Images;
+use crate::report::json::SCHEMA_VERSION;
+use crate::report::model;
+use crate::report::words::count;
+use crate::report::words::title;
+use crate::rules::RuleBook;
+use crate::source::Sources;
+use crate::what_if;
+use crate::what_if::Asked;
+use crate::what_if::Changed;
+use crate::what_if::Smallest;
+use crate::what_if::model::Driver;
+use crate::what_if::model::Image;
+use crate::what_if::model::WhatIf;
+
+/// Runs it.
+pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    let mut sources = Sources::default();
+    let judging = options.against.judging();
+    let first = options.inputs.iter().map(PathBuf::from).find(|path| path.exists());
+    let loaded = Loaded::new(&judging.config, first.as_deref(), &mut sources)?;
+    let mut judging = loaded.under(&judging, &sources)?;
+    let fleet = fleet::load(&judging, first.as_deref(), knowledge, &mut sources)?;
+    let WhatIfArgs { set, add, remove, access, build, platforms, pull, .. } = options;
+    let changed = what_if::changed(&fleet, Asked { set, add, remove }, knowledge, &mut sources)
+        .map_err(|error| Failure::Said(format!("error: {error}")))?;
+    // Everything is read once, for all pools of both.
+    let gone = fleet.pools.iter().filter(|pool| remove.contains(&pool.name.value)).cloned();
+    let both = Fleet { pools: changed.fleet.pools.iter().cloned().chain(gone).collect(), ..changed.fleet.clone() };
+    // Of some pools alone what is new is told as well.
+    if !judging.pools.is_empty() {
+        judging.pools.extend(changed.added.iter().cloned());
+    }
+    let reading = Reading { build, set: platforms, access, pull: *pull, judging: &judging, fleet: &both, knowledge };
+    let side = Side::of_inputs(&options.inputs, reading, &mut sources)?;
+    let book = RuleBook::built_in();
+    let was = side.judged(Reading { fleet: &fleet, ..reading }, book, &sources).subjects;
+    let is = side.judged(Reading { fleet: &changed.fleet, ..reading }, book, &sources);
+    let images: Vec<Image> = was
+        .iter()
+        .zip(&is.subjects)
+        .filter_map(|(before, after)| what_if::image(before, after, &changed.added))
+        .collect();
+    let written = sources.get(fleet.source).text().len();
+    let told = WhatIf {
+        schema_version: SCHEMA_VERSION,
+        tool: is.head.tool.clone(),
+        fleet: in_file(is.head.fleet.clone(), written),
+        images: is.subjects.len(),
+        summary: summary(&images, is.subjects.len()),
+        changed: images,
+        ready: changed.added.iter().map(|pool| what_if::ready(pool, &is.subjects)).collect(),
+        drivers: drivers(&side, &is.subjects, &changed, reading),
+        errors: side.errors,
+        changes: if changed.told.is_empty() { vec!["as it is".to_owned()] } else { changed.told },
+    };
+    let terminal = io::stdout().is_terminal();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match options.against.format {
+        DifferenceFormat::Human => what_if::human(&told, color(judging.color, terminal), &mut out)?,
+        DifferenceFormat::Markdown => what_if::markdown(&told, &mut out)?,
+        DifferenceFormat::Json => json(&told, &mut out)?,
+    }
+    out.flush()?;
+    Ok(exit(&told, judging.fail_on()))
+}
+
+/// The fleet without places that no file has: those of values from the command line.
+fn in_file(mut fleet: model::Fleet, written: usize) -> model::Fleet {
+    let real = |location: &model::Location| location.region.is_none_or(|region| region.end_byte <= written);
+    for pool in &mut fleet.pools {
+        pool.location = pool.location.take().filter(real);
+        for field in &mut pool.fields {
+            field.location = field.location.take().filter(real);
+        }
+    }
+    fleet
+}
+
+/// What is new alone counts, on pools that were there before.
+fn exit(told: &WhatIf, fail_on: FailOn) -> Exit {
+    let counts = |change: Change| match fail_on {
+        FailOn::Never => false,
+        FailOn::Error => change == Change::Breaks,
+        FailOn::Warning | FailOn::Note | FailOn::Undetermined => matches!(change, Change::Breaks | Change::Unsure),
+    };
+    match told {
+        _ if !told.errors.is_empty() => Exit::Broken,
+        _ if told.images == 0 => Exit::Nothing,
+        _ if told.changed.iter().flat_map(|image| &image.pools).any(|pool| counts(pool.change)) => Exit::Found,
+        _ => Exit::Clean,
+    }
+}
+
+fn summary(changed: &[Image], all: usize) -> Vec<String> {
+    let with = |change: Change| {
+        let mut pools: BTreeMap<&str, usize> = BTreeMap::new();
+        for pool in changed.iter().flat_map(|image| &image.pools).filter(|pool| pool.change == change) {
+            *pools.entry(&pool.pool).or_default() += 1;
+        }
+        let told = pools.iter().map(|(pool, images)| format!("{} on `{pool}`", count(*images, "image")));
+        told.collect::<Vec<_>>().join(", ")
+    };
+    let sentence = |verb: &str, change: Change| {
+        Some(with(change)).filter(|told| !told.is_empty()).map(|told| format!("{verb}: {told}"))
+    };
+    let mut told = vec![format!("{} of {} end otherwise", changed.len(), count(all, "image"))];
+    told.push(sentence("unlocks", Change::Works).unwrap_or_else(|| "unlocks nothing".to_owned()));
+    told.push(sentence("breaks", Change::Breaks).unwrap_or_else(|| "breaks nothing".to_owned()));
+    told.extend(sentence("can no longer be told", Change::Unsure));
+    told
+}
+
+/// The smallest driver of each pool; pools that are alike and run the same images are sought once.
+fn drivers(side: &Side, judged: &[model::Subject], changed: &Changed, reading: Reading<'_>) -> Vec<Driver> {
+    let Reading { judging, knowledge, .. } = reading;
+    let fleet = &changed.fleet;
+    let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
+    let images = parallel::map(judging.jobs(), &side.subjects, |subject| {
+        Images::of(subject, &platforms, judging.as_of.or(subject.as_of), knowledge)
+    });
+    let runs = |pool: &Pool| -> Vec<usize> {
+        let on = |subject: &model::Subject| {
+            compare::on(subject, &pool.name.value).is_some_and(|verdict| verdict.fate != "not-applicable")
+        };
+        judged.iter().enumerate().filter(|(_, subject)| on(subject)).map(|(at, _)| at).collect()
+    };
+    let wanted = |pool: &&Pool| judging.pools.is_empty() || judging.pools.contains(&pool.name.value);
+    let pools: Vec<(&Pool, Vec<usize>)> = fleet.pools.iter().filter(wanted).map(|pool| (pool, runs(pool))).collect();
+    let mut kinds: BTreeMap<(String, &[usize]), &Pool> = BTreeMap::new();
+    for (pool, own) in &pools {
+        kinds.entry((least::likeness(pool, knowledge), own)).or_insert(*pool);
+    }
+    let kinds: Vec<_> = kinds.into_iter().collect();
+    let found: Vec<Smallest> = parallel::map(judging.jobs(), &kinds, |((_, own), pool)| {
+        let own: Vec<&Images> = own.iter().filter_map(|at| images.get(*at)).collect();
+        what_if::smallest(pool, &own, knowledge)
+    });
+    let mut told = Vec::new();
+    for (pool, own) in pools.iter().filter(|(_, own)| !own.is_empty()) {
+        let key = (least::likeness(pool, knowledge), own.as_slice());
+        let Some(smallest) = kinds.iter().position(|(kind, _)| *kind == key).and_then(|at| found.get(at)) else {
+            continue;
+        };
+        let name = |at: &usize| own.get(*at).and_then(|at| judged.get(*at)).map(title);
+        told.push(Driver {
+            pool: pool.name.value.clone(),
+            driver: pool.driver_text(),
+            images: own.len(),
+            smallest: smallest.driver.map(|driver| driver.to_string()),
+            enough: smallest.driver.is_some() && is_enough(pool, own, judged, smallest),
+            never: smallest.never.iter().filter_map(name).collect(),
+            open: smallest.open.iter().filter_map(name).collect(),
+        });
+    }
+    told
+}
+
+/// Whether all that can start on a pool start with the driver that it has.
+fn is_enough(pool: &Pool, own: &[usize], judged: &[model::Subject], smallest: &Smallest) -> bool {
+    let exact = pool.driver.iter().all(|driver| matches!(driver.value, DriverSpec::Exact(_)));
+    let able = own.iter().enumerate().filter(|(at, _)| !smallest.never.contains(at) && !smallest.open.contains(at));
+    let mut starts = able.filter_map(|(_, at)| compare::on(judged.get(*at)?, &pool.name.value));
+    !pool.driver.is_empty() && exact && starts.all(|verdict| verdict.fate == "starts")
+}

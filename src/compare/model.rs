@@ -1,0 +1,149 @@
+//! What is told of a change: schema version 1, the same in print and in JSON.
+
+use serde::Serialize;
+
+use crate::report::model;
+
+/// What a change does to a fleet.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// 1.
+    pub schema_version: u32,
+    /// The program.
+    pub tool: model::Tool,
+    /// The fleet that both were judged against.
+    pub fleet: model::Fleet,
+    /// What was, as given.
+    pub before: String,
+    /// What is, as given.
+    pub after: String,
+    /// The whole change in sentences.
+    pub summary: Vec<String>,
+    /// One entry for each image, in the order of its name.
+    pub images: Vec<Pair>,
+    /// Inputs that could not be read.
+    pub errors: Vec<model::InputError>,
+}
+
+/// One image, as it was and as it is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Pair {
+    /// What both have in common.
+    pub name: String,
+    /// What it was called; none where there was none.
+    pub before: Option<String>,
+    /// What it is called; none where there is none any more.
+    pub after: Option<String>,
+    /// What the change does, in sentences.
+    pub summary: Vec<String>,
+    /// One entry for each pool on which one of them runs.
+    pub pools: Vec<OnPool>,
+    /// The smallest driver, where it is another now.
+    pub drivers: Vec<Drivers>,
+    /// Findings that were not there before, with the pools on which they are new.
+    pub new_findings: Vec<model::Finding>,
+}
+
+/// What a change does on one pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OnPool {
+    /// Its name.
+    pub pool: String,
+    /// In one word.
+    pub change: Change,
+    /// How it ended; none where it did not run there.
+    pub before: Option<End>,
+    /// How it ends; none where it does not run there.
+    pub after: Option<End>,
+}
+
+/// How an image ends on a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct End {
+    /// `starts`, `fails`, `depends`, `undetermined`, `not-applicable`.
+    pub fate: String,
+    /// Outcome name where it fails.
+    pub outcome: Option<String>,
+    /// `native`, `minor-version`, `forward-compat`, `jit` where it starts.
+    pub route: Option<String>,
+    /// What a user would see, or a sentence why it cannot be told.
+    pub message: String,
+}
+
+/// The smallest drivers on pools that share them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Drivers {
+    /// Their names.
+    pub pools: Vec<String>,
+    /// The driver from which on it started; none where none does.
+    pub before: Option<String>,
+    /// The driver from which on it starts; none where none does.
+    pub after: Option<String>,
+}
+
+/// What a change does to one verdict, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// It fails, and did not.
+    Breaks,
+    /// It started, or was not there, and cannot be told now.
+    Unsure,
+    /// It starts, and did not or could not be told to.
+    Works,
+    /// It failed, and cannot be told now.
+    Lifted,
+    /// It fails with another outcome, starts by another route, or concerns a GPU now or no longer.
+    Otherwise,
+    /// It does not run there any more.
+    Gone,
+    /// It ends as it did.
+    Same,
+}
+
+impl Change {
+    /// From one end to another.
+    pub fn of(before: Option<&End>, after: Option<&End>) -> Self {
+        let Some(after) = after else { return if before.is_some() { Self::Gone } else { Self::Same } };
+        let was = before.map_or("not-applicable", |end| end.fate.as_str());
+        let open = |fate: &str| !matches!(fate, "starts" | "fails" | "not-applicable");
+        match (was, after.fate.as_str()) {
+            ("fails", "fails") if before.is_some_and(|end| end.outcome == after.outcome) => Self::Same,
+            ("starts", "starts") if before.is_some_and(|end| end.route == after.route) => Self::Same,
+            ("fails", "fails") | ("starts", "starts" | "not-applicable") | ("not-applicable", "starts") => {
+                Self::Otherwise
+            }
+            ("fails", "not-applicable") => Self::Otherwise,
+            (_, "fails") => Self::Breaks,
+            (_, "starts") => Self::Works,
+            ("fails", now) if open(now) => Self::Lifted,
+            ("starts" | "not-applicable", now) if open(now) => Self::Unsure,
+            (was, "not-applicable") if open(was) => Self::Otherwise,
+            _ => Self::Same,
+        }
+    }
+}
+
+impl End {
+    /// Of a verdict.
+    pub fn of(verdict: &model::Verdict) -> Self {
+        Self {
+            fate: verdict.fate.clone(),
+            outcome: verdict.outcome.clone(),
+            route: verdict.route.clone(),
+            message: verdict.message.clone(),
+        }
+    }
+
+    /// In a word or two.
+    pub fn cell(&self) -> String {
+        match (self.fate.as_str(), &self.outcome, self.route.as_deref()) {
+            ("starts", _, None | Some("native")) => "starts".to_owned(),
+            ("starts", _, Some(route)) => format!("starts ({route})"),
+            ("fails", Some(outcome), _) => format!("fails {outcome}"),
+            ("undetermined", ..) => "cannot tell".to_owned(),
+            ("not-applicable", ..) => "-".to_owned(),
+            (other, ..) => other.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A change in sentences.
+
+use crate::compare::model::Change;
+use crate::compare::model::Drivers;
+use crate::compare::model::OnPool;
+use crate::compare::model::Pair;
+use crate::report::words::count;
+
+/// Names in a row: `a`, `b` and `c`.
+pub fn list(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
+
+/// The pools of a change, with their verb: ``pools `a` and `b` break``.
+fn of(pools: &[OnPool], change: Change, one: &str, many: &str) -> Option<String> {
+    let names: Vec<&str> = pools.iter().filter(|pool| pool.change == change).map(|pool| pool.pool.as_str()).collect();
+    match names.len() {
+        0 => None,
+        1 => Some(format!("pool {} {one}", list(&names))),
+        _ => Some(format!("pools {} {many}", list(&names))),
+    }
+}
+
+/// What a change does to the verdicts on these pools.
+pub fn verdicts(pools: &[OnPool]) -> Vec<String> {
+    let breaks = of(pools, Change::Breaks, "breaks", "break");
+    let works = of(pools, Change::Works, "newly works", "newly work");
+    let nothing = breaks.is_some() && works.is_none();
+    let others = [
+        breaks,
+        works.or_else(|| nothing.then(|| "nothing newly works".to_owned())),
+        of(pools, Change::Unsure, "can no longer be told", "can no longer be told"),
+        of(pools, Change::Lifted, "fails no longer for certain", "fail no longer for certain"),
+        of(pools, Change::Otherwise, "ends otherwise than before", "end otherwise than before"),
+        of(pools, Change::Gone, "is not run on any more", "are not run on any more"),
+    ];
+    others.into_iter().flatten().collect()
+}
+
+/// What a change does to the smallest driver; the pools are named where it is not the same on `all` of them.
+pub(super) fn drivers(drivers: &[Drivers], all: usize) -> Vec<String> {
+    drivers.iter().map(|one| driver(one, one.pools.len() == all)).collect()
+}
+
+fn driver(one: &Drivers, everywhere: bool) -> String {
+    let names: Vec<&str> = one.pools.iter().map(String::as_str).collect();
+    let on = if everywhere { String::new() } else { format!(" on {}", list(&names)) };
+    match (&one.before, &one.after) {
+        (Some(before), Some(after)) => {
+            let verb = if raises(before, after) { "raises" } else { "lowers" };
+            format!("{verb} the minimum driver from {before} to {after}{on}")
+        }
+        (None, Some(after)) => format!("starts from driver {after} on, where no driver did{on}"),
+        (Some(before), None) => format!("starts with no driver any more, where it did from {before} on{on}"),
+        (None, None) => format!("starts with no driver{on}"),
+    }
+}
+
+/// So many images are named in one sentence.
+const NAMED: usize = 8;
+
+/// The whole change.
+pub fn summary(pairs: &[Pair]) -> Vec<String> {
+    if let [pair] = pairs {
+        return pair.summary.clone();
+    }
+    let with = |change: Change| -> Vec<String> {
+        let pools = |pair: &Pair| -> Vec<String> {
+            pair.pools.iter().filter(|pool| pool.change == change).map(|pool| pool.pool.clone()).collect()
+        };
+        let told = |pair: &Pair| {
+            let pools = pools(pair);
+            let names: Vec<&str> = pools.iter().map(String::as_str).collect();
+            (!names.is_empty()).then(|| format!("`{}` on {}", pair.name, list(&names)))
+        };
+        pairs.iter().filter_map(told).collect()
+    };
+    let sentence = |verb: &str, change: Change| {
+        let mut images = with(change);
+        let more = images.len().saturating_sub(NAMED);
+        images.truncate(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!images.is_empty()).then(|| format!("{verb}: {}{more}", images.join(", ")))
+    };
+    let otherwise = |pair: &&Pair| pair.pools.iter().any(|pool| pool.change != Change::Same);
+    let changed = pairs.iter().filter(otherwise).count();
+    let mut told = vec![format!("{changed} of {} end otherwise", count(pairs.len(), "image"))];
+    told.push(sentence("breaks", Change::Breaks).unwrap_or_else(|| "nothing breaks".to_owned()));
+    told.push(sentence("newly works", Change::Works).unwrap_or_else(|| "nothing newly works".to_owned()));
+    told.extend(sentence("can no longer be told", Change::Unsure));
+    told
+}
+
+fn raises(before: &str, after: &str) -> bool {
+    let numbers = |text: &str| -> Vec<u32> { text.split('.').filter_map(|part| part.parse().ok()).collect() };
+    numbers(before) < numbers(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::model::End;
+
+    fn end(fate: &str, outcome: Option<&str>) -> End {
+        End { fate: fate.to_owned(), outcome: outcome.map(str::to_owned), route: None, message: String::new() }
+    }
+
+    #[test]
+    fn each_pair_of_ends_is_one_change() {
+        let fates =
+            [None, Some("starts"), Some("fails"), Some("depends"), Some("undetermined"), Some("not-applicable")];
+        let expected = [
+            [Change::Same, Change::Otherwise, Change::Breaks, Change::Unsure, Change::Unsure, Change::Same],
+            [Change::Gone, Change::Same, Change::Breaks, Change::Unsure, Change::Unsure, Change::Otherwise],
+            [Change::Gone, Change::Works, Change::Same, Change::Lifted, Change::Lifted, Change::Otherwise],
+            [Change::Gone, Change::Works, Change::Breaks, Change::Same, Change::Same, Change::Otherwise],
+            [Change::Gone, Change::Works, Change::Breaks, Change::Same, Change::Same, Change::Otherwise],
+            [Change::Gone, Change::Otherwise, Change::Breaks, Change::Unsure, Change::Unsure, Change::Same],
+        ];
+        for (was, row) in fates.iter().zip(expected) {
+            for (is, expected) in fates.iter().zip(row) {
+                let [before, after] = [was, is].map(|fate| fate.map(|fate| end(fate, None)));
+                assert_eq!(Change::of(before.as_ref(), after.as_ref()), expected, "{was:?} to {is:?}");
+            }
+        }
+        let [one, other] = ["refused", "no-kernel-image"].map(|outcome| end("fails", Some(outcome)));
+        assert_eq!(Change::of(Some(&one), Some(&other)), Change::Otherwise);
+    }
+
+    #[test]
+    fn drivers_are_told_by_their_numbers() {
+        let told = |before: Option<&str>, after: Option<&str>, all| {
+            let [before, after] = [before, after].map(|driver| driver.map(str::to_owned));
+            drivers(&[Drivers { pools: vec!["a".to_owned(), "b".to_owned()], before, after }], all).join("")
+        };
+        for (before, after, all, expected) in [
+            (Some("525.60.13"), Some("580.65.06"), 2, "raises the minimum driver from 525.60.13 to 580.65.06"),
+            (Some("535.54"), Some("535.129"), 2, "raises the minimum driver from 535.54 to 535.129"),
+            (Some("535.129"), Some("535.54"), 3, "lowers the minimum driver from 535.129 to 535.54 on `a` and `b`"),
+            (None, Some("535.54"), 2, "starts from driver 535.54 on, where no driver did"),
+            (Some("535.54"), None, 2, "starts with no driver any more, where it did from 535.54 on"),
+        ] {
+            assert_eq!(told(before, after, all), expected);
+        }
+    }
+}

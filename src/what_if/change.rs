@@ -1,0 +1,240 @@
+//! Changes of a fleet, read as a fleet file is read: every value has its place in the text that was changed.
+
+use std::fmt::Write as _;
+
+use crate::fleet;
+use crate::fleet::Fleet;
+use crate::fleet::GpuName;
+use crate::fleet::Pool;
+use crate::knowledge::Knowledge;
+use crate::nearest::nearest;
+use crate::source::SourceText;
+use crate::source::Sources;
+
+/// What is to be changed, as written on the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// `t4.driver=550.54.15`.
+    pub set: &'a [String],
+    /// `b200: gpu=B200, driver=580.95.05`.
+    pub add: &'a [String],
+    /// Names.
+    pub remove: &'a [String],
+}
+
+/// A changed fleet.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    /// As it would be.
+    pub fleet: Fleet,
+    /// The pools that were there and have another value now.
+    pub set: Vec<String>,
+    /// The pools that are new.
+    pub added: Vec<String>,
+    /// The changes in words.
+    pub told: Vec<String>,
+}
+
+/// The fleet with its changes, or why one of them cannot be made.
+pub fn changed(
+    fleet: &Fleet,
+    asked: Asked<'_>,
+    knowledge: Knowledge,
+    sources: &mut Sources,
+) -> Result<Changed, String> {
+    let mut text = sources.get(fleet.source).text().to_owned();
+    let mut new = fleet.clone();
+    let (mut set, mut added, mut told) = (Vec::new(), Vec::new(), Vec::new());
+    for name in asked.remove {
+        let at = place(&new, name)?;
+        new.pools.remove(at);
+        told.push(format!("without pool `{name}`"));
+    }
+    for written in asked.set {
+        let wrong = || format!("--set {written}: expected POOL.KEY=VALUE, such as t4.driver=550.54.15");
+        let (path, value) = written.split_once('=').ok_or_else(wrong)?;
+        let named = new.pools.iter().filter_map(|pool| {
+            Some((pool.name.value.clone(), path.strip_prefix(pool.name.value.as_str())?.strip_prefix('.')?.to_owned()))
+        });
+        // A pool's name may have dots of its own: the longest that fits is meant.
+        let (name, key) = if let Some(found) = named.max_by_key(|(name, _)| name.len()) {
+            found
+        } else {
+            let (name, key) = path.split_once('.').ok_or_else(wrong)?;
+            place(&new, name)?;
+            (name.to_owned(), key.to_owned())
+        };
+        let read = read(&mut text, &name, &[(key.trim(), value.trim())], written, knowledge)?;
+        let at = place(&new, &name)?;
+        if let Some(pool) = new.pools.get_mut(at) {
+            take(pool, read, key.trim());
+        }
+        if !set.contains(&name) {
+            set.push(name);
+        }
+        told.push(format!("with {}={}", path.trim(), value.trim()));
+    }
+    for written in asked.add {
+        let wrong =
+            || format!("--add {written}: expected NAME: KEY=VALUE, ..., such as 'b200: gpu=B200, driver=580.95.05'");
+        let (name, rest) = written.split_once(':').ok_or_else(wrong)?;
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(wrong());
+        }
+        if new.pools.iter().any(|pool| pool.name.value == name) {
+            return Err(format!("--add {written}: the fleet has a pool `{name}` already; --set changes it"));
+        }
+        let pairs = pairs(rest).ok_or_else(wrong)?;
+        new.pools.push(read(&mut text, name, &pairs, written, knowledge)?);
+        added.push(name.to_owned());
+        told.push(format!("with a new pool `{name}`"));
+    }
+    let text = SourceText::new(fleet.name.clone(), text);
+    for checked in [fleet::check_modes(&new, &text, knowledge), fleet::check_width(&new, &text, knowledge)] {
+        checked.map_err(|errors| said(&errors))?;
+    }
+    new.source = sources.add(text);
+    Ok(Changed { fleet: new, set, added, told })
+}
+
+fn place(fleet: &Fleet, name: &str) -> Result<usize, String> {
+    let names = || fleet.pools.iter().map(|pool| pool.name.value.as_str());
+    names().position(|own| own == name).ok_or_else(|| {
+        let hint = nearest(name, names()).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+        format!("the fleet {} has no pool `{name}`{hint}", fleet.name)
+    })
+}
+
+/// `gpu=B200, driver=>=535,<536` in its pairs: a comma parts them only before a further key.
+fn pairs(text: &str) -> Option<Vec<(&str, &str)>> {
+    let mut starts = vec![0];
+    for (at, _) in text.match_indices(',') {
+        let rest = text.get(at + 1..)?.trim_start();
+        let key = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')))?;
+        let begins = key > 0 && rest.get(key..)?.trim_start().starts_with('=');
+        if begins && rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            starts.push(at + 1);
+        }
+    }
+    let ends = starts.iter().skip(1).map(|start| start - 1).chain([text.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| {
+            let (key, value) = text.get(*start..end)?.split_once('=')?;
+            Some((key.trim(), value.trim())).filter(|(key, value)| !key.is_empty() && !value.is_empty())
+        })
+        .collect()
+}
+
+/// Keys whose values are no texts.
+const PLAIN: &[&str] = &["nodes", "privileged", "wsl", "cdi_specs", "modeset"];
+
+/// A pool with these values, read as a part of a fleet file that is put behind `text`.
+fn read(
+    text: &mut String,
+    name: &str,
+    pairs: &[(&str, &str)],
+    written: &str,
+    knowledge: Knowledge,
+) -> Result<Pool, String> {
+    let mut part = format!("\n[[pool]]\nname = {}\n", quoted(name));
+    for (key, value) in pairs {
+        let bare = key
+            .split('.')
+            .all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')));
+        if !bare {
+            return Err(format!("{written}: `{key}` is no key of a pool"));
+        }
+        let value = if PLAIN.contains(key) { (*value).to_owned() } else { quoted(value) };
+        part.extend([key, " = ", &value, "\n"]);
+    }
+    // Lines without anything stand for what is before it, so that each place is that of the whole text.
+    let whole = SourceText::new(written, format!("{}{part}", "\n".repeat(text.len())));
+    let exists = |name: &str| {
+        if knowledge.gpu(name).is_some() {
+            return GpuName::Known;
+        }
+        let suggestions = knowledge.gpu_suggestions(name).into_iter().map(str::to_owned).collect();
+        GpuName::Unknown { suggestions }
+    };
+    let fleet = fleet::read(crate::source::SourceId(0), &whole, &exists).map_err(|errors| said(&errors))?;
+    text.push_str(&part);
+    fleet.pools.into_iter().next().ok_or_else(|| format!("{written}: no pool"))
+}
+
+fn said(errors: &fleet::FleetErrors) -> String {
+    let one = |problem: &crate::toml_reader::Problem| {
+        let help = problem.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        format!("{}{help}", problem.message)
+    };
+    errors.all().iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+fn quoted(value: &str) -> String {
+    let mut text = String::from('"');
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(text, "\\u{:04X}", u32::from(c));
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
+
+/// Takes over what was set; what hung on the old value goes.
+fn take(pool: &mut Pool, new: Pool, key: &str) {
+    match key {
+        "driver" => (pool.driver, pool.driver_cuda) = (new.driver, None),
+        "driver_cuda" => pool.driver_cuda = new.driver_cuda,
+        "gpu" => (pool.gpu, pool.compute_capability, pool.brand) = (new.gpu, None, None),
+        "toolkit" => (pool.toolkit, pool.libnvidia_container) = (new.toolkit, None),
+        "libnvidia_container" => pool.libnvidia_container = new.libnvidia_container,
+        "platform" => pool.platform = new.platform,
+        "launch" => pool.launch = new.launch,
+        "engine" => pool.engine = new.engine,
+        "runtime" => pool.runtime = new.runtime,
+        "privileged" => pool.privileged = new.privileged,
+        "cdi_specs" => pool.cdi_specs = new.cdi_specs,
+        "modeset" => pool.modeset = new.modeset,
+        "mode" => pool.mode = new.mode,
+        "device_list_strategy" => pool.device_list_strategy = new.device_list_strategy,
+        "nodes" => pool.nodes = new.nodes,
+        "compute_capability" => pool.compute_capability = new.compute_capability,
+        "brand" => pool.brand = new.brand,
+        "wsl" => pool.wsl = new.wsl,
+        _ => {
+            for (own, new) in [(&mut pool.env, new.env), (&mut pool.labels, new.labels), (&mut pool.host, new.host)] {
+                own.retain(|(name, _)| !new.iter().any(|(other, _)| other == name));
+                own.extend(new);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pairs;
+    use super::quoted;
+
+    #[test]
+    fn a_comma_parts_only_before_a_key() {
+        let told = |text: &'static str| pairs(text).unwrap_or_default();
+        assert_eq!(told("gpu=B200, driver=580.95.05"), [("gpu", "B200"), ("driver", "580.95.05")]);
+        assert_eq!(told(" driver = >=535,<536 , gpu=T4"), [("driver", ">=535,<536"), ("gpu", "T4")]);
+        assert_eq!(told("env.A=b=c"), [("env.A", "b=c")]);
+        for wrong in ["", "gpu", "=B200", "gpu=", "gpu=B200, driver="] {
+            assert_eq!(pairs(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_one_text_whatever_it_holds() {
+        assert_eq!(quoted("a\"\\\n"), "\"a\\\"\\\\\\u000A\"");
+    }
+}

@@ -1,0 +1,45 @@
+//! What if the fleet were another: which verdicts change, which driver each pool needs, what is ready for new nodes.
+
+mod change;
+pub mod model;
+mod print;
+mod smallest;
+
+pub use self::change::Asked;
+pub use self::change::Changed;
+pub use self::change::changed;
+pub use self::print::human;
+pub use self::print::markdown;
+pub use self::smallest::Smallest;
+pub use self::smallest::smallest;
+
+use crate::compare;
+use crate::compare::model::Change;
+use crate::report::model::Subject;
+use crate::what_if::model::Image;
+use crate::what_if::model::Ready;
+
+/// What changes for one image on the pools that were there before; none where nothing does.
+pub fn image(before: &Subject, after: &Subject, added: &[String]) -> Option<Image> {
+    let mut pools = compare::on_pools(Some(before), Some(after));
+    pools.retain(|pool| !matches!(pool.change, Change::Same | Change::Gone) && !added.contains(&pool.pool));
+    (!pools.is_empty()).then(|| Image { name: crate::report::words::title(after), pools })
+}
+
+/// Which images are ready for a pool that is new.
+pub fn ready(pool: &str, images: &[Subject]) -> Ready {
+    let mut told =
+        Ready { pool: pool.to_owned(), ready: Vec::new(), jit: Vec::new(), fail: Vec::new(), open: Vec::new() };
+    for image in images {
+        let Some(verdict) = compare::on(image, pool) else { continue };
+        let list = match (verdict.fate.as_str(), verdict.route.as_deref()) {
+            ("starts", Some("jit")) => &mut told.jit,
+            ("starts", _) => &mut told.ready,
+            ("fails", _) => &mut told.fail,
+            ("not-applicable", _) => continue,
+            _ => &mut told.open,
+        };
+        list.push(crate::report::words::title(image));
+    }
+    told
+}

@@ -1,0 +1,74 @@
+//! What is told of a changed fleet: schema version 1, the same in print and in JSON.
+
+use serde::Serialize;
+
+use crate::compare::model::OnPool;
+use crate::report::model;
+
+/// What becomes of images in a changed fleet.
+#[derive(Clone, Debug, Serialize)]
+pub struct WhatIf {
+    /// 1.
+    pub schema_version: u32,
+    /// The program.
+    pub tool: model::Tool,
+    /// The fleet as it would be.
+    pub fleet: model::Fleet,
+    /// The changes, as asked.
+    pub changes: Vec<String>,
+    /// How many images there are.
+    pub images: usize,
+    /// All of it in sentences.
+    pub summary: Vec<String>,
+    /// The images of which a verdict changes, on pools that were there before.
+    pub changed: Vec<Image>,
+    /// What is ready for each pool that is new.
+    pub ready: Vec<Ready>,
+    /// The smallest driver for each pool.
+    pub drivers: Vec<Driver>,
+    /// Inputs that could not be read.
+    pub errors: Vec<model::InputError>,
+}
+
+/// One image of which a verdict changes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Image {
+    /// Its name.
+    pub name: String,
+    /// The pools on which it ends otherwise.
+    pub pools: Vec<OnPool>,
+}
+
+/// What is ready for a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ready {
+    /// The pool.
+    pub pool: String,
+    /// Images that start as they are built.
+    pub ready: Vec<String>,
+    /// Images that start after their code was compiled once more.
+    pub jit: Vec<String>,
+    /// Images that fail.
+    pub fail: Vec<String>,
+    /// Images of which it cannot be told.
+    pub open: Vec<String>,
+}
+
+/// The smallest driver with which all images of a pool start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Driver {
+    /// The pool.
+    pub pool: String,
+    /// Its driver, as declared.
+    pub driver: Option<String>,
+    /// How many images run on it.
+    pub images: usize,
+    /// The smallest known release with which all start that start with some; none where no release does for all.
+    pub smallest: Option<String>,
+    /// Whether it has at least that driver already.
+    pub enough: bool,
+    /// Images that fail with every known release: no driver helps.
+    pub never: Vec<String>,
+    /// Images that start with no known release for certain.
+    pub open: Vec<String>,
+}

@@ -1,0 +1,134 @@
+//! A changed fleet in print, and as Markdown.
+
+use std::fmt::Write as _;
+use std::io;
+
+use crate::compare::list;
+use crate::compare::model::Change;
+use crate::compare::model::End;
+use crate::report::escape::clean;
+use crate::report::markdown::code;
+use crate::report::markdown::in_cell;
+use crate::report::markdown::prose;
+use crate::report::paint::Tone;
+use crate::report::paint::paint;
+use crate::what_if::model::Driver;
+use crate::what_if::model::WhatIf;
+
+/// So many images are named in a row.
+const NAMED: usize = 6;
+/// Longest comment in bytes, below the 65,536 characters that forges take.
+const MOST: usize = 60_000;
+
+/// Writes it for a person.
+pub fn human(told: &WhatIf, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
+    for error in &told.errors {
+        writeln!(out, "{}: {}", clean(&error.input), clean(&error.message))?;
+    }
+    writeln!(out, "{}", paint(&clean(&told.changes.join(", ")), Tone::Strong, color))?;
+    for image in &told.changed {
+        writeln!(out, "  {}", clean(&image.name))?;
+        for pool in &image.pools {
+            let (before, after) = (cell(pool.before.as_ref()), cell(pool.after.as_ref()));
+            let tone = match pool.change {
+                Change::Breaks => Tone::Bad,
+                Change::Works => Tone::Good,
+                _ => Tone::Open,
+            };
+            writeln!(out, "    {}: {} -> {}", clean(&pool.pool), clean(&before), paint(&clean(&after), tone, color))?;
+        }
+    }
+    for line in sentences(told) {
+        writeln!(out, "{}", clean(&line))?;
+    }
+    writeln!(out, "{}", clean(&told.summary.join("; ")))
+}
+
+fn cell(end: Option<&End>) -> String {
+    end.map_or_else(|| "-".to_owned(), End::cell)
+}
+
+/// What is ready, and which drivers are needed.
+fn sentences(told: &WhatIf) -> Vec<String> {
+    let mut lines = Vec::new();
+    for pool in &told.ready {
+        for (verb, images) in [
+            ("ready", &pool.ready),
+            ("ready, compiled once more at the start", &pool.jit),
+            ("not ready", &pool.fail),
+            ("cannot be told", &pool.open),
+        ] {
+            if !images.is_empty() {
+                lines.push(format!("new pool `{}`: {} {verb}: {}", pool.pool, images.len(), some(images)));
+            }
+        }
+    }
+    lines.extend(told.drivers.iter().map(driver));
+    lines
+}
+
+fn some(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let more = names.len().saturating_sub(NAMED);
+    if more > 0 { format!("{} and {more} more", list(&first)) } else { list(&first) }
+}
+
+fn driver(of: &Driver) -> String {
+    let has = of.driver.as_ref().map_or_else(|| "not declared".to_owned(), |driver| format!("now {driver}"));
+    let mut line = match &of.smallest {
+        Some(driver) => {
+            let enough = if of.enough { ", which is enough" } else { "" };
+            format!("pool `{}`: smallest driver for its images is {driver} ({has}{enough})", of.pool)
+        }
+        None if of.images == of.never.len() + of.open.len() => {
+            format!("pool `{}`: none of its images is known to start with any driver ({has})", of.pool)
+        }
+        None => format!("pool `{}`: no driver makes all of its images start ({has})", of.pool),
+    };
+    if !of.never.is_empty() {
+        let _ = write!(line, "; no driver helps {}", some(&of.never));
+    }
+    if !of.open.is_empty() {
+        let _ = write!(line, "; cannot be told for {}", some(&of.open));
+    }
+    line
+}
+
+/// Writes it as Markdown.
+pub fn markdown(told: &WhatIf, out: &mut dyn io::Write) -> io::Result<()> {
+    let changes = prose(&told.changes.join(", "));
+    let mut text = format!("## imagelint: the fleet {changes}\n\n{}\n", prose(&told.summary.join("; ")));
+    for error in &told.errors {
+        let _ = writeln!(text, "\n- not read: {}: {}", code(&error.input), prose(&error.message));
+    }
+    if !told.changed.is_empty() {
+        text.push_str("\n| image | pool | before | after |\n|---|---|---|---|\n");
+    }
+    let mut left = 0;
+    for (image, pool) in told.changed.iter().flat_map(|image| image.pools.iter().map(move |pool| (image, pool))) {
+        let sign = match pool.change {
+            Change::Breaks => "❌ ",
+            Change::Works => "✅ ",
+            _ => "❓ ",
+        };
+        let [name, on] = [&image.name, &pool.pool].map(|name| in_cell(&code(name)));
+        let [before, after] = [&pool.before, &pool.after].map(|end| prose(&cell(end.as_ref())));
+        let row = format!("| {name} | {on} | {before} | {sign}{after} |\n");
+        if MOST < text.len() + row.len() {
+            left += 1;
+        } else {
+            text.push_str(&row);
+        }
+    }
+    if left > 0 {
+        let _ = write!(text, "\nFor want of room, {left} more left out; another format has them.\n");
+    }
+    text.push('\n');
+    for line in sentences(told) {
+        let line = format!("- {}\n", prose(&line));
+        if text.len() + line.len() < MOST + 4_000 {
+            text.push_str(&line);
+        }
+    }
+    out.write_all(text.as_bytes())
+}

@@ -1,0 +1,206 @@
+//! `imagelint fleet what-if`: images on a fleet that is changed, through the built program.
+
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "verdicts are told here image by image")]
+mod place;
+
+use std::fmt::Write as _;
+use std::fs;
+
+use place::Place;
+use place::code;
+use place::err;
+use place::out;
+use serde_json::Value;
+
+/// Two pools started without a check of the requirement.
+const FLEET: &str = r#"[[pool]]
+name = "t4"
+gpu = "T4"
+driver = "470.182.03"
+platform = "linux/amd64"
+launch = "docker-cdi"
+toolkit = "1.17.8"
+
+[[pool]]
+name = "a100.new"
+gpu = "A100"
+driver = "580.95.05"
+platform = "linux/amd64"
+launch = "docker-cdi"
+toolkit = "1.17.8"
+"#;
+
+const COMPLETE: &str = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
+
+/// A program of a CUDA release with machine code for some GPUs, and PTX where that is said.
+fn image(cuda: &str, sass: &[&str], ptx: &[&str]) -> String {
+    format!("{COMPLETE}cuda_runtime = \"{cuda}\"\n[[gpu_code]]\nfile = \"app\"\nsass = {sass:?}\nptx = {ptx:?}\n")
+}
+
+fn place() -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("cuda12.image.toml", &image("12.4", &["sm_75", "sm_80"], &["compute_80"]));
+    place.file("cuda11.image.toml", &image("11.4", &["sm_75", "sm_80"], &[]));
+    place.file("hopper.image.toml", &image("12.4", &["sm_90"], &[]));
+    place
+}
+
+const ALL: [&str; 3] = ["cuda12.image.toml", "cuda11.image.toml", "hopper.image.toml"];
+
+fn what_if(place: &Place, more: &[&str]) -> Value {
+    place.json(&[&["fleet", "what-if"], &ALL[..], more].concat())
+}
+
+fn changed(report: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for image in report["changed"].as_array().expect("images") {
+        for pool in image["pools"].as_array().expect("pools") {
+            found.push(format!("{} {} {}", image["name"], pool["pool"], pool["change"]).replace('"', ""));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_newer_driver_unlocks_and_an_older_one_breaks() {
+    let place = place();
+    let report = what_if(&place, &["--set", "t4.driver=550.54.15"]);
+    // What has no code for the GPU fails with every driver, but for another reason.
+    assert_eq!(changed(&report), ["cuda12.image.toml t4 works", "hopper.image.toml t4 otherwise"], "{report}");
+    let pool = &report["fleet"]["pools"][0];
+    assert_eq!(pool["driver"], "550.54.15");
+    // What was set has no place in the file, and everything else has the one that it had.
+    for field in pool["fields"].as_array().expect("fields") {
+        assert_eq!(field["location"].is_null(), field["key"] == "pool.driver", "{field}");
+    }
+    // The older driver is too old for CUDA 12, and new enough for CUDA 11; no driver brings code for a GPU.
+    let report = what_if(&place, &["--set", "a100.new.driver=470.182.03"]);
+    let told = changed(&report);
+    assert_eq!(told, ["cuda12.image.toml a100.new breaks", "hopper.image.toml a100.new otherwise"], "{report}");
+    assert_eq!(changed(&what_if(&place, &[])), Vec::<String>::new());
+    assert_eq!(
+        changed(&what_if(&place, &["--set", "t4.driver=470.182.03", "--remove", "a100.new"])),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn the_smallest_driver_is_that_of_the_most_demanding_image_that_can_start() {
+    let place = place();
+    let report = what_if(&place, &[]);
+    let drivers = report["drivers"].as_array().expect("pools");
+    for driver in drivers {
+        assert_eq!(driver["never"], Value::from(vec!["hopper.image.toml"]), "{driver}");
+        assert_eq!(driver["open"], Value::Array(Vec::new()), "{driver}");
+        let smallest = driver["smallest"].as_str().expect("a driver");
+        assert!(smallest.starts_with("525."), "{driver}");
+        assert_eq!(driver["enough"], driver["pool"] == "a100.new", "{driver}");
+        // What it says is what a change to it makes, and one release less does not do.
+        let pool = driver["pool"].as_str().expect("a pool");
+        let with = what_if(&place, &["--set", &format!("{pool}.driver={smallest}")]);
+        let now = with["drivers"].as_array().expect("pools").iter().find(|one| one["pool"] == pool).expect("the pool");
+        assert_eq!(now["enough"], true, "{now}");
+    }
+    let report = place.json(&["fleet", "what-if", "cuda11.image.toml"]);
+    assert!(report["drivers"][0]["smallest"].as_str().is_some_and(|driver| driver.starts_with('4')), "{report}");
+}
+
+#[test]
+fn a_new_pool_tells_what_is_ready_for_it() {
+    let place = place();
+    let report = what_if(&place, &["--add", "h100: gpu=H100, driver=580.95.05, launch=docker-cdi, toolkit=1.17.8"]);
+    let ready = &report["ready"][0];
+    assert_eq!(
+        (&ready["pool"], &ready["ready"][0]),
+        (&Value::from("h100"), &Value::from("hopper.image.toml")),
+        "{ready}"
+    );
+    assert_eq!(
+        (&ready["jit"][0], &ready["fail"][0]),
+        (&Value::from("cuda12.image.toml"), &Value::from("cuda11.image.toml"))
+    );
+    // What was not there before breaks nothing.
+    assert_eq!(changed(&report), Vec::<String>::new());
+    let done = place.run(&[&["fleet", "what-if"], &ALL[..], &["--add", "h100: gpu=H100, driver=580.95.05"]].concat());
+    assert_eq!(code(&done), 0, "{}", out(&done));
+    assert!(out(&done).contains("new pool `h100`: 1 not ready: `cuda11.image.toml`"), "{}", out(&done));
+}
+
+#[test]
+fn exit_codes_count_what_breaks() {
+    let place = place();
+    for (more, expected, said) in [
+        (&["--set", "a100.new.driver=450.80.02"][..], 1, "breaks: 1 image on `a100.new`"),
+        (&["--set", "a100.new.driver=450.80.02", "--fail-on", "never"], 0, "breaks: 1 image"),
+        (&["--set", "a100.new.driver=450.80.02", "--pool", "t4"], 0, "breaks nothing"),
+        (&["--set", "t4.driver=550.54.15"], 0, "unlocks: 1 image on `t4`; breaks nothing"),
+        (&["--set", "t4.driver=550.54.15", "--format", "markdown"], 0, "| `cuda12.image.toml` | `t4` | fails"),
+        (&["--set", "t5.driver=550.54.15"], 2, "has no pool `t5`; did you mean `t4`?"),
+        (&["--set", "t4.drivers=550.54.15"], 2, "driver"),
+        (&["--set", "t4.driver=new"], 2, "driver"),
+        (&["--set", "t4"], 2, "expected POOL.KEY=VALUE"),
+        (&["--set", "t4.gpu=T44"], 2, "unknown GPU `T44`"),
+        (&["--add", "t4: gpu=T4"], 2, "has a pool `t4` already"),
+        (&["--add", "x: gpu=B2000"], 2, "unknown GPU `B2000`"),
+        (&["--add", "x gpu=B200"], 2, "expected NAME: KEY=VALUE"),
+        (&["--add", "x: a\n[[pool]]\n=1"], 2, "no key of a pool"),
+        (&["--remove", "t5"], 2, "has no pool `t5`"),
+        (&["nowhere.json"], 2, "nowhere.json"),
+    ] {
+        let done = place.run(&[&["fleet", "what-if"], &ALL[..], more].concat());
+        let text = out(&done) + &err(&done);
+        assert!(code(&done) == expected && text.contains(said), "{more:?} {}: {text}", code(&done));
+    }
+    assert_eq!(code(&place.run(&["fleet", "what-if"])), 2);
+}
+
+/// What a report keeps is enough: the files that it was made from are gone.
+#[test]
+fn a_saved_report_says_the_same_as_its_images() {
+    let place = place();
+    let report = place.run(&[&["check", "--format", "json"], &ALL[..]].concat()).stdout;
+    fs::write(place.path("report.json"), report).expect("a report");
+    let more = ["--set", "t4.driver=550.54.15", "--add", "h100: gpu=H100, driver=580.95.05"];
+    let of_files = what_if(&place, &more);
+    for name in ALL {
+        fs::remove_file(place.path(name)).expect(name);
+    }
+    let of_report = place.json(&[&["fleet", "what-if", "report.json"], &more[..]].concat());
+    assert_eq!(of_report["images"], 3);
+    let sorted = |report: &Value, key: &str| {
+        let mut told: Vec<String> = report[key].as_array().expect(key).iter().map(ToString::to_string).collect();
+        told.sort();
+        told
+    };
+    assert_eq!(sorted(&of_files, "changed"), sorted(&of_report, "changed"));
+    assert_eq!(of_files["drivers"][0]["smallest"], of_report["drivers"][0]["smallest"]);
+}
+
+/// Many images on many pools: each verdict is that of its own pool.
+#[test]
+fn many_images_on_many_pools() {
+    let place = place();
+    let mut fleet = String::new();
+    for at in 0..20 {
+        let driver = if at % 2 == 0 { "470.182.03" } else { "580.95.05" };
+        let gpu = ["T4", "A100", "H100", "L4"][at % 4];
+        write!(
+            fleet,
+            "[[pool]]\nname = \"p{at}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\n\
+             launch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n"
+        )
+        .expect("a text");
+    }
+    place.file("fleet.toml", &fleet);
+    for at in 0..30 {
+        let cuda = ["11.4", "12.4", "12.6"][at % 3];
+        place.file(&format!("many/{at}.image.toml"), &image(cuda, &["sm_75", "sm_80", "sm_90"], &[]));
+    }
+    let report = place.json(&["fleet", "what-if", "many", "--fleet", "fleet.toml", "--set", "p0.driver=580.95.05"]);
+    let told = changed(&report);
+    assert_eq!(told.len(), 20, "{told:?}");
+    assert!(told.iter().all(|one| one.contains(" p0 ")), "{told:?}");
+    assert_eq!(report["drivers"].as_array().map(Vec::len), Some(20));
+}
