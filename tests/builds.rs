@@ -205,10 +205,11 @@ target "one" {
                    "target": {"one": {"args": {"A": "${twice(1)}"}}}}"#;
     assert_eq!(lines(&bake("docker-bake.json", json).expect("builds")), ["one ./Dockerfile - A=11 "]);
     // One that doubles its calls at every step ends.
-    let many: String = (0..20).map(|at| {
-        let next = at + 1;
-        format!("function \"f{at}\" {{\n params = [x]\n result = \"${{f{next}(x)}}${{f{next}(x)}}${{f{next}(x)}}\"\n}}\n")
-    }).collect();
+    let call = |at: usize| {
+        let next = format!("${{f{}(x)}}", at + 1).repeat(3);
+        format!("function \"f{at}\" {{\n params = [x]\n result = \"{next}\"\n}}\n")
+    };
+    let many = (0..20).map(call).collect::<Vec<_>>().concat();
     let built = bake("b.hcl", &format!("{many}target \"one\" {{\n args = {{ A = f0(1) }}\n}}\n")).expect("builds");
     assert_eq!(lines(&built), ["one ./Dockerfile - A=? "]);
 }
