@@ -2,7 +2,7 @@
 # imagelint by itself: one static file and the certificates to trust.
 #
 #   docker build --tag imagelint .
-#   docker run --rm --volume "$PWD:/work:ro" imagelint check
+#   docker run --rm --volume "$PWD:/repo:ro" imagelint check
 FROM rust:1.95-bookworm AS build
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 RUN apt-get update \
@@ -18,7 +18,7 @@ FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/bin/imagelint /usr/bin/imagelint
 ENV PATH=/usr/bin
-WORKDIR /work
+WORKDIR /repo
 USER 65532:65532
 ENTRYPOINT ["/usr/bin/imagelint"]
 CMD ["check"]

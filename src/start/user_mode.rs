@@ -167,9 +167,19 @@ pub(super) fn branch_listed(
 
 /// Do the drivers know the GPU?
 pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
-    let pool = [Basis::Pool(PoolField::Gpu), Basis::Pool(PoolField::Driver)];
+    let image = match &loaded.source {
+        Some(Source::Compat(_)) => Some(Basis::Image(replay.image.compat.id)),
+        Some(Source::Image(_)) => Some(Basis::Image(replay.image.driver_libraries.id)),
+        Some(Source::Host | Source::Nowhere) | None => None,
+    };
     let record = |result, row: Option<&'static RowInfo>| {
-        StepRecord::new(Step::GpuKnown, result, pool.into_iter().chain(row.map(Basis::Row)), ARCHITECTURES)
+        // Where the host's driver knows it, that of the image is what does not.
+        let drivers = match image.filter(|_| !kernel_lacks(replay)) {
+            Some(image) => [Some(Basis::Pool(PoolField::Driver)), Some(image)],
+            None => [Some(Basis::Pool(PoolField::Driver)), None],
+        };
+        let facts = [Basis::Pool(PoolField::Gpu)].into_iter().chain(drivers.into_iter().flatten());
+        StepRecord::new(Step::GpuKnown, result, facts.chain(row.map(Basis::Row)), ARCHITECTURES)
     };
     // An upgrade package is made for the module and its driver.
     if is_jetson(replay) && matches!(loaded.source, Some(Source::Host | Source::Compat(_))) {
@@ -194,6 +204,13 @@ pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         }
     }
     record(if unknown { StepResult::Unknown } else { StepResult::Passes(Route::Native) }, deciding)
+}
+
+/// Whether the branch of the kernel-mode driver is known not to know the GPU.
+pub(super) fn kernel_lacks(replay: Replay<'_>) -> bool {
+    let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
+    let known = replay.host.branch().zip(capability);
+    known.and_then(|(branch, capability)| knows(replay.knowledge, branch, capability)).is_some_and(|(known, _)| !known)
 }
 
 /// A module and its driver come together: each release is for some modules.

@@ -20,6 +20,7 @@ pub use crate::start::gaps::missing;
 use crate::start::libraries;
 use crate::start::loader;
 use crate::start::runtime;
+use crate::start::user_mode;
 
 /// What a step found, in one sentence.
 pub fn step(replay: Replay<'_>, record: &StepRecord) -> String {
@@ -258,7 +259,12 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
         Outcome::CompatUnusable => {
             format!("{said}: {library} of the image is not for kernel-mode driver {kernel}")
         }
-        Outcome::GpuUnsupported => format!("{said}: driver {kernel} does not know {}", gpu(replay)),
+        Outcome::GpuUnsupported => match found.source {
+            Some(Source::Compat(_) | Source::Image(_)) if !user_mode::kernel_lacks(replay) => {
+                format!("{said}: {library} of the image does not know {}", gpu(replay))
+            }
+            _ => format!("{said}: driver {kernel} does not know {}", gpu(replay)),
+        },
         Outcome::InsufficientDriver => {
             let runtime = replay.component.cuda.known().map_or_else(String::new, |cuda| format!(" {cuda}"));
             format!(
