@@ -155,9 +155,8 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     }
     let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
     told.extend(loaded.passed_over());
-    let errors: Vec<_> = inputs.subjects.iter().filter_map(|subject| workloads::unplaced(subject, &fleet)).collect();
-    inputs.subjects.retain(|subject| workloads::unplaced(subject, &fleet).is_none());
-    inputs.errors.extend(errors);
+    let Inputs { subjects, errors, .. } = &mut inputs;
+    subjects.retain(|subject| workloads::unplaced(subject, &fleet).map(|error| errors.push(error)).is_none());
     if let Some(puller) = puller.as_ref().filter(|_| !options.built.is_empty()) {
         built::put(&mut inputs, options, &platforms, puller);
     }

@@ -29,10 +29,10 @@ const MOST: usize = 10;
 /// So many builds of each release.
 const BUILDS: usize = 3;
 
-const TORCH: &str = "torch";
-
 /// torch as a command brings it.
 struct Torch<'a> {
+    /// Its name, of the table.
+    name: &'static str,
     /// Nothing names it where only its code was seen.
     package: Option<&'a PackageSeen>,
     /// As written, without local part; none where nothing pins it.
@@ -46,8 +46,9 @@ struct Torch<'a> {
 
 impl<'a> Torch<'a> {
     fn of(case: &'a Case<'_>) -> Option<Self> {
-        let Some(package) = package_of(&case.seen, TORCH) else { return Self::of_code(case) };
-        let row = match case.told(FactKey::ComponentVersion, TORCH) {
+        let name = case.knowledge().built_framework()?.component;
+        let Some(package) = package_of(&case.seen, name) else { return Self::of_code(case, name) };
+        let row = match case.told(FactKey::ComponentVersion, name) {
             Some(version) => release(case, public(&version))?,
             None => newest(case, package)?,
         };
@@ -59,13 +60,13 @@ impl<'a> Torch<'a> {
             PackageVersion::Unresolved(_) => return None,
         };
         let said = local.or_else(|| package.variant.clone());
-        let has = case.told(FactKey::ComponentVariant, TORCH).or_else(|| said.clone());
-        Some(Self { package: Some(package), pinned, row, has, said })
+        let has = case.told(FactKey::ComponentVariant, name).or_else(|| said.clone());
+        Some(Self { name, package: Some(package), pinned, row, has, said })
     }
 
     /// One of which nothing but its code is known: the newest release with a build of just that code.
-    fn of_code(case: &Case<'_>) -> Option<Self> {
-        let component = case.core().find(|one| one.name == TORCH)?;
+    fn of_code(case: &Case<'_>, name: &'static str) -> Option<Self> {
+        let component = case.core().find(|one| one.name == name)?;
         let code = component.code.known()?;
         let signatures: Vec<&Signature> =
             code.libraries.iter().flat_map(|library| &library.containers).map(|(signature, _)| signature).collect();
@@ -79,14 +80,15 @@ impl<'a> Torch<'a> {
             .filter(same)
             .max_by(|one, other| by_number(one.version, other.version))?;
         let has = Some(build.variant.to_owned());
-        Some(Self { package: None, pinned: None, row: case.knowledge().torch(build.version)?, has, said: None })
+        Some(Self { name, package: None, pinned: None, row: case.knowledge().torch(build.version)?, has, said: None })
     }
 
     fn wish(&self, case: &Case<'_>, to: &TorchRow, build: Option<&str>) -> Option<Wish> {
-        let changed = if to.version == self.row.version { Vec::new() } else { companions(case, TORCH, to.version)? };
-        let page = case.knowledge().build_pages().iter().find(|row| row.distribution == TORCH);
+        let changed =
+            if to.version == self.row.version { Vec::new() } else { companions(case, self.name, to.version)? };
+        let page = case.knowledge().build_pages().iter().find(|row| row.distribution == self.name);
         Some(Wish::Build {
-            package: TORCH.to_owned(),
+            package: self.name.to_owned(),
             from: self.pinned.clone(),
             to: to.version.to_owned(),
             old_build: self.said.clone(),
@@ -139,7 +141,7 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
     let Some(torch) = Torch::of(case) else { return Vec::new() };
     // Others that are built on it want the build that they were made for.
     let frameworks = case.knowledge().frameworks();
-    let other = |name: &str| name != TORCH && frameworks.iter().any(|row| row.component == name);
+    let other = |name: &str| name != torch.name && frameworks.iter().any(|row| row.component == name);
     let alone = !case.image.components.iter().any(|one| other(&one.name)) && case.seen.code.is_empty();
     let safety = if alone { Safety::Safe } else { Safety::Unsafe };
     let now = torch.pinned.as_deref().or(torch.package.is_none().then_some("")).unwrap_or(torch.row.version);
@@ -150,7 +152,8 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
         .filter_map(|(step, tag)| {
             let version = torch.row.version;
             let same = if now == version { "the same release" } else { "the nearest release that is known," };
-            let title = format!("install {TORCH}=={version}+{tag}, {same} for CUDA {}", cuda_of(tag));
+            let name = torch.name;
+            let title = format!("install {name}=={version}+{tag}, {same} for CUDA {}", cuda_of(tag));
             Some(Candidate {
                 kind: Kind::FrameworkVariant,
                 step,
@@ -176,7 +179,8 @@ pub(super) fn versions(case: &Case<'_>) -> Vec<Candidate> {
     if let Some(torch) = Torch::of(case) {
         wishes.extend(of_torch(case, &torch));
     }
-    for package in case.seen.packages.iter().filter(|one| one.manager == Manager::Pip && one.name != TORCH) {
+    let other = |one: &&PackageSeen| one.manager == Manager::Pip && !case.knowledge().is_built_framework(&one.name);
+    for package in case.seen.packages.iter().filter(other) {
         wishes.extend(of_package(case, package));
     }
     let candidate =
@@ -199,8 +203,9 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<(String, Wish)> {
         let named = builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
         let tags = default.then_some(None).into_iter().chain(named).take(BUILDS);
         found.extend(tags.filter_map(|tag| {
+            let name = torch.name;
             let local = tag.map_or_else(String::new, |tag| format!("+{tag}"));
-            Some((format!("install {TORCH}=={version}{local}"), torch.wish(case, row, tag)?))
+            Some((format!("install {name}=={version}{local}"), torch.wish(case, row, tag)?))
         }));
     }
     found

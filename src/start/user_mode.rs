@@ -167,6 +167,7 @@ pub(super) fn branch_listed(
 
 /// Do the drivers know the GPU?
 pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
+    let pool = [Basis::Pool(PoolField::Gpu), Basis::Pool(PoolField::Driver)];
     let image = match &loaded.source {
         Some(Source::Compat(_)) => Some(Basis::Image(replay.image.compat.id)),
         Some(Source::Image(_)) => Some(Basis::Image(replay.image.driver_libraries.id)),
@@ -174,12 +175,9 @@ pub(super) fn gpu_known(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     };
     let record = |result, row: Option<&'static RowInfo>| {
         // Where the host's driver knows it, that of the image is what does not.
-        let drivers = match image.filter(|_| !kernel_lacks(replay)) {
-            Some(image) => [Some(Basis::Pool(PoolField::Driver)), Some(image)],
-            None => [Some(Basis::Pool(PoolField::Driver)), None],
-        };
-        let facts = [Basis::Pool(PoolField::Gpu)].into_iter().chain(drivers.into_iter().flatten());
-        StepRecord::new(Step::GpuKnown, result, facts.chain(row.map(Basis::Row)), ARCHITECTURES)
+        let image = image.filter(|_| !kernel_lacks(replay));
+        let facts = pool.into_iter().chain(image).chain(row.map(Basis::Row));
+        StepRecord::new(Step::GpuKnown, result, facts, ARCHITECTURES)
     };
     // An upgrade package is made for the module and its driver.
     if is_jetson(replay) && matches!(loaded.source, Some(Source::Host | Source::Compat(_))) {
