@@ -235,7 +235,7 @@ fn an_editor_is_told_what_check_tells() {
     let message = told[0]["message"].as_str().expect("a message");
     assert!(message.starts_with(finding["message"].as_str().expect("a message")), "{message}");
     assert!(message.contains(finding["help"].as_str().expect("help")), "{message}");
-    assert!(message.ends_with("pools: old"), "{message}");
+    assert!(message.contains("(pool `old`)"), "{message}");
     let other = &told[0]["relatedInformation"][0]["location"];
     assert_eq!(other["uri"], editor.uri("fleet.toml"));
     editor.end();

@@ -221,3 +221,65 @@ fn every_report_of_the_examples_fits_the_schema() {
     report.as_object_mut().expect("an object").remove("tool");
     assert_eq!(faults(&schema, &report).len(), 1);
 }
+
+/// A fleet of pools with these GPUs, on drivers that all run CUDA 12.
+fn fleet_of(gpus: &[&str]) -> String {
+    let pool = |gpu: &&str| {
+        let name = gpu.to_lowercase();
+        format!(
+            "[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"580.95.05\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\n"
+        )
+    };
+    gpus.iter().map(pool).collect()
+}
+
+#[test]
+fn one_cause_on_several_pools_is_told_once() {
+    let place = Place::new();
+    // No code for 8.0 and above.
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==1.12.1\n");
+    let told = |gpus: &[&str]| {
+        place.file("fleet.toml", &fleet_of(gpus));
+        let text = out(&place.run(&["check", "--format", "concise"]));
+        text.lines().filter(|line| line.contains(" error ")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let one = told(&["A100", "V100"]);
+    assert!(
+        matches!(one.as_slice(), [line] if line.contains("(torch on A100") && line.ends_with(" [a100]")),
+        "{one:?}"
+    );
+    let three = told(&["A100", "H100", "L4", "V100"]);
+    let [line] = three.as_slice() else { panic!("one finding: {three:?}") };
+    assert!(line.contains("(torch on the GPUs of 3 pools)") && line.ends_with(" [a100, h100, l4]"), "{line}");
+    let json: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "json"]))).expect("JSON");
+    let messages: Vec<&Value> =
+        json["subjects"][0]["verdicts"].as_array().expect("verdicts").iter().map(|one| &one["message"]).collect();
+    assert!(
+        messages.iter().any(|one| one.as_str().is_some_and(|one| one.contains("H100"))),
+        "each verdict names its own: {messages:?}"
+    );
+}
+
+#[test]
+fn two_causes_stay_two_findings() {
+    let place = Place::new();
+    place.file("Dockerfile", FAILING);
+    let old = |name: &str, driver: &str| {
+        format!(
+            "[[pool]]\nname = \"{name}\"\ngpu = \"T4\"\ndriver = \"{driver}\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n"
+        )
+    };
+    // The requirement refuses both in the same words; a GPU without code is another cause.
+    place.file("fleet.toml", &format!("{}{}", old("a", "525.60.13"), old("b", "535.54.03")));
+    let text = out(&place.run(&["check", "--format", "concise"]));
+    assert_eq!(text.lines().filter(|line| line.ends_with(" [a, b]")).count(), 1, "{text}");
+    place.file("Dockerfile", "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN pip install torch==2.9.0\n");
+    place.file("fleet.toml", &format!("{}{}", old("a", "470.57.02"), old("b", "535.54.03").replace("T4", "K80")));
+    let json: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "json"]))).expect("JSON");
+    let findings = json["subjects"][0]["findings"].as_array().expect("findings");
+    let errors: Vec<&Value> = findings.iter().filter(|one| one["severity"] == "error").collect();
+    assert!(
+        errors.len() == 2 && errors.iter().all(|one| one["pools"].as_array().is_some_and(|all| all.len() == 1)),
+        "{errors:#?}"
+    );
+}

@@ -14,6 +14,7 @@ use crate::report::markdown::in_cell;
 use crate::report::markdown::prose;
 use crate::report::paint::Tone;
 use crate::report::paint::paint;
+use crate::report::words::on_pools;
 
 /// Longest comment in bytes, below the 65,536 characters that forges take.
 const MOST: usize = 60_000;
@@ -33,7 +34,13 @@ pub fn human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Res
         }
         table(pair, color, out)?;
         for finding in &pair.new_findings {
-            writeln!(out, "  new {}: {}: {}", clean(&finding.severity), clean(&finding.rule), clean(&finding.message))?;
+            writeln!(
+                out,
+                "  new {}: {}: {}",
+                clean(&finding.severity),
+                clean(&finding.rule),
+                clean(&on_pools(finding))
+            )?;
         }
         writeln!(out)?;
     }
@@ -132,7 +139,7 @@ fn section(pair: &Pair) -> String {
         text.push_str("\nNew findings:\n\n");
     }
     for finding in &pair.new_findings {
-        let (severity, rule, message) = (prose(&finding.severity), code(&finding.rule), prose(&finding.message));
+        let (severity, rule, message) = (prose(&finding.severity), code(&finding.rule), prose(&on_pools(finding)));
         let _ = writeln!(text, "- **{severity}** {rule}: {message}");
         if let Some(help) = &finding.help {
             let _ = writeln!(text, "  - help: {}", prose(help));

@@ -13,7 +13,9 @@ use crate::judge::place::Places;
 use crate::judge::scope::PoolWords;
 use crate::judge::scope::Subject;
 use crate::judge::verdict::message;
+use crate::judge::verdict::message_of_several;
 use crate::knowledge::How;
+use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::report::model::Finding;
 use crate::report::model::Location;
@@ -104,7 +106,7 @@ fn first_byte(finding: &Finding) -> usize {
     first.and_then(|location| location.region).map_or(usize::MAX, |region| region.start_byte)
 }
 
-/// One finding for each way to fail, with all the pools on which it is met in the same words.
+/// One finding for each way to fail at one place of the image, with all the pools on which it is met.
 fn startup(
     judged: &[Judged<'_>],
     images: Images<'_>,
@@ -116,58 +118,76 @@ fn startup(
     for one in judged {
         let Some(verdict) = one.verdicts.iter().find(|verdict| verdict.component.is_none()) else { continue };
         let (Some(Fate::Fails(wall)), Some(host)) = (verdict.fate, verdict.typical()) else { continue };
-        let message = message(verdict, settings.knowledge);
-        let component = host.component.name.as_str();
-        let severity = severity(settings.book.startup(wall.outcome()), Some(&one.pool.name.value), settings);
-        let same = |met: &&mut Met<'_>| {
-            met.wall == wall && met.severity == severity && met.message == message && met.component == component
+        let page = settings.book.startup(wall.outcome());
+        let locations = locations(host.image, &basis(host), one.pool, places);
+        if orders.ignores(&page.name, Some(&one.pool.name.value), &locations) {
+            continue;
+        }
+        let met = Met {
+            wall,
+            severity: severity(page, Some(&one.pool.name.value), settings),
+            host,
+            message: message(verdict, settings.knowledge),
+            pools: vec![one],
+            locations,
         };
-        match walls.iter_mut().find(same) {
-            Some(met) => met.pools.push(one),
-            None => walls.push(Met { wall, severity, message, component, host, pools: vec![one] }),
+        match walls.iter_mut().find(|other| other.is_alike(&met, settings.knowledge)) {
+            Some(other) => other.join(met),
+            None => walls.push(met),
         }
     }
-    for met in &mut walls {
-        let rule = settings.book.startup(met.wall.outcome()).name.as_str();
-        let (image, basis) = (met.host.image, basis(met.host));
-        met.pools.retain(|one| {
-            !orders.ignores(rule, Some(&one.pool.name.value), &locations(image, &basis, one.pool, places))
-        });
-    }
-    walls.iter().filter(|met| !met.pools.is_empty()).map(|met| met.finding(images, places, settings)).collect()
+    walls.into_iter().map(|met| met.finding(images, places, settings)).collect()
 }
 
-/// A wall, and the pools on which it is met in the same words.
+/// A wall, and the pools on which it is met for the same cause.
 struct Met<'a> {
     wall: Wall,
     severity: Severity,
-    message: String,
-    component: &'a str,
+    /// On the first pool; the others differ from it in their GPUs and drivers.
     host: &'a HostFate<'a>,
+    /// As long as all pools say the same, that; else empty.
+    message: String,
     pools: Vec<&'a Judged<'a>>,
+    locations: Vec<Location>,
 }
 
-impl Met<'_> {
-    fn finding(&self, images: Images<'_>, places: Places<'_>, settings: Settings<'_>) -> Finding {
+impl<'a> Met<'a> {
+    /// Whether it is told with the same words at the same place of the image.
+    fn is_alike(&self, other: &Self, knowledge: Knowledge) -> bool {
+        let general = |met: &Self| message_of_several(met.host, met.wall, 0, knowledge);
+        (self.wall, self.severity, &self.host.component.name)
+            == (other.wall, other.severity, &other.host.component.name)
+            && rests_on_memory(self.host) == rests_on_memory(other.host)
+            && of_image(&self.locations).eq(of_image(&other.locations))
+            && (self.message == other.message || general(self) == general(other))
+    }
+
+    fn join(&mut self, other: Self) {
+        if self.message != other.message {
+            self.message.clear();
+        }
+        self.pools.extend(other.pools);
+        for location in other.locations {
+            push(&mut self.locations, location);
+        }
+    }
+
+    fn finding(mut self, images: Images<'a>, places: Places<'_>, settings: Settings<'_>) -> Finding {
         let page = settings.book.startup(self.wall.outcome());
         let pools: Vec<String> = self.pools.iter().map(|one| one.pool.name.value.clone()).collect();
+        if self.message.is_empty() {
+            self.message = message_of_several(self.host, self.wall, pools.len(), settings.knowledge);
+        }
         let words = PoolWords {
             name: pools.join("`, `"),
             outcome: Some(self.wall.outcome().to_string()),
-            message: self.message.clone(),
+            message: self.message,
             ..self.pools.first().map(|one| PoolWords::of(one, settings.knowledge)).unwrap_or_default()
         };
         let scope = images.scope(self.host.image, settings, Some(&words));
-        let basis = basis(self.host);
-        let mut found: Vec<Location> = Vec::new();
-        for one in &self.pools {
-            for location in locations(self.host.image, &basis, one.pool, places) {
-                push(&mut found, location);
-            }
-        }
         let base = self.host.image.base.map(|id| self.host.image.facts.origins(id)).unwrap_or_default();
         let base: Vec<Location> = base.iter().map(|origin| places.origin(origin, String::new())).collect();
-        base_behind(&mut found, &base);
+        base_behind(&mut self.locations, &base);
         let recalled = rests_on_memory(self.host);
         let help = page.help.render(&scope);
         Finding {
@@ -176,11 +196,16 @@ impl Met<'_> {
             message: page.message.render(&scope),
             help: Some(if recalled { format!("{}. {FROM_MEMORY}", help.trim_end_matches('.')) } else { help }),
             pools,
-            component: Some(self.component.to_owned()),
-            locations: found,
+            component: Some(self.host.component.name.clone()),
+            locations: self.locations,
             fixes: Vec::new(),
         }
     }
+}
+
+/// Places of the image, without those of pools.
+fn of_image(locations: &[Location]) -> impl Iterator<Item = &Location> {
+    locations.iter().filter(|location| location.kind != "fleet")
 }
 
 /// A line that somebody wrote to change what the base image does says more than the base image's own.

@@ -162,6 +162,11 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
     }
 }
 
+/// What users of several pools would see that meet this wall, without the GPU and the driver of each.
+pub(super) fn message_of_several(host: &HostFate<'_>, wall: Wall, pools: usize, knowledge: Knowledge) -> String {
+    words::message_of_several(replay_of(host, knowledge), wall, pools)
+}
+
 /// What other nodes of a pool meet, where all fail and not all at this wall.
 fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
     let mut others: Vec<String> = verdict

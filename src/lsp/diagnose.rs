@@ -107,10 +107,6 @@ pub(super) fn diagnostic(places: &Places<'_, '_>, finding: &Finding, spot: Spot<
         location: Site { uri: places.uri(&place.path), range: places.range(&place.path, Some(region)) },
         message: place.label.clone(),
     });
-    let pools = match finding.pools.as_slice() {
-        [] => String::new(),
-        pools => format!("\npools: {}", pools.join(", ")),
-    };
     Diagnostic {
         range: places.range(spot.path, spot.region),
         severity: match finding.severity.as_str() {
@@ -120,7 +116,7 @@ pub(super) fn diagnostic(places: &Places<'_, '_>, finding: &Finding, spot: Spot<
         },
         code: Some(finding.rule.clone()),
         source: SOURCE,
-        message: format!("{}{pools}", advice(finding)),
+        message: advice(finding),
         related_information: related.collect(),
     }
 }

@@ -30,6 +30,8 @@ use crate::report::open::open;
 use crate::report::snippet::Mark;
 use crate::report::snippet::snippet;
 use crate::report::summary::summary;
+use crate::report::words::count;
+use crate::report::words::on_pools;
 use crate::report::words::place;
 use crate::report::words::title;
 
@@ -109,17 +111,13 @@ fn of_finding(
     if telling.source.is_none() {
         telling.notes.insert(0, format!("in {}", title(subject)));
     }
-    if 1 < finding.pools.len() {
-        let pools: Vec<_> = finding.pools.iter().map(|pool| clean(pool)).collect();
-        telling.notes.push(format!("holds for pools {}", pools.join(", ")));
-    }
     telling.head = format!("{}: {}", clean(&finding.severity), clean(&finding.rule));
     telling.severity = match finding.severity.as_str() {
         "error" => Severity::Error,
         "warning" => Severity::Warning,
         _ => Severity::Advice,
     };
-    telling.message = clean(&finding.message).into_owned();
+    telling.message = clean(&on_pools(finding)).into_owned();
     telling.help = finding.help.as_deref().map(|help| clean(help).into_owned());
     telling.notes.extend(finding.fixes.iter().map(|fix| clean(&fix_line(fix)).into_owned()));
     telling
@@ -145,15 +143,20 @@ fn of_error(error: &InputError, texts: &BTreeMap<String, String>, options: &Huma
     telling
 }
 
+/// So many places of the fleet file are shown with a finding that holds on many pools.
+const MOST_RELATED: usize = 3;
+
 /// Snippets for those places whose text is at hand, notes for the others.
 fn located(locations: &[Location], texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {
     let mut files: Vec<(&Location, Vec<Region>, Vec<String>)> = Vec::new();
     let mut notes = Vec::new();
+    let mut more = 0;
     for location in locations {
         let label = clean(&location.label).into_owned();
         match location.region.filter(|_| texts.contains_key(&location.path)) {
             None => notes.push(format!("{}: {label}", place(location))),
             Some(region) => match files.iter_mut().find(|(first, ..)| first.path == location.path) {
+                Some((_, regions, _)) if MOST_RELATED <= regions.len() && location.kind == "fleet" => more += 1,
                 Some((_, regions, labels)) => {
                     regions.push(region);
                     labels.push(label);
@@ -161,6 +164,9 @@ fn located(locations: &[Location], texts: &BTreeMap<String, String>, options: &H
                 None => files.push((location, vec![region], vec![label])),
             },
         }
+    }
+    if 0 < more {
+        notes.push(format!("{} in the fleet file", count(more, "more place")));
     }
     let mut telling = Telling { notes, ..Telling::default() };
     for (first, regions, labels) in files {

@@ -219,7 +219,7 @@ pub struct Step {
 }
 
 /// What a rule says.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Rule name.
     pub rule: String,

@@ -5,6 +5,7 @@ use crate::report::model::Fleet;
 use crate::report::model::Location;
 use crate::report::model::Region;
 use crate::report::model::Subject;
+use crate::report::words::on_pools;
 use crate::source::SourceText;
 
 /// The findings that are told: of a subject without GPU content only that nobody can build it.
@@ -92,11 +93,12 @@ pub fn utf16(region: Region, text: Option<&SourceText>) -> (usize, usize) {
     (counted(region.start_line, region.start_column), counted(region.end_line, region.end_column))
 }
 
-/// A message with what to do about it.
+/// A message with its pools, and what to do about it.
 pub fn advice(finding: &Finding) -> String {
+    let message = on_pools(finding);
     match &finding.help {
-        Some(help) => format!("{}\nhelp: {help}", finding.message),
-        None => finding.message.clone(),
+        Some(help) => format!("{message}\nhelp: {help}"),
+        None => message,
     }
 }
 

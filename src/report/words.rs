@@ -1,6 +1,7 @@
 //! The words of a report: titles of subjects, cells of verdicts, places, counts.
 
 use crate::report::escape::clean;
+use crate::report::model::Finding;
 use crate::report::model::Location;
 use crate::report::model::Subject;
 use crate::report::model::Verdict;
@@ -11,6 +12,23 @@ pub fn title(subject: &Subject) -> String {
     let parts = parts.map(|part| format!("({})", clean(part)));
     let words: Vec<String> = std::iter::once(clean(&subject.name).into_owned()).chain(parts).collect();
     words.join(" ")
+}
+
+/// So many pools are named in a message; reports that list them all do so beside it.
+const NAMED: usize = 8;
+
+/// What a finding says, and on which pools where the message itself does not name them; not escaped.
+pub fn on_pools(finding: &Finding) -> String {
+    if finding.pools.iter().all(|pool| finding.message.contains(&format!("`{pool}`"))) {
+        return finding.message.clone();
+    }
+    let named: Vec<String> = finding.pools.iter().take(NAMED).map(|pool| format!("`{pool}`")).collect();
+    let named = named.join(", ");
+    match finding.pools.len() {
+        1 => format!("{} (pool {named})", finding.message),
+        many if many <= NAMED => format!("{} (pools {named})", finding.message),
+        many => format!("{} (pools {named} and {} more)", finding.message, many - NAMED),
+    }
 }
 
 /// A verdict in a word or two.
@@ -62,4 +80,24 @@ fn layer(place: &str, made_by: Option<&str>) -> String {
 /// A number with its noun: `1 pool`, `2 pools`.
 pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_its_pools_once() {
+        let told = |message: &str, pools: &[&str]| {
+            let pools = pools.iter().map(|pool| (*pool).to_owned()).collect();
+            on_pools(&Finding { message: message.to_owned(), pools, ..Finding::default() })
+        };
+        assert_eq!(told("x", &[]), "x");
+        assert_eq!(told("x", &["a"]), "x (pool `a`)");
+        assert_eq!(told("x", &["a", "b"]), "x (pools `a`, `b`)");
+        assert_eq!(told("x on pool `a`", &["a"]), "x on pool `a`");
+        assert_eq!(told("x on pool `a`", &["a", "b"]), "x on pool `a` (pools `a`, `b`)");
+        let many = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+        assert_eq!(told("x", &many), "x (pools `a`, `b`, `c`, `d`, `e`, `f`, `g`, `h` and 2 more)");
+    }
 }

@@ -228,6 +228,26 @@ fn gpu(replay: Replay<'_>) -> String {
 
 /// What a user would see at a wall.
 pub fn message(replay: Replay<'_>, wall: Wall) -> String {
+    let driver = replay.host.driver.map_or_else(|| "of the host".to_owned(), |driver| driver.to_string());
+    let loaded = loaded(replay).version.map_or_else(|| driver.clone(), |version| version.to_string());
+    told(replay, wall, &Met { gpu: gpu(replay), driver, loaded })
+}
+
+/// What the users of several pools would see at a wall: the message of one, without its GPU and its driver.
+pub fn message_of_several(replay: Replay<'_>, wall: Wall, pools: usize) -> String {
+    let theirs = format!("of {pools} pools");
+    told(replay, wall, &Met { gpu: format!("the GPUs {theirs}"), driver: theirs.clone(), loaded: theirs })
+}
+
+/// What of a host a message names.
+struct Met {
+    gpu: String,
+    driver: String,
+    /// Version of the libcuda that programs get.
+    loaded: String,
+}
+
+fn told(replay: Replay<'_>, wall: Wall, met: &Met) -> String {
     let name = &replay.component.name;
     let code_text = |code: u16| {
         let row = replay.knowledge.error(code);
@@ -240,7 +260,7 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
     });
     let found = loaded(replay);
     let library = found.version.map_or_else(|| "libcuda".to_owned(), |version| format!("libcuda {version}"));
-    let kernel = replay.host.driver.map_or_else(|| "of the host".to_owned(), |driver| driver.to_string());
+    let Met { gpu, driver, loaded: accepted } = met;
     match wall.outcome() {
         Outcome::Refused => container_words::refusal(replay, wall.reason()),
         Outcome::WrongPlatform => {
@@ -252,29 +272,26 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
             None => libraries::message(replay),
         },
         Outcome::StubLibrary => said,
-        Outcome::DriverMismatch => format!("{said}: {library} of the image on kernel-mode driver {kernel}"),
+        Outcome::DriverMismatch => format!("{said}: {library} of the image on kernel-mode driver {driver}"),
         Outcome::CompatNotSupported => {
-            format!("{said}: {library} of the image on {} with kernel-mode driver {kernel}", gpu(replay))
+            format!("{said}: {library} of the image on {gpu} with kernel-mode driver {driver}")
         }
         Outcome::CompatUnusable => {
-            format!("{said}: {library} of the image is not for kernel-mode driver {kernel}")
+            format!("{said}: {library} of the image is not for kernel-mode driver {driver}")
         }
         Outcome::GpuUnsupported => match found.source {
             Some(Source::Compat(_) | Source::Image(_)) if !user_mode::kernel_lacks(replay) => {
-                format!("{said}: {library} of the image does not know {}", gpu(replay))
+                format!("{said}: {library} of the image does not know {gpu}")
             }
-            _ => format!("{said}: driver {kernel} does not know {}", gpu(replay)),
+            _ => format!("{said}: driver {driver} does not know {gpu}"),
         },
         Outcome::InsufficientDriver => {
             let runtime = replay.component.cuda.known().map_or_else(String::new, |cuda| format!(" {cuda}"));
-            format!(
-                "{said}: CUDA{runtime} of {name} on driver {}",
-                found.version.map_or(kernel, |version| version.to_string())
-            )
+            format!("{said}: CUDA{runtime} of {name} on driver {accepted}")
         }
         Outcome::CpuOnly => format!("{name} is a build without CUDA: no error, and no GPU is used"),
         Outcome::NoKernelImage | Outcome::UnsupportedPtx | Outcome::JitFailed => {
-            format!("{said} ({name} on {})", gpu(replay))
+            format!("{said} ({name} on {gpu})")
         }
     }
 }
