@@ -41,6 +41,7 @@ fields! {
     Strategy = "device_list_strategy", "`device_list_strategy`.";
     Privileged = "privileged", "`privileged`.";
     Modeset = "modeset", "`modeset`.";
+    LibraryDirectory = "library_directory", "`library_directory`.";
 }
 
 /// One entry of a table of a pool: every one has its own place.
@@ -117,6 +118,7 @@ impl Pool {
             PoolField::Strategy => self.device_list_strategy.as_ref().map(|strategy| strategy.span),
             PoolField::Privileged => self.privileged.as_ref().map(|privileged| privileged.span),
             PoolField::Modeset => self.modeset.as_ref().map(|modeset| modeset.span),
+            PoolField::LibraryDirectory => self.library_directory.as_ref().map(|directory| directory.span),
         }
     }
 
@@ -147,6 +149,7 @@ impl Pool {
             PoolField::Strategy => self.device_list_strategy.as_ref().map(|strategy| strategy.value.to_string()),
             PoolField::Privileged => self.privileged.as_ref().map(|privileged| privileged.value.to_string()),
             PoolField::Modeset => self.modeset.as_ref().map(|modeset| modeset.value.to_string()),
+            PoolField::LibraryDirectory => self.library_directory.as_ref().map(|directory| directory.value.clone()),
         }
     }
 

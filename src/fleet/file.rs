@@ -13,6 +13,7 @@ use crate::fleet::Pool;
 use crate::fleet::Runtime;
 use crate::fleet::host::MAX_HOSTS;
 use crate::fleet::options;
+use crate::fleet::values::directory;
 use crate::fleet::values::driver;
 use crate::fleet::values::image_glob;
 use crate::fleet::values::path_glob;
@@ -54,6 +55,7 @@ const KEYS: &[&str] = &[
     "privileged",
     "cdi_specs",
     "modeset",
+    "library_directory",
     "mode",
     "device_list_strategy",
     "env",
@@ -73,6 +75,8 @@ const PLATFORMS: &[&str] = &["linux/amd64", "linux/arm64", "linux/arm64/v8", "li
 const EXAMPLE: &str = "add one:\n[[pool]]\nname = \"a100\"\ngpu = \"NVIDIA A100-SXM4-40GB\"\ndriver = \"550.163.01\"";
 
 const DRIVER_HELP: &str = "a version (\"535.161.08\"), a branch (\"535\") or a range (\">=535.161,<536\")";
+
+const DIRECTORY_HELP: &str = "the directory of libcuda.so.1 on the nodes, such as \"/usr/lib64\"";
 
 /// Reads a fleet from TOML.
 ///
@@ -210,6 +214,7 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
             "privileged" => pool.privileged = reader.flag(key, value),
             "cdi_specs" => pool.cdi_specs = reader.flag(key, value),
             "modeset" => pool.modeset = reader.flag(key, value),
+            "library_directory" => pool.library_directory = reader.parsed(key, value, directory, Some(DIRECTORY_HELP)),
             "toolkit" => pool.toolkit = reader.version(key, value),
             "libnvidia_container" => pool.libnvidia_container = reader.version(key, value),
             "driver_cuda" => pool.driver_cuda = reader.version(key, value),

@@ -157,6 +157,8 @@ pub struct Host {
     pub privileged: Option<bool>,
     /// Whether the node has `/dev/nvidia-modeset`, where declared.
     pub modeset: Option<bool>,
+    /// Directory of the driver's libraries on the node, where declared: CDI mounts them at the same place.
+    pub library_directory: Option<String>,
     /// The toolkit's configuration.
     pub options: Options,
     /// What its version of the toolkit does.
@@ -273,6 +275,7 @@ impl Pool {
             wsl_lacks: way.wsl_lacks,
             privileged: self.privileged.as_ref().map(|privileged| privileged.value),
             modeset: self.modeset.as_ref().map(|modeset| modeset.value),
+            library_directory: self.library_directory.as_ref().map(|directory| directory.value.clone()),
             options: Options { accept_mounts: way.accept_mounts, ..Options::of(self) },
             behaviour,
             values,

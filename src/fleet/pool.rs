@@ -146,6 +146,8 @@ pub struct Pool {
     pub cdi_specs: Option<Declared<bool>>,
     /// Whether nodes have `/dev/nvidia-modeset`.
     pub modeset: Option<Declared<bool>>,
+    /// Directory of the driver's libraries on the nodes, without a slash at its end.
+    pub library_directory: Option<Declared<String>>,
     /// Mode, where not to be derived.
     pub mode: Option<Declared<Mode>>,
     /// Strategy of the device plugin.
@@ -188,6 +190,7 @@ impl Pool {
             privileged: None,
             cdi_specs: None,
             modeset: None,
+            library_directory: None,
             mode: None,
             device_list_strategy: None,
             env: Vec::new(),

@@ -39,6 +39,14 @@ const BRANDS: &[&str] = &[
 
 const GPU_KEYS: &[&str] = &["name", "count", "compute_capability", "brand", "mig"];
 
+/// A directory, without a slash at its end.
+pub(crate) fn directory(text: &str) -> Result<String, String> {
+    if !text.starts_with('/') {
+        return Err(format!("`{text}` is no absolute path"));
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}
+
 /// A driver: a version, a branch or a range; the text of the error where it is none.
 pub(crate) fn driver(text: &str) -> Result<DriverSpec, String> {
     let text = text.trim();

@@ -60,6 +60,7 @@ fn supply(field: PoolField) -> &'static str {
         PoolField::Strategy => "set `device_list_strategy` of the pool",
         PoolField::Privileged => "set `privileged` of the pool",
         PoolField::Modeset => "set `modeset` of the pool",
+        PoolField::LibraryDirectory => "set `library_directory` of the pool",
     }
 }
 

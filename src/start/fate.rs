@@ -172,6 +172,7 @@ pub(crate) fn field_value(field: PoolField, host: &Host) -> String {
         | PoolField::Runtime
         | PoolField::Strategy
         | PoolField::Privileged
-        | PoolField::Modeset => String::new(),
+        | PoolField::Modeset
+        | PoolField::LibraryDirectory => String::new(),
     }
 }

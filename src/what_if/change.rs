@@ -202,6 +202,7 @@ fn take(pool: &mut Pool, new: Pool, key: &str) {
         "privileged" => pool.privileged = new.privileged,
         "cdi_specs" => pool.cdi_specs = new.cdi_specs,
         "modeset" => pool.modeset = new.modeset,
+        "library_directory" => pool.library_directory = new.library_directory,
         "mode" => pool.mode = new.mode,
         "device_list_strategy" => pool.device_list_strategy = new.device_list_strategy,
         "nodes" => pool.nodes = new.nodes,

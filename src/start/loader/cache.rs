@@ -18,7 +18,11 @@ use crate::start::loader::select;
 use crate::start::loader::select::Choice;
 
 /// Directories that `ldconfig` looks into by itself.
-const DEFAULT: [&str; 2] = ["/usr/lib", "/usr/lib64"];
+const DEFAULT: [&str; 2] = [LIB, LIB64];
+/// The second, which systems that are not of Debian's family search first.
+const LIB64: &str = "/usr/lib64";
+/// The first.
+const LIB: &str = "/usr/lib";
 /// Where the host's libraries may go where nobody has told.
 const ANYWHERE: [&str; 3] = ["/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
 /// Files that the container stack writes for `ldconfig`: the compat directory, the host's directories, and those
@@ -30,13 +34,26 @@ pub(super) fn search(replay: Replay<'_>) -> (Found<'_>, bool) {
     if nothing_to_find(replay) {
         return (Found::Host, false);
     }
-    let Some(directory) = replay.image.library_directory.known() else {
-        let mut ends = ANYWHERE.into_iter().map(|directory| in_order(replay, directory));
-        let first = ends.next().unwrap_or((Found::Host, false));
-        let open = (Found::Open(Basis::Image(replay.image.library_directory.id)), false);
-        return if matches!(first.0, Found::Open(_)) || ends.all(|end| end.0.same(first.0)) { first } else { open };
+    let (directories, basis) = host_directories(replay);
+    let mut ends = directories.into_iter().map(|directory| in_order(replay, directory));
+    let first = ends.next().unwrap_or((Found::Host, false));
+    let alike = matches!(first.0, Found::Open(_)) || ends.all(|end| end.0.same(first.0));
+    if alike { first } else { (Found::Open(basis), false) }
+}
+
+/// Where the host's libraries lie in the container, or may lie, and what tells it: the directory that the image is made
+/// for where they are mounted one by one, the node's own where CDI mounts them.
+pub(super) fn host_directories(replay: Replay<'_>) -> (Vec<&str>, Basis) {
+    let image = replay.image.library_directory.known().map(String::as_str);
+    let (known, basis) = match replay.host.mode {
+        Mode::Cdi | Mode::JitCdi => {
+            (replay.host.library_directory.as_deref(), Basis::Pool(PoolField::LibraryDirectory))
+        }
+        Mode::Legacy | Mode::Csv | Mode::None => (image, Basis::Image(replay.image.library_directory.id)),
     };
-    in_order(replay, directory)
+    let foreign = if replay.host.platform.ends_with("arm64") { "x86_64" } else { "aarch64" };
+    let possible = || ANYWHERE.into_iter().filter(|directory| !directory.contains(foreign)).collect();
+    (known.map_or_else(possible, |directory| vec![directory]), basis)
 }
 
 /// The same where the host's libraries go into one directory.
@@ -54,14 +71,20 @@ fn in_order<'a>(replay: Replay<'a>, host: &'a str) -> (Found<'a>, bool) {
     };
     let [compat_file, host_file, last_file] = WRITTEN;
     let image = replay.image.ld_conf.known().map(Vec::as_slice).unwrap_or_default();
-    let listed = DEFAULT.contains(&host) || image.iter().any(|file| file.directories.iter().any(|one| one == host));
-    let keeps = listed && replay.host.toolkit.is_some_and(|row| row.keeps_listed_directories);
+    let own = replay.image.library_directory.known().map(String::as_str);
+    let system = match own {
+        Some(own) if own != LIB64 => [own, LIB],
+        Some(own) => [own, own],
+        None => [host, host],
+    };
+    let listed = system.contains(&host) || image.iter().any(|file| file.directories.iter().any(|one| one == host));
+    let keeps = replay.host.toolkit.is_some_and(|row| row.keeps_listed_directories);
     let by_files = matches!(replay.host.mode, Mode::Cdi | Mode::JitCdi | Mode::Csv);
     let command_line = [first, (!by_files && !refreshed(replay)).then_some(host)];
     let added = [
         written.map(|directory| (compat_file, directory)),
-        (by_files && !keeps).then_some((host_file, host)),
-        (by_files && keeps).then_some((last_file, host)),
+        (by_files && !(keeps && listed)).then_some((host_file, host)),
+        (by_files && keeps).then_some((last_file, system[0])),
     ];
     let order = search_order(
         command_line.into_iter().flatten(),

@@ -60,10 +60,13 @@ fn in_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
         return Some(Found::Host);
     }
     // There `ldconfig` has made the links anew.
-    if replay.image.library_directory.known().is_some_and(|own| own == directory) && !cache::outside(replay) {
-        return Some(cache::in_host_directory(replay, directory));
+    let (host, basis) = cache::host_directories(replay);
+    let of_image = || in_directory_of_image(replay, directory);
+    match host.as_slice() {
+        _ if cache::outside(replay) || !host.contains(&directory) => of_image(),
+        [_] => Some(cache::in_host_directory(replay, directory)),
+        _ => of_image().map(|_| Found::Open(basis)),
     }
-    in_directory_of_image(replay, directory)
 }
 
 fn in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
