@@ -109,13 +109,22 @@ words! {
         Depends = "depends",
         /// A verdict for want of something known.
         Undetermined = "undetermined",
+        /// A condition for want of something known.
+        Condition = "condition",
     }
 }
 
 impl Notice {
     /// All of them.
-    pub const ALL: &[Self] =
-        &[Self::Syntax, Self::Template, Self::Comment, Self::UnusedIgnore, Self::Depends, Self::Undetermined];
+    pub const ALL: &[Self] = &[
+        Self::Syntax,
+        Self::Template,
+        Self::Comment,
+        Self::UnusedIgnore,
+        Self::Depends,
+        Self::Undetermined,
+        Self::Condition,
+    ];
 
     /// Those of verdicts that are left open.
     pub const OPEN: &[Self] = &[Self::Depends, Self::Undetermined];
