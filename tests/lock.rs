@@ -499,3 +499,46 @@ fn nothing_to_lock_is_said() {
     assert!(err(&done).starts_with("nothing to lock"), "{}", err(&done));
     assert!(!place.path("imagelint.lock").exists());
 }
+
+/// The rules that speak, and what the one about moved tags says.
+fn moved(place: &Place, arguments: &[&str]) -> (Vec<String>, String) {
+    let report = place.json(&[&["check", "--persona", "pedantic"], arguments, &["Dockerfile"]].concat());
+    let findings = report["subjects"][0]["findings"].as_array().expect("findings").clone();
+    let rules = findings.iter().filter_map(|one| one["rule"].as_str()).map(str::to_owned).collect();
+    let told = findings.iter().find(|one| one["rule"] == "tag-moved");
+    (rules, told.map_or_else(String::new, |one| one["message"].as_str().unwrap_or_default().to_owned()))
+}
+
+#[test]
+fn a_tag_that_asks_for_something_else_than_its_digest_is_told() {
+    let (registry, place, reference) = private("");
+    let report = place.json(&["check", "--pull", "Dockerfile"]);
+    let told = notes(&report);
+    let digest = told.find("sha256:").and_then(|at| told.get(at..at + 71)).expect("a digest").to_owned();
+    place.file("Dockerfile", &format!("FROM {reference}@{digest}\n"));
+    assert_eq!(moved(&place, &["--pull"]).1, "", "the tag is the digest");
+    // Another image, which asks for the same.
+    let path: Vec<&str> =
+        requiring().into_iter().map(|one| if one == "PATH=/bin" { "PATH=/usr/bin" } else { one }).collect();
+    push(&registry, &place, "1", &[path, vec!["OTHER=1"]].concat());
+    assert_eq!(moved(&place, &["--pull"]).1, "");
+    // Another requirement, and a variable that is gone: the verdict is that of the digest.
+    let asks: Vec<&str> = ENV.iter().copied().filter(|one| !one.starts_with("NVIDIA_VISIBLE")).collect();
+    push(&registry, &place, "1", &[asks, vec!["NVIDIA_REQUIRE_CUDA=cuda>=12.9", "A=1", "B=1"]].concat());
+    let (rules, told) = moved(&place, &["--pull"]);
+    assert!(rules.contains(&"refused".to_owned()), "{rules:?}");
+    for part in ["now `cuda>=12.9`, no longer `cuda>=12.4`", "NVIDIA_VISIBLE_DEVICES: no longer `all`", &digest] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("PATH") && !told.contains("CUDA_VERSION"), "{told}");
+    assert_eq!(moved(&place, &[]).1, "", "nobody was asked");
+    let bare = reference.rsplit_once(':').expect("a tag").0;
+    place.file("Dockerfile", &format!("FROM {bare}@{digest}\n"));
+    assert_eq!(moved(&place, &["--pull"]).1, "", "there is no tag");
+    // A tag that is gone says nothing, and takes nothing away.
+    place.file("Dockerfile", &format!("FROM {bare}:gone@{digest}\n"));
+    let done = place.run(&["check", "--pull", "Dockerfile"]);
+    assert!(!err(&done).contains("was not read"), "{}", err(&done));
+    let (rules, told) = moved(&place, &["--pull"]);
+    assert!(rules.contains(&"refused".to_owned()) && told.is_empty(), "{rules:?} {told}");
+}

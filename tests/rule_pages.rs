@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use imagelint::knowledge::Knowledge;
 use imagelint::outcome::Outcome;
 use imagelint::rules::Kind;
 use imagelint::rules::Notice;
 use imagelint::rules::Page;
 use imagelint::rules::RuleBook;
 use imagelint::rules::Vocabulary;
+use imagelint::rules::explain;
 
 /// Path, relative to the repository, and text of every page on disk.
 fn on_disk() -> BTreeMap<String, String> {
@@ -31,8 +33,11 @@ fn every_page_on_disk_can_be_used_and_is_built_in() {
     let listed: BTreeMap<_, _> =
         RuleBook::built_in().pages().map(|page| (page.path.clone(), page.text.clone())).collect();
     for (path, text) in on_disk() {
-        if let Err(error) = Page::read(&path, &text, &Vocabulary::built_in()) {
-            panic!("{error}\n{:?}", miette::Report::new(*error.clone()));
+        // As one from outside its patterns are compiled, as one of the book its sections are asked for.
+        for read in [Page::read, Page::read_built_in] {
+            if let Err(error) = read(&path, &text, &Vocabulary::built_in()) {
+                panic!("{error}\n{:?}", miette::Report::new(*error.clone()));
+            }
         }
         assert!(
             listed.contains_key(&path),
@@ -77,6 +82,38 @@ fn examples_expect_rules_that_exist_and_silence_more_often_than_not() {
         let silent = page.examples.iter().filter(|example| example.expect.is_empty()).count();
         assert!(2 * silent > page.examples.len(), "{}: {silent} silent of {}", page.name, page.examples.len());
     }
+}
+
+#[test]
+fn every_page_links_a_real_input() {
+    // A thread, or the Dockerfiles of a repository.
+    let link =
+        regex::Regex::new(r"\]\(https://github\.com/[\w.-]+/[\w.-]+(/(issues|pull)/[0-9]+)?\)").expect("a pattern");
+    for page in RuleBook::built_in().pages() {
+        assert!(link.is_match(&page.sections.references), "{}: {}", page.name, page.sections.references);
+        let own =
+            ["issues", "pull"].iter().any(|kind| page.sections.references.contains(&format!("imagelint/{kind}/")));
+        assert!(!own, "{}: our own trackers are no evidence", page.name);
+    }
+    for none in [
+        "- None",
+        "- libnvidia-container issue 266",
+        "- [a](https://github.com/a)",
+        "- https://github.com/a/b/issues/1",
+    ] {
+        assert!(!link.is_match(none), "{none}");
+    }
+}
+
+#[test]
+fn the_words_of_an_error_lead_to_the_page_that_shows_them() {
+    let (book, knowledge) = (RuleBook::built_in(), Knowledge::built_in());
+    for page in book.pages().filter(|page| matches!(page.kind, Kind::Startup(_))) {
+        let words = page.error_text().expect("the words of the error");
+        let found = explain(words, book, knowledge);
+        assert!(found.iter().any(|one| one.page.name == page.name), "{}: {words}", page.name);
+    }
+    assert!(explain("the container runs, and that is all", book, knowledge).is_empty());
 }
 
 #[test]

@@ -45,3 +45,40 @@ fn what_is_not_told_in_full_says_the_same() {
         }
     }
 }
+
+#[test]
+fn an_auditor_hears_which_conditions_are_open_and_nobody_else() {
+    use imagelint::rules::Persona;
+    let text = "FROM example.com/team/base:1\nRUN pip install torch==2.4.0+cu124\n";
+    let place = tempfile::TempDir::new().expect("temporary folder");
+    let path = place.path().join("Dockerfile");
+    std::fs::write(&path, text).expect("written");
+    let findings = |persona: Persona| {
+        let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_imagelint"));
+        let path = path.to_str().expect("UTF-8");
+        let output =
+            command.args(["check", "--format", "json", "--persona", persona.word(), path]).output().expect("runs");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a report");
+        let all = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
+        all.into_iter().filter(|one| one["rule"] == "condition-untold").collect::<Vec<_>>()
+    };
+    assert!(findings(Persona::Regular).is_empty() && findings(Persona::Pedantic).is_empty());
+    let told = findings(Persona::Auditor);
+    assert!(!told.is_empty());
+    for one in &told {
+        let (message, help) = (one["message"].as_str().expect("text"), one["help"].as_str().expect("text"));
+        assert!(
+            message.starts_with("cannot tell whether `") && message.contains("known") | message.contains("seen"),
+            "{message}"
+        );
+        assert!(help.split(' ').count() > 2, "{message}: {help}");
+        assert_eq!(one["severity"], "note");
+    }
+    // What is told in full is told: each thing that is missing once.
+    let mut reasons: Vec<&str> =
+        told.iter().filter_map(|one| one["message"].as_str()?.split_once(": ")).map(|(_, why)| why).collect();
+    let all = reasons.len();
+    reasons.sort_unstable();
+    reasons.dedup();
+    assert_eq!(reasons.len(), all, "{told:#?}");
+}

@@ -271,3 +271,29 @@ fn the_program_alone_checks_the_repository() {
     assert_eq!(code(&done), 3);
     assert!(err(&done).contains("imagelint --help"), "{}", err(&done));
 }
+
+#[test]
+fn whoever_tells_no_findings_takes_a_settings_file_too() {
+    let place = place();
+    place.file("app/Dockerfile", "ARG CUDA\nFROM nvidia/cuda:${CUDA}-base-ubuntu22.04\n");
+    place.file("imagelint.toml", "[build-args]\nCUDA = \"12.4.1\"\n");
+    place.file("other.toml", "[build-args]\nCUDA = \"11.8.0\"\n");
+    let path = place.path("other.toml");
+    let other = path.to_str().expect("UTF-8");
+    let told = |more: &[&str]| out(&run(&place, &[&["describe", "app/Dockerfile"], more].concat()));
+    assert!(told(&[]).contains("12.4.1-base"));
+    let by_other = told(&["--config", other]);
+    assert!(by_other.contains("11.8.0-base") && !by_other.contains("12.4.1"), "{by_other}");
+    let without = told(&["--no-config"]);
+    assert!(!without.contains("12.4.1") && !without.contains("11.8.0"), "{without}");
+    // The commands that read an input in the same way are slower to tell of it.
+    for command in ["describe", "needs"] {
+        let both = run(&place, &[command, "app/Dockerfile", "--no-config", "--config", other]);
+        assert_eq!(code(&both), 2, "{command}");
+        let gone = run(&place, &[command, "app/Dockerfile", "--config", "nowhere.toml"]);
+        assert!(code(&gone) == 2 && err(&gone).contains("nowhere.toml"), "{command}: {}", err(&gone));
+    }
+    place.file("imagelint.toml", "nonsense = 3\n");
+    assert_eq!(code(&run(&place, &["lock", "--check", "."])), 2);
+    assert!(!err(&run(&place, &["lock", "--check", "--no-config", "."])).contains("nonsense"));
+}

@@ -12,8 +12,8 @@ use crate::cli::access;
 use crate::cli::args::AccessArgs;
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
-use crate::cli::args::ConfigArgs;
 use crate::cli::args::DescribeArgs;
+use crate::cli::args::SettingsArgs;
 use crate::cli::exit::Exit;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
@@ -29,8 +29,8 @@ use crate::source::Sources;
 
 /// Runs it.
 pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
-    let DescribeArgs { input, platform, pull, access, build, .. } = options;
-    let asked = Asked { input, platform, pull: *pull, access, build };
+    let DescribeArgs { input, platform, pull, access, build, settings, .. } = options;
+    let asked = Asked { input, platform, pull: *pull, access, build, settings };
     let subjects = read(asked, &mut Sources::default())?;
     let described = |subject| judge::description(subject, platform, options.as_of);
     // One description is one document.
@@ -65,11 +65,13 @@ pub(crate) struct Asked<'a> {
     pub(crate) access: &'a AccessArgs,
     /// How it is built.
     pub(crate) build: &'a BuildArgs,
+    /// Which settings hold.
+    pub(crate) settings: &'a SettingsArgs,
 }
 
 /// The subjects of one input: files, or an image. Where an image has several platforms, says which is told of.
 pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subject>, Failure> {
-    let Asked { input, platform, pull, access, build } = asked;
+    let Asked { input, platform, pull, access, build, settings } = asked;
     let path = Path::new(input);
     let keep = !build.no_cache;
     if input == "-" || (path.exists() && !holds_image(path)) {
@@ -77,7 +79,7 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
             return Err(Failure::Said(access::BOTH.to_owned()));
         }
         let start = Some(path).filter(|path| path.exists());
-        let settings = Mutex::new(Loaded::new(&ConfigArgs::default(), start, sources)?);
+        let settings = Mutex::new(Loaded::new(&settings.whole(), start, sources)?);
         let set = BuildSet::default();
         let build = Build { args: build, set: &set, stdin_filename: None, jobs: 1, settings: &settings };
         let mut inputs = Inputs::read(&[path], &build, sources);

@@ -134,9 +134,9 @@ fn subject(
     knowledge: Knowledge,
     sources: &mut Sources,
 ) -> Result<Subject, Failure> {
-    let FleetAffinityArgs { input, pull, access, build, .. } = options;
+    let FleetAffinityArgs { input, pull, access, build, settings, .. } = options;
     let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
-    let asked = Asked { input, platform: &platforms.join(","), pull: *pull, access, build };
+    let asked = Asked { input, platform: &platforms.join(","), pull: *pull, access, build, settings };
     let mut inputs = Inputs { subjects: describe::read(asked, sources)?, ..Inputs::default() };
     if let Some(folder) = Path::new(&fleet.name).parent().filter(|_| !fleet.built_in) {
         inputs.seen_from(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });

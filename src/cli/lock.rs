@@ -10,7 +10,6 @@ use std::sync::Mutex;
 use crate::cli::Failure;
 use crate::cli::access;
 use crate::cli::args::BuildSet;
-use crate::cli::args::ConfigArgs;
 use crate::cli::args::LockArgs;
 use crate::cli::builds::Kind;
 use crate::cli::exit::Exit;
@@ -45,7 +44,7 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
     let files = paths.iter().chain(&options.bake).chain(&options.compose);
     let start = files.map(PathBuf::as_path).find(|path| path.exists());
-    let settings = Mutex::new(Loaded::new(&ConfigArgs::default(), start, &mut sources)?);
+    let settings = Mutex::new(Loaded::new(&options.settings.whole(), start, &mut sources)?);
     let inputs = inputs(options, &paths, &settings, &mut sources);
     if let Some(broken) = settings::lock(&settings).broken.take() {
         return Err(Failure::Said(broken));

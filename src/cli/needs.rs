@@ -33,8 +33,8 @@ struct Report {
 pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
     let mut found = Vec::new();
-    let NeedsArgs { input, platform, pull, access, build, .. } = options;
-    let asked = Asked { input, platform, pull: *pull, access, build };
+    let NeedsArgs { input, platform, pull, access, build, settings, .. } = options;
+    let asked = Asked { input, platform, pull: *pull, access, build, settings };
     for subject in describe::read(asked, &mut sources)? {
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
         // As `check` takes it: the input's own day first, then the one asked for, then that of a saved report.

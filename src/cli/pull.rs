@@ -73,10 +73,36 @@ pub(crate) fn read(
     })
 }
 
+/// The tag of a base that is pinned to a digest beside it.
+fn tag_of(reference: &ImageReference) -> Option<ImageReference> {
+    let (_, digest) = reference.tag().zip(reference.digest())?;
+    let written = reference.to_string();
+    ImageReference::parse(written.strip_suffix(digest)?.strip_suffix('@')?).ok()
+}
+
+/// The tags of those bases, to ask what they are by now.
+fn tags(wanted: &Wanted) -> Wanted {
+    let mut tags = Wanted::new();
+    for (reference, platforms) in wanted {
+        let Some(tag) = tag_of(reference) else { continue };
+        let list = tags.entry(tag).or_default();
+        for platform in platforms {
+            if !list.contains(platform) {
+                list.push(platform.clone());
+            }
+        }
+    }
+    tags
+}
+
 /// Reads the bases of all Dockerfiles; what cannot be read is told, and stays as it was.
 pub(crate) fn add(wanted: &Wanted, puller: &Puller, build: &Build<'_>, bases: &mut Bases, sources: &Sources) {
     let refused = |registry: &str| settings::lock(build.settings).refuses(registry, sources);
+    let tags = tags(wanted);
+    let tagged: BTreeMap<_, _> = read(&tags, puller, build.jobs, &refused).into_iter().collect();
     for (reference, read) in read(wanted, puller, build.jobs, &refused) {
+        // What the tag cannot tell hides nothing of the digest: the verdict rests on that.
+        let now = tag_of(&reference).and_then(|tag| tagged.get(&tag)?.as_ref().ok());
         match read {
             Ok(images) => {
                 for image in images {
@@ -84,7 +110,12 @@ pub(crate) fn add(wanted: &Wanted, puller: &Puller, build: &Build<'_>, bases: &m
                     let told = format!("{digest} as the registry has it now, configuration {}", image.config_digest);
                     let platform = Some(image.config.platform.clone());
                     let layers = image.config.layers.iter().filter_map(|layer| layer.diff_id.clone()).collect();
-                    bases.pulled(&reference, KnownBase { platform, seen: extract::of_config(&image), told, layers });
+                    let mut seen = extract::of_config(&image);
+                    let own = |one: &&PulledImage| one.config.platform == image.config.platform;
+                    if let Some(now) = now.and_then(|now| now.iter().find(own)) {
+                        extract::note_tag_now(&image, now, &mut seen);
+                    }
+                    bases.pulled(&reference, KnownBase { platform, seen, told, layers });
                 }
             }
             Err(error) => {

@@ -46,6 +46,7 @@ impl Description {
         put("from_scratch", self.from_scratch.then_some(Value::Bool(true)));
         put("cuda_runtime", self.cuda_runtime.as_ref().map(|version| json!(version.value.to_string())));
         put("entrypoint", self.entrypoint.as_ref().map(|words| json!(words.value)));
+        put("tag_now", self.tag_now.as_ref().map(|changes| json!(changes.value)));
         let complete: Vec<&str> = self.complete.iter().map(|family| family.value.as_str()).collect();
         put("complete", (!complete.is_empty()).then(|| json!(complete)));
         let removed: Vec<&str> = self.removed.iter().map(|what| what.value.as_str()).collect();

@@ -196,6 +196,8 @@ pub struct Description {
     pub cuda_runtime: Option<Spanned<CudaVersion>>,
     /// Program that the image starts.
     pub entrypoint: Option<Spanned<Vec<String>>>,
+    /// What the tag of the base asks of a node by now, other than the pinned digest.
+    pub tag_now: Option<Spanned<Vec<String>>>,
     /// Families of which everything is listed.
     pub complete: Vec<Spanned<Family>>,
     /// Environment variables.

@@ -41,6 +41,7 @@ impl Description {
         line(&mut out, "cuda_runtime", version.as_deref().map(quoted));
         let words = |words: &Spanned<Vec<String>>| listed(words.value.iter().map(|word| quoted(word)));
         line(&mut out, "entrypoint", self.entrypoint.as_ref().map(words));
+        line(&mut out, "tag_now", self.tag_now.as_ref().map(words));
         let complete = self.complete.iter().map(|family| quoted(family.value.as_str()));
         line(&mut out, "complete", (!self.complete.is_empty()).then(|| listed(complete)));
         line(&mut out, "removed", name_list(&self.removed));

@@ -105,6 +105,10 @@ impl Reader {
             let fact = self.fact(FactKey::Entrypoint, None, State::Known(Value::from(&words.value)), words.span);
             self.seen.entrypoint = Some((words.value.clone(), fact));
         }
+        if let Some(changes) = &description.tag_now {
+            let fact = self.fact(FactKey::TagNow, None, State::Known(Value::from(&changes.value)), changes.span);
+            self.seen.tag_now = Some((changes.value.clone(), fact));
+        }
         for family in &description.complete {
             match family.value {
                 Family::Env => self.seen.complete.env = true,
@@ -264,6 +268,7 @@ pub fn to_description(seen: &Observations) -> Description {
         from_scratch: !seen.base_env,
         cuda_runtime: seen.cuda_runtime.map(|(cuda, _)| Spanned::nowhere(cuda)),
         entrypoint: seen.entrypoint.as_ref().map(|(words, _)| Spanned::nowhere(words.clone())),
+        tag_now: seen.tag_now.as_ref().map(|(changes, _)| Spanned::nowhere(changes.clone())),
         ..Description::default()
     };
     for (whole, family) in [

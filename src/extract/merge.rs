@@ -34,6 +34,9 @@ pub(super) fn merge(base: &Observations, seen: &mut Observations) {
         if seen.entrypoint.is_none() {
             seen.entrypoint = base.entrypoint.as_ref().map(|(words, fact)| (words.clone(), shift(*fact)));
         }
+        if seen.tag_now.is_none() {
+            seen.tag_now = base.tag_now.as_ref().map(|(changes, fact)| (changes.clone(), shift(*fact)));
+        }
         // What was read is all there is: rows for the tag add nothing to it.
         seen.base_env = base.base_env && !(base.complete.env && matches!(base.base, BaseSeen::NotSaid));
     }

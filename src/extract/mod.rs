@@ -22,6 +22,7 @@ mod packaged;
 mod removed;
 mod run_time;
 mod steps;
+mod tag_now;
 mod tree;
 mod written;
 
@@ -34,3 +35,4 @@ pub use self::dockerfile::{Target, of_dockerfile};
 pub use self::layers::{MissingLayer, of_layers};
 pub use self::locked::of_locked;
 pub use self::run_time::set_at_run_time;
+pub use self::tag_now::note_tag_now;

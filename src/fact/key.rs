@@ -32,6 +32,7 @@ keys! {
     Code = "code.*", "list", "Targets of one library's GPU code.";
     BuildAsk = "build.asks.*", "text", "Command that asks the machine that builds for its GPU or its driver.";
     CudaRuntime = "image.cuda_runtime", "version", "CUDA runtime of code that is not one of the packages.";
+    TagNow = "image.base.tag_now", "list", "What the tag of the base asks of a node by now, other than the pinned digest.";
     BaseCuda = "image.base.cuda", "version", "CUDA toolkit of the base image.";
     Compat = "image.compat", "list", "User-mode drivers for forward compatibility under /usr/local/cuda/compat.";
     DriverLibraries = "image.driver_libraries", "list", "Driver libraries that the image brings outside compat.";

@@ -367,6 +367,10 @@ pub struct Observations {
     /// The program that the image starts, where one is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<(Vec<String>, FactId)>,
+    /// What the tag of the base asks of a node by now, other than the digest beside it; empty where both ask the
+    /// same, none where the tag was not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag_now: Option<(Vec<String>, FactId)>,
     /// CUDA runtime of code that is not one of the packages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cuda_runtime: Option<(CudaVersion, FactId)>,
@@ -397,6 +401,7 @@ impl Observations {
             base_repository: None,
             build_asks: Vec::new(),
             entrypoint: None,
+            tag_now: None,
             cuda_runtime: None,
             complete: Completeness::default(),
         }

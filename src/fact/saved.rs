@@ -171,6 +171,7 @@ impl Observations {
             base,
             self.platforms.as_ref().map(|(_, fact)| *fact),
             self.entrypoint.as_ref().map(|(_, fact)| *fact),
+            self.tag_now.as_ref().map(|(_, fact)| *fact),
             self.cuda_runtime.as_ref().map(|(_, fact)| *fact),
         ];
         let env = self.env.values().map(|(_, fact)| *fact);

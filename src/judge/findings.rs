@@ -12,6 +12,7 @@ use crate::judge::open;
 use crate::judge::place::Places;
 use crate::judge::scope::PoolWords;
 use crate::judge::scope::Subject;
+use crate::judge::untold::Untold;
 use crate::judge::verdict::message;
 use crate::judge::verdict::message_of_several;
 use crate::knowledge::How;
@@ -71,8 +72,9 @@ pub(super) fn report(
     let mut findings = startup(judged, images, places, settings, orders);
     findings.extend(open::report(judged, places, settings, orders));
     let words: Vec<PoolWords> = judged.iter().map(|one| PoolWords::of(one, settings.knowledge)).collect();
+    let mut untold = Untold::default();
     for page in settings.book.speaking().filter(|page| page.persona <= settings.persona) {
-        for finding in practice(page, &words, images, places, settings, undecided) {
+        for finding in practice(page, &words, images, places, settings, &mut untold, undecided) {
             // Such a finding is about one pool or none.
             let pool = finding.pools.first().map(String::as_str);
             if !orders.ignores(&finding.rule, pool, &finding.locations) {
@@ -80,6 +82,7 @@ pub(super) fn report(
             }
         }
     }
+    findings.extend(untold.report(settings, orders));
     findings
 }
 
@@ -310,6 +313,7 @@ fn practice(
     images: Images<'_>,
     places: Places<'_>,
     settings: Settings<'_>,
+    untold: &mut Untold,
     undecided: &mut Vec<String>,
 ) -> Vec<Finding> {
     let Kind::Practice(condition) = &page.kind else { return Vec::new() };
@@ -324,6 +328,7 @@ fn practice(
             Ok(Truth::False) => continue,
             Ok(Truth::Unknown) => {
                 undecided.push(page.name.clone());
+                untold.add(page, condition, &scope, places);
                 continue;
             }
             // Not to be told of at all would be a pass.

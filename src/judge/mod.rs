@@ -11,6 +11,7 @@ mod place;
 pub mod saved;
 mod scope;
 mod seen;
+mod untold;
 mod verdict;
 
 use std::sync::Arc;

@@ -27,7 +27,7 @@ pub struct RuleBook {
 }
 
 static BUILT_IN: LazyLock<RuleBook> = LazyLock::new(|| {
-    let read = |(path, text): &(&str, &str)| Page::read(path, text, &Vocabulary::built_in()).ok();
+    let read = |(path, text): &(&str, &str)| Page::read_built_in(path, text, &Vocabulary::built_in()).ok();
     let (mut startup, mut practice, mut reader) = (Vec::new(), Vec::new(), Vec::new());
     for page in PAGES.iter().filter_map(read) {
         match page.kind {

@@ -14,6 +14,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
         "rules/practice/compiler-newer-than-driver.md",
         include_str!("../../rules/practice/compiler-newer-than-driver.md"),
     ),
+    ("rules/practice/condition-untold.md", include_str!("../../rules/practice/condition-untold.md")),
     ("rules/practice/cpu-wheel-on-gpu-base.md", include_str!("../../rules/practice/cpu-wheel-on-gpu-base.md")),
     ("rules/practice/depends.md", include_str!("../../rules/practice/depends.md")),
     ("rules/practice/devices-baked-in.md", include_str!("../../rules/practice/devices-baked-in.md")),
@@ -41,12 +42,14 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("rules/practice/native-in-build.md", include_str!("../../rules/practice/native-in-build.md")),
     ("rules/practice/no-gpu-used.md", include_str!("../../rules/practice/no-gpu-used.md")),
     ("rules/practice/packages-by-build-machine.md", include_str!("../../rules/practice/packages-by-build-machine.md")),
+    ("rules/practice/refused-by-check-alone.md", include_str!("../../rules/practice/refused-by-check-alone.md")),
     (
         "rules/practice/requirement-without-branches.md",
         include_str!("../../rules/practice/requirement-without-branches.md"),
     ),
     ("rules/practice/requirements-switched-off.md", include_str!("../../rules/practice/requirements-switched-off.md")),
     ("rules/practice/stubs-on-loader-path.md", include_str!("../../rules/practice/stubs-on-loader-path.md")),
+    ("rules/practice/tag-moved.md", include_str!("../../rules/practice/tag-moved.md")),
     (
         "rules/practice/tensorflow-of-another-cuda.md",
         include_str!("../../rules/practice/tensorflow-of-another-cuda.md"),

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
-use regex::Regex;
-use regex::RegexBuilder;
 
 use crate::cuda::CudaVersion;
 use crate::cuda::DottedVersion;
@@ -17,6 +15,8 @@ use crate::rules::functions::function;
 use crate::rules::parser::Kind;
 use crate::rules::parser::Node;
 use crate::rules::parser::Operator;
+use crate::rules::pattern::Pattern;
+use crate::rules::pattern::Patterns;
 use crate::rules::problem::Fault;
 use crate::rules::problem::did_you_mean;
 use crate::rules::value::Type;
@@ -24,18 +24,16 @@ use crate::rules::value::Value;
 use crate::rules::vocabulary::Vocabulary;
 use crate::source::Span;
 
-/// Memory that one compiled pattern may take.
-const PATTERN_BYTES: usize = 1 << 18;
-
 /// The checked condition and the names that it asks for.
-pub(super) fn check(node: &Node, vocabulary: &Vocabulary) -> Result<(Test, Vec<String>), Fault> {
-    let mut checker = Checker { vocabulary, facts: BTreeSet::new(), binder: None };
+pub(super) fn check(node: &Node, vocabulary: &Vocabulary, patterns: Patterns) -> Result<(Test, Vec<String>), Fault> {
+    let mut checker = Checker { vocabulary, patterns, facts: BTreeSet::new(), binder: None };
     let test = checker.test(node)?;
     Ok((test, checker.facts.into_iter().collect()))
 }
 
 struct Checker<'a> {
     vocabulary: &'a Vocabulary,
+    patterns: Patterns,
     facts: BTreeSet<String>,
     /// The name that stands for the component in hand.
     binder: Option<String>,
@@ -185,8 +183,8 @@ impl Checker<'_> {
                 };
                 Ok(if name == "known" { Test::Settled(fact) } else { Test::Present(fact) })
             }
-            ("matches", [text, pattern]) => Ok(Test::Matches(self.typed(text, Type::Text)?, regex(pattern)?)),
-            ("any_matches", [list, pattern]) => Ok(Test::Any(self.typed(list, Type::List)?, regex(pattern)?)),
+            ("matches", [text, pattern]) => Ok(Test::Matches(self.typed(text, Type::Text)?, self.pattern(pattern)?)),
+            ("any_matches", [list, pattern]) => Ok(Test::Any(self.typed(list, Type::List)?, self.pattern(pattern)?)),
             ("contains", [list, item]) => {
                 Ok(Test::Contains(self.typed(list, Type::List)?, self.typed(item, Type::Text)?))
             }
@@ -207,6 +205,13 @@ impl Checker<'_> {
         let body = self.test(body);
         self.binder = None;
         Ok(Test::Components { every, body: Box::new(body?) })
+    }
+
+    fn pattern(&self, node: &Node) -> Result<Pattern, Fault> {
+        let Kind::Text(text) = &node.kind else {
+            return Err(Fault::new(node.span, "the pattern is written out as a text"));
+        };
+        Pattern::read(text, node.span, self.patterns)
     }
 
     fn typed(&mut self, node: &Node, wanted: Type) -> Result<Term, Fault> {
@@ -273,21 +278,4 @@ fn as_version(node: &Node) -> Option<String> {
         Kind::Name(name) => Some(format!("version({name})")),
         _ => None,
     }
-}
-
-fn regex(node: &Node) -> Result<Regex, Fault> {
-    let Kind::Text(pattern) = &node.kind else {
-        return Err(Fault::new(node.span, "the pattern is written out as a text"));
-    };
-    let compiled =
-        RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES).nest_limit(64).build();
-    compiled.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => Fault::new(node.span, "the pattern is too big"),
-        // The library draws its own picture of the pattern; its last line is the reason.
-        other => {
-            let text = other.to_string();
-            let reason = text.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
-            Fault::new(node.span, format!("the pattern cannot be read: {reason}"))
-        }
-    })
 }

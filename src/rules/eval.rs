@@ -9,6 +9,7 @@ use crate::rules::expr::Misfit;
 use crate::rules::expr::Term;
 use crate::rules::expr::Test;
 use crate::rules::parser::Operator;
+use crate::rules::pattern::Pattern;
 use crate::rules::value::Lookup;
 use crate::rules::value::Scope;
 use crate::rules::value::Truth;
@@ -47,7 +48,7 @@ impl Test {
                 Lookup::Unknown => Truth::Unknown,
             },
             Self::Matches(text, pattern) => match value(text) {
-                Lookup::Known(Value::Text(text)) => pattern.is_match(&text).into(),
+                Lookup::Known(Value::Text(text)) => pattern.is_in(&text).map_or(Truth::Unknown, Truth::from),
                 Lookup::Absent => Truth::False,
                 _ => Truth::Unknown,
             },
@@ -57,8 +58,8 @@ impl Test {
                 _ => None,
             }),
             Self::Any(list, pattern) => match value(list) {
-                Lookup::Known(Value::List(list)) => list.iter().any(|text| pattern.is_match(text)).into(),
-                Lookup::Known(Value::Seen(list)) if list.iter().any(|text| pattern.is_match(text)) => Truth::True,
+                Lookup::Known(Value::List(list)) => any(&list, pattern),
+                Lookup::Known(Value::Seen(list)) => any(&list, pattern).or(Truth::Unknown),
                 Lookup::Absent => Truth::False,
                 _ => Truth::Unknown,
             },
@@ -121,6 +122,12 @@ impl Fact {
             found => found,
         }
     }
+}
+
+/// Whether any of the texts has the pattern.
+fn any(list: &[String], pattern: &Pattern) -> Truth {
+    let one = |text: &String| pattern.is_in(text).map_or(Truth::Unknown, Truth::from);
+    list.iter().fold(Truth::False, |truth, text| truth.or(one(text)))
 }
 
 /// False where one is absent, unknown where one is unknown or of a type that the vocabulary does not promise.

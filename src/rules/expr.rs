@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 
-use regex::Regex;
 use thiserror::Error;
 
 use crate::rules::check::check;
 use crate::rules::eval::Asked;
 use crate::rules::parser::Operator;
 use crate::rules::parser::parse;
+use crate::rules::pattern::Pattern;
+use crate::rules::pattern::Patterns;
 use crate::rules::problem::Fault;
 use crate::rules::value::Scope;
 use crate::rules::value::Truth;
@@ -30,7 +31,12 @@ pub struct Condition {
 impl Condition {
     /// Reads a condition; the place in a fault counts from the start of `text`.
     pub fn parse(text: &str, vocabulary: &Vocabulary) -> Result<Self, Fault> {
-        let (root, facts) = check(&parse(text)?, vocabulary)?;
+        Self::read(text, vocabulary, Patterns::AtOnce)
+    }
+
+    /// The same, with patterns that are compiled at once or when they are asked for.
+    pub(super) fn read(text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> Result<Self, Fault> {
+        let (root, facts) = check(&parse(text)?, vocabulary, patterns)?;
         Ok(Self { text: text.to_owned(), root, facts })
     }
 
@@ -81,10 +87,10 @@ pub(super) enum Test {
     Settled(Fact),
     /// Whether a fact has a value.
     Present(Fact),
-    Matches(Term, Regex),
+    Matches(Term, Pattern),
     Contains(Term, Term),
     /// A pattern that any text of a list has.
-    Any(Term, Regex),
+    Any(Term, Pattern),
     /// Over components: any of them, or every one.
     Components {
         every: bool,

@@ -8,6 +8,7 @@ use toml::Spanned;
 
 use crate::outcome::Outcome;
 use crate::rules::expr::Condition;
+use crate::rules::pattern::Patterns;
 use crate::rules::problem::Fault;
 use crate::rules::problem::did_you_mean;
 use crate::rules::template::Template;
@@ -108,13 +109,22 @@ words! {
         Depends = "depends",
         /// A verdict for want of something known.
         Undetermined = "undetermined",
+        /// A condition for want of something known.
+        Condition = "condition",
     }
 }
 
 impl Notice {
     /// All of them.
-    pub const ALL: &[Self] =
-        &[Self::Syntax, Self::Template, Self::Comment, Self::UnusedIgnore, Self::Depends, Self::Undetermined];
+    pub const ALL: &[Self] = &[
+        Self::Syntax,
+        Self::Template,
+        Self::Comment,
+        Self::UnusedIgnore,
+        Self::Depends,
+        Self::Undetermined,
+        Self::Condition,
+    ];
 
     /// Those of verdicts that are left open.
     pub const OPEN: &[Self] = &[Self::Depends, Self::Undetermined];
@@ -164,7 +174,7 @@ struct Written {
 }
 
 /// Reads a header; places in faults count from the start of `text`.
-pub(super) fn header(text: &str, vocabulary: &Vocabulary) -> Result<Header, Fault> {
+pub(super) fn header(text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> Result<Header, Fault> {
     let written: Written = toml::from_str(text).map_err(|error| unreadable(text, &error))?;
     let kind = match (&written.outcome, &written.when, &written.notice) {
         (Some(outcome), None, None) => {
@@ -174,7 +184,7 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary) -> Result<Header, Faul
         }
         (None, None, Some(notice)) => Kind::Reader(word_of("notice", notice, Notice::WORDS)?),
         (None, Some(when), None) => {
-            let condition = Condition::parse(when.get_ref(), vocabulary);
+            let condition = Condition::read(when.get_ref(), vocabulary, patterns);
             Kind::Practice(condition.map_err(|fault| inside(fault, text, when))?)
         }
         (Some(_), Some(when), _) => return Err(Fault::new(place(when), "a page has `outcome` or `when`, not both")),

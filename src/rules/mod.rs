@@ -18,6 +18,7 @@ mod page;
 #[cfg(test)]
 mod page_tests;
 mod parser;
+mod pattern;
 mod problem;
 mod template;
 mod value;

@@ -12,6 +12,7 @@ use crate::rules::header::Persona;
 use crate::rules::header::Severity;
 use crate::rules::header::Status;
 use crate::rules::header::header;
+use crate::rules::pattern::Patterns;
 use crate::rules::problem::Fault;
 use crate::rules::problem::PageError;
 use crate::rules::problem::did_you_mean;
@@ -82,7 +83,43 @@ const LARGEST: usize = 1 << 18;
 impl Page {
     /// Reads a page; `path` ends in the name of the rule and `.md`.
     pub fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Self, Box<PageError>> {
-        read(path, text, vocabulary).map_err(|fault| Box::new(fault.of(path, text)))
+        read(path, text, vocabulary, Patterns::AtOnce).map_err(|fault| Box::new(fault.of(path, text)))
+    }
+
+    /// Reads a page that comes with the program: it has every section, one of a start-up failure the words of the
+    /// error, and its patterns are compiled when they are asked for.
+    pub fn read_built_in(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Self, Box<PageError>> {
+        let whole = |page: Self| page.lacks().map_or(Ok(page), Err);
+        let read = read(path, text, vocabulary, Patterns::WhenAsked).and_then(whole);
+        read.map_err(|fault| Box::new(fault.of(path, text)))
+    }
+
+    /// The sections that a page should have and may lack, those that this one lacks.
+    pub fn sections_missing(&self) -> impl Iterator<Item = &'static str> {
+        let parts = &self.sections;
+        let found = [&parts.wrong, &parts.why, &parts.remedy, &parts.ignore];
+        let named = ["What goes wrong", "Why", "What to do", "When to ignore it"].into_iter().zip(found);
+        let references = std::iter::once(("References", &parts.references));
+        named.chain(references).filter(|(_, text)| text.is_empty()).map(|(name, _)| name)
+    }
+
+    /// The first block of plain text in what goes wrong: what a user reads.
+    pub fn error_text(&self) -> Option<&str> {
+        let (_, rest) = self.sections.wrong.split_once("```text\n")?;
+        rest.split_once("\n```").map(|(text, _)| text.trim()).filter(|text| !text.is_empty())
+    }
+
+    /// Why a page cannot come with the program.
+    fn lacks(&self) -> Option<Fault> {
+        let title = Span::new(0, self.name.len() + 2);
+        if let Some(name) = self.sections_missing().next() {
+            return Some(Fault::new(title, format!("the page has no section `## {name}`")));
+        }
+        let silent = matches!(self.kind, Kind::Startup(_)) && self.error_text().is_none();
+        silent.then(|| {
+            Fault::new(title, "what goes wrong does not show the words of the error")
+                .help("put them into a block with the info string `text`".to_owned())
+        })
     }
 
     /// The text behind the header, from the first section on.
@@ -99,7 +136,7 @@ impl Page {
     }
 }
 
-fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Page, Fault> {
+fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> Result<Page, Fault> {
     if text.len() > LARGEST {
         return Err(Fault::new(Span::new(0, 1), "a page has at most 256 KiB"));
     }
@@ -118,7 +155,8 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary) -> Result<Page, Fault> 
             return Err(Fault::new(span, "a block with the info string `toml rule` follows the name"));
         }
     };
-    let header = header(&text[body.start..body.end], vocabulary).map_err(|fault| fault.shifted(body.start))?;
+    let header = header(&text[body.start..body.end], vocabulary, patterns);
+    let header = header.map_err(|fault| fault.shifted(body.start))?;
     let sections = split(&parts[2..])?;
     let prose = |index: usize| sections[index].map_or_else(String::new, |blocks| prose(blocks, text));
     let listed = sections[EXAMPLES].unwrap_or_default();

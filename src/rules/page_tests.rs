@@ -114,3 +114,46 @@ fn a_folder_adds_practice_pages_and_repeats_none() {
     let outcome = PAGE.replace("when = 'image.base.cuda < version(\"12.4\")'", "outcome = \"no-gpu\"");
     assert_eq!(RuleBook::with_folder(vec![file("our-rule.md", &outcome)]).expect_err("ill formed").len(), 1);
 }
+
+/// A page with every section, told by an outcome where one is given.
+fn whole(outcome: Option<&str>) -> String {
+    let page = PAGE.replace("## What to do\n", "## Why\n\nIt must.\n\n## What to do\n");
+    let page = page.replace("## Examples\n", "## When to ignore it\n\nNever.\n\n## Examples\n");
+    let page = format!("{page}\n## References\n\n- a thread\n");
+    match outcome {
+        None => page,
+        Some(outcome) => page
+            .replace("severity = \"warning\"\n", "")
+            .replace("when = 'image.base.cuda < version(\"12.4\")'", &format!("outcome = \"{outcome}\""))
+            .replace("# warning: our", "# error: our"),
+    }
+}
+
+#[test]
+fn a_built_in_page_has_every_section_and_a_failure_its_words() {
+    let own = |text: &str| Page::read_built_in("our-rule.md", text, &Vocabulary::built_in());
+    let page = whole(None);
+    assert_eq!(own(&page).expect("a whole page").sections_missing().count(), 0);
+    for (section, body) in [("Why", "It must."), ("When to ignore it", "Never."), ("References", "- a thread")] {
+        let short = page.replace(&format!("## {section}\n\n{body}\n"), "");
+        let error = own(&short).expect_err(section);
+        assert!(error.reason().contains(section), "{}", error.reason());
+        // One from outside is taken, and it can be told what it lacks.
+        assert_eq!(read(&short).expect("well formed").sections_missing().collect::<Vec<_>>(), [section]);
+    }
+    let startup = whole(Some("no-gpu"));
+    for wrong in ["It breaks.", "```text\n\n```", "```sh\nnvidia-smi\n```", "`35`"] {
+        let error = own(&startup.replace("It breaks.", wrong)).expect_err(wrong);
+        assert!(error.reason().contains("words of the error"), "{}", error.reason());
+    }
+    let told = own(&startup.replace("It breaks.", "So:\n\n```text\nno device\n```\n\nIt ends.")).expect("well formed");
+    assert_eq!(told.error_text(), Some("no device"));
+}
+
+#[test]
+fn a_pattern_from_outside_is_tried_when_the_page_is_read() {
+    let page = whole(None).replace("image.base.cuda < version(\"12.4\")", "matches(image.base.tag, \"(\")");
+    assert!(read(&page).is_err());
+    let own = Page::read_built_in("our-rule.md", &page, &Vocabulary::built_in());
+    assert!(own.is_ok(), "{own:?}");
+}

@@ -7,6 +7,8 @@ use crate::rules::vocabulary::Entry;
 
 /// `FROM`, a description's base, an image's configuration, and what the tables say of the base.
 const BASE: &[&str] = &["FROM", "description", "tables"];
+/// The registry, and what a description says of it.
+const PULLED: &[&str] = &["--pull", "description"];
 /// The environment of the image.
 const ENVIRONMENT: &[&str] = &["ENV", "image configuration", "description", "tables"];
 /// What is installed.
@@ -50,6 +52,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("image.base.digest", Type::Text, "sha256:…", "digest that the base image is pinned to", BASE),
     entry("image.base.cuda", Type::Version, "CUDA release", "CUDA release that the base image holds", BASE),
     entry("image.base.floating", Type::Bool, "", "no digest, and the tag names no version or is `latest`", BASE),
+    entry("image.base.tag_now", Type::List, "variable: changes", "what the tag of the base image asks of a node by now, other than the digest beside it; not known without --pull", PULLED),
     entry("image.base.withdrawn", Type::Bool, "", "the tag is no longer served", BASE),
     entry("image.base.instead", Type::Text, "tag", "tag that takes the place of a withdrawn one", BASE),
     entry("image.base.nvidia", Type::Bool, "", "the base image is one of NVIDIA's", BASE),

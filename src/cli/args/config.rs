@@ -22,3 +22,21 @@ pub(crate) struct ConfigArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) write_baseline: Option<PathBuf>,
 }
+
+/// Which settings hold, where no findings are told.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct SettingsArgs {
+    /// Settings file for the input; else as for `check`.
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    config: Option<PathBuf>,
+    /// Read no settings at all.
+    #[arg(long)]
+    no_config: bool,
+}
+
+impl SettingsArgs {
+    /// The same, as those that judge take it.
+    pub(crate) fn whole(&self) -> ConfigArgs {
+        ConfigArgs { config: self.config.clone(), no_config: self.no_config, ..ConfigArgs::default() }
+    }
+}

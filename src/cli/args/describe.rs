@@ -4,6 +4,7 @@ use jiff::civil::Date;
 
 use crate::cli::args::access::AccessArgs;
 use crate::cli::args::builds::BuildArgs;
+use crate::cli::args::config::SettingsArgs;
 use crate::cli::args::formats::Color;
 use crate::cli::args::formats::Format;
 use crate::cli::args::values::platform;
@@ -27,6 +28,8 @@ pub(crate) struct DescribeArgs {
     pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
 }
 
 /// What `needs` takes.
@@ -54,4 +57,6 @@ pub(crate) struct NeedsArgs {
     pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
 }

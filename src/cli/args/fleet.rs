@@ -6,6 +6,7 @@ use clap::Subcommand;
 
 use crate::cli::args::access::AccessArgs;
 use crate::cli::args::builds::BuildArgs;
+use crate::cli::args::config::SettingsArgs;
 use crate::cli::args::formats::Format;
 use crate::cli::args::what_if::WhatIfArgs;
 
@@ -111,4 +112,6 @@ pub(crate) struct FleetAffinityArgs {
     pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
 }

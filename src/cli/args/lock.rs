@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::args::access::AccessArgs;
 use crate::cli::args::builds::BuildArgs;
+use crate::cli::args::config::SettingsArgs;
 use crate::cli::args::values::platform;
 
 /// What `lock` takes.
@@ -34,4 +35,6 @@ pub(crate) struct LockArgs {
     pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) settings: SettingsArgs,
 }

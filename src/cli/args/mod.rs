@@ -35,6 +35,7 @@ pub(crate) use crate::cli::args::cache::CacheDo;
 pub(crate) use crate::cli::args::check::CheckArgs;
 pub(crate) use crate::cli::args::compare::CompareArgs;
 pub(crate) use crate::cli::args::config::ConfigArgs;
+pub(crate) use crate::cli::args::config::SettingsArgs;
 pub(crate) use crate::cli::args::describe::DescribeArgs;
 pub(crate) use crate::cli::args::describe::NeedsArgs;
 pub(crate) use crate::cli::args::fleet::FleetAffinityArgs;

@@ -62,6 +62,10 @@ fn place(page: &Page, example: &Tried) -> (String, usize) {
 
 fn print(out: &mut impl io::Write, tested: &[Tested<'_>], verbose: bool) -> io::Result<()> {
     for Tested { page, examples } in tested {
+        let lacks: Vec<&str> = page.sections_missing().collect();
+        if !lacks.is_empty() {
+            writeln!(out, "note       {}: no `## {}`", clean(&page.path), lacks.join("`, `## "))?;
+        }
         let whole = examples.iter().all(|example| example.verdict == Verdict::Validated);
         if whole && !verbose {
             writeln!(out, "validated  {} ({} examples)", page.name, examples.len())?;
@@ -113,7 +117,8 @@ fn in_json(tested: &[Tested<'_>]) -> Value {
     };
     let pages = tested.iter().map(|Tested { page, examples }| {
         let examples: Vec<Value> = examples.iter().map(|example| of_example(page, example)).collect();
-        json!({ "rule": page.name, "examples": examples })
+        let lacks: Vec<&str> = page.sections_missing().collect();
+        json!({ "rule": page.name, "lacks": lacks, "examples": examples })
     });
     json!({ "pages": pages.collect::<Vec<_>>() })
 }

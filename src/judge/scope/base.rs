@@ -5,6 +5,7 @@ use crate::fact::Value as FactValue;
 use crate::judge::scope::Said;
 use crate::judge::scope::Subject;
 use crate::judge::scope::of;
+use crate::judge::scope::seen;
 use crate::judge::scope::text;
 use crate::judge::scope::truth;
 use crate::judge::scope::version;
@@ -21,6 +22,9 @@ impl Subject<'_> {
         if rest == "cuda" {
             return Some(of(&self.image.base_cuda, version));
         }
+        if rest == "tag_now" {
+            return Some(self.tag_now());
+        }
         let Some(base) = self.image.base else { return Some(Said::plain(Lookup::Absent)) };
         let lookup = match &self.image.facts.get(base).state {
             State::Known(FactValue::Text(written)) => self.of_reference(written, rest),
@@ -28,6 +32,22 @@ impl Subject<'_> {
         };
         let replaced = (rest == "entrypoint_replaced").then_some(self.image.compat_probe.id);
         lookup.map(|lookup| Said::plain(lookup).on(replaced.or(Some(base))))
+    }
+
+    /// Of a base without a digest, or with nothing else, no tag can have moved away.
+    fn tag_now(&self) -> Said {
+        if let Some((changes, fact)) = self.seen.and_then(|all| all.tag_now.as_ref()) {
+            return Said::plain(seen(changes.clone(), true)).on(Some(*fact));
+        }
+        let Some(base) = self.image.base else { return Said::plain(Lookup::Absent) };
+        let both = match &self.image.facts.get(base).state {
+            State::Known(FactValue::Text(written)) => {
+                ImageReference::parse(written).is_ok_and(|base| base.tag().is_some() && base.digest().is_some())
+            }
+            State::Absent { .. } => false,
+            State::Known(_) | State::Unknown(_) => true,
+        };
+        Said::plain(if both { Lookup::Unknown } else { Lookup::Absent }).on(Some(base))
     }
 
     fn of_reference(&self, written: &str, name: &str) -> Option<Lookup> {

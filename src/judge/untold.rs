@@ -1,0 +1,128 @@
+//! Conditions of pages that could not be told, for who asks for all of them: one finding for each thing that is missing.
+
+use std::collections::BTreeSet;
+
+use crate::judge::Settings;
+use crate::judge::asked;
+use crate::judge::control::Orders;
+use crate::judge::findings::label;
+use crate::judge::findings::push;
+use crate::judge::place::Places;
+use crate::judge::scope::NoticeWords;
+use crate::judge::scope::Subject;
+use crate::report::model::Finding;
+use crate::report::model::Location;
+use crate::rules::Components;
+use crate::rules::Condition;
+use crate::rules::Lookup;
+use crate::rules::Notice;
+use crate::rules::Page;
+use crate::rules::Persona;
+use crate::rules::Scope;
+use crate::rules::Truth;
+use crate::rules::Value;
+
+/// What may be missing where nothing says it better.
+const LOOK: &str = "look at the built image by `imagelint scan`, or describe it in an image description";
+
+/// Something that is missing, and the pages that wait for it.
+struct Gap {
+    reason: String,
+    supply: String,
+    rules: BTreeSet<String>,
+    pools: Vec<String>,
+    locations: Vec<Location>,
+}
+
+/// All that is missing.
+#[derive(Default)]
+pub(super) struct Untold(Vec<Gap>);
+
+/// A scope in which one fact is certainly not there.
+struct Without<'a> {
+    scope: &'a Subject<'a>,
+    name: &'a str,
+}
+
+impl Scope for Without<'_> {
+    fn value(&self, name: &str) -> Lookup {
+        if name == self.name { Lookup::Absent } else { self.scope.value(name) }
+    }
+
+    fn components(&self) -> Components<'_> {
+        self.scope.components()
+    }
+}
+
+impl Untold {
+    /// A page of which the condition could not be told, for a pool where it asks about pools.
+    pub(super) fn add(&mut self, page: &Page, condition: &Condition, scope: &Subject<'_>, places: Places<'_>) {
+        for name in waits_for(condition, scope) {
+            let fact = scope.blamed(name);
+            let why = fact.and_then(|id| scope.image.why(id));
+            let open =
+                || if name.starts_with("pool.") { format!("set `{name}` in the fleet file") } else { LOOK.to_owned() };
+            let reason = match (why, scope.value(name)) {
+                (Some(why), _) => why.reason.clone(),
+                (None, Lookup::Known(Value::Seen(_))) => format!("not all of `{name}` was seen"),
+                (None, _) => format!("`{name}` is not known"),
+            };
+            let supply = why.map_or_else(open, |why| why.supply.clone());
+            let at = self.0.iter().position(|gap| (&gap.reason, &gap.supply) == (&reason, &supply));
+            let at = at.unwrap_or_else(|| {
+                let (rules, pools, locations) = (BTreeSet::new(), Vec::new(), Vec::new());
+                self.0.push(Gap { reason, supply, rules, pools, locations });
+                self.0.len() - 1
+            });
+            let Some(gap) = self.0.get_mut(at) else { continue };
+            gap.rules.insert(page.name.clone());
+            if let Some(pool) = scope.pool.map(|pool| &pool.name).filter(|pool| !gap.pools.contains(pool)) {
+                gap.pools.push(pool.clone());
+            }
+            for origin in fact.map(|id| scope.image.facts.origins(id)).unwrap_or_default() {
+                let label = fact.map(|id| label(scope.image, id)).unwrap_or_default();
+                push(&mut gap.locations, places.origin(&origin, label));
+            }
+        }
+    }
+
+    /// A finding for each gap, for those who ask for all of them.
+    pub(super) fn report(self, settings: Settings<'_>, orders: &mut Orders<'_>) -> Vec<Finding> {
+        let page = settings.book.reader(Notice::Condition).filter(|_| settings.persona == Persona::Auditor);
+        let Some(page) = page else { return Vec::new() };
+        let mut found = Vec::new();
+        for gap in self.0 {
+            if orders.ignores(&page.name, None, &gap.locations) {
+                continue;
+            }
+            let rules = gap.rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
+            let message = format!("cannot tell whether {rules} would speak: {}", gap.reason);
+            found.push(Finding {
+                rule: page.name.clone(),
+                severity: asked::severity(page, None, settings).to_string(),
+                message: page.message.render(&NoticeWords(message)),
+                help: Some(page.help.render(&NoticeWords(gap.supply))),
+                pools: gap.pools,
+                component: None,
+                locations: gap.locations,
+                fixes: Vec::new(),
+            });
+        }
+        found
+    }
+}
+
+/// The facts that a condition waits for: those that alone would settle it, else all that are open.
+fn waits_for<'a>(condition: &'a Condition, scope: &Subject<'_>) -> Vec<&'a str> {
+    let is_open = |name: &&str| matches!(scope.value(name), Lookup::Unknown | Lookup::Known(Value::Seen(_)));
+    let own = |name: &&str| !name.starts_with("component.");
+    let open: Vec<&str> = condition.facts().iter().map(String::as_str).filter(own).filter(is_open).collect();
+    let settles = |name: &&&str| condition.truth(&Without { scope, name }).is_ok_and(|truth| truth != Truth::Unknown);
+    let settling: Vec<&str> = open.iter().filter(settles).copied().collect();
+    match (settling.is_empty(), open.is_empty()) {
+        (false, _) => settling,
+        (true, false) => open,
+        // What is open is what there is of components.
+        (true, true) => vec!["image.packages"],
+    }
+}
