@@ -69,8 +69,8 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         None => Default::default(),
     };
     cluster.retain(|one| refused(&one.name).map(|error| left.push(error)).is_none());
-    let named = asked.iter().chain(cluster.iter().map(|one| &one.name)).map(String::as_str);
-    let puller = access::puller(&options.access, &access::registries(named), !options.no_cache)?;
+    let named = access::registries(options.images.iter().map(String::as_str));
+    let puller = access::puller(&options.access, &named, !options.no_cache)?;
     let Names { list, mut errors } = names::all(asked, options, &puller)?;
     errors.extend(left);
     errors.extend(unplaced);
