@@ -182,7 +182,11 @@ fn every_command_that_asks_registries_takes_the_same_words() {
 /// A registry that asks for a password and keeps a record of what it is sent.
 fn curious() -> Fake {
     Fake::start(|_, _| {
-        Reply::Whole("401 Unauthorized", vec!["WWW-Authenticate: Basic realm=\"give\"".into()], b"who are you?".to_vec())
+        Reply::Whole(
+            "401 Unauthorized",
+            vec!["WWW-Authenticate: Basic realm=\"give\"".into()],
+            b"who are you?".to_vec(),
+        )
     })
 }
 

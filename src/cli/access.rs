@@ -77,12 +77,12 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The user name with the password on standard input, for one registry.
 fn login(user: &str, asked: Option<&str>, named: &Registries) -> Result<Login, String> {
+    // Some commands build two pullers, and there is but one standard input.
+    static PASSWORD: OnceLock<Result<String, String>> = OnceLock::new();
     let registry = match asked {
         Some(registry) => registry.to_owned(),
         None => only(named)?,
     };
-    // Some commands build two pullers, and there is but one standard input.
-    static PASSWORD: OnceLock<Result<String, String>> = OnceLock::new();
     let password = PASSWORD.get_or_init(password).clone()?;
     Ok(Login { registry, user: user.to_owned(), password })
 }
