@@ -263,6 +263,24 @@ fn packages(path: &str, count: u64, name: impl Fn(u64) -> String) -> Blob {
     Blob::of(gzip(&Archive::default().file(path, &list).end()))
 }
 
+/// A database of RPM in which a page leads to itself so often as it has room for.
+fn circular() -> Blob {
+    const PAGE: usize = 4096;
+    let mut bytes = vec![0; 4095 * PAGE];
+    let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
+    put(0, b"SQLite format 3\0\x10\0");
+    // The first page names the second, and that one itself.
+    put(100, &[5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+    put(PAGE, &[5, 0, 0, 7, 0xf0, 0, 0, 0, 0, 0, 0, 2]);
+    for cell in 0..0x7f0 {
+        put(PAGE + 12 + 2 * cell, &4092_u16.to_be_bytes());
+    }
+    put(2 * PAGE - 4, &[0, 0, 0, 2]);
+    let size = bytes.len() as u64;
+    let path = b"usr/lib/sysimage/rpm/rpmdb.sqlite";
+    Blob::of(gzip(&[header(path, b'0', size, b"").to_vec(), bytes, Archive::default().end()].concat()))
+}
+
 /// The most bytes of a report on one image, whatever it holds.
 const LONGEST_REPORT: usize = 16 << 20;
 
@@ -304,6 +322,11 @@ fn images_made_to_use_up_memory_do_not() {
             "libraries",
             each(4, |layer| names("first", 60_000, move |at| format!("d{layer}/{}/f{at}.so", at / 100))),
             FULL,
+        ),
+        (
+            "a database of packages without end",
+            vec![circular()],
+            "an RPM database that is damaged or of an unknown form",
         ),
         (
             "libraries of the driver",
