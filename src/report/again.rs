@@ -53,13 +53,16 @@ pub fn read<R: io::Read>(open: impl Fn() -> io::Result<R>) -> Result<Again, Read
     let open = || open().map_err(|error| ReadError::Syntax(serde_json::Error::io(error)));
     match version(open()?)? {
         None => Err(ReadError::NoVersion),
-        Some(version) if version.as_u64() == Some(u64::from(SCHEMA_VERSION)) => serde_json::from_reader(open()?)
-            .map_err(|error| match error.is_data() {
-                true => ReadError::Shape(error),
-                false => ReadError::Syntax(error),
-            }),
+        Some(version) if version.as_u64() == Some(u64::from(SCHEMA_VERSION)) => {
+            serde_json::from_reader(open()?).map_err(of_shape)
+        }
         Some(version) => Err(ReadError::Version(version.to_string())),
     }
+}
+
+/// What is wrong with a report of the right version: its members, or that it is cut off.
+fn of_shape(error: serde_json::Error) -> ReadError {
+    if error.is_data() { ReadError::Shape(error) } else { ReadError::Syntax(error) }
 }
 
 /// The version that a report begins with: no more of it is read than up to there.
