@@ -6,6 +6,7 @@ mod place;
 #[expect(dead_code, reason = "the other tests of registries use the rest")]
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -127,7 +128,7 @@ fn a_password_of_the_command_line_is_shown_to_its_registry_alone() {
     let done = run(&[&asked[..], &[&name]].concat(), "\n");
     assert!(err(&done).contains("no password"), "{}", err(&done));
     let done = run(&[&asked[..], &[&name, "registry.example.com/a"]].concat(), "s3cret\n");
-    assert!(err(&done).contains("one registry"), "{}", err(&done));
+    assert!(err(&done).contains("for one registry, named are 127.0.0.1"), "{}", err(&done));
     assert_eq!(code(&run(&["scan", "--username", "ann", &name], "")), 2);
     assert_eq!(code(&run(&["scan", "--password-stdin", &name], "s3cret")), 2);
 }
@@ -141,9 +142,12 @@ fn every_command_that_asks_registries_takes_the_same_words() {
     let name = format!("{}/team/app:1", registry.host());
     let place = Place::new();
     place.file("Dockerfile", &format!("FROM {name}\nRUN true\n"));
+    let host = registry.host();
+    let login = ["--username", "ann", "--password-stdin"];
+    let for_it = ["--registry", &host];
     let run = |arguments: &[&str]| {
         let mut command = place.command(arguments);
-        command.args(["--username", "ann", "--password-stdin"]).write_stdin("s3cret\n").output().expect("a run")
+        command.args(login).args(for_it).write_stdin("s3cret\n").output().expect("a run")
     };
     // What each command says of an image that it may not read, and that it says no such thing of one that it may.
     let refused = "401";
@@ -166,13 +170,82 @@ fn every_command_that_asks_registries_takes_the_same_words() {
         assert_ne!(code(&with), 2, "{arguments:?}: {said}");
     }
     // One password is for one registry, and standard input for one thing.
-    place.file("other/Dockerfile", "FROM registry.example.com/a/b:c\n");
-    let done = run(&["check", "--pull", "."]);
-    assert!(err(&done).contains("one registry, asked are 127.0.0.1"), "{}", err(&done));
     let done = run(&["check", "--pull", "-"]);
     assert!(err(&done).contains("cannot both be on standard input"), "{}", err(&done));
     let done = run(&["check", "Dockerfile"]);
     assert_ne!(code(&done), 2, "{}", err(&done));
+    // Two sides of a comparison are two times that registries are asked, with one password.
+    let done = run(&["compare", &name, &name]);
+    assert_ne!(code(&done), 2, "{}", err(&done));
+}
+
+/// A registry that asks for a password and keeps a record of what it is sent.
+fn curious() -> Fake {
+    Fake::start(|_, _| {
+        Reply::Whole(
+            "401 Unauthorized",
+            vec!["WWW-Authenticate: Basic realm=\"give\"".into()],
+            b"who are you?".to_vec(),
+        )
+    })
+}
+
+#[test]
+fn the_dockerfile_of_a_stranger_gets_no_password() {
+    let (theirs, own) = (curious(), curious());
+    let place = Place::new();
+    let (there, here) = (theirs.host(), own.host());
+    place.file("Dockerfile", &format!("FROM {there}/bait:1\nRUN true\n"));
+    place.file("both/Dockerfile", &format!("FROM {there}/bait:1 AS a\nFROM {here}/app:1\nCOPY --from=a /a /a\n"));
+    place.file("list.txt", &format!("{there}/bait:1\n"));
+    let pod = |image: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n  containers:\n  - name: a\n    image: {image}\n    \
+             resources: {{limits: {{nvidia.com/gpu: 1}}}}\n"
+        )
+    };
+    place.file("pod.yaml", &pod(&format!("{there}/bait:1")));
+    let run = |arguments: &[&str], more: &[&str]| {
+        let mut command = place.command(arguments);
+        command.args(["--username", "ann", "--password-stdin"]).args(more);
+        command.write_stdin("s3cret\n").output().expect("a run")
+    };
+    for arguments in [
+        &["check", "--pull", "--no-cache", "Dockerfile"][..],
+        &["describe", "--pull", "--no-cache", "Dockerfile"],
+        &["needs", "--pull", "--no-cache", "Dockerfile"],
+        &["lock", "--no-cache", "Dockerfile"],
+        &["compare", "--pull", "--no-cache", "Dockerfile", "both/Dockerfile"],
+        &["scan", "--no-cache", "--from-file", "list.txt"],
+        &["scan", "--no-cache", "--from-kubernetes", "pod.yaml"],
+    ] {
+        // Where nobody says whose the password is, it is nobody's; and it is told before anybody is asked.
+        let before = theirs.seen().len();
+        let done = run(arguments, &[]);
+        assert_eq!(code(&done), 2, "{arguments:?}");
+        assert!(err(&done).contains("needs --registry HOST"), "{arguments:?}: {}", err(&done));
+        assert_eq!(theirs.seen().len(), before, "{arguments:?}");
+        // Where it is said, another registry is asked without it.
+        let done = run(arguments, &["--registry", &here]);
+        assert!(!err(&done).contains("needs --registry"), "{arguments:?}: {}", err(&done));
+    }
+    assert!(!theirs.seen().is_empty(), "the stranger's registry was asked");
+    // An image of the command line says whose it is; what a file names beside it changes nothing.
+    let beside = format!("{here}/app:1");
+    run(&["scan", "--no-cache", &beside, "--from-file", "list.txt"], &[]);
+    run(&["check", "--pull", "--no-cache", "Dockerfile", "--built", &beside], &[]);
+    run(&["check", "--pull", "--no-cache", "both"], &["--registry", &here]);
+    let shown = |registry: &Fake| -> BTreeSet<String> {
+        registry.seen().into_iter().filter_map(|request| request.authorization).collect()
+    };
+    assert_eq!(shown(&own), BTreeSet::from(["Basic YW5uOnMzY3JldA==".to_owned()]));
+    assert_eq!(shown(&theirs), BTreeSet::new());
+    // A registry is a host.
+    for odd in ["https://registry.example.com", "registry.example.com/team", "", "a b", "user@host"] {
+        let done = run(&["check", "--pull", "Dockerfile"], &["--registry", odd]);
+        assert_eq!(code(&done), 2, "{odd}");
+    }
+    assert_eq!(code(&place.run(&["scan", "--registry", &here, &beside])), 2);
 }
 
 /// A registry with one image without layers.

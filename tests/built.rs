@@ -204,3 +204,57 @@ fn each_dockerfile_has_its_image_and_one_that_cannot_be_read_is_an_error() {
     let config = place.json(&["check", "Dockerfile", "--built", "oci:images:one", "--depth", "config"]);
     assert_eq!(config["subjects"][0]["inspected"]["depth"], "config");
 }
+
+#[test]
+fn pages_speak_of_the_base_that_from_names_and_the_verdict_does_not() {
+    let rules = |report: &Value| -> Vec<String> {
+        let list = report["subjects"][0]["findings"].as_array().expect("findings");
+        let line = |one: &Value| one["locations"][0]["region"]["start_line"].as_u64().unwrap_or_default();
+        list.iter().map(|one| format!("{}:{}", one["rule"].as_str().expect("a rule"), line(one))).collect()
+    };
+    let with = |from: &str| {
+        let place = place(&DOCKERFILE.replace("nvidia/cuda:12.4.1-base-ubuntu22.04", from), &built());
+        let built = ["check", "Dockerfile", "--built", "oci:images:one", "--persona", "pedantic"];
+        let report = place.json(&built);
+        assert_eq!(fates(&report), fates(&place.json(&["scan", "oci:images:one"])), "{from}");
+        report
+    };
+    let withdrawn = "withdrawn-base-tag:1".to_owned();
+    let floating = "floating-base-tag:1".to_owned();
+    for (from, page) in [
+        ("nvidia/cuda:11.7.0-runtime-ubuntu22.04", Some(&withdrawn)),
+        ("registry.local/team/base:latest", Some(&floating)),
+        ("scratch", None),
+    ] {
+        let report = with(from);
+        let found = rules(&report);
+        for known in [&withdrawn, &floating] {
+            assert_eq!(found.contains(known), Some(known) == page, "{from}: {found:?}");
+        }
+        if page.is_some() {
+            assert_eq!(origins(&report, "image.base"), "file 1", "{from}");
+        }
+    }
+    // What the base's tables tell of its toolkit is not what is measured.
+    let report = with("nvidia/cuda:11.8.0-base-ubuntu22.04");
+    let facts = report["subjects"][0]["facts"].as_array().expect("facts");
+    let cuda = facts.iter().find(|fact| fact["key"] == "image.base.cuda").expect("the base's CUDA");
+    assert_eq!(cuda["value"], "12.4.1", "{cuda:#}");
+}
+
+#[test]
+fn layers_that_are_too_large_are_left_out_and_progress_is_told_where_asked_for() {
+    let place = place(DOCKERFILE, &built());
+    let asked = |more: &[&'static str]| [&["check", "Dockerfile", "--built", "oci:images:one"], more].concat();
+    let report = place.json(&asked(&["--max-layer-bytes", "1"]));
+    assert!(notes(&report).contains("and --max-layer-bytes allows 1 bytes"), "{}", notes(&report));
+    assert_ne!(fates(&report), fates(&place.json(&asked(&["--max-layer-bytes", "1GB"]))));
+    let quiet = place.run(&asked(&[]));
+    assert_eq!(err(&quiet), "");
+    let plain = place.run(&asked(&["--progress", "plain"]));
+    assert!(err(&plain).starts_with("progress: 1 of 1 image, "), "{}", err(&plain));
+    for alone in [&["check", "--max-layer-bytes", "1"][..], &["check", "--progress", "plain"]] {
+        assert_eq!(code(&place.run(alone)), 2, "{alone:?}");
+    }
+    assert_eq!(code(&place.run(&asked(&["--max-layer-bytes", "much"]))), 2);
+}

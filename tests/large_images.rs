@@ -134,12 +134,21 @@ fn scan(layers: Vec<Blob>) -> (Output, u64) {
     let registry = Registry::start(layers);
     let folder = tempfile::tempdir().expect("temporary folder");
     let at = |name: &str| folder.path().join(name);
-    fs::write(at("fleet.toml"), FLEET).expect("fleet.toml");
     fs::create_dir(at("tmp")).expect("a folder");
+    let outcome = limited(folder.path(), &["scan", &format!("127.0.0.1:{}/a/b:c", registry.port)]);
+    assert_eq!(fs::read_dir(at("tmp")).expect("a folder").count(), 0, "a temporary file is left");
+    outcome
+}
+
+/// What a run in a folder printed under the limit, and the most memory it had in use.
+fn limited(folder: &Path, arguments: &[&str]) -> (Output, u64) {
+    let at = |name: &str| folder.join(name);
+    fs::write(at("fleet.toml"), FLEET).expect("fleet.toml");
     let mut child = Command::new("sh")
         .args(["-c", "ulimit -d \"$0\" && exec \"$@\"", &(MOST_ASKED >> 10).to_string()])
         .arg(env!("CARGO_BIN_EXE_imagelint"))
-        .args(["scan", &format!("127.0.0.1:{}/a/b:c", registry.port), "--fail-on", "never", "--format", "json"])
+        .args(arguments)
+        .args(["--fail-on", "never", "--format", "json"])
         .arg("--fleet")
         .arg(at("fleet.toml"))
         .env("TMPDIR", at("tmp"))
@@ -158,7 +167,6 @@ fn scan(layers: Vec<Blob>) -> (Output, u64) {
         }
         thread::sleep(Duration::from_millis(3));
     };
-    assert_eq!(fs::read_dir(at("tmp")).expect("a folder").count(), 0, "a temporary file is left");
     let read = |path: &Path| fs::read(path).expect("what was printed");
     (Output { status, stdout: read(&at("out")), stderr: read(&at("err")) }, peak)
 }
@@ -255,6 +263,24 @@ fn packages(path: &str, count: u64, name: impl Fn(u64) -> String) -> Blob {
     Blob::of(gzip(&Archive::default().file(path, &list).end()))
 }
 
+/// A database of RPM in which a page leads to itself so often as it has room for.
+fn circular() -> Blob {
+    const PAGE: usize = 4096;
+    let mut bytes = vec![0; 4095 * PAGE];
+    let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
+    put(0, b"SQLite format 3\0\x10\0");
+    // The first page names the second, and that one itself.
+    put(100, &[5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+    put(PAGE, &[5, 0, 0, 7, 0xf0, 0, 0, 0, 0, 0, 0, 2]);
+    for cell in 0..0x7f0 {
+        put(PAGE + 12 + 2 * cell, &4092_u16.to_be_bytes());
+    }
+    put(2 * PAGE - 4, &[0, 0, 0, 2]);
+    let size = bytes.len() as u64;
+    let path = b"usr/lib/sysimage/rpm/rpmdb.sqlite";
+    Blob::of(gzip(&[header(path, b'0', size, b"").to_vec(), bytes, Archive::default().end()].concat()))
+}
+
 /// The most bytes of a report on one image, whatever it holds.
 const LONGEST_REPORT: usize = 16 << 20;
 
@@ -298,6 +324,11 @@ fn images_made_to_use_up_memory_do_not() {
             FULL,
         ),
         (
+            "a database of packages without end",
+            vec![circular()],
+            "an RPM database that is damaged or of an unknown form",
+        ),
+        (
             "libraries of the driver",
             each(2, |layer| names("first", 10_000, move |at| format!("d{layer}/{at}/libnvidia-ml.so.1"))),
             "no more than 2000 libraries",
@@ -310,4 +341,49 @@ fn images_made_to_use_up_memory_do_not() {
         assert!(inspected.contains(&format!(" of {count}, ")), "{name}: {inspected}");
         assert!(inspected.contains(told), "{name}: {inspected}");
     }
+}
+
+/// Pool and fate of every verdict.
+fn fates(report: &Value) -> Vec<String> {
+    let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts").iter();
+    verdicts.map(|verdict| format!("{} {}", verdict["pool"], verdict["fate"])).collect()
+}
+
+/// What no report of an audit of 1,000 images and 20 pools fitted into.
+const LONG: usize = 256 << 20;
+
+#[test]
+fn a_report_that_is_longer_than_the_memory_is_judged_again() {
+    let mut report = scanned("a small image", vec![names("etc/os-release", 1, |at| format!("f{at}"))]);
+    let before = fates(&report);
+    assert!(!before.is_empty());
+    // What is made anew takes most of a report.
+    let verdict = report["subjects"][0]["verdicts"][0].to_string();
+    report["subjects"][0]["verdicts"] = json!(["HERE"]);
+    let text = report.to_string();
+    let (head, tail) = text.split_once("\"HERE\"").expect("a place");
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let mut file = io::BufWriter::new(fs::File::create(folder.path().join("long.json")).expect("a file"));
+    file.write_all(head.as_bytes()).expect("written");
+    for _ in 0..=LONG / verdict.len() {
+        file.write_all(verdict.as_bytes()).expect("written");
+        file.write_all(b",").expect("written");
+    }
+    file.write_all(format!("{verdict}{tail}").as_bytes()).expect("written");
+    file.into_inner().expect("written");
+    let path = folder.path().join("long.json");
+    assert!(fs::metadata(&path).expect("a file").len() > LONG as u64);
+    let path = path.display().to_string();
+    let (output, peak) = limited(folder.path(), &["check", &path]);
+    let _ = writeln!(io::stderr(), "a long report: {} MB at most", peak >> 20);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let again: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert_eq!(fates(&again), before);
+    assert!(peak < MOST_MEMORY, "{peak} bytes");
+    // And one that is longer than any is an error, told before it is read.
+    let file = fs::File::options().write(true).open(&path).expect("a file");
+    file.set_len((1 << 30) + 1).expect("a hole");
+    let (output, _) = limited(folder.path(), &["check", &path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("longer than 1073741824 bytes"));
 }

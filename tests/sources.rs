@@ -16,8 +16,10 @@ use std::time::Duration;
 
 use imagelint::oci::Opened;
 use imagelint::oci::Options;
+use imagelint::oci::Platform;
 use imagelint::oci::Problem;
 use imagelint::oci::PullError;
+use imagelint::oci::PulledImage;
 use imagelint::oci::Puller;
 use imagelint::oci::Source;
 use serde_json::Value;
@@ -96,8 +98,11 @@ fn two_layers() -> [Vec<u8>; 2] {
 fn config(diff_ids: &[String]) -> Vec<u8> {
     let mut config = layout::config("amd64");
     config["rootfs"]["diff_ids"] = json!(diff_ids);
-    config["history"] = json!([{"created_by": "COPY noise"}, {"created_by": "ENV", "empty_layer": true},
-        {"created_by": "COPY release"}]);
+    let created = "2026-01-01T00:00:00Z";
+    config["created"] = json!(created);
+    config["history"] = json!([{"created": created, "created_by": "COPY noise"},
+        {"created": created, "created_by": "ENV", "empty_layer": true},
+        {"created": created, "created_by": "COPY release"}]);
     config.to_string().into_bytes()
 }
 
@@ -355,10 +360,83 @@ fn podman_gives_the_same_image_through_its_socket() {
         let mut first = Vec::new();
         opened.blobs.layer(&layer[0]).expect("a reader").read_to_end(&mut first).expect("bytes");
         assert!([first, last] == expected, "{name}");
+        // Asked about the image alone, the engine says the same of it, and sends no layer.
+        let puller = Puller::new(podman.options()).expect("a puller");
+        let source = Source::parse(name).expect("a source");
+        let glanced = puller.glance(&source, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (whole, glanced_at) = (&opened.images[0], &glanced.images[0]);
+        assert_eq!(glanced_at.config_digest, whole.config_digest, "{name}");
+        assert_eq!(glanced_at.config.platform, whole.config.platform, "{name}");
+        assert_eq!(glanced_at.config.env, whole.config.env, "{name}");
+        assert_eq!(glanced_at.config.cmd, whole.config.cmd, "{name}");
+        let commands = |image: &PulledImage| -> Vec<String> {
+            image.config.history.iter().map(|step| step.created_by.clone()).collect()
+        };
+        assert_eq!(commands(glanced_at), commands(whole), "{name}");
+        let diff_ids = |image: &PulledImage| -> Vec<Option<String>> {
+            image.config.layers.iter().map(|layer| layer.diff_id.clone()).collect()
+        };
+        assert_eq!(diff_ids(glanced_at), diff_ids(whole), "{name}");
+        let error = glanced.blobs.layer(&glanced_at.config.layers[0]).err().expect("no layers").to_string();
+        assert!(error.contains("asked about it alone"), "{error}");
+        let arm = [Platform::new("linux", "s390x")];
+        let error = puller.glance(&source, &arm).err().expect("no such platform");
+        assert!(matches!(*error.problem, Problem::MissingPlatform { .. }), "{error}");
     }
     let error = open_with("podman:localhost/team/none:1", podman.options()).err().expect("no such image");
     assert!(matches!(*error.problem, Problem::NotFound { .. }), "{error}");
     assert!(error.to_string().contains("localhost/team/none:1"), "{error}");
+}
+
+/// An engine that says these things about an image and has no archive of it; and what it was asked.
+#[cfg(unix)]
+fn engine(folder: &Path, json: &'static str, history: &'static str) -> (Options, std::sync::mpsc::Receiver<String>) {
+    let path = folder.join("engine.sock");
+    let listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
+    let (tell, asked) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a call");
+            let mut request = [0; 1024];
+            let count = stream.read(&mut request).unwrap_or(0);
+            let line = String::from_utf8_lossy(&request[..count]).lines().next().unwrap_or_default().to_owned();
+            let body = if line.contains("/json ") { json } else { history };
+            let answer = if line.contains("/get ") { "HTTP/1.0 500 No\r\n\r\n" } else { "HTTP/1.0 200 OK\r\n\r\n" };
+            let _ = stream.write_all(format!("{answer}{body}").as_bytes());
+            if tell.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let mut options = Options::default();
+    options.environment.docker_host = Some(format!("unix://{}", path.display()));
+    (options, asked)
+}
+
+#[cfg(unix)]
+#[test]
+fn an_engine_that_is_asked_about_an_image_sends_none_unless_it_is_not_understood() {
+    const ID: &str = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let about: &str = Box::leak(format!(r#"{{"Id":"{ID}","Os":"linux","Architecture":"amd64"}}"#).into_boxed_str());
+    let glance = |json, history| {
+        let place = tempfile::tempdir_in(folder.path()).expect("temporary folder");
+        let (options, asked) = engine(place.path(), json, history);
+        let source = Source::parse("docker-daemon:a:1").expect("a source");
+        let opened = Puller::new(options).expect("a puller").glance(&source, &[]);
+        let told: Vec<String> = asked.try_iter().filter_map(|line| line.split(' ').nth(1).map(str::to_owned)).collect();
+        (opened, told)
+    };
+    let (opened, asked) = glance(about, "[]");
+    assert_eq!(opened.expect("an answer").images[0].manifest_digest, ID);
+    assert_eq!(asked, ["/images/a:1/json", "/images/a:1/history"]);
+    for (json, history) in
+        [("{}", "[]"), ("[1]", "[]"), (about, "{}"), (about, "[1]"), (r#"{"Id":"sha256:short"}"#, "[]")]
+    {
+        let (opened, asked) = glance(json, history);
+        assert!(opened.is_err(), "{json} {history}");
+        assert_eq!(asked.last().map(String::as_str), Some("/images/a:1/get"), "{json} {history}");
+    }
 }
 
 #[cfg(unix)]

@@ -7,6 +7,7 @@ use std::io;
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::OnceLock;
 
 use crate::cli::Failure;
 use crate::cli::args::AccessArgs;
@@ -39,18 +40,21 @@ pub(crate) fn registries<'a>(images: impl IntoIterator<Item = &'a str>) -> Regis
     images.into_iter().filter_map(registry).collect()
 }
 
-/// Someone who reads images of these registries, and keeps their configurations for later runs where `keep` says so.
-/// Reads the password from standard input where there is one.
-pub(crate) fn puller(options: &AccessArgs, registries: &Registries, keep: bool) -> Result<Puller, Failure> {
+/// Someone who reads images, and keeps their configurations for later runs where `keep` says so. Reads the password
+/// from standard input where there is one.
+///
+/// `named` are the registries of the images that the command line itself names. Those that only a file names, which
+/// may be a stranger's, are none of them: they see no password that nobody meant for them.
+pub(crate) fn puller(options: &AccessArgs, named: &Registries, keep: bool) -> Result<Puller, Failure> {
     interrupt::watch();
-    let access = access(options, registries)?;
+    let access = access(options, named)?;
     let keep: Option<Arc<dyn Keep>> = if keep { Cache::of_user() } else { None };
     let options = Options { environment: environment(), access, keep, ..Options::default() };
     Puller::new(options).map_err(|error| Failure::Said(format!("error: {error}")))
 }
 
 /// How the registries may be spoken to, as the command line says.
-fn access(options: &AccessArgs, registries: &Registries) -> Result<Access, Failure> {
+fn access(options: &AccessArgs, named: &Registries) -> Result<Access, Failure> {
     let said = |text: String| Failure::Said(format!("error: {text}"));
     let mut roots = Vec::new();
     for path in &options.cacert {
@@ -59,7 +63,7 @@ fn access(options: &AccessArgs, registries: &Registries) -> Result<Access, Failu
         roots.push(Root { path: shown, pem });
     }
     let login = match &options.username {
-        Some(user) => Some(login(user, registries).map_err(said)?),
+        Some(user) => Some(login(user, options.registry.as_deref(), named).map_err(said)?),
         None => None,
     };
     Ok(Access { login, roots, plain_http: options.plain_http.clone() })
@@ -71,22 +75,42 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The user name with the password on standard input, for the one registry that the images are in.
-fn login(user: &str, registries: &Registries) -> Result<Login, String> {
-    let mut all = registries.iter();
-    let (Some(registry), None) = (all.next(), all.next()) else {
-        let found: Vec<&str> = registries.iter().map(String::as_str).collect();
-        let found =
-            if found.is_empty() { "none is asked".to_owned() } else { format!("asked are {}", found.join(", ")) };
-        return Err(format!("--username is for images of one registry, {found}: no other one may see the password"));
+/// The user name with the password on standard input, for one registry.
+fn login(user: &str, asked: Option<&str>, named: &Registries) -> Result<Login, String> {
+    // Some commands build two pullers, and there is but one standard input.
+    static PASSWORD: OnceLock<Result<String, String>> = OnceLock::new();
+    let registry = match asked {
+        Some(registry) => registry.to_owned(),
+        None => only(named)?,
     };
+    let password = PASSWORD.get_or_init(password).clone()?;
+    Ok(Login { registry, user: user.to_owned(), password })
+}
+
+/// The one registry that the command line names.
+fn only(named: &Registries) -> Result<String, String> {
+    let mut all = named.iter();
+    match (all.next(), all.next()) {
+        (Some(registry), None) => Ok(registry.clone()),
+        (None, _) => Err("--username needs --registry HOST here: no image is named on the command line, and what a \
+                          file names does not say who may see the password"
+            .to_owned()),
+        _ => {
+            let found: Vec<&str> = named.iter().map(String::as_str).collect();
+            let found = found.join(", ");
+            Err(format!("--username is for one registry, named are {found}: say --registry HOST for the one it is for"))
+        }
+    }
+}
+
+fn password() -> Result<String, String> {
     let mut password = String::new();
     io::stdin().take(MOST_READ).read_to_string(&mut password).map_err(|error| format!("no password: {error}"))?;
     let password = password.trim_end_matches(['\r', '\n']);
     if password.is_empty() {
         return Err("there is no password on standard input".to_owned());
     }
-    Ok(Login { registry: registry.clone(), user: user.to_owned(), password: password.to_owned() })
+    Ok(password.to_owned())
 }
 
 fn environment() -> Environment {

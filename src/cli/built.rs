@@ -1,8 +1,10 @@
 //! `check --built`: images beside the Dockerfiles that they were built from.
 
+use std::io;
+use std::io::Write as _;
+
 use crate::cli::Failure;
 use crate::cli::args::CheckArgs;
-use crate::cli::args::Tell;
 use crate::cli::inputs::Inputs;
 use crate::cli::layers::Layers;
 use crate::cli::names;
@@ -37,8 +39,8 @@ fn is_dockerfile(subject: &Subject) -> bool {
 /// Puts what the images hold in the place of what the Dockerfiles say; a Dockerfile whose image cannot be read is an
 /// error, and not judged.
 pub(crate) fn put(inputs: &mut Inputs, options: &CheckArgs, platforms: &[Platform], puller: &Puller) {
-    let progress = Progress::new(Tell::None, options.built.len());
-    let layers = Layers::new(None, options.judging.jobs(), !options.build.no_cache, &progress);
+    let progress = Progress::new(options.progress, options.built.len());
+    let layers = Layers::new(options.max_layer_bytes, options.judging.jobs(), !options.build.no_cache, &progress);
     let look = Look { depth: options.depth, layers: &layers };
     let mut images = options.built.iter();
     let (others, dockerfiles): (Vec<_>, Vec<_>) = std::mem::take(&mut inputs.subjects)
@@ -51,8 +53,14 @@ pub(crate) fn put(inputs: &mut Inputs, options: &CheckArgs, platforms: &[Platfor
         .partition(|(_, (_, image))| image.is_none());
     let built = parallel::map(options.judging.jobs(), &dockerfiles, |(at, (subject, image))| {
         let name = image.map_or("", String::as_str);
-        (*at, subject_of(subject.clone(), name, platforms, puller, look))
+        let built = (*at, subject_of(subject.clone(), name, platforms, puller, look));
+        progress.image(name);
+        built
     });
+    progress.finish();
+    if let Some(why) = layers.complaint() {
+        let _ = writeln!(io::stderr(), "note: {why}; later runs read all layers again");
+    }
     let mut all: Vec<(usize, Subject)> = others.into_iter().map(|(at, (subject, _))| (at, subject)).collect();
     for (at, outcome) in built {
         match outcome {
@@ -75,7 +83,8 @@ fn subject_of(
     let Content::Dockerfile { source, dockerfile, options, files, bases } = &subject.content else {
         return Ok(subject);
     };
-    let opened = scan::open_name(puller, image, platforms)
+    let opened = look
+        .open(puller, image, platforms)
         .map_err(|error| failed(format!("its image {image} was not read: {}", names::without(&error, image))))?;
     let (mut found, mut told) = (Vec::new(), vec![format!("measured in {image}, which was built from it")]);
     for one in &opened.images {

@@ -145,7 +145,7 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     let platforms = scan::platforms(&fleet, knowledge);
     let named: Vec<String> = platforms.iter().map(ToString::to_string).collect();
     let wanted = if options.pull { pull::wanted(&inputs, &named) } else { Wanted::default() };
-    let puller = if options.pull || !options.built.is_empty() { Some(puller(options, &wanted)?) } else { None };
+    let puller = if options.pull || !options.built.is_empty() { Some(puller(options)?) } else { None };
     let pulling = puller.as_ref().filter(|_| options.pull).map(|puller| (&wanted, puller));
     known::add(&mut inputs, first, pulling, &build, &mut sources);
     if !fleet.built_in
@@ -180,13 +180,12 @@ fn nothing(options: &CheckArgs, inputs: &Inputs) -> Result<(), Failure> {
 }
 
 /// Who reads bases and built images.
-fn puller(options: &CheckArgs, wanted: &Wanted) -> Result<Puller, Failure> {
+fn puller(options: &CheckArgs) -> Result<Puller, Failure> {
     if options.access.password_stdin && options.paths.iter().any(|path| path == Path::new("-")) {
         return Err(Failure::Said(access::BOTH.to_owned()));
     }
-    let mut registries = access::registries(options.built.iter().map(String::as_str));
-    registries.extend(pull::registries(wanted));
-    access::puller(&options.access, &registries, !options.build.no_cache)
+    let named = access::registries(options.built.iter().map(String::as_str));
+    access::puller(&options.access, &named, !options.build.no_cache)
 }
 
 /// Tells the Dockerfiles that no pool is for; whether nothing else is there.

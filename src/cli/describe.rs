@@ -9,6 +9,7 @@ use std::sync::Mutex;
 
 use crate::cli::Failure;
 use crate::cli::access;
+use crate::cli::access::Registries;
 use crate::cli::args::AccessArgs;
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
@@ -88,7 +89,7 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
         } else {
             Wanted::default()
         };
-        let puller = if pull { Some(access::puller(access, &pull::registries(&wanted), keep)?) } else { None };
+        let puller = if pull { Some(access::puller(access, &Registries::new(), keep)?) } else { None };
         let pulling = puller.as_ref().map(|puller| (&wanted, puller));
         known::add(&mut inputs, Some(path).filter(|path| path.exists()), pulling, &build, sources);
         return match inputs.errors.first() {

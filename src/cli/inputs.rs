@@ -15,6 +15,7 @@ use crate::cli::gather::gather;
 use crate::cli::parallel;
 use crate::cli::readers;
 use crate::cli::readers::Reader;
+use crate::cli::reports;
 use crate::cli::settings;
 use crate::cli::settings::Loaded;
 use crate::cli::walk::Choice;
@@ -32,9 +33,7 @@ use crate::extract;
 use crate::extract::Bases;
 use crate::judge::Content;
 use crate::judge::Subject;
-use crate::judge::saved;
-use crate::report::json;
-use crate::report::model;
+use crate::report::again::Again;
 use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
@@ -44,8 +43,6 @@ use crate::source::Sources;
 
 /// No text that a person wrote is longer.
 pub(super) const MAX_TEXT: u64 = 4 << 20;
-/// Saved reports of large audits may be.
-const MAX_REPORT: u64 = 256 << 20;
 
 /// What was found at the paths.
 #[derive(Debug, Default)]
@@ -117,7 +114,7 @@ impl Build<'_> {
 enum Text {
     Dockerfile(Dockerfile, SourceText),
     Description(SourceText),
-    Report(String),
+    Report(Result<Again, String>),
 }
 
 impl Inputs {
@@ -176,7 +173,8 @@ impl Inputs {
         match text {
             Text::Dockerfile(dockerfile, text) => self.dockerfile(name, dockerfile, text, build, sources),
             Text::Description(text) => self.description(name, text, sources),
-            Text::Report(text) => self.report(name, &text, sources),
+            Text::Report(Ok(report)) => self.report(name, report, sources),
+            Text::Report(Err(error)) => self.error(name, error),
         }
     }
 
@@ -285,24 +283,6 @@ impl Inputs {
         sources.add(text);
     }
 
-    /// Every subject of a saved report, to be judged again, and what it says could not be read.
-    fn report(&mut self, name: &str, text: &str, sources: &mut Sources) {
-        let report = match json::read(text) {
-            Ok(report) => report,
-            Err(error) => return self.error(name, error.to_string()),
-        };
-        let texts = saved::texts(report.texts, sources);
-        // What had no effect in settings is told by those of today.
-        for subject in report.subjects.into_iter().filter(|subject| subject.kind != model::SETTINGS) {
-            let told = subject.name.clone();
-            match saved::subject(subject, &texts, sources) {
-                Ok(subject) => self.subjects.push(subject),
-                Err(error) => self.error(name, format!("{told}: {error}")),
-            }
-        }
-        self.errors.extend(report.errors);
-    }
-
     /// Puts what is known of base images under every Dockerfile, and reads the files of its build context that it asks
     /// for: many at once, with the texts in the order of the subjects.
     pub(super) fn build_on(&mut self, known: &Arc<Bases>, build: &Build<'_>, sources: &mut Sources) {
@@ -342,12 +322,10 @@ impl Inputs {
 }
 
 fn read_file(path: &Path) -> Result<Text, String> {
-    let text = read_text(path, if is_report(path) { MAX_REPORT } else { MAX_TEXT })?;
-    Ok(text_of(path, text))
-}
-
-fn is_report(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+    if reports::is_report(path) {
+        return Ok(Text::Report(reports::of_file(path)));
+    }
+    Ok(text_of(path, read_text(path, MAX_TEXT)?))
 }
 
 /// The text of a file, read as its name says.
@@ -358,8 +336,8 @@ fn text_of(path: &Path, text: String) -> Text {
         is_description(&name) || (path.extension().is_some_and(|ending| ending == "toml") && !is_dockerfile(&name));
     if described {
         Text::Description(SourceText::new(name, text))
-    } else if is_report(path) {
-        Text::Report(text)
+    } else if reports::is_report(path) {
+        Text::Report(reports::of_text(&text))
     } else {
         Text::Dockerfile(Dockerfile::parse(&text), SourceText::new(name, text))
     }

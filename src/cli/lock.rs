@@ -9,6 +9,7 @@ use std::sync::Mutex;
 
 use crate::cli::Failure;
 use crate::cli::access;
+use crate::cli::access::Registries;
 use crate::cli::args::BuildSet;
 use crate::cli::args::LockArgs;
 use crate::cli::builds::Kind;
@@ -65,7 +66,7 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Nothing);
     }
     let refused = |registry: &str| settings::lock(&settings).refuses(registry, &sources);
-    let puller = access::puller(&options.access, &pull::registries(&wanted), !options.build.no_cache)?;
+    let puller = access::puller(&options.access, &Registries::new(), !options.build.no_cache)?;
     let read = pull::read(&wanted, &puller, parallel::default_jobs(), &refused);
     let told = if options.check { check(&before, &read)? } else { write(&path, &before, &read)? };
     Ok(if inputs.errors.is_empty() { told } else { Exit::Broken })

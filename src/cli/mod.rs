@@ -38,6 +38,7 @@ mod parallel;
 mod progress;
 mod pull;
 mod readers;
+mod reports;
 mod rules;
 mod scan;
 mod schema;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::io::Write as _;
 
-use crate::cli::access::Registries;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
 use crate::cli::parallel;
@@ -43,11 +42,6 @@ pub(crate) fn wanted(inputs: &Inputs, platforms: &[String]) -> Wanted {
         }
     }
     wanted
-}
-
-/// The registries that they are in.
-pub(crate) fn registries(wanted: &Wanted) -> Registries {
-    wanted.keys().map(|reference| reference.registry().to_owned()).collect()
 }
 
 /// What the registries say of base images, or why they say nothing, in the order of the references.

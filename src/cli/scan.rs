@@ -69,8 +69,8 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         None => Default::default(),
     };
     cluster.retain(|one| refused(&one.name).map(|error| left.push(error)).is_none());
-    let named = asked.iter().chain(cluster.iter().map(|one| &one.name)).map(String::as_str);
-    let puller = access::puller(&options.access, &access::registries(named), !options.no_cache)?;
+    let named = access::registries(options.images.iter().map(String::as_str));
+    let puller = access::puller(&options.access, &named, !options.no_cache)?;
     let Names { list, mut errors } = names::all(asked, options, &puller)?;
     errors.extend(left);
     errors.extend(unplaced);
@@ -81,7 +81,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let look = |asked: &Asked| {
         let name = &asked.name;
         let opened = if asked.workloads.is_empty() {
-            open_name(&puller, name, &platforms)
+            looking.open(&puller, name, &platforms)
         } else {
             open_image(&puller, name, &platforms)
         };
@@ -159,10 +159,10 @@ pub(crate) fn with_layers(
     puller: &Puller,
     cached: bool,
 ) -> Result<Subject, String> {
-    let opened = open_name(puller, name, platforms)?;
     let progress = Progress::new(Tell::None, 1);
     let layers = Layers::new(None, parallel::default_jobs(), cached, &progress);
-    Ok(subject(name, &opened, Look { depth: Deep::Layers, layers: &layers }))
+    let look = Look { depth: Deep::Layers, layers: &layers };
+    Ok(subject(name, &look.open(puller, name, platforms)?, look))
 }
 
 /// Reads the images of a name that FROM gives: always an image in a registry, never a folder.
@@ -171,22 +171,22 @@ pub(crate) fn pull_reference(
     platforms: &[Platform],
     puller: &Puller,
 ) -> Result<Vec<PulledImage>, String> {
-    Ok(open(puller, &Source::Registry(reference.clone()), platforms)?.images)
-}
-
-pub(crate) fn open_name(puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, String> {
-    open(puller, &Source::parse(name).map_err(|error| error.to_string())?, platforms)
+    Ok(open(puller, &Source::Registry(reference.clone()), platforms, Deep::Config)?.images)
 }
 
 /// The same for what a cluster runs: always an image in a registry, never a folder.
 fn open_image(puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, String> {
     let reference = ImageReference::parse(name).map_err(|error| error.to_string())?;
-    open(puller, &Source::Registry(reference), platforms)
+    open(puller, &Source::Registry(reference), platforms, Deep::Layers)
 }
 
-fn open(puller: &Puller, source: &Source, platforms: &[Platform]) -> Result<Opened, String> {
-    match puller.open(source, platforms) {
-        Err(error) if matches!(*error.problem, Problem::MissingPlatform { .. }) => puller.open(source, &[]),
+fn open(puller: &Puller, source: &Source, platforms: &[Platform], depth: Deep) -> Result<Opened, String> {
+    let open = |platforms: &[Platform]| match depth {
+        Deep::Layers => puller.open(source, platforms),
+        Deep::Config | Deep::Sbom => puller.glance(source, platforms),
+    };
+    match open(platforms) {
+        Err(error) if matches!(*error.problem, Problem::MissingPlatform { .. }) => open(&[]),
         other => other,
     }
     .map_err(|error| error.to_string())
@@ -200,6 +200,11 @@ pub(crate) struct Look<'a> {
 }
 
 impl Look<'_> {
+    /// The images of a name that somebody gave.
+    pub(crate) fn open(self, puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, String> {
+        open(puller, &Source::parse(name).map_err(|error| error.to_string())?, platforms, self.depth)
+    }
+
     /// What is seen of one image, and what had to be left out of it.
     pub(crate) fn at(self, image: &PulledImage, blobs: &Blobs) -> (Observations, Vec<String>) {
         match self.depth {

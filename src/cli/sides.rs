@@ -7,6 +7,7 @@ use std::sync::PoisonError;
 
 use crate::cli::Failure;
 use crate::cli::access;
+use crate::cli::access::Registries;
 use crate::cli::args::AccessArgs;
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
@@ -109,7 +110,7 @@ impl Side {
         settings::of_inputs(&settings, &mut inputs.subjects, fleet, sources)?;
         let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
         let wanted = if pull { pull::wanted(&inputs, &platforms) } else { Wanted::default() };
-        let puller = if pull { Some(access::puller(access, &pull::registries(&wanted), keep)?) } else { None };
+        let puller = if pull { Some(access::puller(access, &Registries::new(), keep)?) } else { None };
         let pulling = puller.as_ref().map(|puller| (&wanted, puller));
         known::add(&mut inputs, first, pulling, &build, sources);
         if let Some(folder) = folder_of(fleet) {

@@ -18,6 +18,7 @@ use crate::extract::dockerfile::Target;
 use crate::extract::steps;
 use crate::fact::BaseSeen;
 use crate::fact::Entry;
+use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Observations;
@@ -112,6 +113,14 @@ impl Lines<'_> {
         for (id, lines) in found {
             seen.facts.ascribe(id, lines);
         }
+        self.built_on(seen);
+    }
+
+    /// Says what FROM names: of that line speaks who asks what the image is built on.
+    fn built_on(&self, seen: &mut Observations) {
+        let BaseSeen::Image(_, fact) = &self.said.base else { return };
+        let state = self.said.facts.get(*fact).state.clone();
+        seen.built_on = Some(seen.facts.add(FactKey::Base, None, state, Evidence::Leaf(self.written(*fact))));
     }
 
     /// The lines behind something that was measured.

@@ -322,6 +322,9 @@ pub struct Observations {
     pub depth: Depth,
     /// Base image.
     pub base: BaseSeen,
+    /// What the FROM names of a Dockerfile beside a measured image: told of, and never taken for what the image holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub built_on: Option<FactId>,
     /// Whether what tables say of the base's environment holds for the image; not where the files of the base
     /// alone were copied, nor where its environment was read.
     pub base_env: bool,
@@ -385,6 +388,7 @@ impl Observations {
             facts: Facts::default(),
             depth,
             base: BaseSeen::NotSaid,
+            built_on: None,
             base_env: true,
             as_of: None,
             platforms: None,

@@ -169,6 +169,7 @@ impl Observations {
         };
         let single = [
             base,
+            self.built_on,
             self.platforms.as_ref().map(|(_, fact)| *fact),
             self.entrypoint.as_ref().map(|(_, fact)| *fact),
             self.tag_now.as_ref().map(|(_, fact)| *fact),

@@ -111,7 +111,7 @@ fn assemble(
     let with_base = with_packages_of_base(seen, &build);
     let seen = with_base.as_ref().unwrap_or(seen);
     let mut facts = seen.facts.clone();
-    let base = build.fact;
+    let base = build.fact.or(seen.built_on);
     let env = environment::environment(&mut facts, seen, &build);
     let tree = Tree::of(seen);
     let base_cuda = base::cuda(&mut facts, &build, &env, seen);

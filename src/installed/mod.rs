@@ -9,6 +9,7 @@
 
 mod built;
 mod dpkg;
+mod inert;
 mod kind;
 mod name;
 mod place;
@@ -21,9 +22,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::installed::inert::loadable;
 use crate::installed::kind::Kind;
 use crate::installed::kind::kind;
-use crate::installed::kind::loadable;
 use crate::installed::kind::relative;
 
 pub use name::named;

@@ -10,6 +10,7 @@ use crate::judge::Content;
 use crate::judge::Only;
 use crate::judge::Subject;
 use crate::judge::seen::of_platform;
+use crate::report::again::Kept;
 use crate::report::model;
 use crate::report::observed::Observed;
 use crate::report::observed::OnPlatform;
@@ -101,11 +102,7 @@ pub fn texts(list: Vec<Text>, sources: &mut Sources) -> BTreeMap<u32, SourceId> 
 }
 
 /// A subject of a report, to be judged again.
-pub fn subject(
-    saved: model::Subject,
-    texts: &BTreeMap<u32, SourceId>,
-    sources: &Sources,
-) -> Result<Subject, BadSubject> {
+pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) -> Result<Subject, BadSubject> {
     let Observed { path, text, notes, nodes, mut platforms } = saved.observed;
     if text.is_none() && platforms.is_empty() {
         return Err(BadSubject::Empty);

@@ -1,4 +1,4 @@
-//! The engine on this machine: Docker or Podman behind its socket, asked for an image as an archive.
+//! The engine on this machine: Docker or Podman behind its socket, asked for an image as an archive, or about one.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -61,8 +61,13 @@ impl Engine {
 
     /// The image as an archive of `docker save`, from its beginning.
     pub(crate) fn stream(&self) -> Result<Box<dyn Read + Send>, Problem> {
+        self.ask("get")
+    }
+
+    /// What the engine says of the image when asked for this.
+    pub(crate) fn ask(&self, what: &str) -> Result<Box<dyn Read + Send>, Problem> {
         // HTTP 1.0: the body is sent as it is, and ends with the connection.
-        let request = format!("GET /images/{}/get HTTP/1.0\r\nHost: engine\r\n\r\n", self.image);
+        let request = format!("GET /images/{}/{what} HTTP/1.0\r\nHost: engine\r\n\r\n", self.image);
         let mut stream = connect(self, request.as_bytes())?;
         let (status, rest) = head(&mut stream).map_err(|cause| self.fail(cause))?;
         let body = std::io::Cursor::new(rest).chain(stream);

@@ -55,6 +55,11 @@ impl ImageConfig {
     /// Reads the config blob and joins it with the layers of the manifest.
     pub(crate) fn parse(bytes: &[u8], layers: &[Descriptor]) -> Result<Self, Problem> {
         let raw: RawConfig = serde_json::from_slice(bytes).map_err(|error| malformed("image config", &error))?;
+        Ok(Self::of(raw, layers))
+    }
+
+    /// Joins a config with the layers of the manifest.
+    pub(crate) fn of(raw: RawConfig, layers: &[Descriptor]) -> Self {
         let run = raw.config.unwrap_or_default();
         let diff_ids = raw.rootfs.and_then(|rootfs| rootfs.diff_ids).unwrap_or_default();
         let mut diff_ids = diff_ids.into_iter();
@@ -80,7 +85,7 @@ impl ImageConfig {
             urls: layer.urls.clone().unwrap_or_default(),
             history: makers.next().flatten(),
         };
-        Ok(Self {
+        Self {
             platform,
             created: raw.created,
             env: run.env.unwrap_or_default().into_iter().map(split).collect(),
@@ -89,7 +94,7 @@ impl ImageConfig {
             cmd: run.cmd.unwrap_or_default(),
             history,
             layers: layers.iter().map(layer).collect(),
-        })
+        }
     }
 }
 

@@ -15,6 +15,7 @@ mod files;
 mod helper;
 mod http;
 mod image;
+mod inspected;
 mod keep;
 mod layout;
 mod members;

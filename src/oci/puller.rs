@@ -27,6 +27,7 @@ use crate::oci::error::PullError;
 use crate::oci::error::one_line;
 use crate::oci::image::Layer;
 use crate::oci::image::PulledImage;
+use crate::oci::inspected::Inspected;
 use crate::oci::keep::Kept;
 use crate::oci::layout::Layout;
 use crate::oci::options::Options;
@@ -108,6 +109,16 @@ impl Puller {
     ///
     /// Blocks, and belongs on a thread of no other runtime.
     pub fn open(&self, source: &Source, wanted: &[Platform]) -> Result<Opened, PullError> {
+        self.open_as(source, wanted, true)
+    }
+
+    /// The same for someone who reads no layers, which cannot be read then where an engine has the image: it is asked
+    /// about the image, and does not have to send all of it.
+    pub fn glance(&self, source: &Source, wanted: &[Platform]) -> Result<Opened, PullError> {
+        self.open_as(source, wanted, false)
+    }
+
+    fn open_as(&self, source: &Source, wanted: &[Platform], layers: bool) -> Result<Opened, PullError> {
         let (store, images) = match source {
             Source::Registry(reference) => self.registry(reference, wanted)?,
             Source::Layout { path, name } => {
@@ -133,9 +144,15 @@ impl Puller {
             Source::Engine { kind, image } => {
                 let reference = format!("{}:{}", kind.scheme(), one_line(image, 300));
                 let fail = |problem| PullError::new(kind.scheme(), &reference, "the image", problem);
-                let engine = Engine::new(*kind, image, &self.options.environment, &self.options.limits);
-                let archive = engine.and_then(|engine| Archive::open(Origin::Engine(engine))).map_err(fail)?;
-                self.saved(archive, &reference, None, wanted)?
+                let limits = &self.options.limits;
+                let engine = Engine::new(*kind, image, &self.options.environment, limits).map_err(fail)?;
+                let told = if layers { None } else { Inspected::open(&engine, &reference, wanted, limits)? };
+                if let Some((inspected, image)) = told {
+                    (Store::Inspected(inspected), vec![image])
+                } else {
+                    let archive = Archive::open(Origin::Engine(engine)).map_err(fail)?;
+                    self.saved(archive, &reference, None, wanted)?
+                }
             }
         };
         let blobs = Blobs {
@@ -247,6 +264,11 @@ impl Blobs {
             }
             Store::Layout(layout) => layout.layer(layer),
             Store::Saved(saved) => saved.layer(layer),
+            Store::Inspected(inspected) => {
+                let problem =
+                    Problem::NotFound { said: "the engine was asked about it alone".into(), nearest: Vec::new() };
+                Err(inspected.fail(&format!("layer {}", layer.digest), problem))
+            }
         }
     }
 
@@ -257,7 +279,7 @@ impl Blobs {
         let search = claims::find(&self.store, image);
         let found = match &*self.store {
             Store::Registry(_) => self.background.wait_for(search),
-            Store::Layout(_) | Store::Saved(_) => ready(search),
+            Store::Layout(_) | Store::Saved(_) | Store::Inspected(_) => ready(search),
         };
         let Some(layer) = found.map_err(fail)? else { return Ok(None) };
         claims::check(&layer).map_err(fail)?;
@@ -268,7 +290,7 @@ impl Blobs {
     /// in this order costs one pass, any other way a pass for each. None where the order makes no difference.
     pub fn position(&self, layer: &Layer) -> Option<u64> {
         match &*self.store {
-            Store::Registry(_) => None,
+            Store::Registry(_) | Store::Inspected(_) => None,
             Store::Layout(layout) => layout.position(layer),
             Store::Saved(saved) => saved.position(layer),
         }

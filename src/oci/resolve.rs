@@ -6,6 +6,7 @@ use crate::oci::error::Problem;
 use crate::oci::error::PullError;
 use crate::oci::image::ImageConfig;
 use crate::oci::image::PulledImage;
+use crate::oci::inspected::Inspected;
 use crate::oci::keep::Kept;
 use crate::oci::layout::Layout;
 use crate::oci::platform::Platform;
@@ -26,6 +27,8 @@ pub(crate) enum Store {
     Registry(Kept),
     Layout(Layout),
     Saved(Saved),
+    /// An engine that told the configuration and was not asked for layers.
+    Inspected(Inspected),
 }
 
 impl Store {
@@ -33,7 +36,7 @@ impl Store {
         match self {
             Self::Registry(kept) => kept.manifest(descriptor).await,
             Self::Layout(layout) => layout.manifest(descriptor),
-            Self::Saved(_) => Err(no_manifest()),
+            Self::Saved(_) | Self::Inspected(_) => Err(no_manifest()),
         }
     }
 
@@ -41,7 +44,7 @@ impl Store {
         match self {
             Self::Registry(kept) => kept.config(descriptor).await,
             Self::Layout(layout) => layout.config(descriptor),
-            Self::Saved(_) => Err(no_manifest()),
+            Self::Saved(_) | Self::Inspected(_) => Err(no_manifest()),
         }
     }
 
@@ -50,7 +53,7 @@ impl Store {
         match self {
             Self::Registry(kept) => kept.client.document(digest).await,
             Self::Layout(layout) => layout.document(digest),
-            Self::Saved(_) => Ok(None),
+            Self::Saved(_) | Self::Inspected(_) => Ok(None),
         }
     }
 
@@ -58,7 +61,7 @@ impl Store {
     pub(crate) async fn referrers(&self, digest: &str) -> Result<Option<Vec<u8>>, Problem> {
         match self {
             Self::Registry(kept) => kept.client.referrers(digest).await,
-            Self::Layout(_) | Self::Saved(_) => Ok(None),
+            Self::Layout(_) | Self::Saved(_) | Self::Inspected(_) => Ok(None),
         }
     }
 
@@ -67,6 +70,7 @@ impl Store {
             Self::Registry(kept) => kept.client.fail(asked, problem),
             Self::Layout(layout) => layout.fail(asked, problem),
             Self::Saved(saved) => saved.fail(asked, problem),
+            Self::Inspected(inspected) => inspected.fail(asked, problem),
         }
     }
 
@@ -80,6 +84,7 @@ impl Store {
             Self::Registry(kept) => whole_name(&kept.client.image),
             Self::Layout(layout) => layout.reference(),
             Self::Saved(saved) => saved.reference(),
+            Self::Inspected(inspected) => inspected.reference(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Reports: how verdicts and findings are told.
 
+pub mod again;
 pub mod baseline;
 pub mod checkstyle;
 pub mod concise;

@@ -7,8 +7,11 @@ mod dockerfile;
 mod elf;
 mod installed;
 mod layer;
+#[path = "../support/layout.rs"]
+mod layout;
 #[path = "../support/elf.rs"]
 mod make;
+mod manifest;
 mod mutate;
 
 use std::env;
@@ -74,6 +77,11 @@ fn package_records() {
 #[test]
 fn package_databases() {
     run("databases", &installed::seeds(), installed::WORDS, installed::read_database);
+}
+
+#[test]
+fn manifests() {
+    run("manifest", &manifest::seeds(), manifest::WORDS, manifest::read);
 }
 
 #[test]

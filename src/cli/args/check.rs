@@ -8,6 +8,8 @@ use crate::cli::args::builds::BuildSet;
 use crate::cli::args::fixing::FixArgs;
 use crate::cli::args::judging::JudgingArgs;
 use crate::cli::args::scan::Deep;
+use crate::cli::args::scan::Tell;
+use crate::cli::args::values::bytes;
 
 /// What `check` takes.
 #[derive(Debug, clap::Args)]
@@ -43,6 +45,12 @@ pub(crate) struct CheckArgs {
     /// How deep to look into those images: `config`, `sbom` or `layers`.
     #[arg(long, value_enum, default_value_t = Deep::Layers, value_name = "DEPTH", requires = "built")]
     pub(crate) depth: Deep,
+    /// Leave out layers of those images of more packed bytes than this, and say so.
+    #[arg(long, value_name = "N", value_parser = bytes, requires = "built")]
+    pub(crate) max_layer_bytes: Option<u64>,
+    /// How to tell progress of those images on standard error: bars on a terminal and nothing elsewhere, unless said.
+    #[arg(long, value_enum, default_value_t = Tell::Auto, value_name = "HOW", requires = "built")]
+    pub(crate) progress: Tell,
     #[command(flatten)]
     pub(crate) access: AccessArgs,
     #[command(flatten)]

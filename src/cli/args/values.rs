@@ -22,6 +22,15 @@ pub(super) fn platform(text: &str) -> Result<String, String> {
     }
 }
 
+/// The host of a registry, with or without its port, and nothing else of an address.
+pub(super) fn host(text: &str) -> Result<String, String> {
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || ".-:[]".contains(sign);
+    if text.is_empty() || !text.chars().all(plain) {
+        return Err("expected the host of a registry and its port if any, such as registry.example.com:5000".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 /// A number of bytes, with or without a unit: `500MB`, `2GiB`.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let wrong = || "expected a number of bytes, such as 500000000, 500MB or 2GiB".to_owned();

@@ -72,7 +72,8 @@ impl<'a> File<'a> {
             for cell in 0..cells {
                 let at = short(page, list + 2 * cell)?;
                 match kind {
-                    INNER => waiting.push(big(page, at)?),
+                    // More than that would be pages that lead to each other.
+                    INNER if waiting.len() < left => waiting.push(big(page, at)?),
                     LEAF => {
                         self.row(page, at, &mut row)?;
                         bytes = bytes.checked_sub(row.len())?;
