@@ -18,7 +18,9 @@ mod places;
 mod platform;
 mod python;
 mod runtime_packages;
+mod settled;
 mod torch;
+mod torch_build;
 mod torch_release;
 
 use jiff::civil::Date;
@@ -110,6 +112,8 @@ fn assemble(
 ) -> ImageFacts {
     let with_base = with_packages_of_base(seen, &build);
     let seen = with_base.as_ref().unwrap_or(seen);
+    let with_versions = settled::settled(seen, knowledge);
+    let seen = with_versions.as_ref().unwrap_or(seen);
     let mut facts = seen.facts.clone();
     let base = build.fact;
     let env = environment::environment(&mut facts, seen, &build);
