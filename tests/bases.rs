@@ -386,3 +386,52 @@ fn the_shell_before_an_entrypoint_is_seen() {
         assert_eq!(word(lines), expected, "{lines}");
     }
 }
+
+/// The end on the pool with a new driver of what a Dockerfile installs.
+fn installed(base: &str, packages: &str) -> (String, String) {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", &format!("FROM {base}\nRUN pip install {packages}\n"));
+    let (_, fate, outcome) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+    (fate, outcome)
+}
+
+#[test]
+fn a_cpu_build_that_somebody_chose_does_not_decide_beside_what_uses_a_gpu() {
+    let index = "--index-url https://download.pytorch.org/whl/cpu";
+    for (packages, fate, outcome) in [
+        ("torch==2.5.1+cpu 'tensorflow[and-cuda]==2.17.0'", "starts", ""),
+        ("torch==2.5.1+cpu cupy-cuda12x==13.3.0", "starts", ""),
+        (&format!("torch==2.5.1 {index} && pip install cupy-cuda12x==13.3.0"), "starts", ""),
+        // What is beside it may use a GPU: that cannot be told.
+        ("torch==2.5.1+cpu 'tensorflow[and-cuda]'", "undetermined", ""),
+        // Nothing else is there, or only what runs on that torch.
+        ("torch==2.5.1+cpu", "fails", "cpu-only"),
+        ("torch==2.5.1+cpu nvidia-cublas-cu12==12.4.5.8", "fails", "cpu-only"),
+        ("torch==2.5.1+cpu xformers==0.0.29", "fails", "cpu-only"),
+        ("torch==2.5.1+cpu vllm==0.6.5 'tensorflow[and-cuda]==2.17.0'", "fails", "cpu-only"),
+    ] {
+        assert_eq!(
+            installed("nvidia/cuda:12.4.1-base-ubuntu22.04", packages),
+            (fate.to_owned(), outcome.to_owned()),
+            "{packages}"
+        );
+    }
+}
+
+#[test]
+fn a_range_is_settled_where_all_its_releases_end_alike() {
+    for (packages, fate, outcome) in [
+        ("'tensorflow[and-cuda]~=2.14.0'", "starts", ""),
+        ("'tensorflow[and-cuda]>=2.16.1,<2.17'", "starts", ""),
+        // CUDA 11.8 and 12.2; what may come tomorrow; none that is known; a variable.
+        ("'tensorflow[and-cuda]>=2.14,<2.16'", "undetermined", ""),
+        ("'tensorflow[and-cuda]>=2.21'", "undetermined", ""),
+        ("'tensorflow[and-cuda]>=98,<99'", "undetermined", ""),
+        ("\"tensorflow[and-cuda]==$NOWHERE\"", "undetermined", ""),
+        // A constraint counts, and one that says nothing settles nothing.
+        ("'tensorflow[and-cuda]' 'tensorflow~=2.14.0'", "starts", ""),
+    ] {
+        assert_eq!(installed("python:3.11-slim", packages), (fate.to_owned(), outcome.to_owned()), "{packages}");
+    }
+}

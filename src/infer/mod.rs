@@ -5,6 +5,7 @@
 
 mod base;
 mod candidates;
+mod choice;
 mod compat;
 mod component;
 mod conda_torch;
@@ -30,7 +31,6 @@ use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fact::Fact;
-use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::ImageFacts;
@@ -127,6 +127,7 @@ fn assemble(
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::firmware(&mut facts, seen);
     let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
+    choice::step_back(&facts, &mut components, knowledge);
     let code_floors = floor::code_floors(&mut facts, seen, &build, &components);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
     let platforms = platform::platforms(&mut facts, seen, &build);
@@ -165,18 +166,8 @@ fn assemble(
 fn concerns_gpu(component: &Component, seen: &Observations, facts: &Facts) -> bool {
     match &component.cuda.state {
         State::Known(_) => true,
-        State::Absent { .. } => by_default(facts, component.cuda.id),
+        State::Absent { .. } => choice::by_default(facts, component.cuda.id),
         State::Unknown(_) => component.name != component::OWN_RUNTIME || seen.depth != Depth::Text,
-    }
-}
-
-/// Whether a fact rests on a build variant that a table row gives where nobody chose one.
-fn by_default(facts: &Facts, id: FactId) -> bool {
-    let entry = facts.get(id);
-    match &entry.evidence {
-        Evidence::Derived { row, .. } if entry.key == FactKey::ComponentVariant => row.is_some(),
-        Evidence::Derived { from, .. } => from.iter().any(|id| by_default(facts, *id)),
-        Evidence::Leaf(_) => false,
     }
 }
 
