@@ -435,3 +435,46 @@ fn a_range_is_settled_where_all_its_releases_end_alike() {
         assert_eq!(installed("python:3.11-slim", packages), (fate.to_owned(), outcome.to_owned()), "{packages}");
     }
 }
+
+#[test]
+fn two_torches_that_end_alike_have_that_end() {
+    let pool = "[[pool]]\nname = \"b200\"\ngpu = \"B200\"\ndriver = \"570.211.01\"\nplatform = \"linux/amd64\"\n\
+        launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+    for (pip, conda, cuda, fate, outcome) in [
+        ("2.4.0", "2.4.1", "12.1", "fails", "no-kernel-image"),
+        ("2.4.0+cu121", "2.4.1", "12.1", "fails", "no-kernel-image"),
+        // Of other builds, or of one that is not told, the end is not the same for sure.
+        ("2.4.0", "2.4.1", "11.8", "undetermined", ""),
+        ("2.4.0", "2.7.0", "12.8", "undetermined", ""),
+        ("2.4.0+cu118", "2.4.1", "12.1", "undetermined", ""),
+        ("2.4.0", "2.99.0", "12.1", "undetermined", ""),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", pool);
+        let packages = format!("[packages.pip]\ntorch = \"{pip}\"\n[packages.conda]\npytorch = \"{conda}\"\n");
+        let text = format!("base = \"ubuntu:22.04\"\n{packages}pytorch-cuda = \"{cuda}\"\n");
+        place.file("two.image.toml", &text);
+        let (_, said, wall) = ends(&place, "two.image.toml").into_iter().next().expect("a verdict");
+        assert_eq!((said.as_str(), wall.as_str()), (fate, outcome), "{pip} {conda} {cuda}");
+    }
+}
+
+#[test]
+fn images_of_servers_ask_for_the_driver_that_their_release_was_built_for() {
+    let pool = "[[pool]]\nname = \"l4\"\ngpu = \"L4\"\ndriver = \"545.23.08\"\nplatform = \"linux/amd64\"\n\
+        launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    for (tag, fate, outcome) in [
+        ("v0.8.5", "fails", "refused"),
+        ("v0.11.0", "fails", "refused"),
+        ("v0.13.0", "fails", "refused"),
+        // No public source says what these were built on.
+        ("v0.6.3", "undetermined", ""),
+        ("v0.8.99", "undetermined", ""),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", pool);
+        place.file("Dockerfile", &format!("FROM vllm/vllm-openai:{tag}\n"));
+        let (_, said, wall) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+        assert_eq!((said.as_str(), wall.as_str()), (fate, outcome), "{tag}");
+    }
+}
