@@ -10,6 +10,7 @@ mod compat;
 mod component;
 mod conda_torch;
 mod driver;
+mod driver_libraries;
 mod environment;
 mod firmware;
 mod floor;
@@ -120,7 +121,7 @@ fn assemble(
     let tree = Tree::of(seen);
     let base_cuda = base::cuda(&mut facts, &build, &env, seen);
     let compat = driver::compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
-    let driver_libraries = driver::libraries(&mut facts, seen, &tree, &build, &compat, knowledge);
+    let driver_libraries = driver_libraries::libraries(&mut facts, seen, &tree, &build, &compat, knowledge);
     let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);
     let ld_conf = places::ld_conf(&mut facts, seen, &tree, &library_directory);
     let ld_cache = places::ld_cache(&mut facts, seen);
