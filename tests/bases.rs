@@ -386,3 +386,95 @@ fn the_shell_before_an_entrypoint_is_seen() {
         assert_eq!(word(lines), expected, "{lines}");
     }
 }
+
+/// The end on the pool with a new driver of what a Dockerfile installs.
+fn installed(base: &str, packages: &str) -> (String, String) {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", &format!("FROM {base}\nRUN pip install {packages}\n"));
+    let (_, fate, outcome) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+    (fate, outcome)
+}
+
+#[test]
+fn a_cpu_build_that_somebody_chose_does_not_decide_beside_what_uses_a_gpu() {
+    let index = "--index-url https://download.pytorch.org/whl/cpu";
+    for (packages, fate, outcome) in [
+        ("torch==2.5.1+cpu 'tensorflow[and-cuda]==2.17.0'", "starts", ""),
+        ("torch==2.5.1+cpu cupy-cuda12x==13.3.0", "starts", ""),
+        (&format!("torch==2.5.1 {index} && pip install cupy-cuda12x==13.3.0"), "starts", ""),
+        // What is beside it may use a GPU: that cannot be told.
+        ("torch==2.5.1+cpu 'tensorflow[and-cuda]'", "undetermined", ""),
+        // Nothing else is there, or only what runs on that torch.
+        ("torch==2.5.1+cpu", "fails", "cpu-only"),
+        ("torch==2.5.1+cpu nvidia-cublas-cu12==12.4.5.8", "fails", "cpu-only"),
+        ("torch==2.5.1+cpu xformers==0.0.29", "fails", "cpu-only"),
+        ("torch==2.5.1+cpu vllm==0.6.5 'tensorflow[and-cuda]==2.17.0'", "fails", "cpu-only"),
+    ] {
+        assert_eq!(
+            installed("nvidia/cuda:12.4.1-base-ubuntu22.04", packages),
+            (fate.to_owned(), outcome.to_owned()),
+            "{packages}"
+        );
+    }
+}
+
+#[test]
+fn a_range_is_settled_where_all_its_releases_end_alike() {
+    for (packages, fate, outcome) in [
+        ("'tensorflow[and-cuda]~=2.14.0'", "starts", ""),
+        ("'tensorflow[and-cuda]>=2.16.1,<2.17'", "starts", ""),
+        // CUDA 11.8 and 12.2; what may come tomorrow; none that is known; a variable.
+        ("'tensorflow[and-cuda]>=2.14,<2.16'", "undetermined", ""),
+        ("'tensorflow[and-cuda]>=2.21'", "undetermined", ""),
+        ("'tensorflow[and-cuda]>=98,<99'", "undetermined", ""),
+        ("\"tensorflow[and-cuda]==$NOWHERE\"", "undetermined", ""),
+        // A constraint counts, and one that says nothing settles nothing.
+        ("'tensorflow[and-cuda]' 'tensorflow~=2.14.0'", "starts", ""),
+    ] {
+        assert_eq!(installed("python:3.11-slim", packages), (fate.to_owned(), outcome.to_owned()), "{packages}");
+    }
+}
+
+#[test]
+fn two_torches_that_end_alike_have_that_end() {
+    let pool = "[[pool]]\nname = \"b200\"\ngpu = \"B200\"\ndriver = \"570.211.01\"\nplatform = \"linux/amd64\"\n\
+        launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+    for (pip, conda, cuda, fate, outcome) in [
+        ("2.4.0", "2.4.1", "12.1", "fails", "no-kernel-image"),
+        ("2.4.0+cu121", "2.4.1", "12.1", "fails", "no-kernel-image"),
+        // Of other builds, or of one that is not told, the end is not the same for sure.
+        ("2.4.0", "2.4.1", "11.8", "undetermined", ""),
+        ("2.4.0", "2.7.0", "12.8", "undetermined", ""),
+        ("2.4.0+cu118", "2.4.1", "12.1", "undetermined", ""),
+        ("2.4.0", "2.99.0", "12.1", "undetermined", ""),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", pool);
+        let packages = format!("[packages.pip]\ntorch = \"{pip}\"\n[packages.conda]\npytorch = \"{conda}\"\n");
+        let text = format!("base = \"ubuntu:22.04\"\n{packages}pytorch-cuda = \"{cuda}\"\n");
+        place.file("two.image.toml", &text);
+        let (_, said, wall) = ends(&place, "two.image.toml").into_iter().next().expect("a verdict");
+        assert_eq!((said.as_str(), wall.as_str()), (fate, outcome), "{pip} {conda} {cuda}");
+    }
+}
+
+#[test]
+fn images_of_servers_ask_for_the_driver_that_their_release_was_built_for() {
+    let pool = "[[pool]]\nname = \"l4\"\ngpu = \"L4\"\ndriver = \"545.23.08\"\nplatform = \"linux/amd64\"\n\
+        launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    for (tag, fate, outcome) in [
+        ("v0.8.5", "fails", "refused"),
+        ("v0.11.0", "fails", "refused"),
+        ("v0.13.0", "fails", "refused"),
+        // No public source says what these were built on.
+        ("v0.6.3", "undetermined", ""),
+        ("v0.8.99", "undetermined", ""),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", pool);
+        place.file("Dockerfile", &format!("FROM vllm/vllm-openai:{tag}\n"));
+        let (_, said, wall) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+        assert_eq!((said.as_str(), wall.as_str()), (fate, outcome), "{tag}");
+    }
+}

@@ -142,7 +142,7 @@ impl Reader<'_> {
         }
         take_away(self.seen, &found);
         // What a command names itself stands after what that brings along, and so wins.
-        for install in along(&found.packages, self.seen, Knowledge::built_in()) {
+        for install in along(&found, self.seen, Knowledge::built_in()) {
             let package = self.package(&install);
             self.seen.packages.push(package);
         }

@@ -8,6 +8,7 @@ mod as_text;
 mod image;
 mod key;
 mod observed;
+mod package;
 mod saved;
 mod value;
 
@@ -22,9 +23,10 @@ pub use self::image::{
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{
-    BaseSeen, BuildAskSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, Manager, NeedsSeen,
-    Observations, OfBase, Offered, PackageGone, PackageSeen, PackageVersion, TemplatePart, Unsaid,
+    BaseSeen, BuildAskSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, NeedsSeen, Observations,
+    OfBase, TemplatePart, Unsaid,
 };
+pub use self::package::{Manager, Offered, PackageGone, PackageSeen, PackageVersion};
 pub use self::saved::REMOVED;
 pub use self::value::Value;
 

@@ -25,14 +25,14 @@ use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::framework::Image;
-use crate::infer::framework::brought;
 use crate::infer::framework::installed;
 use crate::infer::framework::riding;
-use crate::infer::framework::shipped;
 use crate::infer::framework::wording;
 use crate::infer::runtime_packages;
 use crate::infer::torch;
 use crate::infer::torch::Torch;
+use crate::infer::torch_build::brought;
+use crate::infer::torch_build::shipped;
 use crate::infer::unknown;
 use crate::knowledge::Knowledge;
 

@@ -79,19 +79,33 @@ pub(super) fn imported<'a>(pip: Brought<'a>, conda: Brought<'a>, seen: &Observat
         ),
         supply: "name the one alone that a program gets".to_owned(),
     };
-    let same = pip.variant.is_ok() && pip.variant == conda.variant;
-    let variant = if same { pip.variant.clone() } else { Err(why.clone()) };
-    Brought { variant, ..Brought::unknown(pip.package, why) }
+    let unknown = Brought::unknown(pip.package, why.clone());
+    // What both have in common holds whichever it is.
+    let build = build_of(&pip, day).filter(|build| build_of(&conda, day) == Some(build));
+    let listed = |version: &str| {
+        day.knowledge.torch(version).filter(|row| build.is_some_and(|build| row.variants.contains(&build)))
+    };
+    match (build, listed(one), listed(other)) {
+        (Some(build), Some(one), Some(other)) => {
+            Brought { variant: Ok(Some(build.to_owned())), candidates: vec![one, other], ..unknown }
+        }
+        _ => Brought { variant: Err(why), ..unknown },
+    }
 }
 
-/// The CUDA of a build that is told apart; none where it cannot be, or is none.
-fn cuda_of(brought: &Brought<'_>, day: Day<'_>) -> Option<CudaVersion> {
+/// The build of a torch that is told apart; none where it cannot be.
+fn build_of<'a>(brought: &'a Brought<'_>, day: Day<'_>) -> Option<&'a str> {
     let version = brought.version.as_ref().ok()?;
     let default = || {
         let row = day.knowledge.torch(version)?;
         row.default_variant.iter().find(|value| value.arch == day.arch).map(|value| value.value)
     };
-    variant_cuda(brought.variant.as_ref().ok()?.as_deref().or_else(default)?)
+    brought.variant.as_ref().ok()?.as_deref().or_else(default)
+}
+
+/// The CUDA of a build that is told apart; none where it cannot be, or is none.
+fn cuda_of(brought: &Brought<'_>, day: Day<'_>) -> Option<CudaVersion> {
+    variant_cuda(build_of(brought, day)?)
 }
 
 /// `2.1` stands for the newest 2.1.x.

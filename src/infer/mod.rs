@@ -5,10 +5,12 @@
 
 mod base;
 mod candidates;
+mod choice;
 mod compat;
 mod component;
 mod conda_torch;
 mod driver;
+mod driver_libraries;
 mod environment;
 mod firmware;
 mod floor;
@@ -18,7 +20,9 @@ mod places;
 mod platform;
 mod python;
 mod runtime_packages;
+mod settled;
 mod torch;
+mod torch_build;
 mod torch_release;
 
 use jiff::civil::Date;
@@ -28,7 +32,6 @@ use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fact::Fact;
-use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::ImageFacts;
@@ -110,19 +113,22 @@ fn assemble(
 ) -> ImageFacts {
     let with_base = with_packages_of_base(seen, &build);
     let seen = with_base.as_ref().unwrap_or(seen);
+    let with_versions = settled::settled(seen, knowledge);
+    let seen = with_versions.as_ref().unwrap_or(seen);
     let mut facts = seen.facts.clone();
     let base = build.fact.or(seen.built_on);
     let env = environment::environment(&mut facts, seen, &build);
     let tree = Tree::of(seen);
     let base_cuda = base::cuda(&mut facts, &build, &env, seen);
     let compat = driver::compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
-    let driver_libraries = driver::libraries(&mut facts, seen, &tree, &build, &compat, knowledge);
+    let driver_libraries = driver_libraries::libraries(&mut facts, seen, &tree, &build, &compat, knowledge);
     let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);
     let ld_conf = places::ld_conf(&mut facts, seen, &tree, &library_directory);
     let ld_cache = places::ld_cache(&mut facts, seen);
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::firmware(&mut facts, seen);
     let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
+    choice::step_back(&facts, &mut components, knowledge);
     let code_floors = floor::code_floors(&mut facts, seen, &build, &components);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
     let platforms = platform::platforms(&mut facts, seen, &build);
@@ -161,18 +167,8 @@ fn assemble(
 fn concerns_gpu(component: &Component, seen: &Observations, facts: &Facts) -> bool {
     match &component.cuda.state {
         State::Known(_) => true,
-        State::Absent { .. } => by_default(facts, component.cuda.id),
+        State::Absent { .. } => choice::by_default(facts, component.cuda.id),
         State::Unknown(_) => component.name != component::OWN_RUNTIME || seen.depth != Depth::Text,
-    }
-}
-
-/// Whether a fact rests on a build variant that a table row gives where nobody chose one.
-fn by_default(facts: &Facts, id: FactId) -> bool {
-    let entry = facts.get(id);
-    match &entry.evidence {
-        Evidence::Derived { row, .. } if entry.key == FactKey::ComponentVariant => row.is_some(),
-        Evidence::Derived { from, .. } => from.iter().any(|id| by_default(facts, *id)),
-        Evidence::Leaf(_) => false,
     }
 }
 

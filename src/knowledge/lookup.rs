@@ -7,12 +7,10 @@ use jiff::civil::Date;
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::change_rows::{ToolkitChange, ToolkitChangeRow, WslLibraryRow};
 use crate::knowledge::gpu_names;
-use crate::knowledge::order::by_number;
 use crate::knowledge::rows::{
-    ArchitectureRow, BaseFamilyRow, BranchRow, BroughtRow, BundledRow, CompatRow, CondaVariantRow, ContainerToolkitRow,
-    CudaImageRow, DriverPackageRow, ErrorRow, ForwardRow, FrameworkBuildRow, FrameworkImageRow, FrameworkRow, GpuRow,
-    LibraryWheelRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, RuntimePackageRow, TargetSetRow, ToolkitRow,
-    TorchBuildRow, TorchRow, TritonRow, WithdrawnRow,
+    ArchitectureRow, BaseFamilyRow, BranchRow, CompatRow, ContainerToolkitRow, CudaImageRow, DriverPackageRow,
+    ErrorRow, ForwardRow, FrameworkImageRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow,
+    ToolkitRow, WithdrawnRow,
 };
 use crate::knowledge::set::Tables;
 use crate::knowledge::tables;
@@ -27,13 +25,6 @@ impl fmt::Debug for Knowledge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Knowledge of {}", self.newest_date())
     }
-}
-
-/// `2.3` of `2.3.0rc0`.
-fn minor_of(version: &str) -> Option<String> {
-    let mut parts = version.split('.');
-    let minor: String = parts.nth(1)?.chars().take_while(char::is_ascii_digit).collect();
-    Some(format!("{}.{minor}", version.split('.').next()?))
 }
 
 /// The row with a key, in a table that is sorted by it.
@@ -192,83 +183,6 @@ impl Knowledge {
         self.plain_images().iter().find(|row| row.repository == repository)
     }
 
-    /// A torch release, without local version.
-    pub fn torch(self, version: &str) -> Option<&'static TorchRow> {
-        self.torch_releases().iter().find(|row| row.version == version)
-    }
-
-    /// A torch build: `2.6.0`, `cu124`, `amd64`.
-    pub fn torch_build(self, version: &str, variant: &str, arch: &str) -> Option<&'static TorchBuildRow> {
-        let mut rows = self.torch_builds().iter();
-        rows.find(|row| row.version == version && row.variant == variant && row.arch == arch)
-    }
-
-    /// A build of another framework: the version's own row, else that of its minor, else that of every version.
-    pub fn framework_build(self, distribution: &str, version: &str) -> Option<&'static FrameworkBuildRow> {
-        let of = |version: &str| {
-            self.framework_builds().iter().find(|row| row.distribution == distribution && row.version == version)
-        };
-        of(version).or_else(|| of(&minor_of(version)?)).or_else(|| of("*"))
-    }
-
-    /// What a package with these extras brings along.
-    pub fn brought_by(self, distribution: &str, extras: &[String]) -> impl Iterator<Item = &'static BroughtRow> {
-        let asked = |row: &&BroughtRow| row.extra.is_empty() || extras.iter().any(|extra| extra == row.extra);
-        self.brought_packages().iter().filter(move |row| row.distribution == distribution).filter(asked)
-    }
-
-    /// The row by which no index of a distribution has a build of CUDA for a platform, of versions as old as this one.
-    pub fn without_cuda_on(self, distribution: &str, version: &str, arch: &str) -> Option<&'static RowInfo> {
-        let row = self.build_indexes().iter().find(|row| row.distribution == distribution)?;
-        (arch == "arm64" && by_number(version, row.arm64_from?).is_lt()).then_some(&row.info)
-    }
-
-    /// Whether an index of its own decides the build of a distribution.
-    pub fn has_build_index(self, distribution: &str) -> bool {
-        self.build_indexes().iter().any(|row| row.distribution == distribution)
-    }
-
-    /// Whether a conda package chooses a build: without CUDA, or the one that its version names.
-    pub fn conda_variant(self, name: &str) -> Option<&'static CondaVariantRow> {
-        self.conda_variants().iter().find(|row| row.name == name)
-    }
-
-    /// The CUDA runtime of a system package, where its name tells it: `cuda-cudart-12-4`.
-    pub fn runtime_package(self, name: &str) -> Option<(&'static RuntimePackageRow, Option<CudaVersion>)> {
-        let version = |rest: &str| rest.strip_prefix('-')?.replace('-', ".").parse::<CudaVersion>().ok();
-        self.runtime_packages().iter().find_map(|row| match name.strip_prefix(row.name)? {
-            "" => Some((row, None)),
-            rest => version(rest).map(|cuda| (row, Some(cuda))),
-        })
-    }
-
-    /// A distribution with a library of the CUDA toolkit, by its normalised name.
-    pub fn library_wheel(self, distribution: &str) -> Option<&'static LibraryWheelRow> {
-        self.library_wheels().iter().find(|row| row.distribution == distribution)
-    }
-
-    /// The CUDA version of a library wheel: its minor where versions tell it, else the major.
-    pub fn library_wheel_cuda(self, distribution: &str, version: &str) -> Option<(CudaVersion, &'static RowInfo)> {
-        let row = self.library_wheel(distribution)?;
-        let minor = || {
-            let (major, rest) = version.split_once('.')?;
-            format!("{major}.{}", rest.split('.').next()?).parse().ok()
-        };
-        let told = if row.versioned { minor() } else { row.cuda };
-        told.map(|cuda| (cuda, &row.info))
-    }
-
-    /// The CUDA variants that a version of a distribution such as bitsandbytes has libraries for.
-    pub fn bundled_variants_of(self, distribution: &str, version: &str) -> Option<&'static BundledRow> {
-        let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
-        rows.find(|row| by_number(row.from, version).is_le())
-    }
-
-    /// The assemblers of a Triton release.
-    pub fn triton_compiler(self, version: &str) -> Option<&'static TritonRow> {
-        self.triton_compilers().iter().find(|row| row.version == version)
-    }
-
     /// The container toolkit range that a version lies in.
     pub fn container_toolkit(self, version: CudaVersion) -> Option<&'static ContainerToolkitRow> {
         let mut rows = self.container_toolkits().iter();
@@ -358,11 +272,6 @@ impl Knowledge {
     /// Whether a repository holds CUDA base images.
     pub fn is_cuda_repository(self, repository: &str) -> bool {
         self.base_family(repository).is_some_and(|row| row.cuda_base)
-    }
-
-    /// A distribution with GPU code, by its normalised name.
-    pub fn framework(self, distribution: &str) -> Option<&'static FrameworkRow> {
-        self.frameworks().iter().find(|row| row.distribution == distribution)
     }
 
     /// A package with driver libraries: by its name, or by its beginning before a driver branch.

@@ -20,6 +20,7 @@ mod lookup;
 mod newer;
 mod numbered_lookup;
 mod order;
+mod package_lookup;
 mod rows;
 mod set;
 mod shown;

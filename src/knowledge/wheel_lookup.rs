@@ -11,6 +11,16 @@ impl Knowledge {
         self.frameworks().iter().find(|row| row.variants && row.distribution == row.component)
     }
 
+    /// The releases of a distribution that the tables have, by itself or by what it brings in its own version.
+    pub fn releases_of(self, distribution: &str) -> impl Iterator<Item = &'static str> {
+        let brought = move |name: &str| {
+            let mut rows = self.brought_packages().iter();
+            rows.any(|row| row.distribution == distribution && row.brings == name && row.same)
+        };
+        let rows = self.framework_builds().iter().filter(|row| row.version != "*");
+        rows.filter(move |row| row.distribution == distribution || brought(row.distribution)).map(|row| row.version)
+    }
+
     /// Whether a distribution has a library for each of several CUDA versions.
     pub fn bundles(self, distribution: &str) -> bool {
         self.bundled_variants().iter().any(|row| row.distribution == distribution)

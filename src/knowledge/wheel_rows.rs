@@ -74,17 +74,9 @@ pub struct BroughtRow {
     /// Whether it has the version of what was asked for.
     pub same: bool,
     /// First version of what is asked for that brings it.
-    pub from: Option<CudaVersion>,
+    pub from: Option<&'static str>,
     /// First version of what is asked for that no longer does.
-    pub before: Option<CudaVersion>,
-}
-
-impl BroughtRow {
-    /// Whether a version of what is asked for brings it; of one that is open the newest is meant.
-    pub fn brings_with(&self, version: Option<CudaVersion>) -> bool {
-        let late = version.is_none_or(|version| self.from.is_none_or(|from| from <= version));
-        late && self.before.is_none_or(|before| version.is_some_and(|version| version < before))
-    }
+    pub before: Option<&'static str>,
 }
 
 /// A distribution whose builds differ by CUDA version and are chosen by an index of their own.

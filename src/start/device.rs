@@ -276,5 +276,8 @@ pub(super) fn capabilities(replay: Replay<'_>) -> StepRecord {
 }
 
 #[cfg(test)]
+#[path = "device_hook_tests.rs"]
+mod hook_tests;
+#[cfg(test)]
 #[path = "device_tests.rs"]
 mod tests;

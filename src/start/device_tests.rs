@@ -1,10 +1,8 @@
-//! Devices and capabilities, by launch, mode, configuration and variable.
+//! Devices, by launch, mode, configuration and variable.
 
 use crate::start::Step;
 use crate::start::step_tests::expect;
 use crate::start::step_tests::hosts;
-use crate::start::step_tests::image;
-use crate::start::step_tests::step;
 
 const LEGACY: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"";
 const JIT: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.18.2\"";
@@ -13,7 +11,6 @@ const COUNTED: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\ngpu = 
 const COUNTED_JIT: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.18.2\"\ngpu = { name = \"A100\", count = 4 }";
 const UNPRIVILEGED: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\n[pool.host]\n\
     accept-nvidia-visible-devices-envvar-when-unprivileged = false";
-const ENROOT: &str = "launch = \"enroot\"\ntoolkit = \"1.17.8\"";
 
 #[test]
 fn the_nvidia_runtime_obeys_the_variable() {
@@ -291,154 +288,4 @@ fn swarm_resources_stand_in_for_the_variable() {
             (LEGACY, given, "no-gpu 35", ""),
         ],
     );
-}
-
-#[test]
-fn only_a_privileged_container_configures_mig() {
-    let config = "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_MIG_CONFIG_DEVICES = \"all\"";
-    let monitor = "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_MIG_MONITOR_DEVICES = \"all\"";
-    let privileged = format!("{LEGACY}\nprivileged = true");
-    let said = "cannot set MIG_CONFIG_DEVICES in non privileged container";
-    expect(
-        Step::Devices,
-        &[
-            (LEGACY, config, "device", said),
-            (GPUS, config, "device", said),
-            (LEGACY, monitor, "device", "cannot set MIG_MONITOR_DEVICES"),
-            (&privileged, config, "passes", ""),
-            (JIT, config, "passes", ""),
-            (LEGACY, "NVIDIA_MIG_CONFIG_DEVICES = \"all\"", "no-gpu 35", ""),
-            (LEGACY, "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_MIG_CONFIG_DEVICES = \"\"", "passes", ""),
-        ],
-    );
-}
-
-#[test]
-fn the_hook_refuses_every_mode_but_its_own() {
-    let said = "invoking the NVIDIA Container Runtime Hook directly";
-    let orin = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\ngpu = \"Jetson AGX Orin\"\nplatform = \"linux/arm64\"";
-    let cdi = format!("{GPUS}\n[pool.host.nvidia-container-runtime]\nmode = \"cdi\"");
-    let blind = format!("{cdi}\n[pool.host.nvidia-container-runtime-hook]\nskip-mode-detection = true");
-    let under = format!("{orin}\nruntime = \"nvidia\"");
-    expect(
-        Step::Devices,
-        &[
-            (orin, "", "hook", said),
-            (&cdi, "", "hook", said),
-            (&blind, "", "passes", ""),
-            (&under, "", "passes", ""),
-            (&cdi, "NVIDIA_DRIVER_CAPABILITIES = \"compute,foo\"", "capability", "(allowed 'compute')"),
-            (&cdi, "NVIDIA_DRIVER_CAPABILITIES = \"compute\"", "hook", said),
-            (&cdi, "NVIDIA_MIG_CONFIG_DEVICES = \"all\"", "device", "cannot set MIG_CONFIG_DEVICES"),
-            (&cdi.replace("1.17.8", "1.13.5"), "NVIDIA_DRIVER_CAPABILITIES = \"compute,foo\"", "hook", said),
-            (&cdi.replace("1.17.8", "1.13.5"), "NVIDIA_MIG_CONFIG_DEVICES = \"all\"", "hook", said),
-            (GPUS, "", "passes", ""),
-            ("launch = \"docker-gpus\"\nmode = \"cdi\"\ntoolkit = \"1.17.8\"", "", "passes", ""),
-        ],
-    );
-}
-
-#[test]
-fn what_the_engine_makes_of_the_flag() {
-    let engine = |rest: &str| format!("launch = \"docker-gpus\"\ntoolkit = \"1.18.2\"\n{rest}");
-    for (rest, expected) in [
-        ("engine = \"docker 28.2\"", vec!["legacy"]),
-        ("engine = \"docker 28.2\"\ncdi_specs = true", vec!["legacy"]),
-        ("engine = \"docker 29.2\"\ncdi_specs = false", vec!["legacy"]),
-        ("engine = \"docker 29.2\"\ncdi_specs = true", vec!["cdi"]),
-        ("engine = \"docker 29.2\"", vec!["legacy", "cdi"]),
-        ("cdi_specs = true", vec!["legacy", "cdi"]),
-        ("", vec!["legacy"]),
-        ("engine = \"docker 29.2\"\nruntime = \"nvidia\"", vec!["jit-cdi"]),
-        ("mode = \"legacy\"\nengine = \"docker 29.2\"\ncdi_specs = true", vec!["legacy"]),
-    ] {
-        let modes: Vec<&str> = hosts(&engine(rest)).iter().map(|host| host.mode.as_str()).collect();
-        assert_eq!(modes, expected, "{rest}");
-    }
-}
-
-#[test]
-fn capabilities_are_those_of_the_configuration_and_the_version() {
-    let narrow = format!("{GPUS}\n[pool.host]\nsupported-driver-capabilities = \"compute,utility\"");
-    let old = "launch = \"docker-gpus\"\ntoolkit = \"1.3.0\"";
-    let middle = "launch = \"docker-gpus\"\ntoolkit = \"1.5.1\"";
-    let caps = |value: &str| format!("NVIDIA_DRIVER_CAPABILITIES = \"{value}\"");
-    expect(
-        Step::Capabilities,
-        &[
-            (GPUS, "", "passes", "includes compute"),
-            (GPUS, &caps(""), "passes", ""),
-            (GPUS, &caps("all"), "passes", ""),
-            (GPUS, &caps("video,utility"), "passes", "includes video"),
-            (GPUS, &caps("utility"), "no-gpu 35", "lacks compute"),
-            (GPUS, &caps(","), "no-gpu 35", "lacks compute"),
-            (GPUS, &caps("graphics"), "no-gpu 35", "lacks compute"),
-            (GPUS, &caps("utility,foo,compute"), "capability", "'compute,foo,utility' (allowed 'compute,utility')"),
-            (GPUS, &caps("none"), "capability", "'none' (allowed '')"),
-            (GPUS, &caps("Compute"), "capability", "'Compute' (allowed '')"),
-            (&narrow, &caps("compute,video"), "capability", "'compute,video' (allowed 'compute')"),
-            (&narrow, &caps("all"), "passes", ""),
-            (old, "", "no-gpu 35", "the default lacks compute"),
-            (old, "CUDA_VERSION = \"12.4.1\"", "passes", ""),
-            (middle, "", "passes", ""),
-            (middle, &caps("compute,foo"), "capability", "unknown driver capability: foo"),
-            (middle, &caps("zoo,compute,bar"), "capability", "unknown driver capability: zoo"),
-            (JIT, &caps("foo"), "n/a", "does not ask"),
-            (LEGACY, &caps("foo"), "n/a", "without devices"),
-        ],
-    );
-}
-
-#[test]
-fn enroot_has_a_hook_of_its_own() {
-    let all = "NVIDIA_VISIBLE_DEVICES = \"all\"";
-    let with = |line: &str| format!("{all}\n{line}");
-    expect(
-        Step::Devices,
-        &[
-            (ENROOT, "", "no-gpu 35", "is not set"),
-            (ENROOT, "CUDA_VERSION = \"12.4.1\"", "no-gpu 35", "is not set"),
-            (ENROOT, &with("NVIDIA_DRIVER_CAPABILITIES = \"compute\""), "passes", ""),
-        ],
-    );
-    expect(
-        Step::Capabilities,
-        &[
-            (ENROOT, all, "no-gpu 35", "the default lacks compute"),
-            (ENROOT, &with("NVIDIA_DRIVER_CAPABILITIES = \"compute,utility\""), "passes", ""),
-            (ENROOT, &with("NVIDIA_DRIVER_CAPABILITIES = \"all\""), "passes", ""),
-            (
-                ENROOT,
-                &with("NVIDIA_DRIVER_CAPABILITIES = \"ngx\""),
-                "capability",
-                "Unknown NVIDIA driver capability: ngx",
-            ),
-        ],
-    );
-}
-
-#[test]
-fn what_comes_first_is_told_first() {
-    let both = "NVIDIA_VISIBLE_DEVICES = \"none\"\nNVIDIA_REQUIRE_CUDA = \"cuda>=12.9\"";
-    expect(Step::Devices, &[(LEGACY, both, "passes", "without a GPU"), (JIT, both, "no-gpu 100", "")]);
-    expect(Step::Requirement, &[(LEGACY, both, "requirement", "cuda>=12.9")]);
-    let utility = "NVIDIA_DRIVER_CAPABILITIES = \"utility\"\nNVIDIA_REQUIRE_CUDA = \"cuda>=12.9\"";
-    expect(Step::Capabilities, &[(GPUS, utility, "passes", "lacks compute")]);
-    let words = "NVIDIA_VISIBLE_DEVICES = \"9\"\nNVIDIA_DRIVER_CAPABILITIES = \"foo\"";
-    expect(Step::Devices, &[(COUNTED, words, "passes", "")]);
-    expect(Step::Capabilities, &[(COUNTED, words, "capability", "foo")]);
-}
-
-#[test]
-fn what_is_not_seen_of_the_image_is_unknown_only_where_it_counts() {
-    let unseen = image("cuda_runtime = \"12.4\"\nbase = \"registry.example.com/own:1\"\n");
-    for (fields, expected) in [
-        (LEGACY, "unknown"),
-        (GPUS, "passes"),
-        ("launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\nenv = { NVIDIA_VISIBLE_DEVICES = \"all\" }", "passes"),
-    ] {
-        for host in hosts(fields) {
-            assert_eq!(step(&unseen, &host, Step::Devices).0, expected, "{fields}");
-        }
-    }
 }

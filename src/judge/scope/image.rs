@@ -23,7 +23,7 @@ use crate::nearest::distance;
 use crate::rules::Lookup;
 use crate::rules::Value;
 
-/// The variable that names what extensions are built for.
+/// The variable that names what extensions are built for: a name that is read, as those of the runtime are.
 const ARCH_LIST: &str = "TORCH_CUDA_ARCH_LIST";
 
 impl Subject<'_> {

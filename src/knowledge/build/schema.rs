@@ -181,7 +181,7 @@ macro_rules! every_table {
         distribution: Str, library: Str, cuda: OptCuda, versioned: Flag, runtime: Flag,
     }
     brought_packages: BroughtRow by [distribution, extra, brings] {
-        distribution: Str, extra: Str, brings: Str, same: Flag, from: OptCuda, before: OptCuda,
+        distribution: Str, extra: Str, brings: Str, same: Flag, from: OptStr, before: OptStr,
     }
     build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr }
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag }

@@ -1,0 +1,143 @@
+//! The framework that has several builds a version: its version, build, CUDA runtime and GPU code.
+
+use crate::cuda::CudaVersion;
+use crate::fact::Component;
+use crate::fact::Derivation;
+use crate::fact::Evidence;
+use crate::fact::Fact;
+use crate::fact::FactId;
+use crate::fact::FactKey;
+use crate::fact::Facts;
+use crate::fact::GpuCode;
+use crate::fact::Role;
+use crate::fact::Signature;
+use crate::fact::State;
+use crate::fact::Why;
+use crate::infer::base::BaseBuild;
+use crate::infer::candidates;
+use crate::infer::framework::component_unknown;
+use crate::infer::framework::known_text;
+use crate::infer::framework::no_code_row;
+use crate::infer::framework::variant_cuda;
+use crate::infer::framework::wording;
+use crate::infer::torch::Brought;
+use crate::infer::unknown;
+use crate::knowledge::FrameworkRow;
+use crate::knowledge::Knowledge;
+use crate::knowledge::RowInfo;
+
+/// A framework that the base image ships.
+#[expect(clippy::too_many_arguments, reason = "one call site; the arguments are what the tables are asked with")]
+pub(super) fn shipped(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    version: &'static str,
+    row: &'static RowInfo,
+    build: &BaseBuild,
+    from: &[FactId],
+    arch: &str,
+    knowledge: Knowledge,
+) -> Component {
+    let name = framework.component;
+    let evidence = |row| Evidence::Derived { by: Derivation::Row, from: from.to_vec(), row: Some(row) };
+    let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), evidence(row));
+    let (state, cuda_row) = match build.cuda {
+        Some((cuda, row)) => (State::Known(cuda), row),
+        None => (State::Unknown(build.unseen("its CUDA runtime")), row),
+    };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence(cuda_row));
+    let code = match build.cuda {
+        Some((cuda, _)) => torch_code(facts, name, version, &variant_of(cuda), arch, version_id, knowledge),
+        None => no_code_row(facts, name, version, version_id),
+    };
+    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
+}
+
+/// The framework of several builds a version, as the commands brought it.
+pub(super) fn brought(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    brought: &Brought<'_>,
+    arch: &str,
+    knowledge: Knowledge,
+) -> Component {
+    let name = framework.component;
+    let package = brought.package;
+    let version = match &brought.version {
+        Ok(version) => version,
+        Err(why) => {
+            if let Some(component) = candidates::shared(facts, framework, brought, why, arch, knowledge) {
+                return component;
+            }
+            let tag = brought.variant.as_ref().ok().and_then(Option::as_deref);
+            return component_unknown(facts, framework, package, why, tag);
+        }
+    };
+    let by = if brought.newest { Derivation::Newest } else { Derivation::Resolution };
+    let row = brought.row.filter(|_| brought.newest || package.name != name);
+    let from = std::iter::once(package.fact).chain(brought.told).collect();
+    let read = Evidence::Derived { by, from, row };
+    let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
+    let of_table = || {
+        let row = knowledge.torch(version)?;
+        let default = row.default_variant.iter().find(|value| value.arch == arch)?;
+        let of_index = knowledge.without_cuda_on(&package.name, version, arch).filter(|_| package.variant.is_some());
+        Some((default.value.to_owned(), of_index.unwrap_or(&row.info)))
+    };
+    let (variant, row) = match &brought.variant {
+        Ok(Some(variant)) => (Ok(variant.clone()), None),
+        Err(why) => (Err(why.clone()), None),
+        Ok(None) => {
+            let why = || Why {
+                reason: knowledge.lacks_version(name, version),
+                supply: "name its build, such as +cu124, or describe its GPU code in an image description".to_owned(),
+            };
+            of_table().map_or_else(|| (Err(why()), None), |(variant, row)| (Ok(variant), Some(row)))
+        }
+    };
+    let component =
+        |cuda, code| Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) };
+    let from_version = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row };
+    let variant = match variant {
+        Ok(variant) => variant,
+        Err(why) => {
+            let cuda = unknown(facts, FactKey::ComponentCuda, Some(name), why.clone(), from_version.clone());
+            let code = unknown(facts, FactKey::ComponentCode, Some(name), why, from_version);
+            return component(cuda, code);
+        }
+    };
+    let variant_id = facts.add(FactKey::ComponentVariant, Some(name), known_text(&variant), from_version);
+    let from_variant = Evidence::Derived { by: Derivation::Resolution, from: vec![variant_id], row: None };
+    let Some(cuda) = variant_cuda(&variant) else {
+        let searched = "the build variant, which is none of CUDA";
+        let cuda =
+            facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, from_variant.clone());
+        let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, from_variant);
+        return component(cuda, code);
+    };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(cuda), from_variant);
+    let code = torch_code(facts, name, version, &variant, arch, variant_id, knowledge);
+    component(cuda, code)
+}
+
+fn torch_code(
+    facts: &mut Facts,
+    name: &str,
+    version: &str,
+    variant: &str,
+    arch: &str,
+    from: FactId,
+    knowledge: Knowledge,
+) -> Fact<GpuCode> {
+    let Some(row) = knowledge.torch_build(version, variant, arch) else {
+        return no_code_row(facts, name, &format!("{version}+{variant} for {arch}"), from);
+    };
+    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![from], row: Some(&row.info) };
+    let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
+    facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(GpuCode::from(container)), evidence)
+}
+
+/// `cu124` for 12.4.
+fn variant_of(cuda: CudaVersion) -> String {
+    format!("cu{}{}", cuda.major(), cuda.minor())
+}
