@@ -38,6 +38,7 @@ mod parallel;
 mod progress;
 mod pull;
 mod readers;
+mod recommend;
 mod rules;
 mod scan;
 mod schema;
@@ -79,6 +80,7 @@ pub fn run() -> ExitCode {
         Command::Lock(options) => lock::run(options),
         Command::Cache(options) => cache::run(options),
         Command::Needs(options) => needs::run(options, knowledge),
+        Command::Recommend(options) => recommend::run(options, knowledge),
         Command::Schema => schema::run(),
         Command::Rules(options) => rules::run(options, knowledge),
         Command::Explain(options) => explain::run(options, knowledge),
