@@ -7,6 +7,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::by_number;
 use crate::nearest::nearest;
 use crate::recommend::choice::Choice;
+use crate::recommend::choice::Libraries;
 use crate::recommend::python;
 use crate::reference::ImageReference;
 
@@ -65,7 +66,8 @@ impl Wanted {
             return Ok(Self::Repository(repository));
         }
         let hint = nearest(&repository, known.iter().copied());
-        let hint = hint.map_or_else(|| format!("they have {}", known.join(", ")), |meant| format!("did you mean `{meant}`?"));
+        let hint =
+            hint.map_or_else(|| format!("they have {}", known.join(", ")), |meant| format!("did you mean `{meant}`?"));
         Err(format!("the tables of {} have no tags of `{repository}`; {hint}", knowledge.newest_date()))
     }
 
@@ -112,7 +114,10 @@ impl Ground<'_> {
     pub(super) fn bases(self, choices: &[&Choice]) -> Vec<Base> {
         if let Some(row) = choices.iter().find_map(|choice| choice.within) {
             let reference = format!("{}:{}", row.repository, row.tag);
-            let fits = self.wanted.repository(row.repository) && self.python.is_none();
+            // Which Python it has is not in the tables: one that all of it has wheels for it must be able to have.
+            let pythons = || self.knowledge.image_pythons().iter().map(|row| row.python);
+            let alone = choices.len() == 1 || pythons().any(|own| python::all_have(choices, own, self.knowledge));
+            let fits = alone && self.wanted.repository(row.repository) && self.python.is_none();
             let built = row.arches.is_empty() || self.archs.iter().all(|arch| row.arches.contains(&arch.as_str()));
             let base = Base { reference, kind: Kind::Framework, python: None, bare: false, cuda: None, larger: None };
             return if fits && built { vec![base] } else { Vec::new() };
@@ -122,7 +127,15 @@ impl Ground<'_> {
         }
         let mut found = if choices.is_empty() { Vec::new() } else { self.plain(choices) };
         found.extend(self.cuda(choices));
+        // Of what nobody knows which libraries it looks for, a base with all of them is the only one to be named.
+        if matches!(self.wanted, Wanted::Any) && self.untold(choices) {
+            found.retain(|base| base.kind == Kind::Cuda);
+        }
         found
+    }
+
+    fn untold(self, choices: &[&Choice]) -> bool {
+        choices.iter().any(|choice| choice.libraries(self.knowledge) == Libraries::Untold)
     }
 
     fn takes(self, choices: &[&Choice], python: &str) -> bool {
@@ -157,14 +170,16 @@ impl Ground<'_> {
     /// CUDA base images of the CUDA of what is chosen, the newest patch of each minor.
     fn cuda(self, choices: &[&Choice]) -> Vec<Base> {
         let knowledge = self.knowledge;
-        let Some(repository) = cuda_repositories(knowledge).into_iter().find(|name| self.wanted.repository(name)) else {
+        let Some(repository) = cuda_repositories(knowledge).into_iter().find(|name| self.wanted.repository(name))
+        else {
             return Vec::new();
         };
         let wished = choices.iter().find_map(|choice| choice.cuda);
         let goes = |cuda: CudaVersion| match wished {
             None => choices.is_empty(),
             Some(own) if own.0.len() > 1 => own.release() == cuda.release(),
-            Some(own) => own.major() == cuda.major(),
+            // Of a major alone the newest minor: it has every symbol of those before it.
+            Some(own) => own.major() == cuda.major() && cuda.release() == newest_of(own.major(), knowledge),
         };
         let mut kept: Vec<(CudaVersion, &'static CudaImageRow)> = Vec::new();
         for row in knowledge.cuda_images().iter().filter(|row| knowledge.withdrawn(repository, row.version).is_none()) {
@@ -181,7 +196,13 @@ impl Ground<'_> {
         kept.into_iter().filter_map(|(version, row)| self.of_row(repository, version, row, choices)).collect()
     }
 
-    fn of_row(self, repository: &str, cuda: CudaVersion, row: &'static CudaImageRow, choices: &[&Choice]) -> Option<Base> {
+    fn of_row(
+        self,
+        repository: &str,
+        cuda: CudaVersion,
+        row: &'static CudaImageRow,
+        choices: &[&Choice],
+    ) -> Option<Base> {
         let knowledge = self.knowledge;
         let built = |os: &str| {
             let own = row.arches.iter().find(|(own, _)| *own == os).map_or("", |(_, arches)| arches);
@@ -193,22 +214,35 @@ impl Ground<'_> {
             debian(os) && built(os) && (choices.is_empty() || python(os).is_some_and(|own| self.takes(choices, own)))
         };
         let os = row.os.iter().copied().filter(|os| fits(os)).max_by(|one, other| by_number(one, other))?;
-        let of = |flavour: &str| row.flavours.contains(&flavour).then(|| format!("{repository}:{}-{flavour}-{os}", row.version));
-        let words = knowledge.cudnn_tags().iter().find(|own| own.version == row.version).and_then(|own| own.words.last());
+        let of = |flavour: &str| {
+            row.flavours.contains(&flavour).then(|| format!("{repository}:{}-{flavour}-{os}", row.version))
+        };
+        let words =
+            knowledge.cudnn_tags().iter().find(|own| own.version == row.version).and_then(|own| own.words.last());
         let with_cudnn = || Some(format!("{repository}:{}-{}-runtime-{os}", row.version, words?));
         let (base, runtime) = (of("base"), of("runtime"));
         let larger = runtime.clone().and_then(|_| with_cudnn()).or(runtime.clone());
-        let reference = base.or(runtime)?;
-        let (kind, bare) = (Kind::Cuda, !choices.is_empty());
-        Some(Base { reference, kind, python: python(os), bare, cuda: Some(cuda), larger })
+        let (reference, larger) = match larger {
+            Some(larger) if self.untold(choices) => (larger, None),
+            larger => (base.or(runtime)?, larger),
+        };
+        Some(Base {
+            reference,
+            kind: Kind::Cuda,
+            python: python(os),
+            bare: !choices.is_empty(),
+            cuda: Some(cuda),
+            larger,
+        })
     }
 
     /// The image that was named, where its Python is not known to lack a wheel.
     fn given(self, reference: &ImageReference, choices: &[&Choice]) -> Option<Base> {
         let (repository, tag) = (reference.familiar(), reference.tag().unwrap_or_default());
         let rows = || self.knowledge.image_pythons().iter();
-        let begins =
-            |version: &str| tag.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']));
+        let begins = |version: &str| {
+            tag.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+        };
         let own = rows().find(|row| row.name == repository && begins(row.version));
         let system = || tag.split('-').find_map(|word| system_python(word, self.knowledge));
         let python = own.map(|row| row.python).or_else(system);
@@ -223,6 +257,12 @@ impl Ground<'_> {
         let reference = reference.to_string();
         Some(Base { reference, kind: Kind::Given, python, bare, cuda: None, larger: None })
     }
+}
+
+/// The newest CUDA of a major that has base images.
+fn newest_of(major: u32, knowledge: Knowledge) -> (u32, u32) {
+    let all = knowledge.cuda_images().iter().filter_map(|row| row.version.parse::<CudaVersion>().ok());
+    all.filter(|cuda| cuda.major() == major).map(CudaVersion::release).max().unwrap_or_default()
 }
 
 /// The Python that an operating system as a tag writes it installs first: of `ubuntu22.04`.
@@ -250,7 +290,8 @@ mod tests {
 
     #[test]
     fn an_operating_system_in_a_tag_has_a_python() {
-        for (os, python) in [("ubuntu22.04", Some("3.10")), ("ubuntu99.04", None), ("rockylinux9", Some("3.9")), ("", None)]
+        for (os, python) in
+            [("ubuntu22.04", Some("3.10")), ("ubuntu99.04", None), ("rockylinux9", Some("3.9")), ("", None)]
         {
             assert_eq!(system_python(os, Knowledge::built_in()), python, "{os}");
         }

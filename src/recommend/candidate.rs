@@ -55,7 +55,9 @@ impl Candidate<'_> {
         }
         let pip = self.pip(knowledge);
         if self.base.bare && !pip.is_empty() {
-            text.push_str("RUN apt-get update \\\n && apt-get install -y --no-install-recommends python3 python3-venv \\\n");
+            text.push_str(
+                "RUN apt-get update \\\n && apt-get install -y --no-install-recommends python3 python3-venv \\\n",
+            );
             let _ = writeln!(text, " && rm -rf /var/lib/apt/lists/* \\\n && python3 -m venv {VENV}");
             let _ = writeln!(text, "ENV PATH={VENV}/bin:$PATH");
         }
@@ -89,9 +91,15 @@ mod tests {
         }
     }
 
-    fn text(choices: Vec<&Choice>, bare: bool, asks: bool) -> String {
-        let base =
-            Base { reference: "a:1".to_owned(), kind: Kind::Given, python: None, bare, cuda: None, larger: None };
+    fn text(choices: Vec<&Choice>, installs: bool, asks: bool) -> String {
+        let base = Base {
+            reference: "a:1".to_owned(),
+            kind: Kind::Given,
+            python: None,
+            bare: installs,
+            cuda: None,
+            larger: None,
+        };
         Candidate { choices, base, asks }.dockerfile(Knowledge::built_in())
     }
 
@@ -112,6 +120,9 @@ mod tests {
         let within = choice("torch", "", None);
         assert_eq!(text(vec![&within], true, false), "FROM a:1\n");
         let bare = text(vec![&choice("a", "a==1", None)], true, true);
-        assert!(bare.contains("ENV NVIDIA_VISIBLE_DEVICES=all ") && bare.contains("python3 -m venv /opt/venv\n"), "{bare}");
+        assert!(
+            bare.contains("ENV NVIDIA_VISIBLE_DEVICES=all ") && bare.contains("python3 -m venv /opt/venv\n"),
+            "{bare}"
+        );
     }
 }

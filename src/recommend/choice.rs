@@ -44,6 +44,32 @@ impl Choice {
     }
 }
 
+/// What the tables tell of the libraries that a choice looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Libraries {
+    /// Which they are, or that another framework brings them.
+    Told,
+    /// That an extra brings libraries, not whether those are all.
+    Brought,
+    /// Nothing.
+    Untold,
+}
+
+impl Choice {
+    /// What is known of the libraries that it looks for.
+    pub(super) fn libraries(&self, knowledge: Knowledge) -> Libraries {
+        let pinned = || knowledge.torch_pins().iter().any(|row| row.distribution == self.name);
+        let needs = || self.version.parse().ok().and_then(|version| knowledge.needs_of(self.code, version));
+        if self.within.is_some() || knowledge.is_built_framework(self.code) || pinned() || needs().is_some() {
+            Libraries::Told
+        } else if self.spec.contains('[') {
+            Libraries::Brought
+        } else {
+            Libraries::Untold
+        }
+    }
+}
+
 /// Which version is newer.
 pub(super) fn newer(one: &str, other: &str) -> Ordering {
     order(one, other).unwrap_or_else(|| by_number(one, other))
@@ -120,7 +146,8 @@ fn of_builds(name: &'static str, archs: &[String], knowledge: Knowledge) -> Vec<
             if !plain && page.is_none() {
                 continue;
             }
-            let spec = if plain { format!("{name}=={}", row.version) } else { format!("{name}=={}+{tag}", row.version) };
+            let spec =
+                if plain { format!("{name}=={}", row.version) } else { format!("{name}=={}+{tag}", row.version) };
             found.push(Choice {
                 name: name.to_owned(),
                 code: name,
@@ -174,7 +201,9 @@ fn of_distribution(wish: &Wish, knowledge: Knowledge) -> Vec<Choice> {
                 || (other.extra.len() > row.extra.len() && !other.extra.contains('-'))
         })
     };
-    for along in brought().filter(|row| row.same && if asked.is_empty() { plain(row) } else { asked.contains(&row.extra) }) {
+    for along in
+        brought().filter(|row| row.same && if asked.is_empty() { plain(row) } else { asked.contains(&row.extra) })
+    {
         let extras = if asked.is_empty() { vec![along.extra] } else { asked.clone() };
         let own = rows(along.brings).filter(|row| along.brings_with(row.version.parse().ok()));
         found.extend(own.map(|row| choice(row, &extras)));
@@ -201,10 +230,16 @@ fn of_pins(name: &str, knowledge: Knowledge) -> Vec<Choice> {
 /// Releases that images bring; of images that differ in their flavour alone, the smallest.
 fn in_images(name: &str, knowledge: Knowledge) -> Vec<Choice> {
     let built = knowledge.built_framework().filter(|row| row.distribution == name);
+    // An image that has it for a program of its own is none to build on.
+    let all_have = |repository: &str| {
+        let mut rows = knowledge.framework_images().iter().filter(|row| row.repository == repository);
+        rows.all(|row| row.torch.is_some())
+    };
     let mut found: Vec<Choice> = Vec::new();
     for row in knowledge.framework_images() {
         let brought = row.brings.iter().find(|(own, _)| *own == name).map(|(own, version)| (*own, *version));
-        let of_torch = built.and_then(|built| Some((built.distribution, row.torch?)));
+        let of_torch =
+            built.and_then(|built| Some((built.distribution, row.torch?))).filter(|_| all_have(row.repository));
         let Some((code, version)) = brought.or(of_torch) else { continue };
         let first = row.tag.split('-').next().unwrap_or(row.tag);
         if knowledge.withdrawn(row.repository, first).is_some() || version.matches('.').count() < 2 {
@@ -244,7 +279,8 @@ pub(super) fn together(one: &Choice, other: &Choice, knowledge: Knowledge) -> bo
         if !knowledge.is_built_framework(&other.name) {
             return true;
         }
-        pin(&one.name, one.version, knowledge).is_none_or(|pin| pin.is_empty() || admits(pin, other.version) == Some(true))
+        pin(&one.name, one.version, knowledge)
+            .is_none_or(|pin| pin.is_empty() || admits(pin, other.version) == Some(true))
     };
     wants(one, other) && wants(other, one)
 }

@@ -9,7 +9,7 @@
 //! | order | what counts |
 //! |---|---|
 //! | 1 | all that decides was seen, before what starts as far as it was seen |
-//! | 2 | the worst route over all pools: native, minor-version, forward-compat, jit; then on how few pools it is not native |
+//! | 2 | the worst route over all pools, then the next one: native, minor-version, forward-compat, jit |
 //! | 3 | the newer release, wish by wish; of a base alone, the newer CUDA |
 //! | 4 | headroom: the smaller driver from which on it starts, the pool that wants the largest first |
 //! | 5 | the base that brings less: a language image, an operating system, a CUDA base image, a framework image |
@@ -45,6 +45,7 @@ use crate::recommend::base::Kind;
 use crate::recommend::base::Wanted;
 use crate::recommend::candidate::Candidate;
 use crate::recommend::choice::Choice;
+use crate::recommend::choice::Libraries;
 use crate::recommend::model::Recommendation;
 use crate::recommend::rank::Tried;
 use crate::recommend::trial::End;
@@ -119,7 +120,9 @@ fn tried<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
     let once = |candidate: Candidate<'a>| {
         let text = candidate.dockerfile(place.knowledge);
         let ends = place.ends(&place.images(&text), candidate.choices.is_empty());
-        Tried { candidate, text, ends, drivers: Vec::new() }
+        let libraries = candidate.choices.iter().map(|choice| choice.libraries(place.knowledge));
+        let told = libraries.max().unwrap_or(Libraries::Told) == Libraries::Told;
+        Tried { candidate, text, ends, told, drivers: Vec::new() }
     };
     let first = once(candidate);
     if first.everywhere() {
@@ -137,9 +140,10 @@ fn tried<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
         }
         None | Some(_) => return first,
     };
+    let asked = again.asks;
     let second = once(again);
     let starts = |one: &Tried<'_>| one.ends.iter().filter(|end| end.starts()).count();
-    if starts(&second) > starts(&first) { second } else { first }
+    if starts(&second) > starts(&first) || asked && starts(&second) == starts(&first) { second } else { first }
 }
 
 /// Whether more libraries in the base may help.
@@ -153,11 +157,12 @@ fn because(one: &Tried<'_>, settings: Settings<'_>) -> Option<String> {
     let source = sources.add(SourceText::new("Dockerfile", one.text.clone()));
     // The texts of pools are not told of: places are left out.
     let fleet = crate::fleet::Fleet { built_in: true, source, ..settings.fleet.clone() };
-    let settings = Settings { sources: &sources, fleet: &fleet, detail: judge::Detail::Verdicts, own: None, ..settings };
+    let settings =
+        Settings { sources: &sources, fleet: &fleet, detail: judge::Detail::Verdicts, own: None, ..settings };
     let told = judge::judge(&trial::subject(&one.text, source), settings);
     let mut verdicts = told.verdicts.iter().filter(|verdict| verdict.component.is_none());
     let open = verdicts.find(|verdict| verdict.fate != "starts").map(|verdict| verdict.message.clone());
-    let idle = told.findings.iter().map(|finding| finding.message.clone()).next();
+    let idle = told.verdicts.iter().flat_map(|verdict| &verdict.notes).next().cloned();
     let packages = one.candidate.told();
     let what = if packages.is_empty() { one.candidate.base.reference.clone() } else { packages };
     open.or(idle).map(|why| format!("{what}: {why}"))

@@ -37,7 +37,8 @@ pub fn human(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io:
     let undetermined = &told.undetermined;
     if undetermined.combinations > 0 {
         let why = undetermined.because.as_ref().map(|why| format!(", such as {why}")).unwrap_or_default();
-        let line = format!("{} not recommended, because it cannot be told", count(undetermined.combinations, "combination"));
+        let line =
+            format!("{} not recommended, because it cannot be told", count(undetermined.combinations, "combination"));
         writeln!(out, "\n{}", paint(&clean(&format!("{line}{why}")), Tone::Open, color))?;
     }
     for note in &told.notes {
@@ -67,7 +68,7 @@ fn table(told: &Recommendation, color: bool, out: &mut dyn io::Write) -> io::Res
         if at < 2 { writeln!(out, "{}", paint(line, tone, color))? } else { writeln!(out, "{line}")? }
     }
     if told.more > 0 {
-        writeln!(out, "{} start on every pool too (--limit)", count(told.more, "other combination"))?;
+        writeln!(out, "and {} more that start on every pool (--limit)", told.more)?;
     }
     if let Some(best) = told.combinations.first() {
         writeln!(out, "\n{}", clean_lines(&best.dockerfile).trim_end())?;
@@ -98,7 +99,8 @@ fn row(one: &Combination) -> Vec<String> {
         .map(|package| package.spec.clone().unwrap_or_else(|| format!("{} {}", package.name, package.version)))
         .collect();
     let cuda = one.cuda.clone().unwrap_or_else(|| "-".to_owned());
-    vec![one.rank.to_string(), one.base.clone(), packages.join(" "), cuda, routes(&one.pools)]
+    let unseen = if one.unseen { ", as far as it was seen" } else { "" };
+    vec![one.rank.to_string(), one.base.clone(), packages.join(" "), cuda, routes(&one.pools) + unseen]
 }
 
 /// `native; minor-version on t4, a100`: the route that most pools have first, without names.

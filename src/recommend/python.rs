@@ -32,12 +32,17 @@ pub(super) fn fits(choices: &[&Choice], python: &str, knowledge: Knowledge) -> b
     choices.iter().all(|choice| choice.within.is_some() || has_wheel(choice, python, knowledge) != Some(false))
 }
 
+/// Whether nothing in the tables speaks against a Python, of what the base brings neither.
+pub(super) fn all_have(choices: &[&Choice], python: &str, knowledge: Knowledge) -> bool {
+    choices.iter().all(|choice| has_wheel(choice, python, knowledge) != Some(false))
+}
+
 /// The Python to take of several that fit: the one in the middle, so that neither what is new nor what is old to it is
 /// the first to lack a wheel.
-pub(super) fn middle<'a>(mut fitting: Vec<&'a str>) -> Option<&'a str> {
+pub(super) fn middle(mut fitting: Vec<&str>) -> Option<&str> {
     fitting.sort_by(|one, other| newer(one, other));
     fitting.dedup();
-    fitting.get(fitting.len() / 2).or(fitting.last()).copied()
+    fitting.get(fitting.len().saturating_sub(1) / 2).copied()
 }
 
 /// Names of what is chosen of which the tables do not say for which Pythons it has wheels.
@@ -76,7 +81,7 @@ mod tests {
     #[test]
     fn the_middle_one_is_taken() {
         assert_eq!(middle(vec!["3.10", "3.9", "3.11"]), Some("3.10"));
-        assert_eq!(middle(vec!["3.9", "3.10"]), Some("3.10"));
+        assert_eq!(middle(vec!["3.10", "3.9"]), Some("3.9"));
         assert_eq!(middle(vec!["3.12"]), Some("3.12"));
         assert_eq!(middle(Vec::new()), None);
     }

@@ -17,6 +17,8 @@ pub(super) struct Tried<'a> {
     pub(super) text: String,
     /// One for each pool.
     pub(super) ends: Vec<End>,
+    /// Whether the tables tell which libraries it looks for.
+    pub(super) told: bool,
     /// The smallest driver of each pool; empty until somebody asks.
     pub(super) drivers: Vec<Option<DriverVersion>>,
 }
@@ -29,7 +31,7 @@ impl Tried<'_> {
 
     /// Whether it starts as far as it was seen.
     pub(super) fn unseen(&self) -> bool {
-        self.ends.iter().any(|end| matches!(end, End::Starts { unseen: true, .. }))
+        !self.told || self.ends.iter().any(|end| matches!(end, End::Starts { unseen: true, .. }))
     }
 
     fn routes(&self) -> impl Iterator<Item = Route> {
@@ -39,9 +41,11 @@ impl Tried<'_> {
         })
     }
 
-    /// The worst route, and on how many pools it is not the native one.
-    fn way(&self) -> (Option<Route>, usize) {
-        (self.routes().max(), self.routes().filter(|route| *route != Route::Native).count())
+    /// Its routes, the worst first.
+    fn way(&self) -> Vec<Route> {
+        let mut all: Vec<Route> = self.routes().collect();
+        all.sort_unstable_by(|one, other| other.cmp(one));
+        all
     }
 
     /// Its largest drivers first; none known is the largest.
@@ -51,9 +55,9 @@ impl Tried<'_> {
         all
     }
 
-    fn base(&self) -> (Kind, (bool, usize), &str) {
+    fn base(&self) -> (Kind, (bool, usize), usize, &str) {
         let base = &self.candidate.base;
-        (base.kind, weight(&base.reference), &base.reference)
+        (base.kind, weight(&base.reference), self.candidate.told().len(), &base.reference)
     }
 }
 
@@ -67,7 +71,8 @@ pub(super) fn versions(one: &Candidate<'_>, other: &Candidate<'_>) -> Ordering {
 
 /// What counts before the drivers: what was seen, the route, the version.
 pub(super) fn first(one: &Tried<'_>, other: &Tried<'_>) -> Ordering {
-    let way = one.unseen().cmp(&other.unseen()).then_with(|| one.way().cmp(&other.way()));
+    let seen = one.unseen().cmp(&other.unseen()).then(other.told.cmp(&one.told));
+    let way = seen.then_with(|| one.way().cmp(&other.way()));
     way.then_with(|| versions(&one.candidate, &other.candidate))
 }
 
@@ -105,6 +110,9 @@ pub(super) fn lost(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> Strin
             }
             _ => "less headroom: it wants newer drivers".to_owned(),
         };
+    }
+    if one.candidate.base.reference == best.candidate.base.reference {
+        return "starts alike, and installs more".to_owned();
     }
     match one.candidate.base.kind.cmp(&best.candidate.base.kind) {
         Ordering::Greater => format!("starts alike, on a base that brings more: {}", one.candidate.base.reference),
@@ -146,6 +154,7 @@ mod tests {
             candidate: Candidate { choices: vec![choice], base, asks: false },
             text: String::new(),
             ends: ends.to_vec(),
+            told: true,
             drivers: ends.iter().map(|_| driver.parse().ok()).collect(),
         }
     }
@@ -164,7 +173,10 @@ mod tests {
             (tried(&old, &both, "450.80.02", Kind::Language, "a:1"), "a 2.9 is older than 2.10"),
             (tried(&new, &[NATIVE, JIT], "450.80.02", Kind::Language, "a:1"), "jit on `y` instead of native"),
             (tried(&new, &[JIT, JIT], "450.80.02", Kind::Language, "a:1"), "jit on `x` instead of native, jit on `y`"),
-            (tried(&new, &[NATIVE, UNSEEN], "450.80.02", Kind::Language, "a:1"), "its GPU code or libraries were not seen"),
+            (
+                tried(&new, &[NATIVE, UNSEEN], "450.80.02", Kind::Language, "a:1"),
+                "its GPU code or libraries were not seen",
+            ),
         ];
         let best = &ranked[0].0;
         for ((one, _), (next, why)) in ranked.iter().zip(ranked.iter().skip(1)) {

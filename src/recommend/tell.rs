@@ -29,8 +29,7 @@ pub(super) fn all(tried: &mut [Tried<'_>], pools: &[&Pool], place: &Place<'_>, l
     let mut winners: Vec<Tried<'_>> = tried.iter().filter(|one| one.everywhere()).cloned().collect();
     ask_drivers(&mut winners, place, limit);
     let told = winners.iter().take(limit).enumerate();
-    let mut combinations: Vec<Combination> =
-        told.map(|(at, one)| combination(at + 1, one, &names, place)).collect();
+    let mut combinations: Vec<Combination> = told.map(|(at, one)| combination(at + 1, one, &names, place)).collect();
     if let Some(best) = winners.first() {
         for (one, told) in winners.iter().zip(&mut combinations).skip(1) {
             told.lost_because = Some(rank::lost(best, one, &names));
@@ -59,11 +58,7 @@ pub(super) fn all(tried: &mut [Tried<'_>], pools: &[&Pool], place: &Place<'_>, l
 
 /// The wishes as they were written.
 pub(super) fn wishes(asked: crate::recommend::Asked<'_>) -> Wishes {
-    Wishes {
-        with: asked.with.to_vec(),
-        base: asked.base.map(str::to_owned),
-        python: asked.python.map(str::to_owned),
-    }
+    Wishes { with: asked.with.to_vec(), base: asked.base.map(str::to_owned), python: asked.python.map(str::to_owned) }
 }
 
 /// Asks for the smallest drivers of as many as are told, with all that are their like, and orders them by it.
@@ -127,7 +122,8 @@ fn rejected(tried: &[Tried<'_>], best: Option<&Tried<'_>>, names: &[String], lim
     let mut found: Vec<&Tried<'_>> = Vec::new();
     for one in tried.iter().filter(fails).filter(better) {
         // What starts everywhere on another base stands for itself.
-        let same = |other: &Tried<'_>| !one.candidate.choices.is_empty() && other.candidate.told() == one.candidate.told();
+        let same =
+            |other: &Tried<'_>| !one.candidate.choices.is_empty() && other.candidate.told() == one.candidate.told();
         if tried.iter().any(|other| other.everywhere() && same(other)) {
             continue;
         }
@@ -139,6 +135,13 @@ fn rejected(tried: &[Tried<'_>], best: Option<&Tried<'_>>, names: &[String], lim
     }
     found.sort_by(|one, other| {
         rank::versions(&one.candidate, &other.candidate).then_with(|| starts(other).cmp(&starts(one)))
+    });
+    // Of those that end alike the newest tells for all.
+    let mut ends: Vec<&[End]> = Vec::new();
+    found.retain(|one| {
+        let new = !ends.contains(&one.ends.as_slice());
+        ends.push(&one.ends);
+        new
     });
     let told = |one: &&Tried<'_>| Rejected {
         base: one.candidate.base.reference.clone(),
@@ -181,11 +184,7 @@ fn notes(tried: &[Tried<'_>], best: Option<&Tried<'_>>, split: &[Part], place: &
 }
 
 /// Why no base goes with what is wished for.
-pub(super) fn impossible(
-    asked: crate::recommend::Asked<'_>,
-    sets: &[Vec<&Choice>],
-    ground: Ground<'_>,
-) -> String {
+pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice>], ground: Ground<'_>) -> String {
     let date = ground.knowledge.newest_date();
     let wishes = asked.with.join(" ");
     if sets.is_empty() {
@@ -204,7 +203,9 @@ pub(super) fn impossible(
             let elsewhere = !sets.iter().all(|set| Ground { wanted: &any, ..ground }.bases(set).is_empty());
             let hint = if elsewhere { "; without --base there is one" } else { "" };
             let there = if pythons.is_empty() { "none that the tables tell".to_owned() } else { pythons.join(", ") };
-            return format!("no tag of {base} that the tables of {date} have brings Python {python}; they bring {there}{hint}");
+            return format!(
+                "no tag of {base} that the tables of {date} have brings Python {python}; they bring {there}{hint}"
+            );
         }
         let mut wheels: Vec<&str> = wheels.collect();
         wheels.sort_by(|one, other| newer(one, other));
@@ -215,7 +216,9 @@ pub(super) fn impossible(
         );
     }
     match asked.base {
-        Some(base) if wishes.is_empty() => format!("{base} alone is no image for GPUs: say with --with what is to run in it"),
+        Some(base) if wishes.is_empty() => {
+            format!("{base} alone is no image for GPUs: say with --with what is to run in it")
+        }
         Some(base) => format!("the tables of {date} have no tag of {base} that goes with {wishes}"),
         None => format!("the tables of {date} have no base image that goes with {wishes}"),
     }

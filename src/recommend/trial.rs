@@ -19,11 +19,14 @@ use crate::least::Images;
 use crate::outcome::Outcome;
 use crate::source::SourceId;
 use crate::start::Fate;
+use crate::start::HostFate;
+use crate::start::Replay;
 use crate::start::Route;
 use crate::start::Step;
 use crate::start::StepResult;
 use crate::start::Verdict;
 use crate::start::verdicts;
+use crate::start::words;
 
 /// How a combination ends on a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +50,23 @@ impl End {
     /// Whether it starts and uses the GPU.
     pub(super) const fn starts(self) -> bool {
         matches!(self, Self::Starts { .. })
+    }
+
+    /// The worse of two.
+    fn and(self, other: Self) -> Self {
+        let badness = |end: Self| match end {
+            Self::Starts { .. } => 0,
+            Self::Idle => 1,
+            Self::Open => 2,
+            Self::Fails(_) => 3,
+        };
+        match (self, other) {
+            (Self::Starts { route, unseen }, Self::Starts { route: other, unseen: too }) => {
+                Self::Starts { route: route.max(other), unseen: unseen || too }
+            }
+            _ if badness(other) > badness(self) => other,
+            _ => self,
+        }
     }
 }
 
@@ -111,8 +131,7 @@ impl<'a> Place<'a> {
                 let with = |driver| least::with_driver(kind.pool, driver).hosts(self.knowledge, self.day);
                 all.map(|driver| (driver, with(driver))).collect()
             };
-            let starts =
-                |(_, hosts): &&(DriverVersion, Vec<Host>)| images.on_hosts(hosts, self.knowledge).starts();
+            let starts = |(_, hosts): &&(DriverVersion, Vec<Host>)| images.on_hosts(hosts, self.knowledge).starts();
             let drivers = kind.drivers.get_or_init(made).iter();
             drivers.skip_while(|one| !starts(one)).take_while(starts).last().map(|(driver, _)| *driver)
         };
@@ -137,30 +156,39 @@ pub(super) fn subject(text: &str, source: SourceId) -> Subject {
     }
 }
 
-/// How it ends on some hosts; `bare` where nothing is chosen but a base.
+/// How all of it ends on some hosts; `bare` where nothing is chosen but a base.
 fn end(images: &Images, hosts: &[Host], bare: bool, knowledge: Knowledge) -> End {
-    let pairs: Vec<_> = hosts
-        .iter()
-        .flat_map(|host| images.builds(&host.platform).iter().map(move |image| (image, host)))
-        .collect();
+    let pairs: Vec<_> =
+        hosts.iter().flat_map(|host| images.builds(&host.platform).iter().map(move |image| (image, host))).collect();
     let list = verdicts(&pairs, knowledge);
-    match list.first().map(|verdict| verdict.fate) {
-        Some(Some(Fate::Starts(_))) if met(&list, |step, result| step == Step::OpenedLater && lacks(result)) => End::Idle,
-        Some(Some(Fate::Starts(route))) => {
-            End::Starts { route, unseen: !bare && met(&list, |step, result| matches!(step, Step::Code | Step::Libraries) && result == StepResult::NotSeen) }
-        }
-        Some(Some(Fate::Fails(wall))) => End::Fails(wall.outcome()),
-        Some(Some(Fate::Undetermined) | None) | None => End::Open,
+    // What is put on top of another framework fails on its own, and the image starts all the same: here nothing may.
+    let mut worst = End::Starts { route: Route::Native, unseen: false };
+    // A runtime that is there as well and that nothing is known to use decides nothing.
+    let counts = |name: &str| knowledge.frameworks().iter().any(|row| row.component == name);
+    let extension = |verdict: &Verdict<'_>| verdict.hosts.iter().any(|host| host.component.role == Role::Extension);
+    for verdict in list.iter().filter(|one| !extension(one) || one.component.is_some_and(counts)) {
+        worst = worst.and(of_verdict(verdict, bare, knowledge));
     }
+    if list.is_empty() { End::Open } else { worst }
 }
 
-const fn lacks(result: StepResult) -> bool {
-    matches!(result, StepResult::NotSeen | StepResult::FailsLater)
-}
-
-/// Whether a step of what the image is there to run ended so.
-fn met(list: &[Verdict<'_>], wanted: impl Fn(Step, StepResult) -> bool) -> bool {
-    let hosts = list.iter().flat_map(|verdict| &verdict.hosts);
-    let own = hosts.filter(|host| host.component.role == Role::Core);
-    own.flat_map(|host| &host.steps).any(|record| wanted(record.step, record.result))
+fn of_verdict(verdict: &Verdict<'_>, bare: bool, knowledge: Knowledge) -> End {
+    let route = match verdict.fate {
+        Some(Fate::Starts(route)) => route,
+        Some(Fate::Fails(wall)) => return End::Fails(wall.outcome()),
+        Some(Fate::Undetermined) | None => return End::Open,
+    };
+    let own = || verdict.hosts.iter().filter(|host| host.component.role != Role::Container);
+    let replay = |host: &HostFate<'_>| {
+        words::without_gpu(Replay { image: host.image, component: host.component, host: host.host, knowledge })
+    };
+    let met = |wanted: &dyn Fn(Step, StepResult) -> bool| {
+        own().flat_map(|host| &host.steps).any(|record| wanted(record.step, record.result))
+    };
+    if own().any(|host| replay(host).is_some()) || met(&|_, result| result == StepResult::FailsLater) {
+        return End::Idle;
+    }
+    let seen = [Step::Code, Step::Libraries, Step::OpenedLater];
+    let unseen = !bare && met(&|step, result| seen.contains(&step) && result == StepResult::NotSeen);
+    End::Starts { route, unseen }
 }

@@ -37,7 +37,8 @@ pub(super) struct Wish {
 impl Wish {
     /// Reads one; the reason where it is none.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no wish: expected a name with versions, such as name, name>=2.4 or name==2.4.*");
+        let wrong =
+            || format!("`{text}` is no wish: expected a name with versions, such as name, name>=2.4 or name==2.4.*");
         if text.contains(['/', '@', ';']) {
             return Err(wrong());
         }
