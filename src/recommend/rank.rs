@@ -166,8 +166,8 @@ mod tests {
         let both = [NATIVE, NATIVE];
         let ranked = [
             (tried(&new, &both, "525.60.13", Kind::Language, "a:1"), ""),
-            (tried(&new, &both, "525.60.13", Kind::Cuda, "a:1"), "starts alike, on a base that brings more: a:1"),
-            (tried(&new, &both, "525.60.13", Kind::Cuda, "a:1-devel"), "starts alike"),
+            (tried(&new, &both, "525.60.13", Kind::Cuda, "b:1"), "starts alike, on a base that brings more: b:1"),
+            (tried(&new, &both, "525.60.13", Kind::Cuda, "b:1-devel"), "starts alike, on a base"),
             (tried(&new, &both, "550.54.14", Kind::Language, "a:1"), "less headroom: it wants driver 550.54.14 on `x`"),
             (tried(&new, &both, "none", Kind::Language, "a:1"), "less headroom"),
             (tried(&old, &both, "450.80.02", Kind::Language, "a:1"), "a 2.9 is older than 2.10"),

@@ -195,8 +195,8 @@ pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice
         let mut pythons: Vec<&str> = others().filter_map(|base| base.python).collect();
         let any = Wanted::Any;
         let known = ground.knowledge.image_pythons().iter().map(|row| row.python);
-        let wheels = known.filter(|own| sets.iter().any(|set| python::fits(set, own, ground.knowledge)));
-        if sets.iter().any(|set| python::fits(set, python, ground.knowledge)) {
+        let wheels = known.filter(|own| sets.iter().any(|set| python::all_have(set, own, ground.knowledge)));
+        if sets.iter().any(|set| python::all_have(set, python, ground.knowledge)) {
             let base = asked.base.unwrap_or("a base");
             pythons.sort_by(|one, other| newer(one, other));
             pythons.dedup();
