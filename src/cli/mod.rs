@@ -39,6 +39,7 @@ mod progress;
 mod pull;
 mod readers;
 mod reports;
+mod recommend;
 mod rules;
 mod scan;
 mod schema;
@@ -80,6 +81,7 @@ pub fn run() -> ExitCode {
         Command::Lock(options) => lock::run(options),
         Command::Cache(options) => cache::run(options),
         Command::Needs(options) => needs::run(options, knowledge),
+        Command::Recommend(options) => recommend::run(options, knowledge),
         Command::Schema => schema::run(),
         Command::Rules(options) => rules::run(options, knowledge),
         Command::Explain(options) => explain::run(options, knowledge),

@@ -45,6 +45,7 @@ use crate::fact::Value;
 use crate::fact::Why;
 pub(crate) use crate::infer::base::tag_version;
 pub(crate) use crate::infer::environment::ASKED;
+pub(crate) use crate::infer::framework::variant_cuda;
 
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;

@@ -149,6 +149,8 @@ whole_tables! {
     torch_pins: TorchPinRow = torch_pins;
     /// Which torch releases a version of Python can have.
     torch_pythons: TorchPythonRow = torch_pythons;
+    /// For which Pythons distributions with GPU code have wheels.
+    wheel_pythons: WheelPythonRow = wheel_pythons;
     /// The Python of images and distributions.
     image_pythons: ImagePythonRow = image_pythons;
     /// Packages that are compiled while the image is built.

@@ -28,6 +28,21 @@ pub struct TorchPythonRow {
     pub last: Option<&'static str>,
 }
 
+/// Releases of a distribution that have a wheel for a version of Python: a run without a gap.
+#[derive(Clone, Copy, Debug)]
+pub struct WheelPythonRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Normalised name: `tensorflow`.
+    pub distribution: &'static str,
+    /// `3.8`.
+    pub python: &'static str,
+    /// The first release of the run.
+    pub first: &'static str,
+    /// The last one, where later ones have none.
+    pub last: Option<&'static str>,
+}
+
 /// The Python of an image or distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct ImagePythonRow {

@@ -70,7 +70,7 @@ impl Images {
 
     /// The same where the hosts are known.
     pub fn on_hosts(&self, hosts: &[Host], knowledge: Knowledge) -> End {
-        let of = |host: &Host| self.builds.get(&host.platform).map_or(&[][..], Vec::as_slice);
+        let of = |host: &Host| self.builds(&host.platform);
         let pairs: Vec<_> = hosts.iter().flat_map(|host| of(host).iter().map(move |image| (image, host))).collect();
         match verdicts(&pairs, knowledge).first().map(|verdict| verdict.fate) {
             None => End::Nothing,
@@ -78,6 +78,11 @@ impl Images {
             Some(Some(Fate::Fails(_))) => End::Fails,
             Some(Some(Fate::Undetermined) | None) => End::Open,
         }
+    }
+
+    /// The builds for a platform that concern a GPU.
+    pub fn builds(&self, platform: &str) -> &[ImageFacts] {
+        self.builds.get(platform).map_or(&[], Vec::as_slice)
     }
 
     /// Day for which hosts are asked.

@@ -16,6 +16,7 @@ mod judging;
 mod knowledge;
 mod lock;
 mod lsp;
+mod recommend;
 mod rules;
 mod scan;
 mod values;
@@ -56,6 +57,8 @@ pub(crate) use crate::cli::args::judging::JudgingArgs;
 pub(crate) use crate::cli::args::knowledge::KnowledgeArgs;
 pub(crate) use crate::cli::args::lock::LockArgs;
 pub(crate) use crate::cli::args::lsp::LspArgs;
+pub(crate) use crate::cli::args::recommend::RecommendArgs;
+pub(crate) use crate::cli::args::recommend::RecommendFormat;
 pub(crate) use crate::cli::args::rules::ExplainArgs;
 pub(crate) use crate::cli::args::rules::RulesArgs;
 pub(crate) use crate::cli::args::rules::RulesDo;
@@ -126,6 +129,10 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint needs Dockerfile
     Needs(NeedsArgs),
+    /// Say what to build: base image, framework release, CUDA build and pip line that start on every pool, ranked.
+    ///
+    /// Example: imagelint recommend --torch '>=2.4' --python 3.11
+    Recommend(Box<RecommendArgs>),
     /// Print the JSON Schema of what `--format json` writes.
     ///
     /// Example: imagelint schema > report.schema.json

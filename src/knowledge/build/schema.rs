@@ -173,6 +173,9 @@ macro_rules! every_table {
     build_pages: BuildPageRow by [distribution] { distribution: Str, page: Str }
     torch_pins: TorchPinRow by [distribution, version] { distribution: Str, version: Str, torch: Str }
     torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
+    wheel_pythons: WheelPythonRow by [distribution, python, first] {
+        distribution: Str, python: Str, first: Str, last: OptStr,
+    }
     image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
     cuda_extensions: CudaExtensionRow by [distribution] {
         distribution: Str, repository: Str, variable: Str, force: OptStr, sdist: Flag, plain: Flag, cmake: Flag,

@@ -1,0 +1,299 @@
+//! The base images that a choice may stand on, each by a tag that the tables know.
+
+use crate::cuda::CudaVersion;
+use crate::knowledge::CudaImageRow;
+use crate::knowledge::ImagePythonRow;
+use crate::knowledge::Knowledge;
+use crate::knowledge::by_number;
+use crate::nearest::nearest;
+use crate::recommend::choice::Choice;
+use crate::recommend::choice::Libraries;
+use crate::recommend::python;
+use crate::reference::ImageReference;
+
+/// What kind of image a base is, the one that brings least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// One that brings its Python and nothing else.
+    Language,
+    /// An operating system.
+    System,
+    /// A CUDA base image.
+    Cuda,
+    /// One that brings a framework.
+    Framework,
+    /// One that was named with its tag.
+    Given,
+}
+
+/// One base image.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    pub(super) reference: String,
+    pub(super) kind: Kind,
+    /// Its Python, where the tables tell it.
+    pub(super) python: Option<&'static str>,
+    /// Whether Python has to be installed first.
+    pub(super) bare: bool,
+    /// Its CUDA, of a CUDA base image.
+    pub(super) cuda: Option<CudaVersion>,
+    /// The same with more libraries in it, to be tried where this one has not enough.
+    pub(super) larger: Option<String>,
+}
+
+/// Which bases are wished for.
+#[derive(Clone, Debug)]
+pub(super) enum Wanted {
+    /// Any.
+    Any,
+    /// Those of one repository.
+    Repository(String),
+    /// This one.
+    Exactly(ImageReference),
+}
+
+impl Wanted {
+    /// Reads a wish; the reason where the tables know no image like that.
+    pub(super) fn read(text: Option<&str>, knowledge: Knowledge) -> Result<Self, String> {
+        let Some(text) = text else { return Ok(Self::Any) };
+        let reference = ImageReference::parse(text).map_err(|error| format!("`{text}` is no image: {error}"))?;
+        if reference.tag().is_some() || reference.digest().is_some() {
+            return Ok(Self::Exactly(reference));
+        }
+        let repository = reference.familiar();
+        let known = repositories(knowledge);
+        if known.iter().any(|one| *one == repository) {
+            return Ok(Self::Repository(repository));
+        }
+        let hint = nearest(&repository, known.iter().copied());
+        let hint =
+            hint.map_or_else(|| format!("they have {}", known.join(", ")), |meant| format!("did you mean `{meant}`?"));
+        Err(format!("the tables of {} have no tags of `{repository}`; {hint}", knowledge.newest_date()))
+    }
+
+    fn repository(&self, name: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Repository(own) => own == name,
+            Self::Exactly(_) => false,
+        }
+    }
+}
+
+/// The repositories of which the tables know tags.
+fn repositories(knowledge: Knowledge) -> Vec<&'static str> {
+    let plain = knowledge.plain_images().iter().map(|row| row.repository);
+    let plain = plain.filter(|name| knowledge.image_pythons().iter().any(|row| row.name == *name));
+    let plain = plain.filter(|name| knowledge.operating_system(name, "").is_some_and(|system| system.debian));
+    let framework = knowledge.framework_images().iter().map(|row| row.repository);
+    let mut all: Vec<&str> = plain.chain(cuda_repositories(knowledge)).chain(framework).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Repositories of CUDA base images as they are, the shortest name first.
+fn cuda_repositories(knowledge: Knowledge) -> Vec<&'static str> {
+    let rows = knowledge.base_families().iter().filter(|row| row.cuda_base && !row.unread && row.env.is_empty());
+    let mut names: Vec<&str> = rows.map(|row| row.repository).collect();
+    names.sort_by_key(|name| name.len());
+    names
+}
+
+/// What bases are chosen by.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) wanted: &'a Wanted,
+    pub(super) python: Option<&'a str>,
+    pub(super) archs: &'a [String],
+    pub(super) knowledge: Knowledge,
+}
+
+impl Ground<'_> {
+    /// Every base for what is chosen.
+    pub(super) fn bases(self, choices: &[&Choice]) -> Vec<Base> {
+        if let Some(row) = choices.iter().find_map(|choice| choice.within) {
+            let reference = format!("{}:{}", row.repository, row.tag);
+            // Which Python it has is not in the tables: one that all of it has wheels for it must be able to have.
+            let pythons = || self.knowledge.image_pythons().iter().map(|row| row.python);
+            let alone = choices.len() == 1 || pythons().any(|own| python::all_have(choices, own, self.knowledge));
+            let fits = alone && self.wanted.repository(row.repository) && self.python.is_none();
+            let built = row.arches.is_empty() || self.archs.iter().all(|arch| row.arches.contains(&arch.as_str()));
+            let base = Base { reference, kind: Kind::Framework, python: None, bare: false, cuda: None, larger: None };
+            return if fits && built { vec![base] } else { Vec::new() };
+        }
+        if let Wanted::Exactly(reference) = self.wanted {
+            return self.given(reference, choices).into_iter().collect();
+        }
+        let mut found = if choices.is_empty() { Vec::new() } else { self.plain(choices) };
+        found.extend(self.cuda(choices));
+        // Of what nobody knows which libraries it looks for, a base with all of them is the only one to be named.
+        if matches!(self.wanted, Wanted::Any) && self.untold(choices) {
+            found.retain(|base| base.kind == Kind::Cuda);
+        }
+        found
+    }
+
+    fn untold(self, choices: &[&Choice]) -> bool {
+        choices.iter().any(|choice| choice.libraries(self.knowledge) == Libraries::Untold)
+    }
+
+    fn takes(self, choices: &[&Choice], python: &str) -> bool {
+        self.python.is_none_or(|wished| wished == python) && python::fits(choices, python, self.knowledge)
+    }
+
+    /// Language images and operating systems; these only where they are asked for.
+    fn plain(self, choices: &[&Choice]) -> Vec<Base> {
+        let rows = self.knowledge.image_pythons().iter();
+        let numbered = rows.filter(|row| row.version.starts_with(|c: char| c.is_ascii_digit()));
+        let (language, system): (Vec<&ImagePythonRow>, Vec<&ImagePythonRow>) = numbered
+            .filter(|row| self.knowledge.plain_image(row.name).is_some() && self.takes(choices, row.python))
+            .partition(|row| row.version == row.python);
+        let mut found = Vec::new();
+        let of_language = language.iter().filter(|row| self.wanted.repository(row.name));
+        if let Some(python) = python::middle(of_language.clone().map(|row| row.python).collect())
+            && let Some(row) = of_language.clone().find(|row| row.python == python)
+        {
+            let (reference, kind) = (format!("{}:{}-slim", row.name, row.version), Kind::Language);
+            found.push(Base { reference, kind, python: Some(row.python), bare: false, cuda: None, larger: None });
+        }
+        let asked = |name: &str| matches!(self.wanted, Wanted::Repository(own) if own == name);
+        let debian = |name: &str| self.knowledge.operating_system(name, "").is_some_and(|system| system.debian);
+        let systems = system.iter().filter(|row| asked(row.name) && debian(row.name));
+        if let Some(row) = systems.max_by(|one, other| by_number(one.version, other.version)) {
+            let (reference, kind) = (format!("{}:{}", row.name, row.version), Kind::System);
+            found.push(Base { reference, kind, python: Some(row.python), bare: true, cuda: None, larger: None });
+        }
+        found
+    }
+
+    /// CUDA base images of the CUDA of what is chosen, the newest patch of each minor.
+    fn cuda(self, choices: &[&Choice]) -> Vec<Base> {
+        let knowledge = self.knowledge;
+        let Some(repository) = cuda_repositories(knowledge).into_iter().find(|name| self.wanted.repository(name))
+        else {
+            return Vec::new();
+        };
+        let wished = choices.iter().find_map(|choice| choice.cuda);
+        let goes = |cuda: CudaVersion| match wished {
+            None => choices.is_empty(),
+            Some(own) if own.0.len() > 1 => own.release() == cuda.release(),
+            // Of a major alone the newest minor: it has every symbol of those before it.
+            Some(own) => own.major() == cuda.major() && cuda.release() == newest_of(own.major(), knowledge),
+        };
+        let mut kept: Vec<(CudaVersion, &'static CudaImageRow)> = Vec::new();
+        for row in knowledge.cuda_images().iter().filter(|row| knowledge.withdrawn(repository, row.version).is_none()) {
+            let Ok(version) = row.version.parse::<CudaVersion>() else { continue };
+            if !goes(version) {
+                continue;
+            }
+            match kept.iter_mut().find(|(own, _)| own.release() == version.release()) {
+                Some(own) if own.0 < version => *own = (version, row),
+                Some(_) => {}
+                None => kept.push((version, row)),
+            }
+        }
+        kept.into_iter().filter_map(|(version, row)| self.of_row(repository, version, row, choices)).collect()
+    }
+
+    fn of_row(
+        self,
+        repository: &str,
+        cuda: CudaVersion,
+        row: &'static CudaImageRow,
+        choices: &[&Choice],
+    ) -> Option<Base> {
+        let knowledge = self.knowledge;
+        let built = |os: &str| {
+            let own = row.arches.iter().find(|(own, _)| *own == os).map_or("", |(_, arches)| arches);
+            self.archs.iter().all(|arch| own.split(' ').any(|one| one == arch))
+        };
+        let debian = |os: &str| knowledge.operating_system("", os).is_some_and(|system| system.debian);
+        let python = |os: &str| system_python(os, knowledge);
+        let fits = |os: &str| {
+            debian(os) && built(os) && (choices.is_empty() || python(os).is_some_and(|own| self.takes(choices, own)))
+        };
+        let os = row.os.iter().copied().filter(|os| fits(os)).max_by(|one, other| by_number(one, other))?;
+        let of = |flavour: &str| {
+            row.flavours.contains(&flavour).then(|| format!("{repository}:{}-{flavour}-{os}", row.version))
+        };
+        let words =
+            knowledge.cudnn_tags().iter().find(|own| own.version == row.version).and_then(|own| own.words.last());
+        let with_cudnn = || Some(format!("{repository}:{}-{}-runtime-{os}", row.version, words?));
+        let (base, runtime) = (of("base"), of("runtime"));
+        let larger = runtime.clone().and_then(|_| with_cudnn()).or(runtime.clone());
+        let (reference, larger) = match larger {
+            Some(larger) if self.untold(choices) => (larger, None),
+            larger => (base.or(runtime)?, larger),
+        };
+        Some(Base {
+            reference,
+            kind: Kind::Cuda,
+            python: python(os),
+            bare: !choices.is_empty(),
+            cuda: Some(cuda),
+            larger,
+        })
+    }
+
+    /// The image that was named, where its Python is not known to lack a wheel.
+    fn given(self, reference: &ImageReference, choices: &[&Choice]) -> Option<Base> {
+        let (repository, tag) = (reference.familiar(), reference.tag().unwrap_or_default());
+        let rows = || self.knowledge.image_pythons().iter();
+        let begins = |version: &str| {
+            tag.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+        };
+        let own = rows().find(|row| row.name == repository && begins(row.version));
+        let system = || tag.split('-').find_map(|word| system_python(word, self.knowledge));
+        let python = own.map(|row| row.python).or_else(system);
+        if let Some(python) = python.filter(|_| !choices.is_empty())
+            && !self.takes(choices, python)
+        {
+            return None;
+        }
+        let language = own.is_some_and(|row| row.version == row.python);
+        let framework = self.knowledge.framework_images().iter().any(|row| row.repository == repository);
+        let bare = !choices.is_empty() && python.is_some() && !language && !framework;
+        let reference = reference.to_string();
+        Some(Base { reference, kind: Kind::Given, python, bare, cuda: None, larger: None })
+    }
+}
+
+/// The newest CUDA of a major that has base images.
+fn newest_of(major: u32, knowledge: Knowledge) -> (u32, u32) {
+    let all = knowledge.cuda_images().iter().filter_map(|row| row.version.parse::<CudaVersion>().ok());
+    all.filter(|cuda| cuda.major() == major).map(CudaVersion::release).max().unwrap_or_default()
+}
+
+/// The Python that an operating system as a tag writes it installs first: of `ubuntu22.04`.
+fn system_python(os: &str, knowledge: Knowledge) -> Option<&'static str> {
+    let mut rows = knowledge.image_pythons().iter();
+    rows.find(|row| os.strip_prefix(row.name).is_some_and(|rest| rest == row.version)).map(|row| row.python)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_is_a_repository_of_the_tables_or_a_whole_reference() {
+        let told = |text: &str| Wanted::read(Some(text), Knowledge::built_in());
+        assert!(matches!(told("nvidia/cuda"), Ok(Wanted::Repository(name)) if name == "nvidia/cuda"));
+        assert!(matches!(told("python:3.11-slim"), Ok(Wanted::Exactly(_))));
+        for (wrong, hint) in
+            [("nvidia/cudaa", "did you mean `nvidia/cuda`"), ("alpine", "they have "), ("A B", "is no image")]
+        {
+            let error = told(wrong).err().unwrap_or_default();
+            assert!(error.contains(hint), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_operating_system_in_a_tag_has_a_python() {
+        for (os, python) in
+            [("ubuntu22.04", Some("3.10")), ("ubuntu99.04", None), ("rockylinux9", Some("3.9")), ("", None)]
+        {
+            assert_eq!(system_python(os, Knowledge::built_in()), python, "{os}");
+        }
+    }
+}

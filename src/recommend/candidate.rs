@@ -1,0 +1,128 @@
+//! One combination: what is chosen on a base, as the head of a Dockerfile.
+
+use std::fmt::Write as _;
+
+use crate::knowledge::Knowledge;
+use crate::recommend::base::Base;
+use crate::recommend::choice::Choice;
+
+/// Where Python packages go where the system's own Python takes none.
+const VENV: &str = "/opt/venv";
+
+/// One combination.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate<'a> {
+    pub(super) choices: Vec<&'a Choice>,
+    pub(super) base: Base,
+    /// Whether the image asks for GPUs itself.
+    pub(super) asks: bool,
+}
+
+impl Candidate<'_> {
+    /// What is chosen, in words.
+    pub(super) fn told(&self) -> String {
+        self.choices.iter().map(|choice| choice.told()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The commands of pip, one for each index.
+    pub(super) fn pip(&self, knowledge: Knowledge) -> Vec<String> {
+        let page = self.choices.iter().find_map(|choice| choice.page.as_deref());
+        let mut of_page = Vec::new();
+        let mut others = Vec::new();
+        for choice in self.choices.iter().filter(|choice| !choice.spec.is_empty()) {
+            // What has builds on an index of its own is taken from the one of the framework.
+            let there = choice.page.is_some() || (page.is_some() && knowledge.has_build_index(&choice.name));
+            if there { &mut of_page } else { &mut others }.push(quoted(&choice.spec));
+        }
+        let mut lines = Vec::new();
+        if let (Some(page), false) = (page, of_page.is_empty()) {
+            lines.push(format!("pip install --no-cache-dir {} --index-url {page}", of_page.join(" ")));
+        }
+        if !others.is_empty() {
+            lines.push(format!("pip install --no-cache-dir {}", others.join(" ")));
+        }
+        lines
+    }
+
+    /// The head of a Dockerfile.
+    pub(super) fn dockerfile(&self, knowledge: Knowledge) -> String {
+        let mut text = format!("FROM {}\n", self.base.reference);
+        if self.asks
+            && let Some(row) = knowledge.cuda_images().last()
+        {
+            let (devices, capabilities) = (row.visible_devices, row.driver_capabilities);
+            let _ = writeln!(text, "ENV NVIDIA_VISIBLE_DEVICES={devices} NVIDIA_DRIVER_CAPABILITIES={capabilities}");
+        }
+        let pip = self.pip(knowledge);
+        if self.base.bare && !pip.is_empty() {
+            text.push_str(
+                "RUN apt-get update \\\n && apt-get install -y --no-install-recommends python3 python3-venv \\\n",
+            );
+            let _ = writeln!(text, " && rm -rf /var/lib/apt/lists/* \\\n && python3 -m venv {VENV}");
+            let _ = writeln!(text, "ENV PATH={VENV}/bin:$PATH");
+        }
+        for line in pip {
+            let _ = writeln!(text, "RUN {line}");
+        }
+        text
+    }
+}
+
+/// A word as a shell takes it: brackets are patterns.
+fn quoted(spec: &str) -> String {
+    if spec.contains('[') { format!("'{spec}'") } else { spec.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recommend::base::Kind;
+
+    fn choice(name: &'static str, spec: &str, page: Option<&str>) -> Choice {
+        Choice {
+            name: name.to_owned(),
+            code: name,
+            version: "1",
+            build: None,
+            spec: spec.to_owned(),
+            page: page.map(str::to_owned),
+            cuda: None,
+            within: None,
+        }
+    }
+
+    fn text(choices: Vec<&Choice>, installs: bool, asks: bool) -> String {
+        let base = Base {
+            reference: "a:1".to_owned(),
+            kind: Kind::Given,
+            python: None,
+            bare: installs,
+            cuda: None,
+            larger: None,
+        };
+        Candidate { choices, base, asks }.dockerfile(Knowledge::built_in())
+    }
+
+    #[test]
+    fn each_index_has_a_command_of_its_own() {
+        let torch = choice("torch", "torch==2.6.0+cu118", Some("https://x/cu118"));
+        let (vision, other) = (choice("torchvision", "torchvision==0.21.0", None), choice("a", "a[b]==1", None));
+        assert_eq!(
+            text(vec![&torch, &vision, &other], false, false),
+            "FROM a:1\nRUN pip install --no-cache-dir torch==2.6.0+cu118 torchvision==0.21.0 --index-url https://x/cu118\n\
+             RUN pip install --no-cache-dir 'a[b]==1'\n"
+        );
+        assert_eq!(text(vec![&vision], false, false), "FROM a:1\nRUN pip install --no-cache-dir torchvision==0.21.0\n");
+    }
+
+    #[test]
+    fn what_is_not_needed_is_not_written() {
+        let within = choice("torch", "", None);
+        assert_eq!(text(vec![&within], true, false), "FROM a:1\n");
+        let bare = text(vec![&choice("a", "a==1", None)], true, true);
+        assert!(
+            bare.contains("ENV NVIDIA_VISIBLE_DEVICES=all ") && bare.contains("python3 -m venv /opt/venv\n"),
+            "{bare}"
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! Combinations of base image, framework release, CUDA build and pip line that start on every pool of a fleet.
+//!
+//! What is tried is made of rows: releases of what is wished for in each of their builds, on each base that brings a
+//! Python with a wheel of it, or in an image that has it. Each combination becomes the *text* of a Dockerfile that goes
+//! the whole road, and the replay says how it ends on each pool; nothing here has an opinion of its own.
+//!
+//! # What is better
+//!
+//! | order | what counts |
+//! |---|---|
+//! | 1 | all that decides was seen, before what starts as far as it was seen |
+//! | 2 | the worst route over all pools, then the next one: native, minor-version, forward-compat, jit |
+//! | 3 | the newer release, wish by wish; of a base alone, the newer CUDA |
+//! | 4 | headroom: the smaller driver from which on it starts, the pool that wants the largest first |
+//! | 5 | the base that brings less: a language image, an operating system, a CUDA base image, a framework image |
+//! | 6 | a tag to run before one to build in, the shorter one, the name |
+//!
+//! What fails on a pool, cannot be told there, or starts and uses no GPU is not recommended. Of bases that differ in
+//! their flavour alone the smallest is tried; a larger one where that has not enough.
+
+mod base;
+mod candidate;
+mod choice;
+pub mod model;
+mod print;
+mod python;
+mod rank;
+mod split;
+mod tell;
+mod trial;
+mod wish;
+
+pub use self::print::human;
+pub use self::wish::Asked;
+pub use self::wish::named;
+
+use crate::fleet::Pool;
+use crate::judge;
+use crate::judge::Settings;
+use crate::knowledge::Knowledge;
+use crate::outcome::Outcome;
+use crate::recommend::base::Base;
+use crate::recommend::base::Ground;
+use crate::recommend::base::Kind;
+use crate::recommend::base::Wanted;
+use crate::recommend::candidate::Candidate;
+use crate::recommend::choice::Choice;
+use crate::recommend::choice::Libraries;
+use crate::recommend::model::Recommendation;
+use crate::recommend::rank::Tried;
+use crate::recommend::trial::End;
+use crate::recommend::trial::Place;
+use crate::recommend::wish::Wish;
+use crate::source::SourceText;
+use crate::source::Sources;
+
+/// So many combinations of releases are looked at.
+const MOST: usize = 2_000;
+
+/// Seeks combinations; the reason where a wish cannot be met whatever the fleet.
+pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendation, String> {
+    let knowledge = settings.knowledge;
+    let wishes = asked.with.iter().map(|text| Wish::read(text)).collect::<Result<Vec<_>, _>>()?;
+    if wishes.is_empty() && asked.base.is_none() {
+        return Err("say what is wished for: a framework with its versions, or a base image".to_owned());
+    }
+    let wanted = Wanted::read(asked.base, knowledge)?;
+    let python = asked.python.map(wish::python).transpose()?;
+    let pools: Vec<&Pool> = settings
+        .fleet
+        .pools
+        .iter()
+        .filter(|pool| settings.pools.is_empty() || settings.pools.contains(&pool.name.value))
+        .collect();
+    let place = Place::of(&pools, settings.as_of, knowledge);
+    let mut archs: Vec<String> =
+        place.platforms.iter().filter_map(|one| Some(one.split('/').nth(1)?.to_owned())).collect();
+    archs.sort();
+    let all = wishes.iter().map(|wish| choice::choices(wish, &archs, knowledge)).collect::<Result<Vec<_>, _>>()?;
+    let sets = together(&all, knowledge);
+    let ground = Ground { wanted: &wanted, python: python.as_deref(), archs: &archs, knowledge };
+    let made: Vec<(Vec<&Choice>, Base)> =
+        sets.iter().flat_map(|set| ground.bases(set).into_iter().map(move |base| (set.clone(), base))).collect();
+    if made.is_empty() {
+        return Err(tell::impossible(asked, &sets, ground));
+    }
+    let mut tried: Vec<Tried<'_>> =
+        made.into_iter().map(|(choices, base)| tried(Candidate { choices, base, asks: false }, &place)).collect();
+    tried.sort_by(rank::order);
+    tried.dedup_by(|one, other| one.text == other.text);
+    let mut told = tell::all(&mut tried, &pools, &place, asked.limit);
+    let open = |one: &&Tried<'_>| {
+        let ends = || one.ends.iter();
+        ends().any(|end| !end.starts()) && !ends().any(|end| matches!(end, End::Fails(_)))
+    };
+    told.undetermined.combinations = tried.iter().filter(open).count();
+    told.undetermined.because = tried.iter().find(open).and_then(|one| because(one, settings));
+    told.fleet.source.clone_from(&settings.fleet.name);
+    told.fleet.built_in = settings.fleet.built_in;
+    told.wishes = tell::wishes(asked);
+    Ok(told)
+}
+
+/// Every choice of one wish with those of the others that go with it, the newest first.
+fn together<'a>(all: &'a [Vec<Choice>], knowledge: Knowledge) -> Vec<Vec<&'a Choice>> {
+    let mut sets: Vec<Vec<&Choice>> = vec![Vec::new()];
+    for choices in all {
+        let with = |set: &Vec<&'a Choice>, one: &'a Choice| -> Option<Vec<&'a Choice>> {
+            let alone = one.within.is_none() || set.iter().all(|other| other.within.is_none());
+            let goes = alone && set.iter().all(|other| choice::together(other, one, knowledge));
+            goes.then(|| set.iter().copied().chain([one]).collect())
+        };
+        sets = sets.iter().flat_map(|set| choices.iter().filter_map(move |one| with(set, one))).take(MOST).collect();
+    }
+    sets
+}
+
+/// Tries a combination; where the image has to ask for GPUs itself, or its base has not enough, once more.
+fn tried<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
+    let once = |candidate: Candidate<'a>| {
+        let text = candidate.dockerfile(place.knowledge);
+        let ends = place.ends(&place.images(&text), candidate.choices.is_empty());
+        let libraries = candidate.choices.iter().map(|choice| choice.libraries(place.knowledge));
+        let told = libraries.max().unwrap_or(Libraries::Told) == Libraries::Told;
+        Tried { candidate, text, ends, told, drivers: Vec::new() }
+    };
+    let first = once(candidate);
+    if first.everywhere() {
+        return first;
+    }
+    let candidate = &first.candidate;
+    let plain = matches!(candidate.base.kind, Kind::Language | Kind::System | Kind::Given);
+    let again = match &candidate.base.larger {
+        None if plain && first.ends.contains(&End::Fails(Outcome::NoGpu)) => {
+            Candidate { asks: true, ..candidate.clone() }
+        }
+        Some(larger) if first.ends.iter().any(|end| lacks(*end)) => {
+            let base = Base { reference: larger.clone(), larger: None, ..candidate.base.clone() };
+            Candidate { base, ..candidate.clone() }
+        }
+        None | Some(_) => return first,
+    };
+    let asked = again.asks;
+    let second = once(again);
+    let starts = |one: &Tried<'_>| one.ends.iter().filter(|end| end.starts()).count();
+    if starts(&second) > starts(&first) || asked && starts(&second) == starts(&first) { second } else { first }
+}
+
+/// Whether more libraries in the base may help.
+const fn lacks(end: End) -> bool {
+    matches!(end, End::Idle | End::Open | End::Fails(Outcome::LibraryMissing))
+}
+
+/// Why it cannot be told whether a combination starts, in the words of the judge.
+fn because(one: &Tried<'_>, settings: Settings<'_>) -> Option<String> {
+    let mut sources = Sources::default();
+    let source = sources.add(SourceText::new("Dockerfile", one.text.clone()));
+    // The texts of pools are not told of: places are left out.
+    let fleet = crate::fleet::Fleet { built_in: true, source, ..settings.fleet.clone() };
+    let settings =
+        Settings { sources: &sources, fleet: &fleet, detail: judge::Detail::Verdicts, own: None, ..settings };
+    let told = judge::judge(&trial::subject(&one.text, source), settings);
+    let mut verdicts = told.verdicts.iter().filter(|verdict| verdict.component.is_none());
+    let open = verdicts.find(|verdict| verdict.fate != "starts").map(|verdict| verdict.message.clone());
+    let idle = told.verdicts.iter().flat_map(|verdict| &verdict.notes).next().cloned();
+    let packages = one.candidate.told();
+    let what = if packages.is_empty() { one.candidate.base.reference.clone() } else { packages };
+    open.or(idle).map(|why| format!("{what}: {why}"))
+}

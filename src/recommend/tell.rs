@@ -1,0 +1,225 @@
+//! What was tried as it is told.
+
+use crate::fleet::Pool;
+use crate::recommend::base::Ground;
+use crate::recommend::base::Wanted;
+use crate::recommend::candidate::Candidate;
+use crate::recommend::choice::Choice;
+use crate::recommend::choice::newer;
+use crate::recommend::model::Combination;
+use crate::recommend::model::FleetTold;
+use crate::recommend::model::OnPool;
+use crate::recommend::model::Package;
+use crate::recommend::model::Part;
+use crate::recommend::model::Recommendation;
+use crate::recommend::model::Rejected;
+use crate::recommend::model::Undetermined;
+use crate::recommend::model::Wishes;
+use crate::recommend::python;
+use crate::recommend::rank;
+use crate::recommend::rank::Tried;
+use crate::recommend::split;
+use crate::recommend::trial::End;
+use crate::recommend::trial::Place;
+use crate::report::json::SCHEMA_VERSION;
+
+/// All that is told of combinations that were tried, in their order but for the drivers.
+pub(super) fn all(tried: &mut [Tried<'_>], pools: &[&Pool], place: &Place<'_>, limit: usize) -> Recommendation {
+    let names: Vec<String> = pools.iter().map(|pool| pool.name.value.clone()).collect();
+    let mut winners: Vec<Tried<'_>> = tried.iter().filter(|one| one.everywhere()).cloned().collect();
+    ask_drivers(&mut winners, place, limit);
+    let told = winners.iter().take(limit).enumerate();
+    let mut combinations: Vec<Combination> = told.map(|(at, one)| combination(at + 1, one, &names, place)).collect();
+    if let Some(best) = winners.first() {
+        for (one, told) in winners.iter().zip(&mut combinations).skip(1) {
+            told.lost_because = Some(rank::lost(best, one, &names));
+        }
+    }
+    let (mut split, mut never) = (Vec::new(), Vec::new());
+    if winners.is_empty() {
+        never = split::never(tried, names.len()).iter().filter_map(|at| names.get(*at).cloned()).collect();
+        split = parts(tried, &names, place);
+    }
+    Recommendation {
+        schema_version: SCHEMA_VERSION,
+        knowledge: place.knowledge.newest_date().to_string(),
+        fleet: FleetTold { source: String::new(), built_in: false, pools: names.clone() },
+        wishes: Wishes { with: Vec::new(), base: None, python: None },
+        tried: tried.len(),
+        more: winners.len() - combinations.len(),
+        rejected: rejected(tried, winners.first(), &names, limit),
+        undetermined: Undetermined { combinations: 0, because: None },
+        notes: notes(tried, winners.first(), &split, place),
+        combinations,
+        split,
+        never,
+    }
+}
+
+/// The wishes as they were written.
+pub(super) fn wishes(asked: crate::recommend::Asked<'_>) -> Wishes {
+    Wishes { with: asked.with.to_vec(), base: asked.base.map(str::to_owned), python: asked.python.map(str::to_owned) }
+}
+
+/// Asks for the smallest drivers of as many as are told, with all that are their like, and orders them by it.
+fn ask_drivers(winners: &mut [Tried<'_>], place: &Place<'_>, limit: usize) {
+    let last = winners.get(limit.saturating_sub(1)).or(winners.last()).cloned();
+    let Some(last) = last else { return };
+    let asked = winners.iter().take_while(|one| rank::first(one, &last).is_le()).count();
+    for one in winners.iter_mut().take(asked) {
+        one.drivers = place.smallest(&place.images(&one.text));
+    }
+    if let Some(asked) = winners.get_mut(..asked) {
+        asked.sort_by(rank::order);
+    }
+}
+
+fn combination(rank: usize, one: &Tried<'_>, names: &[String], place: &Place<'_>) -> Combination {
+    let Candidate { choices, base, .. } = &one.candidate;
+    let package = |choice: &&Choice| Package {
+        name: choice.name.clone(),
+        version: choice.version.to_owned(),
+        build: choice.build.map(str::to_owned),
+        spec: Some(choice.spec.clone()).filter(|spec| !spec.is_empty()),
+    };
+    let cuda = choices.iter().find_map(|choice| choice.cuda).or(base.cuda);
+    Combination {
+        rank,
+        base: base.reference.clone(),
+        python: base.python.map(str::to_owned),
+        packages: choices.iter().map(package).collect(),
+        cuda: cuda.map(|cuda| cuda.to_string()),
+        pip: one.candidate.pip(place.knowledge),
+        dockerfile: one.text.clone(),
+        pools: on_pools(one, names, |_| true),
+        unseen: one.unseen(),
+        lost_because: None,
+    }
+}
+
+/// How it ends on some pools.
+fn on_pools(one: &Tried<'_>, names: &[String], wanted: impl Fn(End) -> bool) -> Vec<OnPool> {
+    let drivers = one.drivers.iter().copied().chain(std::iter::repeat(None));
+    let ends = names.iter().zip(&one.ends).zip(drivers).filter(|((_, end), _)| wanted(**end));
+    let told = |((name, end), driver): ((&String, &End), Option<crate::cuda::DriverVersion>)| {
+        let (fate, route, outcome) = match end {
+            End::Starts { route, .. } => ("starts", Some(route.name()), None),
+            End::Idle => ("no-gpu-used", None, None),
+            End::Fails(outcome) => ("fails", None, Some(outcome.name())),
+            End::Open => ("undetermined", None, None),
+        };
+        OnPool { pool: name.clone(), fate, route, outcome, smallest_driver: driver.map(|driver| driver.to_string()) }
+    };
+    ends.map(told).collect()
+}
+
+/// What is newer than the best and fails somewhere, on the base on which it starts on most pools.
+fn rejected(tried: &[Tried<'_>], best: Option<&Tried<'_>>, names: &[String], limit: usize) -> Vec<Rejected> {
+    let Some(best) = best else { return Vec::new() };
+    let starts = |one: &Tried<'_>| one.ends.iter().filter(|end| end.starts()).count();
+    let fails = |one: &&Tried<'_>| one.ends.iter().any(|end| matches!(end, End::Fails(_)));
+    let better = |one: &&Tried<'_>| rank::versions(&one.candidate, &best.candidate).is_le();
+    let mut found: Vec<&Tried<'_>> = Vec::new();
+    for one in tried.iter().filter(fails).filter(better) {
+        // What starts everywhere on another base stands for itself.
+        let same =
+            |other: &Tried<'_>| !one.candidate.choices.is_empty() && other.candidate.told() == one.candidate.told();
+        if tried.iter().any(|other| other.everywhere() && same(other)) {
+            continue;
+        }
+        match found.iter_mut().find(|other| same(other)) {
+            Some(other) if starts(one) > starts(other) => *other = one,
+            Some(_) => {}
+            None => found.push(one),
+        }
+    }
+    found.sort_by(|one, other| {
+        rank::versions(&one.candidate, &other.candidate).then_with(|| starts(other).cmp(&starts(one)))
+    });
+    // Of those that end alike the newest tells for all.
+    let mut ends: Vec<&[End]> = Vec::new();
+    found.retain(|one| {
+        let new = !ends.contains(&one.ends.as_slice());
+        ends.push(&one.ends);
+        new
+    });
+    let told = |one: &&Tried<'_>| Rejected {
+        base: one.candidate.base.reference.clone(),
+        packages: one.candidate.told(),
+        pools: on_pools(one, names, |end| !end.starts()),
+    };
+    found.iter().take(limit).map(told).collect()
+}
+
+/// Images that start on every pool together, each the best one for its pools.
+fn parts(tried: &[Tried<'_>], names: &[String], place: &Place<'_>) -> Vec<Part> {
+    let part = |(at, own): (usize, Vec<usize>)| {
+        let on: Vec<String> = own.iter().filter_map(|pool| names.get(*pool).cloned()).collect();
+        let mut able: Vec<Tried<'_>> = tried.iter().filter_map(|one| only(one, &own)).collect();
+        able.sort_by(rank::order);
+        let best = able.first().or(tried.get(at))?;
+        Some(Part { combination: combination(1, best, &on, place), on })
+    };
+    split::smallest(tried, names.len()).into_iter().filter_map(part).collect()
+}
+
+/// The same on some pools alone, where it starts on all of them.
+fn only<'a>(one: &Tried<'a>, pools: &[usize]) -> Option<Tried<'a>> {
+    let ends: Vec<End> = pools.iter().filter_map(|pool| one.ends.get(*pool).copied()).collect();
+    ends.iter().all(|end| end.starts()).then(|| Tried { ends, ..one.clone() })
+}
+
+fn notes(tried: &[Tried<'_>], best: Option<&Tried<'_>>, split: &[Part], place: &Place<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let unseen = best.is_some_and(Tried::unseen) || split.iter().any(|part| part.combination.unseen);
+    if unseen {
+        notes.push("it starts as far as it was seen: its GPU code or libraries are not in the tables".to_owned());
+    }
+    let told = best.or(tried.first()).filter(|_| best.is_some() || !split.is_empty());
+    let names = told.map(|one| python::untold(&one.candidate.choices, place.knowledge)).unwrap_or_default();
+    if !names.is_empty() {
+        notes.push(format!("for which Pythons {} has wheels is not in the tables", names.join(", ")));
+    }
+    notes
+}
+
+/// Why no base goes with what is wished for.
+pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice>], ground: Ground<'_>) -> String {
+    let date = ground.knowledge.newest_date();
+    let wishes = asked.with.join(" ");
+    if sets.is_empty() {
+        return format!("the tables of {date} have no releases of these that go together: {wishes}");
+    }
+    let others = || sets.iter().flat_map(|set| Ground { python: None, ..ground }.bases(set));
+    if let Some(python) = ground.python {
+        let mut pythons: Vec<&str> = others().filter_map(|base| base.python).collect();
+        let any = Wanted::Any;
+        let known = ground.knowledge.image_pythons().iter().map(|row| row.python);
+        let wheels = known.filter(|own| sets.iter().any(|set| python::all_have(set, own, ground.knowledge)));
+        if sets.iter().any(|set| python::all_have(set, python, ground.knowledge)) {
+            let base = asked.base.unwrap_or("a base");
+            pythons.sort_by(|one, other| newer(one, other));
+            pythons.dedup();
+            let elsewhere = !sets.iter().all(|set| Ground { wanted: &any, ..ground }.bases(set).is_empty());
+            let hint = if elsewhere { "; without --base there is one" } else { "" };
+            let there = if pythons.is_empty() { "none that the tables tell".to_owned() } else { pythons.join(", ") };
+            return format!(
+                "no tag of {base} that the tables of {date} have brings Python {python}; they bring {there}{hint}"
+            );
+        }
+        let mut wheels: Vec<&str> = wheels.collect();
+        wheels.sort_by(|one, other| newer(one, other));
+        wheels.dedup();
+        return format!(
+            "the tables of {date} have no wheel of {wishes} for Python {python}; those that they have are for {}",
+            wheels.join(", ")
+        );
+    }
+    match asked.base {
+        Some(base) if wishes.is_empty() => {
+            format!("{base} alone is no image for GPUs: say with --with what is to run in it")
+        }
+        Some(base) => format!("the tables of {date} have no tag of {base} that goes with {wishes}"),
+        None => format!("the tables of {date} have no base image that goes with {wishes}"),
+    }
+}

@@ -1,0 +1,194 @@
+//! A trial: the text of a combination goes the whole road, and the replay says how it ends on each pool.
+
+use std::sync::Arc;
+
+use jiff::civil::Date;
+
+use crate::context::Files;
+use crate::cuda::DriverVersion;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateOptions;
+use crate::fact::Role;
+use crate::fleet::Host;
+use crate::fleet::Pool;
+use crate::judge::Content;
+use crate::judge::Subject;
+use crate::knowledge::Knowledge;
+use crate::least;
+use crate::least::Images;
+use crate::outcome::Outcome;
+use crate::source::SourceId;
+use crate::start::Fate;
+use crate::start::HostFate;
+use crate::start::Replay;
+use crate::start::Route;
+use crate::start::Step;
+use crate::start::StepResult;
+use crate::start::Verdict;
+use crate::start::verdicts;
+use crate::start::words;
+
+/// How a combination ends on a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It starts, by the worst route of the nodes that the pool may have; whether all that decides was seen.
+    Starts {
+        /// The route.
+        route: Route,
+        /// Whether GPU code or libraries of it were seen by nobody.
+        unseen: bool,
+    },
+    /// It starts, and uses no GPU or may use none.
+    Idle,
+    /// It fails.
+    Fails(Outcome),
+    /// It depends, or cannot be told.
+    Open,
+}
+
+impl End {
+    /// Whether it starts and uses the GPU.
+    pub(super) const fn starts(self) -> bool {
+        matches!(self, Self::Starts { .. })
+    }
+
+    /// The worse of two.
+    fn and(self, other: Self) -> Self {
+        let badness = |end: Self| match end {
+            Self::Starts { .. } => 0,
+            Self::Idle => 1,
+            Self::Open => 2,
+            Self::Fails(_) => 3,
+        };
+        match (self, other) {
+            (Self::Starts { route, unseen }, Self::Starts { route: other, unseen: too }) => {
+                Self::Starts { route: route.max(other), unseen: unseen || too }
+            }
+            _ if badness(other) > badness(self) => other,
+            _ => self,
+        }
+    }
+}
+
+/// Pools that are alike, with their hosts.
+struct Kind<'a> {
+    pool: &'a Pool,
+    hosts: Vec<Host>,
+    /// Hosts with every driver that they can have, the newest first; made where they are asked for.
+    drivers: std::cell::OnceCell<Vec<(DriverVersion, Vec<Host>)>>,
+}
+
+/// Where combinations are tried.
+pub(super) struct Place<'a> {
+    kinds: Vec<Kind<'a>>,
+    /// The kind of each pool.
+    pools: Vec<usize>,
+    pub(super) platforms: Vec<String>,
+    pub(super) day: Option<Date>,
+    pub(super) knowledge: Knowledge,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn of(pools: &[&'a Pool], day: Option<Date>, knowledge: Knowledge) -> Self {
+        let mut kinds: Vec<(String, Kind<'a>)> = Vec::new();
+        let mut of_pools = Vec::new();
+        let mut platforms: Vec<String> = Vec::new();
+        for pool in pools {
+            let hosts = pool.hosts(knowledge, day);
+            for host in &hosts {
+                if !platforms.contains(&host.platform) {
+                    platforms.push(host.platform.clone());
+                }
+            }
+            let key = format!("{hosts:?}");
+            let at = kinds.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
+                kinds.push((key, Kind { pool, hosts, drivers: std::cell::OnceCell::new() }));
+                kinds.len() - 1
+            });
+            of_pools.push(at);
+        }
+        let kinds = kinds.into_iter().map(|(_, kind)| kind).collect();
+        Self { kinds, pools: of_pools, platforms, day, knowledge }
+    }
+
+    /// What is seen and inferred of a text.
+    pub(super) fn images(&self, text: &str) -> Images {
+        Images::of(&subject(text, SourceId(0)), &self.platforms, self.day, self.knowledge)
+    }
+
+    /// How it ends, pool by pool.
+    pub(super) fn ends(&self, images: &Images, bare: bool) -> Vec<End> {
+        let of_kind = |kind: &Kind<'_>| end(images, &kind.hosts, bare, self.knowledge);
+        let ends: Vec<End> = self.kinds.iter().map(of_kind).collect();
+        self.pools.iter().map(|at| ends.get(*at).copied().unwrap_or(End::Open)).collect()
+    }
+
+    /// The smallest driver of each pool from which on it starts, all else as declared; none where no release is known.
+    pub(super) fn smallest(&self, images: &Images) -> Vec<Option<DriverVersion>> {
+        let of_kind = |kind: &Kind<'_>| {
+            let made = || {
+                let all = least::releases(kind.pool, self.knowledge).into_iter().rev();
+                let with = |driver| least::with_driver(kind.pool, driver).hosts(self.knowledge, self.day);
+                all.map(|driver| (driver, with(driver))).collect()
+            };
+            let starts = |(_, hosts): &&(DriverVersion, Vec<Host>)| images.on_hosts(hosts, self.knowledge).starts();
+            let drivers = kind.drivers.get_or_init(made).iter();
+            drivers.skip_while(|one| !starts(one)).take_while(starts).last().map(|(driver, _)| *driver)
+        };
+        let found: Vec<_> = self.kinds.iter().map(of_kind).collect();
+        self.pools.iter().map(|at| found.get(*at).copied().flatten()).collect()
+    }
+}
+
+/// A Dockerfile of this text alone.
+pub(super) fn subject(text: &str, source: SourceId) -> Subject {
+    let dockerfile = Dockerfile::parse(text);
+    let (options, files, bases) = (EvaluateOptions::default(), Files::default(), Arc::default());
+    Subject {
+        name: "Dockerfile".to_owned(),
+        path: String::new(),
+        kind: "dockerfile",
+        digest: None,
+        notes: Vec::new(),
+        as_of: None,
+        only: None,
+        content: Content::Dockerfile { source, dockerfile, options, files, bases },
+    }
+}
+
+/// How all of it ends on some hosts; `bare` where nothing is chosen but a base.
+fn end(images: &Images, hosts: &[Host], bare: bool, knowledge: Knowledge) -> End {
+    let pairs: Vec<_> =
+        hosts.iter().flat_map(|host| images.builds(&host.platform).iter().map(move |image| (image, host))).collect();
+    let list = verdicts(&pairs, knowledge);
+    // What is put on top of another framework fails on its own, and the image starts all the same: here nothing may.
+    let mut worst = End::Starts { route: Route::Native, unseen: false };
+    // A runtime that is there as well and that nothing is known to use decides nothing.
+    let counts = |name: &str| knowledge.frameworks().iter().any(|row| row.component == name);
+    let extension = |verdict: &Verdict<'_>| verdict.hosts.iter().any(|host| host.component.role == Role::Extension);
+    for verdict in list.iter().filter(|one| !extension(one) || one.component.is_some_and(counts)) {
+        worst = worst.and(of_verdict(verdict, bare, knowledge));
+    }
+    if list.is_empty() { End::Open } else { worst }
+}
+
+fn of_verdict(verdict: &Verdict<'_>, bare: bool, knowledge: Knowledge) -> End {
+    let route = match verdict.fate {
+        Some(Fate::Starts(route)) => route,
+        Some(Fate::Fails(wall)) => return End::Fails(wall.outcome()),
+        Some(Fate::Undetermined) | None => return End::Open,
+    };
+    let own = || verdict.hosts.iter().filter(|host| host.component.role != Role::Container);
+    let replay = |host: &HostFate<'_>| {
+        words::without_gpu(Replay { image: host.image, component: host.component, host: host.host, knowledge })
+    };
+    let met = |wanted: &dyn Fn(Step, StepResult) -> bool| {
+        own().flat_map(|host| &host.steps).any(|record| wanted(record.step, record.result))
+    };
+    if own().any(|host| replay(host).is_some()) || met(&|_, result| result == StepResult::FailsLater) {
+        return End::Idle;
+    }
+    let seen = [Step::Code, Step::Libraries, Step::OpenedLater];
+    let unseen = !bare && met(&|step, result| seen.contains(&step) && result == StepResult::NotSeen);
+    End::Starts { route, unseen }
+}

@@ -1,0 +1,129 @@
+//! What is wished for: frameworks in a range of versions, a base, a Python.
+
+use crate::install::VersionSpec;
+use crate::install::admits;
+use crate::install::public;
+use crate::install::requirement;
+use crate::source::Span;
+
+/// What is asked, as written on the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// `torch>=2.4`, `tensorflow[and-cuda]`, `torchvision`.
+    pub with: &'a [String],
+    /// `nvidia/cuda`, or a whole reference.
+    pub base: Option<&'a str>,
+    /// `3.11`.
+    pub python: Option<&'a str>,
+    /// So many combinations are told.
+    pub limit: usize,
+}
+
+/// One distribution that is wished for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wish {
+    /// As written.
+    pub(super) text: String,
+    /// Normalised name.
+    pub(super) name: String,
+    /// Extras that are asked for.
+    pub(super) extras: Vec<String>,
+    /// Range of PEP 440; empty for any.
+    pub(super) range: String,
+    /// `cu118`, where the version names its build.
+    pub(super) build: Option<String>,
+}
+
+impl Wish {
+    /// Reads one; the reason where it is none.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is no wish: expected a name with versions, such as name, name>=2.4 or name==2.4.*");
+        if text.contains(['/', '@', ';']) {
+            return Err(wrong());
+        }
+        let found = requirement(text, Span::default()).ok_or_else(wrong)?;
+        let (range, build) = match found.version {
+            VersionSpec::None => (String::new(), None),
+            VersionSpec::Exact(version) => {
+                let build = version.split_once('+').map(|(_, build)| build.to_owned());
+                (format!("=={}", public(&version)), build)
+            }
+            VersionSpec::Range(range) => (range, None),
+            VersionSpec::Unresolved => return Err(wrong()),
+        };
+        if admits(&range, "1").is_none() {
+            return Err(format!("`{text}`: `{range}` is no range of versions, such as >=2.4,<3"));
+        }
+        Ok(Self { text: text.trim().to_owned(), name: found.name, extras: found.extras, range, build })
+    }
+
+    /// Whether a version is in its range.
+    pub(super) fn admits(&self, version: &str) -> bool {
+        admits(&self.range, version) == Some(true)
+    }
+}
+
+/// A wish for a distribution by name and whatever is written of its versions: `>=2.4`, `2.4`, `2.4.1+cu118` or nothing.
+pub fn named(name: &str, versions: &str) -> String {
+    let versions = versions.trim();
+    if !versions.starts_with(|c: char| c.is_ascii_digit()) {
+        return format!("{name}{versions}");
+    }
+    let whole = versions.matches('.').count() >= 2 || versions.contains('+');
+    if whole { format!("{name}=={versions}") } else { format!("{name}=={versions}.*") }
+}
+
+/// `3.11` of `3.11` and `3.11.4`.
+pub(super) fn python(text: &str) -> Result<String, String> {
+    let parts: Vec<&str> = text.trim().split('.').collect();
+    let numbers = parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    match parts.as_slice() {
+        [major, minor] | [major, minor, _] if numbers => Ok(format!("{major}.{minor}")),
+        _ => Err(format!("`{text}` is no version of Python, such as 3.11")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wish_is_a_name_with_versions() {
+        let told = |text: &str| Wish::read(text).map(|wish| (wish.name, wish.extras, wish.range, wish.build));
+        let wish = |name: &str, extras: &[&str], range: &str, build: Option<&str>| {
+            let extras = extras.iter().map(|extra| (*extra).to_owned()).collect();
+            Ok((name.to_owned(), extras, range.to_owned(), build.map(str::to_owned)))
+        };
+        assert_eq!(told("torch>=2.4"), wish("torch", &[], ">=2.4", None));
+        assert_eq!(told("Jax[cuda12]"), wish("jax", &["cuda12"], "", None));
+        assert_eq!(told("torch==2.6.0+cu118"), wish("torch", &[], "==2.6.0", Some("cu118")));
+        assert_eq!(told("torch==2.4.*"), wish("torch", &[], "==2.4.*", None));
+        for wrong in ["", ">=2", "torch>=", "torch=>2", "a b c", "https://x/y.whl", "torch @ https://x", "torch>=$X"] {
+            assert!(told(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_bare_number_means_its_releases() {
+        for (versions, expected) in [
+            ("", "torch"),
+            (">=2.4", "torch>=2.4"),
+            ("2.4", "torch==2.4.*"),
+            ("2", "torch==2.*"),
+            ("2.4.1", "torch==2.4.1"),
+            ("2.4.1+cu118", "torch==2.4.1+cu118"),
+        ] {
+            assert_eq!(named("torch", versions), expected);
+        }
+    }
+
+    #[test]
+    fn a_python_is_two_numbers() {
+        assert_eq!(python("3.11").as_deref(), Ok("3.11"));
+        assert_eq!(python("3.11.4").as_deref(), Ok("3.11"));
+        for wrong in ["", "3", "python3.11", "3.", ".11", "3.11.4.5", "3.x"] {
+            assert!(python(wrong).is_err(), "{wrong}");
+        }
+    }
+}

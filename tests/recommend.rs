@@ -1,0 +1,232 @@
+//! `imagelint recommend`: what is recommended starts, by the same judge that `check` asks.
+
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "verdicts are told here in a report of another shape")]
+mod place;
+
+use place::Place;
+use place::code;
+use place::err;
+use place::out;
+use serde_json::Value;
+
+fn pool(name: &str, gpu: &str, driver: &str) -> String {
+    format!(
+        "[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\n\
+         launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"
+    )
+}
+
+fn with(pools: &[String]) -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", &pools.concat());
+    place
+}
+
+fn new_and_old() -> Place {
+    with(&[pool("kepler", "Tesla K80", "470.182.03"), pool("blackwell", "B200", "580.95.05")])
+}
+
+fn recommend(place: &Place, more: &[&str]) -> Value {
+    place.json(&[&["recommend"], more].concat())
+}
+
+fn combinations(report: &Value) -> &[Value] {
+    report["combinations"].as_array().expect("combinations")
+}
+
+/// Pool, fate and route of the image as a whole, of a Dockerfile with this text.
+fn checked(place: &Place, dockerfile: &str) -> Vec<String> {
+    place.file("Dockerfile", dockerfile);
+    let report = place.json(&["check", "Dockerfile"]);
+    let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts").iter();
+    let whole = verdicts.filter(|verdict| verdict["component"].is_null());
+    whole.map(|verdict| format!("{} {}", verdict["pool"], verdict["fate"]).replace('"', "")).collect()
+}
+
+#[test]
+fn every_combination_starts_on_every_pool_by_check_too() {
+    let place = Place::bare();
+    for wishes in [
+        &["--torch", ">=2.4"][..],
+        &["--torch", "2.7", "--with", "torchvision", "--base", "nvidia/cuda"],
+        &["--tensorflow", "--limit", "3"],
+        &["--jax", "--base", "python", "--limit", "2"],
+        &["--base", "nvidia/cuda", "--limit", "2"],
+        &["--torch", "--base", "pytorch/pytorch", "--limit", "2"],
+    ] {
+        let report = recommend(&place, wishes);
+        assert!(!combinations(&report).is_empty(), "{wishes:?}: {report}");
+        for one in combinations(&report) {
+            let dockerfile = one["dockerfile"].as_str().expect("a text");
+            let fates = checked(&place, dockerfile);
+            assert_eq!(fates.len(), 7, "{dockerfile}");
+            assert!(fates.iter().all(|fate| fate.ends_with(" starts")), "{dockerfile}: {fates:?}");
+            let done = place.run(&["check", "--fail-on", "warning", "Dockerfile"]);
+            assert_eq!(code(&done), 0, "{dockerfile}{}", out(&done));
+        }
+    }
+}
+
+#[test]
+fn on_an_old_driver_the_build_for_its_cuda_wins_and_newer_ones_are_told() {
+    let place = with(&[pool("t4", "T4", "470.182.03"), pool("v100", "V100", "470.182.03")]);
+    let report = recommend(&place, &["--torch", ">=2.0", "--base", "python"]);
+    let best = &combinations(&report)[0];
+    assert_eq!(best["packages"][0]["spec"], "torch==2.7.1+cu118", "{report}");
+    assert_eq!(
+        best["pip"][0].as_str().unwrap_or_default().split("--index-url ").nth(1).unwrap_or_default().rsplit('/').next(),
+        Some("cu118")
+    );
+    for one in combinations(&report) {
+        assert_eq!(one["packages"][0]["build"], "cu118", "a build of CUDA 12 cannot start on 470: {one}");
+    }
+    let rejected = report["rejected"].as_array().expect("rejected");
+    assert!(!rejected.is_empty(), "{report}");
+    for one in rejected {
+        assert_eq!(one["pools"][0]["outcome"], "insufficient-driver", "{one}");
+    }
+    // A driver upgrade of one pool alone is not enough.
+    let place = with(&[pool("t4", "T4", "470.182.03"), pool("v100", "V100", "550.54.15")]);
+    let report = recommend(&place, &["--torch", ">=2.0", "--base", "python"]);
+    assert_eq!(combinations(&report)[0]["packages"][0]["build"], "cu118");
+}
+
+#[test]
+fn pools_that_want_different_images_are_told_with_the_smallest_split() {
+    let place = new_and_old();
+    let report = recommend(&place, &["--torch", ">=2.0"]);
+    assert!(combinations(&report).is_empty(), "{report}");
+    let split = report["split"].as_array().expect("a split");
+    let on: Vec<String> = split.iter().map(|part| part["on"].to_string()).collect();
+    assert_eq!(on, [r#"["kepler"]"#, r#"["blackwell"]"#], "{report}");
+    for part in split {
+        let dockerfile = part["combination"]["dockerfile"].as_str().expect("a text");
+        let own = part["on"][0].as_str().expect("a pool");
+        for fate in checked(&place, dockerfile) {
+            assert_eq!(fate.ends_with(" starts"), fate.starts_with(own), "{fate}: {dockerfile}");
+        }
+    }
+    let done = place.run(&["recommend", "--torch", ">=2.0"]);
+    assert_eq!(code(&done), 1, "{}", out(&done));
+    assert!(out(&done).contains("these pools want different images: kepler | blackwell"), "{}", out(&done));
+    // Each pool for itself has something.
+    for pool in ["kepler", "blackwell"] {
+        assert_eq!(code(&place.run(&["recommend", "--torch", ">=2.0", "--pool", pool])), 0, "{pool}");
+    }
+}
+
+#[test]
+fn a_pool_on_which_nothing_starts_is_named() {
+    let place = with(&[pool("ancient", "Tesla K80", "390.157"), pool("l4", "L4", "570.211.01")]);
+    let report = recommend(&place, &["--torch", ">=2.0"]);
+    assert_eq!(report["never"].to_string(), r#"["ancient"]"#, "{report}");
+    assert!(combinations(&report).is_empty());
+    let done = place.run(&["recommend", "--torch", ">=2.0"]);
+    assert!(out(&done).contains("none starts on `ancient`"), "{}", out(&done));
+    let done = place.run(&["recommend", "--torch", ">=2.0", "--format", "dockerfile"]);
+    assert_eq!((code(&done), out(&done).as_str()), (1, ""), "nothing to paste: {}", err(&done));
+}
+
+#[test]
+fn a_wish_that_no_table_can_meet_is_an_error_with_what_there_is() {
+    let place = Place::bare();
+    for (wishes, said) in [
+        (&["--torch", ">=99"][..], "have no `torch>=99`: they have torch "),
+        (&["--torch", "==2.4.0+cu130"], "of that release they have cu118, cu121, cu124"),
+        (&["--with", "torc"], "did you mean `torch`?"),
+        (&["--with", "no-such-thing-at-all"], "have no releases of `no-such-thing-at-all`"),
+        (&["--with", "torch => 2"], "is no range of versions"),
+        (&["--with", "https://example.org/x.whl"], "is no wish"),
+        (&["--with", ""], "is no wish"),
+        (
+            &["--torch", ">=2.6", "--python", "3.8"],
+            "no wheel of torch>=2.6 for Python 3.8; those that they have are for 3.9, ",
+        ),
+        (&["--tensorflow", "2.18", "--python", "3.13"], "for 3.9, 3.10, 3.11, 3.12"),
+        (&["--torch", "--base", "nvidia/cuda", "--python", "3.11"], "they bring "),
+        (&["--torch", "--base", "nvidia/cudaa"], "did you mean `nvidia/cuda`?"),
+        (&["--torch", "--base", "alpine"], "have no tags of `alpine`"),
+        (&["--torch", "--base", "A B"], "is no image"),
+        (&["--torch", "--base", "tensorflow/tensorflow"], "no tag of tensorflow/tensorflow that goes with torch"),
+        (&["--base", "python"], "alone is no image for GPUs"),
+        (&["--torch", "--python", "three"], "is no version of Python"),
+        (&["--torch", "==2.6.0", "--with", "torchvision==0.15.1"], "no releases of these that go together"),
+        (&[], "say what is wished for"),
+        (&["--torch", "--pool", "nowhere"], "has no pool `nowhere`"),
+    ] {
+        let done = place.run(&[&["recommend"], wishes].concat());
+        assert_eq!(code(&done), 2, "{wishes:?}: {}", out(&done));
+        assert!(err(&done).contains(said), "{wishes:?}: {}", err(&done));
+        assert_eq!(out(&done), "", "{wishes:?}");
+    }
+}
+
+#[test]
+fn the_dockerfile_alone_is_what_check_takes() {
+    let place = Place::bare();
+    let done = place.run(&["recommend", "--torch", ">=2.4", "--python", "3.11", "--format", "dockerfile"]);
+    assert_eq!((code(&done), err(&done).as_str()), (0, ""));
+    let text = out(&done);
+    assert!(text.starts_with("FROM python:3.11-slim\nRUN pip install ") && text.ends_with('\n'), "{text}");
+    assert!(checked(&place, &text).iter().all(|fate| fate.ends_with(" starts")), "{text}");
+    assert_eq!(text, recommend(&place, &["--torch", ">=2.4", "--python", "3.11"])["combinations"][0]["dockerfile"]);
+}
+
+#[test]
+fn what_asks_for_gpus_only_where_it_must() {
+    // Without a variable of the image this launch gives no GPU.
+    let asked = pool("plain", "A100", "570.211.01").replace("docker-gpus", "nvidia-runtime");
+    let place = with(&[asked]);
+    let report = recommend(&place, &["--torch", "2.7", "--base", "python"]);
+    let text = combinations(&report)[0]["dockerfile"].as_str().expect("a text");
+    assert!(text.contains("\nENV NVIDIA_VISIBLE_DEVICES=all "), "{text}");
+    let place = with(&[pool("a100", "A100", "570.211.01")]);
+    let report = recommend(&place, &["--torch", "2.7", "--base", "python"]);
+    assert!(!combinations(&report)[0]["dockerfile"].to_string().contains("ENV"), "{report}");
+}
+
+#[test]
+fn what_starts_and_uses_no_gpu_is_not_recommended() {
+    let place = Place::bare();
+    let report = recommend(&place, &["--with", "tensorflow==2.18.0", "--base", "python", "--limit", "9"]);
+    for one in combinations(&report) {
+        assert_eq!(one["packages"][0]["spec"], "tensorflow[and-cuda]==2.18.0", "the plain one finds no library: {one}");
+        assert_eq!(one["unseen"], true, "{one}");
+    }
+    assert!(report["undetermined"]["combinations"].as_u64() > Some(0), "{report}");
+    assert!(report["undetermined"]["because"].to_string().contains("uses no GPU without"), "{report}");
+}
+
+#[test]
+fn the_report_has_its_shape_and_says_why_the_others_lost() {
+    let place = Place::bare();
+    let report = recommend(&place, &["--torch", ">=2.4", "--limit", "4"]);
+    assert_eq!(report["schema_version"], 1);
+    assert_eq!(report["fleet"]["built_in"], true);
+    assert_eq!(report["wishes"]["with"].to_string(), r#"["torch>=2.4"]"#);
+    let all = combinations(&report);
+    assert_eq!(all.len(), 4);
+    assert!(report["more"].as_u64() > Some(0));
+    assert!(report["split"].as_array().is_some_and(Vec::is_empty));
+    for (at, one) in all.iter().enumerate() {
+        assert_eq!(one["rank"], at + 1);
+        assert_eq!(one["lost_because"].is_null(), at == 0, "{one}");
+        let pools = one["pools"].as_array().expect("pools");
+        assert_eq!(pools.len(), 7);
+        for pool in pools {
+            assert_eq!(pool["fate"], "starts", "{pool}");
+            assert!(pool["route"].is_string() && pool["smallest_driver"].is_string(), "{pool}");
+        }
+        assert!(one["base"].is_string() && one["packages"][0]["version"].is_string(), "{one}");
+    }
+}
+
+#[test]
+fn an_unknown_base_of_a_tag_is_no_recommendation() {
+    let place = Place::bare();
+    let report = recommend(&place, &["--torch", "2.7", "--base", "registry.example.org/team/base:1"]);
+    assert!(combinations(&report).is_empty(), "nobody knows what lies in it: {report}");
+    assert!(report["undetermined"]["combinations"].as_u64() > Some(0), "{report}");
+    assert!(report["undetermined"]["because"].is_string(), "{report}");
+}
