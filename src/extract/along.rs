@@ -8,6 +8,7 @@ use crate::install::Installs;
 use crate::install::Manager;
 use crate::install::VersionSpec;
 use crate::install::admits;
+use crate::install::between;
 use crate::install::normalised;
 use crate::install::order;
 use crate::install::public;
@@ -77,10 +78,7 @@ fn meant(install: &Install, constraints: &[Install], knowledge: Knowledge) -> Me
 /// extra.
 fn brings(row: &BroughtRow, meant: &Meant, knowledge: Knowledge) -> bool {
     match meant {
-        Meant::One(version) => {
-            let at = |bound: &str| order(version, bound).unwrap_or(Ordering::Greater);
-            row.from.is_none_or(|from| at(from).is_ge()) && row.before.is_none_or(|before| at(before).is_lt())
-        }
+        Meant::One(version) => between(version, row.from, row.before),
         Meant::Newest => row.before.is_none(),
         Meant::Unknown => {
             let mut others = knowledge.brought_packages().iter();

@@ -36,6 +36,7 @@ pub use edit::sed;
 pub use flow::output;
 pub use marker::Environment;
 pub use range::admits;
+pub use range::between;
 pub use range::order;
 pub use range::public;
 pub use requirement::normalised;

@@ -20,6 +20,12 @@ pub fn order(one: &str, other: &str) -> Option<Ordering> {
     Some(Version::from_str(one).ok()?.cmp(&Version::from_str(other).ok()?))
 }
 
+/// Whether a version lies between two, the second left out; one that cannot be read counts as the newest.
+pub fn between(version: &str, from: Option<&str>, before: Option<&str>) -> bool {
+    let at = |bound: &str| order(version, bound).unwrap_or(Ordering::Greater);
+    from.is_none_or(|from| at(from).is_ge()) && before.is_none_or(|before| at(before).is_lt())
+}
+
 /// A version without its local part.
 pub fn public(version: &str) -> &str {
     version.split('+').next().unwrap_or(version)

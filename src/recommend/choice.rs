@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use crate::cuda::CudaVersion;
 use crate::infer::variant_cuda;
 use crate::install::admits;
+use crate::install::between;
 use crate::install::order;
 use crate::knowledge::BroughtRow;
 use crate::knowledge::FrameworkBuildRow;
@@ -186,8 +187,8 @@ fn of_distribution(wish: &Wish, knowledge: Knowledge) -> Vec<Choice> {
     for row in rows(name) {
         found.push(choice(row, &asked));
         if asked.is_empty() {
-            let version = row.version.parse().ok();
-            let own = brought().filter(|one| !one.extra.is_empty() && !one.same && one.brings_with(version));
+            let brings = |one: &BroughtRow| between(row.version, one.from, one.before);
+            let own = brought().filter(|one| !one.extra.is_empty() && !one.same && brings(one));
             let mut extras: Vec<&str> = own.map(|one| one.extra).collect();
             extras.dedup();
             found.extend(extras.iter().map(|extra| choice(row, &[extra])));
@@ -205,7 +206,7 @@ fn of_distribution(wish: &Wish, knowledge: Knowledge) -> Vec<Choice> {
         brought().filter(|row| row.same && if asked.is_empty() { plain(row) } else { asked.contains(&row.extra) })
     {
         let extras = if asked.is_empty() { vec![along.extra] } else { asked.clone() };
-        let own = rows(along.brings).filter(|row| along.brings_with(row.version.parse().ok()));
+        let own = rows(along.brings).filter(|row| between(row.version, along.from, along.before));
         found.extend(own.map(|row| choice(row, &extras)));
     }
     found
