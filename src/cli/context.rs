@@ -8,10 +8,14 @@ use crate::context::normal;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
+use crate::dockerfile::Mapped;
 use crate::dockerfile::split_whitespace;
 
-/// What cannot be followed by its name alone: variables, patterns, addresses, here-documents.
-const NO_NAME: [&str; 7] = ["$", "*", "?", "[", "://", "git@", "<"];
+/// What cannot be followed by its name alone: variables, patterns, addresses, here-documents, ways out of the context.
+const NO_NAME: [&str; 8] = ["$", "*", "?", "[", "://", "git@", "<", ".."];
+
+/// A bare name such as `requirements.txt` stands for a file of a folder no higher than this many above the Dockerfile's.
+const NEAR: usize = 2;
 
 /// The folder above a Dockerfile's own, within its repository, that it must be built in: nothing that it copies by name
 /// is beside it, and some of it lies there, or all of it does. `None` where its own folder will do.
@@ -23,19 +27,19 @@ pub(super) fn above(dockerfile: &Path, text: &Dockerfile) -> Option<PathBuf> {
     let own = dockerfile.parent()?;
     let real = if own.as_os_str().is_empty() { Path::new(".") } else { own }.canonicalize().ok()?;
     let root = real.ancestors().find(|folder| folder.join(".git").exists())?;
-    let there = |folder: &Path| {
+    let there = |folder: &Path, height: usize| {
         let inside = |source: &&String| folder.join(source).canonicalize().is_ok_and(|found| found.starts_with(root));
-        sources.iter().filter(inside).count()
+        sources.iter().filter(|source| height <= NEAR || source.contains('/')).filter(inside).count()
     };
-    let beside = there(&real);
+    let beside = there(&real, 0);
     if beside == sources.len() {
         return None;
     }
     let mut shown = own.to_path_buf();
     let mut best: Option<(usize, PathBuf)> = None;
-    for folder in real.ancestors().skip(1).take_while(|folder| folder.starts_with(root)) {
+    for (height, folder) in real.ancestors().enumerate().skip(1).take_while(|(_, folder)| folder.starts_with(root)) {
         shown = parent(&shown);
-        let found = there(folder);
+        let found = there(folder, height);
         let enough = found == sources.len() || (beside == 0 && found > 0);
         if enough && best.as_ref().is_none_or(|(most, _)| found > *most) {
             best = Some((found, shown.clone()));
@@ -73,12 +77,11 @@ fn copied(instruction: &Instruction) -> Vec<String> {
     if !matches!(instruction.kind, Kind::Copy | Kind::Add) || from_elsewhere || template {
         return Vec::new();
     }
-    let words: Vec<&str> = match &instruction.json {
-        Some(words) => words.iter().map(|word| word.text()).collect(),
-        None => {
-            let text = instruction.arguments.text();
-            split_whitespace(text).into_iter().filter_map(|range| text.get(range)).collect()
-        }
+    let words: Vec<&str> = if let Some(words) = &instruction.json {
+        words.iter().map(Mapped::text).collect()
+    } else {
+        let text = instruction.arguments.text();
+        split_whitespace(text).into_iter().filter_map(|range| text.get(range)).collect()
     };
     let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
     let named = sources.iter().filter(|word| !NO_NAME.iter().any(|mark| word.contains(mark)));
@@ -101,7 +104,7 @@ mod tests {
             ("COPY a b/c.txt /app/", vec!["a", "b/c.txt"]),
             ("ADD --chown=1:1 ./a /app", vec!["a"]),
             (r#"COPY ["a b", "/c/"]"#, vec!["a b"]),
-            ("copy ../x/a /", vec!["x/a"]),
+            ("copy /x/a /", vec!["x/a"]),
         ] {
             assert_eq!(sources(line), expected, "{line}");
         }
@@ -116,6 +119,7 @@ mod tests {
             "ADD git@example.com:a/b.git /a",
             "COPY <<E /a\nx\nE",
             "COPY {{ app }} /a",
+            "COPY ../x/a /",
             "COPY /a",
             "RUN cp a b",
             "ONBUILD COPY a /",
@@ -128,7 +132,7 @@ mod tests {
     fn a_folder_above_is_taken_only_where_it_must_be() {
         let place = tempfile::tempdir().expect("folder");
         let root = place.path().canonicalize().expect("folder").join("repo");
-        for folder in [".git", "svc/docker", "svc/src", "plain/docker", "app"] {
+        for folder in [".git", "svc/docker/deep", "svc/src", "app"] {
             fs::create_dir_all(root.join(folder)).expect("folder");
         }
         for file in ["r.txt", "svc/r.txt", "svc/s.txt", "svc/docker/own.txt", "../outside.txt", "svc/docker/r2.txt"] {
@@ -161,6 +165,15 @@ mod tests {
             ("RUN pip install -r s.txt", None),
         ] {
             assert_eq!(of(text).as_deref(), expected, "{text}");
+        }
+        // A bare name says little of a folder far above.
+        let deep = |text: &str| {
+            let parsed = Dockerfile::parse(&format!("FROM x\nCOPY {text} /a\n"));
+            above(&root.join("svc/docker/deep/Dockerfile"), &parsed).map(|found| found.ends_with("svc"))
+        };
+        fs::write(root.join("far.txt"), "torch\n").expect("file");
+        for (text, expected) in [("s.txt", Some(true)), ("svc/s.txt", Some(false)), ("far.txt", None)] {
+            assert_eq!(deep(text), expected, "{text}");
         }
         // Without a repository nothing says how far up a build may start.
         fs::remove_dir(root.join(".git")).expect("folder");

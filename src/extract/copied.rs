@@ -1,7 +1,6 @@
 //! What COPY brings from other stages: packages travel with the directories that they lie in.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::CopyInstruction;
@@ -116,8 +115,9 @@ impl<'a> Stages<'a> {
             let new = reader.seen.code.iter().filter(|code| code.fact.0 >= first);
             let facts: Vec<FactId> = new.map(|code| code.fact).collect();
             if !facts.is_empty() {
-                let places = compiled::of_run(run);
-                landings.programs.extend(facts.into_iter().map(|fact| (fact, places.clone())));
+                let (packages, programs) = (landing::of_run(run), compiled::of_run(run));
+                landings.packages.extend(facts.iter().map(|fact| (*fact, packages.clone())));
+                landings.programs.extend(facts.into_iter().map(|fact| (fact, programs.clone())));
             }
         }
         for copy in copies {
@@ -177,7 +177,6 @@ impl<'a> Stages<'a> {
         reader.seen = own;
         reader.done = done;
         let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
-        let mut came: BTreeSet<String> = BTreeSet::new();
         for package in others {
             let places = inner_landings.packages.get(&package.fact).map_or(&[][..], Vec::as_slice);
             if !sources(copy).any(|source| landing::brings(source, package.manager, &package.name, places)) {
@@ -187,21 +186,22 @@ impl<'a> Stages<'a> {
             let fact = with_copy(reader, package.fact, copy);
             places.extend(destination.map(|path| Place::Prefix(path.trim_end_matches('/').to_owned())));
             landings.packages.insert(fact, places);
-            came.insert(package.name.clone());
             reader.seen.packages.push(PackageSeen { fact, ..package });
         }
         for code in programs {
-            let places = inner_landings.programs.get(&code.fact).map_or(&[][..], Vec::as_slice);
-            let along = match &code.component {
-                Some(package) => came.contains(package),
-                None => sources(copy).any(|source| compiled::brings(source, places)),
-            };
+            let mut packages = inner_landings.packages.get(&code.fact).cloned().unwrap_or_default();
+            let mut places = inner_landings.programs.get(&code.fact).cloned().unwrap_or_default();
+            let along = sources(copy).any(|source| match &code.component {
+                Some(package) => landing::brings(source, Manager::Pip, package, &packages),
+                None => compiled::brings(source, &places),
+            });
             if !along {
                 continue;
             }
-            let mut places = places.to_vec();
             let fact = with_copy(reader, code.fact, copy);
+            packages.extend(destination.map(|path| Place::Prefix(path.trim_end_matches('/').to_owned())));
             places.extend(destination.map(|path| absolute("/", path)));
+            landings.packages.insert(fact, packages);
             landings.programs.insert(fact, places);
             reader.seen.code.push(CodeSeen { fact, ..code });
         }
