@@ -293,7 +293,7 @@ fn of_extras_that_conflict_a_lock_gives_the_builds_of_those_asked_for() {
         ("linux/amd64", "uv sync --extra=gpu-cu128", "torch==2.8.0+cu128"),
         // Without its marker the extra brings nothing, and what needs torch still takes the build of that extra.
         ("linux/arm64", "uv sync --extra gpu", "torch==2.8.0+cu126"),
-        ("linux/amd64", "uv sync --extra jax", "jax==0.6.0 jax-cuda12-plugin==0.6.0 torch==2.8.0"),
+        ("linux/amd64", "uv sync --extra jax", "jax-cuda12-plugin==0.6.0 jax==0.6.0 torch==2.8.0"),
         ("linux/amd64", "uv sync --extra plain-jax", "jax==0.6.0 torch==2.8.0"),
         ("linux/amd64", "uv sync --extra jax --no-install-package jax_cuda12-plugin", "jax==0.6.0 torch==2.8.0"),
         ("linux/amd64", "uv sync --extra gpu --no-install-package torch", ""),
