@@ -419,3 +419,29 @@ fn no_dockerfile_outside_of_the_repository_stands_for_a_list() {
     place.file(".gitignore", "c/\n");
     assert_eq!(stood_for(&place, &["c/requirements.txt"]), (vec![], 0));
 }
+
+#[test]
+fn a_dockerfile_is_built_in_the_folder_above_it_that_has_what_it_copies() {
+    let place = Place::new();
+    place.file(".git/HEAD", "");
+    place.file("svc/requirements.txt", "torch==2.4.0\n");
+    let text = "FROM python:3.11\nCOPY requirements.txt /r/\nRUN pip install -r /r/requirements.txt\n";
+    place.file("svc/docker/Dockerfile", text);
+    place.file("web/Dockerfile", text);
+    let seen = |arguments: &[&str]| {
+        let report = place.json(&[&["check"], arguments].concat());
+        let subject = &report["subjects"][0];
+        (subject["description"]["packages"]["pip"]["torch"].to_string(), subject["inspected"]["notes"].to_string())
+    };
+    let (torch, notes) = seen(&["svc/docker/Dockerfile"]);
+    assert!(
+        torch.contains("2.4.0") && notes.contains("the build context is taken to be svc, where"),
+        "{torch} {notes}"
+    );
+    // Beside it, above the repository or where somebody says it, nothing is looked for.
+    for arguments in [&["web/Dockerfile"][..], &["--context", "svc/docker", "svc/docker/Dockerfile"]] {
+        let (torch, notes) = seen(arguments);
+        assert!(torch == "null" && notes.contains("is not in the build context"), "{arguments:?}: {torch} {notes}");
+        assert!(!notes.contains("taken to be"), "{notes}");
+    }
+}

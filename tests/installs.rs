@@ -284,6 +284,29 @@ fn direct(file: &str, text: &str, run: &str) -> String {
 }
 
 #[test]
+fn of_extras_that_conflict_a_lock_gives_the_builds_of_those_asked_for() {
+    let uv = include_str!("fixtures/locks/extras/uv.lock");
+    for (platform, run, expected) in [
+        ("linux/amd64", "uv sync --frozen", "torch==2.8.0"),
+        ("linux/amd64", "uv sync --frozen --extra cpu", "torch==2.8.0+cpu"),
+        ("linux/amd64", "uv sync --frozen --extra gpu", "torch==2.8.0+cu126"),
+        ("linux/amd64", "uv sync --extra=gpu-cu128", "torch==2.8.0+cu128"),
+        // Without its marker the extra brings nothing, and what needs torch still takes the build of that extra.
+        ("linux/arm64", "uv sync --extra gpu", "torch==2.8.0+cu126"),
+        ("linux/amd64", "uv sync --extra jax", "jax-cuda12-plugin==0.6.0 jax==0.6.0 torch==2.8.0"),
+        ("linux/amd64", "uv sync --extra plain-jax", "jax==0.6.0 torch==2.8.0"),
+        ("linux/amd64", "uv sync --extra jax --no-install-package jax_cuda12-plugin", "jax==0.6.0 torch==2.8.0"),
+        ("linux/amd64", "uv sync --extra gpu --no-install-package torch", ""),
+        ("linux/amd64", "uv sync --only-group none", ""),
+    ] {
+        let said = installed_on(platform, &[("uv.lock", uv)], run);
+        let bare = said.split(' ').map(|one| one.split('[').next().unwrap_or(one));
+        let ours: Vec<&str> = bare.filter(|one| one.starts_with("torch") || one.starts_with("jax")).collect();
+        assert_eq!(ours.join(" "), expected, "{platform} {run}: {said}");
+    }
+}
+
+#[test]
 fn extras_of_setuptools_are_those_asked_for() {
     let cfg = "[options]\ninstall_requires = flask\n[options.extras_require]\ngpu =\n    torch==2.1.0\n    pywin32; \
                sys_platform == 'win32'\ndocs = sphinx\n[other]\ngpu = numpy\n";

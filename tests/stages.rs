@@ -190,3 +190,55 @@ fn an_image_for_one_platform_does_not_start_on_another() {
     let done = place.run(&["check", "--platform", "arm", "Dockerfile"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()));
 }
+
+/// What the GPU code of the image's own programs is for, of each that was seen.
+fn own_code(text: &str) -> Vec<String> {
+    let place = Place::new();
+    place.file("Dockerfile", text);
+    let report = place.json(&["check", "Dockerfile"]);
+    let told = report["subjects"][0]["description"]["gpu_code"].as_array().cloned().unwrap_or_default();
+    told.iter().map(|code| code["sass"].to_string()).collect()
+}
+
+#[test]
+fn gpu_code_travels_with_the_folder_that_it_was_compiled_in() {
+    let base = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS b\n";
+    let run_time = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
+    let installed = "RUN git clone https://example.com/a/colmap && cd colmap && mkdir build && cd build && \
+                     cmake .. -DCMAKE_CUDA_ARCHITECTURES=86-real -DCMAKE_INSTALL_PREFIX=/out && ninja install\n";
+    let in_tree = "WORKDIR /src\nRUN cmake -B build -DCMAKE_CUDA_ARCHITECTURES=86-real && cmake --build build\n";
+    let alone = "RUN nvcc -gencode arch=compute_86,code=sm_86 -o /app/x x.cu\n";
+    let usual = "WORKDIR /src\nRUN cmake -DCMAKE_CUDA_ARCHITECTURES=86-real . && make install\n";
+    for (builder, copy, expected) in [
+        (installed, "COPY --from=b /out/ /usr/local/", 1),
+        (installed, "COPY --from=b /colmap/build/src/colmap /usr/bin/", 1),
+        (in_tree, "COPY --from=b /src/build/bin /app", 1),
+        (in_tree, "COPY --from=b /src /src", 1),
+        (in_tree, "COPY --from=0 / /", 1),
+        (alone, "COPY --from=b /app/x /x", 1),
+        (usual, "COPY --from=b /usr/local/bin/x /x", 1),
+        (
+            in_tree,
+            "FROM b AS c\nCOPY --from=b /src/build /c\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\nCOPY --from=c /c /d",
+            1,
+        ),
+        // What lies elsewhere stays there.
+        (installed, "COPY --from=b /opt /opt", 0),
+        (installed, "COPY --from=b /outer /opt", 0),
+        (in_tree, "COPY --from=b /etc/x /etc/x", 0),
+        (in_tree, "COPY --from=b /usr/local/lib/python3.10/site-packages /x", 0),
+        (in_tree, "COPY src/build /app", 0),
+        (in_tree, "COPY --from=other/image /src/build /app", 0),
+        (alone, "COPY --from=b /app/y /y", 0),
+        (usual, "COPY --from=b /usr/local/cuda/lib64 /lib", 0),
+        (in_tree, "RUN true", 0),
+    ] {
+        let found = own_code(&format!("{base}{builder}{run_time}{copy}\n"));
+        assert_eq!(found, vec!["[\"sm_86\"]"; expected], "{builder}{copy}");
+    }
+    // A package takes its code along.
+    let package = "ENV TORCH_CUDA_ARCH_LIST=8.6\nRUN python3 -m venv /v && /v/bin/pip install torch==2.4.0 && \
+                   /v/bin/pip install git+https://github.com/NVIDIA/apex.git\n";
+    assert_eq!(own_code(&format!("{base}{package}{run_time}COPY --from=b /v /v\n")), ["[\"sm_86\"]"]);
+    assert_eq!(own_code(&format!("{base}{package}{run_time}COPY --from=b /w /v\n")), Vec::<String>::new());
+}

@@ -11,6 +11,8 @@ use std::sync::Mutex;
 
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
+use crate::cli::context::above;
+use crate::cli::context::built_above;
 use crate::cli::gather::gather;
 use crate::cli::parallel;
 use crate::cli::readers;
@@ -288,17 +290,20 @@ impl Inputs {
     pub(super) fn build_on(&mut self, known: &Arc<Bases>, build: &Build<'_>, sources: &mut Sources) {
         let gathered = parallel::map(build.jobs, &self.subjects, |subject| {
             let Content::Dockerfile { dockerfile, options, .. } = &subject.content else { return None };
-            let own = self.contexts.get(&subject.name).map(PathBuf::as_path);
-            let context = own.or(build.args.context.as_deref());
+            let said = self.contexts.get(&subject.name).map(PathBuf::as_path).or(build.args.context.as_deref());
+            let above = (said.is_none() && subject.path != "-").then(|| above(Path::new(&subject.path), dockerfile));
+            let above = above.flatten();
             let mut texts = Sources::default();
-            let files = gather(&subject.path, dockerfile, options, context, known, &mut texts);
-            Some((files, texts))
+            let files = gather(&subject.path, dockerfile, options, said.or(above.as_deref()), known, &mut texts);
+            Some((files, texts, above))
         });
         for (subject, gathered) in self.subjects.iter_mut().zip(gathered) {
-            if let (Content::Dockerfile { files, bases, .. }, Some((found, texts))) = (&mut subject.content, gathered) {
+            let Some((found, texts, above)) = gathered else { continue };
+            if let Content::Dockerfile { files, bases, .. } = &mut subject.content {
                 *files = found.moved(sources.append(texts));
                 *bases = Arc::clone(known);
             }
+            subject.notes.extend(above.as_deref().map(built_above));
         }
     }
 

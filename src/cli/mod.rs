@@ -9,6 +9,7 @@ mod cache;
 mod check;
 mod compare;
 mod completions;
+mod context;
 mod describe;
 mod each;
 mod exit;

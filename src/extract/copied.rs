@@ -9,9 +9,12 @@ use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::EvaluatedBase;
 use crate::dockerfile::RunInstruction;
+use crate::extract::compiled;
 use crate::extract::dockerfile::Reader;
 use crate::extract::landing;
 use crate::extract::landing::Place;
+use crate::extract::tree::absolute;
+use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
@@ -28,8 +31,12 @@ use crate::reference::ImageReference;
 /// How many stages one target may look into; a chain of stages may ask for each of them more than once.
 const MOST_STAGES: usize = 64;
 
-/// Where the packages of a stage may lie, by their facts.
-type Landings = BTreeMap<FactId, Vec<Place>>;
+/// Where the packages of a stage may lie, by their facts, and the programs that it compiles.
+#[derive(Debug, Default)]
+struct Landings {
+    packages: BTreeMap<FactId, Vec<Place>>,
+    programs: BTreeMap<FactId, Vec<String>>,
+}
 
 /// The other stages of a file.
 pub(super) struct Stages<'a> {
@@ -80,7 +87,7 @@ impl<'a> Stages<'a> {
             let (now, later) = runs.split_at(before);
             reader.installs(&only(evaluated, now));
             runs = later;
-            self.bring(reader, copy, &mut Landings::new());
+            self.bring(reader, copy, &mut Landings::default());
             // What an image from nothing holds is its base already.
             if !(flattened && sources(copy).any(landing::whole)) {
                 self.bring_of_base(reader, copy);
@@ -91,7 +98,7 @@ impl<'a> Stages<'a> {
 
     /// The same for a stage that others copy from, with the places of its packages.
     fn read_placed(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) -> Landings {
-        let mut landings = Landings::new();
+        let mut landings = Landings::default();
         let mut copies = evaluated.copies.iter().filter(|copy| copy.from_stage.is_some()).peekable();
         for run in &evaluated.runs {
             while let Some(copy) = copies.next_if(|copy| copy.instruction < run.instruction) {
@@ -103,7 +110,14 @@ impl<'a> Stages<'a> {
             let facts: Vec<FactId> = new.map(|package| package.fact).collect();
             if !facts.is_empty() {
                 let places = landing::of_run(run);
-                landings.extend(facts.into_iter().map(|fact| (fact, places.clone())));
+                landings.packages.extend(facts.into_iter().map(|fact| (fact, places.clone())));
+            }
+            let new = reader.seen.code.iter().filter(|code| code.fact.0 >= first);
+            let facts: Vec<FactId> = new.map(|code| code.fact).collect();
+            if !facts.is_empty() {
+                let (packages, programs) = (landing::of_run(run), compiled::of_run(run));
+                landings.packages.extend(facts.iter().map(|fact| (*fact, packages.clone())));
+                landings.programs.extend(facts.into_iter().map(|fact| (fact, programs.clone())));
             }
         }
         for copy in copies {
@@ -150,27 +164,46 @@ impl<'a> Stages<'a> {
     /// Adds the packages of another stage that lie in what is copied.
     fn bring(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction, landings: &mut Landings) {
         let Some(inner) = copy.from_stage.and_then(|stage| self.evaluate(stage)) else { return };
-        // What the other stage took away, bounded, compiled or wrote stays there.
+        // What the other stage took away, bounded or wrote stays there.
         let done = std::mem::take(&mut reader.done);
         let mut own = reader.seen.clone();
         reader.seen.packages = Vec::new();
+        reader.seen.code = Vec::new();
         let inner_landings = self.read_placed(reader, &inner);
         let others = std::mem::take(&mut reader.seen.packages);
+        let programs = std::mem::take(&mut reader.seen.code);
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
         own.commands = reader.seen.commands;
         reader.seen = own;
         reader.done = done;
+        let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
         for package in others {
-            let places = inner_landings.get(&package.fact).map_or(&[][..], Vec::as_slice);
+            let places = inner_landings.packages.get(&package.fact).map_or(&[][..], Vec::as_slice);
             if !sources(copy).any(|source| landing::brings(source, package.manager, &package.name, places)) {
                 continue;
             }
-            let package = with_copy(reader, package, copy);
             let mut places = places.to_vec();
-            let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
+            let fact = with_copy(reader, package.fact, copy);
             places.extend(destination.map(|path| Place::Prefix(path.trim_end_matches('/').to_owned())));
-            landings.insert(package.fact, places);
-            reader.seen.packages.push(package);
+            landings.packages.insert(fact, places);
+            reader.seen.packages.push(PackageSeen { fact, ..package });
+        }
+        for code in programs {
+            let mut packages = inner_landings.packages.get(&code.fact).cloned().unwrap_or_default();
+            let mut places = inner_landings.programs.get(&code.fact).cloned().unwrap_or_default();
+            let along = sources(copy).any(|source| match &code.component {
+                Some(package) => landing::brings(source, Manager::Pip, package, &packages),
+                None => compiled::brings(source, &places),
+            });
+            if !along {
+                continue;
+            }
+            let fact = with_copy(reader, code.fact, copy);
+            packages.extend(destination.map(|path| Place::Prefix(path.trim_end_matches('/').to_owned())));
+            places.extend(destination.map(|path| absolute("/", path)));
+            landings.packages.insert(fact, packages);
+            landings.programs.insert(fact, places);
+            reader.seen.code.push(CodeSeen { fact, ..code });
         }
     }
 }
@@ -179,14 +212,14 @@ fn sources(copy: &CopyInstruction) -> impl Iterator<Item = &str> {
     copy.sources.iter().filter_map(|(path, _)| path.known())
 }
 
-/// The package with the COPY beside the place of its installation.
-fn with_copy(reader: &mut Reader<'_>, package: PackageSeen, copy: &CopyInstruction) -> PackageSeen {
+/// A fact of the other stage with the COPY beside its own place.
+fn with_copy(reader: &mut Reader<'_>, fact: FactId, copy: &CopyInstruction) -> FactId {
     let facts = &mut reader.seen.facts;
-    let mut origins = facts.origins(package.fact);
+    let mut origins = facts.origins(fact);
     origins.push(Origin::File { source: reader.source, span: copy.span });
-    let state = facts.get(package.fact).state.clone();
-    let fact = facts.add(FactKey::Package, Some(&package.name), state, Evidence::Leaf(origins));
-    PackageSeen { fact, ..package }
+    let known = facts.get(fact);
+    let (key, of, state) = (known.key, known.of.clone(), known.state.clone());
+    facts.add(key, of.as_deref(), state, Evidence::Leaf(origins))
 }
 
 /// The same target with some of its RUN instructions.

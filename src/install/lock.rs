@@ -1,6 +1,4 @@
-//! Lock files of uv, poetry and pdm: exact versions, and which of them the project reaches.
-
-use std::collections::BTreeSet;
+//! Lock files of poetry and pdm, with exact versions, and which parts of a project a command installs.
 
 use toml::de::DeTable;
 
@@ -41,6 +39,8 @@ pub(super) struct Parts {
     pub(super) no_dev: bool,
     /// The groups that are installed unasked; `None` where the project does not say.
     pub(super) unasked: Option<Vec<String>>,
+    /// Packages that are passed over.
+    pub(super) passed_over: Vec<String>,
 }
 
 impl Parts {
@@ -57,6 +57,7 @@ impl Parts {
                 self.switch(name);
                 return true;
             }
+            "--no-install-package" => &mut self.passed_over,
             "--only-group" | "--only" => &mut self.only,
             "--no-group" | "--without" => &mut self.without,
             "--group" | "--with" if tool != "pdm" => &mut self.groups,
@@ -111,60 +112,6 @@ impl Parts {
     }
 }
 
-/// The packages of a `uv.lock` that the project reaches.
-pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
-    let root = DeTable::parse(opened.text.text()).ok()?;
-    let packages = tables_at(root.get_ref(), &["package"]);
-    let own =
-        |package: &&&DeTable<'_>| ["virtual", "editable"].iter().any(|kind| at(package, &["source", kind]).is_some());
-    let mut reached: BTreeSet<String> = BTreeSet::new();
-    let mut open: Vec<String> = Vec::new();
-    for package in packages.iter().filter(own) {
-        for list in ["dependencies", "dev-dependencies", "optional-dependencies"] {
-            let groups = list == "dev-dependencies";
-            let Some(value) = at(package, &[list]).filter(|_| groups || parts.main()) else { continue };
-            let groups: Vec<&DeTable<'_>> = match value.get_ref().as_table() {
-                Some(table) => {
-                    let asked = |name: &str| parts.all_extras || parts.extras.iter().any(|own| own == name);
-                    let wanted = |name: &str| if groups { parts.uv_group(name) } else { asked(name) };
-                    let lists = table.iter().filter(|(name, _)| wanted(name.get_ref()));
-                    lists
-                        .filter_map(|(_, list)| list.get_ref().as_array())
-                        .flat_map(|list| list.iter().filter_map(|one| one.get_ref().as_table()))
-                        .collect()
-                }
-                None => tables_at(package, &[list]),
-            };
-            open.extend(groups.into_iter().filter_map(|one| wanted(one, around)));
-        }
-    }
-    let whole = open.is_empty() && !packages.iter().any(|package| own(&package));
-    while let Some(name) = open.pop() {
-        if !reached.insert(name.clone()) {
-            continue;
-        }
-        for package in packages.iter().filter(|package| text_at(package, &["name"]) == Some(name.as_str())) {
-            open.extend(tables_at(package, &["dependencies"]).into_iter().filter_map(|one| wanted(one, around)));
-        }
-    }
-    let used = |package: &&&DeTable<'_>| {
-        text_at(package, &["name"]).is_some_and(|name| whole || reached.contains(name)) && fits(package, around)
-    };
-    Some(once(packages.iter().filter(used).filter_map(|package| entry(package, opened)).collect()))
-}
-
-fn wanted(dependency: &DeTable<'_>, around: &Around<'_>) -> Option<String> {
-    let out = text_at(dependency, &["marker"]).is_some_and(|marker| holds(marker, around.environment) == Some(false));
-    text_at(dependency, &["name"]).filter(|_| !out).map(str::to_owned)
-}
-
-/// Whether one of the markers under which an entry was resolved may hold.
-fn fits(package: &DeTable<'_>, around: &Around<'_>) -> bool {
-    let markers = list_at(package, &["resolution-markers"]);
-    let may = |marker: &str| holds(marker, around.environment) != Some(false);
-    markers.is_empty() || markers.iter().any(|marker| marker.get_ref().as_str().is_some_and(may))
-}
-
 /// The packages of a `poetry.lock` or `pdm.lock` that are not optional.
 pub(super) fn flat(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
     let root = DeTable::parse(opened.text.text()).ok()?;
@@ -199,7 +146,7 @@ pub(super) fn flat(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Optio
     Some(once(found))
 }
 
-fn entry(package: &DeTable<'_>, opened: &Opened) -> Option<Install> {
+pub(super) fn entry(package: &DeTable<'_>, opened: &Opened) -> Option<Install> {
     let name = text_at(package, &["name"])?;
     let version = at(package, &["version"])?;
     let mut install = named(name, VersionSpec::Exact(version.get_ref().as_str()?.to_owned()), span_of(version, opened));
@@ -218,7 +165,7 @@ fn entry(package: &DeTable<'_>, opened: &Opened) -> Option<Install> {
 }
 
 /// A name that stands there in several versions is none that can be told.
-fn once(mut found: Vec<Install>) -> Vec<Install> {
+pub(super) fn once(mut found: Vec<Install>) -> Vec<Install> {
     let mut seen: Vec<Install> = Vec::new();
     for install in found.drain(..) {
         let name = normalised(&install.name);

@@ -20,6 +20,7 @@ mod system;
 mod targets;
 mod tools;
 mod tree;
+mod uv_lock;
 mod variant;
 
 use crate::dockerfile::Lookup;

@@ -15,6 +15,7 @@ use crate::install::pipenv;
 use crate::install::project;
 use crate::install::requirement::named;
 use crate::install::requirement::requirement;
+use crate::install::uv_lock;
 use crate::shell::Command;
 use crate::shell::Word;
 
@@ -27,7 +28,6 @@ const WITH_VALUE: &[&str] = &[
     "-L",
     "--lockfile",
     "--package",
-    "--no-install-package",
     "--cache-dir",
     "--link-mode",
     "-e",
@@ -98,7 +98,7 @@ pub(super) fn read(
         ("uv", Some("sync")) | ("poetry" | "pdm", Some("install" | "sync")) => {
             let file = format!("{tool}.lock");
             let read = |opened: &Opened| match tool {
-                "uv" => lock::uv(opened, &parts, around),
+                "uv" => uv_lock::uv(opened, &parts, around),
                 _ => lock::flat(opened, &parts, around),
             };
             match open(&file).map(|opened| read(&opened)) {

@@ -36,10 +36,10 @@ fn tag_of_page(part: &str) -> Option<String> {
     tag_of_version(part.strip_suffix(".html")?)
 }
 
-/// Whether an address offers every build of every version side by side.
+/// Whether an address offers every build of every version side by side; the page in the folder of one build does not.
 pub(super) fn every_build(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
     let last = path.rsplit('/').next().unwrap_or(path);
-    let below = path.split('/').any(is_wheels);
+    let below = path.split('/').any(is_wheels) && tag_of_url(url).is_none();
     below && (is_wheels(last) || matches!(last, "torch_stable.html" | "torch_nightly.html" | "nightly"))
 }

@@ -1,0 +1,191 @@
+//! Which folder a Dockerfile is built in, where nobody says it: its own, unless what it copies lies above.
+
+use std::path::Component;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::context::normal;
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::Instruction;
+use crate::dockerfile::Kind;
+use crate::dockerfile::Mapped;
+use crate::dockerfile::split_whitespace;
+
+/// What cannot be followed by its name alone: variables, patterns, addresses, here-documents, ways out of the context.
+const NO_NAME: [&str; 8] = ["$", "*", "?", "[", "://", "git@", "<", ".."];
+
+/// A bare name such as `requirements.txt` stands for a file of a folder no higher than this many above the Dockerfile's.
+const NEAR: usize = 2;
+
+/// The folder above a Dockerfile's own, within its repository, that it must be built in: nothing that it copies by name
+/// is beside it, and some of it lies there, or all of it does. `None` where its own folder will do.
+pub(super) fn above(dockerfile: &Path, text: &Dockerfile) -> Option<PathBuf> {
+    let sources: Vec<String> = text.instructions.iter().flat_map(copied).collect();
+    if sources.is_empty() {
+        return None;
+    }
+    let own = dockerfile.parent()?;
+    let real = if own.as_os_str().is_empty() { Path::new(".") } else { own }.canonicalize().ok()?;
+    let root = real.ancestors().find(|folder| folder.join(".git").exists())?;
+    let there = |folder: &Path, height: usize| {
+        let inside = |source: &&String| folder.join(source).canonicalize().is_ok_and(|found| found.starts_with(root));
+        sources.iter().filter(|source| height <= NEAR || source.contains('/')).filter(inside).count()
+    };
+    let beside = there(&real, 0);
+    if beside == sources.len() {
+        return None;
+    }
+    let mut shown = own.to_path_buf();
+    let mut best: Option<(usize, PathBuf)> = None;
+    for (height, folder) in real.ancestors().enumerate().skip(1).take_while(|(_, folder)| folder.starts_with(root)) {
+        shown = parent(&shown);
+        let found = there(folder, height);
+        let enough = found == sources.len() || (beside == 0 && found > 0);
+        if enough && best.as_ref().is_none_or(|(most, _)| found > *most) {
+            best = Some((found, shown.clone()));
+        }
+    }
+    // Through a link a path leads up to where it stands, not to where it points.
+    best.map(|(_, folder)| folder).filter(|folder| {
+        let seen = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        seen.canonicalize().is_ok_and(|seen| real.starts_with(&seen) && seen.starts_with(root))
+    })
+}
+
+/// What is told of a folder that was found so.
+pub(super) fn built_above(folder: &Path) -> String {
+    let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    format!(
+        "the build context is taken to be {}, where the files lie that it copies; --context names another",
+        shown.display()
+    )
+}
+
+/// The folder above one, as a path in the same form.
+fn parent(folder: &Path) -> PathBuf {
+    match folder.components().next_back() {
+        Some(Component::Normal(_)) => folder.parent().unwrap_or(folder).to_path_buf(),
+        Some(_) => folder.join(".."),
+        None => PathBuf::from(".."),
+    }
+}
+
+/// What an instruction copies out of the context by name, as paths below its root; the whole of it says nothing.
+fn copied(instruction: &Instruction) -> Vec<String> {
+    let from_elsewhere = instruction.flag("from").is_some();
+    let template = instruction.arguments.text().contains("{{");
+    if !matches!(instruction.kind, Kind::Copy | Kind::Add) || from_elsewhere || template {
+        return Vec::new();
+    }
+    let words: Vec<&str> = if let Some(words) = &instruction.json {
+        words.iter().map(Mapped::text).collect()
+    } else {
+        let text = instruction.arguments.text();
+        split_whitespace(text).into_iter().filter_map(|range| text.get(range)).collect()
+    };
+    let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
+    let named = sources.iter().filter(|word| !NO_NAME.iter().any(|mark| word.contains(mark)));
+    named.map(|word| normal(word.trim_matches(['"', '\'']))).filter(|path| !path.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn sources(line: &str) -> Vec<String> {
+        Dockerfile::parse(&format!("FROM x\n{line}\n")).instructions.iter().flat_map(copied).collect()
+    }
+
+    #[test]
+    fn names_of_the_context_are_sources() {
+        for (line, expected) in [
+            ("COPY a b/c.txt /app/", vec!["a", "b/c.txt"]),
+            ("ADD --chown=1:1 ./a /app", vec!["a"]),
+            (r#"COPY ["a b", "/c/"]"#, vec!["a b"]),
+            ("copy /x/a /", vec!["x/a"]),
+        ] {
+            assert_eq!(sources(line), expected, "{line}");
+        }
+        for line in [
+            "COPY . /app",
+            "COPY ./ /app",
+            "COPY --from=b /a /a",
+            "COPY $A /a",
+            "COPY *.txt /a",
+            "COPY req[0-9].txt /a",
+            "ADD https://example.com/a /a",
+            "ADD git@example.com:a/b.git /a",
+            "COPY <<E /a\nx\nE",
+            "COPY {{ app }} /a",
+            "COPY ../x/a /",
+            "COPY /a",
+            "RUN cp a b",
+            "ONBUILD COPY a /",
+        ] {
+            assert_eq!(sources(line), Vec::<String>::new(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_folder_above_is_taken_only_where_it_must_be() {
+        let place = tempfile::tempdir().expect("folder");
+        let root = place.path().canonicalize().expect("folder").join("repo");
+        for folder in [".git", "svc/docker/deep", "svc/src", "app"] {
+            fs::create_dir_all(root.join(folder)).expect("folder");
+        }
+        for file in ["r.txt", "svc/r.txt", "svc/s.txt", "svc/docker/own.txt", "../outside.txt", "svc/docker/r2.txt"] {
+            fs::write(root.join(file), "torch\n").expect("file");
+        }
+        std::os::unix::fs::symlink("../../../outside.txt", root.join("svc/leak.txt")).expect("link");
+        let of = |text: &str| {
+            let parsed = Dockerfile::parse(&format!("FROM x\n{text}\n"));
+            let found = above(&root.join("svc/docker/Dockerfile"), &parsed);
+            found.map(|folder| folder.strip_prefix(&root).expect("below the root").display().to_string())
+        };
+        for (text, expected) in [
+            ("COPY s.txt /a", Some("svc")),
+            ("COPY r.txt /a", Some("svc")),
+            ("COPY src /a", Some("svc")),
+            ("COPY r.txt s.txt /a", Some("svc")),
+            ("COPY r.txt app /a", Some("")),
+            ("COPY svc/s.txt /a\nCOPY app /b", Some("")),
+            ("COPY s.txt made.whl /a", Some("svc")),
+            ("COPY docker/own.txt s.txt /a", Some("svc")),
+            // Beside the Dockerfile, or nowhere.
+            ("COPY own.txt /a", None),
+            ("COPY . /a", None),
+            ("COPY made.whl /a", None),
+            ("COPY own.txt made.whl /a", None),
+            ("COPY own.txt r.txt /a", None),
+            ("COPY outside.txt /a", None),
+            ("COPY leak.txt /a", None),
+            ("COPY ../../../outside.txt /a", None),
+            ("RUN pip install -r s.txt", None),
+        ] {
+            assert_eq!(of(text).as_deref(), expected, "{text}");
+        }
+        // A bare name says little of a folder far above.
+        let deep = |text: &str| {
+            let parsed = Dockerfile::parse(&format!("FROM x\nCOPY {text} /a\n"));
+            above(&root.join("svc/docker/deep/Dockerfile"), &parsed).map(|found| found.ends_with("svc"))
+        };
+        fs::write(root.join("far.txt"), "torch\n").expect("file");
+        for (text, expected) in [("s.txt", Some(true)), ("svc/s.txt", Some(false)), ("far.txt", None)] {
+            assert_eq!(deep(text), expected, "{text}");
+        }
+        // Without a repository nothing says how far up a build may start.
+        fs::remove_dir(root.join(".git")).expect("folder");
+        assert_eq!(of("COPY s.txt /a"), None);
+    }
+
+    #[test]
+    fn the_folder_above_a_path_has_its_form() {
+        for (path, expected) in
+            [("a/b", "a"), ("a", ""), ("", ".."), (".", "./.."), ("..", "../.."), ("../a", ".."), ("/a", "/")]
+        {
+            assert_eq!(parent(Path::new(path)), Path::new(expected), "{path}");
+        }
+    }
+}

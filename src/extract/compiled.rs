@@ -1,0 +1,132 @@
+//! Where a RUN leaves the programs that it compiles, and which copied paths bring them along.
+
+use crate::dockerfile::RunInstruction;
+use crate::extract::tree::absolute;
+use crate::shell;
+use crate::shell::Command;
+use crate::shell::Word;
+
+/// Where `make install` puts things, where nothing else is said; Python has folders of its own there.
+const USUAL: &str = "/usr/local";
+
+/// The folders and files that programs compiled by a RUN may lie in, from the folder that it begins in.
+pub(super) fn of_run(run: &RunInstruction) -> Vec<String> {
+    let mut folder = absolute("/", run.workdir.as_deref().unwrap_or("/"));
+    let mut found = Vec::new();
+    for command in shell::commands(run) {
+        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+        if command.program() == Some("cd") {
+            folder = absolute(&folder, words.get(1).copied().unwrap_or("~/"));
+            continue;
+        }
+        for place in of_command(&command, &words, &folder) {
+            if place != "/" && !found.contains(&place) {
+                found.push(place);
+            }
+        }
+    }
+    found
+}
+
+fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec<String> {
+    let after = |short: &str| {
+        let at = words.iter().position(|word| *word == short)?;
+        words.get(at + 1).map(|path| absolute(folder, path))
+    };
+    let behind =
+        |start: &str| words.iter().find_map(|word| word.strip_prefix(start)).map(|path| absolute(folder, path));
+    match command.program() {
+        Some("nvcc") => vec![after("-o").unwrap_or_else(|| folder.to_owned())],
+        Some("cmake") if words.contains(&"--install") => {
+            let prefix = after("--prefix").or_else(|| behind("--prefix="));
+            vec![prefix.unwrap_or_else(|| USUAL.to_owned())]
+        }
+        Some("cmake") => {
+            let prefix = behind("-DCMAKE_INSTALL_PREFIX=").or_else(|| behind("-DCMAKE_INSTALL_PREFIX:PATH="));
+            let build = after("-B").or_else(|| behind("-B").filter(|path| path != folder));
+            let source = after("-S");
+            [Some(folder.to_owned()), prefix, build, source].into_iter().flatten().collect()
+        }
+        Some("make" | "ninja") if words.contains(&"install") => {
+            vec![behind("DESTDIR=").unwrap_or_else(|| USUAL.to_owned())]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether copying `source` out of a stage brings programs that lie in one of these places.
+pub(super) fn brings(source: &str, places: &[String]) -> bool {
+    let named = source.split(['*', '?', '[']).next().unwrap_or(source);
+    let named = if named.len() == source.len() { named } else { named.rsplit_once('/').map_or("", |(above, _)| above) };
+    let source = absolute("/", named);
+    let within = |path: &str, folder: &str| {
+        folder == "/" || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    places.iter().any(|place| {
+        let usual = place == USUAL && ["/python", "/cuda"].iter().any(|other| source.contains(other));
+        within(place, &source) || (within(&source, place) && !usual)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::Dockerfile;
+    use crate::dockerfile::EvaluateOptions;
+
+    fn places(workdir: &str, run: &str) -> String {
+        let file = Dockerfile::parse(&format!("FROM a\nWORKDIR {workdir}\nRUN {run}\n"));
+        let evaluated = file.evaluate(&EvaluateOptions::default()).expect("a stage");
+        evaluated.runs.iter().flat_map(of_run).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn compilers_leave_programs_in_their_folders() {
+        for (workdir, run, expected) in [
+            ("/", "nvcc -arch=sm_80 -o /app/x x.cu", "/app/x"),
+            ("/src", "nvcc -arch=sm_80 -o bin/x x.cu", "/src/bin/x"),
+            ("/src", "nvcc -arch=sm_80 x.cu", "/src"),
+            ("/src", "cmake -B build -DX=1 && cmake --build build", "/src /src/build"),
+            (
+                "/src",
+                "mkdir b && cd b && cmake .. -DCMAKE_INSTALL_PREFIX=/out && ninja install",
+                "/src/b /out /usr/local",
+            ),
+            ("/", "git clone https://h/llama.cpp && cd llama.cpp && cmake -B build", "/llama.cpp /llama.cpp/build"),
+            ("/src", "cmake -S . -B /b && cmake --install /b --prefix /opt/x", "/src /b /opt/x"),
+            ("/src", "make && make DESTDIR=/stage install", "/stage"),
+            // Nothing is compiled, or nobody can tell where.
+            ("/", "nvcc -arch=sm_80 x.cu", ""),
+            ("/src", "make; ninja; gcc -o x x.c; pip install torch; echo nvcc -o y", ""),
+        ] {
+            assert_eq!(places(workdir, run), expected, "{run}");
+        }
+    }
+
+    #[test]
+    fn a_program_comes_along_where_its_folder_does() {
+        let own: Vec<String> = ["/src/build", "/out"].map(str::to_owned).to_vec();
+        let usual = vec![USUAL.to_owned()];
+        for (source, places, expected) in [
+            ("/src/build/bin", &own, true),
+            ("/src/build/bin/*", &own, true),
+            ("/src", &own, true),
+            ("/", &own, true),
+            ("/out/", &own, true),
+            ("out/lib/lib*.so", &own, true),
+            ("/usr/local", &usual, true),
+            ("/usr/local/bin/colmap", &usual, true),
+            ("/usr/local/lib", &usual, true),
+            ("/src/build2", &own, false),
+            ("/src/README", &own, false),
+            ("/outer", &own, false),
+            ("/opt/venv", &own, false),
+            ("/usr/local/lib/python3.10/site-packages", &usual, false),
+            ("/usr/local/cuda/lib64", &usual, false),
+            ("/usr/share", &usual, false),
+            ("/src/build", &Vec::new(), false),
+        ] {
+            assert_eq!(brings(source, places), expected, "{source}");
+        }
+    }
+}

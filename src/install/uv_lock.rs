@@ -1,0 +1,181 @@
+//! Lock files of uv: which of the exact versions in them the project reaches.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use toml::de::DeTable;
+
+use crate::install::Around;
+use crate::install::Install;
+use crate::install::Opened;
+use crate::install::lock::Parts;
+use crate::install::lock::entry;
+use crate::install::lock::once;
+use crate::install::marker::holds;
+use crate::install::requirement::normalised;
+use crate::install::tree::at;
+use crate::install::tree::list_at;
+use crate::install::tree::tables_at;
+use crate::install::tree::text_at;
+
+/// One entry that another asks for; where the file has several of a name, the version and the index say which.
+struct Need<'a> {
+    name: &'a str,
+    version: Option<&'a str>,
+    registry: Option<&'a str>,
+    extras: Vec<&'a str>,
+}
+
+/// The packages of a `uv.lock` that the project reaches.
+pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
+    let root = DeTable::parse(opened.text.text()).ok()?;
+    let packages = tables_at(root.get_ref(), &["package"]);
+    let own =
+        |package: &&&DeTable<'_>| ["virtual", "editable"].iter().any(|kind| at(package, &["source", kind]).is_some());
+    let mut open: Vec<Need<'_>> = packages
+        .iter()
+        .filter(own)
+        .flat_map(|package| asked(package, parts))
+        .filter_map(|one| need(one, parts, around))
+        .collect();
+    let whole = open.is_empty() && !packages.iter().any(|package| own(&package));
+    let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (number, package) in packages.iter().enumerate() {
+        if let Some(name) = text_at(package, &["name"]) {
+            named.entry(name).or_default().push(number);
+        }
+    }
+    let mut reached: BTreeSet<(usize, &str)> = BTreeSet::new();
+    while let Some(need) = open.pop() {
+        for number in named.get(need.name).into_iter().flatten() {
+            let Some(package) = packages.get(*number).filter(|package| is_meant(package, &need)) else { continue };
+            for extra in need.extras.iter().copied().chain([""]) {
+                if reached.insert((*number, extra)) {
+                    let path: &[&str] =
+                        if extra.is_empty() { &["dependencies"] } else { &["optional-dependencies", extra] };
+                    let further = tables_at(package, path);
+                    open.extend(further.into_iter().filter_map(|one| self::need(one, parts, around)));
+                }
+            }
+        }
+    }
+    let used = |(number, package): &(usize, &&DeTable<'_>)| {
+        (whole || reached.contains(&(*number, ""))) && fits(package, parts, around)
+    };
+    let used = packages.iter().enumerate().filter(used);
+    let mut found = once(used.filter_map(|(_, package)| entry(package, opened)).collect());
+    found.retain(|install| !parts.passed_over.iter().any(|name| normalised(name) == install.name));
+    Some(found)
+}
+
+/// What a package of the project itself asks for, in the parts that are installed.
+fn asked<'a>(package: &'a DeTable<'a>, parts: &Parts) -> Vec<&'a DeTable<'a>> {
+    let mut found = Vec::new();
+    for list in ["dependencies", "dev-dependencies", "optional-dependencies"] {
+        let groups = list == "dev-dependencies";
+        let Some(value) = at(package, &[list]).filter(|_| groups || parts.main()) else { continue };
+        match value.get_ref().as_table() {
+            Some(table) => {
+                let wanted = |name: &str| if groups { parts.uv_group(name) } else { is_extra(name, parts) };
+                let lists = table.iter().filter(|(name, _)| wanted(name.get_ref()));
+                found.extend(
+                    lists
+                        .filter_map(|(_, list)| list.get_ref().as_array())
+                        .flat_map(|list| list.iter().filter_map(|one| one.get_ref().as_table())),
+                );
+            }
+            None => found.extend(tables_at(package, &[list])),
+        }
+    }
+    found
+}
+
+fn is_extra(name: &str, parts: &Parts) -> bool {
+    parts.all_extras || parts.extras.iter().any(|own| normalised(own) == normalised(name))
+}
+
+/// What a dependency asks for; nothing where its marker does not hold.
+fn need<'a>(dependency: &'a DeTable<'a>, parts: &Parts, around: &Around<'_>) -> Option<Need<'a>> {
+    let out = text_at(dependency, &["marker"])
+        .is_some_and(|marker| holds(&settled(marker, parts), around.environment) == Some(false));
+    let name = text_at(dependency, &["name"]).filter(|_| !out)?;
+    let extras = list_at(dependency, &["extra"]).into_iter().filter_map(|extra| extra.get_ref().as_str()).collect();
+    let (version, registry) = (text_at(dependency, &["version"]), text_at(dependency, &["source", "registry"]));
+    Some(Need { name, version, registry, extras })
+}
+
+fn is_meant(package: &DeTable<'_>, need: &Need<'_>) -> bool {
+    let agrees =
+        |wanted: Option<&str>, path: &[&str]| wanted.is_none_or(|wanted| text_at(package, path) == Some(wanted));
+    agrees(need.version, &["version"]) && agrees(need.registry, &["source", "registry"])
+}
+
+/// Whether one of the markers under which an entry was resolved may hold.
+fn fits(package: &DeTable<'_>, parts: &Parts, around: &Around<'_>) -> bool {
+    let markers = list_at(package, &["resolution-markers"]);
+    let may = |marker: &str| holds(&settled(marker, parts), around.environment) != Some(false);
+    markers.is_empty() || markers.iter().any(|marker| marker.get_ref().as_str().is_some_and(may))
+}
+
+/// A marker where the extras and groups that conflict are decided: uv writes `extra == 'extra-3-app-gpu'` of the extra
+/// `gpu` of `app`, with the length of that name, and `group-3-app-gpu` of a group.
+fn settled(marker: &str, parts: &Parts) -> String {
+    let mut out = String::with_capacity(marker.len());
+    for (number, piece) in marker.split('\'').enumerate() {
+        let before = ["extra == ", "extra != "].into_iter().find(|end| out.ends_with(*end));
+        let decided = before.filter(|_| number % 2 == 1).and_then(|end| Some((end, is_installed(piece, parts)?)));
+        if let Some((end, installed)) = decided {
+            out.truncate(out.len() - end.len());
+            out.push_str("os_name");
+            out.push_str(end.trim_start_matches("extra"));
+            out.push_str(if installed { "'posix" } else { "'none" });
+        } else {
+            out.push_str(if number == 0 { "" } else { "'" });
+            out.push_str(piece);
+        }
+    }
+    out
+}
+
+/// Whether the extra or group that uv names so is installed; `None` where it is no such name.
+fn is_installed(name: &str, parts: &Parts) -> Option<bool> {
+    let (kind, rest) = name.split_once('-')?;
+    let (length, rest) = rest.split_once('-')?;
+    let own = rest.get(length.parse().ok()?..)?.strip_prefix('-')?;
+    match kind {
+        "extra" => Some(is_extra(own, parts)),
+        "group" => Some(parts.uv_group(own)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conflicting_extras_are_decided_by_what_is_installed() {
+        let parts = Parts { extras: vec!["gpu".to_owned()], ..Parts::default() };
+        for (marker, expected) in [
+            ("extra == 'extra-3-app-gpu'", "os_name == 'posix'"),
+            ("extra != 'extra-3-app-gpu'", "os_name != 'posix'"),
+            ("extra == 'extra-3-app-cpu'", "os_name == 'none'"),
+            ("extra == 'group-3-app-dev'", "os_name == 'posix'"),
+            ("extra == 'group-3-app-docs'", "os_name == 'none'"),
+            (
+                "(sys_platform == 'linux' and extra == 'extra-6-my-app-gpu') or extra != 'extra-6-my-app-gpu-x'",
+                "(sys_platform == 'linux' and os_name == 'posix') or os_name != 'none'",
+            ),
+            // What is no such name stays as it is.
+            ("extra == 'gpu'", "extra == 'gpu'"),
+            ("extra == 'extra-99-app-gpu'", "extra == 'extra-99-app-gpu'"),
+            ("extra == 'extra-x-app-gpu'", "extra == 'extra-x-app-gpu'"),
+            ("sys_platform == 'extra-3-app-gpu'", "sys_platform == 'extra-3-app-gpu'"),
+            ("python_version < '3.9'", "python_version < '3.9'"),
+            ("'", "'"),
+            ("", ""),
+        ] {
+            assert_eq!(settled(marker, &parts), expected, "{marker}");
+        }
+    }
+}
