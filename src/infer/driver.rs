@@ -31,6 +31,7 @@ use crate::infer::compat::own_names;
 use crate::infer::compat::own_package;
 use crate::infer::compat::removes_compat;
 use crate::infer::places::Tree;
+use crate::infer::stubs;
 use crate::infer::unknown;
 use crate::knowledge::Knowledge;
 
@@ -228,6 +229,7 @@ pub(super) fn libraries(
     tree: &Tree<'_>,
     build: &BaseBuild,
     compat: &Fact<Compat>,
+    arch: &str,
     knowledge: Knowledge,
 ) -> Fact<Vec<DriverLibrary>> {
     let mut found = Vec::new();
@@ -278,6 +280,11 @@ pub(super) fn libraries(
                 link: !known.graphics,
             });
         }
+    }
+    if let Some((stub, told, info)) = stubs::of_base(seen, build, arch, knowledge) {
+        row = row.or(Some(info));
+        from.extend(told);
+        found.push(stub);
     }
     let from = if found.is_empty() { build.fact.into_iter().collect() } else { from };
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row };

@@ -18,6 +18,7 @@ mod places;
 mod platform;
 mod python;
 mod runtime_packages;
+mod stubs;
 mod torch;
 mod torch_release;
 
@@ -116,7 +117,7 @@ fn assemble(
     let tree = Tree::of(seen);
     let base_cuda = base::cuda(&mut facts, &build, &env, seen);
     let compat = driver::compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
-    let driver_libraries = driver::libraries(&mut facts, seen, &tree, &build, &compat, knowledge);
+    let driver_libraries = driver::libraries(&mut facts, seen, &tree, &build, &compat, arch, knowledge);
     let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);
     let ld_conf = places::ld_conf(&mut facts, seen, &tree, &library_directory);
     let ld_cache = places::ld_cache(&mut facts, seen);
