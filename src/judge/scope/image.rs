@@ -45,9 +45,11 @@ impl Subject<'_> {
                 of(&image.ld_conf, |files| list(files.iter().flat_map(|file| file.directories.iter().cloned())))
             }
             "image.stub_paths" => self.stub_paths(),
-            "image.driver_libraries" => {
-                of(&image.driver_libraries, |all| list(all.iter().map(|library| library.path.clone())))
-            }
+            "image.driver_libraries" => of(&image.driver_libraries, |all| {
+                // The stub itself is a part of the toolkit.
+                let mut found = all.iter().filter(|one| !one.stub || one.link).map(|one| one.path.clone()).peekable();
+                if found.peek().is_some() { list(found) } else { Lookup::Absent }
+            }),
             "image.compat.present" => counted(&image.compat, Value::Bool(false), |_| Value::Bool(true)),
             "image.compat.count" => {
                 counted(&image.compat, number(0), |compat| number(versions(&compat.libraries).len()))
