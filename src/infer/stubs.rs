@@ -53,7 +53,10 @@ fn names(cuda: CudaVersion, folders: &[&str]) -> Vec<String> {
 
 /// The file that names one of the directories to `ldconfig`.
 fn listed(seen: &Observations, directories: &[String]) -> Option<FactId> {
-    let read = |path: &str| path == LD_CONF || (split_path(path).0 == LD_CONF_FOLDER && path.ends_with(".conf"));
+    let read = |path: &str| {
+        let (folder, name) = split_path(path);
+        path == LD_CONF || (folder == LD_CONF_FOLDER && name.strip_suffix(".conf").is_some())
+    };
     let names = |text: &str| LdConf::read("", text).directories.iter().any(|one| directories.contains(one));
     seen.files.iter().find_map(|(path, file)| match &file.kind {
         FileKind::Text(text) if read(path) && names(text) => Some(file.fact),
