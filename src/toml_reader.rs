@@ -27,6 +27,13 @@ pub struct Problem {
     pub against: Option<(Span, String)>,
 }
 
+impl Problem {
+    /// The help, where it is no more than a line.
+    fn line_of_help(&self) -> Option<&str> {
+        self.help.as_deref().filter(|help| !help.contains('\n'))
+    }
+}
+
 /// All errors of one file; shows each in the file's text.
 #[derive(Debug)]
 pub struct Problems {
@@ -46,7 +53,12 @@ impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.all.len();
         let errors = if count == 1 { "error" } else { "errors" };
-        write!(f, "{count} {errors} in the {} `{}`", self.what, self.source.name())
+        write!(f, "{count} {errors} in the {} `{}`", self.what, self.source.name())?;
+        // In a file without a line nothing can be underlined.
+        match self.all.first().filter(|_| self.source.inner().trim().is_empty()) {
+            Some(problem) => write!(f, ": {}", problem.message),
+            None => Ok(()),
+        }
     }
 }
 
@@ -59,13 +71,20 @@ impl Diagnostic for Problems {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let label = |span: Span, message: &str| LabeledSpan::new(Some(message.to_owned()), span.start, span.len());
-        let own = self.all.iter().map(move |problem| label(problem.span, &problem.message));
+        let several = self.all.len() > 1;
+        let own = self.all.iter().map(move |problem| match problem.line_of_help().filter(|_| several) {
+            Some(help) => label(problem.span, &format!("{}; {help}", problem.message)),
+            None => label(problem.span, &problem.message),
+        });
         let others = self.all.iter().filter_map(|problem| problem.against.as_ref());
         Some(Box::new(own.chain(others.map(move |(span, message)| label(*span, message)))))
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let mut lines: Vec<&str> = self.all.iter().filter_map(|problem| problem.help.as_deref()).collect();
+        // Of several errors each has its help beside it, but for one of several lines.
+        let several = self.all.len() > 1;
+        let below = self.all.iter().filter(|problem| !several || problem.line_of_help().is_none());
+        let mut lines: Vec<&str> = below.filter_map(|problem| problem.help.as_deref()).collect();
         lines.dedup();
         if lines.is_empty() { None } else { Some(Box::new(lines.join("\n"))) }
     }

@@ -345,6 +345,14 @@ fn gpus_are_found_by_what_people_write() {
         ("p5.48xlarge", (9, 0), GpuClass::DataCenter),
         ("Standard_NC24ads_A100_v4", (8, 0), GpuClass::DataCenter),
         ("G6F.LARGE", (8, 9), GpuClass::Vgpu),
+        ("H100 SXM", (9, 0), GpuClass::DataCenter),
+        ("h100-sxm5", (9, 0), GpuClass::DataCenter),
+        ("H100 SXM5 80GB", (9, 0), GpuClass::DataCenter),
+        ("H200 SXM", (9, 0), GpuClass::DataCenter),
+        ("B200 SXM", (10, 0), GpuClass::DataCenter),
+        ("RTX6000 Ada", (8, 9), GpuClass::Workstation),
+        ("AGX Orin", (8, 7), GpuClass::Jetson),
+        ("Orin NX", (8, 7), GpuClass::Jetson),
     ] {
         let gpu = KNOWLEDGE.gpu(name).unwrap_or_else(|| panic!("{name}"));
         assert_eq!((gpu.capability, gpu.class), (ComputeCapability::new(capability.0, capability.1), class), "{name}");
@@ -372,7 +380,13 @@ fn near_misses_are_not_found_but_suggested() {
         "RTX 9999 16GB",
         "16GB 24GB",
         "RTX 6000",
+        "RTX6000",
         "RTX PRO 6000",
+        "H100 SXM9",
+        "B100 SXM",
+        "AGX",
+        "NX",
+        "SXM5",
         "p5.49xlarge",
         "g5",
         "",
@@ -386,6 +400,7 @@ fn near_misses_are_not_found_but_suggested() {
     let meant = KNOWLEDGE.gpu_suggestions("RTX PRO 6000");
     assert!(meant.len() > 1 && meant.iter().all(|name| name.starts_with("NVIDIA RTX PRO 6000 Blackwell")), "{meant:?}");
     assert!(KNOWLEDGE.gpu_suggestions("RTX 4091").len() <= 3);
+    assert_eq!(KNOWLEDGE.gpu_suggestions("H100 SXM9")[0], "NVIDIA H100 80GB HBM3");
     assert!(KNOWLEDGE.gpu_suggestions("somebody's toaster oven").is_empty());
 }
 

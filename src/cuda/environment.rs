@@ -11,6 +11,11 @@ pub trait Environment {
     /// Every variable of which the name begins so, by name.
     fn beginning<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s str)>;
 
+    /// Whether nobody can tell the value of a variable, nor whether it is set.
+    fn untold(&self, _name: &str) -> bool {
+        false
+    }
+
     /// Whether a variable is set and not empty.
     fn filled(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| !value.is_empty())

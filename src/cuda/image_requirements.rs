@@ -42,9 +42,10 @@ pub enum RequirementsError {
     },
 }
 
-/// Whether the toolkit treats an image as one from before `NVIDIA_REQUIRE_CUDA`.
+/// Whether the toolkit certainly treats an image as one from before `NVIDIA_REQUIRE_CUDA`: not where the value of that
+/// variable cannot be told.
 pub fn is_legacy_image(env: &impl Environment) -> bool {
-    env.filled("CUDA_VERSION") && !env.filled("NVIDIA_REQUIRE_CUDA")
+    env.filled("CUDA_VERSION") && !env.filled("NVIDIA_REQUIRE_CUDA") && !env.untold("NVIDIA_REQUIRE_CUDA")
 }
 
 /// A boolean as Go reads it; nothing for any other text.

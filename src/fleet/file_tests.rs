@@ -303,6 +303,34 @@ fn a_syntax_error_is_one_error_and_nothing_panics() {
     }
 }
 
+fn shown(text: &str) -> String {
+    let errors = fleet(text).expect_err("errors");
+    let mut shown = String::new();
+    let theme = miette::GraphicalTheme::none();
+    let handler = miette::GraphicalReportHandler::new_themed(theme).with_width(200);
+    handler.render_report(&mut shown, errors.as_ref()).expect("renders");
+    shown
+}
+
+#[test]
+fn a_file_without_a_line_says_what_is_wrong_with_it() {
+    for text in ["", "\n", "  \n\t\n"] {
+        assert!(shown(text).contains("1 error in the fleet file `fleet.toml`: the fleet has no pool"), "{text:?}");
+    }
+    let comment = shown("# nothing yet\n");
+    assert!(comment.contains("the fleet has no pool") && !comment.contains("`fleet.toml`:"), "{comment}");
+}
+
+#[test]
+fn each_of_several_errors_has_its_own_help() {
+    let two = shown("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"\ntoolkitt = \"1.17.8\"\n");
+    assert!(two.contains("unknown launch `kubernets`; did you mean `kubernetes`?"), "{two}");
+    assert!(two.contains("unknown key `toolkitt`; did you mean `toolkit`?"), "{two}");
+    assert!(!two.contains("help:"), "{two}");
+    let one = shown("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"\n");
+    assert!(one.contains("help: did you mean `kubernetes`?") && !one.contains("`kubernets`;"), "{one}");
+}
+
 #[test]
 fn errors_show_in_the_file() {
     let errors = fleet("[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"").expect_err("bad word");

@@ -22,6 +22,7 @@ use crate::infer::base::Family;
 use crate::infer::driver::is_compat;
 use crate::infer::driver::library_version;
 use crate::infer::places::Tree;
+use crate::infer::stubs;
 use crate::knowledge::Knowledge;
 
 /// Driver libraries outside the compat directory.
@@ -31,6 +32,7 @@ pub(super) fn libraries(
     tree: &Tree<'_>,
     build: &BaseBuild,
     compat: &Fact<Compat>,
+    arch: &str,
     knowledge: Knowledge,
 ) -> Fact<Vec<DriverLibrary>> {
     let mut found = Vec::new();
@@ -81,6 +83,11 @@ pub(super) fn libraries(
                 link: !known.graphics,
             });
         }
+    }
+    if let Some((stub, told, info)) = stubs::of_base(seen, build, arch, knowledge) {
+        row = row.or(Some(info));
+        from.extend(told);
+        found.push(stub);
     }
     let from = if found.is_empty() { build.fact.into_iter().collect() } else { from };
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row };

@@ -27,6 +27,7 @@ use crate::infer::base::Family;
 use crate::infer::component::OWN_RUNTIME;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
+use crate::knowledge::ToolkitLibraryRow;
 
 /// Directories that the loader looks into on every system of its kind.
 const DEFAULT_DIRECTORIES: &[&str] = &[
@@ -219,16 +220,21 @@ impl World<'_> {
             (Family::Plain, ..) => Says::No,
             (Family::Cuda, BaseSeen::Image(reference, _), _) => {
                 let tag = reference.tag().unwrap_or_default();
-                self.build.cuda.map_or(Says::Perhaps, |(cuda, _)| self.toolkit(soname, cuda.major(), Some(tag)))
+                self.build.cuda.map_or(Says::Perhaps, |(cuda, _)| self.toolkit(soname, cuda, Some(tag)))
             }
-            (_, BaseSeen::NotSaid, Some((cuda, _))) => self.toolkit(soname, cuda.major(), None),
+            (_, BaseSeen::NotSaid, Some((cuda, _))) => self.toolkit(soname, cuda, None),
             _ => Says::Perhaps,
         }
     }
 
     /// The libraries of a toolkit, of the flavour that a tag names where there is one.
-    fn toolkit(&self, soname: &str, major: u32, tag: Option<&str>) -> Says {
+    fn toolkit(&self, soname: &str, cuda: CudaVersion, tag: Option<&str>) -> Says {
         let rows = || self.knowledge.toolkit_libraries().iter();
+        let of_release = |row: &&ToolkitLibraryRow| {
+            row.cuda_major == cuda.major()
+                && row.from.is_none_or(|from| from <= cuda)
+                && row.before.is_none_or(|before| cuda < before)
+        };
         let words: Vec<&str> = tag.unwrap_or_default().split('-').collect();
         let included = |flavour: &str| match flavour {
             "base" => true,
@@ -236,15 +242,13 @@ impl World<'_> {
             other => words.contains(&other),
         };
         let told = ["base", "runtime", "devel"].iter().any(|flavour| words.contains(flavour));
-        if tag.is_some()
-            && rows().any(|row| included(row.flavour) && row.cuda_major == major && row.sonames.contains(&soname))
-        {
+        let brings = |row: &ToolkitLibraryRow| row.sonames.contains(&soname);
+        if tag.is_some() && rows().filter(of_release).any(|row| included(row.flavour) && brings(row)) {
             return Says::Yes;
         }
-        // Of libraries that come with every major, those of another major are not in this one.
-        let of_major = |row: &&crate::knowledge::ToolkitLibraryRow| row.cuda_major == major;
-        let listed = rows().any(|row| row.sonames.contains(&soname));
-        let own = rows().filter(of_major).any(|row| row.sonames.contains(&soname));
+        // Of libraries that come with every release, those of another are not in this one.
+        let listed = rows().any(brings);
+        let own = rows().filter(of_release).any(brings);
         if listed && (told || !own) { Says::No } else { Says::Perhaps }
     }
 }

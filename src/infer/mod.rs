@@ -21,6 +21,7 @@ mod platform;
 mod python;
 mod runtime_packages;
 mod settled;
+mod stubs;
 mod torch;
 mod torch_build;
 mod torch_release;
@@ -122,7 +123,7 @@ fn assemble(
     let tree = Tree::of(seen);
     let base_cuda = base::cuda(&mut facts, &build, &env, seen);
     let compat = driver::compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
-    let driver_libraries = driver_libraries::libraries(&mut facts, seen, &tree, &build, &compat, knowledge);
+    let driver_libraries = driver_libraries::libraries(&mut facts, seen, &tree, &build, &compat, arch, knowledge);
     let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);
     let ld_conf = places::ld_conf(&mut facts, seen, &tree, &library_directory);
     let ld_cache = places::ld_cache(&mut facts, seen);

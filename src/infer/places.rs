@@ -24,7 +24,10 @@ use crate::knowledge::OsRow;
 const LIB64: &str = "/usr/lib64";
 /// What tells Debian's systems.
 const DEBIAN_MARK: &str = "/etc/debian_version";
-const LD_CONF: &str = "/etc/ld.so.conf";
+/// What `ldconfig` reads.
+pub(super) const LD_CONF: &str = "/etc/ld.so.conf";
+/// And what that includes.
+pub(super) const LD_CONF_FOLDER: &str = "/etc/ld.so.conf.d";
 const LD_CACHE: &str = "/etc/ld.so.cache";
 /// A directory is reached by at most so many names.
 const MOST_NAMES: usize = 16;
@@ -170,7 +173,7 @@ pub(super) fn ld_conf(
             let behind = behind.split_once('\n').map_or("", |(_, behind)| behind);
             files.push(LdConf::read("", before));
             files.push(LdConf::read("~", behind));
-        } else if directory == "/etc/ld.so.conf.d" && name.strip_suffix(".conf").is_some() {
+        } else if directory == LD_CONF_FOLDER && name.strip_suffix(".conf").is_some() {
             files.push(LdConf::read(name, text));
         } else {
             continue;

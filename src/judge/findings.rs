@@ -317,7 +317,8 @@ fn practice(
     undecided: &mut Vec<String>,
 ) -> Vec<Finding> {
     let Kind::Practice(condition) = &page.kind else { return Vec::new() };
-    let about_pools = condition.facts().iter().any(|name| name.starts_with("pool.") || name.starts_with("verdict."));
+    let of_pool = |name: &String| ["pool.", "verdict.", "step."].iter().any(|word| name.starts_with(word));
+    let about_pools = condition.facts().iter().any(of_pool);
     let asked: Vec<Option<&PoolWords>> = if about_pools { words.iter().map(Some).collect() } else { vec![None] };
     let mut found = Vec::new();
     for pool in asked {

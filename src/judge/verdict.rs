@@ -167,17 +167,25 @@ pub(super) fn message_of_several(host: &HostFate<'_>, wall: Wall, pools: usize, 
     words::message_of_several(replay_of(host, knowledge), wall, pools)
 }
 
-/// What other nodes of a pool meet, where all fail and not all at this wall.
+/// What other nodes of a pool, or other builds behind the tag, meet, where all fail and not all at this wall.
 fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
-    let mut others: Vec<String> = verdict
-        .hosts
-        .iter()
-        .filter(|host| !matches!(host.fate, Fate::Fails(own) if own.outcome() == wall.outcome() && own.reason() == wall.reason()))
-        .map(|host| outcome_name(host.fate))
-        .collect();
+    let here = |host: &&HostFate<'_>| matches!(host.fate, Fate::Fails(own) if own.outcome() == wall.outcome() && own.reason() == wall.reason());
+    let elsewhere = || verdict.hosts.iter().filter(|host| !here(host));
+    let mut others: Vec<String> = elsewhere().map(|host| outcome_name(host.fate)).collect();
     others.sort();
     others.dedup();
-    if others.is_empty() { String::new() } else { format!("; first on other nodes of the pool: {}", others.join(", ")) }
+    // The same host ends otherwise with another build of the image.
+    let by_build = elsewhere().any(|other| {
+        let same_host = |host: &HostFate<'_>| std::ptr::eq(host.host, other.host);
+        verdict.hosts.iter().filter(here).any(same_host)
+    });
+    match (others.is_empty(), by_build) {
+        (true, _) => String::new(),
+        (false, true) => {
+            format!("; which failure it is depends on the build behind the tag, others: {}", others.join(", "))
+        }
+        (false, false) => format!("; first on other nodes of the pool: {}", others.join(", ")),
+    }
 }
 
 fn outcome_name(fate: Fate) -> String {
@@ -300,15 +308,7 @@ fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: K
     });
     model::Step {
         step: record.step.name().to_owned(),
-        result: match record.result {
-            StepResult::Passes(_) => "passes",
-            StepResult::NotSeen => "not-seen",
-            StepResult::FailsLater => "fails-later",
-            StepResult::Stops(_) => "stops",
-            StepResult::Unknown => "unknown",
-            StepResult::NotApplicable => "not-applicable",
-        }
-        .to_owned(),
+        result: record.result.name().to_owned(),
         text: words::step(replay_of(host, knowledge), record),
         facts: facts.collect(),
         cite: record.cite.0.to_owned(),

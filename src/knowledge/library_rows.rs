@@ -79,6 +79,19 @@ pub struct LibraryPartsRow {
     pub parts: &'static [&'static str],
 }
 
+/// Where CUDA images keep the stub of libcuda.
+#[derive(Clone, Copy, Debug)]
+pub struct StubDirectoryRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Word of the tag: `devel`.
+    pub flavour: &'static str,
+    /// Architecture: `amd64`.
+    pub arch: &'static str,
+    /// Folders of the toolkit, the real one first: `lib64/stubs`.
+    pub directories: &'static [&'static str],
+}
+
 /// The libraries of a CUDA base image.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolkitLibraryRow {
@@ -88,6 +101,10 @@ pub struct ToolkitLibraryRow {
     pub cuda_major: u32,
     /// Word of the tag: `base`, `runtime`, `devel`, `cudnn8`.
     pub flavour: &'static str,
+    /// The first release that it is for; none = all of the major.
+    pub from: Option<CudaVersion>,
+    /// The first release that it is no longer for.
+    pub before: Option<CudaVersion>,
     /// What it adds to the flavours before it.
     pub sonames: &'static [&'static str],
 }

@@ -121,6 +121,8 @@ whole_tables! {
     library_parts: LibraryPartsRow = library_parts;
     /// Libraries of CUDA base images by major and flavour.
     toolkit_libraries: ToolkitLibraryRow = toolkit_libraries;
+    /// Where CUDA images keep the stub of libcuda.
+    stub_directories: StubDirectoryRow = stub_directories;
     /// What the images of a repository have in common.
     base_families: BaseFamilyRow = base_families;
     /// Every month of NVIDIA's framework containers, oldest first.

@@ -32,6 +32,9 @@ const RUN_OF_PROGRAM: &[&str] = &["--as-of", "tables"];
 /// What the reader of an input noted.
 const READER: &[&str] = &["reader of the input"];
 
+/// How a step of the start-up may end, of the component that decides; not known where that is not the same on every node.
+const RESULTS: &str = "passes, stops, unknown, not-seen, fails-later, not-applicable";
+
 const fn entry(
     name: &'static str,
     kind: Type,
@@ -67,7 +70,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("image.ld_library_path", Type::Text, "directories with colons", "where the loader looks first", ENVIRONMENT),
     entry("image.ld_conf", Type::List, "file: directories", "files that name directories to ldconfig, in the order in which they are read", FILES),
     entry("image.ld_conf.directories", Type::List, "directories", "the directories that those files name, in that order", FILES),
-    entry("image.stub_paths", Type::List, "directories or paths", "where the loader may find a stub in the place of the driver: stubs directories that it looks into, stubs that lie or are linked elsewhere", FILES),
+    entry("image.stub_paths", Type::List, "directories", "stubs directories of the CUDA toolkit that LD_LIBRARY_PATH or a file for ldconfig names", FILES),
     entry("image.driver_libraries", Type::List, "package names or paths", "driver files baked in outside compat directories", FILES),
     entry("image.driver_links", Type::List, "paths", "links and stubs in the image under the names by which the driver's libraries are found", FILES),
     entry("image.compat.present", Type::Bool, "", "a user-mode driver for forward compatibility lies in the image", FILES),
@@ -116,6 +119,20 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("pool.platform", Type::Text, "os/arch", "platform of the pool's nodes", FLEET_TABLES),
     entry("pool.toolkit", Type::Version, "toolkit version", "container toolkit of the pool", FLEET),
     entry("pool.mode", Type::Text, "legacy, jit-cdi, cdi, csv, none", "mode of the container toolkit, declared or the one that all its nodes take", FLEET_TABLES),
+    entry("step.platform", Type::Text, RESULTS, "is there a manifest for the platform of the nodes", REPLAY),
+    entry("step.mode", Type::Text, RESULTS, "which code starts the container; it always passes", REPLAY),
+    entry("step.devices", Type::Text, RESULTS, "are GPUs put into the container", REPLAY),
+    entry("step.capabilities", Type::Text, RESULTS, "are the driver's libraries for computing put into it", REPLAY),
+    entry("step.requirement", Type::Text, RESULTS, "do the nodes meet every `NVIDIA_REQUIRE_*`", REPLAY),
+    entry("step.mounts", Type::Text, RESULTS, "can everything be mounted", REPLAY),
+    entry("step.libraries", Type::Text, RESULTS, "are the libraries there that the program needs to start", REPLAY),
+    entry("step.loader", Type::Text, RESULTS, "which libcuda does the loader find", REPLAY),
+    entry("step.user_mode_driver", Type::Text, RESULTS, "does that libcuda go with the kernel-mode driver", REPLAY),
+    entry("step.gpu_known", Type::Text, RESULTS, "does the driver know the GPU", REPLAY),
+    entry("step.build", Type::Text, RESULTS, "is there a CUDA build at all", REPLAY),
+    entry("step.runtime", Type::Text, RESULTS, "is the driver new enough for the CUDA runtime", REPLAY),
+    entry("step.code", Type::Text, RESULTS, "is there code for the GPU", REPLAY),
+    entry("step.opened_later", Type::Text, RESULTS, "will the libraries be there that it opens while it runs", REPLAY),
     entry("verdict.outcome", Type::Text, "outcome name", "how the start-up fails; absent where it does not", REPLAY),
     entry("verdict.fate", Type::Text, "starts, fails, depends, undetermined", "what becomes of the image on the pool", REPLAY),
     entry("verdict.message", Type::Text, "a sentence", "what a user would see", REPLAY),

@@ -23,6 +23,7 @@ use crate::start::Wall;
 use crate::start::coverage::Coverage;
 use crate::start::coverage::coverage;
 use crate::start::floor;
+use crate::start::libraries;
 use crate::start::runtime::between;
 use crate::start::runtime::beyond_tables;
 use crate::start::runtime::is_container;
@@ -67,7 +68,8 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
             return StepRecord::new(Step::Code, result, more, TARGETS);
         }
     };
-    if loaded.source == Some(Source::Nowhere) {
+    // What goes on without a GPU where a library is missing looks for its code after its libraries.
+    if loaded.source == Some(Source::Nowhere) || libraries::goes_without(replay) {
         return record(StepResult::NotApplicable);
     }
     let Some(capability) = gpu.and_then(|gpu| gpu.capability) else {

@@ -51,7 +51,7 @@ pub fn verdicts<'a>(pairs: &[(&'a ImageFacts, &'a Host)], knowledge: Knowledge) 
     let worst = components
         .iter()
         .filter(|(role, _)| *role != Role::Extension)
-        .max_by_key(|(_, verdict)| verdict.badness())
+        .max_by_key(|(_, verdict)| (verdict.badness(), verdict.route()))
         .map(|(_, verdict)| Verdict { component: None, ..verdict.clone() });
     worst.into_iter().chain(components.into_iter().map(|(_, verdict)| verdict)).collect()
 }
@@ -130,17 +130,14 @@ fn both(one: Wall, other: Wall) -> Wall {
     }
 }
 
-/// The common fate: that of all; of hosts that all fail, the wall that stands on every one, else the one that most
-/// meet first. None where it depends: on the host, or on the build.
+/// The common fate: that of all; where every host and every build fails, the wall that stands everywhere, else the one
+/// that most meet first. None where it depends: on the host, or on the build.
 fn common(tried: &[Tried<'_>], everywhere: &[Wall]) -> Option<Fate> {
     let first = tried.first()?.fate;
     if tried.iter().all(|one| one.fate.same(first)) {
         return Some(plainest(first, tried));
     }
-    let of_one_host = |pair: &[Tried<'_>]| matches!(pair, [one, other] if std::ptr::eq(one.host, other.host));
-    let by_build = tried.windows(2).any(|pair| of_one_host(pair) && !alike(pair));
-    let all_fail = tried.iter().all(|one| matches!(one.fate, Fate::Fails(_)));
-    if by_build || !all_fail {
+    if !tried.iter().all(|one| matches!(one.fate, Fate::Fails(_))) {
         return None;
     }
     let met = |wall: &&Wall| tried.iter().any(|one| one.fate.same(Fate::Fails(**wall)));
@@ -148,10 +145,6 @@ fn common(tried: &[Tried<'_>], everywhere: &[Wall]) -> Option<Fate> {
         Some(wall) => Some(Fate::Fails(*wall)),
         None => commonest(tried),
     }
-}
-
-fn alike(pair: &[Tried<'_>]) -> bool {
-    matches!(pair, [one, other] if one.fate.same(other.fate))
 }
 
 /// The wall that most hosts meet; with its code only where the code is that of all.

@@ -91,6 +91,9 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         let result = StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100)));
         return StepRecord::new(Step::Devices, result, [env.basis(HIDING)], RUNTIME);
     }
+    if let Some(untold) = env.set_untold(HIDING).filter(|_| asked == Asked::Gpus) {
+        return StepRecord::new(Step::Devices, StepResult::Unknown, [untold], RUNTIME);
+    }
     if asked == Asked::Nothing {
         let (result, library) = nothing_given(replay);
         return StepRecord::new(Step::Devices, result, facts.into_iter().flatten().chain(library), cite);
@@ -215,9 +218,8 @@ pub(super) fn given_as_to(replay: Replay<'_>, capability: &str) -> Given {
     }
     let set = |legacy| Capabilities::given(value, legacy, host.behaviour.default_capabilities, host.options.supported);
     let found = |legacy| set(legacy).map_or(Given::Refused, Given::Set);
-    let untold = ["CUDA_VERSION", "NVIDIA_REQUIRE_CUDA"].into_iter().find_map(|name| env.untold(name));
     let brought = |legacy| set(legacy).map(|set| brings(set, capability));
-    match untold {
+    match env.untold_age() {
         // A legacy image gets more; often that makes no difference here.
         Some(missing) if brought(true) != brought(false) => Given::Untold(missing),
         Some(_) => found(false),

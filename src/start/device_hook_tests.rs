@@ -161,3 +161,19 @@ fn what_is_not_seen_of_the_image_is_unknown_only_where_it_counts() {
         }
     }
 }
+
+#[test]
+fn a_choice_of_gpus_nobody_can_tell_is_not_taken_for_all() {
+    let found = |untold: &str, fields: &str| {
+        let image = image(&format!(
+            "env_unknown = [\"{untold}\"]\ncuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
+             [[gpu_code]]\nsass = [\"sm_80\"]\nptx = []\n"
+        ));
+        step(&image, &hosts(fields)[0], Step::Devices).0
+    };
+    assert_eq!(found("CUDA_VISIBLE_DEVICES", GPUS), "unknown");
+    assert_eq!(found("CUDA_VISIBLE_DEVICES", &format!("{GPUS}\nenv = {{ CUDA_VISIBLE_DEVICES = \"0\" }}")), "passes");
+    assert_eq!(found("CUDA_DEVICE_ORDER", GPUS), "passes");
+    // Nothing is given that could be left out.
+    assert_eq!(found("CUDA_VISIBLE_DEVICES", LEGACY), "no-gpu 35");
+}

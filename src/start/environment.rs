@@ -38,6 +38,21 @@ impl<'a> Env<'a> {
         (fact.is_unknown() && !self.host.env.contains_key(name)).then_some(Basis::Image(fact.id))
     }
 
+    /// A variable that is set, to a value that cannot be told.
+    pub(super) fn set_untold(self, name: &str) -> Option<Basis> {
+        let set = self.image.set.contains_key(name);
+        self.untold(name).filter(|_| set)
+    }
+
+    /// What is missing to say whether the toolkit takes the image for one from before `NVIDIA_REQUIRE_CUDA`.
+    pub(super) fn untold_age(self) -> Option<Basis> {
+        let may = |name: &str| self.untold(name).is_some() || self.filled(name);
+        if self.filled("NVIDIA_REQUIRE_CUDA") || !may("CUDA_VERSION") {
+            return None;
+        }
+        ["CUDA_VERSION", "NVIDIA_REQUIRE_CUDA"].into_iter().find_map(|name| self.untold(name))
+    }
+
     /// Where the value of a variable, or its absence, comes from.
     pub(super) fn basis(self, name: &str) -> Basis {
         variable_of(self.host, name).unwrap_or_else(|| Basis::Image(self.image.get(name).id))
@@ -60,6 +75,10 @@ pub(super) fn variable_of(host: &Host, name: &str) -> Option<Basis> {
 impl Environment for Env<'_> {
     fn get(&self, name: &str) -> Option<&str> {
         self.value(name)
+    }
+
+    fn untold(&self, name: &str) -> bool {
+        Env::untold(*self, name).is_some()
     }
 
     fn beginning<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {

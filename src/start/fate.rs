@@ -111,6 +111,14 @@ impl Verdict<'_> {
             Some(Fate::Fails(_)) => 3,
         }
     }
+
+    /// The route by which it starts everywhere, the most remarkable last.
+    pub(super) fn route(&self) -> Option<Route> {
+        match self.fate {
+            Some(Fate::Starts(route)) => Some(route),
+            Some(Fate::Undetermined | Fate::Fails(_)) | None => None,
+        }
+    }
 }
 
 impl<'a> Verdict<'a> {

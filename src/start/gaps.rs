@@ -42,11 +42,13 @@ pub fn missing(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact> {
         .iter()
         .filter_map(|basis| match basis {
             Basis::Image(id) => of_image(id),
+            // What code runs is told by the capability, whatever the brand.
+            Basis::Pool(PoolField::Gpu) if record.step == Step::Code && has_capability(replay) => None,
             // A module is told by its CUDA version alone.
             Basis::Pool(PoolField::Gpu) if record.step == Step::UserMode && user_mode::is_jetson(replay) => None,
             // A driver knows capabilities, whatever the brand; and its branch, whatever its CUDA.
             Basis::Pool(field) if record.step == Step::GpuKnown => of_pool(replay, field).filter(|_| match field {
-                PoolField::Gpu => replay.host.gpu.as_ref().is_none_or(|gpu| gpu.capability.is_none()),
+                PoolField::Gpu => !has_capability(replay),
                 _ => replay.host.driver.is_none(),
             }),
             Basis::Pool(field) => of_pool(replay, field),
@@ -61,6 +63,10 @@ pub fn missing(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact> {
         found.extend(of_step(replay, record.step));
     }
     found
+}
+
+fn has_capability(replay: Replay<'_>) -> bool {
+    replay.host.gpu.as_ref().is_some_and(|gpu| gpu.capability.is_some())
 }
 
 /// What no fact and no field lacks: a question that the tables do not answer.
@@ -253,4 +259,22 @@ fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
         _ => return None,
     };
     Some(MissingFact { key: field.name().to_owned(), reason, supply })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::start::Step;
+    use crate::start::step_tests::hosts;
+    use crate::start::step_tests::image;
+    use crate::start::step_tests::step;
+
+    #[test]
+    fn code_is_not_told_by_the_brand() {
+        let image = image("base = \"nvcr.io/nvidia/pytorch:20.12-py3\"\n");
+        let said = |fields: &str| step(&image, &hosts(fields)[0], Step::Code);
+        let (result, text) = said("gpu = \"GB10\"\ndriver = \"580.95.05\"\nplatform = \"linux/amd64\"");
+        assert!(result == "unknown" && !text.contains("brand") && text.contains("whether cuda has PTX"), "{text}");
+        let (result, text) = said("gpu = \"Own\"\ndriver = \"580.95.05\"\nbrand = \"tesla\"");
+        assert!(result != "unknown" || text.contains("GPU"), "{result}: {text}");
+    }
 }

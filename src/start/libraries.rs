@@ -84,7 +84,10 @@ fn record(
     list: &[Soname],
     cite: Cite,
 ) -> StepRecord {
-    let driver = list.iter().any(|library| matches!(library.presence, Presence::Driver(_)));
+    // Where it stops, what is missing decided, and nothing else.
+    let stops = matches!(result, StepResult::Stops(_));
+    let decided = |library: &&Soname| !stops || there(replay, library) == There::No;
+    let driver = list.iter().filter(decided).any(|library| matches!(library.presence, Presence::Driver(_)));
     let asked = driver && replay.host.mode == Mode::Legacy;
     let variable = Env::of(replay).basis(WANTED);
     let more =
@@ -182,12 +185,29 @@ pub(super) fn unfound(replay: Replay<'_>) -> Option<(FactId, String)> {
     (!list.is_empty()).then(|| (fact.id, format!("{name} needs {list}, and nothing that was seen brings that")))
 }
 
+/// What was looked through for what is missing.
+fn searched(replay: Replay<'_>) -> String {
+    let needs = of_component(replay).and_then(|needs| needs.at_start.known());
+    let missing = || needs.into_iter().flatten().filter(|library| there(replay, library) == There::No);
+    let of_image = missing().any(|library| library.presence == Presence::Absent);
+    let of_driver = missing().find_map(|library| match library.presence {
+        Presence::Driver(capability) => Some(capability),
+        _ => None,
+    });
+    let image = of_image.then(|| "no file, package or base of the image brings it".to_owned());
+    let driver = of_driver.map(|capability| format!("the driver capability {capability} is not given"));
+    let told: Vec<String> = image.into_iter().chain(driver).collect();
+    if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) }
+}
+
 /// What a step found, in one sentence.
 pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
     let name = &replay.component.name;
     let list = |how| lacking(replay, record.step, how).join(", ");
     match (record.step, record.result) {
-        (Step::Libraries, StepResult::Stops(_)) => format!("{name} needs {}, which is not there", list(There::No)),
+        (Step::Libraries, StepResult::Stops(_)) => {
+            format!("{name} needs {}, which is not there{}", list(There::No), searched(replay))
+        }
         (Step::Libraries, StepResult::NotSeen) => {
             format!("{name} needs {}: whether it is there was not seen", list(There::Unseen))
         }

@@ -98,6 +98,11 @@ fn a_library_that_nothing_brings_is_told() {
         (eight, "tensorflow[and-cuda]==2.18.0", None),
         (eight, "tensorflow==2.18.0 nvidia-cudnn-cu12==9.3.0.75", None),
         (eight, "tensorflow==2.18.0 nvidia-cudnn-cu12==8.9.7.29", lacks("libcudnn.so.9")),
+        ("11.8.0-cudnn8-runtime-ubuntu20.04", "tensorflow==2.4.1", lacks("libcusolver.so.10")),
+        ("11.1.1-cudnn8-runtime-ubuntu20.04", "tensorflow==2.4.1", lacks("libcusolver.so.10")),
+        ("11.0.3-cudnn8-runtime-ubuntu20.04", "tensorflow==2.4.1", None),
+        ("11.0.3-cudnn8-runtime-ubuntu20.04", "tensorflow==2.8.0", lacks("libcusolver.so.11")),
+        ("11.8.0-cudnn8-runtime-ubuntu20.04", "tensorflow==2.8.0", None),
         (eight, "tensorflow", None),
         (eight, "tensorflow==2.18.0 -r unread.txt", lacks("libcudnn.so.9")),
     ] {
@@ -167,4 +172,37 @@ fn the_same_capabilities_are_given_as_in_the_step_before() {
 fn the_message_is_the_loaders_own() {
     let (_, _, message) = found("", "needs = [\"libhere.so.1\", \"libgone.so.1\"]", "docker-gpus");
     assert_eq!(message, "libgone.so.1: cannot open shared object file: No such file or directory");
+}
+
+#[test]
+fn only_what_is_missing_decides_and_says_what_was_searched() {
+    let few = "NVIDIA_DRIVER_CAPABILITIES = \"utility\"";
+    for (env, asks, facts, searched) in [
+        (few, "needs = [\"libgone.so.1\"]", 1, "no file, package or base of the image brings it"),
+        ("", "needs = [\"libcuda.so.1\", \"libgone.so.1\"]", 1, "no file, package or base of the image brings it"),
+        (few, "needs = [\"libcuda.so.1\"]", 4, "the driver capability compute is not given"),
+        (
+            few,
+            "needs = [\"libcuda.so.1\", \"libgone.so.1\"]",
+            4,
+            "brings it; the driver capability compute is not given",
+        ),
+    ] {
+        let image = crate::start::step_tests::image(&format!(
+            "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n[env]\n{env}\n\
+             [[gpu_code]]\nsass = [\"sm_80\"]\n{asks}\n"
+        ));
+        let hosts = crate::start::step_tests::hosts("launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"");
+        let replay = Replay {
+            image: &image,
+            component: &image.components[0],
+            host: &hosts[0],
+            knowledge: Knowledge::built_in(),
+        };
+        let record = needed(replay);
+        assert!(matches!(record.result, StepResult::Stops(_)), "{asks}");
+        assert_eq!(record.facts.iter().count(), facts, "{env} {asks}");
+        let said = words(replay, &record);
+        assert!(said.ends_with(searched), "{said}");
+    }
 }

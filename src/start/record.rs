@@ -40,6 +40,24 @@ pub enum Step {
 }
 
 impl Step {
+    /// All of them, in their order.
+    pub const ALL: [Self; 14] = [
+        Self::Platform,
+        Self::Mode,
+        Self::Devices,
+        Self::Capabilities,
+        Self::Requirement,
+        Self::Mounts,
+        Self::Libraries,
+        Self::Loader,
+        Self::UserMode,
+        Self::GpuKnown,
+        Self::Build,
+        Self::Runtime,
+        Self::Code,
+        Self::OpenedLater,
+    ];
+
     /// The name in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -196,6 +214,20 @@ pub enum StepResult {
     FailsLater,
     /// Not taken on this host or for this component.
     NotApplicable,
+}
+
+impl StepResult {
+    /// The word in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passes(_) => "passes",
+            Self::Stops(_) => "stops",
+            Self::Unknown => "unknown",
+            Self::NotSeen => "not-seen",
+            Self::FailsLater => "fails-later",
+            Self::NotApplicable => "not-applicable",
+        }
+    }
 }
 
 /// Something that a step looked at.

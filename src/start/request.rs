@@ -102,7 +102,7 @@ fn by_environment(env: Env<'_>, host: &Host) -> Request {
     let basis = Some(env.basis(name));
     let untold = env.untold(name).or_else(|| {
         let unset = env.value(name).is_none() && !from_enroot;
-        ["CUDA_VERSION", "NVIDIA_REQUIRE_CUDA"].into_iter().filter(|_| unset).find_map(|name| env.untold(name))
+        env.untold_age().filter(|_| unset)
     });
     if untold.is_some() {
         return Request::of(Asked::UntoldVariable, [untold, launch, None]);

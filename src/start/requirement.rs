@@ -163,8 +163,8 @@ fn untold(replay: Replay<'_>) -> Option<Basis> {
     let env = Env::of(replay);
     let Request { asked, facts } = request(env, replay.host);
     let devices = if asked == Asked::UntoldVariable { facts.into_iter().flatten().next() } else { None };
-    let names = [SWITCH, "CUDA_VERSION"];
-    devices.or_else(|| env.untold_among(PREFIX)).or_else(|| names.into_iter().find_map(|name| env.untold(name)))
+    let by_version = || env.untold_age().filter(|_| reader(replay) != RequirementsReader::Enroot);
+    devices.or_else(|| env.untold_among(PREFIX)).or_else(|| env.untold(SWITCH)).or_else(by_version)
 }
 
 fn reader(replay: Replay<'_>) -> RequirementsReader {

@@ -2,6 +2,9 @@
 
 use crate::start::Step;
 use crate::start::step_tests::expect;
+use crate::start::step_tests::hosts;
+use crate::start::step_tests::image;
+use crate::start::step_tests::step;
 
 const GPUS: &str = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"";
 const ORIN: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\ngpu = \"Jetson AGX Orin\"\n\
@@ -144,6 +147,32 @@ fn an_unknown_brand_matters_only_where_brands_differ() {
             (own, &requires("cuda>=12.9"), "requirement", ""),
         ],
     );
+}
+
+#[test]
+fn a_requirement_nobody_can_tell_is_none_that_refuses() {
+    let found = |untold: &str, variables: &str, fields: &str| {
+        let image = image(&format!(
+            "env_unknown = [\"{untold}\"]\ncuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
+             [env]\n{variables}\n[[gpu_code]]\nsass = [\"sm_80\"]\nptx = []\n"
+        ));
+        step(&image, &hosts(fields)[0], Step::Requirement).0
+    };
+    let enroot = "launch = \"enroot\"\ntoolkit = \"1.17.8\"\nenv = { NVIDIA_VISIBLE_DEVICES = \"all\" }";
+    let said = format!("{GPUS}\nenv = {{ NVIDIA_REQUIRE_CUDA = \"cuda>=12\" }}");
+    for (untold, variables, fields, expected) in [
+        ("NVIDIA_REQUIRE_CUDA", "CUDA_VERSION = \"12.9.1\"", GPUS, "unknown"),
+        ("NVIDIA_REQUIRE_CUDA", "CUDA_VERSION = \"cu129\"", GPUS, "unknown"),
+        ("NVIDIA_REQUIRE_CUDA", "CUDA_VERSION = \"12.9.1\"", &said, "passes"),
+        ("NVIDIA_REQUIRE_CUDA", "NVIDIA_REQUIRE_X = \"cuda>=12.9\"", GPUS, "requirement"),
+        ("NVIDIA_REQUIRE_X", "CUDA_VERSION = \"12.9.1\"", GPUS, "requirement"),
+        ("CUDA_VERSION", "NVIDIA_REQUIRE_CUDA = \"cuda>=12\"", GPUS, "passes"),
+        ("CUDA_VERSION", "NVIDIA_REQUIRE_CUDA = \"\"", GPUS, "unknown"),
+        ("CUDA_VERSION", "NVIDIA_REQUIRE_CUDA = \"cuda>=12.9\"", GPUS, "requirement"),
+        ("CUDA_VERSION", "", enroot, "passes"),
+    ] {
+        assert_eq!(found(untold, variables, fields), expected, "{untold} | {variables} | {fields}");
+    }
 }
 
 #[test]

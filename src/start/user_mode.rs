@@ -35,6 +35,8 @@ const LINUX: Cite = Cite(
 
 /// A compat library on a driver that it is not for: what is printed differs from case to case.
 const UNUSABLE: Wall = Wall::new(Outcome::CompatUnusable, Codes::possible(&[803, 999, 100]));
+/// The same on a GPU that no compat library is for, or of which that is not known: either may be met first.
+const UNUSABLE_HERE: Wall = Wall::new(Outcome::CompatUnusable, Codes::possible(&[803, 804, 999, 100]));
 
 /// Does the loaded libcuda go with the kernel-mode driver?
 pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
@@ -104,7 +106,7 @@ fn baked(replay: Replay<'_>, library: DriverVersion, host: DriverVersion) -> Ste
 }
 
 /// A compat library: admitted on some kernel-mode branches and GPU classes only. A branch that the library is not
-/// for is met first, whatever the GPU.
+/// for was reported to be met first, also on a GPU that it is not for.
 pub(super) fn forward(replay: Replay<'_>, library: &CompatLibrary) -> (StepResult, Option<&'static RowInfo>) {
     if library.of_module() {
         return (StepResult::Passes(Route::ForwardCompat), None);
@@ -118,7 +120,8 @@ pub(super) fn forward(replay: Replay<'_>, library: &CompatLibrary) -> (StepResul
     }
     let (listed, row) = branch_listed(replay, library, host);
     let result = match (listed, class_admitted(replay, library)) {
-        (Some(false), _) => StepResult::Stops(UNUSABLE),
+        (Some(false), Some(true)) => StepResult::Stops(UNUSABLE),
+        (Some(false), _) => StepResult::Stops(UNUSABLE_HERE),
         (_, Some(false)) => StepResult::Stops(Wall::new(Outcome::CompatNotSupported, Codes::certain(804))),
         (Some(true), Some(true)) => StepResult::Passes(Route::ForwardCompat),
         (None, _) | (_, None) => StepResult::Unknown,

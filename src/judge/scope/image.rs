@@ -45,9 +45,11 @@ impl Subject<'_> {
                 of(&image.ld_conf, |files| list(files.iter().flat_map(|file| file.directories.iter().cloned())))
             }
             "image.stub_paths" => self.stub_paths(),
-            "image.driver_libraries" => {
-                of(&image.driver_libraries, |all| list(all.iter().map(|library| library.path.clone())))
-            }
+            "image.driver_libraries" => of(&image.driver_libraries, |all| {
+                // The stub itself is a part of the toolkit.
+                let mut found = all.iter().filter(|one| !one.stub || one.link).map(|one| one.path.clone()).peekable();
+                if found.peek().is_some() { list(found) } else { Lookup::Absent }
+            }),
             "image.compat.present" => counted(&image.compat, Value::Bool(false), |_| Value::Bool(true)),
             "image.compat.count" => {
                 counted(&image.compat, number(0), |compat| number(versions(&compat.libraries).len()))
@@ -134,12 +136,12 @@ impl Subject<'_> {
         Said { lookup: seen(found, true), ..listed }
     }
 
-    /// Directories of stubs that the loader looks into, and stubs that lie elsewhere.
+    /// Directories of stubs that the loader looks into.
     fn stub_paths(&self) -> Said {
         let image = self.image;
         let path = image.env.get("LD_LIBRARY_PATH");
         let (mut found, mut fact) = (Vec::new(), None);
-        let complete = !path.is_unknown() && !image.ld_conf.is_unknown() && !image.driver_libraries.is_unknown();
+        let complete = !path.is_unknown() && !image.ld_conf.is_unknown();
         let named = path.known().into_iter().flat_map(|path| path.split(':')).map(|directory| (directory, path.id));
         let listed = image.ld_conf.known().into_iter().flatten().flat_map(|file| &file.directories);
         let listed = listed.map(|directory| (directory.as_str(), image.ld_conf.id));
@@ -147,12 +149,6 @@ impl Subject<'_> {
             if directory.trim_end_matches('/').ends_with("/stubs") {
                 found.push(directory.to_owned());
                 fact = fact.or(Some(id));
-            }
-        }
-        if let State::Known(libraries) = &image.driver_libraries.state {
-            for library in libraries.iter().filter(|library| library.stub) {
-                found.push(library.path.clone());
-                fact = fact.or(Some(image.driver_libraries.id));
             }
         }
         Said::plain(seen(found, complete)).on(fact)

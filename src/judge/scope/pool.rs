@@ -22,6 +22,8 @@ use crate::knowledge::Knowledge;
 use crate::rules::Lookup;
 use crate::rules::Value;
 use crate::start::Fate;
+use crate::start::HostFate;
+use crate::start::Step;
 
 /// A pool, or several alike, in words.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +40,8 @@ pub(in crate::judge) struct PoolWords {
     pub(in crate::judge) outcome: Option<String>,
     pub(in crate::judge) fate: String,
     pub(in crate::judge) message: String,
+    /// The steps that were taken, each with its result where that is the same on all nodes.
+    pub(in crate::judge) steps: Vec<(Step, Option<&'static str>)>,
     /// Why a program that starts there uses no GPU.
     pub(in crate::judge) without_gpu: Option<String>,
 }
@@ -71,9 +75,23 @@ impl PoolWords {
             outcome,
             fate: fate.unwrap_or("not-applicable").to_owned(),
             message: verdict.map(|verdict| message(verdict, knowledge)).unwrap_or_default(),
+            steps: verdict.map(|verdict| steps(&verdict.hosts)).unwrap_or_default(),
             without_gpu: without_gpu(&one.verdicts, knowledge),
         }
     }
+}
+
+/// The steps of the start-up, and how each ends on all of these hosts.
+fn steps(hosts: &[HostFate<'_>]) -> Vec<(Step, Option<&'static str>)> {
+    let mut found: Vec<(Step, Option<&'static str>)> = Vec::new();
+    for record in hosts.iter().flat_map(|host| &host.steps) {
+        let result = record.result.name();
+        match found.iter_mut().find(|(step, _)| *step == record.step) {
+            Some((_, told)) => *told = told.filter(|told| *told == result),
+            None => found.push((record.step, Some(result))),
+        }
+    }
+    found
 }
 
 /// The entry of a list that has just one.
@@ -120,8 +138,11 @@ fn mode(one: &Judged<'_>) -> Option<Mode> {
 }
 
 impl Subject<'_> {
-    /// What is known under a name that speaks of the pool or the verdict.
+    /// What is known under a name that speaks of the pool, the verdict or a step on the way to it.
     pub(super) fn of_pool(&self, name: &str) -> Option<Said> {
+        if let Some(step) = name.strip_prefix("step.") {
+            return self.of_step(step);
+        }
         let rest = name.strip_prefix("pool.").or_else(|| name.strip_prefix("verdict."))?;
         let blamed = (rest == "without_gpu").then(|| opened(self.image)).flatten();
         let Some(pool) = self.pool else { return Some(Said::plain(Lookup::Unknown).on(blamed)) };
@@ -150,6 +171,14 @@ impl Subject<'_> {
             _ => return None,
         };
         Some(Said::plain(lookup).on(blamed))
+    }
+
+    /// How a step ended.
+    fn of_step(&self, name: &str) -> Option<Said> {
+        let step = Step::ALL.into_iter().find(|step| step.name().replace('-', "_") == name)?;
+        let mut told = self.pool.into_iter().flat_map(|pool| &pool.steps);
+        let result = told.find(|(one, _)| *one == step).and_then(|(_, result)| *result);
+        Some(Said::plain(result.map_or(Lookup::Unknown, text)))
     }
 
     fn branch(&self, pool: &PoolWords) -> Option<&'static BranchRow> {

@@ -13,6 +13,7 @@ use crate::rules::Lookup;
 use crate::rules::Scope as _;
 use crate::rules::Vocabulary;
 use crate::source::SourceText;
+use crate::start::Step;
 
 const WHOLE: &str = r#"
 base = "nvcr.io/nvidia/pytorch:24.05-py3"
@@ -66,7 +67,7 @@ fn every_name_of_the_vocabulary_is_answered_in_its_type() {
                 assert_eq!(value.kind(), entry.kind, "{name}");
             }
         }
-        for name in ["image.bas", "torch.x", "pool.x", "verdict.x", "x", ""] {
+        for name in ["image.bas", "torch.x", "pool.x", "verdict.x", "step.x", "x", ""] {
             assert!(subject.said(name).is_none(), "{name}");
         }
     }
@@ -130,6 +131,12 @@ fn what_is_told_of_two_things_that_do_not_go_together() {
     for (text, name, expected) in [
         ("[env]\nTORCH_CUDA_ARCH_LIST = \"7.0 12.0+PTX Ada\"\n", "arch_list.refused", "12.0+PTX"),
         ("[env]\nTORCH_CUDA_ARCH_LIST = \"9.0a\"\n", "arch_list.refused", "absent"),
+        ("[files]\n\"/usr/local/cuda/lib64/stubs/libcuda.so\" = {}\n", "image.driver_libraries", "absent"),
+        (
+            "[files]\n\"/usr/lib/libcuda.so.1\" = { link = \"/usr/local/cuda/lib64/stubs/libcuda.so\" }\n",
+            "image.driver_libraries",
+            "/usr/lib/libcuda.so.1",
+        ),
         (
             "[env]\nnvidia_visible_devices = \"all\"\n",
             "image.env_misspelt",
@@ -168,6 +175,21 @@ fn a_pool_tells_what_the_tables_say_of_its_driver() {
         ("No such GPU", Some(470), ["11.4", "2024-07-31", "unknown"]),
     ] {
         assert_eq!(said(&image, Some(&words(gpu, branch)), &names), expected, "{gpu} {branch:?}");
+    }
+}
+
+#[test]
+fn a_step_tells_how_it_ended() {
+    let words = PoolWords {
+        steps: vec![(Step::Requirement, Some("stops")), (Step::UserMode, Some("passes")), (Step::Code, None)],
+        ..PoolWords::default()
+    };
+    let names = ["step.requirement", "step.user_mode_driver", "step.code", "step.loader"];
+    let image = seen("base = \"ubuntu:22.04\"\n");
+    assert_eq!(said(&image, Some(&words), &names), ["stops", "passes", "unknown", "unknown"]);
+    assert_eq!(said(&image, None, &names), ["unknown"; 4]);
+    for name in ["step.user-mode-driver", "step.x", "step."] {
+        assert!(Vocabulary::built_in().find(name).is_none(), "{name}");
     }
 }
 

@@ -168,7 +168,10 @@ macro_rules! every_table {
         distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag,
     }
     library_parts: LibraryPartsRow by [soname] { soname: Str, parts: Strs }
-    toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour] { cuda_major: U32, flavour: Str, sonames: Strs }
+    toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour, from] {
+        cuda_major: U32, flavour: Str, from: OptCuda, before: OptCuda, sonames: Strs,
+    }
+    stub_directories: StubDirectoryRow by [flavour, arch] { flavour: Str, arch: Str, directories: Strs }
     cudnn_tags: CudnnTagRow by [version] { version: Str, words: Strs }
     build_pages: BuildPageRow by [distribution] { distribution: Str, page: Str }
     torch_pins: TorchPinRow by [distribution, version] { distribution: Str, version: Str, torch: Str }

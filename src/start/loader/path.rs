@@ -4,6 +4,7 @@ use crate::cuda::COMPAT_ROOT;
 use crate::cuda::Linked;
 use crate::cuda::linked;
 use crate::cuda::trimmed;
+use crate::fact::DriverLibrary;
 use crate::fact::State;
 use crate::fleet::Launch;
 use crate::start::Basis;
@@ -61,12 +62,28 @@ fn in_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
     }
     // There `ldconfig` has made the links anew.
     let (host, basis) = cache::host_directories(replay);
-    let of_image = || in_directory_of_image(replay, directory);
+    let of_image = || in_directory_of_image(replay, directory).or_else(|| stub_made_reachable(replay, directory));
     match host.as_slice() {
         _ if cache::outside(replay) || !host.contains(&directory) => of_image(),
         [_] => Some(cache::in_host_directory(replay, directory)),
         _ => of_image().map(|_| Found::Open(basis)),
     }
+}
+
+/// A stub by its bare name, to which `ldconfig` links the name that programs ask for: at the start of a container it does
+/// so in every directory that it is told of.
+fn stub_made_reachable<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
+    if cache::outside(replay) || replay.host.launch == Launch::Native {
+        return None;
+    }
+    let listed = replay.image.ld_conf.known()?.iter().flat_map(|file| &file.directories);
+    let stubs = replay.image.driver_libraries.known()?.iter();
+    let mut stubs = stubs.filter(|library| library.libcuda && library.stub && library.path.ends_with("/libcuda.so"));
+    let reached = |library: &&DriverLibrary| {
+        let lies_in = |one: &str| cache::lies_in(&library.directories, one);
+        lies_in(directory) && listed.clone().any(|one| lies_in(one))
+    };
+    stubs.find(reached).map(Found::Image)
 }
 
 fn in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
