@@ -113,7 +113,7 @@ const TABLED_ROOMS: &[&str] = &["cure/", "extract/", "infer/", "judge/", "start/
 
 /// What they say all the same, and why.
 const SPOKEN: &[(&str, &str, &str)] = &[
-    ("cure/host.rs", ".999.99", "a driver that is newer than every release of its branch"),
+    ("cure/host.rs", "999.9", "a driver that is newer than every release of its branch"),
     ("infer/base/cuda_image.rs", "12.4", "the form of a tag, told to somebody who named none"),
 ];
 
