@@ -47,7 +47,9 @@ pub(super) fn installed(
     let read = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
     let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
     let built = built(package, image.seen);
-    if framework.cpu_on.contains(&image.arch) && !local && package.manager == Manager::Pip && built.is_none() {
+    // What a base image ships need not be what the default index has.
+    let of_index = package.manager == Manager::Pip && image.build.fact != Some(package.fact);
+    if framework.cpu_on.contains(&image.arch) && !local && of_index && built.is_none() {
         return without_cuda(facts, framework, package, &framework.info);
     }
     let text = match (&package.conditional, &package.version) {
@@ -192,14 +194,19 @@ fn from_build_row(
     let plain = matches!(image.build.family, Family::Plain | Family::Cuda) && image.seen.cuda_runtime.is_none();
     let plain = plain || read;
     let row = row.filter(|row| row.cuda.is_some() || plain);
-    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: row.map(|row| &row.info) };
+    let named = knowledge.cuda_of_version(&package.name, version).filter(|_| row.is_none());
+    let told_by = row.map(|row| &row.info).or(named.map(|(_, row)| row));
+    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: told_by };
     let why = Why {
         reason: knowledge.lacks_version(&package.name, version),
         supply: "describe its CUDA runtime and GPU code in an image description".to_owned(),
     };
     let (cuda, code) = match (row, image.seen.cuda_runtime.filter(|_| !read)) {
         (None, Some((cuda, _))) => (State::Known(cuda), State::Unknown(why)),
-        (None, None) => (State::Unknown(why.clone()), State::Unknown(why)),
+        (None, None) => match named {
+            Some((cuda, _)) => (State::Known(cuda), State::Unknown(why)),
+            None => (State::Unknown(why.clone()), State::Unknown(why)),
+        },
         (Some(row), _) => {
             let cuda = row.cuda.map_or(State::Absent { searched: "the build, which has no CUDA" }, State::Known);
             let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };

@@ -85,12 +85,17 @@ pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge
 }
 
 /// What was seen, behind the packages that the tables know to be in the base image; none where they know of none.
-fn with_packages_of_base(seen: &Observations, build: &BaseBuild) -> Option<Observations> {
+fn with_packages_of_base(seen: &Observations, build: &BaseBuild, arch: &str) -> Option<Observations> {
     let fact = build.fact.filter(|_| seen.base_env)?;
     let there = |name: &str| !seen.gone.iter().any(|gone| gone.name == name);
     let brought = build.brings.iter().filter(|(name, _)| there(name));
+    let foreign = platform::of_another(build, arch);
     let brought = brought.map(|(name, version)| {
-        PackageSeen::new(Manager::Pip, (*name).to_owned(), PackageVersion::Exact((*version).to_owned()), fact)
+        let version = match &foreign {
+            Some(why) => PackageVersion::Unresolved(why.clone()),
+            None => PackageVersion::Exact((*version).to_owned()),
+        };
+        PackageSeen::new(Manager::Pip, (*name).to_owned(), version, fact)
     });
     let mut packages: Vec<PackageSeen> = brought.collect();
     if packages.is_empty() {
@@ -113,7 +118,7 @@ fn assemble(
     as_of: Option<Date>,
     knowledge: Knowledge,
 ) -> ImageFacts {
-    let with_base = with_packages_of_base(seen, &build);
+    let with_base = with_packages_of_base(seen, &build, arch);
     let seen = with_base.as_ref().unwrap_or(seen);
     let with_versions = settled::settled(seen, knowledge);
     let seen = with_versions.as_ref().unwrap_or(seen);
@@ -133,8 +138,10 @@ fn assemble(
     choice::step_back(&facts, &mut components, knowledge);
     let code_floors = floor::code_floors(&mut facts, seen, &build, &components);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
-    let platforms = platform::platforms(&mut facts, seen, &build);
-    let gpu_content = matches!(build.family, Family::Cuda | Family::Framework)
+    let platforms = platform::platforms(&mut facts, seen, &build, arch);
+    let named = seen.depth == Depth::Text && seen.base_env && build.named;
+    let gpu_content = named
+        || matches!(build.family, Family::Cuda | Family::Framework)
         || components.iter().any(|component| concerns_gpu(component, seen, &facts))
         || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())
         || driver_libraries.known().is_some()

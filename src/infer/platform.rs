@@ -9,10 +9,19 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Observations;
 use crate::fact::State;
+use crate::fact::Why;
 use crate::infer::base::BaseBuild;
+use crate::infer::base::Family;
+use crate::infer::unknown;
+
+/// The architecture that an image is for where nothing says another.
+const COMMON: &str = "amd64";
 
 /// The platforms of the image. What a build is told to make it cannot make of a base that is not there for it.
-pub(super) fn platforms(facts: &mut Facts, seen: &Observations, build: &BaseBuild) -> Fact<Vec<String>> {
+///
+/// A base that is there already, and that no table has, was built for whom it was built: a build for another platform than
+/// the one that published images have may find none to start from.
+pub(super) fn platforms(facts: &mut Facts, seen: &Observations, build: &BaseBuild, arch: &str) -> Fact<Vec<String>> {
     let offered = build.platforms.as_ref();
     let evidence = |own: Option<FactId>, row| Evidence::Derived {
         by: Derivation::Row,
@@ -22,6 +31,11 @@ pub(super) fn platforms(facts: &mut Facts, seen: &Observations, build: &BaseBuil
     match (&seen.platforms, offered) {
         (None, Some((offered, row))) => {
             facts.add_typed(FactKey::Platforms, None, State::Known(offered.clone()), evidence(None, row))
+        }
+        (None, None) if let Some(why) = of_another(build, arch) => {
+            let from = build.fact.into_iter().collect();
+            let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: build.family_row };
+            unknown(facts, FactKey::Platforms, None, why, evidence)
         }
         (None, None) => facts.add_typed(
             FactKey::Platforms,
@@ -37,6 +51,13 @@ pub(super) fn platforms(facts: &mut Facts, seen: &Observations, build: &BaseBuil
         }
         (Some((list, fact)), _) => Fact { id: *fact, state: State::Known(list.clone()) },
     }
+}
+
+/// Why it cannot be told whether a base image that is there already is also there for an architecture; none where the
+/// tables tell it, or nothing of the image stands in the way.
+pub(super) fn of_another(build: &BaseBuild, arch: &str) -> Option<Why> {
+    let open = arch != COMMON && build.platforms.is_none() && build.fact.is_some() && build.family != Family::Plain;
+    open.then(|| build.unseen(&format!("whether the base is there for linux/{arch}")))
 }
 
 /// Whether a platform, its variant apart, is one of those.

@@ -59,7 +59,11 @@ pub(super) fn named(
 }
 
 fn by_name(package: &PackageSeen, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
-    knowledge.named_cuda(&package.name).filter(|_| package.manager == Manager::Pip)
+    let of_version = || match &package.version {
+        PackageVersion::Exact(version) => knowledge.cuda_of_version(&package.name, version),
+        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+    };
+    knowledge.named_cuda(&package.name).or_else(of_version).filter(|_| package.manager == Manager::Pip)
 }
 
 /// What a package that is of use on GPUs alone says of its CUDA.

@@ -5,13 +5,25 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::rows::BaseFamilyRow;
 use crate::knowledge::rows::CodeFloorRow;
 use crate::knowledge::rows::CudaImageRow;
+use crate::knowledge::rows::GpuImageRow;
 use crate::knowledge::rows::NgcReleaseRow;
+use crate::knowledge::rows::RowInfo;
 
 /// The month at the beginning of a tag: `23.10` of `23.10-py3`.
 fn month(tag: &str) -> Option<&str> {
     let month = tag.split('-').next()?;
     let digits = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
     month.split_once('.').is_some_and(|(year, month)| digits(year) && digits(month)).then_some(month)
+}
+
+/// Whether a word of a tag is that of a table: `gpu`; for `cu#` one with two to four digits, `cu124`, `cu12.2`.
+fn says(word: &str, own: &str) -> bool {
+    let Some(own) = own.strip_suffix('#') else { return word == own };
+    let Some(rest) = word.strip_prefix(own).filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    else {
+        return false;
+    };
+    rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && (2..=4).contains(&rest.replace('.', "").len())
 }
 
 impl Knowledge {
@@ -35,6 +47,19 @@ impl Knowledge {
         self.code_floors().iter().filter(|row| row.repository == repository).find(holds)
     }
 
+    /// Where the name of an image says that it is there for GPUs: its repository, else a word of its tag.
+    pub fn gpu_image(self, repository: &str, tag: &str) -> Option<&'static RowInfo> {
+        let begins = |row: &&GpuImageRow| row.name.strip_suffix('*').is_some_and(|begin| repository.starts_with(begin));
+        let by_repository = self.gpu_images().iter().filter(begins).max_by_key(|row| row.name.len());
+        if let Some(row) = by_repository {
+            return Some(&row.info).filter(|_| !row.without);
+        }
+        let words = || tag.split(['-', '_', '+']);
+        let has =
+            |row: &&GpuImageRow| row.name.strip_prefix(':').is_some_and(|own| words().any(|word| says(word, own)));
+        self.gpu_images().iter().find(has).map(|row| &row.info)
+    }
+
     /// The CUDA base images that a version in a tag may mean: its own row, else every patch of a minor.
     pub fn cuda_images_of(self, version: &str) -> Vec<&'static CudaImageRow> {
         if let Some(row) = self.cuda_image(version) {
@@ -52,6 +77,37 @@ impl Knowledge {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_say_gpu_are_told_from_names_that_merely_look_so() {
+        for (repository, tag, expected) in [
+            ("nvcr.io/nvidia/deepstream", "7.0-triton-multiarch", true),
+            ("nvcr.io/nvidia/l4t-pytorch", "r35.2.1-pth2.0-py3", true),
+            ("nvcr.io/nim/meta/llama3-8b-instruct", "1.0.0", true),
+            ("rapidsai/base", "24.04-cuda12.2-py3.11", true),
+            ("lmsysorg/sglang", "v0.4.6-cu124", true),
+            ("registry.example/team/app", "1.0-gpu", true),
+            ("registry.example/team/app", "2024-cuda", true),
+            ("ollama/ollama", "0.5.4", true),
+            ("nvcr.io/nvidia/distroless/go", "v3.1.9", false),
+            ("nvcr.io/nvidia/cloud-native/gpu-operator-validator", "v24.9.0", false),
+            ("nvcr.io/nvidia/k8s-device-plugin", "v0.17.0", false),
+            ("python", "3.11-slim", false),
+            ("registry/app", "cu-2024", false),
+            ("registry/app", "accu12", false),
+            ("registry/app", "cu", false),
+            ("registry/app", "cu1", false),
+            ("registry/app", "cu20240511", false),
+            ("registry/app", "cudaless", false),
+            ("registry/app", "nogpu", false),
+            ("registry/gpu-tools", "1.0", false),
+            ("nvcr.example/nvidia/app", "1.0", false),
+            ("", "", false),
+        ] {
+            let found = Knowledge::built_in().gpu_image(repository, tag).is_some();
+            assert_eq!(found, expected, "{repository}:{tag}");
+        }
+    }
 
     #[test]
     fn a_month_stands_at_the_beginning_of_a_tag() {
@@ -101,7 +157,12 @@ mod tests {
             ("nvcr.io/nvidia/tritonserver", "25.07-py3", Some("6.0")),
             ("nvcr.io/nvidia/tritonserver", "25.08-py3", Some("7.5")),
             ("nvcr.io/nvidia/tritonserver", "latest", None),
-            ("nvcr.io/nvidia/tensorflow", "23.10-py3", None),
+            ("nvcr.io/nvidia/tensorflow", "23.10-py3", Some("5.2")),
+            ("nvcr.io/nvidia/tensorflow", "18.12-py3", None),
+            ("nvcr.io/nvidia/pytorch", "25.01-py3", Some("5.2")),
+            ("nvcr.io/nvidia/pytorch", "25.02-py3", Some("7.0")),
+            ("nvcr.io/nvidia/pytorch", "25.08-py3", Some("7.5")),
+            ("nvcr.io/nvidia/mxnet", "23.10-py3", None),
         ] {
             assert_eq!(floor(repository, tag).as_deref(), expected, "{repository}:{tag}");
         }

@@ -123,6 +123,17 @@ pub struct PlainImageRow {
     pub repository: &'static str,
 }
 
+/// A name by which an image is told to be there for GPUs, or not to be.
+#[derive(Clone, Copy, Debug)]
+pub struct GpuImageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// How its repository begins, `nvcr.io/nim/*`; or a word of its tag, `:gpu`, `:cu#` with digits behind it.
+    pub name: &'static str,
+    /// Whether such images hold no CUDA.
+    pub without: bool,
+}
+
 /// What the images of a repository have in common.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent columns")]
@@ -133,6 +144,8 @@ pub struct BaseFamilyRow {
     pub repository: &'static str,
     /// Whether its tags are CUDA base images with a version first.
     pub cuda_base: bool,
+    /// Whether the tables have every operating system and flavour of its tags.
+    pub listed: bool,
     /// Whether its images add to a CUDA base image what nobody has read.
     pub unread: bool,
     /// Whether its tags begin with a month of [`NgcReleaseRow`].

@@ -128,6 +128,17 @@ impl Knowledge {
         by_key(self.target_sets(), &cuda.release(), |row| row.cuda.release())
     }
 
+    /// The target sets of a CUDA version, oldest first: of a major alone, those of each of its minors.
+    pub fn target_sets_of(self, cuda: CudaVersion) -> &'static [TargetSetRow] {
+        if cuda.0.len() > 1 {
+            return self.target_set(cuda).map(std::slice::from_ref).unwrap_or_default();
+        }
+        let rows = self.target_sets();
+        let from = rows.partition_point(|row| row.cuda.major() < cuda.major());
+        let to = rows.partition_point(|row| row.cuda.major() <= cuda.major());
+        rows.get(from..to).unwrap_or_default()
+    }
+
     /// The compat package of a CUDA minor.
     pub fn compat_package(self, cuda: CudaVersion) -> Option<&'static CompatRow> {
         by_key(self.compat_packages(), &cuda.release(), |row| row.cuda.release())

@@ -77,6 +77,8 @@ whole_tables! {
     framework_images: FrameworkImageRow = framework_images;
     /// Every image family without NVIDIA content.
     plain_images: PlainImageRow = plain_images;
+    /// Every name that says that an image is there for GPUs.
+    gpu_images: GpuImageRow = gpu_images;
     /// Every torch release, oldest first.
     torch_releases: TorchRow = torch_releases;
     /// Every torch build.
@@ -167,6 +169,8 @@ whole_tables! {
     conda_variants: CondaVariantRow = conda_variants;
     /// How names of distributions say their CUDA.
     cuda_names: CudaNameRow = cuda_names;
+    /// Every distribution whose versions say their CUDA.
+    cuda_locals: CudaLocalRow = cuda_locals;
     /// Every distribution that calls CUDA and does not say which.
     gpu_packages: GpuPackageRow = gpu_packages;
     /// Every system package with a CUDA runtime.

@@ -56,6 +56,14 @@ impl Knowledge {
         })
     }
 
+    /// The CUDA that a distribution's version tells: 11 for jaxlib `0.4.14+cuda11.cudnn86`.
+    pub fn cuda_of_version(self, distribution: &str, version: &str) -> Option<(CudaVersion, &'static RowInfo)> {
+        let row = self.cuda_locals().iter().find(|row| row.distribution == distribution)?;
+        let (_, rest) = version.split_once(row.mark)?;
+        let digits = rest.split(|one: char| !one.is_ascii_digit()).next()?;
+        self.of_digits(digits).map(|cuda| (cuda, &row.info))
+    }
+
     /// CUDA by its digits: 12 of `12`, 12.4 of `124`, and 9.2 of `92`, for there is a release of that number.
     pub(super) fn of_digits(self, digits: &str) -> Option<CudaVersion> {
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
@@ -77,6 +85,27 @@ impl Knowledge {
 #[cfg(test)]
 mod tests {
     use crate::knowledge::Knowledge;
+
+    #[test]
+    fn versions_tell_their_cuda_where_a_distribution_writes_it_there() {
+        for (name, version, expected) in [
+            ("jaxlib", "0.4.14+cuda11.cudnn86", Some("11")),
+            ("jaxlib", "0.1.75+cuda11.cudnn82", Some("11")),
+            ("jaxlib", "0.1.65+cuda111", Some("11.1")),
+            ("jaxlib", "0.1.65+cuda101", Some("10.1")),
+            ("paddlepaddle-gpu", "2.4.2.post112", Some("11.2")),
+            ("paddlepaddle-gpu", "2.4.2", None),
+            ("jaxlib", "0.4.14", None),
+            ("jaxlib", "0.4.14+rocm60", None),
+            ("jaxlib", "0.4.14+cuda", None),
+            ("jaxlib", "0.4.14+cuda1", None),
+            ("numpy", "1.26.4+cuda12", None),
+            ("paddlepaddle", "2.4.2.post112", None),
+        ] {
+            let told = Knowledge::built_in().cuda_of_version(name, version).map(|(cuda, _)| cuda.to_string());
+            assert_eq!(told.as_deref(), expected, "{name} {version}");
+        }
+    }
 
     #[test]
     fn names_tell_their_cuda_and_names_that_merely_look_so_tell_none() {

@@ -172,6 +172,17 @@ pub struct CudaNameRow {
     pub minor: bool,
 }
 
+/// A distribution whose versions say which CUDA the wheel is for.
+#[derive(Clone, Copy, Debug)]
+pub struct CudaLocalRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name.
+    pub distribution: &'static str,
+    /// What stands before the digits: `+cuda`.
+    pub mark: &'static str,
+}
+
 /// A distribution that calls CUDA, of which the name does not say which.
 #[derive(Clone, Copy, Debug)]
 pub struct GpuPackageRow {

@@ -40,6 +40,13 @@ fn reason(subject: &Subject) -> String {
     let base = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.value.as_ref());
     let Some(base) = base else { return "no GPU content: there is no stage to judge".to_owned() };
     let packages = subject.facts.iter().filter(|fact| fact.key.starts_with("package.")).count();
+    if subject.facts.iter().any(|fact| speaks_of_cuda(fact) && fact.state == "unknown") {
+        return format!(
+            "no GPU content was seen: the base {} was not read, none of {} needs a GPU, no variable NVIDIA_* is set",
+            shown(base),
+            count(packages, "package")
+        );
+    }
     format!(
         "no GPU content: the base {} holds no CUDA, none of {} needs a GPU, no variable NVIDIA_* is set",
         shown(base),

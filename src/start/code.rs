@@ -1,6 +1,10 @@
 //! Code: whether every library of the component has code that the GPU can run.
 
+use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
+use crate::fact::Evidence;
+use crate::fact::FactId;
+use crate::fact::FactKey;
 use crate::fact::GpuCode;
 use crate::fact::Library;
 use crate::fact::State;
@@ -63,7 +67,10 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
             if let Some(step) = floor::step(replay) {
                 return step;
             }
-            let Some((result, row)) = beyond_toolkit(replay, loaded) else { return record(StepResult::NotSeen) };
+            let Some((result, row)) = beyond_toolkit(replay, loaded) else {
+                let open = if is_unlisted(replay) { StepResult::Unknown } else { StepResult::NotSeen };
+                return record(open);
+            };
             let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Gpu), Basis::Row(row)];
             return StepRecord::new(Step::Code, result, more, TARGETS);
         }
@@ -94,20 +101,33 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
 }
 
 /// Code that nobody has seen, for a GPU outside of everything that the component's own toolkit makes code for. Of an
-/// older one there is neither machine code nor PTX that it could run. For one of a later generation there is no machine
-/// code; where the code is known to be for a range of GPUs, whether it ends in PTX is what nobody has seen.
+/// older one there is neither machine code nor PTX that it could run. For one of a generation that came later there is
+/// no machine code, and whether there is PTX is what nobody has seen.
 fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'static RowInfo)> {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability)?;
-    let row = replay.knowledge.target_set(*replay.component.cuda.known()?)?;
-    let oldest = row.targets.iter().map(|target| target.capability).min()?;
-    let newest = row.targets.iter().map(|target| target.capability).max()?;
+    let sets = replay.knowledge.target_sets_of(*replay.component.cuda.known()?);
+    let row = sets.last()?;
+    let targets = || sets.iter().flat_map(|row| row.targets).map(|target| target.capability);
+    let oldest = targets().min()?;
     if loaded.source == Some(Source::Nowhere) {
         None
     } else if capability < oldest {
         Some((no_code(replay), &row.info))
     } else {
-        let ranged = replay.image.code_floors.iter().any(|(name, _)| *name == replay.component.name);
-        (ranged && newest.major < capability.major).then_some((StepResult::Unknown, &row.info))
+        let runs = |made: ComputeCapability| made.major == capability.major && made.minor <= capability.minor;
+        (!targets().any(runs)).then_some((StepResult::Unknown, &row.info))
+    }
+}
+
+/// Whether it is a build of its own, named as such, of a framework whose builds the tables list: of one that they do not
+/// have nobody knows for which GPUs it is, nor that there is one.
+fn is_unlisted(replay: Replay<'_>) -> bool {
+    let facts = &replay.image.facts;
+    let of_build = |id: &FactId| facts.get(*id).key == FactKey::ComponentVariant;
+    let listed = replay.knowledge.built_framework().is_some_and(|row| row.component == replay.component.name);
+    match &facts.get(replay.component.code.id).evidence {
+        Evidence::Derived { from, .. } => listed && from.iter().any(of_build),
+        Evidence::Leaf(_) => false,
     }
 }
 

@@ -87,7 +87,7 @@ fn note_of(base: &str, wheel: &str) -> Option<String> {
 fn a_library_that_nothing_brings_is_told() {
     let lacks =
         |list: &str| Some(format!("tensorflow uses no GPU without {list}, and nothing that was seen brings that"));
-    let (eight, nine) = ("12.3.2-cudnn8-runtime-ubuntu22.04", "12.3.2-cudnn9-runtime-ubuntu22.04");
+    let (eight, nine) = ("12.2.2-cudnn8-runtime-ubuntu22.04", "12.3.2-cudnn9-runtime-ubuntu22.04");
     for (base, wheel, expected) in [
         (eight, "tensorflow==2.18.0", lacks("libcudnn.so.9")),
         (nine, "tensorflow==2.17.1", lacks("libcudnn.so.8")),

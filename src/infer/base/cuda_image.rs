@@ -8,6 +8,7 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::knowledge::ByArch;
 use crate::knowledge::CudaImageRow;
+use crate::knowledge::NoSuchTag;
 use crate::knowledge::RequireRow;
 
 /// The version part of a CUDA base tag: `11.2.2` of `11.2.2-cudnn8-devel-ubuntu20.04`.
@@ -15,13 +16,19 @@ pub(crate) fn tag_version(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
 
-/// Every build that a tag of a CUDA repository may stand for.
-pub(super) fn of_tag(asked: &Asked<'_>) -> Vec<BaseBuild> {
+/// Every build that a tag of a CUDA repository may stand for; `unread`: nobody has seen that there is one.
+pub(super) fn of_tag(asked: &Asked<'_>, unread: bool) -> Vec<BaseBuild> {
     let version = tag_version(asked.tag);
     let rows = asked.knowledge.cuda_images_of(version);
     if rows.is_empty() {
         let mut build = asked.build(Family::Cuda, None);
         build.unresolved = Some(unknown_tag(asked, version));
+        return vec![build];
+    }
+    let doubted = unread && !asked.pinned;
+    if let Some(none) = asked.knowledge.no_such_cuda_tag(&asked.repository, asked.tag).filter(|_| doubted) {
+        let mut build = asked.build(Family::Cuda, None);
+        build.unresolved = Some(no_such_tag(asked, none));
         return vec![build];
     }
     let several = rows.len() > 1;
@@ -76,6 +83,24 @@ fn unknown_tag(asked: &Asked<'_>, version: &str) -> Why {
         Err(_) => (format!("`{name}` names no CUDA version: what it was depends on the day of the build"), exact),
     };
     Why { reason, supply }
+}
+
+/// Why nothing is known of a tag that there never was.
+fn no_such_tag(asked: &Asked<'_>, none: NoSuchTag) -> Why {
+    let date = asked.knowledge.newest_date();
+    let version = tag_version(asked.tag);
+    let exact = || "name the exact tag, such as 12.4.1-base-ubuntu22.04".to_owned();
+    Why {
+        reason: if none.part == version {
+            format!("the tables of {date} have no tag of CUDA {version} without a patch: is there a `{}`?", asked.name)
+        } else {
+            format!(
+                "the tables of {date} have no tag of CUDA {version} with `{}`: is there a `{}`?",
+                none.part, asked.name
+            )
+        },
+        supply: none.nearest.map_or_else(exact, |tag| format!("use a tag that there is, such as {tag}")),
+    }
 }
 
 fn by_arch<T: Copy>(values: &[ByArch<T>], arch: &str) -> Option<T> {

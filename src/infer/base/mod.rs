@@ -72,6 +72,8 @@ pub(super) struct BaseBuild {
     pub(super) lacks: &'static [&'static str],
     /// The platforms that it is built for, where the tables tell them.
     pub(super) platforms: Option<(Vec<String>, &'static RowInfo)>,
+    /// Whether its name alone says that it is there for GPUs.
+    pub(super) named: bool,
     /// Why the reference itself cannot be told.
     unresolved: Option<Why>,
     /// Whether its configuration was read.
@@ -101,6 +103,7 @@ impl BaseBuild {
             brings: &[],
             lacks: &[],
             platforms: None,
+            named: false,
             unresolved: None,
             read: false,
             name,
@@ -188,7 +191,11 @@ pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowl
             build.unresolved = Some(why.clone());
             vec![build]
         }
-        BaseSeen::Image(reference, fact) => of_reference(reference, *fact, arch, as_of, knowledge),
+        BaseSeen::Image(reference, fact) => {
+            // What was read is there.
+            let unread = seen.depth == Depth::Text && (seen.base_env || !seen.complete.env);
+            of_reference(reference, *fact, arch, as_of, unread, knowledge)
+        }
     };
     builds.into_iter().flat_map(|build| with_compat(build, knowledge)).collect()
 }
@@ -230,6 +237,7 @@ fn of_reference(
     fact: FactId,
     arch: &str,
     as_of: Option<Date>,
+    unread: bool,
     knowledge: Knowledge,
 ) -> Vec<BaseBuild> {
     let asked = Asked {
@@ -243,7 +251,7 @@ fn of_reference(
         knowledge,
     };
     if knowledge.is_cuda_repository(&asked.repository) {
-        let mut builds = cuda_image::of_tag(&asked);
+        let mut builds = cuda_image::of_tag(&asked, unread);
         if let Some(family) = knowledge.base_family(&asked.repository) {
             for build in builds.iter_mut().filter(|build| build.env_known) {
                 if family.unread {
@@ -261,7 +269,8 @@ fn of_reference(
     if let Some(row) = knowledge.plain_image(&asked.repository) {
         return vec![asked.build(Family::Plain, Some(&row.info))];
     }
-    vec![asked.build(Family::Unknown, None)]
+    let row = knowledge.gpu_image(&asked.repository, asked.tag);
+    vec![BaseBuild { named: row.is_some(), ..asked.build(Family::Unknown, row) }]
 }
 
 /// A reference, and for whom and when it is asked.

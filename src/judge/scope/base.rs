@@ -78,6 +78,7 @@ impl Subject<'_> {
         // Where neither stands there, it is `latest` that is asked for.
         let asked = reference.tag().or(reference.digest().is_none().then_some("latest"));
         asked
+            .filter(|tag| self.knowledge.no_such_cuda_tag(&repository, tag).is_none())
             .filter(|_| self.knowledge.is_cuda_repository(&repository))
             .and_then(|tag| self.knowledge.withdrawn(&repository, crate::infer::tag_version(tag)))
     }

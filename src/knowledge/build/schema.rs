@@ -109,6 +109,7 @@ macro_rules! every_table {
         search_path: OptStr, brings: Pairs, lacks: Strs, arches: Strs,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
+    gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
     torch_releases: TorchRow by [version] {
         version: Str, default_variant: StrByArch, variants: Strs, released: OptDay,
     }
@@ -140,7 +141,7 @@ macro_rules! every_table {
     }
     windows_drivers: WindowsDriverRow by [from] { from: U32, before: U32, branch: U32 }
     base_families: BaseFamilyRow by [repository] {
-        repository: Str, cuda_base: Flag, unread: Flag, monthly: Flag, other_months: Strs, compat: OptBool, compat_folder: OptStr,
+        repository: Str, cuda_base: Flag, listed: Flag, unread: Flag, monthly: Flag, other_months: Strs, compat: OptBool, compat_folder: OptStr,
         compat_probe: OptStr, probe_from: OptStr, torch: Flag, env: Pairs,
     }
     ngc_releases: NgcReleaseRow by [month] { month: Str, cuda: Cuda, compat: OptDriver, torch: OptStr }
@@ -193,6 +194,7 @@ macro_rules! every_table {
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag }
     runtime_packages: RuntimePackageRow by [name] { name: Str }
     cuda_names: CudaNameRow by [mark, after] { mark: Str, after: Str, minor: Flag }
+    cuda_locals: CudaLocalRow by [distribution] { distribution: Str, mark: Str }
     gpu_packages: GpuPackageRow by [distribution] { distribution: Str }
     bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, newest: OptStr, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
