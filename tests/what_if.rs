@@ -230,7 +230,7 @@ fn mixed(at: usize) -> String {
         [String::new(), format!("[[file]]\npath = \"/usr/local/cuda-{major}/compat/libcuda.so.535.104.05\"\n")];
     format!(
         "{COMPLETE}cuda_runtime = \"{cuda}\"\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n{require}[[gpu_code]]\nfile = \"app\"\n{code}\n{}",
-        compat[(at / 36) % 2]
+        compat[(at / 5) % 2]
     )
 }
 
@@ -249,14 +249,13 @@ fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
         "all.toml",
         &drivers.iter().map(|driver| pool(&driver.to_string(), &driver.to_string())).collect::<String>(),
     );
-    let names: Vec<String> = (0..72).map(|at| format!("{at:02}.image.toml")).collect();
+    let names: Vec<String> = (0..36).map(|at| format!("{at:02}.image.toml")).collect();
     for (at, name) in names.iter().enumerate() {
         place.file(name, &mixed(at));
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let told = place.json(&[&["fleet", "what-if", "--fleet", "one.toml"], &names[..]].concat());
-    let every =
-        place.json(&[&["check", "--fleet", "all.toml", "--format", "json", "--fail-on", "never"], &names[..]].concat());
+    let every = place.json(&[&["check", "--fleet", "all.toml", "--fail-on", "never"], &names[..]].concat());
     let (mut never, mut open, mut smallest) = (Vec::new(), Vec::new(), drivers.clone());
     for subject in every["subjects"].as_array().expect("images") {
         let fates: Vec<(&str, &str)> = subject["verdicts"]
@@ -276,7 +275,7 @@ fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
         smallest.retain(|driver| starts(&driver.to_string()));
     }
     let own = &told["drivers"][0];
-    assert!(never.len() > 10 && never.len() < 70, "a mixed lot: {never:?}");
+    assert!((5..35).contains(&never.len()), "a mixed lot: {never:?}");
     assert_eq!(own["never"], Value::Array(never));
     assert_eq!(own["open"], Value::Array(open));
     assert_eq!(
