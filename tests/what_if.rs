@@ -226,8 +226,7 @@ fn mixed(at: usize) -> String {
         ],
         12,
     );
-    let compat =
-        [String::new(), format!("[[file]]\npath = \"/usr/local/cuda-{major}/compat/libcuda.so.535.104.05\"\n")];
+    let compat = [String::new(), format!("[files]\n\"/usr/local/cuda-{major}/compat/libcuda.so.535.104.05\" = {{}}\n")];
     format!(
         "{COMPLETE}cuda_runtime = \"{cuda}\"\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n{require}[[gpu_code]]\nfile = \"app\"\n{code}\n{}",
         compat[(at / 5) % 2]
@@ -256,6 +255,7 @@ fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let told = place.json(&[&["fleet", "what-if", "--fleet", "one.toml"], &names[..]].concat());
     let every = place.json(&[&["check", "--fleet", "all.toml", "--fail-on", "never"], &names[..]].concat());
+    assert_eq!((&told["errors"], &every["errors"]), (&Value::Array(Vec::new()), &Value::Array(Vec::new())));
     let (mut never, mut open, mut smallest) = (Vec::new(), Vec::new(), drivers.clone());
     for subject in every["subjects"].as_array().expect("images") {
         let fates: Vec<(&str, &str)> = subject["verdicts"]
