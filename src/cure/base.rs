@@ -10,6 +10,8 @@ use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::versions::near;
 use crate::fact::BaseSeen;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
 use crate::fact::State;
 use crate::infer::tag_version;
 use crate::knowledge::Knowledge;
@@ -70,7 +72,8 @@ impl<'a> CudaTag<'a> {
 }
 
 /// Tags of CUDA base images: the same operating system first, then the nearest CUDA, the newest patch of each minor but
-/// its own. Within a CUDA minor nothing changes for the program; another operating system has other packages.
+/// its own. Within a CUDA minor nothing changes for the program; another operating system has other packages, and what
+/// is installed on top is for one CUDA major.
 fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safety)> {
     let knowledge = case.knowledge();
     let Some(asked) = CudaTag::of(tag) else { return Vec::new() };
@@ -113,10 +116,10 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safety)> {
             let parts: Vec<&str> = [Some(text), cudnn, Some(asked.flavour), Some(*os)].into_iter().flatten().collect();
             let new = parts.join("-");
             let key = (number(os).abs_diff(number(asked.os)), cudnn != asked.cudnn, far, Reverse(version), new.clone());
-            let safety = match (*os == asked.os, version.release() == own.release() && cudnn == asked.cudnn) {
+            let safety = match (*os == asked.os && version.major() == own.major(), version.release() == own.release()) {
                 (false, _) => Safety::Manual,
-                (true, true) => Safety::Safe,
-                (true, false) => Safety::Unsafe,
+                (true, true) if cudnn == asked.cudnn => Safety::Safe,
+                (true, _) => Safety::Unsafe,
             };
             found.push((key, new, safety));
         }
@@ -165,8 +168,9 @@ fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safet
         .collect();
     ranked.sort();
     let release = |tag: &str| release(knowledge, repository, tag);
+    let bound = case.seen.packages.iter().any(is_bound);
     let safety = |to: &str| match (release(tag), release(to)) {
-        (Some(from), Some(to)) if near(&from, &to) => Safety::Unsafe,
+        (Some(from), Some(to)) if near(&from, &to) && !bound => Safety::Unsafe,
         _ => Safety::Manual,
     };
     ranked.into_iter().map(|(.., tag)| (safety(&tag), tag)).map(|(safety, tag)| (tag, safety)).collect()
@@ -179,4 +183,10 @@ fn release(knowledge: Knowledge, repository: &str, tag: &str) -> Option<String> 
         Some(row) => row.torch.map(str::to_owned),
         None => tag.split(['-', '_']).next().map(|word| word.trim_start_matches('v').to_owned()),
     }
+}
+
+/// Whether a package is a build for one CUDA or one release of torch: `k2==1.24.4+cuda10.2.torch1.9.0`.
+fn is_bound(package: &PackageSeen) -> bool {
+    let PackageVersion::Exact(text) = &package.version else { return false };
+    text.split_once('+').is_some_and(|(_, local)| local.starts_with("cu") || local.contains("torch"))
 }

@@ -1,13 +1,10 @@
-//! What a change of one text does beside what it is meant for: other stages that follow the same argument, and stages
-//! that were built on the CUDA which goes.
+//! What a change of one text does beside what it is meant for: other stages may follow the same argument.
 
-use crate::cuda::CudaVersion;
 use crate::cure::base::CudaTag;
 use crate::cure::case::Case;
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
-use crate::infer::tag_version;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
@@ -64,21 +61,6 @@ pub(super) fn others_exist(case: &Case<'_>, subject: &Subject) -> bool {
         now == then || now.is_some_and(|now| exists(now, case.knowledge()))
     };
     after.others().all(known)
-}
-
-/// Whether another stage stays on a CUDA major that what ships has left: what was compiled there may not run any more.
-pub(super) fn leaves_builders(case: &Case<'_>, subject: &Subject) -> bool {
-    let Some((before, after)) = both(case, subject) else { return false };
-    let major = |image: &ImageReference| Some(cuda_of(image, case.knowledge())?.major());
-    let shipped = |stages: &Stages| major(stages.bases.get(stages.root?)?.as_ref()?);
-    let (Some(then), Some(now)) = (shipped(&before), shipped(&after)) else { return false };
-    then != now && after.others().any(|(_, base)| base.and_then(major) == Some(then))
-}
-
-/// The CUDA of a CUDA image, by its tag.
-fn cuda_of(image: &ImageReference, knowledge: Knowledge) -> Option<CudaVersion> {
-    let own = knowledge.is_cuda_repository(&image.familiar());
-    image.tag().filter(|_| own).and_then(|tag| tag_version(tag.split('-').next()?).parse().ok())
 }
 
 /// Whether the tables know an image by its tag.

@@ -5,7 +5,6 @@ use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::base;
-use crate::cure::beside;
 use crate::cure::case::Case;
 use crate::cure::compat;
 use crate::cure::environment;
@@ -170,9 +169,8 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
     }
     let fails = |pool: &String| before.iter().any(|one| one.pool == *pool && one.fate == "fails");
     let Candidate { kind, step, title, safety, wish } = candidate;
-    let parts = outcome.subject.as_ref().is_some_and(|subject| beside::leaves_builders(case, subject));
     // What no file holds, nobody can write.
-    let safety = if outcome.edits.is_empty() || parts { Safety::Manual } else { safety };
+    let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };
     let edits = if safety == Safety::Manual { Vec::new() } else { outcome.edits };
     (cures.iter().any(fails) || !lifts.is_empty()).then_some(Tried {
         kind,
