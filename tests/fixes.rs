@@ -96,7 +96,7 @@ fn a_change_is_written_where_the_value_stands_and_nothing_else_changes() {
 
 #[test]
 fn a_tag_behind_arguments_is_changed_at_the_arguments() {
-    let before = "ARG CUDA_VERSION=12.4.1\nARG OS=\"ubuntu20.04\"\nFROM nvidia/cuda:${CUDA_VERSION}-base-${OS} AS base\nFROM base\nRUN true\n";
+    let before = "ARG CUDA_VERSION=11.8.0\nARG OS=\"ubuntu20.04\"\nFROM nvidia/cuda:${CUDA_VERSION}-base-${OS} AS base\nFROM base\nRUN true\n";
     let place = place(&[("Dockerfile", before)]);
     let safe = place.run(&["check", "--fix", "Dockerfile"]);
     assert_eq!(text(&place, "Dockerfile"), before, "another minor of CUDA is not safe: {}", err(&safe));
@@ -104,7 +104,7 @@ fn a_tag_behind_arguments_is_changed_at_the_arguments() {
     let after = text(&place, "Dockerfile");
     let kept: Vec<&str> = before.lines().skip(1).collect();
     assert_eq!(after.lines().skip(1).collect::<Vec<_>>(), kept, "{}", err(&done));
-    assert!(after.starts_with("ARG CUDA_VERSION=11."), "{after}");
+    assert!(after.starts_with("ARG CUDA_VERSION=11.") && after != before, "{after}");
     assert_eq!(code(&done), 0, "{}", out(&done));
 }
 
@@ -150,6 +150,23 @@ fn a_patch_says_what_would_be_written_and_writes_nothing() {
 }
 
 #[test]
+fn a_patch_has_the_changes_of_every_target() {
+    let before = "FROM python:3.11-slim AS train\nRUN pip install torch==2.4.0\nFROM python:3.11-slim AS serve\nRUN pip install torch==2.5.0\nFROM python:3.11-slim AS docs\nRUN pip install sphinx\n";
+    let after = before
+        .replace("==2.4.0", &format!("==2.4.0+cu118 {PAGE}"))
+        .replace("==2.5.0", &format!("==2.5.0+cu118 {PAGE}"));
+    let place = place(&[("Dockerfile", before)]);
+    let done = place.run(&["check", "--diff", "--all-targets", "Dockerfile"]);
+    let lines = |sign: char| out(&done).lines().filter(|line| line.starts_with(sign)).count();
+    assert_eq!((lines('-'), lines('+')), (3, 3), "two lines and the head: {}{}", out(&done), err(&done));
+    assert_eq!(text(&place, "Dockerfile"), before);
+    place.run(&["check", "--fix", "--all-targets", "Dockerfile"]);
+    assert_eq!(text(&place, "Dockerfile"), after);
+    let again = place.run(&["check", "--diff", "--unsafe-fixes", "--all-targets", "Dockerfile"]);
+    assert_eq!((code(&again), out(&again)), (0, String::new()));
+}
+
+#[test]
 fn standard_input_is_no_file_to_write_to() {
     let place = place(&[("Dockerfile", "FROM scratch\n")]);
     let dockerfile = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
@@ -184,6 +201,63 @@ fn nothing_outside_of_the_folders_that_were_named_is_written() {
     let left: Vec<_> =
         fs::read_dir(place.path("own")).expect("a folder").map(|one| one.expect("a file").file_name()).collect();
     assert_eq!(left.len(), 3, "nothing is left beside it: {left:?}");
+}
+
+#[test]
+fn what_more_than_a_tag_hangs_on_is_told_and_never_written() {
+    for (name, before) in [
+        (
+            "another operating system",
+            "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3.10\n",
+        ),
+        (
+            "another CUDA major, for which other stages build",
+            "FROM nvidia/cuda:12.4.1-devel-ubuntu20.04 AS build\nRUN make\nFROM nvidia/cuda:12.4.1-base-ubuntu20.04\nCOPY --from=build /app /app\n",
+        ),
+        (
+            "a tag that another stage would have and that does not exist",
+            "ARG TAG=11.8.0\nFROM nvidia/cuda:${TAG}-cudnn9-devel-ubuntu20.04 AS build\nRUN make\nFROM nvidia/cuda:${TAG}-base-ubuntu20.04\nCOPY --from=build /app /app\n",
+        ),
+        (
+            "a package for the torch that goes",
+            "FROM pytorch/pytorch:2.3.0-cuda12.1-cudnn8-runtime\nRUN pip install k2==1.24.4+cuda12.1.torch2.3.0\n",
+        ),
+        ("many releases back", "FROM pytorch/pytorch:2.10.0-cuda12.6-cudnn9-runtime\nRUN pip install numpy\n"),
+    ] {
+        let place = place(&[("Dockerfile", before)]);
+        let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        assert_eq!((text(&place, "Dockerfile").as_str(), code(&done)), (before, 1), "{name}: {}", err(&done));
+        let told = place.run(&["check", "--show-fixes", "--color", "never", "Dockerfile"]);
+        assert!(out(&told).contains("this cures it: "), "{name}: {}", out(&told));
+    }
+}
+
+#[test]
+fn stages_that_follow_one_argument_change_together() {
+    let before = "ARG TAG=11.8.0\nFROM nvidia/cuda:${TAG}-devel-ubuntu20.04 AS build\nRUN make\nFROM nvidia/cuda:${TAG}-base-ubuntu20.04\nCOPY --from=build /app /app\n";
+    let place = place(&[("Dockerfile", before)]);
+    let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    let after = text(&place, "Dockerfile");
+    assert!(after.starts_with("ARG TAG=11.") && after != before, "{after}{}", err(&done));
+    assert_eq!(after.lines().skip(1).collect::<Vec<_>>(), before.lines().skip(1).collect::<Vec<_>>());
+    assert_eq!(code(&done), 0, "{}", out(&done));
+}
+
+#[test]
+fn a_build_that_another_wheel_was_made_for_stays() {
+    let wheel = |tag: &str| {
+        format!(
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0\nRUN pip install flash-attn==2.7.4+{tag}torch2.4\n"
+        )
+    };
+    for (tag, changes) in [("cu12", false), ("cu11", true)] {
+        let before = wheel(tag);
+        let place = place(&[("Dockerfile", &before)]);
+        let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        let after = text(&place, "Dockerfile");
+        assert_eq!(after.contains("torch==2.4.0+cu118"), changes, "{after}{}", err(&done));
+        assert_eq!(after == before, !changes, "{after}");
+    }
 }
 
 /// Dockerfiles in which an edit can go wrong.

@@ -204,3 +204,82 @@ fn many_images_on_many_pools() {
     assert!(told.iter().all(|one| one.contains(" p0 ")), "{told:?}");
     assert_eq!(report["drivers"].as_array().map(Vec::len), Some(20));
 }
+
+/// One of many images: what it is made with, asks for and brings.
+fn mixed(at: usize) -> String {
+    let pick = |list: &[&str], by: usize| list[(at / by) % list.len()].to_owned();
+    let require = pick(
+        &[
+            "",
+            "NVIDIA_REQUIRE_CUDA = \"cuda>=11.7 brand=tesla,driver>=470,driver<471 driver>=515\"\n",
+            "NVIDIA_REQUIRE_DRIVER = \"driver>=470.129.06,driver<525.85\"\n",
+            "NVIDIA_REQUIRE_ARCH = \"arch>=9.0\"\n",
+        ],
+        1,
+    );
+    let (cuda, major) = [("11.4", 11), ("12.4", 12), ("13.0", 13)][(at / 4) % 3];
+    let code = pick(
+        &[
+            "sass = [\"sm_75\", \"sm_80\"]\nptx = []",
+            "sass = [\"sm_90\"]\nptx = []",
+            "sass = []\nptx = [\"compute_70\"]",
+        ],
+        12,
+    );
+    let compat = [String::new(), format!("[files]\n\"/usr/local/cuda-{major}/compat/libcuda.so.535.104.05\" = {{}}\n")];
+    format!(
+        "{COMPLETE}cuda_runtime = \"{cuda}\"\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n{require}[[gpu_code]]\nfile = \"app\"\n{code}\n{}",
+        compat[(at / 5) % 2]
+    )
+}
+
+#[test]
+fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
+    let pool = |name: &str, driver: &str| {
+        format!(
+            "[[pool]]\nname = \"{name}\"\ngpu = \"T4\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n"
+        )
+    };
+    let knowledge = imagelint::knowledge::Knowledge::built_in();
+    let drivers: Vec<_> = knowledge.branches().iter().flat_map(|row| row.releases.iter().copied()).collect();
+    let place = Place::bare();
+    place.file("one.toml", &pool("now", "535.161.08"));
+    place.file(
+        "all.toml",
+        &drivers.iter().map(|driver| pool(&driver.to_string(), &driver.to_string())).collect::<String>(),
+    );
+    let names: Vec<String> = (0..36).map(|at| format!("{at:02}.image.toml")).collect();
+    for (at, name) in names.iter().enumerate() {
+        place.file(name, &mixed(at));
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let told = place.json(&[&["fleet", "what-if", "--fleet", "one.toml"], &names[..]].concat());
+    let every = place.json(&[&["check", "--fleet", "all.toml", "--fail-on", "never"], &names[..]].concat());
+    assert_eq!((&told["errors"], &every["errors"]), (&Value::Array(Vec::new()), &Value::Array(Vec::new())));
+    let (mut never, mut open, mut smallest) = (Vec::new(), Vec::new(), drivers.clone());
+    for subject in every["subjects"].as_array().expect("images") {
+        let fates: Vec<(&str, &str)> = subject["verdicts"]
+            .as_array()
+            .expect("verdicts")
+            .iter()
+            .filter(|verdict| verdict["component"].is_null())
+            .filter_map(|verdict| Some((verdict["pool"].as_str()?, verdict["fate"].as_str()?)))
+            .collect();
+        assert_eq!(fates.len(), drivers.len(), "{}", subject["name"]);
+        let starts = |driver: &str| fates.iter().any(|(pool, fate)| *pool == driver && *fate == "starts");
+        if !fates.iter().any(|(_, fate)| *fate == "starts") {
+            let list = if fates.iter().all(|(_, fate)| *fate == "fails") { &mut never } else { &mut open };
+            list.push(subject["name"].clone());
+            continue;
+        }
+        smallest.retain(|driver| starts(&driver.to_string()));
+    }
+    let own = &told["drivers"][0];
+    assert!((5..35).contains(&never.len()), "a mixed lot: {never:?}");
+    assert_eq!(own["never"], Value::Array(never));
+    assert_eq!(own["open"], Value::Array(open));
+    assert_eq!(
+        own["smallest"],
+        smallest.iter().min().map(|driver| Value::String(driver.to_string())).unwrap_or_default()
+    );
+}

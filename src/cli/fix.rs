@@ -19,6 +19,7 @@ use crate::cure;
 use crate::cure::Repair;
 use crate::edit;
 use crate::judge::Detail;
+use crate::judge::Settings;
 use crate::rules::RuleBook;
 use crate::source::SourceId;
 
@@ -33,7 +34,7 @@ struct Round {
     told: Vec<String>,
 }
 
-/// The changes of all subjects; of a text that several would change, those of the first.
+/// The changes of all subjects; where several change one text, each after those before it.
 fn round(run: Run<'_>, options: &CheckArgs) -> Result<Round, Failure> {
     let own = output::own_rules(run.options)?;
     let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Verdicts);
@@ -41,21 +42,24 @@ fn round(run: Run<'_>, options: &CheckArgs) -> Result<Round, Failure> {
     let repairs: Vec<Repair> = parallel::map(run.options.jobs(), run.subjects, |subject| {
         judge.with(subject, |settings, hosts| cure::repair(subject, settings, hosts, least))
     });
-    let mut round = Round { texts: BTreeMap::new(), told: Vec::new() };
-    let mut touched: BTreeSet<SourceId> = BTreeSet::new();
-    for (subject, repair) in run.subjects.iter().zip(repairs) {
-        if repair.texts.keys().any(|id| touched.contains(id)) {
-            continue;
+    let mut told = Vec::new();
+    let mut texts: BTreeMap<SourceId, String> = BTreeMap::new();
+    for (subject, mut repair) in run.subjects.iter().zip(repairs) {
+        if repair.texts.keys().any(|id| texts.contains_key(id)) {
+            // What is still to be changed after the changes of the others.
+            let Some((after, sources)) = cure::follow(subject, run.sources, &texts) else { continue };
+            repair = judge.with(&after, |settings, hosts| {
+                cure::repair(&after, Settings { sources: &sources, ..settings }, hosts, least)
+            });
         }
-        touched.extend(repair.texts.keys());
-        let new = repair.texts.into_iter().map(|(id, new)| {
-            let text = run.sources.get(id);
-            (text.name().to_owned(), (text.text().to_owned(), new))
-        });
-        round.texts.extend(new);
-        round.told.extend(repair.fixes.iter().map(|fix| format!("{}: {}", subject.name, fix.title)));
+        told.extend(repair.fixes.iter().map(|fix| format!("{}: {}", subject.name, fix.title)));
+        texts.extend(repair.texts);
     }
-    Ok(round)
+    let both = |(id, new): (SourceId, String)| {
+        let text = run.sources.get(id);
+        (text.name().to_owned(), (text.text().to_owned(), new))
+    };
+    Ok(Round { texts: texts.into_iter().map(both).collect(), told })
 }
 
 /// Prints what would be written as one patch.

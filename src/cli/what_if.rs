@@ -147,6 +147,11 @@ fn drivers(side: &Side, judged: &[model::Subject], changed: &Changed, reading: R
     let images = parallel::map(judging.jobs(), &side.subjects, |subject| {
         Images::of(subject, &platforms, judging.as_of.or(subject.as_of), knowledge)
     });
+    // Images that are alike but for their names and places are tried once.
+    let likeness = parallel::map(judging.jobs(), &images, Images::likeness);
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    let alike: Vec<usize> =
+        likeness.iter().enumerate().map(|(at, likeness)| *first.entry(likeness).or_insert(at)).collect();
     let runs = |pool: &Pool| -> Vec<usize> {
         let on = |subject: &model::Subject| {
             compare::on(subject, &pool.name.value).is_some_and(|verdict| verdict.fate != "not-applicable")
@@ -161,7 +166,7 @@ fn drivers(side: &Side, judged: &[model::Subject], changed: &Changed, reading: R
     }
     let kinds: Vec<_> = kinds.into_iter().collect();
     let found: Vec<Smallest> = parallel::map(judging.jobs(), &kinds, |((_, own), pool)| {
-        let own: Vec<&Images> = own.iter().filter_map(|at| images.get(*at)).collect();
+        let own: Vec<_> = own.iter().filter_map(|at| Some((images.get(*at)?, *alike.get(*at)?))).collect();
         what_if::smallest(pool, &own, knowledge)
     });
     let mut told = Vec::new();

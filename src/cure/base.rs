@@ -8,9 +8,13 @@ use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::versions::near;
 use crate::fact::BaseSeen;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
 use crate::fact::State;
 use crate::infer::tag_version;
+use crate::knowledge::Knowledge;
 use crate::knowledge::by_number;
 use crate::reference::ImageReference;
 
@@ -30,14 +34,14 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     } else {
         framework(case, &repository, tag)
     };
-    let of_tag = |(step, (to, same)): (usize, (String, bool))| {
+    let of_tag = |(step, (to, safety)): (usize, (String, Safety))| {
         let to_written = format!("{}:{to}", written.strip_suffix(&format!(":{tag}"))?);
         ImageReference::parse(&to_written).ok()?;
         Some(Candidate {
             kind: Kind::BaseTag,
             step,
             title: format!("take the tag {to} of {name}"),
-            safety: if same { Safety::Safe } else { Safety::Unsafe },
+            safety,
             wish: Wish::Base { from: written.clone(), to: to_written },
         })
     };
@@ -48,15 +52,15 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
 type Far = (u32, bool, usize, Reverse<CudaVersion>, String);
 
 /// The parts of a tag such as `12.4.1-cudnn-devel-ubuntu22.04`.
-struct CudaTag<'a> {
-    version: &'a str,
-    cudnn: Option<&'a str>,
-    flavour: &'a str,
-    os: &'a str,
+pub(super) struct CudaTag<'a> {
+    pub(super) version: &'a str,
+    pub(super) cudnn: Option<&'a str>,
+    pub(super) flavour: &'a str,
+    pub(super) os: &'a str,
 }
 
 impl<'a> CudaTag<'a> {
-    fn of(tag: &'a str) -> Option<Self> {
+    pub(super) fn of(tag: &'a str) -> Option<Self> {
         let words: Vec<&str> = tag.split('-').collect();
         let (version, cudnn, flavour, os) = match words.as_slice() {
             [version, flavour, os] => (*version, None, *flavour, *os),
@@ -67,9 +71,10 @@ impl<'a> CudaTag<'a> {
     }
 }
 
-/// Tags of CUDA base images, each with whether it is of the same CUDA minor: the same operating system first, then the
-/// nearest CUDA, the newest patch of each minor but its own.
-fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool)> {
+/// Tags of CUDA base images: the same operating system first, then the nearest CUDA, the newest patch of each minor but
+/// its own. Within a CUDA minor nothing changes for the program; another operating system has other packages, and what
+/// is installed on top is for one CUDA major.
+fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safety)> {
     let knowledge = case.knowledge();
     let Some(asked) = CudaTag::of(tag) else { return Vec::new() };
     let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
@@ -96,7 +101,7 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool)> {
         all
     };
     let place = |version: CudaVersion| releases.iter().position(|one| *one == version.release()).unwrap_or(0);
-    let mut found: Vec<(Far, String, bool)> = Vec::new();
+    let mut found: Vec<(Far, String, Safety)> = Vec::new();
     for (version, text, systems) in kept {
         let words = knowledge.cudnn_tags().iter().find(|row| row.version == text).map_or(&[][..], |row| row.words);
         let cudnn = match asked.cudnn {
@@ -111,11 +116,16 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool)> {
             let parts: Vec<&str> = [Some(text), cudnn, Some(asked.flavour), Some(*os)].into_iter().flatten().collect();
             let new = parts.join("-");
             let key = (number(os).abs_diff(number(asked.os)), cudnn != asked.cudnn, far, Reverse(version), new.clone());
-            found.push((key, new, version.release() == own.release() && *os == asked.os && cudnn == asked.cudnn));
+            let safety = match (*os == asked.os && version.major() == own.major(), version.release() == own.release()) {
+                (false, _) => Safety::Manual,
+                (true, true) if cudnn == asked.cudnn => Safety::Safe,
+                (true, _) => Safety::Unsafe,
+            };
+            found.push((key, new, safety));
         }
     }
     found.sort();
-    found.into_iter().map(|(_, tag, same)| (tag, same)).collect()
+    found.into_iter().map(|(_, tag, safety)| (tag, safety)).collect()
 }
 
 /// 2204 of `ubuntu22.04`: years apart are further than months.
@@ -131,7 +141,7 @@ fn same_system(one: &str, other: &str) -> bool {
 }
 
 /// Tags of other images of which the tables know what is inside: those with the same words first, then the nearest.
-fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool)> {
+fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safety)> {
     let knowledge = case.knowledge();
     let rows = knowledge.framework_images().iter().filter(|row| row.repository == repository);
     let mut tags: Vec<String> = rows.map(|row| row.tag.to_owned()).collect();
@@ -157,5 +167,26 @@ fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool)
         .map(|(at, one)| (shape(&one) != own, first(&one) != first(tag), at.abs_diff(mine), one))
         .collect();
     ranked.sort();
-    ranked.into_iter().map(|(.., tag)| (tag, false)).collect()
+    let release = |tag: &str| release(knowledge, repository, tag);
+    let bound = case.seen.packages.iter().any(is_bound);
+    let safety = |to: &str| match (release(tag), release(to)) {
+        (Some(from), Some(to)) if near(&from, &to) && !bound => Safety::Unsafe,
+        _ => Safety::Manual,
+    };
+    ranked.into_iter().map(|(.., tag)| (safety(&tag), tag)).map(|(safety, tag)| (tag, safety)).collect()
+}
+
+/// The release of what an image is there for: that of its month, else the number at the beginning of its tag.
+fn release(knowledge: Knowledge, repository: &str, tag: &str) -> Option<String> {
+    let of_month = knowledge.base_family(repository).and_then(|family| knowledge.ngc_release(family, tag));
+    match of_month {
+        Some(row) => row.torch.map(str::to_owned),
+        None => tag.split(['-', '_']).next().map(|word| word.trim_start_matches('v').to_owned()),
+    }
+}
+
+/// Whether a package is a build for one CUDA or one release of torch: `k2==1.24.4+cuda10.2.torch1.9.0`.
+fn is_bound(package: &PackageSeen) -> bool {
+    let PackageVersion::Exact(text) = &package.version else { return false };
+    text.split_once('+').is_some_and(|(_, local)| local.starts_with("cu") || local.contains("torch"))
 }

@@ -1,5 +1,6 @@
 //! The compat library brought in or left out, and driver libraries that do not belong into an image.
 
+use crate::cuda::CudaVersion;
 use crate::cure::Candidate;
 use crate::cure::Kind;
 use crate::cure::Safety;
@@ -7,6 +8,8 @@ use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::fact::BaseSeen;
 use crate::fact::Manager;
+use crate::knowledge::CudaImageRow;
+use crate::knowledge::Knowledge;
 
 /// Without the compat library, or with the one of each core component's CUDA.
 pub(super) fn compat(case: &Case<'_>) -> Vec<Candidate> {
@@ -26,13 +29,28 @@ pub(super) fn compat(case: &Case<'_>) -> Vec<Candidate> {
         return found;
     }
     for cuda in case.core().filter_map(|component| component.cuda.known()) {
-        if let Some(row) = case.knowledge().compat_package(*cuda) {
-            let name = format!("cuda-compat-{}-{}", row.cuda.major(), row.cuda.minor());
+        if let Some(row) = case.knowledge().compat_package(*cuda)
+            && let Some(name) = package(case.knowledge(), row.cuda)
+        {
             let title = format!("install {name}, the compat library of CUDA {}", row.cuda);
-            add(title, Safety::Unsafe, Wish::AddCompat(name));
+            add(title, Safety::Unsafe, Wish::AddCompat(name.to_owned()));
         }
     }
     found
+}
+
+/// The compat package of a CUDA release, as the images of that release have it.
+fn package(knowledge: Knowledge, cuda: CudaVersion) -> Option<&'static str> {
+    let of_release =
+        |row: &&CudaImageRow| row.version.parse().is_ok_and(|version: CudaVersion| version.release() == cuda.release());
+    knowledge.cuda_images().iter().filter(of_release).find_map(|row| row.compat_package)
+}
+
+/// Whether a package brings the compat library: it is called as those of the images are, but for the release.
+pub(super) fn is_compat(knowledge: Knowledge, name: &str) -> bool {
+    let kind = |own: &'static str| own.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
+    let mut kinds = knowledge.cuda_images().iter().filter_map(|row| row.compat_package).map(kind);
+    kinds.any(|kind| name.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with('-')))
 }
 
 /// Without packages and files that are the driver's.
@@ -68,4 +86,27 @@ pub(super) fn driver_libraries(case: &Case<'_>) -> Vec<Candidate> {
 fn is_driver(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     (name.starts_with("libcuda.so.") || name.starts_with("libnvidia-")) && !path.contains("/stubs/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compat_packages_are_those_that_images_install() {
+        let knowledge = Knowledge::built_in();
+        for (name, expected) in [
+            ("cuda-compat", true),
+            ("cuda-compat-12-4", true),
+            ("cuda-compat-99-0", true),
+            ("cuda-compatible", false),
+            ("cuda-cudart-12-4", false),
+            ("nvidia-cuda-compat-12-4", false),
+            ("", false),
+        ] {
+            assert_eq!(is_compat(knowledge, name), expected, "{name}");
+        }
+        let of = |cuda: &str| package(knowledge, cuda.parse().expect("a version"));
+        assert_eq!((of("11.4"), of("9.0")), (Some("cuda-compat-11-4"), None));
+    }
 }

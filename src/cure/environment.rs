@@ -37,9 +37,12 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
         }
     }
     if case.ends("refused") && own(case, REQUIREMENT) {
+        // Of several conditions somebody meant each.
+        let several = value(REQUIREMENT).is_none_or(|value| value.split_whitespace().count() > 1);
+        let safety = if several { Safety::Manual } else { Safety::Unsafe };
         for cuda in case.core().filter_map(|component| component.cuda.known()) {
             for minor in [cuda.minor(), 0] {
-                set(&[(REQUIREMENT, &format!("cuda>={}.{minor}", cuda.major()))], Safety::Unsafe);
+                set(&[(REQUIREMENT, &format!("cuda>={}.{minor}", cuda.major()))], safety);
             }
         }
     }

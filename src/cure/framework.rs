@@ -7,6 +7,7 @@ use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::versions::companions;
 use crate::cure::versions::far;
+use crate::cure::versions::near;
 use crate::cure::versions::nearest;
 use crate::cure::versions::releases;
 use crate::cure::versions::shares_python;
@@ -158,11 +159,28 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
                 kind: Kind::FrameworkVariant,
                 step,
                 title,
-                safety,
+                safety: safety.max(bound(case, &torch, Some(tag))),
                 wish: torch.wish(case, torch.row, Some(tag))?,
             })
         })
         .collect()
+}
+
+/// Whether something else was built for the CUDA that goes: `flash-attn==2.7.4+cu12torch2.6`, a wheel of its own.
+fn bound(case: &Case<'_>, torch: &Torch<'_>, build: Option<&str>) -> Safety {
+    let major = |local: &str| {
+        let digits: String = local.strip_prefix("cu")?.chars().take_while(char::is_ascii_digit).collect();
+        digits.get(..2).map(str::to_owned)
+    };
+    let Some(now) = build.or(torch.row.variants.first().copied()).and_then(major) else { return Safety::Safe };
+    let of_others = case.seen.packages.iter().filter(|one| one.manager == Manager::Pip && one.name != torch.name);
+    let local = |one: &PackageSeen| match &one.version {
+        PackageVersion::Exact(text) => text.split_once('+').map(|(_, local)| local.to_owned()),
+        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+    };
+    // What has the same build is changed with it.
+    let stays = |local: &String| Some(local) != torch.said.as_ref() && major(local).is_some_and(|own| own != now);
+    if of_others.filter_map(local).any(|local| stays(&local)) { Safety::Manual } else { Safety::Safe }
 }
 
 /// `11.8` of `cu118`.
@@ -175,7 +193,7 @@ fn cuda_of(tag: &str) -> String {
 
 /// Other releases of torch, and of whatever else the image is there to run.
 pub(super) fn versions(case: &Case<'_>) -> Vec<Candidate> {
-    let mut wishes: Vec<(String, Wish)> = Vec::new();
+    let mut wishes: Vec<(String, Safety, Wish)> = Vec::new();
     if let Some(torch) = Torch::of(case) {
         wishes.extend(of_torch(case, &torch));
     }
@@ -184,11 +202,16 @@ pub(super) fn versions(case: &Case<'_>) -> Vec<Candidate> {
         wishes.extend(of_package(case, package));
     }
     let candidate =
-        |(step, (title, wish))| Candidate { kind: Kind::FrameworkVersion, step, title, safety: Safety::Unsafe, wish };
+        |(step, (title, safety, wish))| Candidate { kind: Kind::FrameworkVersion, step, title, safety, wish };
     wishes.into_iter().enumerate().map(candidate).collect()
 }
 
-fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<(String, Wish)> {
+/// A neighbouring release may be written; of one further away more than a number has to change.
+fn step(from: &str, to: &str) -> Safety {
+    if near(from, to) { Safety::Unsafe } else { Safety::Manual }
+}
+
+fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<(String, Safety, Wish)> {
     let knowledge = case.knowledge();
     let all: Vec<&str> = knowledge.torch_releases().iter().map(|row| row.version).collect();
     let mut found = Vec::new();
@@ -205,13 +228,14 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<(String, Wish)> {
         found.extend(tags.filter_map(|tag| {
             let name = torch.name;
             let local = tag.map_or_else(String::new, |tag| format!("+{tag}"));
-            Some((format!("install {name}=={version}{local}"), torch.wish(case, row, tag)?))
+            let safety = step(torch.row.version, version).max(bound(case, torch, tag));
+            Some((format!("install {name}=={version}{local}"), safety, torch.wish(case, row, tag)?))
         }));
     }
     found
 }
 
-fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<(String, Wish)> {
+fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<(String, Safety, Wish)> {
     let knowledge = case.knowledge();
     let PackageVersion::Exact(text) = &package.version else { return Vec::new() };
     let core = case.core().any(|one| component_of(knowledge, &package.name) == Some(one.name.as_str()));
@@ -230,7 +254,7 @@ fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<(String, Wish)> {
             page: None,
             companions: Vec::new(),
         };
-        (format!("install {}=={to}", package.name), wish)
+        (format!("install {}=={to}", package.name), step(now, to), wish)
     };
     nearest(&all, now).into_iter().take(MOST).map(wish).collect()
 }

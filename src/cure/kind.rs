@@ -55,7 +55,7 @@ pub enum Safety {
     Safe,
     /// A version that the program meets, or a check.
     Unsafe,
-    /// No file of the image holds it.
+    /// No file of the image holds it, or more than its edit hangs on it: it is told and never written.
     Manual,
 }
 

@@ -17,15 +17,16 @@
 //! | `environment` | one variable of the image: devices, capabilities, its own requirement, search path | nothing | safe; a requirement unsafe |
 //! | `arch-list` | the GPUs that an extension is compiled for | nothing | safe |
 //! | `driver-libraries` | driver libraries that the image brings itself are left out | nothing | unsafe |
-//! | `framework-variant` | the same release of a framework, built for another CUDA | the build | safe; unsafe where others build on it |
-//! | `base-tag` | another tag of the same image: its patch, its minor, its operating system | the base | safe within a CUDA minor, else unsafe |
+//! | `framework-variant` | the same release of a framework, built for another CUDA | the build | safe; unsafe where others build on it, manual where one is a build for the CUDA that goes |
+//! | `base-tag` | another tag of the same image: its patch, its minor, its operating system | the base | safe within a CUDA minor, unsafe within an operating system and a CUDA major, or few minors of a framework on which nothing else is built, else manual |
 //! | `driver` | the driver of a pool: the smallest release that cures | nothing, but the nodes | manual |
 //! | `compat` | the compat library is brought in or left out | nothing | safe to leave out, else unsafe |
-//! | `framework-version` | another release of the framework: patch, then minor | the release | unsafe |
+//! | `framework-version` | another release of the framework: patch, then minor | the release | unsafe; manual across majors and many minors |
 //! | `toolkit` | the container toolkit of a pool | nothing, but the nodes | manual |
 //! | `run-environment` | a variable given at the start of the container | nothing, but a check | manual |
 
 mod base;
+mod beside;
 mod case;
 mod compat;
 mod environment;
@@ -47,6 +48,7 @@ pub use self::kind::Kind;
 pub use self::kind::Safety;
 pub use self::offer::offer;
 pub use self::repair::Repair;
+pub use self::repair::follow;
 pub use self::repair::repair;
 pub use self::search::Found;
 pub use self::search::PoolFate;

@@ -1,6 +1,7 @@
 //! A wish granted in what was seen, where no text holds it.
 
 use crate::cure::Wish;
+use crate::cure::compat::is_compat;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
 use crate::fact::Evidence;
@@ -15,6 +16,7 @@ use crate::fact::REMOVED;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::install::public;
+use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
 
 /// Where what was only supposed comes from.
@@ -24,7 +26,7 @@ const SUPPOSED: Origin = Origin::Option("a change that is tried");
 const COMPAT: &str = "/usr/local/cuda/compat";
 
 /// What would be seen; none where it cannot be told.
-pub(super) fn pretend(wish: &Wish, seen: &Observations) -> Option<Observations> {
+pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) -> Option<Observations> {
     // Of an image that was built, its configuration and layers stay what they are.
     let built = matches!(seen.depth, Depth::Config | Depth::Layers);
     let mut new = seen.clone();
@@ -77,13 +79,13 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations) -> Option<Observations> 
             let id = new.facts.add(FactKey::File, Some(COMPAT), gone, Evidence::Leaf(vec![SUPPOSED]));
             new.of_base.removed.push((COMPAT.to_owned(), id));
             new.files.retain(|path, _| !path.contains("/compat/"));
-            new.packages.retain(|one| one.manager != Manager::Apt || !one.name.starts_with("cuda-compat"));
+            new.packages.retain(|one| one.manager != Manager::Apt || !is_compat(knowledge, &one.name));
         }
         Wish::AddCompat(name) => {
             let id = fact(FactKey::Package, Some(name), name);
             new.packages.push(PackageSeen::new(Manager::Apt, name.clone(), PackageVersion::Open(String::new()), id));
         }
-        Wish::All(list) => return list.iter().try_fold(new, |seen, one| pretend(one, &seen)),
+        Wish::All(list) => return list.iter().try_fold(new, |seen, one| pretend(one, &seen, knowledge)),
         Wish::Base { .. } | Wish::Build { .. } | Wish::ArchList { .. } | Wish::Pools(_) => return None,
     }
     Some(new)

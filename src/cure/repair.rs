@@ -1,15 +1,19 @@
 //! A subject repaired: the best change that may be written, again and again, until nothing more is cured.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Tried;
 use crate::cure::offer::fix;
 use crate::cure::search::search_for;
+use crate::cure::trial::content;
+use crate::dockerfile::Dockerfile;
 use crate::edit;
 use crate::edit::TextEdit;
 use crate::judge;
+use crate::judge::Content;
 use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
@@ -57,6 +61,19 @@ pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, least: S
         now = subject;
     }
     repair
+}
+
+/// A subject with other texts, and all texts as they are then; none where it is not made of texts, or a text is no
+/// longer one of its files.
+pub fn follow(subject: &Subject, sources: &Sources, texts: &BTreeMap<SourceId, String>) -> Option<(Subject, Sources)> {
+    let Content::Dockerfile { source, dockerfile, files, .. } = &subject.content else { return None };
+    let dockerfile = texts.get(source).map_or_else(|| dockerfile.clone(), |text| Dockerfile::parse(text));
+    let mut files = files.clone();
+    for (id, text) in texts.iter().filter(|(id, _)| *id != source) {
+        // What another subject reads alone is none of its files.
+        files = files.with(*id, &Arc::from(text.as_str())).unwrap_or(files);
+    }
+    Some((content(subject, dockerfile, files)?, replaced(sources, texts)))
 }
 
 /// The texts with edits.

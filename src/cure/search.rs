@@ -121,7 +121,8 @@ pub(super) fn search_for(
         // Of a kind, what cures no more and breaks no less than a smaller change is of no use.
         let of_kind = || first.iter().chain(&others).filter(|other| other.kind == one.kind);
         let no_better = |other: &Tried| {
-            one.cures.iter().all(|pool| other.cures.contains(pool))
+            other.safety <= one.safety
+                && one.cures.iter().all(|pool| other.cures.contains(pool))
                 && one.lifts.iter().all(|pool| other.cures.contains(pool) || other.lifts.contains(pool))
                 && other.breaks.iter().all(|pool| one.breaks.contains(pool))
         };
@@ -170,13 +171,14 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
     let Candidate { kind, step, title, safety, wish } = candidate;
     // What no file holds, nobody can write.
     let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };
+    let edits = if safety == Safety::Manual { Vec::new() } else { outcome.edits };
     (cures.iter().any(fails) || !lifts.is_empty()).then_some(Tried {
         kind,
         step,
         title,
         safety,
         wish,
-        edits: outcome.edits,
+        edits,
         fates: outcome.fates,
         cures,
         lifts,

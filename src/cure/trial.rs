@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cure::PoolChange;
 use crate::cure::Wish;
+use crate::cure::beside;
 use crate::cure::case::Case;
 use crate::cure::case::whole;
 use crate::cure::pretend::pretend;
@@ -55,7 +56,7 @@ impl Trials<'_> {
             return Some(Outcome { edits: Vec::new(), subject: None, fates });
         }
         if !matches!(case.subject.content, Content::Dockerfile { .. }) {
-            let seen = pretend(wish, &case.seen).filter(|seen| wish.holds(seen))?;
+            let seen = pretend(wish, &case.seen, case.knowledge()).filter(|seen| wish.holds(seen))?;
             if !self.take() {
                 return None;
             }
@@ -65,7 +66,7 @@ impl Trials<'_> {
         for edits in write::ways(case, wish) {
             let Some(subject) = write::written(case.subject, case.settings.sources, &edits) else { continue };
             let seen = judge::observations(&subject.content, &case.platform);
-            if !seen.is_some_and(|seen| wish.holds(&seen)) {
+            if !seen.is_some_and(|seen| wish.holds(&seen)) || !beside::others_exist(case, &subject) {
                 continue;
             }
             if !self.take() {

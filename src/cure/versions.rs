@@ -19,6 +19,21 @@ fn minor(version: &str) -> String {
     version.split('.').take(2).collect::<Vec<_>>().join(".")
 }
 
+/// So many minors of one major are met without reading what changed in each.
+const NEAR: u32 = 2;
+
+/// Whether two releases are neighbours: of one major, and few minors apart.
+pub(super) fn near(one: &str, other: &str) -> bool {
+    let numbers = |version: &str| {
+        let mut parts = version.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+        Some((parts.next()?.ok()?, parts.next()?.ok()?))
+    };
+    match (numbers(one), numbers(other)) {
+        (Some(one), Some(other)) => one.0 == other.0 && one.1.abs_diff(other.1) <= NEAR,
+        _ => false,
+    }
+}
+
 /// All other releases: patches of the same minor first, then by their distance, of a minor its last patch first.
 pub(super) fn nearest<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
     let mut sorted: Vec<&'a str> = all.to_vec();
@@ -109,6 +124,23 @@ mod tests {
             assert_eq!(nearest(&all, now), expected, "{now}");
         }
         assert_eq!(nearest(&[], "1.0.0"), [""; 0]);
+    }
+
+    #[test]
+    fn neighbours_are_few_minors_apart() {
+        for (one, other, expected) in [
+            ("2.4.0", "2.4.1", true),
+            ("2.4.0", "2.2.2", true),
+            ("2.7.0a0+1a2b", "2.5.0", true),
+            ("2.4.0", "2.1.2", false),
+            ("2.0.0", "1.13.1", false),
+            ("1.9.0", "1.5.1", false),
+            ("2.4.0", "latest", false),
+            ("2", "2", false),
+            ("", "2.4.0", false),
+        ] {
+            assert_eq!((near(one, other), near(other, one)), (expected, expected), "{one} {other}");
+        }
     }
 
     #[test]

@@ -4,10 +4,14 @@
 //! taken for monotone: each release that the tables know is tried.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use jiff::civil::Date;
 
 use crate::cuda::DriverVersion;
+use crate::fact::Evidence;
+use crate::fact::Facts;
 use crate::fact::ImageFacts;
 use crate::fleet::Declared;
 use crate::fleet::DriverSpec;
@@ -85,10 +89,75 @@ impl Images {
         self.builds.get(platform).map_or(&[], Vec::as_slice)
     }
 
+    /// What two subjects have in common that end alike on every host: all but where it was seen.
+    pub fn likeness(&self) -> String {
+        let mut told = String::new();
+        for (platform, image) in
+            self.builds.iter().flat_map(|(platform, all)| all.iter().map(move |one| (platform, one)))
+        {
+            // How a fact was come by counts, where it lies does not.
+            let by = |evidence: &Evidence| match evidence {
+                Evidence::Leaf(_) => None,
+                Evidence::Derived { by, .. } => Some(*by),
+            };
+            let facts = image.facts.iter().map(|(_, fact)| (fact.key, &fact.of, &fact.state, by(&fact.evidence)));
+            let states: Vec<_> = facts.collect();
+            let rest = ImageFacts { facts: Facts::default(), ..image.clone() };
+            // Writing into a text cannot fail.
+            let _ = write!(told, "{platform} {states:?} {rest:?}");
+        }
+        told
+    }
+
+    /// The releases that something in the images is compared with.
+    fn thresholds(&self) -> Vec<DriverVersion> {
+        let mut found = Vec::new();
+        for image in self.builds.values().flatten() {
+            for library in image.compat.known().into_iter().flat_map(|compat| &compat.libraries) {
+                found.push(library.version);
+                found.extend(versions(&format!("{:?}", library.note)));
+            }
+            found.extend(image.driver_libraries.known().into_iter().flatten().filter_map(|library| library.version));
+            for (_, value) in image.env.set.iter().filter(|(name, _)| name.starts_with(REQUIREMENTS)) {
+                found.extend(value.known().into_iter().flat_map(|value| versions(value)));
+            }
+        }
+        found
+    }
+
+    /// Of the releases, oldest first, the places of those that the start-up can tell apart on a pool: the ends of each
+    /// branch, and what lies around a release that the tables, the image or the pool name. The newest come first.
+    pub fn telling(&self, pool: &Pool, releases: &[DriverVersion], knowledge: Knowledge) -> Vec<usize> {
+        let of_pool = pool.env.iter().filter(|(name, _)| name.starts_with(REQUIREMENTS));
+        let mut named: Vec<DriverVersion> = of_pool.flat_map(|(_, value)| versions(&value.value)).collect();
+        named.extend(knowledge.minor_compats().iter().map(|row| row.min_driver));
+        named.extend(self.thresholds());
+        let mut around: BTreeSet<usize> = BTreeSet::new();
+        for version in named {
+            let at = releases.partition_point(|release| *release < version);
+            around.extend(at.saturating_sub(1)..=at + 1);
+        }
+        let branch = |at: usize| releases.get(at).map(|release| release.branch());
+        let last = |at: &usize| branch(*at) != branch(*at + 1);
+        let first = |at: usize| at == 0 || branch(at) != branch(at - 1);
+        let ends = (0..releases.len()).rev().filter(last);
+        let others = (0..releases.len()).rev().filter(|at| !last(at) && (first(*at) || around.contains(at)));
+        ends.chain(others).collect()
+    }
+
     /// Day for which hosts are asked.
     pub fn day(&self) -> Option<Date> {
         self.day
     }
+}
+
+/// Variables that name drivers.
+const REQUIREMENTS: &str = "NVIDIA_REQUIRE";
+
+/// Every number in a text that may be that of a driver: `driver>=470,driver<471`.
+fn versions(text: &str) -> Vec<DriverVersion> {
+    let words = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+    words.filter(|word| word.len() >= 3).filter_map(|word| word.parse().ok()).collect()
 }
 
 /// The pool with another driver.

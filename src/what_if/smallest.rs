@@ -1,5 +1,7 @@
 //! The smallest driver of a pool with which all its images start.
 
+use std::collections::BTreeMap;
+
 use crate::cuda::DriverVersion;
 use crate::fleet::Host;
 use crate::fleet::Pool;
@@ -20,39 +22,38 @@ pub struct Smallest {
     pub open: Vec<usize>,
 }
 
-/// Seeks it. Every release that the tables know is tried, the first that all agree to is taken.
-pub fn smallest(pool: &Pool, images: &[&Images], knowledge: Knowledge) -> Smallest {
+/// Seeks it: the first of all releases that the tables know to which all agree. Images that end alike everywhere are
+/// tried once, and whether one starts at all is asked of the releases that the start-up can tell apart.
+pub fn smallest(pool: &Pool, images: &[(&Images, usize)], knowledge: Knowledge) -> Smallest {
     let mut found = Smallest::default();
-    let day = images.iter().find_map(|images| images.day());
-    let tried: Vec<(DriverVersion, Vec<Host>)> = releases(pool, knowledge)
-        .into_iter()
-        .map(|driver| (driver, with_driver(pool, driver).hosts(knowledge, day)))
-        .collect();
+    let day = images.iter().find_map(|(images, _)| images.day());
+    let drivers = releases(pool, knowledge);
+    let tried: Vec<Vec<Host>> = drivers.iter().map(|driver| with_driver(pool, *driver).hosts(knowledge, day)).collect();
     if tried.is_empty() {
         found.open = (0..images.len()).collect();
         return found;
     }
+    let mut alike: BTreeMap<usize, Able> = BTreeMap::new();
     let mut able: Vec<&Images> = Vec::new();
-    for (at, images) in images.iter().enumerate() {
-        let mut open = false;
-        let starts = tried.iter().rev().any(|(_, hosts)| match images.on_hosts(hosts, knowledge) {
-            End::Starts(_) | End::Nothing => true,
-            End::Open => {
-                open = true;
-                false
+    for (at, (images, kind)) in images.iter().enumerate() {
+        let ability = *alike.entry(*kind).or_insert_with(|| {
+            let order = images.telling(pool, &drivers, knowledge);
+            let ability = ability(images, order.into_iter().filter_map(|at| tried.get(at)), knowledge);
+            if ability == Able::Starts {
+                able.push(images);
             }
-            End::Fails => false,
+            ability
         });
-        match (starts, open) {
-            (true, _) => able.push(images),
-            (false, true) => found.open.push(at),
-            (false, false) => found.never.push(at),
+        match ability {
+            Able::Starts => {}
+            Able::Open => found.open.push(at),
+            Able::Never => found.never.push(at),
         }
     }
     if able.is_empty() {
         return found;
     }
-    for (driver, hosts) in &tried {
+    for (driver, hosts) in drivers.iter().zip(&tried) {
         let fails = |images: &&Images| !matches!(images.on_hosts(hosts, knowledge), End::Starts(_) | End::Nothing);
         match able.iter().position(fails) {
             None => {
@@ -64,4 +65,29 @@ pub fn smallest(pool: &Pool, images: &[&Images], knowledge: Knowledge) -> Smalle
         }
     }
     found
+}
+
+/// Whether images start with some driver.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Able {
+    Starts,
+    Open,
+    Never,
+}
+
+fn ability<'a>(images: &Images, mut tried: impl Iterator<Item = &'a Vec<Host>>, knowledge: Knowledge) -> Able {
+    let mut open = false;
+    let starts = tried.any(|hosts| match images.on_hosts(hosts, knowledge) {
+        End::Starts(_) | End::Nothing => true,
+        End::Open => {
+            open = true;
+            false
+        }
+        End::Fails => false,
+    });
+    match (starts, open) {
+        (true, _) => Able::Starts,
+        (false, true) => Able::Open,
+        (false, false) => Able::Never,
+    }
 }

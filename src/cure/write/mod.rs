@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::compat::is_compat;
 use crate::cure::trial::content;
 use crate::cure::write::word::arch_list;
 use crate::cure::write::word::dropped;
@@ -87,7 +88,7 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Vec<TextEdit>> {
         }
         Wish::DropPackage(name) => vec![packages(case, &texts, |other| other == name)],
         Wish::DropCompat => {
-            let installed = packages(case, &texts, |name| name.starts_with("cuda-compat"));
+            let installed = packages(case, &texts, |name| is_compat(case.knowledge(), name));
             let line = texts.line_behind(texts.evaluated.chain.first(), NO_COMPAT);
             vec![installed, line.into_iter().collect()]
         }
