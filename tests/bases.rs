@@ -131,7 +131,7 @@ fn what_is_pinned_is_not_to_be_pinned() {
     place.file(
         "fleet.toml",
         "[[pool]]\nname = \"rtx\"\ngpu = \"RTX 2080 Ti\"\ndriver = \"450.102.04\"\n\
-        platform = \"linux/amd64\"\nlaunch = \"nvidia-runtime\"\nlibnvidia_container = \"1.4.0\"\n",
+        platform = \"linux/amd64\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"1.17.4\"\n",
     );
     let asked = |base: &str| {
         place.file("Dockerfile", &format!("FROM {base}\n"));

@@ -14,7 +14,7 @@ use place::err;
 use place::out;
 use serde_json::Value;
 
-const CUDA_13: &str = "FROM nvidia/cuda:13.0.1-runtime-ubuntu22.04\nRUN pip install torch==2.9.0+cu130\n";
+const CUDA_13: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=13.0\n";
 /// The same base, with a requirement of its own.
 const NEWER: &str = "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.8\n";
 const CUDA_12: &str = "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\n";

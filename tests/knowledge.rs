@@ -254,14 +254,25 @@ fn every_table_is_read_by_a_lookup() {
         row.contains("Row = ").then_some(method)
     });
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let code: String =
-        ["cli", "cure", "extract", "fleet", "infer", "install", "installed", "knowledge", "rules", "start"]
-            .into_iter()
-            .flat_map(|folder| fs::read_dir(root.join(folder)).expect("a folder of the source"))
-            .map(|entry| entry.expect("an entry").path())
-            .filter(|path| path.is_file() && !path.ends_with("set.rs"))
-            .map(|path| fs::read_to_string(path).expect("a text"))
-            .collect();
+    let code: String = [
+        "cli",
+        "cure",
+        "extract",
+        "fleet",
+        "infer",
+        "install",
+        "installed",
+        "knowledge",
+        "recommend",
+        "rules",
+        "start",
+    ]
+    .into_iter()
+    .flat_map(|folder| fs::read_dir(root.join(folder)).expect("a folder of the source"))
+    .map(|entry| entry.expect("an entry").path())
+    .filter(|path| path.is_file() && !path.ends_with("set.rs"))
+    .map(|path| fs::read_to_string(path).expect("a text"))
+    .collect();
     let unread: Vec<&str> = methods.filter(|method| !code.contains(&format!(".{method}()"))).collect();
     assert_eq!(unread, Vec::<&str>::new());
 }

@@ -242,6 +242,15 @@ pub struct Component {
     pub code: Fact<GpuCode>,
     /// How the framework words the errors of the CUDA runtime.
     pub codes: CodeWording,
+    /// Whether it stands for whatever the image may run: of its GPU code nobody has said that there is any.
+    pub anonymous: bool,
+}
+
+impl Component {
+    /// One that the image is there to run, known by name.
+    pub fn core(name: &str, cuda: Fact<CudaVersion>, code: Fact<GpuCode>, codes: CodeWording) -> Self {
+        Self { name: name.to_owned(), role: Role::Core, cuda, code, codes, anonymous: false }
+    }
 }
 
 /// Which numbers a framework prints for missing and for unusable code.

@@ -14,7 +14,6 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::GpuCode;
-use crate::fact::Role;
 use crate::fact::Signature;
 use crate::fact::State;
 use crate::fact::Value;
@@ -102,7 +101,7 @@ pub(super) fn shared(
     let cuda = cuda(facts, name, &candidates, variant, why);
     let code = code(facts, name, &candidates, variant, why);
     let codes = CodeWording { no_code: framework.no_code, bad_ptx: framework.bad_ptx };
-    Some(Component { name: name.to_owned(), role: Role::Core, cuda, code, codes })
+    Some(Component::core(name, cuda, code, codes))
 }
 
 fn cuda(facts: &mut Facts, name: &str, all: &[Candidate], from: FactId, why: &Why) -> Fact<CudaVersion> {

@@ -106,7 +106,7 @@ pub(super) fn components(
         let known = knowledge.frameworks().iter().find(|row| row.component == name);
         let role = if beside && known.is_none() { Role::Extension } else { Role::Core };
         let codes = known.map_or(PLAIN_WORDING, wording);
-        list.push(Component { name: name.to_owned(), role, cuda, code, codes });
+        list.push(Component { role, ..Component::core(name, cuda, code, codes) });
     }
     let mut runtime = own_runtime(facts, seen, build, base_cuda, OWN_RUNTIME);
     if let Some(entries) = own_code.as_ref().filter(|_| runtime.is_unknown()) {
@@ -118,11 +118,12 @@ pub(super) fn components(
             |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || entries.iter().any(|one| is_started(seen, &one.file));
         let decides = list.is_empty() || own_code.as_ref().is_some_and(started);
         let role = if decides { Role::Core } else { Role::Extension };
+        let anonymous = own_code.is_none();
         let code = match own_code {
             Some(entries) => read_code(facts, seen, OWN_RUNTIME, &entries),
             None => unseen_code(facts, OWN_RUNTIME, seen, vec![runtime.id]),
         };
-        list.push(Component { name: OWN_RUNTIME.to_owned(), role, cuda: runtime, code, codes: PLAIN_WORDING });
+        list.push(Component { role, anonymous, ..Component::core(OWN_RUNTIME, runtime, code, PLAIN_WORDING) });
     }
     if list.is_empty() {
         list.extend(runtime_packages::component(facts, seen, PLAIN_WORDING, knowledge));

@@ -15,7 +15,6 @@ use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
-use crate::fact::Role;
 use crate::fact::Signature;
 use crate::fact::State;
 use crate::fact::Value;
@@ -95,7 +94,7 @@ fn as_built(
         let searched = "the build variant, which is none of CUDA";
         let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, read());
         let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, read());
-        return Component { name: name.to_owned(), role: Role::Core, cuda, code, codes };
+        return Component::core(name, cuda, code, codes);
     };
     let row = knowledge.framework_build(&package.name, version);
     let code = match row.filter(|row| row.code_known && row.cuda.is_some_and(|own| own.release() == cuda.release())) {
@@ -108,7 +107,7 @@ fn as_built(
         None => no_code_row(facts, name, &format!("{version}+{variant}"), version_id),
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(cuda), read());
-    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes }
+    Component::core(name, cuda, code, codes)
 }
 
 /// A distribution that has no CUDA build for the platform, whatever its version.
@@ -124,7 +123,7 @@ fn without_cuda(
     let variant = facts.add(FactKey::ComponentVariant, Some(name), known_text("cpu"), evidence(package.fact));
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Absent { searched }, evidence(variant));
     let code = facts.add_typed(FactKey::ComponentCode, Some(name), State::Absent { searched }, evidence(variant));
-    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
+    Component::core(name, cuda, code, wording(framework))
 }
 
 /// A framework whose version cannot be told: its CUDA can be where it is that of every version.
@@ -173,7 +172,7 @@ pub(super) fn component_unknown(
         None => State::Unknown(why.clone()),
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, read);
-    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
+    Component::core(name, cuda, code, wording(framework))
 }
 
 /// A framework whose distribution has one build a version.
@@ -221,7 +220,7 @@ fn from_build_row(
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, of_cuda);
     let code = facts.add_typed(FactKey::ComponentCode, Some(name), code, evidence);
-    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
+    Component::core(name, cuda, code, wording(framework))
 }
 
 pub(super) fn no_code_row(facts: &mut Facts, name: &str, build: &str, from: FactId) -> Fact<GpuCode> {

@@ -194,6 +194,7 @@ fn container(facts: &mut Facts) -> Component {
         cuda: unknown(facts, FactKey::ComponentCuda, Some(CONTAINER), why(), evidence()),
         code: unknown(facts, FactKey::ComponentCode, Some(CONTAINER), why(), evidence()),
         codes: component::PLAIN_WORDING,
+        anonymous: true,
     }
 }
 

@@ -12,7 +12,6 @@ use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
-use crate::fact::Role;
 use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::unknown;
@@ -32,8 +31,11 @@ pub(super) fn component(
     let last = |of: fn(&PackageSeen, Knowledge) -> Option<Runtime>| {
         seen.packages.iter().rev().find_map(|package| Some((package, of(package, knowledge)?)))
     };
-    let (package, runtime) = last(runtime).or_else(|| last(for_gpus))?;
-    Some(under_its_name(facts, package, runtime, codes))
+    let of_cuda = last(runtime);
+    // The libraries of CUDA are there for whatever calls them.
+    let anonymous = of_cuda.is_some();
+    let (package, runtime) = of_cuda.or_else(|| last(for_gpus))?;
+    Some(Component { anonymous, ..under_its_name(facts, package, runtime, codes) })
 }
 
 /// Packages with GPU code whose name says their CUDA, one of each; those are no parts of CUDA that others come with.
@@ -93,7 +95,7 @@ fn under_its_name(facts: &mut Facts, package: &PackageSeen, (cuda, row): Runtime
         supply: "list it under [[gpu_code]] in an image description".to_owned(),
     };
     let code = unknown(facts, FactKey::ComponentCode, Some(name), why, evidence(None));
-    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes }
+    Component::core(name, cuda, code, codes)
 }
 
 fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {

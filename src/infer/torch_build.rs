@@ -9,7 +9,6 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::GpuCode;
-use crate::fact::Role;
 use crate::fact::Signature;
 use crate::fact::State;
 use crate::fact::Why;
@@ -50,7 +49,7 @@ pub(super) fn shipped(
         Some((cuda, _)) => torch_code(facts, name, version, &variant_of(cuda), arch, version_id, knowledge),
         None => no_code_row(facts, name, version, version_id),
     };
-    Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) }
+    Component::core(name, cuda, code, wording(framework))
 }
 
 /// The framework of several builds a version, as the commands brought it.
@@ -95,8 +94,7 @@ pub(super) fn brought(
             of_table().map_or_else(|| (Err(why()), None), |(variant, row)| (Ok(variant), Some(row)))
         }
     };
-    let component =
-        |cuda, code| Component { name: name.to_owned(), role: Role::Core, cuda, code, codes: wording(framework) };
+    let component = |cuda, code| Component::core(name, cuda, code, wording(framework));
     let from_version = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row };
     let variant = match variant {
         Ok(variant) => variant,

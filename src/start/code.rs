@@ -102,7 +102,8 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
 
 /// Code that nobody has seen, for a GPU outside of everything that the component's own toolkit makes code for. Of an
 /// older one there is neither machine code nor PTX that it could run. For one of a generation that came later there is
-/// no machine code, and whether there is PTX is what nobody has seen.
+/// no machine code, and whether there is PTX is what nobody has seen; that there is any code at all is only known of a
+/// component that has a name, or of a container that is told to be for a range of GPUs.
 fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'static RowInfo)> {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability)?;
     let sets = replay.knowledge.target_sets_of(*replay.component.cuda.known()?);
@@ -115,7 +116,9 @@ fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'
         Some((no_code(replay), &row.info))
     } else {
         let runs = |made: ComputeCapability| made.major == capability.major && made.minor <= capability.minor;
-        (!targets().any(runs)).then_some((StepResult::Unknown, &row.info))
+        let ranged = || replay.image.code_floors.iter().any(|(name, _)| *name == replay.component.name);
+        let has_code = !replay.component.anonymous || ranged();
+        (has_code && !targets().any(runs)).then_some((StepResult::Unknown, &row.info))
     }
 }
 

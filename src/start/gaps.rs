@@ -256,6 +256,10 @@ fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
         PoolField::Gpu if gpu.is_some_and(|gpu| gpu.brand.is_none()) => {
             ("the brand of the GPU under this driver is not known".to_owned(), "set `brand` of the pool".to_owned())
         }
+        PoolField::LibraryDirectory if host.library_directory.is_none() => {
+            let reason = "in which directory the nodes have the driver's libraries is not said: CDI mounts them there";
+            (reason.to_owned(), "set `library_directory` of the pool".to_owned())
+        }
         _ => return None,
     };
     Some(MissingFact { key: field.name().to_owned(), reason, supply })

@@ -40,7 +40,8 @@ fn gets(image: &str, pool: &str) -> String {
 }
 
 fn pool(launch: &str, toolkit: &str, driver: &str) -> String {
-    format!("gpu = \"A100\"\nlaunch = \"{launch}\"\ntoolkit = \"{toolkit}\"\ndriver = \"{driver}\"\n")
+    let directory = "library_directory = \"/usr/lib/x86_64-linux-gnu\"";
+    format!("gpu = \"A100\"\nlaunch = \"{launch}\"\ntoolkit = \"{toolkit}\"\ndriver = \"{driver}\"\n{directory}\n")
 }
 
 /// The same with what old toolkits do not bring unasked.
