@@ -45,7 +45,9 @@ fn an_extra_brings_the_build_for_gpus() {
         AMD64,
         &[
             ("pip install 'jax[cuda12]==0.4.30'", "jax 12"),
-            ("pip install -U 'jax[cuda12_pip]'", "jax 12"),
+            ("pip install 'jax[cuda12_pip]==0.4.30'", "jax 12"),
+            // The newest has no such extra.
+            ("pip install -U 'jax[cuda12_pip]'", ""),
             ("pip install 'jax[cuda13]'", "jax 13"),
             ("pip install 'transformers[torch]' torch==2.4.0", "torch 12.1"),
             ("pip install torch==2.4.0 && pip install 'transformers[torch]'", "torch 12.1"),

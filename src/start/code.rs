@@ -8,10 +8,12 @@ use crate::fact::FactKey;
 use crate::fact::GpuCode;
 use crate::fact::Library;
 use crate::fact::State;
+use crate::fact::Value;
 use crate::fleet::PoolField;
 use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
+use crate::knowledge::TorchRow;
 use crate::outcome::Outcome;
 use crate::start::Basis;
 use crate::start::Cite;
@@ -126,12 +128,23 @@ fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'
 /// have nobody knows for which GPUs it is, nor that there is one.
 fn is_unlisted(replay: Replay<'_>) -> bool {
     let facts = &replay.image.facts;
-    let of_build = |id: &FactId| facts.get(*id).key == FactKey::ComponentVariant;
-    let listed = replay.knowledge.built_framework().is_some_and(|row| row.component == replay.component.name);
-    match &facts.get(replay.component.code.id).evidence {
-        Evidence::Derived { from, .. } => listed && from.iter().any(of_build),
-        Evidence::Leaf(_) => false,
-    }
+    let behind = |id: FactId, key: FactKey| match &facts.get(id).evidence {
+        Evidence::Derived { from, .. } => from.iter().copied().find(|one| facts.get(*one).key == key),
+        Evidence::Leaf(_) => None,
+    };
+    let text = |id: FactId| match &facts.get(id).state {
+        State::Known(Value::Text(text)) => Some(text.as_str()),
+        State::Known(_) | State::Absent { .. } | State::Unknown(_) => None,
+    };
+    let of_framework = replay.knowledge.built_framework().is_some_and(|row| row.component == replay.component.name);
+    let Some(build) = behind(replay.component.code.id, FactKey::ComponentVariant).filter(|_| of_framework) else {
+        return false;
+    };
+    let release = behind(build, FactKey::ComponentVersion).and_then(text).and_then(|text| replay.knowledge.torch(text));
+    let listed = |row: &TorchRow, build: &str| {
+        row.variants.contains(&build) || row.default_variant.iter().any(|default| default.value == build)
+    };
+    !release.zip(text(build)).is_some_and(|(row, build)| listed(row, build))
 }
 
 fn no_code(replay: Replay<'_>) -> StepResult {
