@@ -139,11 +139,17 @@ fn not_for_computing(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
     (StepResult::Stops(Wall::new(Outcome::NoGpu, codes)), library)
 }
 
-/// Whether `CUDA_VISIBLE_DEVICES` leaves no GPU: its first entry is none that a GPU can have.
+/// Whether `CUDA_VISIBLE_DEVICES` leaves no GPU: its first entry is none that a GPU can have, which is a number, or a
+/// name that begins with one of [`NAMED`]; only what stands before such an entry is visible.
 fn hides_all(value: &str) -> bool {
     let first = value.split(',').next().unwrap_or(value).trim();
-    first.is_empty() || first.starts_with('-')
+    let named =
+        NAMED.iter().any(|prefix| first.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix)));
+    !named && !first.trim_start_matches('+').starts_with(|first: char| first.is_ascii_digit())
 }
+
+/// How the identifiers of GPUs and of their parts begin.
+const NAMED: [&str; 2] = ["GPU-", "MIG-"];
 
 /// Whether a container without devices already ends at its capabilities or requirements.
 fn stopped_later(replay: Replay<'_>) -> bool {

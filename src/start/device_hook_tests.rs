@@ -177,3 +177,17 @@ fn a_choice_of_gpus_nobody_can_tell_is_not_taken_for_all() {
     // Nothing is given that could be left out.
     assert_eq!(found("CUDA_VISIBLE_DEVICES", LEGACY), "no-gpu 35");
 }
+
+#[test]
+fn a_first_entry_that_is_no_gpu_leaves_none() {
+    let end = |value: &str| {
+        let image = image(&format!("[env]\nCUDA_VISIBLE_DEVICES = \"{value}\"\n[packages.pip]\ntorch = \"2.4.0\"\n"));
+        step(&image, &hosts(GPUS)[0], Step::Devices).0
+    };
+    for value in ["", "-1", "none", "void", "all", "NoDevFiles", ",0", "-1,0"] {
+        assert_eq!(end(value), "no-gpu 100", "{value:?}");
+    }
+    for value in ["0", "0,1", " 0", "+0", "1gpu", "0,none", "GPU-8932f937", "gpu-8932f937", "MIG-GPU-1/2/3"] {
+        assert_eq!(end(value), "passes", "{value:?}");
+    }
+}
