@@ -15,6 +15,7 @@ use crate::cli::args::CompareArgs;
 use crate::cli::args::DifferenceFormat;
 use crate::cli::args::FailOn;
 use crate::cli::args::JudgingArgs;
+use crate::cli::args::ReadingArgs;
 use crate::cli::exit::Exit;
 use crate::cli::exit::Tally;
 use crate::cli::fleet;
@@ -100,7 +101,8 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
     let loaded = Loaded::new(&judging.config, first.as_deref(), &mut sources)?;
     let judging = loaded.under(&judging, &sources)?;
     let fleet = fleet::load(&judging, first.as_deref(), knowledge, &mut sources)?;
-    let CompareArgs { build, set, access, pull, .. } = options;
+    let ReadingArgs { pull, access, build } = &options.reading;
+    let set = &options.set;
     let reading = Reading { build, set, access, pull: *pull, judging: &judging, fleet: &fleet, knowledge };
     let book = RuleBook::built_in();
     let was = read(&before, repository.as_ref(), reading, &mut sources)?;

@@ -14,6 +14,7 @@ use crate::cli::args::AccessArgs;
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
 use crate::cli::args::DescribeArgs;
+use crate::cli::args::ReadingArgs;
 use crate::cli::args::SettingsArgs;
 use crate::cli::exit::Exit;
 use crate::cli::inputs::Build;
@@ -30,7 +31,8 @@ use crate::source::Sources;
 
 /// Runs it.
 pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
-    let DescribeArgs { input, platform, pull, access, build, settings, .. } = options;
+    let DescribeArgs { input, platform, reading, settings, .. } = options;
+    let ReadingArgs { pull, access, build } = reading;
     let asked = Asked { input, platform, pull: *pull, access, build, settings };
     let subjects = read(asked, &mut Sources::default())?;
     let described = |subject| judge::description(subject, platform, options.as_of);

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::cli::Failure;
 use crate::cli::args::FleetAffinityArgs;
+use crate::cli::args::ReadingArgs;
 use crate::cli::describe;
 use crate::cli::describe::Asked;
 use crate::cli::exit::Exit;
@@ -134,7 +135,8 @@ fn subject(
     knowledge: Knowledge,
     sources: &mut Sources,
 ) -> Result<Subject, Failure> {
-    let FleetAffinityArgs { input, pull, access, build, settings, .. } = options;
+    let FleetAffinityArgs { input, reading, settings, .. } = options;
+    let ReadingArgs { pull, access, build } = reading;
     let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
     let asked = Asked { input, platform: &platforms.join(","), pull: *pull, access, build, settings };
     let mut inputs = Inputs { subjects: describe::read(asked, sources)?, ..Inputs::default() };

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::cli::Failure;
 use crate::cli::args::Format;
 use crate::cli::args::NeedsArgs;
+use crate::cli::args::ReadingArgs;
 use crate::cli::describe;
 use crate::cli::describe::Asked;
 use crate::cli::exit::Exit;
@@ -33,7 +34,8 @@ struct Report {
 pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut sources = Sources::default();
     let mut found = Vec::new();
-    let NeedsArgs { input, platform, pull, access, build, settings, .. } = options;
+    let NeedsArgs { input, platform, reading, settings, .. } = options;
+    let ReadingArgs { pull, access, build } = reading;
     let asked = Asked { input, platform, pull: *pull, access, build, settings };
     for subject in describe::read(asked, &mut sources)? {
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use crate::cli::Failure;
 use crate::cli::args::DifferenceFormat;
 use crate::cli::args::FailOn;
+use crate::cli::args::ReadingArgs;
 use crate::cli::args::WhatIfArgs;
 use crate::cli::compare::json;
 use crate::cli::exit::Exit;
@@ -49,7 +50,8 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
     let loaded = Loaded::new(&judging.config, first.as_deref(), &mut sources)?;
     let mut judging = loaded.under(&judging, &sources)?;
     let fleet = fleet::load(&judging, first.as_deref(), knowledge, &mut sources)?;
-    let WhatIfArgs { set, add, remove, access, build, platforms, pull, .. } = options;
+    let WhatIfArgs { set, add, remove, reading, platforms, .. } = options;
+    let ReadingArgs { pull, access, build } = reading;
     let changed = what_if::changed(&fleet, Asked { set, add, remove }, knowledge, &mut sources)
         .map_err(|error| Failure::Said(format!("error: {error}")))?;
     // Everything is read once, for all pools of both.

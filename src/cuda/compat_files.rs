@@ -48,6 +48,11 @@ pub fn split_path(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
+/// Whether a path is a folder or lies below it.
+pub fn lies_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Whether the `enable-cuda-compat` hook looks at a file of that name: `libcuda.so.*.*`.
 pub fn hook_looks_at(name: &str) -> bool {
     name.strip_prefix("libcuda.so.").is_some_and(|rest| rest.contains('.'))

@@ -1,5 +1,6 @@
 //! Where a RUN leaves the programs that it compiles, and which copied paths bring them along.
 
+use crate::cuda::lies_below;
 use crate::dockerfile::RunInstruction;
 use crate::extract::tree::absolute;
 use crate::shell;
@@ -59,9 +60,7 @@ pub(super) fn brings(source: &str, places: &[String]) -> bool {
     let named = source.split(['*', '?', '[']).next().unwrap_or(source);
     let named = if named.len() == source.len() { named } else { named.rsplit_once('/').map_or("", |(above, _)| above) };
     let source = absolute("/", named);
-    let within = |path: &str, folder: &str| {
-        folder == "/" || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let within = |path: &str, folder: &str| folder == "/" || lies_below(path, folder);
     places.iter().any(|place| {
         let usual = place == USUAL && ["/python", "/cuda"].iter().any(|other| source.contains(other));
         within(place, &source) || (within(&source, place) && !usual)

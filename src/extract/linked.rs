@@ -1,5 +1,6 @@
 //! Files that commands link, write and remove: those by which the loader finds libcuda, and nothing else.
 
+use crate::cuda::lies_below;
 use crate::cuda::split_path;
 use crate::extract::tree::absolute;
 use crate::fact::Evidence;
@@ -135,7 +136,7 @@ pub(super) fn names_directories(path: &str) -> bool {
 fn taken(own: &str, path: &str) -> bool {
     match path.strip_suffix('*') {
         Some(head) => own.strip_prefix(head).is_some_and(|rest| !rest.contains('/')),
-        None => own.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+        None => lies_below(own, path),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cuda::CudaVersion;
 use crate::cuda::LdConf;
+use crate::cuda::lies_below;
 use crate::cuda::split_path;
 use crate::fact::BaseSeen;
 use crate::fact::DriverLibrary;
@@ -67,9 +68,8 @@ fn listed(seen: &Observations, directories: &[String]) -> Option<FactId> {
 /// Whether a removal takes the stub away: its package, the file itself or a directory above it.
 fn takes(what: &str, directories: &[String]) -> bool {
     let what = what.trim_end_matches(['*', '/']);
-    let below = |path: String| path.strip_prefix(what).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let toolkit = what.starts_with("/usr/local/cuda");
-    what.starts_with(PACKAGE) || (toolkit && directories.iter().any(|one| below(format!("{one}/{STUB}"))))
+    what.starts_with(PACKAGE) || (toolkit && directories.iter().any(|one| lies_below(&format!("{one}/{STUB}"), what)))
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use crate::judge::untold::Untold;
 use crate::judge::verdict::message;
 use crate::judge::verdict::message_of_several;
 use crate::knowledge::How;
-use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::report::model::Finding;
 use crate::report::model::Location;
@@ -131,10 +130,11 @@ fn startup(
             severity: severity(page, Some(&one.pool.name.value), settings),
             host,
             message: message(verdict, settings.knowledge),
+            general: message_of_several(host, wall, 0, settings.knowledge),
             pools: vec![one],
             locations,
         };
-        match walls.iter_mut().find(|other| other.is_alike(&met, settings.knowledge)) {
+        match walls.iter_mut().find(|other| other.is_alike(&met)) {
             Some(other) => other.join(met),
             None => walls.push(met),
         }
@@ -150,19 +150,20 @@ struct Met<'a> {
     host: &'a HostFate<'a>,
     /// As long as all pools say the same, that; else empty.
     message: String,
+    /// The same without what differs from pool to pool.
+    general: String,
     pools: Vec<&'a Judged<'a>>,
     locations: Vec<Location>,
 }
 
 impl<'a> Met<'a> {
     /// Whether it is told with the same words at the same place of the image.
-    fn is_alike(&self, other: &Self, knowledge: Knowledge) -> bool {
-        let general = |met: &Self| message_of_several(met.host, met.wall, 0, knowledge);
+    fn is_alike(&self, other: &Self) -> bool {
         (self.wall, self.severity, &self.host.component.name)
             == (other.wall, other.severity, &other.host.component.name)
             && rests_on_memory(self.host) == rests_on_memory(other.host)
             && of_image(&self.locations).eq(of_image(&other.locations))
-            && (self.message == other.message || general(self) == general(other))
+            && (self.message == other.message || self.general == other.general)
     }
 
     fn join(&mut self, other: Self) {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cli::args::access::AccessArgs;
 use crate::cli::args::values::build_arg;
 use crate::cli::args::values::platform;
 
@@ -23,6 +24,18 @@ pub(crate) struct BuildArgs {
     /// Else those read before are taken from the user's cache, by digest; which digest a tag has is always asked.
     #[arg(long)]
     pub(crate) no_cache: bool,
+}
+
+/// How Dockerfiles are read that are not judged for their own sake alone: what their bases are asked, and how they are built.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReadingArgs {
+    /// Read manifest and configuration of base images from their registries.
+    #[arg(long)]
+    pub(crate) pull: bool,
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
 }
 
 /// What a build is told beside its arguments.

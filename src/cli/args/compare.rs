@@ -1,9 +1,8 @@
 //! What `compare` takes.
 
-use crate::cli::args::access::AccessArgs;
 use crate::cli::args::against::AgainstArgs;
-use crate::cli::args::builds::BuildArgs;
 use crate::cli::args::builds::BuildSet;
+use crate::cli::args::builds::ReadingArgs;
 
 /// What `compare` takes.
 #[derive(Debug, clap::Args)]
@@ -17,13 +16,8 @@ pub(crate) struct CompareArgs {
     /// Files are read with the git of the search path; nothing of the repository's own configuration is run.
     #[arg(long, value_name = "REVISIONS")]
     pub(crate) git: Option<String>,
-    /// Read manifest and configuration of base images from their registries.
-    #[arg(long)]
-    pub(crate) pull: bool,
     #[command(flatten)]
-    pub(crate) access: AccessArgs,
-    #[command(flatten)]
-    pub(crate) build: BuildArgs,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
     pub(crate) set: BuildSet,
     #[command(flatten)]

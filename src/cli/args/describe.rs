@@ -2,8 +2,7 @@
 
 use jiff::civil::Date;
 
-use crate::cli::args::access::AccessArgs;
-use crate::cli::args::builds::BuildArgs;
+use crate::cli::args::builds::ReadingArgs;
 use crate::cli::args::config::SettingsArgs;
 use crate::cli::args::formats::Color;
 use crate::cli::args::formats::Format;
@@ -21,13 +20,8 @@ pub(crate) struct DescribeArgs {
     /// Take images as they were built on this day (YYYY-MM-DD): the description says it.
     #[arg(long, value_name = "DATE")]
     pub(crate) as_of: Option<Date>,
-    /// Read manifest and configuration of base images from their registries.
-    #[arg(long)]
-    pub(crate) pull: bool,
     #[command(flatten)]
-    pub(crate) access: AccessArgs,
-    #[command(flatten)]
-    pub(crate) build: BuildArgs,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
 }
@@ -50,13 +44,8 @@ pub(crate) struct NeedsArgs {
     /// Colour in the output.
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
-    /// Read manifest and configuration of base images from their registries.
-    #[arg(long)]
-    pub(crate) pull: bool,
     #[command(flatten)]
-    pub(crate) access: AccessArgs,
-    #[command(flatten)]
-    pub(crate) build: BuildArgs,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
 }

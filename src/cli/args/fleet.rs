@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::cli::args::access::AccessArgs;
-use crate::cli::args::builds::BuildArgs;
+use crate::cli::args::builds::ReadingArgs;
 use crate::cli::args::config::SettingsArgs;
 use crate::cli::args::formats::Format;
 use crate::cli::args::what_if::WhatIfArgs;
@@ -105,13 +104,8 @@ pub(crate) struct FleetAffinityArgs {
     /// else among the pools of the fleet, by their `labels`.
     #[arg(long, value_name = "NODES")]
     pub(crate) against: Option<PathBuf>,
-    /// Read manifest and configuration of base images from their registries.
-    #[arg(long)]
-    pub(crate) pull: bool,
     #[command(flatten)]
-    pub(crate) access: AccessArgs,
-    #[command(flatten)]
-    pub(crate) build: BuildArgs,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
     pub(crate) settings: SettingsArgs,
 }

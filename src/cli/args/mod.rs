@@ -31,6 +31,7 @@ pub(crate) use crate::cli::args::access::AccessArgs;
 pub(crate) use crate::cli::args::against::DifferenceFormat;
 pub(crate) use crate::cli::args::builds::BuildArgs;
 pub(crate) use crate::cli::args::builds::BuildSet;
+pub(crate) use crate::cli::args::builds::ReadingArgs;
 pub(crate) use crate::cli::args::cache::CacheArgs;
 pub(crate) use crate::cli::args::cache::CacheDo;
 pub(crate) use crate::cli::args::check::CheckArgs;

@@ -1,9 +1,8 @@
 //! What `fleet what-if` takes.
 
-use crate::cli::args::access::AccessArgs;
 use crate::cli::args::against::AgainstArgs;
-use crate::cli::args::builds::BuildArgs;
 use crate::cli::args::builds::BuildSet;
+use crate::cli::args::builds::ReadingArgs;
 
 /// What `fleet what-if` takes.
 #[derive(Debug, clap::Args)]
@@ -22,13 +21,8 @@ pub(crate) struct WhatIfArgs {
     /// Take a pool away.
     #[arg(long, value_name = "POOL")]
     pub(crate) remove: Vec<String>,
-    /// Read manifest and configuration of base images from their registries.
-    #[arg(long)]
-    pub(crate) pull: bool,
     #[command(flatten)]
-    pub(crate) access: AccessArgs,
-    #[command(flatten)]
-    pub(crate) build: BuildArgs,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
     pub(crate) platforms: BuildSet,
     #[command(flatten)]
