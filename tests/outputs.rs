@@ -172,22 +172,60 @@ fn fingerprints_survive_moved_lines_and_folders() {
     assert_ne!(prints(), before);
 }
 
-fn published() -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/report.schema.json");
+fn published(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
     serde_json::from_slice(&fs::read(path).expect("the schema")).expect("JSON")
 }
 
 #[test]
-fn the_published_schema_is_the_one_of_the_program() {
+fn the_published_schemas_are_those_of_the_program() {
     let place = Place::bare();
-    let printed: Value = serde_json::from_str(&out(&place.run(&["schema"]))).expect("JSON");
-    assert!(printed == published(), "write it anew: imagelint schema > examples/report.schema.json");
-    assert_eq!(printed["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    for (arguments, name) in [
+        (&["schema"][..], "report.schema.json"),
+        (&["schema", "json"], "report.schema.json"),
+        (&["schema", "ndjson"], "report-line.schema.json"),
+    ] {
+        let printed: Value = serde_json::from_str(&out(&place.run(arguments))).expect("JSON");
+        assert!(printed == published(name), "write it anew: imagelint {} > examples/{name}", arguments.join(" "));
+        assert_eq!(printed["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    }
+    assert_eq!(place.run(&["schema", "yaml"]).status.code(), Some(2));
+}
+
+#[test]
+fn every_line_of_a_report_fits_the_schema_of_lines() {
+    let (schema, whole) = (published("report-line.schema.json"), published("report.schema.json"));
+    let place = Place::new();
+    place.file("Dockerfile", FAILING);
+    place.file("bad.image.toml", "cuda_runtime = 1\n");
+    let text = out(&place.run(&["check", "--format", "ndjson", "Dockerfile", "bad.image.toml", "nothere"]));
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let types: Vec<&str> = lines.iter().filter_map(|line| line["type"].as_str()).collect();
+    assert_eq!(types, ["error", "error", "subject", "summary"], "{text}");
+    for line in &lines {
+        assert_eq!(faults(&schema, line), Vec::<String>::new(), "{line}");
+        assert_ne!(faults(&whole, line), Vec::<String>::new(), "a line is no whole report");
+        for wrong in [Value::Null, Value::from("line"), Value::from(1)] {
+            let mut line = line.clone();
+            line["type"] = wrong;
+            assert_ne!(faults(&schema, &line), Vec::<String>::new(), "{line}");
+        }
+        // A description is whatever `describe` prints.
+        for name in line.as_object().expect("an object").keys().filter(|name| *name != "description") {
+            let mut line = line.clone();
+            line[name] = Value::from(vec![Vec::<Value>::new()]);
+            assert_ne!(faults(&schema, &line), Vec::<String>::new(), "{name}");
+        }
+    }
+    let mut swapped = lines[2].clone();
+    swapped["type"] = Value::from("summary");
+    assert_ne!(faults(&schema, &swapped), Vec::<String>::new());
+    assert_ne!(faults(&schema, &place.json(&["check", "Dockerfile"])), Vec::<String>::new());
 }
 
 #[test]
 fn every_report_of_the_examples_fits_the_schema() {
-    let schema = published();
+    let schema = published("report.schema.json");
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut seen = 0;
     for entry in fs::read_dir(&examples).expect("examples") {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use crate::cli::Failure;
 use crate::cli::args::JudgingArgs;
-use crate::cli::inputs::read_text;
+use crate::cli::texts::read_text;
 use crate::report::baseline::Baseline;
 use crate::report::baseline::Entry;
 use crate::report::fingerprint::Fingerprint;
@@ -166,7 +166,9 @@ impl<'a> Sieve<'a> {
 fn read(path: &Path) -> Result<Baseline, Failure> {
     let text = read_text(path, LONGEST);
     let read = text.and_then(|text| Baseline::read(&text).map_err(|error| error.to_string()));
-    read.map_err(|error| Failure::Said(format!("error: cannot use the baseline {}: {error}", path.display())))
+    let path = path.display();
+    let help = format!("help: write today's findings down with --write-baseline {path}");
+    read.map_err(|error| Failure::Said(format!("error: cannot use the baseline {path}: {error}\n{help}")))
 }
 
 /// The full path of the folder that a file lies in, or will.

@@ -161,7 +161,7 @@ fn given(options: &CompareArgs, repository: Option<&Repository>) -> Result<(Give
     let said = |text: String| Failure::Said(format!("error: {text}"));
     let Some(revisions) = &options.git else {
         let [before, after] = options.inputs.as_slice() else {
-            return Err(said("name two inputs: what was, and what is".to_owned()));
+            return Err(said("name two inputs, what was and what is, or two revisions: --git main...HEAD".to_owned()));
         };
         return Ok((one(before, repository), one(after, repository)));
     };

@@ -56,6 +56,15 @@ pub(super) fn asked(options: &JudgingArgs, fleet: &Fleet) -> Result<(), Failure>
     Ok(())
 }
 
+/// That a fleet file cannot be read, and how to get one.
+pub(super) fn cannot(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!(
+        "error: cannot read the fleet file {}: {error}\nhelp: name one that is there, or make one of what exists: imagelint \
+         fleet import --help",
+        path.display()
+    )
+}
+
 /// The fleet of a file that is named, else of one that is found, else the built-in one.
 pub(crate) fn of_file(
     named: Option<PathBuf>,
@@ -68,8 +77,7 @@ pub(crate) fn of_file(
         let source = sources.add(fleet::built_in_text());
         return Ok(fleet::built_in(source));
     };
-    let text = fs::read_to_string(&path)
-        .map_err(|error| Failure::Said(format!("error: cannot read the fleet file {}: {error}", path.display())))?;
+    let text = fs::read_to_string(&path).map_err(|error| Failure::Said(cannot(&path, &error)))?;
     let text = SourceText::new(path.display().to_string(), text);
     let source = sources.add(text.clone());
     of_text(&text, source, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))

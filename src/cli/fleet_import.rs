@@ -22,7 +22,11 @@ pub(crate) fn source(path: &Path, knowledge: Knowledge) -> Result<Inventory, Fai
     let name = path.display().to_string();
     let text = names::text(path, false, inventory::LONGEST as u64)?;
     let found = inventory::read(&name, &text);
-    let found = found.map_err(|error| Failure::Said(format!("error: cannot read {name}: {error}")))?;
+    let found = found.map_err(|error| {
+        Failure::Said(format!(
+            "error: cannot read {name}: {error}\nhelp: kubectl get nodes -o json | imagelint fleet import -"
+        ))
+    })?;
     Ok(found.with_types(knowledge))
 }
 

@@ -21,7 +21,7 @@ use std::process::Stdio;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering;
 
-use crate::cli::inputs::MAX_TEXT;
+use crate::cli::texts::MAX_TEXT;
 
 /// So many files are taken out of one revision.
 const MOST_FILES: usize = 50_000;

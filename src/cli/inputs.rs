@@ -1,9 +1,7 @@
 //! Files and folders into subjects.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
-use std::io::Read as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,14 +15,16 @@ use crate::cli::gather::gather;
 use crate::cli::parallel;
 use crate::cli::readers;
 use crate::cli::readers::Reader;
-use crate::cli::reports;
 use crate::cli::settings;
 use crate::cli::settings::Loaded;
+use crate::cli::texts::MAX_TEXT;
+use crate::cli::texts::Text;
+use crate::cli::texts::read_file;
+use crate::cli::texts::read_limited;
+use crate::cli::texts::text_of;
 use crate::cli::walk::Choice;
 use crate::cli::walk::Found;
 use crate::cli::walk::found;
-use crate::cli::walk::is_description;
-use crate::cli::walk::is_dockerfile;
 use crate::context::Files;
 use crate::describe::Description;
 use crate::describe::DescriptionErrors;
@@ -35,16 +35,12 @@ use crate::extract;
 use crate::extract::Bases;
 use crate::judge::Content;
 use crate::judge::Subject;
-use crate::report::again::Again;
 use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
 use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
-
-/// No text that a person wrote is longer.
-pub(super) const MAX_TEXT: u64 = 4 << 20;
 
 /// What was found at the paths.
 #[derive(Debug, Default)]
@@ -110,13 +106,6 @@ impl Build<'_> {
         options.build_args.extend(self.args.build_args.iter().cloned());
         options
     }
-}
-
-/// The text of a file, read as what its name says.
-enum Text {
-    Dockerfile(Dockerfile, SourceText),
-    Description(SourceText),
-    Report(Result<Again, String>),
 }
 
 impl Inputs {
@@ -231,7 +220,11 @@ impl Inputs {
             && !dockerfile.stages.is_empty()
             && dockerfile.stage(target).is_none()
         {
-            return self.error(name, EvaluateError::UnknownTarget(target.clone()).to_string());
+            let unknown = EvaluateError::UnknownTarget(target.clone());
+            let names: Vec<&str> = dockerfile.stages.iter().filter_map(|stage| stage.name.as_deref()).collect();
+            let has =
+                if names.is_empty() { "none has a name".to_owned() } else { format!("it has {}", names.join(", ")) };
+            return self.error(name, format!("{unknown}; {has}"));
         }
         let (files, bases) = (Files::default(), Arc::default());
         let content = Content::Dockerfile { source, dockerfile, options, files, bases };
@@ -324,42 +317,4 @@ impl Inputs {
     pub(super) fn error(&mut self, input: &str, message: String) {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
     }
-}
-
-fn read_file(path: &Path) -> Result<Text, String> {
-    if reports::is_report(path) {
-        return Ok(Text::Report(reports::of_file(path)));
-    }
-    Ok(text_of(path, read_text(path, MAX_TEXT)?))
-}
-
-/// The text of a file, read as its name says.
-fn text_of(path: &Path, text: String) -> Text {
-    let name = path.display().to_string();
-    // Whatever is written in that form and named on the command line is meant as a description.
-    let described =
-        is_description(&name) || (path.extension().is_some_and(|ending| ending == "toml") && !is_dockerfile(&name));
-    if described {
-        Text::Description(SourceText::new(name, text))
-    } else if reports::is_report(path) {
-        Text::Report(reports::of_text(&text))
-    } else {
-        Text::Dockerfile(Dockerfile::parse(&text), SourceText::new(name, text))
-    }
-}
-
-/// The text of a file, if it is not too long.
-pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, String> {
-    let file = fs::File::open(path).map_err(|error| error.to_string())?;
-    read_limited(file, limit)
-}
-
-/// A text that is not longer than the limit.
-fn read_limited(from: impl io::Read, limit: u64) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    from.take(limit + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if u64::try_from(bytes.len()).is_ok_and(|len| len > limit) {
-        return Err(format!("longer than {limit} bytes"));
-    }
-    String::from_utf8(bytes).or_else(|error| Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

@@ -142,6 +142,9 @@ fn print(out: &mut impl io::Write, knowledge: Knowledge, subject: &str, key: &st
     }
     if answer.rows.is_empty() {
         writeln!(out, "no {subject} `{}` in the knowledge of {}", plain(key), knowledge.newest_date())?;
+        if answer.near.is_empty() {
+            writeln!(out, "`imagelint knowledge` lists the tables, `imagelint knowledge table NAME` the rows of one")?;
+        }
     }
     if let Some(note) = &answer.note {
         writeln!(out, "{}{}", if answer.rows.is_empty() { "" } else { "\n" }, plain(note))?;

@@ -47,6 +47,7 @@ mod schema;
 mod settings;
 mod sides;
 mod target;
+mod texts;
 mod walk;
 mod what_if;
 mod workloads;
@@ -83,7 +84,7 @@ pub fn run() -> ExitCode {
         Command::Cache(options) => cache::run(options),
         Command::Needs(options) => needs::run(options, knowledge),
         Command::Recommend(options) => recommend::run(options, knowledge),
-        Command::Schema => schema::run(),
+        Command::Schema(args) => schema::run(args),
         Command::Rules(options) => rules::run(options, knowledge),
         Command::Explain(options) => explain::run(options, knowledge),
         Command::Fleet(options) => fleet_command::run(options, knowledge),

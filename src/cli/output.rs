@@ -165,8 +165,10 @@ pub(crate) fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failu
     let mut files = Vec::new();
     for folder in folders {
         let folder = folder.as_ref();
-        let fail =
-            |error: io::Error| Failure::Said(format!("error: cannot read rules in {}: {error}", folder.display()));
+        let fail = |error: io::Error| {
+            let help = "help: imagelint rules new NAME DIR begins a page in a folder";
+            Failure::Said(format!("error: cannot read rules in {}: {error}\n{help}", folder.display()))
+        };
         let mut paths: Vec<_> = fs::read_dir(folder)
             .map_err(fail)?
             .map(|entry| entry.map(|entry| entry.path()))

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use crate::cli::gather::gather;
 use crate::cli::inputs::Build;
-use crate::cli::inputs::MAX_TEXT;
-use crate::cli::inputs::read_text;
 use crate::cli::parallel;
+use crate::cli::texts::MAX_TEXT;
+use crate::cli::texts::read_text;
 use crate::cli::walk::Found;
 use crate::cli::walk::found;
 use crate::cli::walk::is_description;

@@ -4,12 +4,18 @@ use std::io;
 use std::io::Write as _;
 
 use crate::cli::Failure;
+use crate::cli::args::SchemaArgs;
+use crate::cli::args::SchemaOf;
 use crate::cli::exit::Exit;
 use crate::report::schema;
 
 /// Runs it.
-pub(crate) fn run() -> Result<Exit, Failure> {
+pub(crate) fn run(args: &SchemaArgs) -> Result<Exit, Failure> {
+    let schema = match args.of {
+        SchemaOf::Json => schema::schema(),
+        SchemaOf::Ndjson => schema::lines(),
+    };
     let mut out = io::stdout().lock();
-    writeln!(out, "{:#}", schema::schema())?;
+    writeln!(out, "{schema:#}")?;
     Ok(Exit::Clean)
 }

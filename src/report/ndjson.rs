@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::json::Escaping;
@@ -14,7 +15,7 @@ use crate::report::model::Tool;
 use crate::report::sink::Sink;
 
 /// One line; `type` tells which.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Line<'a> {
     /// A subject as in the report.
@@ -26,7 +27,7 @@ pub enum Line<'a> {
 }
 
 /// What holds for all lines, and how many there were.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Summary<'a> {
     /// Of the subjects.
     pub schema_version: u32,

@@ -26,6 +26,15 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
                 check(root, one, value, at, &mut faults);
                 faults.is_empty()
             }),
+            "oneOf" => {
+                let fits = |one: &&Value| {
+                    let mut faults = Vec::new();
+                    check(root, one, value, at, &mut faults);
+                    faults.is_empty()
+                };
+                wanted.as_array().expect("schemas").iter().filter(fits).count() == 1
+            }
+            "const" => value == wanted,
             "type" => wanted.as_array().map_or_else(
                 || is(value, wanted.as_str().expect("a type")),
                 |all| all.iter().any(|one| is(value, one.as_str().expect("a type"))),
@@ -47,7 +56,13 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
                 }
                 true
             }
-            "additionalProperties" => wanted == &Value::Bool(true),
+            "additionalProperties" => {
+                let named = |name: &String| schema["properties"].get(name).is_some();
+                for (name, value) in value.as_object().into_iter().flatten().filter(|(name, _)| !named(name)) {
+                    check(root, wanted, value, &format!("{at}/{name}"), found);
+                }
+                true
+            }
             "minimum" => value.as_f64().is_none_or(|number| number >= wanted.as_f64().expect("a number")),
             "maximum" => value.as_f64().is_none_or(|number| number <= wanted.as_f64().expect("a number")),
             "$schema" | "$defs" | "title" | "description" | "format" | "default" => true,

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::process::Command;
 use std::process::Stdio;
 
+use crate::REFUSED;
 use crate::place::Place;
 use crate::place::code;
 use crate::place::err;
@@ -123,6 +124,7 @@ fn a_reader_that_leaves_is_nobodys_fault() {
 fn a_mistake_says_what_to_do_next() {
     let place = Place::new();
     place.file("empty/README", "");
+    place.file("staged/Dockerfile", "FROM debian:12 AS build\nFROM debian:12 AS ship\n");
     place.file("bad.toml", "[[pool]]\nname = \"a\"\ngpu = \"A1000000\"\n");
     for (arguments, help) in [
         (&["chek"][..], "'check'"),
@@ -135,10 +137,57 @@ fn a_mistake_says_what_to_do_next() {
         (&["knowledge", "gpu", "A10000"], "A100"),
         (&["explain", "no such thing at all"], "imagelint "),
         (&["lock", "empty"], "nothing"),
+        (&["check", "Dokerfile"], "did you mean `Dockerfile`?"),
+        (&["check", "zzz"], "a folder, or no name at all"),
+        (&["check", "--target", "x", "Dockerfile"], "no stage `x`; none has a name"),
+        (&["check", "--target", "biuld", "staged/Dockerfile"], "it has build, ship"),
+        (&["check", "--fleet", "zzz.toml"], "imagelint fleet import"),
+        (&["check", "--baseline", "zzz.json"], "--write-baseline zzz.json"),
+        (&["check", "--config", "zzz.toml"], "--no-config"),
+        (&["check", "--as-of", "tomorrow"], "YYYY-MM-DD"),
+        (&["check", "--rules", "zzz"], "imagelint rules new"),
+        (&["--fleet", "zzz.toml"], "imagelint fleet import"),
+        (&["--flet", "x"], "'--fleet'"),
+        (&["compare", "Dockerfile"], "--git main...HEAD"),
+        (&["knowledge", "gpu", "qqqqqq"], "imagelint knowledge table"),
+        (&["fleet", "import", "empty/README"], "kubectl get nodes"),
     ] {
         let done = place.run(arguments);
         assert!(code(&done) > 1, "{arguments:?}");
         let said = out(&done) + &err(&done);
         assert!(said.contains(help), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn an_editor_is_offered_what_means_something_there() {
+    let place = Place::new();
+    let help = out(&place.run(&["lsp", "--help"]));
+    for flag in ["--fleet", "--pool", "--persona", "--build-arg", "--baseline", "--stdio"] {
+        assert!(help.contains(&format!("{flag}\n")) || help.contains(&format!("{flag} <")), "{flag}: {help}");
+    }
+    for flag in
+        ["--format", "--fail-on", "--why", "--verbose", "--color", "--show-fixes", "--show-settings", "--no-cache"]
+    {
+        assert!(!help.contains(flag), "{flag}: {help}");
+        let done = place.run(&["lsp", flag]);
+        assert!(code(&done) == 2 && err(&done).contains(flag), "{flag}: {done:?}");
+    }
+}
+
+#[test]
+fn flags_alone_are_those_of_check() {
+    let place = Place::new();
+    let told = |arguments: &[&str]| {
+        let done = place.run(arguments);
+        (code(&done), out(&done))
+    };
+    let pool = ["--pool", "new", "--format", "concise", "--fail-on", "warning"];
+    place.file("Dockerfile", REFUSED);
+    let named = told(&[&["check"][..], &pool].concat());
+    assert!(named.0 == 1 && named.1.contains("Dockerfile:2"), "{named:?}");
+    assert_eq!(told(&pool), named);
+    assert!(told(&["--version"]).1.starts_with("imagelint "));
+    assert!(told(&["--help"]).1.contains("Commands:"));
+    assert_eq!(code(&place.run(&["Dockerfile"])), 2, "no command, and no flag");
 }

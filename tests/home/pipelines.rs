@@ -165,14 +165,47 @@ fn the_workflow_gives_the_action_inputs_that_it_has_and_permissions_that_it_need
 }
 
 #[test]
-fn the_pre_commit_example_names_hooks_that_there_are() {
+fn the_pre_commit_example_needs_nothing_but_this_repository() {
     let settings = own_yaml("examples/ci/pre-commit.yaml");
-    for repository in settings["repos"].as_array().expect("repositories") {
+    let repositories = settings["repos"].as_array().expect("repositories");
+    assert!(!repositories.is_empty());
+    for repository in repositories {
+        // What is in no index cannot be named by version; a repository has what it has.
+        assert!(repository["repo"].as_str().is_some_and(|repo| repo.ends_with("/imagelint")), "{repository}");
+        assert!(repository["rev"].is_string(), "{repository}");
         for used in repository["hooks"].as_array().expect("hooks") {
-            if repository["repo"] != "local" {
-                hook(used["id"].as_str().expect("a name"));
-            }
+            let id = used["id"].as_str().expect("a name");
+            let entry = hook(id)["entry"].as_str().expect("an entry").to_owned();
+            let words: Vec<&str> = used["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let place = Place::new();
+            let arguments: Vec<&str> = entry.split(' ').skip(1).chain(words).chain(["Dockerfile"]).collect();
+            assert_eq!(code(&place.run(&arguments)), 0, "{arguments:?}");
+            place.file("Dockerfile", REFUSED);
+            assert_eq!(code(&place.run(&arguments)), 1, "{arguments:?}");
         }
+    }
+}
+
+#[test]
+fn our_own_dockerfile_passes() {
+    let place = Place::new();
+    let own = own("Dockerfile");
+    let check = |text: &str, persona: &str| {
+        place.file("Dockerfile", text);
+        let done =
+            place.run(&["check", "--persona", persona, "--format", "concise", "--fail-on", "note", "Dockerfile"]);
+        (code(&done), out(&done))
+    };
+    for persona in ["regular", "pedantic", "auditor"] {
+        assert_eq!(check(&own, persona), (0, String::new()), "{persona}");
+    }
+    for (was, is) in [
+        ("FROM scratch", "FROM nvidia/cuda:latest"),
+        ("ENV PATH=/usr/bin", "ENV PATH=/usr/bin NVIDIA_REQUIRE_CUDA=cuda>=99"),
+        ("ENTRYPOINT", "ENTRYPONT"),
+    ] {
+        let (code, told) = check(&own.replacen(was, is, 1), "pedantic");
+        assert!(code == 1 && !told.is_empty(), "{is}: {code} {told}");
     }
 }
 

@@ -6,6 +6,7 @@ use crate::cli::args::builds::ReadingArgs;
 use crate::cli::args::config::SettingsArgs;
 use crate::cli::args::formats::Color;
 use crate::cli::args::formats::Format;
+use crate::cli::args::values::day;
 use crate::cli::args::values::platform;
 
 /// What `describe` takes.
@@ -18,7 +19,7 @@ pub(crate) struct DescribeArgs {
     #[arg(long, value_name = "OS/ARCH", default_value = "linux/amd64", value_parser = platform)]
     pub(crate) platform: String,
     /// Take images as they were built on this day (YYYY-MM-DD): the description says it.
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) as_of: Option<Date>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
@@ -36,7 +37,7 @@ pub(crate) struct NeedsArgs {
     #[arg(long, value_name = "OS/ARCH", default_value = "linux/amd64", value_parser = platform)]
     pub(crate) platform: String,
     /// Take images as they were built on this day (YYYY-MM-DD).
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) as_of: Option<Date>,
     /// How to tell it.
     #[arg(long, value_enum, default_value_t = Format::Human)]

@@ -8,6 +8,7 @@ use crate::cli::args::config::ConfigArgs;
 use crate::cli::args::formats::Color;
 use crate::cli::args::formats::FailOn;
 use crate::cli::args::formats::Wanted;
+use crate::cli::args::values::day;
 use crate::cli::args::values::persona;
 use crate::cli::args::values::wanted;
 use crate::rules::Persona;
@@ -32,7 +33,7 @@ pub(crate) struct JudgingArgs {
     #[arg(long, value_name = "WHO", value_parser = persona)]
     pub(crate) persona: Option<Persona>,
     /// Take images as they were built on this day (YYYY-MM-DD).
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) as_of: Option<Date>,
     /// How to tell it, on standard output or in a file; may be given several times.
     ///

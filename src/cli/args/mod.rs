@@ -19,13 +19,16 @@ mod lsp;
 mod recommend;
 mod rules;
 mod scan;
+mod schema;
 mod values;
 mod what_if;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Parser;
 use clap::Subcommand;
+use clap::error::ErrorKind;
 
 pub(crate) use crate::cli::args::access::AccessArgs;
 pub(crate) use crate::cli::args::against::DifferenceFormat;
@@ -66,6 +69,8 @@ pub(crate) use crate::cli::args::rules::RulesDo;
 pub(crate) use crate::cli::args::scan::Deep;
 pub(crate) use crate::cli::args::scan::ScanArgs;
 pub(crate) use crate::cli::args::scan::Tell;
+pub(crate) use crate::cli::args::schema::SchemaArgs;
+pub(crate) use crate::cli::args::schema::SchemaOf;
 pub(crate) use crate::cli::args::what_if::WhatIfArgs;
 
 /// Says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
@@ -89,9 +94,22 @@ fn version() -> &'static str {
 }
 
 impl Args {
-    /// The arguments of the process; `imagelint` alone is `imagelint check`.
+    /// The arguments of the process; `imagelint` alone, or with flags of `check` alone, is `imagelint check`.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
-        if std::env::args_os().len() < 2 { Self::try_parse_from(["imagelint", "check"]) } else { Self::try_parse() }
+        let said: Vec<OsString> = std::env::args_os().collect();
+        if said.len() < 2 {
+            return Self::try_parse_from(["imagelint", "check"]);
+        }
+        let parsed = Self::try_parse_from(&said);
+        let flag = said.get(1).is_some_and(|word| word.to_string_lossy().starts_with('-'));
+        match parsed {
+            // Flags of `check` without its name.
+            Err(error) if flag && error.kind() == ErrorKind::UnknownArgument => {
+                let check = said.iter().take(1).cloned().chain([OsString::from("check")]);
+                Self::try_parse_from(check.chain(said.iter().skip(1).cloned()))
+            }
+            parsed => parsed,
+        }
     }
 }
 
@@ -134,10 +152,10 @@ pub(crate) enum Command {
     ///
     /// Example: imagelint recommend --torch '>=2.4' --python 3.11
     Recommend(Box<RecommendArgs>),
-    /// Print the JSON Schema of what `--format json` writes.
+    /// Print the JSON Schema of what `--format json` writes, or of each line of `--format ndjson`.
     ///
     /// Example: imagelint schema > report.schema.json
-    Schema,
+    Schema(SchemaArgs),
     /// List, show, test and begin rules.
     ///
     /// Example: imagelint rules test our-rules

@@ -9,6 +9,7 @@ use jiff::civil::Date;
 use crate::cli::args::config::ConfigArgs;
 use crate::cli::args::formats::Color;
 use crate::cli::args::judging::JudgingArgs;
+use crate::cli::args::values::day;
 
 /// Formats of a recommendation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -50,7 +51,7 @@ pub(crate) struct RecommendArgs {
     #[arg(long = "pool", value_name = "NAME")]
     pub(crate) pools: Vec<String>,
     /// Take images as they were built on this day (YYYY-MM-DD).
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) as_of: Option<Date>,
     /// How to tell it.
     #[arg(long, value_enum, default_value_t = RecommendFormat::Human)]

@@ -1,6 +1,7 @@
 //! Values of flags, checked as they are read.
 
 use clap::ValueEnum as _;
+use jiff::civil::Date;
 
 use crate::cli::args::formats::ReportFormat;
 use crate::cli::args::formats::Wanted;
@@ -13,6 +14,10 @@ pub(super) fn build_arg(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
     }
+}
+
+pub(super) fn day(text: &str) -> Result<Date, String> {
+    text.parse().map_err(|_| "expected a day as YYYY-MM-DD, such as 2026-11-01".to_owned())
 }
 
 pub(super) fn platform(text: &str) -> Result<String, String> {

@@ -5,8 +5,8 @@ use std::env;
 use std::path::Path;
 use std::path::PathBuf;
 
-use crate::cli::args::LspArgs;
 use crate::cli::fleet;
+use crate::cli::lsp::Options;
 use crate::cli::lsp::judged;
 use crate::cli::lsp::judged::Around;
 use crate::cli::readers::Reader;
@@ -23,7 +23,7 @@ use crate::lsp::World;
 /// The files of the editor's folder.
 #[derive(Clone)]
 pub(super) struct Disk<'o> {
-    options: &'o LspArgs,
+    options: &'o Options<'o>,
     knowledge: Knowledge,
     folder: PathBuf,
     /// The Dockerfiles that stand for a list of packages, as last looked for.
@@ -31,7 +31,7 @@ pub(super) struct Disk<'o> {
 }
 
 impl<'o> Disk<'o> {
-    pub(super) fn new(options: &'o LspArgs, knowledge: Knowledge) -> Self {
+    pub(super) fn new(options: &'o Options<'o>, knowledge: Knowledge) -> Self {
         let folder = env::current_dir().unwrap_or_default();
         Self { options, knowledge, folder, readers: BTreeMap::new() }
     }

@@ -8,14 +8,12 @@ use std::sync::PoisonError;
 
 use crate::cli::Failure;
 use crate::cli::args::JudgingArgs;
-use crate::cli::args::LspArgs;
 use crate::cli::baseline::Sieve;
 use crate::cli::fleet;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
-use crate::cli::inputs::MAX_TEXT;
-use crate::cli::inputs::read_text;
 use crate::cli::known;
+use crate::cli::lsp::Options;
 use crate::cli::output;
 use crate::cli::output::Judge;
 use crate::cli::output::Run;
@@ -24,6 +22,8 @@ use crate::cli::readers::Reader;
 use crate::cli::settings;
 use crate::cli::settings::Held;
 use crate::cli::settings::Loaded;
+use crate::cli::texts::MAX_TEXT;
+use crate::cli::texts::read_text;
 use crate::cli::walk::Found;
 use crate::cli::workloads;
 use crate::fleet::Fleet;
@@ -41,7 +41,7 @@ use crate::source::Sources;
 /// What a judgement hangs on beside the document itself.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
-    pub(super) options: &'a LspArgs,
+    pub(super) options: &'a Options<'a>,
     pub(super) knowledge: Knowledge,
     pub(super) folder: &'a Path,
     pub(super) open: &'a Open,
@@ -129,7 +129,7 @@ impl Around<'_> {
     }
 
     fn build<'a>(&'a self, judging: &JudgingArgs, settings: &'a Mutex<Loaded>) -> Build<'a> {
-        let (args, set) = (&self.options.build, &self.options.set);
+        let (args, set) = (&self.options.build, self.options.set);
         Build { args, set, stdin_filename: None, jobs: judging.jobs(), settings }
     }
 
@@ -171,7 +171,6 @@ impl Around<'_> {
         let loaded = self.loaded(sources)?;
         let mut judging = loaded.under(&self.options.judging, sources)?;
         judging.show_fixes = depth == Depth::Fixes;
-        judging.config.write_baseline = None;
         let fleet = self.fleet(&judging, sources)?;
         let settings = Mutex::new(loaded);
         let build = self.build(&judging, &settings);

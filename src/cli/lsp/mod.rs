@@ -10,6 +10,9 @@ use std::sync::mpsc::TryRecvError;
 use std::thread;
 
 use crate::cli::Failure;
+use crate::cli::args::BuildArgs;
+use crate::cli::args::BuildSet;
+use crate::cli::args::JudgingArgs;
 use crate::cli::args::LspArgs;
 use crate::cli::exit::Exit;
 use crate::cli::lsp::disk::Disk;
@@ -28,6 +31,14 @@ const AHEAD: usize = 4;
 /// A search has room for the readers of nested texts.
 const STACK: usize = 8 << 20;
 
+/// What the command line says of every document.
+#[derive(Debug)]
+struct Options<'a> {
+    build: BuildArgs,
+    set: &'a BuildSet,
+    judging: JudgingArgs,
+}
+
 /// What a session waits for.
 enum Event {
     Frame(Frame),
@@ -36,13 +47,14 @@ enum Event {
 
 /// Runs it until the editor ends it.
 pub(crate) fn run(options: &LspArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
+    let options = Options { build: options.build(), set: &options.set, judging: options.judging() };
     let (send, receive) = mpsc::sync_channel(AHEAD);
     let frames = send.clone();
     thread::Builder::new().name("editor".to_owned()).spawn(move || listen(&frames))?;
     thread::scope(|scope| {
         // It goes with the session, so that no search waits for a listener.
         let receive = receive;
-        let mut session = Session::new(Disk::new(options, knowledge));
+        let mut session = Session::new(Disk::new(&options, knowledge));
         let mut out = io::stdout().lock();
         loop {
             // What was typed on comes before what is judged.

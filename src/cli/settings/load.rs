@@ -19,9 +19,9 @@ use crate::cli::Failure;
 use crate::cli::args::ConfigArgs;
 use crate::cli::args::FailOn;
 use crate::cli::builds::inside;
-use crate::cli::inputs::read_text;
 use crate::cli::path_from;
 use crate::cli::render;
+use crate::cli::texts::read_text;
 use crate::oci::Platform;
 use crate::rules::Persona;
 use crate::settings;
@@ -229,7 +229,7 @@ pub(super) fn at(text: &SourceText, span: crate::source::Span, message: &str) ->
 }
 
 fn cannot(path: &Path, error: &str) -> String {
-    format!("error: cannot use the settings {}: {error}", path.display())
+    format!("error: cannot use the settings {}: {error}\nhelp: name another file, or take --no-config", path.display())
 }
 
 /// A path that settings of a repository name: below its root, links followed, and nothing of git's own.
