@@ -274,3 +274,15 @@ fn nothing_of_a_repository_is_run() {
     assert_eq!(code(&done), 2, "{}{}", out(&done), err(&done));
     assert!(!mark.exists(), "something was run to fetch a file");
 }
+
+#[test]
+fn what_cannot_be_read_is_neither_gone_nor_new() {
+    let place = Place::new();
+    for inputs in [["Dockerfile", "zzz"], ["zzz", "Dockerfile"]] {
+        let done = place.run(&["compare", inputs[0], inputs[1]]);
+        assert_eq!(code(&done), 2);
+        let said = out(&done) + &err(&done);
+        assert!(said.contains("zzz: No such file"), "{said}");
+        assert!(!said.contains("any more") && !said.contains("is new"), "{said}");
+    }
+}

@@ -110,7 +110,14 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
     let (judged_was, judged_is) = (was.judged(reading, book, &sources), is.judged(reading, book, &sources));
     let of_git = repository.as_ref().filter(|_| options.git.is_some());
     let head = judged_is.head.clone();
-    let sides = compare::pairs(named(judged_was, &before, of_git), named(judged_is, &after, of_git));
+    // A side of which nothing could be read is neither gone nor new.
+    let unread = [(&was, &judged_was), (&is, &judged_is)];
+    let unread = unread.iter().any(|(side, judged)| judged.subjects.is_empty() && !side.errors.is_empty());
+    let sides = if unread {
+        Vec::new()
+    } else {
+        compare::pairs(named(judged_was, &before, of_git), named(judged_is, &after, of_git))
+    };
     let many = ALL_SOUGHT < sides.len();
     let pairs = parallel::map(judging.jobs(), &sides, |sides| pair(sides, &was, &is, many, reading));
     let mut tally = Tally::default();
