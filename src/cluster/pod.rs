@@ -48,8 +48,8 @@ fn others(whole: &str, value: &Value, depth: usize, found: &mut Workloads) -> bo
             containers(whole, value, found);
             true
         }
-        Value::Object(map) => map.values().fold(false, |seen, inner| below(inner, found) || seen),
-        Value::Array(list) => list.iter().fold(false, |seen, inner| below(inner, found) || seen),
+        Value::Object(map) => map.values().filter(|inner| below(inner, found)).count() > 0,
+        Value::Array(list) => list.iter().filter(|inner| below(inner, found)).count() > 0,
         _ => false,
     }
 }
