@@ -11,6 +11,8 @@ mod layout;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "fleets of their own")]
 mod place;
+#[path = "audit/python.rs"]
+mod python;
 #[path = "support/registry.rs"]
 #[expect(dead_code, reason = "an open registry alone")]
 mod registry;

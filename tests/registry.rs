@@ -282,10 +282,11 @@ fn passing_faults_are_waited_out() {
 
     let fake = Fake::start(|_, _| Reply::Whole("502 Bad Gateway", vec![], vec![]));
     let error = fails(&format!("{}/a/b:c", fake.host()));
-    assert!(error.to_string().contains("502 after 4 tries"), "{error}");
+    assert!(error.to_string().contains("502 after 4 tries; the registry fails by itself"), "{error}");
     let patience = vec!["Retry-After: 3600".into()];
     let fake = Fake::start(move |_, _| Reply::Whole("429 Slow Down", patience.clone(), vec![]));
-    fails(&format!("{}/a/b:c", fake.host()));
+    let error = fails(&format!("{}/a/b:c", fake.host()));
+    assert!(error.to_string().ends_with("how often it is asked: log in, or ask again later"), "{error}");
     assert_eq!(fake.seen().len(), 1);
     let fake = Fake::start(|_, _| Reply::Cut);
     assert!(matches!(*fails(&format!("{}/a/b:c", fake.host())).problem, Problem::Transport { .. }));

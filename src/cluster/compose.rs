@@ -14,6 +14,10 @@ use crate::cluster::text;
 pub(super) fn read(file: &Value, found: &mut Workloads) {
     for (name, service) in file.get("services").and_then(Value::as_object).into_iter().flatten() {
         let name = format!("service {name}");
+        if service.get("extends").is_some() {
+            found.notes.insert(format!("{name}: it extends another service, which is not followed"));
+            continue;
+        }
         if !has_gpu(service) {
             found.without_gpu += 1;
             continue;
@@ -43,12 +47,24 @@ fn has_gpu(service: &Value) -> bool {
     let devices = items(service, &["deploy", "resources", "reservations", "devices"]);
     let nvidia = |device: &Value| {
         let capable = items(device, &["capabilities"]).iter().any(|one| matches!(one.as_str(), Some("gpu" | "nvidia")));
-        capable || text(device, &["driver"]) == Some("nvidia")
+        let named = items(device, &["device_ids"]).iter().filter_map(Value::as_str).any(is_cdi);
+        capable || named || text(device, &["driver"]) == Some("nvidia")
+    };
+    // What nodes of a swarm offer is called by whoever sets them up; NVIDIA's own guide has `NVIDIA-GPU`.
+    let swarm = items(service, &["deploy", "resources", "reservations", "generic_resources"]);
+    let offered = |one: &Value| {
+        let kind = text(one, &["discrete_resource_spec", "kind"]).unwrap_or_default().to_ascii_lowercase();
+        kind.contains("gpu") || kind.contains("nvidia")
     };
     let named = items(service, &["devices"]).iter().filter_map(Value::as_str);
     let gpus = service.get("gpus").is_some_and(|gpus| gpus.is_array() || gpus.is_string());
     let runtime = text(service, &["runtime"]) == Some("nvidia");
-    runtime || gpus || devices.iter().any(nvidia) || named.into_iter().any(|device| device.starts_with("nvidia.com/"))
+    runtime || gpus || devices.iter().any(nvidia) || swarm.iter().any(offered) || named.into_iter().any(is_cdi)
+}
+
+/// Whether a device is named as the container device interface names NVIDIA's.
+fn is_cdi(device: &str) -> bool {
+    device.starts_with("nvidia.com/")
 }
 
 fn environment(written: Option<&Value>) -> BTreeMap<String, Option<String>> {

@@ -16,6 +16,9 @@ const RESOURCE: &str = "nvidia.com/";
 /// The runtime class of the container toolkit.
 const RUNTIME: &str = "nvidia";
 
+/// Specifications of pods lie less deep in any object that makes some.
+const DEEPEST: usize = 16;
+
 /// Reads one object; false where it makes no pods.
 pub(super) fn read(value: &Value, found: &mut Workloads) -> bool {
     let kind = text(value, &["kind"]).unwrap_or_default();
@@ -26,16 +29,37 @@ pub(super) fn read(value: &Value, found: &mut Workloads) -> bool {
             &["spec", "template", "spec"]
         }
         "List" => return value.get("items").is_some(),
-        _ => return false,
+        _ => return others(&name(value, kind), value, 0, found),
     };
     let Some(spec) = at(value, path) else { return false };
-    let whole = name(value, kind);
+    containers(&name(value, kind), spec, found);
+    true
+}
+
+/// The pods that an object of any other kind describes, wherever in it: those of training jobs, sets of servers,
+/// templates. False where there are none.
+fn others(whole: &str, value: &Value, depth: usize, found: &mut Workloads) -> bool {
+    if depth > DEEPEST {
+        return false;
+    }
+    let below = |inner: &Value, found: &mut Workloads| others(whole, inner, depth + 1, found);
+    match value {
+        Value::Object(_) if items(value, &["containers"]).iter().any(|one| text(one, &["image"]).is_some()) => {
+            containers(whole, value, found);
+            true
+        }
+        Value::Object(map) => map.values().filter(|inner| below(inner, found)).count() > 0,
+        Value::Array(list) => list.iter().filter(|inner| below(inner, found)).count() > 0,
+        _ => false,
+    }
+}
+
+fn containers(whole: &str, spec: &Value, found: &mut Workloads) {
     for list in ["initContainers", "containers"] {
         for container in items(spec, &[list]) {
-            read_container(&whole, spec, container, found);
+            read_container(whole, spec, container, found);
         }
     }
-    true
 }
 
 /// Namespace, kind and name; those of the owner where a pod has one, since its own is made up.

@@ -67,6 +67,11 @@ services:
   tagged: {image: "x:${TAG:-1}", gpus: all}
   built: {build: ., gpus: all}
   db: {image: "postgres:16", devices: ["/dev/dri:/dev/dri"]}
+  more: {extends: {service: model}}
+  named: {image: "named:1", deploy: {resources: {reservations: {devices: [{driver: cdi, device_ids: ["nvidia.com/gpu=0"]}]}}}}
+  other: {image: "other:1", deploy: {resources: {reservations: {devices: [{driver: cdi, device_ids: ["amd.com/gpu=0"]}]}}}}
+  swarm: {image: "swarm:1", deploy: {resources: {reservations: {generic_resources: [{discrete_resource_spec: {kind: NVIDIA-GPU, value: 2}}]}}}}
+  disks: {image: "disks:1", deploy: {resources: {reservations: {generic_resources: [{discrete_resource_spec: {kind: SSD, value: 2}}]}}}}
 "#;
 
 fn names(found: &Workloads) -> Vec<(&str, &str)> {
@@ -152,20 +157,51 @@ fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
 }
 
 #[test]
+fn pods_inside_of_objects_of_any_other_kind_are_found() {
+    let container = r#"{name: c, image: "a:1", resources: {limits: {nvidia.com/gpu: 1}}}"#;
+    let pod = format!("{{nodeSelector: {{tier: train}}, containers: [{container}]}}");
+    for (kind, object, names_of) in [
+        ("PodTemplate", format!("template: {{spec: {pod}}}"), 1),
+        ("PyTorchJob", format!("spec: {{pytorchReplicaSpecs: {{Master: {{template: {{spec: {pod}}}}}}}}}"), 1),
+        ("RayCluster", format!("spec: {{workerGroupSpecs: [{{template: {{spec: {pod}}}}}]}}"), 1),
+        ("Service", format!("spec: {{template: {{spec: {pod}}}}}"), 1),
+        ("Made", format!("spec: {{containers: [{{name: c}}], other: {{containers: [{container}]}}}}"), 1),
+        ("CustomResourceDefinition", "spec: {properties: {containers: {items: {image: x}}}}".to_owned(), 0),
+        ("ConfigMap", format!("data: {{pod: '{}'}}", pod.replace('\'', "")), 0),
+    ] {
+        let text = format!("kind: {kind}\nmetadata: {{name: x}}\n{object}\n");
+        let found = workloads(&text).unwrap_or_default();
+        assert_eq!(found.list.len(), names_of, "{kind}: {found:?}");
+        for one in &found.list {
+            assert_eq!(one.name, format!("default/{kind}/x: c"));
+        }
+    }
+    let deep = format!("kind: Deep\na: {}{pod}{}\n", "{a: ".repeat(20), "}".repeat(20));
+    assert_eq!(workloads(&deep), Err(ClusterError::Nothing));
+}
+
+#[test]
 fn services_with_gpus_are_read_from_compose_files() {
     let found = workloads(COMPOSE).expect("services");
     assert_eq!(
         names(&found),
-        [("service cdi", "cdi:1"), ("service model", "vllm:1"), ("service old", "old:1"), ("service short", "short:1")]
+        [
+            ("service cdi", "cdi:1"),
+            ("service model", "vllm:1"),
+            ("service named", "named:1"),
+            ("service old", "old:1"),
+            ("service short", "short:1"),
+            ("service swarm", "swarm:1"),
+        ]
     );
-    assert_eq!((found.without_gpu, found.notes.len()), (1, 2), "{:?}", found.notes);
+    assert_eq!((found.without_gpu, found.notes.len()), (3, 3), "{:?}", found.notes);
     let env = |at: usize| found.list.iter().nth(at).expect("a service").env.clone();
     let text = |text: &str| Some(text.to_owned());
     let of = |list: &[(&str, Option<String>)]| -> BTreeMap<String, Option<String>> {
         list.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
     };
     assert_eq!(env(1), of(&[("A", text("1")), ("B", None), ("C", None), ("D", text("a$b"))]));
-    assert_eq!(env(2), of(&[("A", text("1")), ("B", None)]));
+    assert_eq!(env(3), of(&[("A", text("1")), ("B", None)]));
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Direct,
     /// Where one lies that is imported from its sources.
     EggLink,
+    /// Folders from which an interpreter imports as well.
+    Folders,
     /// Settings of a virtual environment.
     Environment,
     /// What a distribution was built with.
@@ -69,6 +71,7 @@ impl Kind {
             Self::Installer
             | Self::Direct
             | Self::EggLink
+            | Self::Folders
             | Self::Environment
             | Self::Built(_)
             | Self::ToolkitJson
@@ -148,6 +151,7 @@ fn by_ending(path: &str, folder: &str, ending: &str) -> Option<Kind> {
         "conf" => (folder == "etc/ld.so.conf.d").then_some(Kind::Plain),
         "egg-info" => Some(Kind::Egg),
         "egg-link" => Some(Kind::EggLink),
+        "pth" => matches!(split(folder).1, "site-packages" | "dist-packages").then_some(Kind::Folders),
         "egg" => Some(Kind::Named),
         _ => None,
     }

@@ -127,6 +127,8 @@ pub enum Evidence {
         /// Whether the distribution is imported from there.
         editable: bool,
     },
+    /// Folders from which the interpreter imports as well, from a `.pth` file among its packages.
+    Folders(Vec<String>),
     /// A virtual environment.
     Environment {
         /// Python: `3.11.9`.
@@ -190,6 +192,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Vec<Evidence> {
         Kind::Installer => python::installer(&text()),
         Kind::Direct => python::direct(bytes),
         Kind::EggLink => python::egg_link(&text()),
+        Kind::Folders => python::folders(path, &text()),
         Kind::Environment => python::environment(&text()),
         Kind::Built(row) => built::read(row, &text()),
         Kind::Dpkg => dpkg::status(&text(), false),

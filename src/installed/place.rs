@@ -41,7 +41,7 @@ pub fn place(path: &str) -> Option<Place> {
         Kind::Built(row) => path.strip_suffix(row.file)?.trim_end_matches('/'),
         Kind::Named if name == "RECORD" => split(folder).0,
         Kind::Named if folder.ends_with("conda-meta") => return Some(conda(folder)),
-        Kind::Egg | Kind::EggLink | Kind::Named => folder,
+        Kind::Egg | Kind::EggLink | Kind::Folders | Kind::Named => folder,
         Kind::Environment => return Some(environment(folder)),
         _ => return Some(Place::System),
     };

@@ -7,6 +7,7 @@ use crate::install::tag_of_url;
 use crate::installed::Evidence;
 use crate::installed::Manager;
 use crate::installed::Package;
+use crate::installed::kind::split;
 use crate::installed::name::named;
 use crate::installed::word;
 
@@ -60,6 +61,27 @@ pub(super) fn egg_link(text: &str) -> Vec<Evidence> {
     let folder = text.lines().next().and_then(word).filter(|folder| folder.starts_with('/'));
     let source = |folder| Evidence::Source { url: format!("file://{folder}"), variant: None, editable: true };
     folder.map(source).into_iter().collect()
+}
+
+/// The folders of a `.pth` file, from the root. Lines that begin with `import` are run, and say nothing here.
+pub(super) fn folders(path: &str, text: &str) -> Vec<Evidence> {
+    let own = split(path).0;
+    let code = |line: &&str| line.starts_with("import ") || line.starts_with("import\t");
+    let lines = text.lines().take(MOST_LINES).filter(|line| !line.starts_with('#') && !code(line));
+    let folder = |line: String| {
+        let whole = if line.starts_with('/') { line } else { format!("{own}/{line}") };
+        let mut parts: Vec<&str> = Vec::new();
+        for part in whole.split('/').filter(|part| !part.is_empty() && *part != ".") {
+            if part == ".." {
+                parts.pop();
+            } else {
+                parts.push(part);
+            }
+        }
+        parts.join("/")
+    };
+    let found: Vec<String> = lines.filter_map(word).map(folder).collect();
+    if found.is_empty() { Vec::new() } else { vec![Evidence::Folders(found)] }
 }
 
 /// `pyvenv.cfg`, in which venv, virtualenv and uv name the version differently.

@@ -129,7 +129,9 @@ impl Window {
         let narrow = 1 << NARROW.min(limits.window_log);
         match window(first) {
             Some(needed) if needed > limit => Err(LayerError::Window { needed, limit }),
-            Some(needed) if needed <= narrow => Ok(Self { most: NARROW.min(limits.window_log), wide: None }),
+            Some(needed) if needed <= narrow && !is_piece(first) => {
+                Ok(Self { most: NARROW.min(limits.window_log), wide: None })
+            }
             // Nothing but a place in the queue is behind the lock: a panic elsewhere breaks nothing.
             _ => {
                 let wide = WIDE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,6 +152,12 @@ impl Window {
             Err(cause) => Err(Box::new((broken(cause), back(decoder.finish())))),
         }
     }
+}
+
+/// Whether the first frame is one of a known size: zstd:chunked has a frame for each file and each piece of one, of
+/// which the small ones have windows of their own size and the others that of the encoder, 32 MiB.
+fn is_piece(first: &[u8]) -> bool {
+    matches!(first, [0x28, 0xb5, 0x2f, 0xfd, descriptor, ..] if descriptor & 0x20 != 0)
 }
 
 /// The window that the first frame asks for; none where its header cannot be read, or a skippable frame is first.

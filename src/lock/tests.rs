@@ -19,6 +19,7 @@ fn image(env: &[(&str, &str)]) -> Entry {
         labels: std::collections::BTreeMap::new(),
         entrypoint: vec!["/start".to_owned(), "a \"b\"\n\u{1b}[31m".to_owned()],
         cmd: Vec::new(),
+        working_dir: String::new(),
         history: Vec::new(),
         layers: Vec::new(),
     };

@@ -89,7 +89,7 @@ pub enum Problem {
         reset: bool,
     },
     /// An HTTP status that is no success.
-    #[error("status {status}{}{}", quoted(.said), retried(*.tries))]
+    #[error("status {status}{}{}{}", quoted(.said), retried(*.tries), advice(*.status))]
     Status {
         /// The HTTP status.
         status: u16,
@@ -292,6 +292,15 @@ fn quoted(text: &str) -> String {
 
 fn retried(tries: u32) -> String {
     if tries > 1 { format!(" after {tries} tries") } else { String::new() }
+}
+
+/// What to do about a status.
+fn advice(status: u16) -> &'static str {
+    match status {
+        429 => "; the registry limits how often it is asked: log in, or ask again later",
+        500..=599 => "; the registry fails by itself: ask again later",
+        _ => "",
+    }
 }
 
 fn suggestion(tags: &[String]) -> String {

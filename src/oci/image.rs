@@ -40,6 +40,8 @@ pub struct ImageConfig {
     pub entrypoint: Vec<String>,
     /// The default command, empty where there is none.
     pub cmd: Vec<String>,
+    /// The folder in which it starts, empty where none is named.
+    pub working_dir: String,
     /// The steps of the build, oldest first.
     pub history: Vec<HistoryStep>,
     /// The layers, lowest first.
@@ -90,8 +92,9 @@ impl ImageConfig {
             created: raw.created,
             env: run.env.unwrap_or_default().into_iter().map(split).collect(),
             labels: run.labels.unwrap_or_default(),
-            entrypoint: run.entrypoint.unwrap_or_default(),
-            cmd: run.cmd.unwrap_or_default(),
+            entrypoint: run.entrypoint,
+            cmd: run.cmd,
+            working_dir: run.working_dir.unwrap_or_default(),
             history,
             layers: layers.iter().map(layer).collect(),
         }
@@ -154,6 +157,11 @@ mod tests {
         assert_eq!(config.variable("A"), Some("3"));
         assert_eq!(config.env[1], ("B".into(), String::new()));
         assert_eq!(config.history[0].created_by, "RUN x");
+        let text = br#"{"config":{"Entrypoint":"/run","Cmd":["a","b"],"WorkingDir":"/app"}}"#;
+        let config = ImageConfig::parse(text, &[]).expect("config");
+        assert_eq!((config.entrypoint, config.cmd), (vec!["/run".into()], vec!["a".into(), "b".into()]));
+        assert_eq!(config.working_dir, "/app");
+        assert!(ImageConfig::parse(br#"{"config":{"Cmd":[7]}}"#, &[]).is_err());
         assert!(ImageConfig::parse(b"{}", &[]).expect("config").platform.is_unsaid());
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::Deserializer;
 
 use crate::oci::error::Problem;
 use crate::oci::error::one_line;
@@ -129,8 +130,26 @@ pub(crate) struct RawConfig {
 pub(crate) struct RawExecution {
     pub(crate) env: Option<Vec<String>>,
     pub(crate) labels: Option<BTreeMap<String, String>>,
-    pub(crate) entrypoint: Option<Vec<String>>,
-    pub(crate) cmd: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "words")]
+    pub(crate) entrypoint: Vec<String>,
+    #[serde(default, deserialize_with = "words")]
+    pub(crate) cmd: Vec<String>,
+    pub(crate) working_dir: Option<String>,
+}
+
+/// A list of words, or the one word that early builders wrote in place of a list; engines take both.
+fn words<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Words {
+        List(Vec<String>),
+        One(String),
+    }
+    let written = Option::<Words>::deserialize(source)?;
+    Ok(written.map_or_else(Vec::new, |words| match words {
+        Words::List(list) => list,
+        Words::One(word) => vec![word],
+    }))
 }
 
 /// One step of the build.

@@ -86,6 +86,12 @@ impl Image {
         self
     }
 
+    /// In a folder.
+    pub(crate) fn runs_in(mut self, folder: &str) -> Self {
+        self.config["config"]["WorkingDir"] = json!(folder);
+        self
+    }
+
     /// The digest of a layer.
     pub(crate) fn digest(&self, layer: usize) -> String {
         layout::sha256(&self.layers[layer])

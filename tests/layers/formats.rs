@@ -2,6 +2,7 @@
 
 use std::io;
 use std::io::Read;
+use std::io::Write as _;
 use std::ops::ControlFlow;
 
 use imagelint::installed::Evidence;
@@ -43,6 +44,18 @@ fn sample() -> Vec<u8> {
     archive.entry("/usr/lib/libx.so.1", b'0', &elf, "").file("usr/lib/liby.so", "INPUT(libx.so.1)").end()
 }
 
+fn skippable_frame() -> Vec<u8> {
+    [[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0].as_slice(), b"abc"].concat()
+}
+
+/// One frame of an unknown size, with a window of this power of two.
+fn windowed(bytes: &[u8], window_log: u32) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3).expect("an encoder");
+    encoder.window_log(window_log).expect("a window");
+    encoder.write_all(bytes).expect("a frame");
+    encoder.finish().expect("a frame")
+}
+
 #[test]
 fn every_packing_gives_the_same() {
     let plain = sample();
@@ -50,12 +63,22 @@ fn every_packing_gives_the_same() {
     assert!(whole.is_whole() && whole.missed.is_empty(), "{:?}", whole.missed);
     let (one, two) = plain.split_at(1000);
     let members = [gzip(one), gzip(b""), gzip(two)].concat();
-    let skippable = [[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0].as_slice(), b"abc"].concat();
+    let skippable = skippable_frame();
     let frames = [zstd(one), skippable.clone(), zstd(two), skippable.clone()].concat();
     let behind = [skippable, zstd(&plain)].concat();
-    for (name, packed) in
-        [("gzip", gzip(&plain)), ("members", members), ("zstd", zstd(&plain)), ("frames", frames), ("skip", behind)]
-    {
+    // As zstd:chunked has it: small pieces in frames of their own size, larger ones in frames with a window of 32 MiB.
+    let piece = zstd::bulk::compress(one, 3).expect("a frame");
+    let pieces = [piece.clone(), windowed(two, 25), skippable_frame()].concat();
+    let too_wide = read(&[piece, windowed(two, 27)].concat());
+    assert!(matches!(too_wide, Err(LayerError::Packing { .. })), "{too_wide:?}");
+    for (name, packed) in [
+        ("gzip", gzip(&plain)),
+        ("members", members),
+        ("zstd", zstd(&plain)),
+        ("frames", frames),
+        ("skip", behind),
+        ("pieces", pieces),
+    ] {
         let seen = read(&packed).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(seen.entries, whole.entries, "{name}");
         assert_eq!((seen.size, seen.unpacked), (packed.len() as u64, plain.len() as u64), "{name}");

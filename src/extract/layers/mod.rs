@@ -5,6 +5,7 @@
 //! those layers are left out, packages stand under that reserve, and nothing counts as seen whole.
 
 mod code;
+mod command;
 mod files;
 mod packages;
 mod place;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::cuda::lies_below;
 use crate::extract::layers::Audit;
 use crate::extract::layers::python::Python;
 use crate::extract::layers::same_version;
@@ -48,7 +49,7 @@ impl Audit<'_> {
     /// Every package that the tables have something to say of.
     pub(super) fn packages(&mut self, python: &Python) {
         let tree = self.tree;
-        let (mut found, mut built) = (ByName::new(), Built::new());
+        let (mut found, mut built, mut editable) = (ByName::new(), Built::new(), Vec::new());
         let mut order: Vec<(usize, PackageSeen)> = Vec::new();
         for placed in tree.entries() {
             let Some(here) = place(placed.path) else { continue };
@@ -70,6 +71,10 @@ impl Audit<'_> {
                     Evidence::Package(package) => put(&mut found, package, &site, placed),
                     Evidence::Build { .. } => built.push((site.clone(), one, placed)),
                     Evidence::NotInspected(why) => self.note(placed.path, why),
+                    Evidence::Source { url, editable: true, .. } => {
+                        let name = installed::named(placed.path).map(|package| package.name);
+                        editable.extend(name.map(|name| (name, site.folder.clone(), url.as_str())));
+                    }
                     _ => {}
                 }
             }
@@ -78,6 +83,11 @@ impl Audit<'_> {
             }
         }
         add_builds(&mut found, &built);
+        for (name, folder, url) in editable {
+            if let Some(sites) = found.get_mut(&(installed::Manager::Python, name)) {
+                from_sources(sites, &folder, url);
+            }
+        }
         for ((manager, name), sites) in found {
             if !concerns(&name) {
                 continue;
@@ -222,6 +232,22 @@ fn add_builds<'a>(found: &mut ByName<'a>, built: &Built<'a>) {
             let sites = found.entry((installed::Manager::Python, package.clone())).or_default();
             sites.insert(site.folder.clone(), one);
         }
+    }
+}
+
+/// A distribution that is imported from its sources is what these say, at the place of its record.
+fn from_sources(sites: &mut BTreeMap<String, Found<'_>>, folder: &str, url: &str) {
+    let Some(sources) = url.strip_prefix("file://").map(|path| path.trim_matches('/')) else { return };
+    let inside = |at: &&String| at.as_str() != folder && lies_below(at, sources);
+    let Some(at) = sites.keys().find(inside).cloned() else { return };
+    if !sites.contains_key(folder) {
+        return;
+    }
+    let Some(source) = sites.remove(&at) else { return };
+    if let Some(record) = sites.get_mut(folder) {
+        let site = record.site.clone();
+        let version = if source.version.is_empty() { record.version.clone() } else { source.version };
+        *record = Found { site, version, ..source };
     }
 }
 

@@ -2,68 +2,67 @@
 
 use std::collections::BTreeMap;
 
-use crate::cuda::split_path;
+use crate::extract::layers::command;
+use crate::extract::layers::command::Interpreter;
 use crate::installed::Evidence;
+use crate::installed::Place;
 use crate::installed::Site;
+use crate::installed::place;
 use crate::layer::EntryKind;
+use crate::layer::Placed;
 use crate::layer::Tree;
 use crate::oci::PulledImage;
 
-/// Where programs lie where nothing says it.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Tools that choose the environment by themselves.
-const CHOOSERS: [&str; 6] = ["conda", "mamba", "micromamba", "pixi", "poetry", "uv"];
-
 /// The interpreter that the image starts, where it is known.
 pub(super) struct Python {
-    /// Where it is installed, without the first `/`: `opt/venv`; none where it is not known.
-    prefix: Option<String>,
+    interpreter: Option<Interpreter>,
     /// Whether that is a virtual environment.
     of_its_own: bool,
     /// Whether it sees the packages of the interpreter that it was made with.
     open: bool,
     /// Folders that the environment adds.
     added: Vec<String>,
+    /// Folders that a file among the packages of an interpreter adds, with where that file lies.
+    by_file: BTreeMap<String, Vec<Site>>,
 }
 
 impl Python {
-    /// The interpreter that the entrypoint names, else the first on `PATH`.
+    /// The interpreter that the command line of the image leads to.
     pub(super) fn of(image: &PulledImage, tree: &Tree) -> Self {
-        let config = &image.config;
-        let search = config.variable("PATH").unwrap_or(PATH);
-        let words: Vec<&str> = config.entrypoint.iter().chain(&config.cmd).map(String::as_str).collect();
-        let base = |word: &str| split_path(word).1.to_owned();
-        let named = words.iter().find(|word| base(word).starts_with("python") && !word.contains(' ')).copied();
-        let chooses =
-            words.iter().flat_map(|word| word.split_whitespace()).any(|word| CHOOSERS.contains(&&*base(word)));
-        let found = |name: &str| {
-            let mut places = search.split(':').filter(|place| place.starts_with('/'));
-            places.find(|place| tree.get(&format!("{}/{name}", place.trim_end_matches('/'))).is_some())
-        };
-        let folder = match named {
-            _ if chooses => None,
-            Some(word) if word.starts_with('/') => Some(split_path(word).0),
-            Some(word) => found(word),
-            None => within(&words, tree).or_else(|| found("python3")).or_else(|| found("python")),
-        };
-        let prefix = folder.and_then(|folder| folder.trim_end_matches('/').strip_suffix("/bin"));
-        let prefix = prefix.map(|prefix| prefix.trim_start_matches('/').to_owned());
-        let settings = prefix.as_ref().and_then(|prefix| tree.get(&format!("/{prefix}/pyvenv.cfg")));
+        let interpreter = command::interpreter(&image.config, tree);
+        let settings = interpreter.as_ref().and_then(|own| command::settings(tree, &own.prefix));
         let open = settings.as_ref().is_some_and(|placed| match placed.kind {
             EntryKind::Read(list) => list.iter().any(|one| matches!(one, Evidence::Environment { system: true, .. })),
             _ => false,
         });
-        let added = config.variable("PYTHONPATH").unwrap_or_default().split(':');
+        let added = image.config.variable("PYTHONPATH").unwrap_or_default().split(':');
         let added = added.map(|folder| folder.trim_matches('/').to_owned()).filter(|folder| !folder.is_empty());
-        Self { of_its_own: settings.is_some(), prefix, open, added: added.collect() }
+        Self {
+            of_its_own: settings.is_some(),
+            interpreter,
+            open,
+            added: added.collect(),
+            by_file: by_file(tree.entries()),
+        }
     }
 
     /// How early the interpreter looks into a folder; none where it does not, or is not known.
-    fn rank(&self, site: &Site) -> Option<u8> {
+    fn rank(&self, site: &Site) -> Option<(u8, bool)> {
+        let added = self.by_file.get(&site.folder).into_iter().flatten();
+        let own = self.own_rank(site).map(|rank| (rank, false));
+        own.into_iter().chain(added.filter_map(|by| Some((self.own_rank(by)?, true)))).min()
+    }
+
+    /// The same without the folders that files add.
+    fn own_rank(&self, site: &Site) -> Option<u8> {
         if self.added.contains(&site.folder) {
             return Some(0);
         }
-        let own = self.prefix.as_deref()?;
+        let Interpreter { prefix: own, version } = self.interpreter.as_ref()?;
+        if site.python.as_ref().zip(version.as_ref()).is_some_and(|(of, own)| of != own) {
+            return None;
+        }
+        let own = own.as_str();
         let of_system = || {
             let distribution = site.folder.ends_with("dist-packages");
             match site.prefix.as_str() {
@@ -82,20 +81,28 @@ impl Python {
 
     /// Those of several folders that count: the first that the interpreter looks into, else all.
     pub(super) fn counting<'a>(&self, sites: impl IntoIterator<Item = &'a Site>) -> Vec<&'a Site> {
-        let mut by_rank: BTreeMap<u8, Vec<&Site>> = BTreeMap::new();
+        let mut by_rank: BTreeMap<(u8, bool), Vec<&Site>> = BTreeMap::new();
         for site in sites {
-            by_rank.entry(self.rank(site).unwrap_or(u8::MAX)).or_default().push(site);
+            by_rank.entry(self.rank(site).unwrap_or((u8::MAX, true))).or_default().push(site);
         }
         by_rank.into_values().next().unwrap_or_default()
     }
 }
 
-/// The folder of a program that lies beside an interpreter of its own: `/opt/venv/bin/uvicorn`.
-fn within<'a>(words: &[&'a str], tree: &Tree) -> Option<&'a str> {
-    let folders = words.iter().filter(|word| word.starts_with('/')).map(|word| split_path(word).0);
-    let own = |folder: &&str| {
-        let prefix = folder.strip_suffix("/bin").unwrap_or(folder);
-        tree.get(&format!("{prefix}/pyvenv.cfg")).is_some()
-    };
-    folders.into_iter().find(own)
+/// The folders that files among packages add.
+fn by_file<'a>(entries: impl Iterator<Item = Placed<'a>>) -> BTreeMap<String, Vec<Site>> {
+    let mut found: BTreeMap<String, Vec<Site>> = BTreeMap::new();
+    for placed in entries {
+        let EntryKind::Read(list) = placed.kind else { continue };
+        for one in list {
+            if let Evidence::Folders(folders) = one
+                && let Some(Place::Site(site)) = place(placed.path)
+            {
+                for folder in folders {
+                    found.entry(folder.clone()).or_default().push(site.clone());
+                }
+            }
+        }
+    }
+    found
 }

@@ -1,0 +1,110 @@
+//! Which of several Python environments counts.
+
+use serde_json::Value;
+
+use crate::COMPUTE;
+use crate::GPUS;
+use crate::SITE;
+use crate::debian;
+use crate::elf::sass;
+use crate::facts;
+use crate::image::Image;
+use crate::image::Layer;
+use crate::scan;
+use crate::torch;
+
+/// torch 2.6 in `/opt/venv`, 2.1 for the interpreter of the system.
+fn two_environments() -> Layer {
+    let layer = Layer::new()
+        .link("/usr/bin/python3", "python3.11")
+        .link("/opt/venv/bin/python3", "/usr/bin/python3")
+        .link("/opt/venv/bin/python", "python3");
+    let layer = layer.text("/opt/venv/pyvenv.cfg", "home = /usr/bin\nversion = 3.11.2\n");
+    let layer = torch(layer, SITE, "2.6.0+cu124", "12.4", &[sass(80, ' '), sass(90, ' ')]);
+    torch(layer, "/usr/local/lib/python3.11/dist-packages", "2.1.0+cu121", "12.1", &[sass(80, ' ')])
+}
+
+/// The version of torch that counts.
+fn counting(report: &Value) -> Value {
+    let facts = facts(report);
+    let fact = facts.iter().find(|fact| fact["key"] == "torch.version").unwrap_or_else(|| panic!("{report:#}"));
+    fact["value"].clone()
+}
+
+#[test]
+fn the_command_line_says_which_interpreter_runs() {
+    let link = || two_environments().link("/usr/local/bin/serve", "/opt/venv/bin/serve");
+    for (words, expected) in [
+        (&["sh", "-c", "exec /opt/venv/bin/python -m serve"][..], Value::from("2.6.0")),
+        (&["bash", "-c", ". /opt/venv/bin/activate && python -m serve"], "2.6.0".into()),
+        (&["bash", "-c", "source '/opt/venv/bin/activate'; exec serve"], "2.6.0".into()),
+        (&["sh", "-c", "cd /app && venv/bin/uvicorn app:app"], "2.6.0".into()),
+        (&["venv/bin/python3", "serve.py"], "2.6.0".into()),
+        (&["./venv/bin/serve"], "2.6.0".into()),
+        (&["/usr/local/bin/serve"], "2.6.0".into()),
+        (&["/opt/venv/bin/serve", "--python", "x"], "2.6.0".into()),
+        (&["sh", "-c", "python3 serve.py"], "2.1.0".into()),
+        (&["/usr/bin/python3", "serve.py"], "2.1.0".into()),
+        (&["/opt/other/bin/serve"], "2.1.0".into()),
+        (&["sh", "-c", "PATH=/opt/venv/bin:$PATH exec python3 serve.py"], Value::Null),
+        (&["bash", "-c", "source /opt/conda/bin/activate x && python3 serve.py"], Value::Null),
+        (&["conda", "run", "-n", "x", "python3", "serve.py"], Value::Null),
+        (&["sh", "-c", "uv run serve.py"], Value::Null),
+    ] {
+        let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", link());
+        let report = scan(&image.runs_in("/opt").starts(words));
+        assert_eq!(counting(&report), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn an_interpreter_has_its_own_version_and_its_links_say_where_it_is() {
+    let folder = |of: &str| format!("/usr/local/lib/python{of}/dist-packages");
+    let two = |links: &[(&str, &str)]| {
+        let layer = torch(Layer::new(), &folder("3.10"), "2.1.0+cu121", "12.1", &[sass(80, ' ')]);
+        let layer = torch(layer, &folder("3.12"), "2.6.0+cu124", "12.4", &[sass(80, ' '), sass(90, ' ')]);
+        let layer = torch(layer, "/opt/python/lib/python3.12/site-packages", "2.5.0+cu124", "12.4", &[sass(80, ' ')]);
+        let layer = links.iter().fold(layer, |layer, (at, to)| layer.link(at, to));
+        let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", layer);
+        counting(&scan(&image.starts(&["python3", "serve.py"])))
+    };
+    let alternatives =
+        [("/usr/bin/python3", "/etc/alternatives/python3"), ("/etc/alternatives/python3", "/usr/bin/python3.12")];
+    assert_eq!(two(&alternatives), "2.6.0");
+    assert_eq!(two(&[("/usr/bin/python3", "python3.10")]), "2.1.0");
+    assert_eq!(two(&[("/usr/local/bin/python3", "../../../opt/python/bin/python3.12")]), "2.5.0");
+    // Of an interpreter that is nowhere to be seen, nothing is known.
+    assert_eq!(two(&[]), Value::Null);
+}
+
+#[test]
+fn folders_that_a_file_adds_and_sources_that_are_imported_in_place_count() {
+    let site = "/usr/local/lib/python3.11/dist-packages";
+    let two = |layer: Layer| {
+        let layer = torch(layer, "/opt/libs", "2.6.0+cu124", "12.4", &[sass(80, ' '), sass(90, ' ')]);
+        torch(layer, "/opt/old", "2.1.0+cu121", "12.1", &[sass(80, ' ')])
+    };
+    let python = || Layer::new().link("/usr/bin/python3", "python3.11");
+    let version = |layer: Layer| {
+        let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", layer);
+        counting(&scan(&image))
+    };
+    let added = |text: &str| version(two(python().text(&format!("{site}/own.pth"), text)));
+    assert_eq!(added("/opt/libs\n"), "2.6.0");
+    assert_eq!(added("import os; os.environ\n# /opt/libs\n../../../../../opt/old\n"), "2.1.0");
+    assert_eq!(added("/opt/old/\n\n"), "2.1.0");
+    assert_eq!(added("# /opt/libs\nimport x; x('/opt/libs')\n"), Value::Null);
+    // As the two ways of installing in place leave it.
+    let sources = |layer: Layer| {
+        let said = "__version__ = '2.6.0+cu124'\ncuda = '12.4'\n";
+        layer.text("/src/torch/version.py", said).text("/src/torch.egg-info/PKG-INFO", "Name: torch\nVersion: 2.6.0\n")
+    };
+    assert_eq!(version(sources(python()).text(&format!("{site}/torch.egg-link"), "/src\n.")), "2.6.0");
+    let record = format!("{site}/torch-2.6.0.dist-info");
+    let direct = r#"{"dir_info": {"editable": true}, "url": "file:///src"}"#;
+    let layer = sources(python()).text(&format!("{record}/METADATA"), "Name: torch\nVersion: 2.6.0\n");
+    let layer = layer.text(&format!("{record}/direct_url.json"), direct);
+    let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", layer);
+    let report = scan(&image);
+    assert!(facts(&report).iter().any(|fact| fact["key"] == "torch.cuda" && fact["value"] == "12.4"), "{report:#}");
+}
