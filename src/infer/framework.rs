@@ -196,10 +196,12 @@ fn from_build_row(
     let named = knowledge.cuda_of_version(&package.name, version).filter(|_| row.is_none());
     let told_by = row.map(|row| &row.info).or(named.map(|(_, row)| row));
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: told_by };
-    let why = Why {
-        reason: knowledge.lacks_version(&package.name, version),
-        supply: "describe its CUDA runtime and GPU code in an image description".to_owned(),
+    let reason = match row {
+        Some(row) if row.cuda.is_some() => format!("the GPU code of {} {version} is not in the tables", package.name),
+        _ => knowledge.lacks_version(&package.name, version),
     };
+    let supply = "describe its CUDA runtime and GPU code in an image description".to_owned();
+    let why = Why { reason, supply };
     let (cuda, code) = match (row, image.seen.cuda_runtime.filter(|_| !read)) {
         (None, Some((cuda, _))) => (State::Known(cuda), State::Unknown(why)),
         (None, None) => match named {
