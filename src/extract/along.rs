@@ -36,6 +36,13 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
                 VersionSpec::Exact(text) if row.same => VersionSpec::Exact(public(text).to_owned()),
                 VersionSpec::Range(range) if row.same => VersionSpec::Range(range.clone()),
                 VersionSpec::Unresolved if row.same => VersionSpec::Unresolved,
+                // On an earlier day there may have been none that brings it.
+                VersionSpec::None
+                    if row.same
+                        && let Some(from) = row.from =>
+                {
+                    VersionSpec::Range(format!(">={from}"))
+                }
                 _ => VersionSpec::None,
             };
             let exact = matches!(version, VersionSpec::Exact(_));
@@ -47,7 +54,9 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
             found.push(Install { name, version, extras, upgrade: false, variant: None, ..install.clone() });
         }
         if meant == Meant::Unknown {
-            found.extend(one_of(install, &extras, knowledge).filter(|one| !named.iter().any(|own| own.name == one.name)));
+            found.extend(
+                one_of(install, &extras, knowledge).filter(|one| !named.iter().any(|own| own.name == one.name)),
+            );
         }
     }
     found
@@ -66,7 +75,8 @@ fn of_build(row: &BroughtRow, meant: &Meant) -> VersionSpec {
 fn one_of(install: &Install, extras: &[String], knowledge: Knowledge) -> Option<Install> {
     let rows = || knowledge.brought_by(&install.name, extras).filter(|row| row.same || row.local.is_some());
     let changes = rows().any(|row| row.before.is_some());
-    let row = rows().last().filter(|_| changes && knowledge.framework(&install.name).is_none())?;
+    let is_code = |row: &&BroughtRow| changes && knowledge.framework(row.brings).is_some();
+    let row = rows().find(is_code).filter(|_| knowledge.framework(&install.name).is_none())?;
     let (name, extras) = (row.brings.to_owned(), Vec::new());
     let version = VersionSpec::Unresolved;
     Some(Install { name, version, extras, upgrade: false, variant: None, conditional: true, ..install.clone() })
@@ -229,8 +239,9 @@ mod tests {
             ("jax[cuda12_local]==0.4.14", &["jaxlib==0.4.14+cuda12.cudnn89"]),
             ("jax[cuda12_local]==0.8.0", &["jax-cuda12-plugin==0.8.0"]),
             // Older than every release that the tables have: which it is cannot be told.
-            ("jax[cuda]<0.4.10", &["jaxlib"]),
-            ("jax[cuda]", &["jax-cuda12-plugin"]),
+            ("jax[cuda]<0.4.10", &["jax-cuda12-plugin"]),
+            ("jax[cuda]==$NOBODY", &["jax-cuda12-plugin"]),
+            ("jax[cuda]", &["jax-cuda12-plugin>=0.4.30"]),
             ("jax[cuda12]~=0.4.30", &["jax-cuda12-plugin~=0.4.30"]),
             ("jax[cuda12]==0.9.0.1", &["jax-cuda12-plugin==0.9.0.1"]),
             // Neither had the extra: pip says so and goes on.

@@ -76,7 +76,9 @@ fn newest(package: &PackageSeen, seen: &Observations, knowledge: Knowledge) -> O
         rows.filter(|row| is_release(row.version) && admits(&range, row.version) == Some(true)).collect();
     let first = within.first()?;
     let needs = |row: &FrameworkBuildRow| {
-        release_of(row.version).and_then(|version| knowledge.needs_of(row.distribution, version)).map(|row| row.info.row)
+        release_of(row.version)
+            .and_then(|version| knowledge.needs_of(row.distribution, version))
+            .map(|row| row.info.row)
     };
     let same = |row: &&'static FrameworkBuildRow| {
         let code = |row: &FrameworkBuildRow| (row.code_known, row.sass, row.ptx);
