@@ -108,7 +108,7 @@ pub(super) fn resolve<'a>(
 }
 
 /// The name of what is asked for: the package itself, or what it asks for in turn.
-pub(super) fn wanted<'a>(package: &'a PackageSeen, knowledge: Knowledge) -> &'a str {
+pub(super) fn wanted(package: &PackageSeen, knowledge: Knowledge) -> &str {
     let built = knowledge.built_framework().map(|row| row.distribution);
     built.filter(|_| !is_torch(package, knowledge)).unwrap_or(&package.name)
 }
