@@ -478,3 +478,80 @@ fn images_of_servers_ask_for_the_driver_that_their_release_was_built_for() {
         assert_eq!((said.as_str(), wall.as_str()), (fate, outcome), "{tag}");
     }
 }
+
+#[test]
+fn a_copied_driver_library_is_one_of_the_image() {
+    let cuda = "nvidia/cuda:12.8.0-base-ubuntu22.04";
+    for (copy, new, geforce) in [
+        ("COPY libcuda.so.570.86.15 /usr/local/cuda/compat/".to_owned(), "starts", "compat-not-supported"),
+        (format!("COPY --from={cuda} /usr/local/cuda /usr/local/cuda"), "starts", "compat-not-supported"),
+        (
+            format!("COPY --from={cuda} /usr/local/cuda-12.8/compat /usr/local/cuda/compat"),
+            "starts",
+            "compat-not-supported",
+        ),
+        (
+            "COPY --from=a/b:1 /x/libcuda.so.550.54.15 /usr/lib/x86_64-linux-gnu/".to_owned(),
+            "starts",
+            "driver-mismatch",
+        ),
+        ("COPY libcuda.so* /usr/lib/x86_64-linux-gnu/".to_owned(), "undetermined", "undetermined"),
+        ("COPY libcuda.so.570.86.15 /usr/lib/x86_64-linux-gnu/libcuda.so.1".to_owned(), "undetermined", "undetermined"),
+        ("COPY compat /usr/local/cuda/compat".to_owned(), "undetermined", "undetermined"),
+        // None of these is found by anybody.
+        ("COPY libcuda.so.570.86.15 /srv/".to_owned(), "starts", "starts"),
+        ("COPY libcudart.so.12 /usr/lib/x86_64-linux-gnu/".to_owned(), "starts", "starts"),
+        ("COPY . /usr/src/app".to_owned(), "starts", "starts"),
+        (format!("COPY --from={cuda} /usr/local/cuda /opt/cuda"), "starts", "starts"),
+        (format!("COPY --from={cuda} /usr/local/cuda/lib64 /usr/local/cuda/lib64"), "starts", "starts"),
+        (
+            "COPY --from=ubuntu:22.04 /usr/local/cuda /usr/local/cuda\nRUN rm -rf /usr/local/cuda/compat".to_owned(),
+            "starts",
+            "starts",
+        ),
+        (
+            format!("COPY --from={cuda} /usr/local/cuda /usr/local/cuda\nRUN rm -rf /usr/local/cuda/compat"),
+            "starts",
+            "starts",
+        ),
+        (
+            "COPY libcuda.so.570.86.15 /usr/local/cuda/compat/\nRUN rm -rf /usr/local/cuda/compat".to_owned(),
+            "starts",
+            "starts",
+        ),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET);
+        place.file("Dockerfile", &format!("FROM python:3.11-slim\n{copy}\nRUN pip install torch==2.5.1\n"));
+        let word = |(_, fate, outcome): &(String, String, String)| {
+            if outcome.is_empty() { fate.clone() } else { outcome.clone() }
+        };
+        let ends: Vec<String> = ends(&place, "Dockerfile").iter().map(word).collect();
+        assert_eq!(ends, [new, geforce], "{copy}");
+    }
+}
+
+#[test]
+fn an_extra_that_is_described_brings_what_the_installer_brings() {
+    for (pip, expected) in [
+        ("\"jax[cuda12]\" = \"0.4.30\"", "starts"),
+        ("\"jax[cuda12]\" = \"*\"", "starts"),
+        ("\"jax[cuda11_pip]\" = \"0.4.20\"", "starts"),
+        ("\"tensorflow[and-cuda]\" = \"2.15.1\"", "starts"),
+        ("\"jax[cuda]\" = { unknown = \"nobody knows\" }", "undetermined"),
+        // No extra that brings anything, or one that this release did not have.
+        ("jax = \"0.4.30\"", "not-applicable"),
+        ("\"jax[cpu]\" = \"0.4.30\"", "not-applicable"),
+        ("\"jax[]\" = \"0.4.30\"", "not-applicable"),
+        ("\"jax[cuda12]\" = \"0.4.20\"", "not-applicable"),
+        ("\"jax[cuda13]\" = \"0.4.30\"", "not-applicable"),
+        ("\"numpy[cuda12]\" = \"2.0.0\"", "not-applicable"),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET);
+        place.file("x.image.toml", &format!("base = \"python:3.11-slim\"\n[packages.pip]\n{pip}\n"));
+        let ends = ends(&place, "x.image.toml");
+        let first = ends.first().map_or("not-applicable", |(_, fate, _)| fate.as_str());
+        assert_eq!(first, expected, "{pip}");
+    }
+}

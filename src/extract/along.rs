@@ -1,8 +1,14 @@
 //! What installs bring along: packages with GPU code that nobody named.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
+use crate::fact;
 use crate::fact::Observations;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::fact::Why;
+use crate::install::Builds;
 use crate::install::Install;
 use crate::install::Installs;
 use crate::install::Manager;
@@ -14,6 +20,7 @@ use crate::install::order;
 use crate::install::public;
 use crate::knowledge::BroughtRow;
 use crate::knowledge::Knowledge;
+use crate::source::Span;
 
 /// The packages with GPU code that the installs of one command bring along, save those that it names or that are
 /// there already.
@@ -25,9 +32,17 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
         let meant = meant(install, &command.constraints, knowledge);
         for row in knowledge.brought_by(&install.name, &extras).filter(|row| brings(row, &meant, knowledge)) {
             let version = match &install.version {
+                _ if row.local.is_some() => of_build(row, &meant),
                 VersionSpec::Exact(text) if row.same => VersionSpec::Exact(public(text).to_owned()),
                 VersionSpec::Range(range) if row.same => VersionSpec::Range(range.clone()),
                 VersionSpec::Unresolved if row.same => VersionSpec::Unresolved,
+                // On an earlier day there may have been none that brings it.
+                VersionSpec::None
+                    if row.same
+                        && let Some(from) = row.from =>
+                {
+                    VersionSpec::Range(format!(">={from}"))
+                }
                 _ => VersionSpec::None,
             };
             let exact = matches!(version, VersionSpec::Exact(_));
@@ -38,8 +53,83 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
             let (name, extras) = (row.brings.to_owned(), Vec::new());
             found.push(Install { name, version, extras, upgrade: false, variant: None, ..install.clone() });
         }
+        if meant == Meant::Unknown {
+            found.extend(
+                one_of(install, &extras, knowledge).filter(|one| !named.iter().any(|own| own.name == one.name)),
+            );
+        }
     }
     found
+}
+
+/// The version of a build that goes with the one that is meant.
+fn of_build(row: &BroughtRow, meant: &Meant) -> VersionSpec {
+    match (meant, row.local) {
+        (Meant::One(version), Some(local)) => VersionSpec::Exact(format!("{version}+{local}")),
+        _ => VersionSpec::Unresolved,
+    }
+}
+
+/// What an extra brings in every version, though not the same in each: of a version that cannot be told it is one of
+/// them. What asks is nothing for a GPU by itself.
+fn one_of(install: &Install, extras: &[String], knowledge: Knowledge) -> Option<Install> {
+    let rows = || knowledge.brought_by(&install.name, extras).filter(|row| row.same || row.local.is_some());
+    let changes = rows().any(|row| row.before.is_some());
+    let is_code = |row: &&BroughtRow| changes && knowledge.framework(row.brings).is_some();
+    let row = rows().find(is_code).filter(|_| knowledge.framework(&install.name).is_none())?;
+    let (name, extras) = (row.brings.to_owned(), Vec::new());
+    let version = VersionSpec::Unresolved;
+    Some(Install { name, version, extras, upgrade: false, variant: None, conditional: true, ..install.clone() })
+}
+
+/// What a package that somebody describes brings along with these extras, save what is described itself.
+pub(super) fn with_extras(
+    package: &PackageSeen,
+    extras: &[String],
+    described: &BTreeSet<String>,
+    seen: &Observations,
+    knowledge: Knowledge,
+) -> Vec<PackageSeen> {
+    let version = match &package.version {
+        PackageVersion::Exact(version) => VersionSpec::Exact(version.clone()),
+        PackageVersion::Open(range) if range.is_empty() => VersionSpec::None,
+        PackageVersion::Open(range) => VersionSpec::Range(range.clone()),
+        PackageVersion::Unresolved(_) => VersionSpec::Unresolved,
+    };
+    let asking = Install {
+        manager: Manager::Pip,
+        name: package.name.clone(),
+        extras: extras.to_vec(),
+        version,
+        variant: None,
+        builds: Builds::Default,
+        upgrade: package.upgrade,
+        build: None,
+        python: package.python.clone(),
+        span: Span::default(),
+        source: None,
+        conditional: package.conditional.is_some(),
+    };
+    let command = Installs { packages: vec![asking], ..Installs::default() };
+    let found = along(&command, seen, knowledge).into_iter().filter(|one| !described.contains(&one.name));
+    let untold = |name: &str| Why {
+        reason: format!("which version of {name} comes along is not said"),
+        supply: format!("name the version of {}, or {name} itself", package.name),
+    };
+    found
+        .map(|one| {
+            let version = match one.version {
+                VersionSpec::Exact(version) => PackageVersion::Exact(version),
+                VersionSpec::Range(range) => PackageVersion::Open(range),
+                VersionSpec::None => PackageVersion::Open(String::new()),
+                VersionSpec::Unresolved => PackageVersion::Unresolved(untold(&one.name)),
+            };
+            let conditional = package.conditional.clone().or_else(|| one.conditional.then(|| untold(&one.name)));
+            let new = PackageSeen::new(fact::Manager::Pip, one.name, version, package.fact);
+            PackageSeen { conditional, offered: package.offered.clone(), upgrade: package.upgrade, ..new }
+        })
+        .map(|one| PackageSeen { python: package.python.clone(), command: package.command, ..one })
+        .collect()
 }
 
 /// The version that an install means.
@@ -110,7 +200,7 @@ mod tests {
         let found = along(&installs_with(command, around), &Observations::default(), Knowledge::built_in());
         let mut names: Vec<String> = found
             .into_iter()
-            .filter(|one| one.name.starts_with("jax-") || one.name.starts_with("nvidia-cuda-runtime"))
+            .filter(|one| one.name.starts_with("jax") || one.name.starts_with("nvidia-cuda-runtime"))
             .map(|one| match one.version {
                 VersionSpec::Exact(version) => format!("{}=={version}", one.name),
                 VersionSpec::Range(range) => format!("{}{range}", one.name),
@@ -139,16 +229,27 @@ mod tests {
             ("tensorflow[and-cuda]<2.14", &[]),
             ("tensorflow[and-cuda]>=99", &[]),
             ("tensorflow~=2.14.0", &[]),
-            ("jax[cuda]==0.4.20", &["jax-cuda11-plugin"]),
+            ("jax[cuda]==0.4.20", &["jaxlib==0.4.20+cuda11.cudnn86"]),
+            ("jax[cuda]==0.4.26", &["jaxlib==0.4.26+cuda12.cudnn89"]),
+            ("jax[cuda]==0.4.29", &["jaxlib==0.4.29+cuda12.cudnn91"]),
             ("jax[cuda]==0.4.30", &["jax-cuda12-plugin==0.4.30"]),
-            ("jax[cuda]<0.4.26", &["jax-cuda11-plugin"]),
-            ("jax[cuda]", &["jax-cuda12-plugin"]),
+            ("jax[cuda]<0.4.26", &["jaxlib==0.4.25+cuda11.cudnn86"]),
+            ("jax[cuda12_pip]==0.4.25", &["jaxlib==0.4.25+cuda12.cudnn89"]),
+            ("jax[cuda12_pip]==0.4.30", &["jax-cuda12-plugin==0.4.30"]),
+            ("jax[cuda12_local]==0.4.14", &["jaxlib==0.4.14+cuda12.cudnn89"]),
+            ("jax[cuda12_local]==0.8.0", &["jax-cuda12-plugin==0.8.0"]),
+            // Older than every release that the tables have: which it is cannot be told.
+            ("jax[cuda]<0.4.10", &["jax-cuda12-plugin"]),
+            ("jax[cuda]==$NOBODY", &["jax-cuda12-plugin"]),
+            ("jax[cuda]", &["jax-cuda12-plugin>=0.4.30"]),
             ("jax[cuda12]~=0.4.30", &["jax-cuda12-plugin~=0.4.30"]),
             ("jax[cuda12]==0.9.0.1", &["jax-cuda12-plugin==0.9.0.1"]),
             // Neither had the extra: pip says so and goes on.
             ("jax[cuda12]==0.4.20", &[]),
             ("jax[cuda11_pip]==0.4.30", &[]),
-            ("jax[cuda11_pip]==0.4.20", &["jax-cuda11-plugin"]),
+            ("jax[cuda11_pip]==0.4.20", &["jaxlib==0.4.20+cuda11.cudnn86"]),
+            ("jax[cuda12_pip]==0.8.0", &[]),
+            ("jax==0.4.20", &[]),
         ] {
             assert_eq!(brought(&format!("pip install '{asked}'")), expected, "{asked}");
         }

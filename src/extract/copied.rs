@@ -11,13 +11,16 @@ use crate::dockerfile::EvaluatedBase;
 use crate::dockerfile::RunInstruction;
 use crate::extract::compiled;
 use crate::extract::dockerfile::Reader;
+use crate::extract::driver_files;
 use crate::extract::landing;
 use crate::extract::landing::Place;
+use crate::extract::linked;
 use crate::extract::tree::absolute;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
+use crate::fact::FileKind;
 use crate::fact::Manager;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
@@ -27,9 +30,12 @@ use crate::fact::Value;
 use crate::fact::Why;
 use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
+use crate::source::Span;
 
 /// How many stages one target may look into; a chain of stages may ask for each of them more than once.
 const MOST_STAGES: usize = 64;
+/// The link to the toolkit in use.
+const TOOLKIT: &str = "/usr/local/cuda";
 
 /// Where the packages of a stage may lie, by their facts, and the programs that it compiles.
 #[derive(Debug, Default)]
@@ -76,7 +82,10 @@ impl<'a> Stages<'a> {
     /// Reads what a target installs and what its COPY instructions bring, in the order of the file.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) {
         let flattened = evaluated.base.kind == BaseKind::Scratch;
-        let others = || evaluated.copies.iter().filter(|copy| copy.from.is_some());
+        let others = || {
+            let concerns = |copy: &&CopyInstruction| copy.from.is_some() || !driver_files::named(copy).is_empty();
+            evaluated.copies.iter().filter(concerns)
+        };
         if others().next().is_none() {
             reader.installs(evaluated);
             return;
@@ -91,6 +100,7 @@ impl<'a> Stages<'a> {
             // What an image from nothing holds is its base already.
             if !(flattened && sources(copy).any(landing::whole)) {
                 self.bring_of_base(reader, copy);
+                self.bring_driver(reader, copy);
             }
         }
         reader.installs(&only(evaluated, runs));
@@ -126,21 +136,45 @@ impl<'a> Stages<'a> {
         landings
     }
 
+    /// The image at the bottom of what is copied from, and where it is named.
+    fn bottom(&mut self, copy: &CopyInstruction) -> Option<(ImageReference, Span)> {
+        let (name, span) = copy.from.as_ref()?;
+        let Some(stage) = copy.from_stage else {
+            return Some((ImageReference::parse(name.known()?).ok()?, *span));
+        };
+        let inner = self.evaluate(stage)?;
+        match inner.base.kind {
+            BaseKind::Image(image) => Some((image, inner.base.span)),
+            _ => None,
+        }
+    }
+
+    /// Adds the driver libraries that a COPY names, and the compat package of the CUDA image that it takes a toolkit from.
+    fn bring_driver(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
+        let here = Origin::File { source: reader.source, span: copy.span };
+        let bottom = self.bottom(copy);
+        let package =
+            bottom.and_then(|(image, span)| Some((driver_files::of_image(copy, &image, Knowledge::built_in())?, span)));
+        let Some((package, span)) = package else {
+            for path in driver_files::named(copy) {
+                linked::put(&mut reader.seen, path, FileKind::Present, here.clone());
+            }
+            return;
+        };
+        if let Some(link) = package.linked {
+            linked::put(&mut reader.seen, TOOLKIT.to_owned(), link, here.clone());
+        }
+        let state = State::Known(Value::Text(package.name.clone()));
+        let origins = vec![Origin::File { source: reader.source, span }, here];
+        let fact = reader.seen.facts.add(FactKey::Package, Some(&package.name), state, Evidence::Leaf(origins));
+        let version = PackageVersion::Open(String::new());
+        reader.seen.packages.push(PackageSeen::new(Manager::Apt, package.name, version, fact));
+    }
+
     /// Adds the framework of the image at the bottom of what is copied from, where its directories are copied:
     /// that it is there is known, its build is not.
     fn bring_of_base(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
-        let Some((name, span)) = &copy.from else { return };
-        let (image, span) = match copy.from_stage {
-            Some(stage) => {
-                let Some(inner) = self.evaluate(stage) else { return };
-                let BaseKind::Image(image) = inner.base.kind else { return };
-                (image, inner.base.span)
-            }
-            None => match name.known().and_then(|name| ImageReference::parse(name).ok()) {
-                Some(image) => (image, *span),
-                None => return,
-            },
-        };
+        let Some((image, span)) = self.bottom(copy) else { return };
         let knowledge = Knowledge::built_in();
         let row = knowledge.framework_image(&image.familiar(), image.tag().unwrap_or_default());
         let framework = knowledge.built_framework().filter(|_| row.is_some_and(|row| row.torch.is_some()));

@@ -31,6 +31,18 @@ pub(super) fn plain_name(manager: Manager, name: &str) -> String {
     if manager == Manager::Apt { name.to_owned() } else { normalised(name) }
 }
 
+/// A name as pip takes it, and the extras in brackets behind it: `jax[cuda12]`.
+pub(super) fn with_extras(name: &str) -> (&str, Vec<String>) {
+    let Some((plain, rest)) = name.split_once('[') else { return (name, Vec::new()) };
+    let list = rest.split(']').next().unwrap_or_default();
+    (plain.trim_end(), list.split(',').map(|extra| extra.trim().to_owned()).filter(|extra| !extra.is_empty()).collect())
+}
+
+/// The packages of pip by their plain names.
+pub(super) fn names(packages: &Packages) -> BTreeSet<String> {
+    packages.pip.iter().map(|(name, _)| normalised(with_extras(&name.value).0)).collect()
+}
+
 /// What a description says of a package, in few words.
 pub(super) fn in_words(package: &Package) -> &str {
     if package.version.is_empty() { "*" } else { &package.version }

@@ -10,6 +10,7 @@ use crate::describe::OnBase;
 use crate::describe::Package;
 use crate::describe::Spanned;
 use crate::describe::UnknownBase;
+use crate::extract::along;
 use crate::extract::described;
 use crate::extract::inherited;
 use crate::fact::BaseSeen;
@@ -156,9 +157,18 @@ impl Reader {
     }
 
     fn packages(&mut self, description: &Description) {
+        let pip = described::names(&description.packages);
         for (manager, list) in described::sections(&description.packages) {
             for (name, package) in list {
-                let package = self.package(manager, &name.value, package);
+                let (plain, extras) = match manager {
+                    Manager::Pip => described::with_extras(&name.value),
+                    Manager::Conda | Manager::Apt => (name.value.as_str(), Vec::new()),
+                };
+                let package = self.package(manager, plain, package);
+                if !extras.is_empty() {
+                    let more = along::with_extras(&package, &extras, &pip, &self.seen, Knowledge::built_in());
+                    self.seen.packages.extend(more);
+                }
                 self.seen.packages.push(package);
             }
         }

@@ -122,7 +122,8 @@ fn link(command: &Command, folder: &str) -> Option<(String, String)> {
     is_library(split_path(&path).1).then(|| (path, target.to_owned()))
 }
 
-fn is_library(name: &str) -> bool {
+/// Whether a name is that of a driver library.
+pub(super) fn is_library(name: &str) -> bool {
     LIBRARIES.iter().any(|library| name.starts_with(library))
 }
 
@@ -140,7 +141,8 @@ fn taken(own: &str, path: &str) -> bool {
     }
 }
 
-fn put(seen: &mut Observations, path: String, kind: FileKind, origin: Origin) {
+/// Notes a file.
+pub(super) fn put(seen: &mut Observations, path: String, kind: FileKind, origin: Origin) {
     let said = match &kind {
         FileKind::Link(target) => format!("link to {target}"),
         FileKind::Text(text) => text.clone(),

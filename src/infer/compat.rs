@@ -106,13 +106,13 @@ pub(super) fn beside_own(
     facts: &mut Facts,
     found: Fact<Compat>,
     own: Option<&Package>,
-    kept: bool,
+    (kept, added): (bool, bool),
     build: &BaseBuild,
     knowledge: Knowledge,
 ) -> Fact<Compat> {
     let base = own.and_then(|package| content(package, knowledge));
     let (Some(compat), Some(base)) = (found.known(), base) else { return found };
-    let both = beside(compat.clone(), base, kept);
+    let both = beside(compat.clone(), base, kept, added);
     if both.libraries.len() == compat.libraries.len() {
         return found;
     }
@@ -151,18 +151,27 @@ fn content(package: &Package, knowledge: Knowledge) -> Option<Compat> {
     })
 }
 
-/// What lies in an image beside the compat library of its base, in a directory of its own, and that library.
+/// What lies in an image beside the compat library of its base, and that library.
 ///
-/// `kept`: the link that toolkits go by still leads to the base's.
-fn beside(mut found: Compat, base: Compat, kept: bool) -> Compat {
+/// `kept`: the link that toolkits go by still leads to the base's. `added`: what was found was put there by somebody, so
+/// that the base's own lies there too; else what is found in its directory is that.
+fn beside(mut found: Compat, base: Compat, kept: bool, added: bool) -> Compat {
     let directory = |library: &CompatLibrary| library.directories.first().cloned();
-    let there: Vec<Option<String>> = found.libraries.iter().map(directory).collect();
-    for mut library in base.libraries.into_iter().filter(|library| !there.contains(&directory(library))) {
+    let there: Vec<(Option<String>, DriverVersion)> =
+        found.libraries.iter().map(|library| (directory(library), library.version)).collect();
+    let is_found = |library: &CompatLibrary| {
+        let mut there = there.iter();
+        there.any(|(own, version)| *own == directory(library) && (!added || *version == library.version))
+    };
+    for mut library in base.libraries.into_iter().filter(|library| !is_found(library)) {
         if !kept {
             library.root = None;
             library.directories.truncate(1);
         } else if library.root.is_some() {
-            for other in found.libraries.iter_mut().filter(|other| other.root == library.root) {
+            let elsewhere = |other: &&mut CompatLibrary| {
+                other.root == library.root && other.directories.first() != library.directories.first()
+            };
+            for other in found.libraries.iter_mut().filter(elsewhere) {
                 other.root = None;
                 other.directories.truncate(1);
             }

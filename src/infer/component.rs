@@ -77,7 +77,7 @@ pub(super) fn components(
             // A later install replaces an earlier one, and what the base brought.
             found.insert(
                 framework.component,
-                installed(facts, framework, package, Image { seen, build, arch, knowledge }),
+                installed(facts, framework, package, Image { seen, build, arch, as_of, knowledge }),
             );
         }
     }

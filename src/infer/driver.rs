@@ -20,6 +20,7 @@ use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State;
+use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::compat::Package;
@@ -35,6 +36,8 @@ use crate::knowledge::Knowledge;
 
 /// The link to the toolkit that is in use.
 const TOOLKIT: &str = "/usr/local/cuda";
+/// The name by which programs ask for libcuda.
+const SONAME: &str = "libcuda.so.1";
 
 /// What lies in the compat directory.
 pub(super) fn compat(
@@ -52,7 +55,8 @@ pub(super) fn compat(
     if let Some(fact) = compat_from_files(facts, seen, tree, build, knowledge) {
         let here = |package: &Package| tree.resolve(COMPAT_ROOT) == Some(own_directory(package.cuda));
         let kept = !seen.files.contains_key(TOOLKIT) || own.as_ref().is_some_and(here);
-        return beside_own(facts, fact, own.as_ref(), kept, build, knowledge);
+        let added = seen.depth == Depth::Text;
+        return beside_own(facts, fact, own.as_ref(), (kept, added), build, knowledge);
     }
     if let Some((package, cuda)) = seen.packages.iter().find_map(|package| Some((package, compat_cuda(&package.name)?)))
     {
@@ -63,7 +67,7 @@ pub(super) fn compat(
         let linked = !nothing_links(seen, build, knowledge);
         let package_seen = Package { linked, ..Package::installed(cuda, version) };
         let fact = compat_from_package(facts, &package_seen, vec![package.fact], knowledge);
-        return beside_own(facts, fact, own.as_ref(), true, build, knowledge);
+        return beside_own(facts, fact, own.as_ref(), (true, false), build, knowledge);
     }
     if !removed.is_empty() {
         let searched = "what the build leaves of the base image";
@@ -123,9 +127,13 @@ fn compat_from_files(
     let mut from = Vec::new();
     let mut cuda = None;
     let mut ptx_compiler = false;
+    let mut unnumbered = None;
+    // Whoever read the layers, or lists every file, has seen what is in them.
+    let looked = seen.depth == Depth::Layers || seen.complete.files;
     for (path, file) in &seen.files {
         let name = split_path(path).1;
-        let by_base = linked.filter(|cuda| split_path(path).0 == own_directory(*cuda));
+        let folder = split_path(path).0;
+        let by_base = linked.filter(|cuda| folder == own_directory(*cuda) || folder == COMPAT_ROOT);
         let directories = || by_base.map_or_else(|| tree.directories(path), own_names);
         let real = directories().into_iter().next();
         let root = roots.iter().find(|(_, resolved)| resolved.is_some() && *resolved == real).map(|(root, _)| *root);
@@ -146,9 +154,24 @@ fn compat_from_files(
             };
             let of_directory = || toolkit_directory(path)?.strip_prefix("cuda-")?.parse().ok();
             cuda = note.as_ref().and_then(|note| note.cuda).or_else(of_directory).or(cuda);
-            libraries.push(CompatLibrary { version, note, directories: directories(), root, regular, unread: false });
+            let unread = note.is_none() && !looked;
+            libraries.push(CompatLibrary { version, note, directories: directories(), root, regular, unread });
             from.push(file.fact);
+        } else if name == SONAME && file.kind == FileKind::Present && !looked {
+            unnumbered = Some((path, file.fact));
         }
+    }
+    let numbered = |path: &str| {
+        let folder = tree.directories(path).into_iter().next();
+        libraries.iter().any(|library: &CompatLibrary| library.directories.first() == folder.as_ref())
+    };
+    if let Some((path, fact)) = unnumbered.filter(|(path, _)| !numbered(path)) {
+        let why = Why {
+            reason: format!("of which driver {path} is was not seen"),
+            supply: "name the file by its version under [files] of an image description, or scan the image".to_owned(),
+        };
+        let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None };
+        return Some(unknown(facts, FactKey::Compat, None, why, evidence));
     }
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
     if libraries.is_empty() {

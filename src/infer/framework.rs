@@ -1,5 +1,7 @@
 //! A framework of one build a version: its version, CUDA runtime and GPU code.
 
+use jiff::civil::Date;
+
 use crate::cuda::CudaVersion;
 use crate::fact::CodeWording;
 use crate::fact::Component;
@@ -22,6 +24,7 @@ use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::unknown;
+use crate::install::admits;
 use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
@@ -32,6 +35,7 @@ pub(super) struct Image<'a> {
     pub(super) seen: &'a Observations,
     pub(super) build: &'a BaseBuild,
     pub(super) arch: &'a str,
+    pub(super) as_of: Option<Date>,
     pub(super) knowledge: Knowledge,
 }
 
@@ -53,7 +57,7 @@ pub(super) fn installed(
     }
     let text = match (&package.conditional, &package.version) {
         (Some(why), _) => return component_unknown(facts, framework, package, why, None),
-        (None, PackageVersion::Unresolved(why)) => return any_version(facts, framework, package, why, image.knowledge),
+        (None, PackageVersion::Unresolved(why)) => return any_version(facts, framework, package, why, image),
         (None, PackageVersion::Exact(text)) => text,
         (None, PackageVersion::Open(range)) => {
             let range = if range.is_empty() { "no version" } else { range };
@@ -61,7 +65,7 @@ pub(super) fn installed(
                 reason: format!("{} is installed with {range}: the build depends on the day", package.name),
                 supply: format!("pin it, such as {}==<version>", package.name),
             };
-            return any_version(facts, framework, package, &why, image.knowledge);
+            return any_version(facts, framework, package, &why, image);
         }
     };
     let version = text.split('+').next().unwrap_or(text);
@@ -132,8 +136,12 @@ fn any_version(
     framework: &'static FrameworkRow,
     package: &PackageSeen,
     why: &Why,
-    knowledge: Knowledge,
+    image: Image<'_>,
 ) -> Component {
+    let knowledge = image.knowledge;
+    if let Some(why) = image.as_of.and_then(|day| not_out(package, day, knowledge)) {
+        return component_unknown(facts, framework, package, &why, None);
+    }
     let mut component = component_unknown(facts, framework, package, why, None);
     if let Some(row) = knowledge.framework_build(&package.name, "*")
         && let Some(cuda) = row.cuda
@@ -142,6 +150,19 @@ fn any_version(
         component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), State::Known(cuda), evidence);
     }
     component
+}
+
+/// Why a package of which some release is asked for cannot be told on a day on which none of those was out.
+fn not_out(package: &PackageSeen, day: Date, knowledge: Knowledge) -> Option<Why> {
+    let PackageVersion::Open(range) = &package.version else { return None };
+    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name);
+    let asked = |version: &str| range.is_empty() || admits(range, version) == Some(true);
+    let mut days = rows.filter(|row| asked(row.version)).filter_map(|row| row.released).peekable();
+    days.peek()?;
+    days.all(|released| released > day).then(|| Why {
+        reason: format!("no release of {} that would do was out on {day}", package.name),
+        supply: "pin the version of what brings it".to_owned(),
+    })
 }
 
 /// A package that runs on another component's CUDA takes it from there.
@@ -196,10 +217,12 @@ fn from_build_row(
     let named = knowledge.cuda_of_version(&package.name, version).filter(|_| row.is_none());
     let told_by = row.map(|row| &row.info).or(named.map(|(_, row)| row));
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: told_by };
-    let why = Why {
-        reason: knowledge.lacks_version(&package.name, version),
-        supply: "describe its CUDA runtime and GPU code in an image description".to_owned(),
+    let reason = match row {
+        Some(row) if row.cuda.is_some() => format!("the GPU code of {} {version} is not in the tables", package.name),
+        _ => knowledge.lacks_version(&package.name, version),
     };
+    let supply = "describe its CUDA runtime and GPU code in an image description".to_owned();
+    let why = Why { reason, supply };
     let (cuda, code) = match (row, image.seen.cuda_runtime.filter(|_| !read)) {
         (None, Some((cuda, _))) => (State::Known(cuda), State::Unknown(why)),
         (None, None) => match named {

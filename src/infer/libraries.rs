@@ -122,9 +122,15 @@ fn asked(seen: &Observations, components: &[Component], component: &Component, k
 /// The release part of an exact version.
 fn version_of(package: &PackageSeen) -> Option<CudaVersion> {
     match &package.version {
-        PackageVersion::Exact(text) => text.split(['+', '-']).next()?.parse().ok(),
+        PackageVersion::Exact(text) => release_of(text),
         PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
     }
+}
+
+/// The numbers that a version begins with: 2.15.0 of `2.15.0.post1`, 2.16.0 of `2.16.0rc0`.
+pub(super) fn release_of(version: &str) -> Option<CudaVersion> {
+    let end = version.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(version.len());
+    version.get(..end)?.trim_end_matches('.').parse().ok()
 }
 
 /// Every directory in which the loader looks by itself.
@@ -343,6 +349,23 @@ mod tests {
             let later = needs.later.known().expect("parts");
             let found = later.iter().find(|library| library.name == part).map(|library| library.presence);
             assert_eq!(found, Some(expected), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_that_of_its_release() {
+        for (version, expected) in [
+            ("2.15.0.post1", Some("2.15.0")),
+            ("2.16.0rc0", Some("2.16.0")),
+            ("2.15.1+cu12", Some("2.15.1")),
+            ("8.9.7.29-1+cuda12.2", Some("8.9.7.29")),
+            ("2.15", Some("2.15")),
+            ("nightly", None),
+            ("", None),
+            ("v2.15", None),
+            (".post1", None),
+        ] {
+            assert_eq!(release_of(version), expected.and_then(|text| text.parse().ok()), "{version}");
         }
     }
 

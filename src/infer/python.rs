@@ -6,6 +6,7 @@ use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::Why;
+use crate::infer::torch::wanted;
 use crate::knowledge::Knowledge;
 
 /// The Python of a package's command, as `3.11`.
@@ -28,8 +29,11 @@ pub(super) fn python(seen: &Observations, package: &PackageSeen, knowledge: Know
     };
     let open = seen.other_python || of_conda.is_some() || seen.packages.iter().any(another);
     of_base.filter(|_| !open).map(str::to_owned).ok_or_else(|| Why {
-        reason: format!("the newest release of {} depends on the version of Python, which is not known", package.name),
-        supply: format!("pin it, such as {}==<version>", package.name),
+        reason: format!(
+            "the newest release of {} depends on the version of Python, which is not known",
+            wanted(package, knowledge)
+        ),
+        supply: format!("pin it, such as {}==<version>", wanted(package, knowledge)),
     })
 }
 

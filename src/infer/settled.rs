@@ -4,7 +4,6 @@
 
 use std::cmp::Ordering;
 
-use crate::cuda::CudaVersion;
 use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fact::FactId;
@@ -16,9 +15,9 @@ use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State;
 use crate::fact::Value;
+use crate::infer::libraries::release_of;
 use crate::install::admits;
 use crate::install::order;
-use crate::install::public;
 use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::Knowledge;
 
@@ -77,8 +76,9 @@ fn newest(package: &PackageSeen, seen: &Observations, knowledge: Knowledge) -> O
         rows.filter(|row| is_release(row.version) && admits(&range, row.version) == Some(true)).collect();
     let first = within.first()?;
     let needs = |row: &FrameworkBuildRow| {
-        let version = public(row.version).parse::<CudaVersion>().ok();
-        version.and_then(|version| knowledge.needs_of(row.distribution, version)).map(|row| row.info.row)
+        release_of(row.version)
+            .and_then(|version| knowledge.needs_of(row.distribution, version))
+            .map(|row| row.info.row)
     };
     let same = |row: &&'static FrameworkBuildRow| {
         let code = |row: &FrameworkBuildRow| (row.code_known, row.sass, row.ptx);

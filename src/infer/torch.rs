@@ -107,6 +107,12 @@ pub(super) fn resolve<'a>(
     now
 }
 
+/// The name of what is asked for: the package itself, or what it asks for in turn.
+pub(super) fn wanted(package: &PackageSeen, knowledge: Knowledge) -> &str {
+    let built = knowledge.built_framework().map(|row| row.distribution);
+    built.filter(|_| !is_torch(package, knowledge)).unwrap_or(&package.name)
+}
+
 fn is_torch(package: &PackageSeen, knowledge: Knowledge) -> bool {
     knowledge.is_built_framework(&package.name)
 }
@@ -165,9 +171,10 @@ fn step<'a>(
         return Some(Brought::unknown(package, why.clone()));
     }
     if open_base && !exact {
+        let name = wanted(package, day.knowledge);
         let why = Why {
-            reason: format!("the base image may bring {} already, and it was not read", package.name),
-            supply: "pin the version, or scan the built image".to_owned(),
+            reason: format!("the base image may bring {name} already, and it was not read"),
+            supply: format!("pin it, such as {name}==<version>, or scan the built image"),
         };
         return Some(Brought::unknown(package, why));
     }

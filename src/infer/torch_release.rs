@@ -11,6 +11,7 @@ use crate::fact::Why;
 use crate::infer::candidates::parts;
 use crate::infer::candidates::within;
 use crate::infer::torch::Brought;
+use crate::infer::torch::wanted;
 use crate::install::admits;
 use crate::install::order;
 use crate::install::public;
@@ -58,7 +59,7 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
         }),
         (Some(local), _, _) => Ok(Some(local)),
         (None, Offered::Beside(tags), _) => {
-            Ok(row.map_or_else(|| package.variant.clone(), |row| tags.iter().find(|tag| has(row, tag, day)).cloned()))
+            Ok(row.map_or_else(|| package.variant.clone(), |row| highest(row, tags, day)))
         }
         (None, Offered::Unknown(why), _) => Err(why.clone()),
         (None, offered, variant) => {
@@ -125,6 +126,12 @@ fn has(row: &TorchRow, tag: &str, day: Day<'_>) -> bool {
     day.knowledge.torch_build(row.version, tag, day.arch).is_some()
 }
 
+/// The build that an installer takes of those that several indexes have of one release: among equal versions the local
+/// part decides, which is compared as text, so that `cu92` comes before `cu126`.
+fn highest(row: &TorchRow, tags: &[String], day: Day<'_>) -> Option<String> {
+    tags.iter().filter(|tag| has(row, tag, day)).max().cloned()
+}
+
 /// The newest release that will do.
 pub(super) fn newest<'a>(
     package: &'a PackageSeen,
@@ -132,8 +139,9 @@ pub(super) fn newest<'a>(
     python: &Result<String, Why>,
     day: Day<'_>,
 ) -> Brought<'a> {
+    let name = wanted(package, day.knowledge);
     let unknown = |reason: String| {
-        let supply = format!("pin it, such as {}==<version>+<build>", package.name);
+        let supply = format!("pin it, such as {name}==<version>+<build>");
         Brought::unknown(package, Why { reason, supply })
     };
     if let Offered::Unknown(why) = &package.offered {
@@ -144,7 +152,7 @@ pub(super) fn newest<'a>(
     }
     let fitting = |row: &&TorchRow| fits(ranges, row.version) == Some(true);
     if day.as_of.is_some() && day.knowledge.torch_releases().iter().filter(fitting).any(|row| row.released.is_none()) {
-        return unknown(format!("when the releases that {} allows came out is not in the tables", package.name));
+        return unknown(format!("when the releases of {name} that are allowed came out is not in the tables"));
     }
     let of_python = |python: &str| {
         let range = day.knowledge.torch_pythons().iter().find(|row| row.python == python)?;
@@ -172,7 +180,7 @@ pub(super) fn newest<'a>(
         ([row], _) => *row,
         ([], _) => {
             let date = day.knowledge.newest_date();
-            let none = unknown(format!("no release of {} in the tables of {date} fits", package.name));
+            let none = unknown(format!("no release of {name} in the tables of {date} fits"));
             // An index of CUDA may hold builds without it for another platform.
             let elsewhere = none.version.clone().err().filter(|_| day.arch != "amd64");
             return Brought { variant: elsewhere.map_or_else(|| none.variant.clone(), Err), ..none };
@@ -189,7 +197,7 @@ pub(super) fn newest<'a>(
     };
     let variant = match &package.offered {
         Offered::Only(tag) => Some(tag.clone()),
-        Offered::Beside(tags) => tags.iter().find(|tag| has(row, tag, day)).cloned(),
+        Offered::Beside(tags) => highest(row, tags, day),
         Offered::Default | Offered::Unknown(_) => None,
     };
     let newest = day.knowledge.torch_releases().iter().filter(fitting).count() > 1;

@@ -73,6 +73,8 @@ pub struct BroughtRow {
     pub brings: &'static str,
     /// Whether it has the version of what was asked for.
     pub same: bool,
+    /// The local part behind that version, where it comes in a build of its own.
+    pub local: Option<&'static str>,
     /// First version of what is asked for that brings it.
     pub from: Option<&'static str>,
     /// First version of what is asked for that no longer does.

@@ -104,6 +104,11 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             );
             (name(replay.image.compat.id), reason, "say its `elf_note` under [files] of an image description")
         }
+        Step::UserMode if let Some(Source::Image(path)) = loaded.source.filter(|_| loaded.version.is_none()) => {
+            let reason = format!("of which driver {path} is was not seen");
+            let supply = "name the file by its version under [files] of an image description, or scan the image";
+            (name(replay.image.driver_libraries.id), reason, supply)
+        }
         Step::UserMode if user_mode::is_jetson(replay) && replay.host.driver_cuda.is_some() => {
             let reason = format!(
                 "no source says whether the compat library of CUDA {} runs on a release of the module with CUDA {}",

@@ -129,8 +129,15 @@ pub(super) fn lies_in(names: &[String], directory: &str) -> bool {
     names.iter().any(|name| name == directory)
 }
 
-/// What `ldconfig` links in the directory of the host's libraries, which those of the image share.
+/// What `ldconfig` links in the directory of the host's libraries, which those of the image share. It makes links anew,
+/// and leaves a file that has the very name as it is.
 pub(super) fn in_host_directory<'a>(replay: Replay<'a>, directory: &str) -> Found<'a> {
+    let in_the_way = |library: &&DriverLibrary| {
+        !library.link && library.path.ends_with("/libcuda.so.1") && lies_in(&library.directories, directory)
+    };
+    if let Some(library) = baked(replay).find(in_the_way).filter(|_| !replay.host.wsl) {
+        return Found::Image(library);
+    }
     let mounts = matches!(select::choice(replay), Choice::Mounted);
     let mounted = select::mounted(replay).filter(move |_| mounts);
     let mounted = mounted.map(|library| (Some(library.version), Found::Compat(library)));

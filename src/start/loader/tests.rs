@@ -227,7 +227,11 @@ fn of_one_directory_the_highest_version_wins() {
         ),
         ("older", list("/usr/lib/x86_64-linux-gnu/libcuda.so.470.57.02"), "host"),
         ("the same", list("/usr/lib/x86_64-linux-gnu/libcuda.so.535.129.03"), "host"),
-        ("without version", list("/usr/lib/x86_64-linux-gnu/libcuda.so.1"), "host"),
+        // `ldconfig` says that it is no link, and leaves it.
+        ("the very name", list(&format!("{lib}/libcuda.so.1")), "/usr/lib/x86_64-linux-gnu/libcuda.so.1"),
+        ("a link of the very name", format!("{DEBIAN}\"{lib}/libcuda.so.1\" = {{ link = \"x\" }}\n"), "host"),
+        ("the very name elsewhere", list("/usr/local/lib/libcuda.so.1"), "host"),
+        ("a name that nobody asks for", list(&format!("{lib}/libcuda.so")), "host"),
         (
             "behind the old name",
             list("/lib/x86_64-linux-gnu/libcuda.so.550.54.15"),

@@ -1,0 +1,181 @@
+//! Driver libraries that COPY and ADD bring: their names tell what they are, and nobody has looked into them.
+
+use crate::cuda::CudaVersion;
+use crate::cuda::split_path;
+use crate::dockerfile::CopyInstruction;
+use crate::extract::linked;
+use crate::extract::tree::absolute;
+use crate::fact::FileKind;
+use crate::knowledge::Knowledge;
+use crate::reference::ImageReference;
+
+/// Where toolkits lie.
+const TOOLKITS: &str = "/usr/local";
+/// The name by which programs ask for libcuda, for one whose version is not told.
+const SONAME: &str = "libcuda.so.1";
+/// Letters of a pattern of names.
+const PATTERN: [char; 3] = ['*', '?', '['];
+
+/// The paths of driver libraries that a COPY brings by their names, or by that of a compat directory.
+pub(super) fn named(copy: &CopyInstruction) -> Vec<String> {
+    let Some(written) = copy.destination.as_ref().and_then(|(path, _)| path.known()) else { return Vec::new() };
+    let into = absolute(copy.workdir.as_deref().unwrap_or("/"), written);
+    let mut found: Vec<String> = Vec::new();
+    for source in copy.sources.iter().filter_map(|(source, _)| source.known()).filter(|one| !one.starts_with("<<")) {
+        let name = split_path(source.trim_end_matches('/')).1;
+        let name = if source.contains("://") { name.split(['?', '#']).next().unwrap_or(name) } else { name };
+        let path = if linked::is_library(name) {
+            let pattern = name.contains(PATTERN);
+            let inside = pattern || written.ends_with('/') || copy.sources.len() > 1 || !names_library(&into);
+            let name = if pattern { soname(name) } else { name };
+            if inside { format!("{}/{name}", into.trim_end_matches('/')) } else { into.clone() }
+        } else if is_compat(&into) && !name.contains(".so") {
+            format!("{}/{SONAME}", into.trim_end_matches('/'))
+        } else {
+            continue;
+        };
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The name that stands for what a pattern such as `libcuda.so*` finds.
+fn soname(pattern: &str) -> &'static str {
+    if pattern.starts_with("libcuda") { SONAME } else { "libnvidia-ml.so.1" }
+}
+
+fn names_library(path: &str) -> bool {
+    split_path(path).1.contains(".so")
+}
+
+/// Whether a directory is the compat directory of a toolkit: `/usr/local/cuda/compat`, `/usr/local/cuda-12.8/compat`.
+fn is_compat(path: &str) -> bool {
+    let rest = path.strip_prefix(TOOLKITS).and_then(|rest| rest.strip_prefix("/cuda"));
+    rest.and_then(|rest| rest.split_once('/')).is_some_and(|(_, rest)| rest == "compat")
+}
+
+/// A compat package that travels with the directory it lies in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Package {
+    /// Its name.
+    pub(super) name: String,
+    /// Where `/usr/local/cuda` leads, where what is copied goes there itself.
+    pub(super) linked: Option<FileKind>,
+}
+
+/// The compat package of a CUDA base image whose directory is copied to where toolkits lie.
+pub(super) fn of_image(copy: &CopyInstruction, image: &ImageReference, knowledge: Knowledge) -> Option<Package> {
+    if !knowledge.is_cuda_repository(&image.familiar()) {
+        return None;
+    }
+    let version = image.tag()?.split('-').next()?;
+    let row = *knowledge.cuda_images_of(version).last()?;
+    let cuda: CudaVersion = row.version.parse().ok()?;
+    let (major, minor) = (cuda.major(), cuda.minor());
+    knowledge.compat_package(format!("{major}.{minor}").parse().ok()?)?;
+    let own = format!("{TOOLKITS}/cuda-{major}.{minor}");
+    let short = format!("{TOOLKITS}/cuda");
+    let destination = absolute(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known()?);
+    let mut linked = None;
+    let brings = copy.sources.iter().filter_map(|(source, _)| source.known()).any(|source| {
+        let source = absolute("/", source.trim_end_matches('*'));
+        let whole = source == TOOLKITS && destination == TOOLKITS;
+        let toolkit = [&own, &short].contains(&&source) && [&own, &short].contains(&&destination);
+        let folder = is_compat(&source) && is_compat(&destination);
+        if (toolkit || folder) && (destination == short || destination == format!("{short}/compat")) {
+            linked = Some(FileKind::Link(format!("cuda-{major}.{minor}")));
+        }
+        whole || toolkit || folder
+    });
+    brings.then(|| Package { name: format!("cuda-compat-{major}-{minor}"), linked })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::Dockerfile;
+    use crate::dockerfile::EvaluateOptions;
+
+    fn copies(line: &str) -> Vec<CopyInstruction> {
+        let file = Dockerfile::parse(&format!("FROM ubuntu:22.04\n{line}\n"));
+        file.evaluate(&EvaluateOptions::default()).expect("a stage").copies
+    }
+
+    fn paths(line: &str) -> Vec<String> {
+        copies(line).iter().flat_map(named).collect()
+    }
+
+    #[test]
+    fn names_of_driver_libraries_are_told_where_they_land() {
+        for (line, expected) in [
+            ("COPY libcuda.so.570.86.15 /usr/local/cuda/compat/", "/usr/local/cuda/compat/libcuda.so.570.86.15"),
+            ("COPY lib/libcuda.so.1 /usr/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1"),
+            ("COPY libcuda.so.470.82.01 /usr/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1"),
+            ("COPY libcuda.so.470.82.01 /usr/lib64", "/usr/lib64/libcuda.so.470.82.01"),
+            ("COPY libcuda.so* /usr/lib64/", "/usr/lib64/libcuda.so.1"),
+            ("COPY libnvidia-ml.so* /usr/lib64/", "/usr/lib64/libnvidia-ml.so.1"),
+            ("WORKDIR /srv\nCOPY libcuda.so.1 lib/", "/srv/lib/libcuda.so.1"),
+            ("ADD https://x.example/a/libcuda.so.535.54.03?raw=1 /usr/lib64/", "/usr/lib64/libcuda.so.535.54.03"),
+            ("COPY --from=x/y:1 /usr/local/cuda/compat /usr/local/cuda/compat", "/usr/local/cuda/compat/libcuda.so.1"),
+            ("COPY compat/* /usr/local/cuda-12.8/compat/", "/usr/local/cuda-12.8/compat/libcuda.so.1"),
+        ] {
+            assert_eq!(paths(line), [expected], "{line}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_none() {
+        for line in [
+            "COPY libcudart.so.12 /usr/lib64/",
+            "COPY mylibcuda.so.1 /usr/lib64/",
+            "COPY libcuda.py /usr/lib64/",
+            "COPY . /app",
+            "COPY lib /usr/lib64",
+            "COPY libnvidia-ptxjitcompiler.so.1 /usr/local/cuda/compat/",
+            "COPY compat /opt/cuda/compat",
+            "COPY x /usr/local/cuda/compat.txt",
+            "COPY <<libcuda.so.1 /usr/lib64/\nx\nlibcuda.so.1",
+            "COPY libcuda.so.1 $NOWHERE/",
+            "RUN cp libcuda.so.1 /usr/lib64/",
+        ] {
+            assert_eq!(paths(line), [""; 0], "{line}");
+        }
+    }
+
+    #[test]
+    fn a_compat_package_travels_with_its_directory() {
+        let brought = |image: &str, rest: &str| {
+            let image = ImageReference::parse(image).expect("a reference");
+            let copies = copies(&format!("COPY --from=x {rest}"));
+            copies.iter().find_map(|copy| of_image(copy, &image, Knowledge::built_in()))
+        };
+        let cuda = "nvidia/cuda:12.8.0-base-ubuntu22.04";
+        for (rest, linked) in [
+            ("/usr/local/cuda /usr/local/cuda", true),
+            ("/usr/local/cuda/ /usr/local/cuda/", true),
+            ("/usr/local/cuda-12.8 /usr/local/cuda-12.8", false),
+            ("/usr/local/cuda-12.8 /usr/local/cuda", true),
+            ("/usr/local /usr/local", false),
+            ("/usr/local/cuda-12.8/compat/* /usr/local/cuda/compat/", true),
+        ] {
+            let found = brought(cuda, rest).expect(rest);
+            assert_eq!((found.name.as_str(), found.linked.is_some()), ("cuda-compat-12-8", linked), "{rest}");
+        }
+        for (image, rest) in [
+            (cuda, "/usr/local/cuda/lib64 /usr/local/cuda/lib64"),
+            (cuda, "/usr/local/cuda-12.8/targets /usr/local/cuda-12.8/targets"),
+            (cuda, "/usr/local/cuda /opt/cuda"),
+            (cuda, "/usr/local/cuda-11.8 /usr/local/cuda-11.8"),
+            (cuda, "/usr/local/bin /usr/local/bin"),
+            ("ubuntu:22.04", "/usr/local/cuda /usr/local/cuda"),
+            ("someone/cuda:12.8.0", "/usr/local/cuda /usr/local/cuda"),
+            ("nvidia/cuda:9.2-devel-ubuntu18.04", "/usr/local/cuda /usr/local/cuda"),
+            ("nvidia/cuda:99.0", "/usr/local/cuda /usr/local/cuda"),
+            ("nvidia/cuda", "/usr/local/cuda /usr/local/cuda"),
+        ] {
+            assert_eq!(brought(image, rest), None, "{image} {rest}");
+        }
+    }
+}
