@@ -306,6 +306,61 @@ fn of_extras_that_conflict_a_lock_gives_the_builds_of_those_asked_for() {
     }
 }
 
+const SOURCES: &str = r#"
+[project]
+name = "app"
+dependencies = ["flask"]
+[project.optional-dependencies]
+cpu = ["torch>=2.6"]
+cu124 = ["torch>=2.6"]
+attention = ["flash-attn"]
+[dependency-groups]
+dev = ["pytest"]
+plain = ["torch>=2.6"]
+cu126 = ["torch>=2.6"]
+[tool.uv]
+default-groups = ["dev"]
+[[tool.uv.index]]
+name = "cpu"
+url = "https://mirror.example/whl/cpu"
+explicit = true
+[[tool.uv.index]]
+name = "cu124"
+url = "https://mirror.example/whl/cu124"
+explicit = true
+[[tool.uv.index]]
+name = "cu126"
+url = "https://mirror.example/whl/cu126"
+explicit = true
+[tool.uv.sources]
+torch = [
+  { index = "cpu", extra = "cpu" },
+  { index = "cu124", extra = "cu124", marker = "sys_platform == 'linux'" },
+  { index = "cu126", group = "cu126" },
+]
+"#;
+
+#[test]
+fn a_source_of_uv_counts_where_its_extra_or_group_is_installed() {
+    let by_group = SOURCES.replace("[\"dev\"]", "[\"dev\", \"cu126\"]");
+    for (text, run, expected) in [
+        (SOURCES, "uv sync", "flask pytest"),
+        (SOURCES, "uv sync --no-dev --extra cpu", "flask torch>=2.6[cpu]"),
+        (SOURCES, "uv sync --no-dev --extra cu124", "flask torch>=2.6[cu124]"),
+        (SOURCES, "uv sync --no-dev --group cu126", "flask torch>=2.6[cu126]"),
+        (SOURCES, "uv sync --no-dev --group plain", "flask torch>=2.6"),
+        (SOURCES, "uv sync --no-dev --all-extras --no-extra cpu --no-extra cu124", "flash-attn flask"),
+        (SOURCES, "uv sync --no-dev --all-extras --no-extra=attention --no-extra cpu", "flask torch>=2.6[cu124]"),
+        (by_group.as_str(), "uv sync", "flask pytest torch>=2.6[cu126]"),
+        (by_group.as_str(), "uv sync --no-dev", "flask torch>=2.6[cu126]"),
+        (by_group.as_str(), "uv sync --no-dev --no-group cu126", "flask"),
+        (by_group.as_str(), "uv sync --no-default-groups", "flask"),
+        (SOURCES, "uv pip install .[cu124]", "flask torch>=2.6[cu124]"),
+    ] {
+        assert_eq!(installed(&[("pyproject.toml", text)], run), expected, "{run}");
+    }
+}
+
 #[test]
 fn extras_of_setuptools_are_those_asked_for() {
     let cfg = "[options]\ninstall_requires = flask\n[options.extras_require]\ngpu =\n    torch==2.1.0\n    pywin32; \

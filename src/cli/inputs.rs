@@ -133,6 +133,14 @@ impl Inputs {
         });
         for (file, text) in files.into_iter().zip(texts) {
             match (file, text) {
+                // Named on the command line, it is a file that no Dockerfile reads.
+                (Found::File(path), Some(Ok(Text::Dockerfile(parsed, text))))
+                    if parsed.is_another_thing(&path.to_string_lossy(), text.text()) =>
+                {
+                    if paths.iter().any(|given| given.as_ref() == path) {
+                        inputs.unread.push(path.display().to_string());
+                    }
+                }
                 (Found::File(path), Some(Ok(text))) => inputs.file(&path.display().to_string(), text, build, sources),
                 (Found::Reader(reader), Some(Ok(text))) => inputs.reader(reader, text, build, sources),
                 (Found::File(path) | Found::Reader(Reader { path, .. }), Some(Err(error))) => {

@@ -35,6 +35,12 @@ pub(super) struct Parts {
     pub(super) only: Vec<String>,
     /// Groups that are left out.
     pub(super) without: Vec<String>,
+    /// Extras that are left out of all.
+    pub(super) without_extras: Vec<String>,
+    /// The one member of a workspace that is installed.
+    pub(super) member: Option<String>,
+    /// Whether every member of a workspace is installed.
+    pub(super) all_members: bool,
     /// Whether what is for development is left out.
     pub(super) no_dev: bool,
     /// The groups that are installed unasked; `None` where the project does not say.
@@ -53,10 +59,16 @@ impl Parts {
             | "--prod"
             | "--production"
             | "--only-dev"
+            | "--all-packages"
             | "--no-default-groups" => {
                 self.switch(name);
                 return true;
             }
+            "--package" if tool == "uv" => {
+                self.member = value();
+                return true;
+            }
+            "--no-extra" => &mut self.without_extras,
             "--no-install-package" => &mut self.passed_over,
             "--only-group" | "--only" => &mut self.only,
             "--no-group" | "--without" => &mut self.without,
@@ -77,6 +89,7 @@ impl Parts {
         match name {
             "--all-extras" => self.all_extras = true,
             "--all-groups" => self.all_groups = true,
+            "--all-packages" => self.all_members = true,
             "--only-dev" => self.only.push("dev".to_owned()),
             "--no-default-groups" => self.unasked = Some(Vec::new()),
             _ => self.no_dev = true,
@@ -104,6 +117,11 @@ impl Parts {
             None => name == "dev",
         };
         self.group(name).unwrap_or_else(|| unasked() && !(self.no_dev && name == "dev"))
+    }
+
+    /// Whether an extra is left out where all are asked for.
+    pub(super) fn leaves_out(&self, extra: &str) -> bool {
+        self.without_extras.iter().any(|own| normalised(own) == normalised(extra))
     }
 
     /// Whether the project's own requirements are installed.
