@@ -306,6 +306,28 @@ fn of_extras_that_conflict_a_lock_gives_the_builds_of_those_asked_for() {
     }
 }
 
+#[test]
+fn of_a_workspace_uv_installs_the_member_at_its_root_or_those_that_are_asked_for() {
+    // Written by uv for a project at the root that needs one of two members, each of which has groups of its own.
+    let uv = include_str!("fixtures/locks/workspace/uv.lock");
+    let ours = ["cupy-cuda12x", "einops", "nvidia-ml-py", "onnxruntime-gpu", "tqdm"];
+    for (run, expected) in [
+        ("uv sync --frozen", "einops==0.8.0 onnxruntime-gpu==1.19.2 tqdm==4.66.5"),
+        ("uv sync --frozen --no-dev", "einops==0.8.0 onnxruntime-gpu==1.19.2"),
+        ("uv sync --frozen --package tools", "nvidia-ml-py==12.560.30"),
+        ("uv sync --frozen --package=gpu_part --extra old", "cupy-cuda12x==13.3.0 onnxruntime-gpu==1.19.2"),
+        ("uv sync --frozen --package gpu-part --no-dev", "onnxruntime-gpu==1.19.2"),
+        (
+            "uv sync --frozen --all-packages",
+            "cupy-cuda12x==13.3.0 einops==0.8.0 nvidia-ml-py==12.560.30 onnxruntime-gpu==1.19.2 tqdm==4.66.5",
+        ),
+    ] {
+        let said = installed(&[("uv.lock", uv)], run);
+        let own = said.split(' ').filter(|one| ours.contains(&one.split("==").next().unwrap_or("")));
+        assert_eq!(own.collect::<Vec<_>>().join(" "), expected, "{run}");
+    }
+}
+
 const SOURCES: &str = r#"
 [project]
 name = "app"

@@ -20,6 +20,8 @@ use crate::cli::readers::Reader;
 use crate::cli::reports;
 use crate::cli::settings;
 use crate::cli::settings::Loaded;
+use crate::cli::spliced::On;
+use crate::cli::spliced::Referred;
 use crate::cli::walk::Choice;
 use crate::cli::walk::Found;
 use crate::cli::walk::found;
@@ -57,6 +59,10 @@ pub(crate) struct Inputs {
     pub(crate) unread: Vec<String>,
     /// The build context of a subject, by its name, where neither the command line nor the Dockerfile's folder says it.
     pub(super) contexts: BTreeMap<String, PathBuf>,
+    /// The builds of files that say how images are built, by their numbers; none for those that could not be read.
+    pub(super) referred: Vec<Option<Referred>>,
+    /// The builds that a subject stands on, by its name.
+    pub(super) on: BTreeMap<String, On>,
 }
 
 /// What the command line says of the build.
@@ -296,7 +302,9 @@ impl Inputs {
     /// Puts what is known of base images under every Dockerfile, and reads the files of its build context that it asks
     /// for: many at once, with the texts in the order of the subjects.
     pub(super) fn build_on(&mut self, known: &Arc<Bases>, build: &Build<'_>, sources: &mut Sources) {
+        let spliced = self.spliced(known, sources);
         let gathered = parallel::map(build.jobs, &self.subjects, |subject| {
+            let known = spliced.get(&subject.name).unwrap_or(known);
             let Content::Dockerfile { dockerfile, options, .. } = &subject.content else { return None };
             let said = self.contexts.get(&subject.name).map(PathBuf::as_path).or(build.args.context.as_deref());
             let above = (said.is_none() && subject.path != "-").then(|| above(Path::new(&subject.path), dockerfile));
@@ -309,7 +317,7 @@ impl Inputs {
             let Some((found, texts, above)) = gathered else { continue };
             if let Content::Dockerfile { files, bases, .. } = &mut subject.content {
                 *files = found.moved(sources.append(texts));
-                *bases = Arc::clone(known);
+                *bases = Arc::clone(spliced.get(&subject.name).unwrap_or(known));
             }
             subject.notes.extend(above.as_deref().map(built_above));
         }

@@ -46,6 +46,7 @@ mod scan;
 mod schema;
 mod settings;
 mod sides;
+mod spliced;
 mod target;
 mod walk;
 mod what_if;
