@@ -20,6 +20,18 @@ use crate::install::tree::tables_at;
 use crate::install::tree::text_at;
 use crate::install::variant::tag_of_url;
 
+/// Which members of a workspace a command installs.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Members {
+    /// The one at the root; all where none is there.
+    #[default]
+    Root,
+    /// The one of this name.
+    One(String),
+    /// All of them.
+    All,
+}
+
 /// Which parts of a project a command installs beside the main one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
@@ -37,10 +49,8 @@ pub(super) struct Parts {
     pub(super) without: Vec<String>,
     /// Extras that are left out of all.
     pub(super) without_extras: Vec<String>,
-    /// The one member of a workspace that is installed.
-    pub(super) member: Option<String>,
-    /// Whether every member of a workspace is installed.
-    pub(super) all_members: bool,
+    /// Which members of a workspace are installed.
+    pub(super) members: Members,
     /// Whether what is for development is left out.
     pub(super) no_dev: bool,
     /// The groups that are installed unasked; `None` where the project does not say.
@@ -65,7 +75,7 @@ impl Parts {
                 return true;
             }
             "--package" if tool == "uv" => {
-                self.member = value();
+                self.members = value().map_or(Members::Root, Members::One);
                 return true;
             }
             "--no-extra" => &mut self.without_extras,
@@ -89,7 +99,7 @@ impl Parts {
         match name {
             "--all-extras" => self.all_extras = true,
             "--all-groups" => self.all_groups = true,
-            "--all-packages" => self.all_members = true,
+            "--all-packages" => self.members = Members::All,
             "--only-dev" => self.only.push("dev".to_owned()),
             "--no-default-groups" => self.unasked = Some(Vec::new()),
             _ => self.no_dev = true,

@@ -8,6 +8,7 @@ use toml::de::DeTable;
 use crate::install::Around;
 use crate::install::Install;
 use crate::install::Opened;
+use crate::install::lock::Members;
 use crate::install::lock::Parts;
 use crate::install::lock::entry;
 use crate::install::lock::once;
@@ -77,11 +78,14 @@ fn roots<'a>(members: &[&'a DeTable<'a>], parts: &Parts) -> Vec<&'a DeTable<'a>>
     let those = |wanted: &dyn Fn(&DeTable<'_>) -> bool| -> Vec<&'a DeTable<'a>> {
         members.iter().copied().filter(|member| wanted(member)).collect()
     };
-    if let Some(name) = &parts.member {
-        return those(&|member| text_at(member, &["name"]).is_some_and(|own| normalised(own) == normalised(name)));
+    let root = || those(&|member| place(member) == Some("."));
+    match &parts.members {
+        Members::One(name) => {
+            those(&|member| text_at(member, &["name"]).is_some_and(|own| normalised(own) == normalised(name)))
+        }
+        Members::Root if !root().is_empty() => root(),
+        Members::Root | Members::All => members.to_vec(),
     }
-    let at_root = those(&|member| place(member) == Some("."));
-    if parts.all_members || at_root.is_empty() { members.to_vec() } else { at_root }
 }
 
 /// What a package of the project itself asks for, in the parts that are installed.
