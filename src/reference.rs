@@ -34,6 +34,9 @@ pub enum ReferenceError {
     TooLong,
 }
 
+/// Stands where a registry stands, in the names of images that another build of the same file makes; no such host is.
+pub const MADE_HERE: &str = "target.invalid";
+
 /// A parsed image name: registry, repository, and at most one tag and one digest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -80,6 +83,11 @@ impl ImageReference {
             return Err(ReferenceError::TooLong);
         }
         Ok(Self { registry: registry.to_owned(), repository, tag, digest })
+    }
+
+    /// Whether another build of the same file makes the image: no registry has it.
+    pub fn is_made_here(&self) -> bool {
+        self.registry == MADE_HERE
     }
 
     /// The registry host, with its port where one is written.

@@ -455,3 +455,88 @@ fn nothing_outside_of_the_repository_is_read() {
         assert!(out(&done).contains("is not read"), "{}", out(&done));
     }
 }
+
+/// The base, a variable and the versions of torch and cupy as the first subject has them.
+fn built_on(report: &serde_json::Value) -> String {
+    let facts = report["subjects"][0]["facts"].as_array().expect("facts");
+    let value = |key: &str| {
+        // What the build below says stands behind.
+        let mut known = facts.iter().filter(|fact| fact["key"] == key && fact["state"] == "known");
+        let known = if key == "image.base" { known.next_back() } else { known.next() };
+        known.map_or_else(|| "-".to_owned(), |fact| fact["value"].as_str().unwrap_or("?").to_owned())
+    };
+    [value("image.base"), value("env.NVIDIA_VISIBLE_DEVICES"), value("torch.version")].join(" ")
+}
+
+#[test]
+fn a_build_stands_on_the_builds_that_its_contexts_name() {
+    let place = Place::new();
+    place.file("base/Dockerfile", "ARG CUDA=12.4.1\nFROM nvidia/cuda:${CUDA}-base-ubuntu22.04 AS gpu\nENV NVIDIA_VISIBLE_DEVICES=2\nFROM alpine AS last\n");
+    place.file("python/Dockerfile", "FROM below\nCOPY r.txt .\nRUN pip install -r r.txt\n");
+    place.file("python/r.txt", "torch==2.5.1\n");
+    place.file("app/Dockerfile", "FROM python AS run\nRUN pip install flask\n");
+    let bake = "group \"default\" { targets = [\"app\"] }\n\
+                target \"cuda\" {\n context = \"base\"\n target = \"gpu\"\n args = { CUDA = \"12.6.3\" }\n}\n\
+                target \"Py_thon\" {\n context = \"python\"\n contexts = { below = \"target:cuda\" }\n}\n\
+                target \"app\" {\n context = \"app\"\n contexts = { python = \"target:Py_thon\" }\n}\n";
+    place.file("docker-bake.hcl", bake);
+    let report = place.json(&["check", "--verbose", "--bake", "docker-bake.hcl"]);
+    assert_eq!(report["subjects"].as_array().expect("subjects").len(), 1, "only what is asked for is judged");
+    assert_eq!(built_on(&report), "nvidia/cuda:12.6.3-base-ubuntu22.04 2 2.5.1");
+    // The list that the build below installs is a place in its own folder.
+    let text = report.to_string();
+    assert!(text.contains("python/r.txt") && !text.contains("target.invalid"), "{text}");
+    place.file(
+        "compose.yaml",
+        "services:\n  app:\n    build:\n      context: app\n      additional_contexts: {python: 'service:py'}\n\
+         \x20 py:\n    build:\n      context: python\n      additional_contexts: {below: 'docker-image://pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime'}\n",
+    );
+    let report = place.json(&["check", "--verbose", "--compose", "compose.yaml"]);
+    assert_eq!(built_on(&report), "pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime all 2.5.1");
+    // A stage of that name in the file gives way to the context; another context does not touch it.
+    for (contexts, expected) in [
+        ("{ run = \"target:cuda\" }", "nvidia/cuda:12.6.3-base-ubuntu22.04 2 -"),
+        ("{ other = \"target:cuda\" }", "python - -"),
+        ("{ run = \"target:absent\" }", "- - -"),
+    ] {
+        place.file("app/Dockerfile", "FROM python AS run\nFROM run\nENV X=1\n");
+        let target = "target \"cuda\" {\n context = \"base\"\n target = \"gpu\"\n args = { CUDA = \"12.6.3\" }\n}\n";
+        let app = format!("target \"app\" {{\n context = \"app\"\n contexts = {contexts}\n}}\n");
+        place.file("one.hcl", &format!("group \"default\" {{ targets = [\"app\"] }}\n{target}{app}"));
+        let report = place.json(&["check", "--verbose", "--bake", "one.hcl"]);
+        assert_eq!(built_on(&report), expected, "{contexts}");
+    }
+}
+
+#[test]
+fn builds_that_stand_on_one_another_in_a_circle_are_refused_at_their_place() {
+    let place = Place::new();
+    place.file("Dockerfile", "FROM below\n");
+    place.file("ok/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    place.file(
+        "x.hcl",
+        "target \"fine\" { context = \"ok\" }\n\
+         target \"a\" { contexts = { below = \"target:b\" } }\n\
+         target \"b\" { contexts = { below = \"target:c\" } }\n\
+         target \"c\" { contexts = { below = \"target:b\" } }\n\
+         target \"itself\" { contexts = { below = \"target:itself\" } }\n",
+    );
+    let done = place.run(&["check", "--format", "json", "--bake", "x.hcl"]);
+    assert_eq!(code(&done), 2, "{}", out(&done));
+    let report: serde_json::Value = serde_json::from_str(&out(&done)).expect("a report");
+    let said = |error: &serde_json::Value| {
+        let line = &error["location"]["region"]["start_line"];
+        format!("{} {line} {}", error["input"].as_str().unwrap_or("?"), error["message"].as_str().unwrap_or("?"))
+    };
+    let said: Vec<String> = report["errors"].as_array().expect("errors").iter().map(said).collect();
+    assert_eq!(
+        said,
+        [
+            "x.hcl:a 3 its contexts go round in a circle: b on c on b",
+            "x.hcl:b 3 its contexts go round in a circle: b on c on b",
+            "x.hcl:c 4 its contexts go round in a circle: c on b on c",
+            "x.hcl:itself 5 its contexts go round in a circle: itself on itself",
+        ]
+    );
+    assert_eq!(report["subjects"].as_array().expect("subjects").len(), 1);
+}

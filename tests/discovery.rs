@@ -445,3 +445,22 @@ fn a_dockerfile_is_built_in_the_folder_above_it_that_has_what_it_copies() {
         assert!(!notes.contains("taken to be"), "{notes}");
     }
 }
+
+#[test]
+fn a_program_that_is_named_like_a_dockerfile_is_passed_over() {
+    let place = Place::bare();
+    place.file("dockerfile.py", "import os\nfrom pathlib import Path\n\ndef f():\n    return os\n");
+    place.file("src/dockerfile.rs", "//! Reads it.\nuse std::fs;\n");
+    place.file("Dockerfile.bin", "\u{1}\0\n");
+    // In its lines it is one.
+    place.file("Dockerfile.go", GPU);
+    let report = place.json(&["check", "."]);
+    assert_eq!(names(&report), ["Dockerfile.go"]);
+    assert!(report["errors"].as_array().expect("errors").is_empty(), "{report}");
+    let named = place.run(&["check", "dockerfile.py"]);
+    assert_eq!(code(&named), 0, "{}", err(&named));
+    assert!(out(&named).is_empty() && err(&named).contains("nothing to check"), "{}{}", out(&named), err(&named));
+    // A file that only its name speaks for is told of.
+    place.file("Dockerfile", "import os\n");
+    assert_eq!(names(&place.json(&["check", "Dockerfile"])), ["Dockerfile"]);
+}

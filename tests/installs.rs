@@ -307,6 +307,83 @@ fn of_extras_that_conflict_a_lock_gives_the_builds_of_those_asked_for() {
 }
 
 #[test]
+fn of_a_workspace_uv_installs_the_member_at_its_root_or_those_that_are_asked_for() {
+    // Written by uv for a project at the root that needs one of two members, each of which has groups of its own.
+    let uv = include_str!("fixtures/locks/workspace/uv.lock");
+    let ours = ["cupy-cuda12x", "einops", "nvidia-ml-py", "onnxruntime-gpu", "tqdm"];
+    for (run, expected) in [
+        ("uv sync --frozen", "einops==0.8.0 onnxruntime-gpu==1.19.2 tqdm==4.66.5"),
+        ("uv sync --frozen --no-dev", "einops==0.8.0 onnxruntime-gpu==1.19.2"),
+        ("uv sync --frozen --package tools", "nvidia-ml-py==12.560.30"),
+        ("uv sync --frozen --package=gpu_part --extra old", "cupy-cuda12x==13.3.0 onnxruntime-gpu==1.19.2"),
+        ("uv sync --frozen --package gpu-part --no-dev", "onnxruntime-gpu==1.19.2"),
+        (
+            "uv sync --frozen --all-packages",
+            "cupy-cuda12x==13.3.0 einops==0.8.0 nvidia-ml-py==12.560.30 onnxruntime-gpu==1.19.2 tqdm==4.66.5",
+        ),
+    ] {
+        let said = installed(&[("uv.lock", uv)], run);
+        let own = said.split(' ').filter(|one| ours.contains(&one.split("==").next().unwrap_or("")));
+        assert_eq!(own.collect::<Vec<_>>().join(" "), expected, "{run}");
+    }
+}
+
+const SOURCES: &str = r#"
+[project]
+name = "app"
+dependencies = ["flask"]
+[project.optional-dependencies]
+cpu = ["torch>=2.6"]
+cu124 = ["torch>=2.6"]
+attention = ["flash-attn"]
+[dependency-groups]
+dev = ["pytest"]
+plain = ["torch>=2.6"]
+cu126 = ["torch>=2.6"]
+[tool.uv]
+default-groups = ["dev"]
+[[tool.uv.index]]
+name = "cpu"
+url = "https://mirror.example/whl/cpu"
+explicit = true
+[[tool.uv.index]]
+name = "cu124"
+url = "https://mirror.example/whl/cu124"
+explicit = true
+[[tool.uv.index]]
+name = "cu126"
+url = "https://mirror.example/whl/cu126"
+explicit = true
+[tool.uv.sources]
+torch = [
+  { index = "cpu", extra = "cpu" },
+  { index = "cu124", extra = "cu124", marker = "sys_platform == 'linux'" },
+  { index = "cu126", group = "cu126" },
+]
+"#;
+
+#[test]
+fn a_source_of_uv_counts_where_its_extra_or_group_is_installed() {
+    let by_group = SOURCES.replace("[\"dev\"]", "[\"dev\", \"cu126\"]");
+    for (text, run, expected) in [
+        (SOURCES, "uv sync", "flask pytest"),
+        (SOURCES, "uv sync --no-dev --extra cpu", "flask torch>=2.6[cpu]"),
+        (SOURCES, "uv sync --no-dev --extra cu124", "flask torch>=2.6[cu124]"),
+        (SOURCES, "uv sync --no-dev --group cu126", "flask torch>=2.6[cu126]"),
+        (SOURCES, "uv sync --no-dev --group plain", "flask torch>=2.6"),
+        (SOURCES, "uv sync --no-dev --all-extras --no-extra cpu --no-extra cu124", "flash-attn flask"),
+        (SOURCES, "uv sync --no-dev --all-extras --no-extra=attention --no-extra cpu", "flask torch>=2.6[cu124]"),
+        (by_group.as_str(), "uv sync", "flask pytest torch>=2.6[cu126]"),
+        (by_group.as_str(), "uv sync --no-dev", "flask torch>=2.6[cu126]"),
+        (by_group.as_str(), "uv sync --no-dev --no-group cu126", "flask"),
+        (by_group.as_str(), "uv sync --no-default-groups", "flask"),
+        (SOURCES, "uv pip install .[cu124]", "flask torch>=2.6[cu124]"),
+    ] {
+        assert_eq!(installed(&[("pyproject.toml", text)], run), expected, "{run}");
+    }
+}
+
+#[test]
 fn extras_of_setuptools_are_those_asked_for() {
     let cfg = "[options]\ninstall_requires = flask\n[options.extras_require]\ngpu =\n    torch==2.1.0\n    pywin32; \
                sys_platform == 'win32'\ndocs = sphinx\n[other]\ngpu = numpy\n";

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::VecDeque;
 
 use hcl::Expression;
 use hcl::Structure;
@@ -34,14 +35,16 @@ struct File {
     functions: Functions,
 }
 
-/// The builds of a bake file.
+/// The builds of a bake file, those behind that others stand on.
 pub fn bake(name: &str, file: &str) -> Result<Vec<Build>, BuildsError> {
     bounded(file)?;
     let is_json = name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("json"));
     let file = if is_json { of_json(file)? } else { of_hcl(file)? };
     let context = context(&file.variables, &file.functions);
-    let mut found = Vec::new();
-    for target in file.wanted(&context) {
+    let mut found: Vec<Build> = Vec::new();
+    let mut open: VecDeque<(String, bool)> = file.wanted(&context).into_iter().map(|name| (name, true)).collect();
+    let mut seen: BTreeSet<String> = open.iter().map(|(name, _)| name.clone()).collect();
+    while let Some((target, asked)) = open.pop_front() {
         let mut attributes = Attributes::new();
         file.inherited(&target, &context, &mut attributes, &mut 0);
         let called = |attributes: &Attributes, context: &Context<'_>| -> Attributes {
@@ -57,7 +60,11 @@ pub fn bake(name: &str, file: &str) -> Result<Vec<Build>, BuildsError> {
             for (key, value) in variables {
                 context.declare_var(key, value);
             }
-            found.push(build(&name, &called(&attributes, &context), &context));
+            let build = Build { asked, ..build(&name, &called(&attributes, &context), &context) };
+            let further = build.referred().map(|(_, name)| name).filter(|name| file.targets.contains_key(*name));
+            let new = further.filter(|name| seen.insert((*name).to_owned()));
+            open.extend(new.map(|name| (name.to_owned(), false)));
+            found.push(build);
         }
     }
     Ok(found)

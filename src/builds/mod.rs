@@ -51,6 +51,8 @@ pub struct Build {
     pub target: Option<String>,
     /// Platforms; whatever is asked where empty.
     pub platforms: Vec<String>,
+    /// Whether it is asked for; else it is here for those that stand on it alone.
+    pub asked: bool,
     /// What could not be followed.
     pub notes: Vec<String>,
 }
@@ -65,8 +67,18 @@ impl Build {
             contexts: BTreeMap::new(),
             target: None,
             platforms: Vec::new(),
+            asked: true,
             notes: Vec::new(),
         }
+    }
+
+    /// The contexts that another build of the file makes: their names, and the names of those builds.
+    pub fn referred(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.contexts.iter().filter_map(|(context, value)| {
+            let value = value.as_deref()?;
+            let name = value.strip_prefix("target:").or_else(|| value.strip_prefix("service:"))?;
+            Some((context.as_str(), name))
+        })
     }
 
     /// Whether the context lies on this machine.

@@ -9,6 +9,10 @@ use crate::builds::Build as Described;
 use crate::builds::Recipe;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
+use crate::cli::spliced::Referred;
+use crate::cli::spliced::circle;
+use crate::cli::spliced::round;
+use crate::cli::spliced::splice;
 use crate::cli::texts::MAX_TEXT;
 use crate::cli::texts::read_text;
 use crate::dockerfile::Dockerfile;
@@ -47,13 +51,29 @@ impl Inputs {
             Err(error) => return self.error(&name, error.to_string()),
         };
         let mut read: BTreeMap<PathBuf, (SourceId, Dockerfile)> = BTreeMap::new();
+        let first = self.referred.len();
         for one in &described {
             let title = format!("{name}:{}", one.name);
-            match recipe(one, folder, &mut read, &title, sources) {
+            if let Some(names) = circle(one, &described) {
+                self.errors.extend(one.asked.then(|| round(&title, &name, &text, &names)));
+                self.referred.push(None);
+                continue;
+            }
+            let recipe = recipe(one, folder, &mut read, &title, sources);
+            let context = folder.join(&one.context);
+            let mut options = options(one, build);
+            let on = splice(one, &described, first, &mut options);
+            self.referred.push(recipe.as_ref().ok().cloned().map(|(path, source, dockerfile)| {
+                let options = EvaluateOptions { target: one.target.clone(), ..options.clone() };
+                Referred { path, source, dockerfile, options, context: context.clone(), on: on.clone() }
+            }));
+            match recipe {
+                _ if !one.asked => {}
                 Ok((path, source, dockerfile)) => {
                     let before = self.subjects.len();
-                    self.contexts.insert(title.clone(), folder.join(&one.context));
-                    self.target(&title, &path, source, dockerfile, options(one, build));
+                    self.contexts.insert(title.clone(), context);
+                    self.on.insert(title.clone(), on);
+                    self.target(&title, &path, source, dockerfile, options);
                     for subject in self.subjects.iter_mut().skip(before) {
                         subject.notes.extend(one.notes.iter().cloned());
                     }

@@ -18,9 +18,12 @@ const NO_NAME: [&str; 8] = ["$", "*", "?", "[", "://", "git@", "<", ".."];
 const NEAR: usize = 2;
 
 /// The folder above a Dockerfile's own, within its repository, that it must be built in: nothing that it copies by name
-/// is beside it, and some of it lies there, or all of it does. `None` where its own folder will do.
+/// is beside it, and some of it lies there, or all of it does; where it copies the whole, what its commands read counts. `None` where its own folder will do.
 pub(super) fn above(dockerfile: &Path, text: &Dockerfile) -> Option<PathBuf> {
-    let sources: Vec<String> = text.instructions.iter().flat_map(copied).collect();
+    let mut sources: Vec<String> = text.instructions.iter().flat_map(copied).collect();
+    if sources.is_empty() && text.instructions.iter().any(is_whole) {
+        sources.extend(text.instructions.iter().flat_map(read_by_name));
+    }
     if sources.is_empty() {
         return None;
     }
@@ -72,20 +75,51 @@ fn parent(folder: &Path) -> PathBuf {
 
 /// What an instruction copies out of the context by name, as paths below its root; the whole of it says nothing.
 fn copied(instruction: &Instruction) -> Vec<String> {
+    let sources = sources(instruction);
+    let named = sources.iter().filter(|word| !NO_NAME.iter().any(|mark| word.contains(mark)));
+    named.map(|word| normal(word.trim_matches(['"', '\'']))).filter(|path| !path.is_empty()).collect()
+}
+
+/// The words of a COPY or ADD that say what it takes out of the context.
+fn sources(instruction: &Instruction) -> Vec<&str> {
     let from_elsewhere = instruction.flag("from").is_some();
     let template = instruction.arguments.text().contains("{{");
     if !matches!(instruction.kind, Kind::Copy | Kind::Add) || from_elsewhere || template {
         return Vec::new();
     }
-    let words: Vec<&str> = if let Some(words) = &instruction.json {
-        words.iter().map(Mapped::text).collect()
-    } else {
-        let text = instruction.arguments.text();
-        split_whitespace(text).into_iter().filter_map(|range| text.get(range)).collect()
+    let mut words: Vec<&str> = match &instruction.json {
+        Some(words) => words.iter().map(Mapped::text).collect(),
+        None => words(instruction),
     };
-    let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
-    let named = sources.iter().filter(|word| !NO_NAME.iter().any(|mark| word.contains(mark)));
-    named.map(|word| normal(word.trim_matches(['"', '\'']))).filter(|path| !path.is_empty()).collect()
+    words.pop();
+    words
+}
+
+fn words(instruction: &Instruction) -> Vec<&str> {
+    let text = instruction.arguments.text();
+    split_whitespace(text).into_iter().filter_map(|range| text.get(range)).collect()
+}
+
+/// Whether an instruction copies the whole context.
+fn is_whole(instruction: &Instruction) -> bool {
+    sources(instruction).iter().any(|source| matches!(*source, "." | "./" | "/"))
+}
+
+/// The files that a RUN reads by bare name where the context was copied to: lists of requirements, and the project of
+/// tools that take no name. Nothing of one that goes elsewhere first.
+fn read_by_name(instruction: &Instruction) -> Vec<String> {
+    let words = words(instruction);
+    if instruction.kind != Kind::Run || words.iter().any(|word| matches!(*word, "cd" | "git" | "curl" | "wget")) {
+        return Vec::new();
+    }
+    let bare = |word: &str| !word.contains('/') && !NO_NAME.iter().any(|mark| word.contains(mark));
+    let pairs = || words.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.get(1)?)));
+    let lists = pairs().filter(|(option, file)| matches!(*option, "-r" | "--requirement") && bare(file));
+    let mut found: Vec<String> = lists.map(|(_, file)| file.to_owned()).collect();
+    if pairs().any(|pair| matches!(pair, ("uv" | "pdm", "sync") | ("poetry" | "pdm", "install"))) {
+        found.push("pyproject.toml".to_owned());
+    }
+    found
 }
 
 #[cfg(test)]
@@ -135,7 +169,15 @@ mod tests {
         for folder in [".git", "svc/docker/deep", "svc/src", "app"] {
             fs::create_dir_all(root.join(folder)).expect("folder");
         }
-        for file in ["r.txt", "svc/r.txt", "svc/s.txt", "svc/docker/own.txt", "../outside.txt", "svc/docker/r2.txt"] {
+        for file in [
+            "r.txt",
+            "svc/r.txt",
+            "svc/s.txt",
+            "svc/pyproject.toml",
+            "svc/docker/own.txt",
+            "../outside.txt",
+            "svc/docker/r2.txt",
+        ] {
             fs::write(root.join(file), "torch\n").expect("file");
         }
         std::os::unix::fs::symlink("../../../outside.txt", root.join("svc/leak.txt")).expect("link");
@@ -153,6 +195,16 @@ mod tests {
             ("COPY svc/s.txt /a\nCOPY app /b", Some("")),
             ("COPY s.txt made.whl /a", Some("svc")),
             ("COPY docker/own.txt s.txt /a", Some("svc")),
+            // The whole of it, and a command that reads a file of it.
+            ("COPY . .\nRUN pip install -r s.txt", Some("svc")),
+            ("COPY . /app\nRUN --mount=type=cache,target=/c uv sync --frozen", Some("svc")),
+            ("COPY . .\nRUN pip install -r own.txt", None),
+            ("COPY . .\nRUN pip install -r nowhere.txt", None),
+            ("COPY . .\nRUN git clone x && cd x && pip install -r s.txt", None),
+            ("COPY . .\nRUN pip install -r sub/s.txt", None),
+            ("COPY . .\nRUN uv pip install torch", None),
+            ("COPY --from=b . .\nRUN pip install -r s.txt", None),
+            ("COPY own.txt .\nCOPY . .\nRUN pip install -r s.txt", None),
             // Beside the Dockerfile, or nowhere.
             ("COPY own.txt /a", None),
             ("COPY . /a", None),

@@ -17,6 +17,8 @@ use crate::cli::readers;
 use crate::cli::readers::Reader;
 use crate::cli::settings;
 use crate::cli::settings::Loaded;
+use crate::cli::spliced::On;
+use crate::cli::spliced::Referred;
 use crate::cli::texts::MAX_TEXT;
 use crate::cli::texts::Text;
 use crate::cli::texts::read_file;
@@ -53,6 +55,10 @@ pub(crate) struct Inputs {
     pub(crate) unread: Vec<String>,
     /// The build context of a subject, by its name, where neither the command line nor the Dockerfile's folder says it.
     pub(super) contexts: BTreeMap<String, PathBuf>,
+    /// The builds of files that say how images are built, by their numbers; none for those that could not be read.
+    pub(super) referred: Vec<Option<Referred>>,
+    /// The builds that a subject stands on, by its name.
+    pub(super) on: BTreeMap<String, On>,
 }
 
 /// What the command line says of the build.
@@ -122,6 +128,14 @@ impl Inputs {
         });
         for (file, text) in files.into_iter().zip(texts) {
             match (file, text) {
+                // Named on the command line, it is a file that no Dockerfile reads.
+                (Found::File(path), Some(Ok(Text::Dockerfile(parsed, text))))
+                    if parsed.is_another_thing(&path.to_string_lossy(), text.text()) =>
+                {
+                    if paths.iter().any(|given| given.as_ref() == path) {
+                        inputs.unread.push(path.display().to_string());
+                    }
+                }
                 (Found::File(path), Some(Ok(text))) => inputs.file(&path.display().to_string(), text, build, sources),
                 (Found::Reader(reader), Some(Ok(text))) => inputs.reader(reader, text, build, sources),
                 (Found::File(path) | Found::Reader(Reader { path, .. }), Some(Err(error))) => {
@@ -281,7 +295,9 @@ impl Inputs {
     /// Puts what is known of base images under every Dockerfile, and reads the files of its build context that it asks
     /// for: many at once, with the texts in the order of the subjects.
     pub(super) fn build_on(&mut self, known: &Arc<Bases>, build: &Build<'_>, sources: &mut Sources) {
+        let spliced = self.spliced(known, sources);
         let gathered = parallel::map(build.jobs, &self.subjects, |subject| {
+            let known = spliced.get(&subject.name).unwrap_or(known);
             let Content::Dockerfile { dockerfile, options, .. } = &subject.content else { return None };
             let said = self.contexts.get(&subject.name).map(PathBuf::as_path).or(build.args.context.as_deref());
             let above = (said.is_none() && subject.path != "-").then(|| above(Path::new(&subject.path), dockerfile));
@@ -294,7 +310,7 @@ impl Inputs {
             let Some((found, texts, above)) = gathered else { continue };
             if let Content::Dockerfile { files, bases, .. } = &mut subject.content {
                 *files = found.moved(sources.append(texts));
-                *bases = Arc::clone(known);
+                *bases = Arc::clone(spliced.get(&subject.name).unwrap_or(known));
             }
             subject.notes.extend(above.as_deref().map(built_above));
         }

@@ -46,6 +46,7 @@ mod scan;
 mod schema;
 mod settings;
 mod sides;
+mod spliced;
 mod target;
 mod texts;
 mod walk;

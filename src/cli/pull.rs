@@ -30,10 +30,17 @@ pub(crate) type Wanted = BTreeMap<ImageReference, Vec<Platform>>;
 /// The base images of all builds, for these platforms.
 pub(crate) fn wanted(inputs: &Inputs, platforms: &[String]) -> Wanted {
     let mut wanted = Wanted::new();
-    for subject in &inputs.subjects {
-        let Content::Dockerfile { dockerfile, options, .. } = &subject.content else { continue };
+    let subjects = inputs.subjects.iter().filter_map(|subject| match &subject.content {
+        Content::Dockerfile { dockerfile, options, .. } => Some((dockerfile, options)),
+        _ => None,
+    });
+    let referred = inputs.referred.iter().flatten().map(|one| (&one.dockerfile, &one.options));
+    for (dockerfile, options) in subjects.chain(referred) {
         for platform in platforms {
             let Some((reference, platform)) = extract::base_of(dockerfile, &options.on(platform)) else { continue };
+            if reference.is_made_here() {
+                continue;
+            }
             let Ok(platform) = platform.parse() else { continue };
             let list = wanted.entry(reference).or_default();
             if !list.contains(&platform) {

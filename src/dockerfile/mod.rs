@@ -10,6 +10,7 @@ mod heredoc;
 mod json;
 mod lines;
 mod mapped;
+mod other;
 mod parse;
 mod pattern;
 mod resolved;

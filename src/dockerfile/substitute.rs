@@ -67,13 +67,35 @@ impl Run<'_> {
                 }
             }
             Some('/') if !colon => self.replacement(&name, out),
+            Some(c @ ('^' | ',')) if !colon && self.shell => {
+                let all = self.peek() == Some(c);
+                self.at += usize::from(all);
+                let word = self.until(Some('}'), true);
+                if let Some(value) = self.whole_value(&name) {
+                    self.understood(name, word.is_empty().then(|| cased(&value, c == '^', all)), out);
+                }
+            }
+            Some(c) if colon && self.shell && (c.is_ascii_digit() || c == ' ') => {
+                self.at -= 1;
+                let word = self.until(Some('}'), true);
+                if let Some(value) = self.whole_value(&name) {
+                    self.understood(name, part(&value, &word), out);
+                }
+            }
             None => self.miss(vec![name], "a substitution is not closed"),
             Some(c) => {
                 if c != '}' {
                     self.until(Some('}'), true);
                 }
-                self.miss(vec![name], "a substitution of this kind is not understood");
+                self.understood(name, None, out);
             }
+        }
+    }
+
+    fn understood(&mut self, name: String, value: Option<String>, out: &mut String) {
+        match value {
+            Some(value) => out.push_str(&value),
+            None => self.miss(vec![name], "a substitution of this kind is not understood"),
         }
     }
 
@@ -132,4 +154,31 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// bash's `${x^}`, `${x^^}`, `${x,}` and `${x,,}`.
+fn cased(value: &str, upper: bool, all: bool) -> String {
+    let one = |(at, c): (usize, char)| {
+        let changed = if upper { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+        if all || at == 0 { changed } else { c }
+    };
+    value.chars().enumerate().map(one).collect()
+}
+
+/// bash's `${x:2}`, `${x:0:4}`, `${x: -3}` and `${x:0:-2}`: what stands behind the first colon.
+fn part(value: &str, word: &str) -> Option<String> {
+    let (offset, length) = word.split_once(':').map_or((word, None), |(offset, length)| (offset, Some(length)));
+    let count = value.chars().count();
+    let from_end = |number: i64| {
+        let back = usize::try_from(number.unsigned_abs()).ok()?;
+        if number < 0 { count.checked_sub(back) } else { Some(back) }
+    };
+    let start = from_end(offset.trim().parse().ok()?)?;
+    let length: Option<i64> = length.map(|length| length.trim().parse()).transpose().ok()?;
+    let end = match length {
+        None => count,
+        Some(length) if length < 0 => from_end(length)?,
+        Some(length) => start.saturating_add(usize::try_from(length).ok()?),
+    };
+    (start <= end || start >= count).then(|| value.chars().take(end).skip(start).collect())
 }

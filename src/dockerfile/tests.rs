@@ -87,6 +87,43 @@ fn substitutions_give_what_buildkit_gives() {
 }
 
 #[test]
+fn the_forms_of_buildkit_and_of_bash_give_what_those_give() {
+    let docker = |text: &str| with(text, Dialect::Dockerfile('\\'));
+    for (text, value) in [
+        ("he\\$v|\"he\\v\"|'\\$v'", "he$v|he\\v|\\$v"),
+        ("$v.$|$%|${v}$", "v12.4.1.$|$%|v12.4.1$"),
+        ("${u:-a${v}b}|${u-'}'}|${u:-\"}\"}", "av12.4.1b|}|}"),
+        ("${e-x}|${e:-x}|${e+x}|${e:+x}", "|x|x|"),
+        ("${v?no}|${v:?no}|${e?no}", "v12.4.1|v12.4.1|"),
+        ("${v#*.}|${v##*.}|${v%.*}|${v%%.*}|${v#x}|${v%}", "4.1|1|v12.4|v12|v12.4.1|v12.4.1"),
+        ("${v#\\v}|${v#v1?}|${v%\\*}", "12.4.1|.4.1|v12.4.1"),
+        ("${v/1/x}|${v//1/x}|${v/./}|${v//[/-}|${v/\\./${v#v12.4.}}", "vx2.4.1|vx2.4.x|v124.1|v12.4.1|v1214.1"),
+        ("${u}|${u#x}|${u//a/b}", "||"),
+        ("$u|${v}_x", "|v12.4.1_x"),
+    ] {
+        assert_eq!(docker(text), Ok(value.to_owned()), "{text}");
+    }
+    // BuildKit refuses these.
+    for text in [
+        "${}", "${{v}", "${:v}", "${v", "${v:}", "${v^}", "${v^^}", "${v,,}", "${v:0:2}", "${v:#x}", "${v/x}",
+        "${u?x}", "${e:?x}",
+    ] {
+        assert!(docker(text).is_err(), "{text}");
+    }
+    for (text, value) in [
+        ("${v^}|${v^^}|${v,,}|${v,}", "V12.4.1|V12.4.1|v12.4.1|v12.4.1"),
+        ("${v:1}|${v:1:4}|${v:0:-2}|${v: -3}|${v: -3:1}|${v:9}|${v:1:0}", "12.4.1|12.4|v12.4|4.1|4||"),
+    ] {
+        assert_eq!(with(text, Dialect::Shell), Ok(value.to_owned()), "{text}");
+    }
+    for text in
+        ["${v^a}", "${v:0:x}", "${v: -30}", "${v:5:-5}", "${v:1+1}", "${v: 99999999999999999999}", "${#v}", "${!v}"]
+    {
+        assert!(with(text, Dialect::Shell).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn what_is_not_known_names_its_variables() {
     for (text, names) in [
         ("$x$y$x", vec!["x", "y"]),

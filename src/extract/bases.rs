@@ -27,7 +27,7 @@ pub struct KnownBase {
     pub platform: Option<Platform>,
     /// What was seen of it.
     pub seen: Observations,
-    /// Where it is known from, for the report: `configuration sha256:...`.
+    /// Where it is known from, for the report: `configuration sha256:...`; empty where its own places say it.
     pub told: String,
     /// Digests of its unpacked layers, lowest first; none where they are not known.
     pub layers: Vec<String>,
@@ -146,7 +146,7 @@ pub(super) fn of_lines<'a>(
     if let Some(reason) = bases.failed.get(&lock::name(&reference)) {
         target.notes.push(format!("base `{reference}` was not read: {reason}"));
     }
-    if let Some(known) = known {
+    if let Some(known) = known.filter(|known| !known.told.is_empty()) {
         target.notes.push(format!("base `{reference}`: {}", known.told));
     }
     Ok((target, known))

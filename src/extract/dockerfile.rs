@@ -120,6 +120,15 @@ impl Reader<'_> {
         let facts = &mut self.seen.facts;
         self.seen.base = match &base.kind {
             BaseKind::Scratch => BaseSeen::Scratch(facts.add(FactKey::Base, None, known("scratch"), evidence)),
+            BaseKind::Image(reference) if reference.is_made_here() => {
+                let stage = self.dockerfile.stages.iter().find(|stage| stage.base_span == base.span);
+                let written = stage.map_or("", |stage| stage.base.text());
+                let why = Why {
+                    reason: format!("another build makes `{written}`, and not for this platform"),
+                    supply: "check that build for the platforms of the pools".to_owned(),
+                };
+                BaseSeen::Unresolved(why, facts.add(FactKey::Base, None, known(written), evidence))
+            }
             BaseKind::Image(reference) => {
                 BaseSeen::Image(reference.clone(), facts.add(FactKey::Base, None, known(&text), evidence))
             }

@@ -17,6 +17,7 @@ use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
+use crate::extract::venv::Environments;
 use crate::extract::written::written;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
@@ -64,6 +65,7 @@ pub(super) struct State {
     /// Files and folders that a command took away.
     gone: BTreeSet<String>,
     scripts: usize,
+    environments: Environments,
     /// Repositories that were set up and whose packages bring something else than their names say.
     repositories: BTreeSet<&'static str>,
 }
@@ -77,6 +79,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
     let mut reader = Reader { tree, machine, seen, notes, done, source, dockerfile: source, folder };
     for run in &evaluated.runs {
         reader.folder = reader.tree.workdir(run.instruction, run);
+        reader.done.environments.begin();
         let commands = shell::commands_among(run, &|path| reader.is_there(path, run));
         for command in commands {
             reader.step(&command, run, 0);
@@ -102,6 +105,7 @@ impl Reader<'_> {
     fn step(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
         self.seen.commands += 1;
         self.seen.other_python |= other_python(command);
+        self.done.environments.note(command, &self.folder);
         if command.program() == Some("cd") {
             let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
             self.folder = absolute(&self.folder, to);
@@ -129,6 +133,12 @@ impl Reader<'_> {
         for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Apt) {
             let brought = self.done.repositories.iter().find_map(|one| knowledge.instead_of(one, &package.name));
             package.name = brought.unwrap_or_else(|| std::mem::take(&mut package.name));
+        }
+        if self.done.environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup) {
+            // What the base image brings does not count there.
+            for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Pip) {
+                package.upgrade |= self.seen.packages.iter().all(|seen| seen.name != package.name);
+            }
         }
         let compiled = install::compiled(command, &self.folder, &lookup, Knowledge::built_in().cuda_extensions());
         let says = linked::says(command, &self.folder, &Around { lookup: &lookup, open: &open, environment });

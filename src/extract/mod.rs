@@ -26,6 +26,7 @@ mod run_time;
 mod steps;
 mod tag_now;
 mod tree;
+mod venv;
 mod written;
 
 pub use self::bases::{Bases, KnownBase, base_of, of_build};

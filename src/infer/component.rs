@@ -112,8 +112,13 @@ pub(super) fn components(
     if let Some(entries) = own_code.as_ref().filter(|_| runtime.is_unknown()) {
         runtime = of_compiler(facts, OWN_RUNTIME, entries, knowledge).unwrap_or(runtime);
     }
+    // Of a base that was not read, what commands put on top is all that is told.
+    let on_top = list.is_empty() && own_code.is_none() && runtime.is_unknown() && !found_in_layers(seen);
+    let on_top = if on_top { runtime_packages::component(facts, seen, PLAIN_WORDING, knowledge) } else { None };
     let present = own_code.is_some() || !matches!(runtime.state, State::Absent { .. });
-    if present {
+    if let Some(component) = on_top {
+        list.push(component);
+    } else if present {
         let started =
             |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || entries.iter().any(|one| is_started(seen, &one.file));
         let decides = list.is_empty() || own_code.as_ref().is_some_and(started);

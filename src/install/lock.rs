@@ -20,6 +20,18 @@ use crate::install::tree::tables_at;
 use crate::install::tree::text_at;
 use crate::install::variant::tag_of_url;
 
+/// Which members of a workspace a command installs.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Members {
+    /// The one at the root; all where none is there.
+    #[default]
+    Root,
+    /// The one of this name.
+    One(String),
+    /// All of them.
+    All,
+}
+
 /// Which parts of a project a command installs beside the main one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
@@ -35,6 +47,10 @@ pub(super) struct Parts {
     pub(super) only: Vec<String>,
     /// Groups that are left out.
     pub(super) without: Vec<String>,
+    /// Extras that are left out of all.
+    pub(super) without_extras: Vec<String>,
+    /// Which members of a workspace are installed.
+    pub(super) members: Members,
     /// Whether what is for development is left out.
     pub(super) no_dev: bool,
     /// The groups that are installed unasked; `None` where the project does not say.
@@ -53,10 +69,16 @@ impl Parts {
             | "--prod"
             | "--production"
             | "--only-dev"
+            | "--all-packages"
             | "--no-default-groups" => {
                 self.switch(name);
                 return true;
             }
+            "--package" if tool == "uv" => {
+                self.members = value().map_or(Members::Root, Members::One);
+                return true;
+            }
+            "--no-extra" => &mut self.without_extras,
             "--no-install-package" => &mut self.passed_over,
             "--only-group" | "--only" => &mut self.only,
             "--no-group" | "--without" => &mut self.without,
@@ -77,6 +99,7 @@ impl Parts {
         match name {
             "--all-extras" => self.all_extras = true,
             "--all-groups" => self.all_groups = true,
+            "--all-packages" => self.members = Members::All,
             "--only-dev" => self.only.push("dev".to_owned()),
             "--no-default-groups" => self.unasked = Some(Vec::new()),
             _ => self.no_dev = true,
@@ -104,6 +127,11 @@ impl Parts {
             None => name == "dev",
         };
         self.group(name).unwrap_or_else(|| unasked() && !(self.no_dev && name == "dev"))
+    }
+
+    /// Whether an extra is left out where all are asked for.
+    pub(super) fn leaves_out(&self, extra: &str) -> bool {
+        self.without_extras.iter().any(|own| normalised(own) == normalised(extra))
     }
 
     /// Whether the project's own requirements are installed.

@@ -305,6 +305,8 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
         "conda" | "mamba" | "micromamba" => Some(Invocation::Conda),
         "conda-lock" => Some(Invocation::CondaLock),
         "apt" | "apt-get" | "aptitude" | "dnf" | "yum" | "microdnf" | "tdnf" => Some(Invocation::System),
+        // OpenMMLab's front to pip takes pip's own arguments.
+        "mim" => Some(Invocation::Pip(1, false)),
         _ if numbered("pip") => Some(Invocation::Pip(1, false)),
         _ if numbered("python") => {
             let module = (1..words.len().min(8)).find(|at| word(*at) == "-m")?;

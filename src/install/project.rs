@@ -71,7 +71,7 @@ pub(super) fn pep621(
             }
         }
         for package in found.packages.get_mut(from..).unwrap_or_default() {
-            uv_source(package, root, opened, around);
+            uv_source(package, root, &wanted, opened, around);
         }
     }
 }
@@ -155,7 +155,8 @@ fn chosen(root: &DeTable<'_>, parts: &Parts, own: Option<&str>) -> BTreeSet<Stri
     if parts.all_extras {
         let tables = [OPTIONAL[0], &["tool", "poetry", "extras"]];
         let names = tables.into_iter().filter_map(|path| table_at(root, path)).flat_map(DeTable::iter);
-        open.extend(names.map(|(name, _)| normalised(name.get_ref())));
+        let names = names.map(|(name, _)| normalised(name.get_ref()));
+        open.extend(names.filter(|name| !parts.leaves_out(name)));
     }
     let mut chosen = BTreeSet::new();
     while let Some(name) = open.pop() {
@@ -213,8 +214,15 @@ fn one(text: &str, value: &Value<'_>, opened: &Opened, around: &Around<'_>) -> O
     Some(package)
 }
 
-/// `[tool.uv.sources]`: the index that one distribution comes from.
-fn uv_source(package: &mut Install, root: &DeTable<'_>, opened: &Opened, around: &Around<'_>) {
+/// `[tool.uv.sources]`: the index that one distribution comes from; one that is named for an extra or a group counts
+/// where `wanted` has that part.
+fn uv_source(
+    package: &mut Install,
+    root: &DeTable<'_>,
+    wanted: &BTreeSet<String>,
+    opened: &Opened,
+    around: &Around<'_>,
+) {
     let Some(sources) = table_at(root, &["tool", "uv", "sources"]) else { return };
     let Some((_, value)) = sources.iter().find(|(name, _)| normalised(name.get_ref()) == package.name) else { return };
     let tables: Vec<&DeTable<'_>> = match value.get_ref().as_array() {
@@ -223,9 +231,13 @@ fn uv_source(package: &mut Install, root: &DeTable<'_>, opened: &Opened, around:
     };
     let mut open = false;
     for table in tables {
+        let part = text_at(table, &["extra"]).or_else(|| text_at(table, &["group"]));
         let marker = text_at(table, &["marker"]).map(|marker| holds(marker, around.environment));
-        open |= marker == Some(None) || at(table, &["extra"]).is_some();
-        if marker == Some(Some(false)) || open {
+        if marker == Some(Some(false)) || part.is_some_and(|part| !wanted.contains(&normalised(part))) {
+            continue;
+        }
+        open |= marker == Some(None);
+        if open {
             continue;
         }
         let named_index = text_at(table, &["index"]);

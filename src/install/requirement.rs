@@ -12,8 +12,10 @@ use crate::install::Manager;
 use crate::install::Variant;
 use crate::install::VariantSource;
 use crate::install::VersionSpec;
+use crate::install::variant::is_wheels;
 use crate::install::variant::tag_of_url;
 use crate::install::variant::tag_of_version;
+use crate::knowledge::Knowledge;
 use crate::source::Span;
 
 /// A distribution's name in PEP 503's form: lower case, one `-` for every run of `-`, `_` and `.`.
@@ -115,7 +117,20 @@ fn wheel(address: &str, span: Span) -> Option<Install> {
     let version = Version::from_str(written).map_or_else(|_| written.to_owned(), |version| version.to_string());
     let tag = tag_of_version(&version).or_else(|| tag_of_url(&format!("{folder}/")));
     let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span, source: None });
-    Some(Install { version: VersionSpec::Exact(version), variant, ..empty(name, span) })
+    let builds = if variant.is_none() && is_of_somebody(&decoded, &normalised(name), folder) {
+        Builds::Unknown(format!("{file} is a wheel that somebody built: its name does not say for which CUDA"))
+    } else {
+        Builds::Default
+    };
+    Some(Install { version: VersionSpec::Exact(version), variant, builds, ..empty(name, span) })
+}
+
+/// Whether a wheel of a distribution with a build for each CUDA comes from nobody's index: the default index takes none
+/// for plain `linux`, and the project's own says the build in folder or version.
+fn is_of_somebody(stem: &str, name: &str, folder: &str) -> bool {
+    let plain = stem.rsplit('-').next().is_some_and(|platform| platform.starts_with("linux_"));
+    let variants = Knowledge::built_in().framework(name).is_some_and(|framework| framework.variants);
+    plain && variants && !stem.contains('+') && !folder.split('/').any(is_wheels)
 }
 
 /// A requirement that a lock or project file writes as a name and a version.

@@ -27,7 +27,6 @@ const WITH_VALUE: &[&str] = &[
     "--python",
     "-L",
     "--lockfile",
-    "--package",
     "--cache-dir",
     "--link-mode",
     "-e",

@@ -8,6 +8,7 @@ use toml::de::DeTable;
 use crate::install::Around;
 use crate::install::Install;
 use crate::install::Opened;
+use crate::install::lock::Members;
 use crate::install::lock::Parts;
 use crate::install::lock::entry;
 use crate::install::lock::once;
@@ -30,15 +31,13 @@ struct Need<'a> {
 pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
     let root = DeTable::parse(opened.text.text()).ok()?;
     let packages = tables_at(root.get_ref(), &["package"]);
-    let own =
-        |package: &&&DeTable<'_>| ["virtual", "editable"].iter().any(|kind| at(package, &["source", kind]).is_some());
-    let mut open: Vec<Need<'_>> = packages
-        .iter()
-        .filter(own)
+    let members: Vec<&DeTable<'_>> = packages.iter().copied().filter(|package| place(package).is_some()).collect();
+    let mut open: Vec<Need<'_>> = roots(&members, parts)
+        .into_iter()
         .flat_map(|package| asked(package, parts))
         .filter_map(|one| need(one, parts, around))
         .collect();
-    let whole = open.is_empty() && !packages.iter().any(|package| own(&package));
+    let whole = members.is_empty();
     let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (number, package) in packages.iter().enumerate() {
         if let Some(name) = text_at(package, &["name"]) {
@@ -68,6 +67,27 @@ pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<
     Some(found)
 }
 
+/// Where a package of the project itself lies.
+fn place<'a>(package: &'a DeTable<'a>) -> Option<&'a str> {
+    ["virtual", "editable"].iter().find_map(|kind| text_at(package, &["source", kind]))
+}
+
+/// The members that a command installs: the one that it names, else all that it asks for, else the one at the root;
+/// all of them where no project lies there.
+fn roots<'a>(members: &[&'a DeTable<'a>], parts: &Parts) -> Vec<&'a DeTable<'a>> {
+    let those = |wanted: &dyn Fn(&DeTable<'_>) -> bool| -> Vec<&'a DeTable<'a>> {
+        members.iter().copied().filter(|member| wanted(member)).collect()
+    };
+    let root = || those(&|member| place(member) == Some("."));
+    match &parts.members {
+        Members::One(name) => {
+            those(&|member| text_at(member, &["name"]).is_some_and(|own| normalised(own) == normalised(name)))
+        }
+        Members::Root if !root().is_empty() => root(),
+        Members::Root | Members::All => members.to_vec(),
+    }
+}
+
 /// What a package of the project itself asks for, in the parts that are installed.
 fn asked<'a>(package: &'a DeTable<'a>, parts: &Parts) -> Vec<&'a DeTable<'a>> {
     let mut found = Vec::new();
@@ -91,7 +111,7 @@ fn asked<'a>(package: &'a DeTable<'a>, parts: &Parts) -> Vec<&'a DeTable<'a>> {
 }
 
 fn is_extra(name: &str, parts: &Parts) -> bool {
-    parts.all_extras || parts.extras.iter().any(|own| normalised(own) == normalised(name))
+    (parts.all_extras && !parts.leaves_out(name)) || parts.extras.iter().any(|own| normalised(own) == normalised(name))
 }
 
 /// What a dependency asks for; nothing where its marker does not hold.

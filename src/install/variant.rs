@@ -27,7 +27,7 @@ pub fn tag_of_url(url: &str) -> Option<String> {
 }
 
 /// The folder of wheels: the index's own, and what mirrors call it.
-fn is_wheels(part: &str) -> bool {
+pub(super) fn is_wheels(part: &str) -> bool {
     matches!(part, "whl" | "pytorch-wheels" | "pytorch")
 }
 

@@ -47,14 +47,16 @@ impl Knowledge {
         self.code_floors().iter().filter(|row| row.repository == repository).find(holds)
     }
 
-    /// Where the name of an image says that it is there for GPUs: its repository, else a word of its tag.
+    /// Where the name of an image says that it is there for GPUs: how its repository begins, else a word of
+    /// its tag or of the last part of the repository.
     pub fn gpu_image(self, repository: &str, tag: &str) -> Option<&'static RowInfo> {
         let begins = |row: &&GpuImageRow| row.name.strip_suffix('*').is_some_and(|begin| repository.starts_with(begin));
         let by_repository = self.gpu_images().iter().filter(begins).max_by_key(|row| row.name.len());
         if let Some(row) = by_repository {
             return Some(&row.info).filter(|_| !row.without);
         }
-        let words = || tag.split(['-', '_', '+']);
+        let last = repository.rsplit('/').next().unwrap_or(repository);
+        let words = || tag.split(['-', '_', '+']).chain(last.split(['-', '_', '.']));
         let has =
             |row: &&GpuImageRow| row.name.strip_prefix(':').is_some_and(|own| words().any(|word| says(word, own)));
         self.gpu_images().iter().find(has).map(|row| &row.info)

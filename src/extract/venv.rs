@@ -1,0 +1,166 @@
+//! Environments of Python that commands make beside the image's own: what is installed there does not see what the base
+//! image brings.
+
+use std::collections::BTreeSet;
+
+use crate::dockerfile::Lookup;
+use crate::extract::tree::absolute;
+use crate::shell::Command;
+use crate::shell::Word;
+
+/// The environments made so far, by their folders.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Environments {
+    made: BTreeSet<String>,
+    /// The one that a shell went into: until its RUN ends.
+    entered: Option<String>,
+}
+
+impl Environments {
+    /// A RUN begins: its shell is in none.
+    pub(super) fn begin(&mut self) {
+        self.entered = None;
+    }
+
+    /// Notes an environment that a command makes in or from `folder`, or goes into.
+    pub(super) fn note(&mut self, command: &Command, folder: &str) {
+        let words: Vec<&str> = command.words.iter().map(|word| word.known().unwrap_or("?")).collect();
+        let program = command.program().unwrap_or("");
+        if matches!(program, "." | "source") {
+            let script = words.get(1).map(|script| absolute(folder, script));
+            let entered = script.and_then(|script| Some(script.strip_suffix("/bin/activate")?.to_owned()));
+            self.entered = entered.filter(|entered| self.made.contains(entered)).or_else(|| self.entered.take());
+            return;
+        }
+        let Some(arguments) = arguments(program, &words) else { return };
+        let path = folder_of(arguments).or((program == "uv").then_some(".venv"));
+        let Some(path) = path.filter(|path| !path.contains('?')).map(|path| absolute(folder, path)) else { return };
+        if command.conditional || arguments.iter().any(|word| word.ends_with("system-site-packages")) {
+            self.made.remove(&path);
+        } else {
+            self.made.insert(path);
+        }
+    }
+
+    /// Whether what a command installs goes into one of them; `head` is the first directory that programs are looked
+    /// for in, where that is told.
+    pub(super) fn takes(
+        &self,
+        command: &Command,
+        folder: &str,
+        head: Option<&str>,
+        lookup: &dyn Fn(&str) -> Lookup,
+    ) -> bool {
+        if self.made.is_empty() {
+            return false;
+        }
+        let value = |name: &str| match command.variable(name) {
+            Some(value) => value.known().map(str::to_owned),
+            None => match lookup(name) {
+                Lookup::Known(value, _) => Some(value),
+                Lookup::Unset | Lookup::NoValue | Lookup::Unknown(..) => None,
+            },
+        };
+        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+        let first = words.first().copied().unwrap_or("");
+        if first.contains('/') && self.holds(&absolute(folder, first)) {
+            return true;
+        }
+        if command.program() == Some("uv") {
+            let system = words.iter().any(|word| matches!(*word, "--system" | "--target" | "--prefix" | "-p"));
+            if system || words.iter().any(|word| word.starts_with("--python")) || value("UV_SYSTEM_PYTHON").is_some() {
+                return false;
+            }
+            let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
+            return active.map_or_else(|| self.is_above(folder), |active| self.made.contains(&active));
+        }
+        self.entered.is_some() || head.is_some_and(|head| self.holds(&format!("{head}/python")))
+    }
+
+    /// Whether a program is one of an environment's own.
+    fn holds(&self, program: &str) -> bool {
+        program.rsplit_once("/bin/").is_some_and(|(folder, _)| self.made.contains(folder))
+    }
+
+    /// Whether `.venv` lies in a folder or above it, where uv looks.
+    fn is_above(&self, folder: &str) -> bool {
+        let mut folders = std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0));
+        folders.any(|folder| self.made.contains(&absolute(folder, ".venv")))
+    }
+}
+
+/// What stands behind the command that makes an environment.
+fn arguments<'a>(program: &str, words: &'a [&'a str]) -> Option<&'a [&'a str]> {
+    let module = || words.windows(2).position(|pair| matches!(pair, ["-m", "venv" | "virtualenv"]));
+    match program {
+        "uv" if words.get(1) == Some(&"venv") => words.get(2..),
+        "virtualenv" => words.get(1..),
+        _ if program.starts_with("python") => words.get(module()? + 2..),
+        _ => None,
+    }
+}
+
+/// The folder among the arguments: the last word that is no option and no value of one.
+fn folder_of<'a>(arguments: &[&'a str]) -> Option<&'a str> {
+    let mut found = None;
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        if matches!(*word, "-p" | "--python" | "--prompt" | "--seeder" | "--app-data") {
+            rest.next();
+        } else if !word.starts_with('-') {
+            found = Some(*word);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::Mapped;
+    use crate::shell::script_commands;
+
+    /// Whether the last command of a script installs into an environment.
+    fn into(script: &str, variables: &[(&str, &str)]) -> bool {
+        let lookup = |name: &str| match variables.iter().find(|(own, _)| *own == name) {
+            Some((_, value)) => Lookup::Known((*value).to_owned(), Vec::new()),
+            None => Lookup::Unset,
+        };
+        let mut environments = Environments::default();
+        let mut said = false;
+        for command in script_commands(&Mapped::whole(script, 0)) {
+            environments.note(&command, "/app");
+            let head = variables.iter().find(|(own, _)| *own == "PATH").map(|(_, head)| *head);
+            said = environments.takes(&command, "/app", head, &lookup);
+        }
+        said
+    }
+
+    #[test]
+    fn a_command_installs_into_the_environment_that_it_reaches() {
+        for (script, variables, expected) in [
+            ("python3 -m venv /opt/v; /opt/v/bin/pip install x", &[][..], true),
+            ("python3.11 -m venv --copies v; v/bin/python -m pip install x", &[], true),
+            ("virtualenv -p python3 /opt/v; . /opt/v/bin/activate; pip install x", &[], true),
+            ("python -m venv /opt/v; pip install x", &[("PATH", "/opt/v/bin")], true),
+            ("python -m venv /opt/v; uv pip install x", &[("VIRTUAL_ENV", "/opt/v")], true),
+            ("uv venv; uv pip install x", &[], true),
+            ("uv venv --python 3.12 /opt/v; uv pip install x", &[("VIRTUAL_ENV", "/opt/v")], true),
+            // Not reached, or sharing what the image has.
+            ("python -m venv /opt/v; pip install x", &[], false),
+            ("python -m venv /opt/v; pip install x", &[("PATH", "/opt/w/bin")], false),
+            ("python -m venv --system-site-packages /opt/v; /opt/v/bin/pip install x", &[], false),
+            ("uv venv --system-site-packages; uv pip install x", &[], false),
+            ("uv venv; uv pip install --system x", &[], false),
+            ("uv venv; uv pip install x", &[("UV_SYSTEM_PYTHON", "1")], false),
+            ("uv venv; pip install x", &[], false),
+            ("uv venv /opt/v; uv pip install x", &[], false),
+            ("uv venv; uv pip install x", &[("VIRTUAL_ENV", "/opt/w")], false),
+            ("python -m venv /opt/v; . /opt/w/bin/activate; pip install x", &[], false),
+            ("python -m venv \"$(place)\"; pip install x", &[], false),
+            ("uv pip install x", &[], false),
+        ] {
+            assert_eq!(into(script, variables), expected, "{script} {variables:?}");
+        }
+    }
+}
