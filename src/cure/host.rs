@@ -20,7 +20,7 @@ const UNCHECKED: (&str, &str) = ("NVIDIA_DISABLE_REQUIRE", "1");
 /// The smallest newer driver of each pool on which the image starts.
 pub(super) fn drivers(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {
     let cured: Vec<(String, PoolChange)> = case
-        .failing()
+        .aimed()
         .filter(|pool| !pool.wsl.as_ref().is_some_and(|wsl| wsl.value))
         .filter_map(|pool| Some((pool.name.value.clone(), PoolChange::Driver(smallest(case, pool, trials)?))))
         .collect();
@@ -96,7 +96,7 @@ fn newest(spec: &DriverSpec) -> Option<DriverVersion> {
 pub(super) fn toolkits(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {
     let samples: Vec<CudaVersion> = case.knowledge().container_toolkits().iter().map(|row| row.sample).collect();
     let mut cured = Vec::new();
-    for pool in case.failing() {
+    for pool in case.aimed() {
         let Some(now) = pool.toolkit.as_ref().map(|one| one.value) else { continue };
         let helps = |version: &CudaVersion| {
             let change = (pool.name.value.clone(), PoolChange::Toolkit(*version));
@@ -117,7 +117,7 @@ pub(super) fn run_environment(case: &Case<'_>) -> Vec<Candidate> {
     if !case.ends("refused") {
         return Vec::new();
     }
-    let pools = case.failing().map(|pool| (pool.name.value.clone(), PoolChange::Env(name, value))).collect();
+    let pools = case.aimed().map(|pool| (pool.name.value.clone(), PoolChange::Env(name, value))).collect();
     one(Kind::RunEnvironment, pools, |_| {
         format!("start it with {name}={value}, where nobody checks the requirement then,")
     })

@@ -53,7 +53,6 @@ pub use self::repair::repair;
 pub use self::search::Found;
 pub use self::search::PoolFate;
 pub use self::search::Tried;
-pub use self::search::search;
 pub use self::wish::Companion;
 pub use self::wish::PoolChange;
 pub use self::wish::Wish;

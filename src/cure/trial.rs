@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::cure::PoolChange;
 use crate::cure::Wish;
 use crate::cure::beside;
+use crate::cure::case::Aim;
 use crate::cure::case::Case;
 use crate::cure::case::whole;
 use crate::cure::pretend::pretend;
@@ -25,8 +26,10 @@ use crate::judge::Subject;
 use crate::report::model;
 use crate::source::Span;
 
-/// So many trials are made for one subject.
+/// So many trials are made for one subject that fails.
 pub(super) const MOST: usize = 400;
+/// So many for one that may fail.
+pub(super) const MOST_OPEN: usize = 150;
 
 /// Trials, counted.
 pub(super) struct Trials<'a> {
@@ -151,31 +154,18 @@ pub(super) fn fates(subject: &model::Subject) -> Vec<PoolFate> {
     whole(subject).map(fate).collect()
 }
 
-/// The fates of a subject that is judged; in detail where a failure is gone and nothing is certain instead of it.
+/// The fates of a subject that is judged; in detail where what stopped it is gone and nothing is certain instead of it.
 fn lifted(case: &Case<'_>, judged: impl Fn(Detail) -> model::Subject) -> Vec<PoolFate> {
-    let mut found = fates(&judged(Detail::Verdicts));
-    let open =
-        |one: &PoolFate| matches!(one.fate.as_str(), "undetermined" | "depends") && case.walls(&one.pool).is_some();
+    let mut found = fates(&judged(Detail::Fates));
+    let was = |pool: &str| whole(case.before).any(|one| one.pool == pool && case.aim.takes(&one.fate));
+    let open = |one: &PoolFate| Aim::Open.takes(&one.fate) && was(&one.pool);
     if !found.iter().any(open) {
         return found;
     }
-    let told = judged(Detail::Everything);
+    let told = judged(Detail::Steps);
     for one in &mut found {
-        let (Some(walls), Some(verdict)) = (case.walls(&one.pool), whole(&told).find(|told| told.pool == one.pool))
-        else {
-            continue;
-        };
-        let steps = || verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
-        let passed = |step: &model::Step| {
-            matches!(step.result.as_str(), "passes" | "not-applicable")
-                || (step.result == "unknown" && case.was_open(step, &told))
-        };
-        // What depends starts on some of the hosts that the pool may be.
-        let depends = one.fate == "depends" && verdict.scenarios.iter().any(|scenario| scenario.fate == "starts");
-        let wall = |step: &model::Step| walls.contains(&step.step);
-        one.lifted = open(one)
-            && !verdict.scenarios.is_empty()
-            && steps().all(|step| if wall(step) { passed(step) } else { depends || step.result != "stops" });
+        let verdict = whole(&told).find(|told| told.pool == one.pool);
+        one.lifted = open(one) && verdict.is_some_and(|verdict| case.is_gone(verdict, &told));
     }
     found
 }
