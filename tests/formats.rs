@@ -89,6 +89,7 @@ fn full() -> Report {
         settles: Vec::new(),
         lifts: Vec::new(),
         narrows: Vec::new(),
+        supposes: None,
         breaks: Vec::new(),
     };
     report.subjects[0].findings[0].fixes.push(fix.clone());

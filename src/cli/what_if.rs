@@ -70,11 +70,8 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
     let was = side.judged(Reading { fleet: &fleet, ..reading }, book, &sources, Detail::Fates);
     let is = after(&side, &was, &changed, reading, |reading| side.judged(reading, book, &sources, Detail::Fates));
     let head = side.head(Reading { fleet: &changed.fleet, ..reading }, book, &sources);
-    let images: Vec<Image> = was
-        .iter()
-        .zip(&is)
-        .filter_map(|(before, after)| what_if::image(before, after, &changed.added))
-        .collect();
+    let images: Vec<Image> =
+        was.iter().zip(&is).filter_map(|(before, after)| what_if::image(before, after, &changed.added)).collect();
     let written = sources.get(fleet.source).text().len();
     let told = WhatIf {
         schema_version: SCHEMA_VERSION,

@@ -63,6 +63,8 @@ pub(super) struct Case<'a> {
     pub(super) image: ImageFacts,
     /// `linux/amd64`.
     pub(super) platform: String,
+    /// Those of all pools that it runs on.
+    pub(super) platforms: Vec<String>,
     /// Architectures of the pools that changes are sought for.
     pub(super) archs: Vec<String>,
     /// How each step ends, by these pools.
@@ -99,7 +101,20 @@ impl<'a> Case<'a> {
         let of_hosts = verdicts().flat_map(|one| one.scenarios.iter().map(|scenario| &scenario.outcome));
         let outcomes = verdicts().map(|one| &one.outcome).chain(of_hosts).flatten().cloned().collect();
         let open = told.facts.iter().filter(|fact| fact.state == "unknown").map(|fact| fact.key.clone()).collect();
-        Some(Self { aim, subject, settings, before, seen, image, platform, archs, steps, outcomes, open })
+        Some(Self {
+            aim,
+            subject,
+            settings,
+            before,
+            seen,
+            image,
+            platform,
+            platforms: platforms_of(before, settings),
+            archs,
+            steps,
+            outcomes,
+            open,
+        })
     }
 
     /// Whether what stopped it on a pool, or may have, is gone; what else there is was open before.
@@ -172,6 +187,18 @@ impl<'a> Case<'a> {
             State::Absent { .. } | State::Unknown(_) => None,
         }
     }
+}
+
+/// The platforms of all pools that a subject runs on.
+pub(super) fn platforms_of(judged: &model::Subject, settings: Settings<'_>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let runs = |pool: &&Pool| whole(judged).any(|one| one.pool == pool.name.value);
+    for platform in settings.fleet.pools.iter().filter(runs).flat_map(|pool| pool.platforms(settings.knowledge)) {
+        if !found.contains(&platform) {
+            found.push(platform);
+        }
+    }
+    found
 }
 
 fn aimed<'a>(aim: Aim, before: &'a model::Subject, fleet: &'a Fleet) -> impl Iterator<Item = &'a Pool> {

@@ -74,12 +74,14 @@ impl<'a> Torch<'a> {
         let same = |row: &&TorchBuildRow| {
             !signatures.is_empty() && signatures.iter().all(|own| own.sass == row.sass && own.ptx == row.ptx)
         };
-        let build = case
-            .knowledge()
-            .torch_builds()
-            .iter()
-            .filter(same)
-            .max_by(|one, other| by_number(one.version, other.version))?;
+        // Of some of its code at least.
+        let holds = |row: &&TorchBuildRow| {
+            let all = |own: &&Signature| !own.sass.is_empty() && own.sass.iter().all(|one| row.sass.contains(one));
+            !signatures.is_empty() && signatures.iter().all(|own| all(&own))
+        };
+        let builds = || case.knowledge().torch_builds().iter();
+        let newest = |one: &&TorchBuildRow, other: &&TorchBuildRow| by_number(one.version, other.version);
+        let build = builds().filter(same).max_by(newest).or_else(|| builds().filter(holds).max_by(newest))?;
         let has = Some(build.variant.to_owned());
         Some(Self { name, package: None, pinned: None, row: case.knowledge().torch(build.version)?, has, said: None })
     }

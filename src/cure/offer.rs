@@ -5,6 +5,8 @@ use crate::cure::Kind;
 use crate::cure::Tried;
 use crate::cure::case::Aim;
 use crate::cure::search::search;
+use crate::cure::supposed::SUPPOSED;
+use crate::cure::supposed::supposed;
 use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
@@ -14,8 +16,8 @@ use crate::source::Sources;
 
 /// So many fixes are offered for one finding.
 const MOST: usize = 8;
-/// So many where it may start without them as well.
-const MOST_OPEN: usize = 6;
+/// So many where it may start without them as well, and once more as many where that hangs on what is not known.
+const MOST_OPEN: usize = 4;
 
 /// Looks for changes that cure, and gives them to the findings: to every error what cures one of its pools, to every
 /// verdict that is left open what makes it start there whatever is not known.
@@ -28,8 +30,14 @@ pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<
         judged.inspected.notes.extend(found.split);
     }
     if judged.findings.iter().any(open) {
-        let found = search(Aim::Open, Kind::ALL, subject, judged, settings, hosts);
-        give(judged, &found, settings.sources, (&open, MOST_OPEN), |one| [&one.settles, &one.narrows]);
+        let mut found = search(Aim::Open, Kind::ALL, subject, judged, settings, hosts);
+        found.tried.truncate(MOST_OPEN);
+        for one in supposed(subject, judged, settings, hosts) {
+            if !found.tried.iter().any(|other| other.title == one.title) {
+                found.tried.push(one);
+            }
+        }
+        give(judged, &found, settings.sources, (&open, 2 * MOST_OPEN), |one| [&one.settles, &one.narrows]);
     }
 }
 
@@ -68,5 +76,6 @@ pub(super) fn fix(tried: &Tried, sources: &Sources) -> model::Fix {
         lifts: tried.lifts.clone(),
         narrows: tried.narrows.clone(),
         breaks: tried.breaks.clone(),
+        supposes: tried.supposed.then(|| SUPPOSED.to_owned()),
     }
 }

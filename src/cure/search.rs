@@ -61,6 +61,8 @@ pub struct Tried {
     pub narrows: Vec<String>,
     /// Pools on which it no longer starts with it.
     pub breaks: Vec<String>,
+    /// Whether it helps only where what is not known of the image holds nothing.
+    pub supposed: bool,
     /// The subject with it, where its text or what was seen of it is another.
     pub subject: Option<Subject>,
 }
@@ -206,6 +208,7 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
         lifts,
         narrows,
         breaks,
+        supposed: false,
         subject: outcome.subject,
     };
     (tried.helps(case.aim) > 0).then_some(tried)

@@ -13,6 +13,7 @@ use crate::cure::search::PoolFate;
 use crate::cure::write;
 use crate::edit::TextEdit;
 use crate::fact::Observations;
+use crate::fleet;
 use crate::fleet::Declared;
 use crate::fleet::DriverSpec;
 use crate::fleet::Fleet;
@@ -23,13 +24,16 @@ use crate::judge::Hosts;
 use crate::judge::Only;
 use crate::judge::Settings;
 use crate::judge::Subject;
+use crate::judge::saved::Saved;
 use crate::report::model;
+use crate::report::observed::OnPlatform;
+use crate::source::SourceText;
 use crate::source::Span;
 
 /// So many trials are made for one subject that fails.
 pub(super) const MOST: usize = 400;
 /// So many for one that may fail.
-pub(super) const MOST_OPEN: usize = 150;
+pub(super) const MOST_OPEN: usize = 120;
 
 /// Trials, counted.
 pub(super) struct Trials<'a> {
@@ -68,14 +72,16 @@ impl Trials<'_> {
         }
         for edits in write::ways(case, wish) {
             let Some(subject) = write::written(case.subject, case.settings.sources, &edits) else { continue };
-            let seen = judge::observations(&subject.content, &case.platform);
-            if !seen.is_some_and(|seen| wish.holds(&seen)) || !beside::others_exist(case, &subject) {
+            // Each text is read once for each platform, and judged as it was seen.
+            let Some(seen) = as_seen(&subject, case.before, &case.platforms, Some) else { continue };
+            let holds = judge::observations(&seen.content, &case.platform).is_some_and(|seen| wish.holds(&seen));
+            if !holds || !beside::others_exist(case, &subject) {
                 continue;
             }
             if !self.take() {
                 return None;
             }
-            let fates = self.judged(case, &subject);
+            let fates = self.judged(case, &seen);
             return Some(Outcome { edits, subject: Some(subject), fates });
         }
         None
@@ -105,9 +111,16 @@ impl Trials<'_> {
                     pool.toolkit = Some(declared(*version));
                     pool.libnvidia_container = None;
                 }
+                PoolChange::Mode(mode) => pool.mode = Some(declared(*mode)),
                 PoolChange::Env(name, value) => pool.env.push(((*name).to_owned(), declared((*value).to_owned()))),
             }
             let fleet = Fleet { pools: vec![pool], ..case.settings.fleet.clone() };
+            // No launch and no toolkit has every mode.
+            if matches!(change, PoolChange::Mode(_))
+                && fleet::check_modes(&fleet, &SourceText::new("", ""), case.knowledge()).is_err()
+            {
+                continue;
+            }
             let settings = Settings { fleet: &fleet, pools: &[], ..case.settings };
             for fate in lifted(case, |detail| judge::judge(&subject, Settings { detail, ..settings })) {
                 if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {
@@ -127,6 +140,23 @@ fn declared<T>(value: T) -> Declared<T> {
 fn fixed(case: &Case<'_>, seen: Observations) -> Subject {
     let only = Some(Only::Pools(whole(case.before).map(|one| one.pool.clone()).collect()));
     Subject { content: Content::Fixed(seen), only, ..shell(case.subject) }
+}
+
+/// A subject as it is seen for each of these platforms, with a change, where it runs; none where it cannot be seen.
+pub(super) fn as_seen(
+    subject: &Subject,
+    before: &model::Subject,
+    platforms: &[String],
+    change: impl Fn(Observations) -> Option<Observations>,
+) -> Option<Subject> {
+    let on = |platform: &String| {
+        let seen = change(judge::observations(&subject.content, platform)?)?;
+        Some(OnPlatform { platform: platform.clone(), stage: None, stages: Vec::new(), notes: Vec::new(), seen })
+    };
+    let platforms = platforms.iter().map(on).collect::<Option<Vec<_>>>()?;
+    let content = Content::Saved(Saved { dockerfile: None, platforms });
+    let only = Some(Only::Pools(whole(before).map(|one| one.pool.clone()).collect()));
+    Some(Subject { content, only, kind: "description", ..shell(subject) })
 }
 
 /// A subject without its content, which is the larger part of it.

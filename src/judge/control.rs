@@ -41,9 +41,8 @@ pub fn looks_for_pools(subject: &Subject) -> bool {
         Content::Saved(saved) => saved.dockerfile.as_ref().map(|(_, dockerfile)| dockerfile),
         Content::Fixed(_) | Content::ByPlatform(_) => None,
     };
-    let names = |dockerfile: &Dockerfile| {
-        dockerfile.controls.iter().any(|control| matches!(control.order, Order::Pools(_)))
-    };
+    let names =
+        |dockerfile: &Dockerfile| dockerfile.controls.iter().any(|control| matches!(control.order, Order::Pools(_)));
     matches!(subject.only, Some(Only::Nodes(_))) || dockerfile.is_some_and(names)
 }
 

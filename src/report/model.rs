@@ -265,6 +265,9 @@ pub struct Fix {
     /// Pools on which it no longer starts with it.
     #[serde(default)]
     pub breaks: Vec<String>,
+    /// What has to be true for it to help, of what is not known of the image.
+    #[serde(default)]
+    pub supposes: Option<String>,
 }
 
 impl Fix {
@@ -277,13 +280,15 @@ impl Fix {
     pub fn effects(&self) -> String {
         let told = [
             (&self.cures, "starts then on ", ""),
-            (&self.settles, "starts then on ", " whatever is not known"),
+            (&self.settles, "starts then on ", if self.supposes.is_none() { " whatever is not known" } else { "" }),
             (&self.lifts, "this failure is gone then on ", ", the rest cannot be told"),
             (&self.narrows, "less is left open then on ", ""),
             (&self.breaks, "breaks ", ""),
         ];
         let told = told.into_iter().filter(|(pools, ..)| !pools.is_empty());
-        told.map(|(pools, before, after)| format!("{before}{}{after}", pools.join(", "))).collect::<Vec<_>>().join("; ")
+        let told = told.map(|(pools, before, after)| format!("{before}{}{after}", pools.join(", ")));
+        let supposed = self.supposes.iter().map(|what| format!("if {what}"));
+        supposed.chain(told).collect::<Vec<_>>().join("; ")
     }
 }
 
