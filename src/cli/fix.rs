@@ -132,10 +132,11 @@ fn roots(options: &CheckArgs) -> Vec<PathBuf> {
 fn place(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, String> {
     let real = path.canonicalize().map_err(|error| error.to_string())?;
     let here = || Path::new(".").canonicalize().is_ok_and(|here| here.join(normal(path)) == real);
-    if !roots.iter().any(|root| real.starts_with(root)) && !(path.is_relative() && here()) {
-        return Err("it lies outside of the folders that were named".to_owned());
+    if roots.iter().any(|root| real.starts_with(root)) || path.is_relative() && here() {
+        Ok(real)
+    } else {
+        Err("it lies outside of the folders that were named".to_owned())
     }
-    Ok(real)
 }
 
 /// A relative path without the steps that lead nowhere.

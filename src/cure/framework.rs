@@ -77,7 +77,7 @@ impl<'a> Torch<'a> {
         // Of some of its code at least.
         let holds = |row: &&TorchBuildRow| {
             let all = |own: &&Signature| !own.sass.is_empty() && own.sass.iter().all(|one| row.sass.contains(one));
-            !signatures.is_empty() && signatures.iter().all(|own| all(&own))
+            !signatures.is_empty() && signatures.iter().all(all)
         };
         let builds = || case.knowledge().torch_builds().iter();
         let newest = |one: &&TorchBuildRow, other: &&TorchBuildRow| by_number(one.version, other.version);
