@@ -113,7 +113,8 @@ pub(super) fn search(
     let Some(case) = Case::of(aim, subject, before, settings, hosts) else { return Found::default() };
     let all = case.aimed().count();
     let certain = aim == Aim::Failing;
-    let mut trials = Trials { hosts, left: if certain { trial::MOST } else { trial::MOST_OPEN } };
+    let most = if certain { trial::MOST } else { trial::MOST_OPEN };
+    let mut trials = Trials { hosts, left: trial::budget(subject, most) };
     let mut tried: Vec<Tried> = Vec::new();
     for kind in kinds {
         for candidate in candidates(*kind, &case, &mut trials) {

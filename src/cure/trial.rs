@@ -35,6 +35,18 @@ pub(super) const MOST: usize = 400;
 /// So many for one that may fail.
 pub(super) const MOST_OPEN: usize = 120;
 
+/// So many bytes of the files that a Dockerfile asks for are read again in all trials, and so many trials are made
+/// whatever they are: lists of packages may be as long as books.
+const MOST_READ: usize = 64 << 20;
+const LEAST: usize = 50;
+
+/// How many trials are made for a subject.
+pub(super) fn budget(subject: &Subject, most: usize) -> usize {
+    let Content::Dockerfile { files, .. } = &subject.content else { return most };
+    let read: usize = files.asked().filter_map(|(_, file)| file.as_ref().ok()).map(|file| file.text.len()).sum();
+    most.min((MOST_READ / read.max(1)).max(LEAST))
+}
+
 /// Trials, counted.
 pub(super) struct Trials<'a> {
     pub(super) hosts: &'a Hosts,
