@@ -244,3 +244,26 @@ fn nothing_is_told_to_cure_where_no_change_makes_a_difference() {
     let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
     assert_eq!(fixes(&report, "a"), Vec::<Value>::new());
 }
+
+#[test]
+fn a_wheel_that_was_built_for_one_release_is_not_left_beside_another() {
+    let pool = "gpu = \"B200\"\ndriver = \"580.95.05\"\nlaunch = \"kubernetes\"\ntoolkit = \"1.18.0\"\n";
+    let base = "FROM python:3.10-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.6.0\n";
+    let wheel = "RUN pip install https://wheels.example.com/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl\n";
+    let releases = |dockerfile: &str| {
+        let report = one(pool, dockerfile).json(&["check", "--show-fixes", "Dockerfile"]);
+        let found = fixes(&report, "a").into_iter().filter(|fix| fix["kind"] == "framework-version");
+        found.collect::<Vec<Value>>()
+    };
+    let alone = releases(base);
+    assert!(alone.iter().any(|fix| fix["safety"] == "unsafe" && !list(&fix["edits"]).is_empty()), "{alone:?}");
+    let beside = releases(&format!("{base}{wheel}"));
+    assert!(!beside.is_empty());
+    for fix in &beside {
+        assert_eq!((fix["safety"].as_str(), list(&fix["edits"]).len()), (Some("manual"), 0), "{fix}");
+        assert!(fix["title"].as_str().is_some_and(|title| title.contains("a build of flash-attn for it")), "{fix}");
+    }
+    let place = one(pool, &format!("{base}{wheel}"));
+    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(place::out(&done), "", "the wheel would no longer load");
+}

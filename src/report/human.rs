@@ -127,6 +127,8 @@ fn of_finding(
 pub(super) fn fix_line(fix: &Fix) -> String {
     let what = if fix.is_for_failure() {
         "this cures it"
+    } else if fix.supposes.is_some() {
+        "this may cure it"
     } else if fix.settles.is_empty() {
         "this leaves less open"
     } else {
