@@ -178,3 +178,92 @@ fn a_failure_that_goes_away_is_told_apart_from_a_start() {
     let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
     assert_eq!(place::out(&done), "", "what is not proved is not written");
 }
+
+/// One pool, and a Dockerfile.
+fn one(pool: &str, dockerfile: &str) -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", &format!("[[pool]]\nname = \"a\"\nplatform = \"linux/amd64\"\n{pool}"));
+    place.file("Dockerfile", dockerfile);
+    place
+}
+
+#[test]
+fn where_it_only_may_fail_changes_are_told_that_make_it_start_for_certain_and_none_is_written() {
+    // Which container toolkit a node has decides whether the compat library of the image is taken.
+    let pool = "gpu = \"GeForce RTX 3090\"\ndriver = \"460.67\"\nlaunch = \"docker-gpus\"\n";
+    let dockerfile = "FROM nvidia/cuda:11.3.0-cudnn8-devel-ubuntu20.04\n";
+    let place = one(pool, dockerfile);
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "depends", "{report}");
+    let found = fixes(&report, "a");
+    let compat = found.iter().find(|fix| fix["kind"] == "compat").expect("the compat library left out");
+    assert_eq!((words(&compat["settles"]), words(&compat["cures"])), (vec!["a".to_owned()], Vec::new()), "{compat}");
+    assert!(!list(&compat["edits"]).is_empty(), "it can be written by hand: {compat}");
+    for fix in &found {
+        assert_eq!((words(&fix["cures"]), words(&fix["lifts"])), (Vec::new(), Vec::new()), "nothing fails: {fix}");
+        assert!(!words(&fix["settles"]).is_empty() || !words(&fix["narrows"]).is_empty(), "{fix}");
+    }
+    let told = place::out(&place.run(&["check", "--show-fixes", "Dockerfile"]));
+    assert!(told.contains("this makes it certain: leave out the compat library"), "{told}");
+    assert!(told.contains("starts then on a whatever is not known"), "{told}");
+    assert!(!told.contains("this cures it"), "{told}");
+    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(place::out(&done), "", "nothing is written where nothing fails for certain");
+    for format in ["sarif", "rdjson"] {
+        let told = place::out(&place.run(&["check", "--show-fixes", "--format", format, "Dockerfile"]));
+        assert!(!told.contains("\"fixes\"") && !told.contains("\"suggestions\""), "{format}: {told}");
+    }
+}
+
+#[test]
+fn what_helps_only_where_nothing_else_is_in_the_image_says_so() {
+    let pool = "gpu = \"T4\"\ndriver = \"450.80.02\"\nlaunch = \"docker-gpus\"\n";
+    let place = one(pool, "FROM example.com/team/base:1\nRUN pip install torch==2.4.0\n");
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "undetermined", "{report}");
+    let found = fixes(&report, "a");
+    let driver = found.iter().find(|fix| fix["kind"] == "driver").unwrap_or_else(|| panic!("a driver: {found:?}"));
+    assert!(driver["supposes"].as_str().is_some_and(|what| what.contains("not read")), "{driver}");
+    assert!(found.iter().all(|fix| words(&fix["cures"]).is_empty()), "{found:?}");
+    assert!(found.iter().filter(|fix| !fix["supposes"].is_null()).all(|fix| list(&fix["edits"]).is_empty()));
+    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(place::out(&done), "", "what is supposed is not written");
+}
+
+#[test]
+fn nothing_is_told_to_cure_where_no_change_makes_a_difference() {
+    // No node is known, and the image is: only the pool can say more.
+    let place = one("launch = \"docker-gpus\"\n", "FROM scratch\nENV NVIDIA_REQUIRE_CUDA=cuda>=99.0\n");
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    for fix in fixes(&report, "a") {
+        assert!(!words(&fix["settles"]).is_empty() || !words(&fix["cures"]).is_empty(), "{fix}");
+    }
+    // What starts needs no change, asked or not.
+    let pool = "gpu = \"A100-SXM4-40GB\"\ndriver = \"580.95.05\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+    let place = one(pool, "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    assert_eq!(fixes(&report, "a"), Vec::<Value>::new());
+}
+
+#[test]
+fn a_wheel_that_was_built_for_one_release_is_not_left_beside_another() {
+    let pool = "gpu = \"B200\"\ndriver = \"580.95.05\"\nlaunch = \"kubernetes\"\ntoolkit = \"1.18.0\"\n";
+    let base = "FROM python:3.10-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.6.0\n";
+    let wheel = "RUN pip install https://wheels.example.com/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl\n";
+    let releases = |dockerfile: &str| {
+        let report = one(pool, dockerfile).json(&["check", "--show-fixes", "Dockerfile"]);
+        let found = fixes(&report, "a").into_iter().filter(|fix| fix["kind"] == "framework-version");
+        found.collect::<Vec<Value>>()
+    };
+    let alone = releases(base);
+    assert!(alone.iter().any(|fix| fix["safety"] == "unsafe" && !list(&fix["edits"]).is_empty()), "{alone:?}");
+    let beside = releases(&format!("{base}{wheel}"));
+    assert!(!beside.is_empty());
+    for fix in &beside {
+        assert_eq!((fix["safety"].as_str(), list(&fix["edits"]).len()), (Some("manual"), 0), "{fix}");
+        assert!(fix["title"].as_str().is_some_and(|title| title.contains("a build of flash-attn for it")), "{fix}");
+    }
+    let place = one(pool, &format!("{base}{wheel}"));
+    let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(place::out(&done), "", "the wheel would no longer load");
+}

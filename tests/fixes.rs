@@ -178,6 +178,24 @@ fn standard_input_is_no_file_to_write_to() {
     assert!(out(&done).contains("+RUN pip install torch==2.4.0+cu118"), "{}", out(&done));
 }
 
+#[test]
+fn a_list_of_packages_beside_the_folder_of_its_dockerfile_is_changed_with_it_or_neither_is() {
+    let dockerfile = "FROM python:3.11-slim\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n";
+    let written = || place(&[("docker/Dockerfile", dockerfile), ("requirements.txt", "torch==2.4.0\n")]);
+    let below = written();
+    let done = below.run(&["check", "--fix", "docker/Dockerfile"]);
+    assert!(text(&below, "requirements.txt").contains("torch==2.4.0+cu118"), "{}", err(&done));
+    let again = below.run(&["check", "--diff", "--unsafe-fixes", "docker/Dockerfile"]);
+    assert_eq!((code(&again), out(&again)), (0, String::new()), "{}", err(&again));
+    // From elsewhere nobody has named the folder above.
+    let other = written();
+    let named = other.path("docker/Dockerfile").display().to_string();
+    let done = other.run(&["check", "--fix", &named]);
+    assert!(err(&done).contains("requirements.txt is not changed: it lies outside"), "{}", err(&done));
+    assert_eq!(text(&other, "requirements.txt"), "torch==2.4.0\n");
+    assert_eq!(text(&other, "docker/Dockerfile"), dockerfile);
+}
+
 #[cfg(unix)]
 #[test]
 fn nothing_outside_of_the_folders_that_were_named_is_written() {

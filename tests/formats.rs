@@ -86,7 +86,10 @@ fn full() -> Report {
         safety: "unsafe".to_owned(),
         edits: vec![Edit { path: "Dockerfile".to_owned(), region, replacement: "nvidia/cuda:11.4.3".to_owned() }],
         cures: vec!["desk-3090".to_owned()],
+        settles: Vec::new(),
         lifts: Vec::new(),
+        narrows: Vec::new(),
+        supposes: None,
         breaks: Vec::new(),
     };
     report.subjects[0].findings[0].fixes.push(fix.clone());

@@ -13,7 +13,9 @@ mod run;
 #[path = "truth/score.rs"]
 mod score;
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use imagelint::outcome::Outcome;
 
@@ -74,30 +76,38 @@ fn the_reports_are_facts_that_can_be_checked() {
     }
 }
 
-/// The mark: the share of failures said for certain of which what helped is among the first three changes offered.
+/// The mark: the share of failures of which what helped is among the first three changes offered.
 const CURED: f64 = 0.80;
+
+/// What the program reaches so far of all of them; below it the test fails. To be raised, up to the mark.
+const REACHED_CURED: usize = 31;
 
 #[test]
 fn what_helped_is_among_the_first_changes_offered() {
     let cases = data::cases();
-    let (mut told, mut found) = (Vec::new(), 0);
-    let mut silent = Vec::new();
-    for resolution in cured::resolutions() {
+    let mut told: BTreeMap<&str, (usize, Vec<String>)> = BTreeMap::new();
+    let resolutions = cured::resolutions();
+    for resolution in &resolutions {
         let case = cases.iter().find(|case| case.report.id == resolution.id);
         let case = case.unwrap_or_else(|| panic!("{} is no report", resolution.id));
         assert_ne!(case.report.outcome, "ok", "{} works", resolution.id);
         let offered = cured::offered(&case.report);
-        let kinds = offered.kinds.join(", ");
-        let line = format!("{:<20} {:<13} helped {:?}; offered {kinds}", resolution.id, offered.fate, resolution.class);
-        if offered.fate != "fails" {
-            silent.push(line);
-            continue;
-        }
         let hit = offered.kinds.iter().take(3).any(|kind| resolution.class.contains(kind));
-        found += usize::from(hit);
-        told.push(format!("{} {line}", if hit { "+" } else { "-" }));
+        let (sign, kinds) = (if hit { "+" } else { "-" }, offered.kinds.join(", "));
+        let (id, helped) = (&resolution.id, &resolution.class);
+        let certain = if offered.fate == "fails" { "fails" } else { "not said to fail" };
+        let (found, lines) = told.entry(certain).or_default();
+        *found += usize::from(hit);
+        lines.push(format!("{sign} {id:<20} {:<13} helped {helped:?}; offered {kinds}", offered.fate));
     }
-    let printed = format!("{}\nnot said to fail:\n{}", told.join("\n"), silent.join("\n"));
-    println!("{printed}\n{found} of {} failures", told.len());
-    assert!(score::share(found, told.len()) >= CURED, "{printed}");
+    let mut printed = String::new();
+    for (certain, (found, lines)) in &told {
+        let _ = writeln!(printed, "{certain}: {found} of {}\n{}", lines.len(), lines.join("\n"));
+    }
+    println!("{printed}");
+    let (found, lines) = told.get("fails").expect("some fail for certain");
+    assert!(score::share(*found, lines.len()) >= CURED, "{printed}");
+    let found: usize = told.values().map(|(found, _)| found).sum();
+    let reached = score::share(REACHED_CURED, resolutions.len());
+    assert!(score::share(found, resolutions.len()) >= CURED.min(reached), "{printed}");
 }

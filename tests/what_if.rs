@@ -205,6 +205,53 @@ fn many_images_on_many_pools() {
     assert_eq!(report["drivers"].as_array().map(Vec::len), Some(20));
 }
 
+/// Longer than any file that is read whole: the same is said of it as of its images.
+#[test]
+fn a_long_saved_report_says_the_same_as_its_images() {
+    let place = place();
+    let mut fleet = String::new();
+    for at in 0..20 {
+        let (gpu, driver) = (["T4", "A100", "H100", "L4"][at % 4], ["470.182.03", "550.54.15"][at % 2]);
+        let launch = ["docker-gpus", "kubernetes"][at % 2];
+        let rest = "platform = \"linux/amd64\"";
+        writeln!(
+            fleet,
+            "[[pool]]\nname = \"p{at}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nlaunch = \"{launch}\"\n{rest}"
+        )
+        .expect("a text");
+    }
+    place.file("fleet.toml", &fleet);
+    for at in 0..60 {
+        let (cuda, ptx): (&str, &[&str]) = (["11.4", "12.4", "12.8"][at % 3], [&[][..], &["compute_75"][..]][at % 2]);
+        place.file(&format!("many/{at:02}.image.toml"), &image(cuda, &["sm_75", "sm_80"], ptx));
+    }
+    let report =
+        place.run(&["check", "--format", "json", "--fail-on", "never", "--fleet", "fleet.toml", "many"]).stdout;
+    assert!(report.len() > 4 << 20, "{} bytes are no long report", report.len());
+    fs::write(place.path("report.json"), report).expect("a report");
+    let more = ["--fleet", "fleet.toml", "--set", "p1.driver=580.95.05", "--add", "b200: gpu=B200, driver=580.95.05"];
+    let of_files = place.json(&[&["fleet", "what-if", "many"], &more[..]].concat());
+    let of_report = place.json(&[&["fleet", "what-if", "report.json"], &more[..]].concat());
+    assert_eq!(of_report["errors"].as_array().map(Vec::len), Some(0), "{}", of_report["errors"]);
+    for key in ["images", "summary", "changed", "ready", "drivers"] {
+        assert_eq!(of_files[key], of_report[key], "{key}");
+    }
+    assert!(!changed(&of_files).is_empty());
+}
+
+/// Where a comment names a pool that is new, the image leaves the others.
+#[test]
+fn an_image_that_names_its_pool_moves_to_it() {
+    let place = place();
+    place.file("Dockerfile", "# imagelint: pools=later\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    let add = "later: gpu=L4, driver=580.95.05, platform=linux/amd64, launch=docker-gpus, toolkit=1.17.8";
+    let report = place.json(&["fleet", "what-if", "Dockerfile", "--add", add]);
+    assert_eq!(report["drivers"].as_array().map(Vec::len), Some(1), "{report}");
+    assert_eq!(report["ready"][0]["ready"].as_array().map(Vec::len), Some(1), "{report}");
+    let other = place.json(&["fleet", "what-if", "Dockerfile", "--set", "t4.driver=580.95.05"]);
+    assert_eq!(other["drivers"].as_array().map(Vec::len), Some(2), "no such pool: it runs on all of them: {other}");
+}
+
 /// One of many images: what it is made with, asks for and brings.
 fn mixed(at: usize) -> String {
     let pick = |list: &[&str], by: usize| list[(at / by) % list.len()].to_owned();

@@ -25,7 +25,6 @@ use crate::cli::outputs::color;
 use crate::cli::parallel;
 use crate::cli::scan;
 use crate::cli::settings::Loaded;
-use crate::cli::sides::Judged;
 use crate::cli::sides::Reading;
 use crate::cli::sides::Side;
 use crate::compare;
@@ -34,6 +33,7 @@ use crate::compare::Named;
 use crate::compare::Sides;
 use crate::compare::model::Comparison;
 use crate::compare::model::Pair;
+use crate::judge::Detail;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::least;
@@ -107,12 +107,13 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
     let book = RuleBook::built_in();
     let was = read(&before, repository.as_ref(), reading, &mut sources)?;
     let is = read(&after, repository.as_ref(), reading, &mut sources)?;
-    let (judged_was, judged_is) = (was.judged(reading, book, &sources), is.judged(reading, book, &sources));
+    let judged = |side: &Side| side.judged(reading, book, &sources, Detail::Verdicts);
+    let (judged_was, judged_is) = (judged(&was), judged(&is));
     let of_git = repository.as_ref().filter(|_| options.git.is_some());
-    let head = judged_is.head.clone();
+    let head = is.head(reading, book, &sources);
     // A side of which nothing could be read is neither gone nor new.
     let unread = [(&was, &judged_was), (&is, &judged_is)];
-    let unread = unread.iter().any(|(side, judged)| judged.subjects.is_empty() && !side.errors.is_empty());
+    let unread = unread.iter().any(|(side, judged)| judged.is_empty() && !side.errors.is_empty());
     let sides = if unread {
         Vec::new()
     } else {
@@ -250,10 +251,10 @@ fn read(
 }
 
 /// The judged subjects of a side with the names that both sides share.
-fn named(judged: Judged, given: &Given, repository: Option<&Repository>) -> Vec<Named<usize>> {
+fn named(judged: Vec<model::Subject>, given: &Given, repository: Option<&Repository>) -> Vec<Named<usize>> {
     let named =
         |(with, judged): (usize, model::Subject)| Named { key: given.key(&judged.name, repository), judged, with };
-    judged.subjects.into_iter().enumerate().map(named).collect()
+    judged.into_iter().enumerate().map(named).collect()
 }
 
 /// The difference of one image.

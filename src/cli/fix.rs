@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::io::Write as _;
+use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -32,10 +33,13 @@ struct Round {
     texts: BTreeMap<String, (String, String)>,
     /// What is told of each.
     told: Vec<String>,
+    /// Texts that may not be written, with the reason.
+    refused: BTreeMap<String, String>,
 }
 
-/// The changes of all subjects; where several change one text, each after those before it.
-fn round(run: Run<'_>, options: &CheckArgs) -> Result<Round, Failure> {
+/// The changes of all subjects; where several change one text, each after those before it. Changes that need a text
+/// that may not be written are left out whole.
+fn round(run: Run<'_>, options: &CheckArgs, writable: impl Fn(&Path) -> Result<(), String>) -> Result<Round, Failure> {
     let own = output::own_rules(run.options)?;
     let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Verdicts);
     let least = options.fixing.least();
@@ -44,6 +48,7 @@ fn round(run: Run<'_>, options: &CheckArgs) -> Result<Round, Failure> {
     });
     let mut told = Vec::new();
     let mut texts: BTreeMap<SourceId, String> = BTreeMap::new();
+    let mut refused = BTreeMap::new();
     for (subject, mut repair) in run.subjects.iter().zip(repairs) {
         if repair.texts.keys().any(|id| texts.contains_key(id)) {
             // What is still to be changed after the changes of the others.
@@ -52,6 +57,15 @@ fn round(run: Run<'_>, options: &CheckArgs) -> Result<Round, Failure> {
                 cure::repair(&after, Settings { sources: &sources, ..settings }, hosts, least)
             });
         }
+        let barred = repair.texts.keys().filter_map(|id| {
+            let path = run.sources.get(*id).name();
+            Some((path.to_owned(), writable(Path::new(path)).err()?))
+        });
+        let barred: Vec<(String, String)> = barred.collect();
+        if !barred.is_empty() {
+            refused.extend(barred);
+            continue;
+        }
         told.extend(repair.fixes.iter().map(|fix| format!("{}: {}", subject.name, fix.title)));
         texts.extend(repair.texts);
     }
@@ -59,12 +73,12 @@ fn round(run: Run<'_>, options: &CheckArgs) -> Result<Round, Failure> {
         let text = run.sources.get(id);
         (text.name().to_owned(), (text.text().to_owned(), new))
     };
-    Ok(Round { texts: texts.into_iter().map(both).collect(), told })
+    Ok(Round { texts: texts.into_iter().map(both).collect(), told, refused })
 }
 
 /// Prints what would be written as one patch.
 pub(crate) fn print(run: Run<'_>, options: &CheckArgs) -> Result<Exit, Failure> {
-    let round = round(run, options)?;
+    let round = round(run, options, |_| Ok(()))?;
     let mut out = io::stdout().lock();
     for (path, (before, after)) in &round.texts {
         out.write_all(edit::patch(path, before, after).as_bytes())?;
@@ -77,8 +91,11 @@ pub(crate) fn print(run: Run<'_>, options: &CheckArgs) -> Result<Exit, Failure> 
 
 /// Writes one round; whether anything was written.
 pub(crate) fn write(run: Run<'_>, options: &CheckArgs) -> Result<bool, Failure> {
-    let round = round(run, options)?;
     let roots = roots(options);
+    let round = round(run, options, |path| place(path, &roots).map(|_| ()))?;
+    for (path, why) in &round.refused {
+        writeln!(io::stderr(), "{path} is not changed: {why}")?;
+    }
     let mut refused = BTreeSet::new();
     for (path, (before, after)) in &round.texts {
         if let Err(why) = replace(Path::new(path), before, after, &roots) {
@@ -110,12 +127,26 @@ fn roots(options: &CheckArgs) -> Vec<PathBuf> {
     roots
 }
 
+/// Where a file really is, if it may be written: in a folder that was named, or below the one that the program runs in
+/// with no link on the way.
+fn place(path: &Path, roots: &[PathBuf]) -> Result<PathBuf, String> {
+    let real = path.canonicalize().map_err(|error| error.to_string())?;
+    let here = || Path::new(".").canonicalize().is_ok_and(|here| here.join(normal(path)) == real);
+    if roots.iter().any(|root| real.starts_with(root)) || path.is_relative() && here() {
+        Ok(real)
+    } else {
+        Err("it lies outside of the folders that were named".to_owned())
+    }
+}
+
+/// A relative path without the steps that lead nowhere.
+fn normal(path: &Path) -> PathBuf {
+    path.components().filter(|part| *part != Component::CurDir).collect()
+}
+
 /// Puts a new text in the place of a file that is as it was read, all at once.
 fn replace(path: &Path, before: &str, after: &str, roots: &[PathBuf]) -> Result<(), String> {
-    let real = path.canonicalize().map_err(|error| error.to_string())?;
-    if !roots.iter().any(|root| real.starts_with(root)) {
-        return Err("it lies outside of the folders that were named".to_owned());
-    }
+    let real = place(path, roots)?;
     if fs::read(&real).map_err(|error| error.to_string())? != before.as_bytes() {
         return Err("it is not what was read".to_owned());
     }

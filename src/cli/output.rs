@@ -132,9 +132,8 @@ impl<'a> Judge<'a> {
     pub(crate) fn judge(&self, subject: &Subject) -> model::Subject {
         self.with(subject, |settings, hosts| {
             let mut judged = judge::judge_on(subject, settings, hosts);
-            if self.run.options.show_fixes && judged.findings.iter().any(|finding| finding.severity == "error") {
-                let found = cure::search(subject, &judged, settings, hosts);
-                cure::offer(&mut judged, &found, settings.sources);
+            if self.run.options.show_fixes {
+                cure::offer(&mut judged, subject, settings, hosts);
             }
             judged
         })

@@ -171,24 +171,29 @@ impl Side {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
     }
 
-    /// Judges all of it.
-    pub(crate) fn judged(&self, reading: Reading<'_>, book: &RuleBook, sources: &Sources) -> Judged {
+    /// Judges all of it, in some detail.
+    pub(crate) fn judged(
+        &self,
+        reading: Reading<'_>,
+        book: &RuleBook,
+        sources: &Sources,
+        detail: Detail,
+    ) -> Vec<model::Subject> {
         let Reading { judging, fleet, knowledge, .. } = reading;
         let settings = Some(Held { loaded: &self.loaded, whole: &[] });
         let subjects = &self.subjects;
         let run = Run { subjects, fleet, options: judging, knowledge, sources, settings, command: "check" };
-        let judge = Judge::new(run, book, Detail::Verdicts);
-        let judged = parallel::map(judging.jobs(), subjects, |subject| self.told(judge.judge(subject)));
-        Judged { head: judge.head(Vec::new()), subjects: judged }
+        let judge = Judge::new(run, book, detail);
+        parallel::map(judging.jobs(), subjects, |subject| self.told(judge.judge(subject)))
     }
-}
 
-/// What was judged.
-pub(crate) struct Judged {
-    /// The report without its subjects.
-    pub(crate) head: model::Report,
-    /// The subjects in their order.
-    pub(crate) subjects: Vec<model::Subject>,
+    /// The report of all of it without its subjects.
+    pub(crate) fn head(&self, reading: Reading<'_>, book: &RuleBook, sources: &Sources) -> model::Report {
+        let Reading { judging, fleet, knowledge, .. } = reading;
+        let subjects = &self.subjects;
+        let run = Run { subjects, fleet, options: judging, knowledge, sources, settings: None, command: "check" };
+        Judge::new(run, book, Detail::Fates).head(Vec::new())
+    }
 }
 
 /// The folder that the patterns of a fleet file mean.

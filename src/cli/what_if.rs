@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use crate::cli::Failure;
 use crate::cli::args::DifferenceFormat;
 use crate::cli::args::FailOn;
+use crate::cli::args::JudgingArgs;
 use crate::cli::args::ReadingArgs;
 use crate::cli::args::WhatIfArgs;
 use crate::cli::compare::json;
@@ -25,6 +26,8 @@ use crate::compare::model::Change;
 use crate::fleet::DriverSpec;
 use crate::fleet::Fleet;
 use crate::fleet::Pool;
+use crate::judge;
+use crate::judge::Detail;
 use crate::knowledge::Knowledge;
 use crate::least;
 use crate::least::Images;
@@ -64,23 +67,21 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
     let reading = Reading { build, set: platforms, access, pull: *pull, judging: &judging, fleet: &both, knowledge };
     let side = Side::of_inputs(&options.inputs, reading, &mut sources)?;
     let book = RuleBook::built_in();
-    let was = side.judged(Reading { fleet: &fleet, ..reading }, book, &sources).subjects;
-    let is = side.judged(Reading { fleet: &changed.fleet, ..reading }, book, &sources);
-    let images: Vec<Image> = was
-        .iter()
-        .zip(&is.subjects)
-        .filter_map(|(before, after)| what_if::image(before, after, &changed.added))
-        .collect();
+    let was = side.judged(Reading { fleet: &fleet, ..reading }, book, &sources, Detail::Fates);
+    let is = after(&side, &was, &changed, reading, |reading| side.judged(reading, book, &sources, Detail::Fates));
+    let head = side.head(Reading { fleet: &changed.fleet, ..reading }, book, &sources);
+    let images: Vec<Image> =
+        was.iter().zip(&is).filter_map(|(before, after)| what_if::image(before, after, &changed.added)).collect();
     let written = sources.get(fleet.source).text().len();
     let told = WhatIf {
         schema_version: SCHEMA_VERSION,
-        tool: is.head.tool.clone(),
-        fleet: in_file(is.head.fleet.clone(), written),
-        images: is.subjects.len(),
-        summary: summary(&images, is.subjects.len()),
+        tool: head.tool,
+        fleet: in_file(head.fleet, written),
+        images: is.len(),
+        summary: summary(&images, is.len()),
         changed: images,
-        ready: changed.added.iter().map(|pool| what_if::ready(pool, &is.subjects)).collect(),
-        drivers: drivers(&side, &is.subjects, &changed, reading),
+        ready: changed.added.iter().map(|pool| what_if::ready(pool, &is)).collect(),
+        drivers: drivers(&side, &is, &changed, reading),
         errors: side.errors,
         changes: if changed.told.is_empty() { vec!["as it is".to_owned()] } else { changed.told },
     };
@@ -93,6 +94,37 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
     }
     out.flush()?;
     Ok(exit(&told, judging.fail_on()))
+}
+
+/// What is judged on the changed fleet. A pool that is as it was ends as it did, unless images look for pools by name or
+/// by label, which is a matter of the whole fleet.
+fn after<'a>(
+    side: &Side,
+    was: &[model::Subject],
+    changed: &'a Changed,
+    reading: Reading<'a>,
+    judged: impl Fn(Reading<'_>) -> Vec<model::Subject>,
+) -> Vec<model::Subject> {
+    let reading = Reading { fleet: &changed.fleet, ..reading };
+    if side.subjects.iter().any(judge::looks_for_pools) {
+        return judged(reading);
+    }
+    let asked = |name: &String| reading.judging.pools.is_empty() || reading.judging.pools.contains(name);
+    let pools: Vec<String> = changed.set.iter().chain(&changed.added).filter(|name| asked(name)).cloned().collect();
+    let new = if pools.is_empty() {
+        Vec::new()
+    } else {
+        judged(Reading { judging: &JudgingArgs { pools: pools.clone(), ..reading.judging.clone() }, ..reading })
+    };
+    let together = |(at, before): (usize, &model::Subject)| {
+        let of_pool = |name: &String| {
+            let from = if pools.contains(name) { new.get(at) } else { Some(before) };
+            from.into_iter().flat_map(|subject| &subject.verdicts).filter(|one| one.pool == *name).cloned().collect()
+        };
+        let verdicts = changed.fleet.pools.iter().flat_map(|pool| -> Vec<model::Verdict> { of_pool(&pool.name.value) });
+        model::Subject { verdicts: verdicts.collect(), ..before.clone() }
+    };
+    was.iter().enumerate().map(together).collect()
 }
 
 /// The fleet without places that no file has: those of values from the command line.

@@ -10,6 +10,7 @@ use crate::fact::Observations;
 use crate::fact::Role;
 use crate::fact::State;
 use crate::fact::Value;
+use crate::fleet::Fleet;
 use crate::fleet::Pool;
 use crate::infer::infer;
 use crate::judge;
@@ -20,40 +21,72 @@ use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::report::model;
 
-/// One subject that fails somewhere.
+/// Which pools changes are sought for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    /// Those on which it fails for certain.
+    Failing,
+    /// Those on which it may fail: it depends, or it cannot be told.
+    Open,
+}
+
+impl Aim {
+    /// Whether a fate is one that changes are sought for.
+    pub(super) fn takes(self, fate: &str) -> bool {
+        match self {
+            Self::Failing => fate == "fails",
+            Self::Open => matches!(fate, "depends" | "undetermined"),
+        }
+    }
+}
+
+/// How bad the end of a step is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Worst {
+    #[default]
+    Passes,
+    Unknown,
+    Stops,
+}
+
+/// The worst end of each step, over all hosts that a pool may be.
+type Ends = BTreeMap<String, Worst>;
+
+/// One subject that fails, or may, somewhere.
 pub(super) struct Case<'a> {
+    pub(super) aim: Aim,
     pub(super) subject: &'a Subject,
     pub(super) settings: Settings<'a>,
     pub(super) before: &'a model::Subject,
-    /// What was seen for the platform of the first pool that it fails on.
+    /// What was seen for the platform of the first pool that changes are sought for.
     pub(super) seen: Observations,
     pub(super) image: ImageFacts,
     /// `linux/amd64`.
     pub(super) platform: String,
-    /// Architectures of the pools that it fails on.
+    /// Those of all pools that it runs on.
+    pub(super) platforms: Vec<String>,
+    /// Architectures of the pools that changes are sought for.
     pub(super) archs: Vec<String>,
-    /// The steps that stop it, by the pools that it fails on.
-    walls: BTreeMap<String, BTreeSet<String>>,
+    /// How each step ends, by these pools.
+    steps: BTreeMap<String, Ends>,
+    /// How it fails on their hosts.
+    outcomes: BTreeSet<String>,
     /// The facts that are not known of it as it is.
     open: BTreeSet<String>,
 }
 
 impl<'a> Case<'a> {
-    /// None where it fails nowhere, or nothing was seen of it.
+    /// None where there is no such pool, or nothing was seen of it.
     pub(super) fn of(
+        aim: Aim,
         subject: &'a Subject,
         before: &'a model::Subject,
         settings: Settings<'a>,
         hosts: &Hosts,
     ) -> Option<Self> {
         let knowledge = settings.knowledge;
-        let failing: Vec<&Pool> = settings
-            .fleet
-            .pools
-            .iter()
-            .filter(|pool| whole(before).any(|one| one.pool == pool.name.value && one.fate == "fails"))
-            .collect();
-        let mut platforms: Vec<String> = failing.iter().flat_map(|pool| pool.platforms(knowledge)).collect();
+        let aimed: Vec<&Pool> = aimed(aim, before, settings.fleet).collect();
+        let mut platforms: Vec<String> = aimed.iter().flat_map(|pool| pool.platforms(knowledge)).collect();
         platforms.dedup();
         let platform = platforms.first()?.clone();
         let mut archs: Vec<String> =
@@ -62,24 +95,65 @@ impl<'a> Case<'a> {
         archs.dedup();
         let seen = judge::observations(&subject.content, &platform)?;
         let image = infer(&seen, &platform, settings.as_of, knowledge).into_iter().find(|image| image.gpu_content)?;
-        let told = judge::judge_on(subject, Settings { detail: Detail::Everything, ..settings }, hosts);
-        let stops = |verdict: &model::Verdict| {
-            let steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
-            let steps = steps.filter(|step| step.result == "stops").map(|step| step.step.clone());
-            (verdict.pool.clone(), steps.collect())
-        };
-        let walls = whole(&told).filter(|one| one.fate == "fails").map(stops).collect();
+        let told = judge::judge_on(subject, Settings { detail: Detail::Steps, ..settings }, hosts);
+        let verdicts = || whole(&told).filter(|one| aim.takes(&one.fate));
+        let steps = verdicts().map(|one| (one.pool.clone(), ends(one))).collect();
+        let of_hosts = verdicts().flat_map(|one| one.scenarios.iter().map(|scenario| &scenario.outcome));
+        let outcomes = verdicts().map(|one| &one.outcome).chain(of_hosts).flatten().cloned().collect();
         let open = told.facts.iter().filter(|fact| fact.state == "unknown").map(|fact| fact.key.clone()).collect();
-        Some(Self { subject, settings, before, seen, image, platform, archs, walls, open })
+        Some(Self {
+            aim,
+            subject,
+            settings,
+            before,
+            seen,
+            image,
+            platform,
+            platforms: platforms_of(before, settings),
+            archs,
+            steps,
+            outcomes,
+            open,
+        })
     }
 
-    /// The steps that stop it on a pool that it fails on.
-    pub(super) fn walls(&self, pool: &str) -> Option<&BTreeSet<String>> {
-        self.walls.get(pool).filter(|walls| !walls.is_empty())
+    /// Whether what stopped it on a pool, or may have, is gone; what else there is was open before.
+    pub(super) fn is_gone(&self, verdict: &model::Verdict, told: &model::Subject) -> bool {
+        let Some(was) = self.steps.get(&verdict.pool).filter(|_| !verdict.scenarios.is_empty()) else { return false };
+        match self.aim {
+            Aim::Failing => self.is_lifted(was, verdict, told),
+            Aim::Open => self.is_narrower(was, verdict, told),
+        }
+    }
+
+    /// Whether the steps that stopped it pass, or are open as they would have been before, and no other stops it.
+    fn is_lifted(&self, was: &Ends, verdict: &model::Verdict, told: &model::Subject) -> bool {
+        let wall = |step: &model::Step| was.get(&step.step) == Some(&Worst::Stops);
+        let mut steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
+        let passed = |step: &model::Step| match worst(step) {
+            Worst::Passes => true,
+            Worst::Unknown => step.result == "unknown" && self.was_open(step, told),
+            Worst::Stops => false,
+        };
+        // What depends starts on some of the hosts that the pool may be.
+        let depends = verdict.fate == "depends" && verdict.scenarios.iter().any(|scenario| scenario.fate == "starts");
+        let walls = was.values().any(|one| *one == Worst::Stops);
+        walls && steps.all(|step| if wall(step) { passed(step) } else { depends || step.result != "stops" })
+    }
+
+    /// Whether a step passes that could not be told or stopped it on some host, and no step ends worse than it did.
+    fn is_narrower(&self, was: &Ends, verdict: &model::Verdict, told: &model::Subject) -> bool {
+        let before = |step: &str| was.get(step).copied().unwrap_or_default();
+        let is = ends(verdict);
+        let mut steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
+        let no_worse = |step: &model::Step| {
+            worst(step) <= before(&step.step) || (step.result == "unknown" && self.was_open(step, told))
+        };
+        is.iter().any(|(step, end)| *end == Worst::Passes && before(step) != Worst::Passes) && steps.all(no_worse)
     }
 
     /// Whether a step cannot be told for what was not known before the change either.
-    pub(super) fn was_open(&self, step: &model::Step, told: &model::Subject) -> bool {
+    fn was_open(&self, step: &model::Step, told: &model::Subject) -> bool {
         let unknown = |id: &&String| told.facts.iter().find(|fact| fact.id == **id && fact.state == "unknown");
         let mut keys = step.facts.iter().filter_map(|id| unknown(&id)).map(|fact| &fact.key).peekable();
         keys.peek().is_some() && keys.all(|key| self.open.contains(key))
@@ -89,16 +163,14 @@ impl<'a> Case<'a> {
         self.settings.knowledge
     }
 
-    /// The pools of the fleet that it fails on.
-    pub(super) fn failing(&self) -> impl Iterator<Item = &'a Pool> {
-        let before = self.before;
-        let fails = move |pool: &&Pool| whole(before).any(|one| one.pool == pool.name.value && one.fate == "fails");
-        self.settings.fleet.pools.iter().filter(fails)
+    /// The pools of the fleet that changes are sought for.
+    pub(super) fn aimed(&self) -> impl Iterator<Item = &'a Pool> {
+        aimed(self.aim, self.before, self.settings.fleet)
     }
 
-    /// Whether it fails so on some pool.
+    /// Whether it fails so on some host.
     pub(super) fn ends(&self, outcome: &str) -> bool {
-        whole(self.before).any(|one| one.outcome.as_deref() == Some(outcome))
+        self.outcomes.contains(outcome)
     }
 
     /// Core components, those that the image is there to run.
@@ -115,6 +187,40 @@ impl<'a> Case<'a> {
             State::Absent { .. } | State::Unknown(_) => None,
         }
     }
+}
+
+/// The platforms of all pools that a subject runs on.
+pub(super) fn platforms_of(judged: &model::Subject, settings: Settings<'_>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let runs = |pool: &&Pool| whole(judged).any(|one| one.pool == pool.name.value);
+    for platform in settings.fleet.pools.iter().filter(runs).flat_map(|pool| pool.platforms(settings.knowledge)) {
+        if !found.contains(&platform) {
+            found.push(platform);
+        }
+    }
+    found
+}
+
+fn aimed<'a>(aim: Aim, before: &'a model::Subject, fleet: &'a Fleet) -> impl Iterator<Item = &'a Pool> {
+    let takes = move |pool: &&Pool| whole(before).any(|one| one.pool == pool.name.value && aim.takes(&one.fate));
+    fleet.pools.iter().filter(takes)
+}
+
+fn worst(step: &model::Step) -> Worst {
+    match step.result.as_str() {
+        "passes" | "not-applicable" => Worst::Passes,
+        "stops" => Worst::Stops,
+        _ => Worst::Unknown,
+    }
+}
+
+fn ends(verdict: &model::Verdict) -> Ends {
+    let mut found = Ends::new();
+    for step in verdict.scenarios.iter().flat_map(|scenario| &scenario.steps) {
+        let end = found.entry(step.step.clone()).or_default();
+        *end = worst(step).max(*end);
+    }
+    found
 }
 
 /// The verdicts of a subject as a whole.

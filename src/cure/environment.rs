@@ -93,7 +93,7 @@ pub(super) fn arch_lists(case: &Case<'_>) -> Vec<Candidate> {
     }
     let knowledge = case.knowledge();
     let mut missing: Vec<String> = Vec::new();
-    for pool in case.failing() {
+    for pool in case.aimed() {
         let own = pool.compute_capability.as_ref().map(|one| one.value);
         let of_gpus = pool.gpu.iter().filter_map(|gpu| {
             gpu.value.compute_capability.or_else(|| knowledge.gpu(&gpu.value.name).map(|row| row.capability))

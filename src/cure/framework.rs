@@ -28,7 +28,7 @@ use crate::knowledge::by_number;
 /// So many releases of one framework are tried.
 const MOST: usize = 10;
 /// So many builds of each release.
-const BUILDS: usize = 3;
+const BUILDS: usize = 5;
 
 /// torch as a command brings it.
 struct Torch<'a> {
@@ -74,12 +74,14 @@ impl<'a> Torch<'a> {
         let same = |row: &&TorchBuildRow| {
             !signatures.is_empty() && signatures.iter().all(|own| own.sass == row.sass && own.ptx == row.ptx)
         };
-        let build = case
-            .knowledge()
-            .torch_builds()
-            .iter()
-            .filter(same)
-            .max_by(|one, other| by_number(one.version, other.version))?;
+        // Of some of its code at least.
+        let holds = |row: &&TorchBuildRow| {
+            let all = |own: &&Signature| !own.sass.is_empty() && own.sass.iter().all(|one| row.sass.contains(one));
+            !signatures.is_empty() && signatures.iter().all(all)
+        };
+        let builds = || case.knowledge().torch_builds().iter();
+        let newest = |one: &&TorchBuildRow, other: &&TorchBuildRow| by_number(one.version, other.version);
+        let build = builds().filter(same).max_by(newest).or_else(|| builds().filter(holds).max_by(newest))?;
         let has = Some(build.variant.to_owned());
         Some(Self { name, package: None, pinned: None, row: case.knowledge().torch(build.version)?, has, said: None })
     }
@@ -183,6 +185,20 @@ fn bound(case: &Case<'_>, torch: &Torch<'_>, build: Option<&str>) -> Safety {
     if of_others.filter_map(local).any(|local| stays(&local)) { Safety::Manual } else { Safety::Safe }
 }
 
+/// A wheel that was built for another release than the one that is to come: `flash-attn==2.7.4+cu12torch2.6`.
+fn built_for_another<'a>(case: &'a Case<'_>, torch: &Torch<'_>, version: &str) -> Option<&'a str> {
+    let of_release = |package: &&PackageSeen| {
+        let PackageVersion::Exact(text) = &package.version else { return false };
+        let Some((_, local)) = text.split_once('+') else { return false };
+        let Some((_, own)) = local.split_once(torch.name) else { return false };
+        let length = own.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(own.len());
+        let own = own.get(..length).unwrap_or_default().trim_end_matches('.');
+        !own.is_empty() && version != own && !version.starts_with(&format!("{own}."))
+    };
+    let pip = case.seen.packages.iter().filter(|one| one.manager == Manager::Pip);
+    pip.filter(|one| one.name != torch.name).find(of_release).map(|one| one.name.as_str())
+}
+
 /// `11.8` of `cu118`.
 fn cuda_of(tag: &str) -> String {
     let digits = tag.trim_start_matches("cu");
@@ -228,8 +244,13 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<(String, Safety, Wish)> {
         found.extend(tags.filter_map(|tag| {
             let name = torch.name;
             let local = tag.map_or_else(String::new, |tag| format!("+{tag}"));
+            let title = format!("install {name}=={version}{local}");
             let safety = step(torch.row.version, version).max(bound(case, torch, tag));
-            Some((format!("install {name}=={version}{local}"), safety, torch.wish(case, row, tag)?))
+            let (title, safety) = match built_for_another(case, torch, version) {
+                Some(other) => (format!("{title}, and a build of {other} for it"), Safety::Manual),
+                None => (title, safety),
+            };
+            Some((title, safety, torch.wish(case, row, tag)?))
         }));
     }
     found

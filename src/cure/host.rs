@@ -8,25 +8,30 @@ use crate::cure::PoolChange;
 use crate::cure::PoolFate;
 use crate::cure::Safety;
 use crate::cure::Wish;
+use crate::cure::case::Aim;
 use crate::cure::case::Case;
 use crate::cure::trial::Trials;
 use crate::fleet::DriverSpec;
+use crate::fleet::Mode;
 use crate::fleet::Pool;
 use crate::knowledge::GpuClass;
 
 /// Without a check of the requirement.
 const UNCHECKED: (&str, &str) = ("NVIDIA_DISABLE_REQUIRE", "1");
 
+/// The modes of the container toolkit on nodes that are no Jetson modules.
+const MODES: [Mode; 3] = [Mode::Legacy, Mode::JitCdi, Mode::Cdi];
+
 /// The smallest newer driver of each pool on which the image starts.
 pub(super) fn drivers(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {
     let cured: Vec<(String, PoolChange)> = case
-        .failing()
+        .aimed()
         .filter(|pool| !pool.wsl.as_ref().is_some_and(|wsl| wsl.value))
         .filter_map(|pool| Some((pool.name.value.clone(), PoolChange::Driver(smallest(case, pool, trials)?))))
         .collect();
     one(Kind::Driver, cured, |change| match change {
         PoolChange::Driver(version) => format!("driver {version}"),
-        PoolChange::Toolkit(_) | PoolChange::Env(..) => String::new(),
+        PoolChange::Toolkit(_) | PoolChange::Mode(_) | PoolChange::Env(..) => String::new(),
     })
 }
 
@@ -92,23 +97,40 @@ fn newest(spec: &DriverSpec) -> Option<DriverVersion> {
     }
 }
 
-/// The smallest newer container toolkit of each pool with which the image starts.
+/// The smallest newer container toolkit of each pool with which the image starts, else another mode of it.
 pub(super) fn toolkits(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {
     let samples: Vec<CudaVersion> = case.knowledge().container_toolkits().iter().map(|row| row.sample).collect();
-    let mut cured = Vec::new();
-    for pool in case.failing() {
-        let Some(now) = pool.toolkit.as_ref().map(|one| one.value) else { continue };
-        let helps = |version: &CudaVersion| {
-            let change = (pool.name.value.clone(), PoolChange::Toolkit(*version));
-            help(&trials.pools(case, &[change]), &pool.name.value) != Help::None
+    let (mut versions, mut modes) = (Vec::new(), Vec::new());
+    for pool in case.aimed() {
+        let name = &pool.name.value;
+        let mut helps = |change: PoolChange| help(&trials.pools(case, &[(name.clone(), change)]), name) != Help::None;
+        let version = match pool.toolkit.as_ref().map(|one| one.value) {
+            Some(now) => {
+                let mut newer = samples.iter().copied().filter(|version| now < *version);
+                newer.find(|version| helps(PoolChange::Toolkit(*version)))
+            }
+            // Nobody says which one the nodes have: that from which on all do.
+            None if case.aim == Aim::Open => {
+                let not = samples.iter().rposition(|version| !helps(PoolChange::Toolkit(*version)));
+                samples.get(not.map_or(samples.len(), |at| at + 1)).copied()
+            }
+            None => continue,
         };
-        let found = samples.iter().copied().filter(|version| now < *version).find(helps);
-        cured.extend(found.map(|version| (pool.name.value.clone(), PoolChange::Toolkit(version))));
+        versions.extend(version.map(|version| (name.clone(), PoolChange::Toolkit(version))));
+        let other = |mode: &Mode| pool.mode.as_ref().is_some_and(|own| own.value != *mode && own.value != Mode::None);
+        let mode = MODES.iter().copied().filter(other).find(|mode| helps(PoolChange::Mode(*mode)));
+        modes.extend(mode.map(|mode| (name.clone(), PoolChange::Mode(mode))));
     }
-    one(Kind::Toolkit, cured, |change| match change {
+    let mut found = one(Kind::Toolkit, versions, |change| match change {
         PoolChange::Toolkit(version) => format!("container toolkit {version}"),
-        PoolChange::Driver(_) | PoolChange::Env(..) => String::new(),
-    })
+        PoolChange::Driver(_) | PoolChange::Mode(_) | PoolChange::Env(..) => String::new(),
+    });
+    let of_mode = one(Kind::Toolkit, modes, |change| match change {
+        PoolChange::Mode(mode) => format!("mode {mode} of the container toolkit"),
+        PoolChange::Driver(_) | PoolChange::Toolkit(_) | PoolChange::Env(..) => String::new(),
+    });
+    found.extend(of_mode.into_iter().map(|one| Candidate { step: 1, ..one }));
+    found
 }
 
 /// Without the check of the requirement, where that is what fails.
@@ -117,7 +139,7 @@ pub(super) fn run_environment(case: &Case<'_>) -> Vec<Candidate> {
     if !case.ends("refused") {
         return Vec::new();
     }
-    let pools = case.failing().map(|pool| (pool.name.value.clone(), PoolChange::Env(name, value))).collect();
+    let pools = case.aimed().map(|pool| (pool.name.value.clone(), PoolChange::Env(name, value))).collect();
     one(Kind::RunEnvironment, pools, |_| {
         format!("start it with {name}={value}, where nobody checks the requirement then,")
     })

@@ -5,6 +5,10 @@
 //! runs. What holds no text (an image in a registry, a description) is changed as observed, and the change is told
 //! without edits; so are changes of the fleet.
 //!
+//! On pools where the image only may fail, changes are sought that make it start whatever is not known; failing that,
+//! those with which less is left open, and those that help where what is not known of the image holds nothing. All of
+//! these are told, and none is written: the image may need no change.
+//!
 //! Where no single change of the image does, a base and a build of the framework are changed together.
 //!
 //! # What is smaller
@@ -22,7 +26,7 @@
 //! | `driver` | the driver of a pool: the smallest release that cures | nothing, but the nodes | manual |
 //! | `compat` | the compat library is brought in or left out | nothing | safe to leave out, else unsafe |
 //! | `framework-version` | another release of the framework: patch, then minor | the release | unsafe; manual across majors and many minors |
-//! | `toolkit` | the container toolkit of a pool | nothing, but the nodes | manual |
+//! | `toolkit` | the container toolkit of a pool, or its mode | nothing, but the nodes | manual |
 //! | `run-environment` | a variable given at the start of the container | nothing, but a check | manual |
 
 mod base;
@@ -39,6 +43,7 @@ mod pretend;
 mod repair;
 mod search;
 mod split;
+mod supposed;
 mod trial;
 mod versions;
 mod wish;
@@ -53,7 +58,6 @@ pub use self::repair::repair;
 pub use self::search::Found;
 pub use self::search::PoolFate;
 pub use self::search::Tried;
-pub use self::search::search;
 pub use self::wish::Companion;
 pub use self::wish::PoolChange;
 pub use self::wish::Wish;

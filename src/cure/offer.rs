@@ -1,21 +1,60 @@
 //! What was found, in the report: the fixes of each finding, and what is told of the image as a whole.
 
 use crate::cure::Found;
+use crate::cure::Kind;
 use crate::cure::Tried;
+use crate::cure::case::Aim;
+use crate::cure::search::search;
+use crate::cure::supposed::SUPPOSED;
+use crate::cure::supposed::supposed;
+use crate::judge::Hosts;
+use crate::judge::Settings;
+use crate::judge::Subject;
 use crate::report::model;
+use crate::report::open::is_open;
 use crate::source::Sources;
 
 /// So many fixes are offered for one finding.
 const MOST: usize = 8;
+/// So many where it may start without them as well, and once more as many where that hangs on what is not known.
+const MOST_OPEN: usize = 4;
 
-/// Gives every finding of severity error the changes that cure one of its pools.
-pub fn offer(subject: &mut model::Subject, found: &Found, sources: &Sources) {
-    for finding in subject.findings.iter_mut().filter(|finding| finding.severity == "error") {
-        let cures = |one: &&Tried| one.cures.iter().chain(&one.lifts).any(|pool| finding.pools.contains(pool));
-        finding.fixes = found.tried.iter().filter(cures).take(MOST).map(|one| fix(one, sources)).collect();
+/// Looks for changes that cure, and gives them to the findings: to every error what cures one of its pools, to every
+/// verdict that is left open what makes it start there whatever is not known.
+pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<'_>, hosts: &Hosts) {
+    let open = |finding: &model::Finding| is_open(finding);
+    let error = |finding: &model::Finding| finding.severity == "error" && !is_open(finding);
+    if judged.findings.iter().any(error) {
+        let found = search(Aim::Failing, Kind::ALL, subject, judged, settings, hosts);
+        give(judged, &found, settings.sources, (&error, MOST), |one| [&one.cures, &one.lifts]);
+        judged.inspected.notes.extend(found.split);
     }
-    let cut = found.cut.then(|| "not every change that may cure was tried: there are too many".to_owned());
-    subject.inspected.notes.extend(found.split.iter().cloned().chain(cut));
+    if judged.findings.iter().any(open) {
+        let mut found = search(Aim::Open, Kind::ALL, subject, judged, settings, hosts);
+        found.tried.truncate(MOST_OPEN);
+        for one in supposed(subject, judged, settings, hosts) {
+            if !found.tried.iter().any(|other| other.title == one.title) {
+                found.tried.push(one);
+            }
+        }
+        give(judged, &found, settings.sources, (&open, 2 * MOST_OPEN), |one| [&one.settles, &one.narrows]);
+    }
+}
+
+fn give(
+    judged: &mut model::Subject,
+    found: &Found,
+    sources: &Sources,
+    (wanted, most): (&dyn Fn(&model::Finding) -> bool, usize),
+    helped: impl Fn(&Tried) -> [&Vec<String>; 2],
+) {
+    for finding in judged.findings.iter_mut().filter(|finding| wanted(finding)) {
+        let helps = |one: &&Tried| helped(one).into_iter().flatten().any(|pool| finding.pools.contains(pool));
+        finding.fixes = found.tried.iter().filter(helps).take(most).map(|one| fix(one, sources)).collect();
+    }
+    if found.cut {
+        judged.inspected.notes.push("not every change that may cure was tried: there are too many".to_owned());
+    }
 }
 
 /// A change in the words of the report.
@@ -33,7 +72,10 @@ pub(super) fn fix(tried: &Tried, sources: &Sources) -> model::Fix {
         safety: tried.safety.name().to_owned(),
         edits: edits.collect(),
         cures: tried.cures.clone(),
+        settles: tried.settles.clone(),
         lifts: tried.lifts.clone(),
+        narrows: tried.narrows.clone(),
         breaks: tried.breaks.clone(),
+        supposes: tried.supposed.then(|| SUPPOSED.to_owned()),
     }
 }

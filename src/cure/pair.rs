@@ -25,7 +25,7 @@ pub(super) fn pair(case: &Case<'_>, trials: &mut Trials<'_>) -> Option<Tried> {
         return None;
     }
     let before = fates(case.before);
-    let failing = case.failing().count();
+    let failing = case.aimed().count();
     let mut found: Option<Tried> = None;
     let mut further = 0;
     for base in base::candidates(case).into_iter().chain(compat::compat(case)) {
@@ -35,7 +35,7 @@ pub(super) fn pair(case: &Case<'_>, trials: &mut Trials<'_>) -> Option<Tried> {
         }
         for build in builds.iter().take(BUILDS) {
             let Some(one) = attempt(case, both(&base, build), trials) else { continue };
-            if one.breaks.is_empty() && one.helps(failing) == failing {
+            if one.breaks.is_empty() && one.helps(case.aim) == failing {
                 return Some(one);
             }
             found = found.or(Some(one));

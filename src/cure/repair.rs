@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Tried;
+use crate::cure::case::Aim;
 use crate::cure::offer::fix;
-use crate::cure::search::search_for;
+use crate::cure::search::search;
 use crate::cure::trial::content;
 use crate::dockerfile::Dockerfile;
 use crate::edit;
@@ -46,7 +47,7 @@ pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, least: S
         if !judged.findings.iter().any(|finding| finding.severity == "error") {
             break;
         }
-        let found = search_for(&kinds, &now, &judged, settings, hosts);
+        let found = search(Aim::Failing, &kinds, &now, &judged, settings, hosts);
         let may = |one: &Tried| one.safety <= least && !one.edits.is_empty() && one.breaks.is_empty();
         let wanted = |one: &Tried| {
             let mut errors = judged.findings.iter().filter(|finding| finding.severity == "error");

@@ -5,6 +5,7 @@ use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::base;
+use crate::cure::case::Aim;
 use crate::cure::case::Case;
 use crate::cure::compat;
 use crate::cure::environment;
@@ -29,11 +30,11 @@ pub struct PoolFate {
     pub fate: String,
     /// How it fails.
     pub outcome: Option<String>,
-    /// Whether the step that stopped it before passes now, and what else there is cannot be told.
+    /// Whether a step that stopped it before, or may have, passes now, and what else there is cannot be told.
     pub lifted: bool,
 }
 
-/// A change that was tried and cures at least one pool.
+/// A change that was tried and helps on at least one pool.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// What is changed.
@@ -50,20 +51,42 @@ pub struct Tried {
     pub edits: Vec<TextEdit>,
     /// The fates with it, pool by pool.
     pub fates: Vec<PoolFate>,
-    /// Pools on which it starts with it and did not before.
+    /// Pools on which it starts with it and failed before.
     pub cures: Vec<String>,
+    /// Pools on which it starts with it for certain, and might have failed before.
+    pub settles: Vec<String>,
     /// Pools on which the failure is gone with it, and whether it starts cannot be told.
     pub lifts: Vec<String>,
+    /// Pools on which it might have failed before, and less is left open with it.
+    pub narrows: Vec<String>,
     /// Pools on which it no longer starts with it.
     pub breaks: Vec<String>,
+    /// Whether it helps only where what is not known of the image holds nothing.
+    pub supposed: bool,
     /// The subject with it, where its text or what was seen of it is another.
     pub subject: Option<Subject>,
 }
 
 impl Tried {
+    /// The pools on which it starts with it, of those that changes are sought for.
+    pub(super) fn starts(&self, aim: Aim) -> &[String] {
+        match aim {
+            Aim::Failing => &self.cures,
+            Aim::Open => &self.settles,
+        }
+    }
+
+    /// The pools on which it only comes nearer to that.
+    pub(super) fn eases(&self, aim: Aim) -> &[String] {
+        match aim {
+            Aim::Failing => &self.lifts,
+            Aim::Open => &self.narrows,
+        }
+    }
+
     /// On how many pools it helps.
-    pub(super) fn helps(&self, most: usize) -> usize {
-        (self.cures.len() + self.lifts.len()).min(most)
+    pub(super) fn helps(&self, aim: Aim) -> usize {
+        self.starts(aim).len() + self.eases(aim).len()
     }
 }
 
@@ -78,42 +101,40 @@ pub struct Found {
     pub cut: bool,
 }
 
-/// Looks for changes that cure.
-pub fn search(subject: &Subject, before: &model::Subject, settings: Settings<'_>, hosts: &Hosts) -> Found {
-    search_for(Kind::ALL, subject, before, settings, hosts)
-}
-
-/// Looks for changes of some kinds.
-pub(super) fn search_for(
+/// Looks for changes of some kinds, for some pools.
+pub(super) fn search(
+    aim: Aim,
     kinds: &[Kind],
     subject: &Subject,
     before: &model::Subject,
     settings: Settings<'_>,
     hosts: &Hosts,
 ) -> Found {
-    let Some(case) = Case::of(subject, before, settings, hosts) else { return Found::default() };
-    let failing = case.failing().count();
-    let mut trials = Trials { hosts, left: trial::MOST };
+    let Some(case) = Case::of(aim, subject, before, settings, hosts) else { return Found::default() };
+    let all = case.aimed().count();
+    let certain = aim == Aim::Failing;
+    let most = if certain { trial::MOST } else { trial::MOST_OPEN };
+    let mut trials = Trials { hosts, left: trial::budget(subject, most) };
     let mut tried: Vec<Tried> = Vec::new();
     for kind in kinds {
         for candidate in candidates(*kind, &case, &mut trials) {
             let Some(one) = attempt(&case, candidate, &mut trials) else { continue };
-            let enough = one.breaks.is_empty() && one.helps(failing) == failing;
+            let enough = one.breaks.is_empty() && one.helps(aim) == all;
             tried.push(one);
             if enough {
                 break;
             }
         }
     }
-    let of_image = |one: &Tried| one.kind.of_image() && one.breaks.is_empty() && one.helps(failing) == failing;
-    if !tried.iter().any(of_image) {
+    let of_image = |one: &Tried| one.kind.of_image() && one.breaks.is_empty() && one.helps(aim) == all;
+    if certain && !tried.iter().any(of_image) {
         tried.extend(pair::pair(&case, &mut trials));
     }
-    let split = split::told(&case, &tried);
+    let split = if certain { split::told(&case, &tried) } else { None };
     let rank = |one: &Tried| {
-        let left = failing - one.cures.len().min(failing);
+        let left = all - one.starts(aim).len().min(all);
         let several = matches!(one.wish, Wish::All(_));
-        (!one.breaks.is_empty(), failing - one.helps(failing), left, several, one.kind, one.step)
+        (!one.breaks.is_empty(), all - one.helps(aim).min(all), left, several, one.kind, one.step)
     };
     tried.sort_by_key(rank);
     let (mut first, mut others): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
@@ -122,8 +143,8 @@ pub(super) fn search_for(
         let of_kind = || first.iter().chain(&others).filter(|other| other.kind == one.kind);
         let no_better = |other: &Tried| {
             other.safety <= one.safety
-                && one.cures.iter().all(|pool| other.cures.contains(pool))
-                && one.lifts.iter().all(|pool| other.cures.contains(pool) || other.lifts.contains(pool))
+                && one.starts(aim).iter().all(|pool| other.starts(aim).contains(pool))
+                && one.eases(aim).iter().all(|pool| other.starts(aim).contains(pool) || other.eases(aim).contains(pool))
                 && other.breaks.iter().all(|pool| one.breaks.contains(pool))
         };
         if of_kind().next().is_none() {
@@ -156,23 +177,26 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
     let outcome = trials.wish(case, &candidate.wish)?;
     let before = trial::fates(case.before);
     let starts = |list: &[PoolFate], pool: &str| list.iter().any(|one| one.pool == pool && one.fate == "starts");
-    let (mut cures, mut lifts, mut breaks) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut cures, mut settles, mut lifts, mut narrows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut breaks = Vec::new();
     for one in &before {
-        match (one.fate == "starts", starts(&outcome.fates, &one.pool)) {
-            (false, true) => cures.push(one.pool.clone()),
-            (true, false) => breaks.push(one.pool.clone()),
-            (false, false) if outcome.fates.iter().any(|now| now.pool == one.pool && now.lifted) => {
-                lifts.push(one.pool.clone());
-            }
-            _ => {}
-        }
+        let failed = Aim::Failing.takes(&one.fate);
+        let eased = outcome.fates.iter().any(|now| now.pool == one.pool && now.lifted);
+        let list = match (one.fate == "starts", starts(&outcome.fates, &one.pool)) {
+            (false, true) if failed => &mut cures,
+            (false, true) => &mut settles,
+            (true, false) => &mut breaks,
+            (false, false) if eased && failed => &mut lifts,
+            (false, false) if eased => &mut narrows,
+            _ => continue,
+        };
+        list.push(one.pool.clone());
     }
-    let fails = |pool: &String| before.iter().any(|one| one.pool == *pool && one.fate == "fails");
     let Candidate { kind, step, title, safety, wish } = candidate;
     // What no file holds, nobody can write.
     let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };
     let edits = if safety == Safety::Manual { Vec::new() } else { outcome.edits };
-    (cures.iter().any(fails) || !lifts.is_empty()).then_some(Tried {
+    let tried = Tried {
         kind,
         step,
         title,
@@ -181,8 +205,12 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
         edits,
         fates: outcome.fates,
         cures,
+        settles,
         lifts,
+        narrows,
         breaks,
+        supposed: false,
         subject: outcome.subject,
-    })
+    };
+    (tried.helps(case.aim) > 0).then_some(tried)
 }

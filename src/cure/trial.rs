@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::cure::PoolChange;
 use crate::cure::Wish;
 use crate::cure::beside;
+use crate::cure::case::Aim;
 use crate::cure::case::Case;
 use crate::cure::case::whole;
 use crate::cure::pretend::pretend;
@@ -12,6 +13,7 @@ use crate::cure::search::PoolFate;
 use crate::cure::write;
 use crate::edit::TextEdit;
 use crate::fact::Observations;
+use crate::fleet;
 use crate::fleet::Declared;
 use crate::fleet::DriverSpec;
 use crate::fleet::Fleet;
@@ -22,11 +24,28 @@ use crate::judge::Hosts;
 use crate::judge::Only;
 use crate::judge::Settings;
 use crate::judge::Subject;
+use crate::judge::saved::Saved;
 use crate::report::model;
+use crate::report::observed::OnPlatform;
+use crate::source::SourceText;
 use crate::source::Span;
 
-/// So many trials are made for one subject.
+/// So many trials are made for one subject that fails.
 pub(super) const MOST: usize = 400;
+/// So many for one that may fail.
+pub(super) const MOST_OPEN: usize = 120;
+
+/// So many bytes of the files that a Dockerfile asks for are read again in all trials, and so many trials are made
+/// whatever they are: lists of packages may be as long as books.
+const MOST_READ: usize = 64 << 20;
+const LEAST: usize = 50;
+
+/// How many trials are made for a subject.
+pub(super) fn budget(subject: &Subject, most: usize) -> usize {
+    let Content::Dockerfile { files, .. } = &subject.content else { return most };
+    let read: usize = files.asked().filter_map(|(_, file)| file.as_ref().ok()).map(|file| file.text.len()).sum();
+    most.min((MOST_READ / read.max(1)).max(LEAST))
+}
 
 /// Trials, counted.
 pub(super) struct Trials<'a> {
@@ -65,14 +84,16 @@ impl Trials<'_> {
         }
         for edits in write::ways(case, wish) {
             let Some(subject) = write::written(case.subject, case.settings.sources, &edits) else { continue };
-            let seen = judge::observations(&subject.content, &case.platform);
-            if !seen.is_some_and(|seen| wish.holds(&seen)) || !beside::others_exist(case, &subject) {
+            // Each text is read once for each platform, and judged as it was seen.
+            let Some(seen) = as_seen(&subject, case.before, &case.platforms, Some) else { continue };
+            let holds = judge::observations(&seen.content, &case.platform).is_some_and(|seen| wish.holds(&seen));
+            if !holds || !beside::others_exist(case, &subject) {
                 continue;
             }
             if !self.take() {
                 return None;
             }
-            let fates = self.judged(case, &subject);
+            let fates = self.judged(case, &seen);
             return Some(Outcome { edits, subject: Some(subject), fates });
         }
         None
@@ -102,9 +123,16 @@ impl Trials<'_> {
                     pool.toolkit = Some(declared(*version));
                     pool.libnvidia_container = None;
                 }
+                PoolChange::Mode(mode) => pool.mode = Some(declared(*mode)),
                 PoolChange::Env(name, value) => pool.env.push(((*name).to_owned(), declared((*value).to_owned()))),
             }
             let fleet = Fleet { pools: vec![pool], ..case.settings.fleet.clone() };
+            // No launch and no toolkit has every mode.
+            if matches!(change, PoolChange::Mode(_))
+                && fleet::check_modes(&fleet, &SourceText::new("", ""), case.knowledge()).is_err()
+            {
+                continue;
+            }
             let settings = Settings { fleet: &fleet, pools: &[], ..case.settings };
             for fate in lifted(case, |detail| judge::judge(&subject, Settings { detail, ..settings })) {
                 if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {
@@ -124,6 +152,23 @@ fn declared<T>(value: T) -> Declared<T> {
 fn fixed(case: &Case<'_>, seen: Observations) -> Subject {
     let only = Some(Only::Pools(whole(case.before).map(|one| one.pool.clone()).collect()));
     Subject { content: Content::Fixed(seen), only, ..shell(case.subject) }
+}
+
+/// A subject as it is seen for each of these platforms, with a change, where it runs; none where it cannot be seen.
+pub(super) fn as_seen(
+    subject: &Subject,
+    before: &model::Subject,
+    platforms: &[String],
+    change: impl Fn(Observations) -> Option<Observations>,
+) -> Option<Subject> {
+    let on = |platform: &String| {
+        let seen = change(judge::observations(&subject.content, platform)?)?;
+        Some(OnPlatform { platform: platform.clone(), stage: None, stages: Vec::new(), notes: Vec::new(), seen })
+    };
+    let platforms = platforms.iter().map(on).collect::<Option<Vec<_>>>()?;
+    let content = Content::Saved(Saved { dockerfile: None, platforms });
+    let only = Some(Only::Pools(whole(before).map(|one| one.pool.clone()).collect()));
+    Some(Subject { content, only, kind: "description", ..shell(subject) })
 }
 
 /// A subject without its content, which is the larger part of it.
@@ -151,31 +196,18 @@ pub(super) fn fates(subject: &model::Subject) -> Vec<PoolFate> {
     whole(subject).map(fate).collect()
 }
 
-/// The fates of a subject that is judged; in detail where a failure is gone and nothing is certain instead of it.
+/// The fates of a subject that is judged; in detail where what stopped it is gone and nothing is certain instead of it.
 fn lifted(case: &Case<'_>, judged: impl Fn(Detail) -> model::Subject) -> Vec<PoolFate> {
-    let mut found = fates(&judged(Detail::Verdicts));
-    let open =
-        |one: &PoolFate| matches!(one.fate.as_str(), "undetermined" | "depends") && case.walls(&one.pool).is_some();
+    let mut found = fates(&judged(Detail::Fates));
+    let was = |pool: &str| whole(case.before).any(|one| one.pool == pool && case.aim.takes(&one.fate));
+    let open = |one: &PoolFate| Aim::Open.takes(&one.fate) && was(&one.pool);
     if !found.iter().any(open) {
         return found;
     }
-    let told = judged(Detail::Everything);
+    let told = judged(Detail::Steps);
     for one in &mut found {
-        let (Some(walls), Some(verdict)) = (case.walls(&one.pool), whole(&told).find(|told| told.pool == one.pool))
-        else {
-            continue;
-        };
-        let steps = || verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
-        let passed = |step: &model::Step| {
-            matches!(step.result.as_str(), "passes" | "not-applicable")
-                || (step.result == "unknown" && case.was_open(step, &told))
-        };
-        // What depends starts on some of the hosts that the pool may be.
-        let depends = one.fate == "depends" && verdict.scenarios.iter().any(|scenario| scenario.fate == "starts");
-        let wall = |step: &model::Step| walls.contains(&step.step);
-        one.lifted = open(one)
-            && !verdict.scenarios.is_empty()
-            && steps().all(|step| if wall(step) { passed(step) } else { depends || step.result != "stops" });
+        let verdict = whole(&told).find(|told| told.pool == one.pool);
+        one.lifted = open(one) && verdict.is_some_and(|verdict| case.is_gone(verdict, &told));
     }
     found
 }

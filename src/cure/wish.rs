@@ -7,6 +7,7 @@ use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
+use crate::fleet::Mode;
 use crate::install::public;
 use crate::reference::ImageReference;
 
@@ -28,6 +29,8 @@ pub enum PoolChange {
     Driver(DriverVersion),
     /// Another container toolkit.
     Toolkit(CudaVersion),
+    /// Another mode of the container toolkit.
+    Mode(Mode),
     /// A variable that containers are started with.
     Env(&'static str, &'static str),
 }

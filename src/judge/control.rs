@@ -9,6 +9,7 @@ use crate::dockerfile::Ignored;
 use crate::dockerfile::Order;
 use crate::fleet::Pool;
 use crate::judge::Content;
+use crate::judge::Only;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::judge::asked;
@@ -31,6 +32,18 @@ pub(super) struct Orders<'a> {
     used: BTreeSet<(usize, usize)>,
     /// What was left out and why.
     pub(super) notes: Vec<String>,
+}
+
+/// Whether where a subject runs hangs on the names or the labels of all pools.
+pub fn looks_for_pools(subject: &Subject) -> bool {
+    let dockerfile = match &subject.content {
+        Content::Dockerfile { dockerfile, .. } => Some(dockerfile),
+        Content::Saved(saved) => saved.dockerfile.as_ref().map(|(_, dockerfile)| dockerfile),
+        Content::Fixed(_) | Content::ByPlatform(_) => None,
+    };
+    let names =
+        |dockerfile: &Dockerfile| dockerfile.controls.iter().any(|control| matches!(control.order, Order::Pools(_)));
+    matches!(subject.only, Some(Only::Nodes(_))) || dockerfile.is_some_and(names)
 }
 
 impl<'a> Orders<'a> {

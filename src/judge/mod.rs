@@ -33,6 +33,7 @@ use crate::fleet::PoolField;
 use crate::infer::infer;
 pub use crate::judge::asked::of_settings;
 use crate::judge::control::Orders;
+pub use crate::judge::control::looks_for_pools;
 pub use crate::judge::hosts::Hosts;
 use crate::judge::hosts::Outlook;
 use crate::judge::hosts::Tried;
@@ -111,11 +112,27 @@ pub struct Subject {
 /// How much of what was found goes into the report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
+    /// How it ends on each pool, and nothing else.
+    Fates,
+    /// The same with every scenario and every fact, and without findings.
+    Steps,
     /// Verdicts and findings, without what they rest on.
     Verdicts,
     /// All of it, with every scenario, every fact and what was seen.
     #[default]
     Everything,
+}
+
+impl Detail {
+    /// Whether pages speak.
+    const fn speaks(self) -> bool {
+        matches!(self, Self::Verdicts | Self::Everything)
+    }
+
+    /// Whether scenarios and facts are told.
+    const fn steps(self) -> bool {
+        matches!(self, Self::Steps | Self::Everything)
+    }
 }
 
 /// What to judge against, and how.
@@ -209,14 +226,16 @@ pub fn judge_and_tell(
         },
         verdicts: Vec::new(),
         findings: Vec::new(),
-        facts: if everything { facts::report(&builds, places) } else { Vec::new() },
+        facts: if settings.detail.steps() { facts::report(&builds, places) } else { Vec::new() },
         description: if everything { description.to_json() } else { serde_json::Value::Null },
         observed: Observed::default(),
         as_of: settings.as_of.map(|day| day.to_string()),
     };
     if !gpu_content {
         report.verdicts = pools.iter().map(|(_, pool)| verdict::not_applicable(&pool.name.value, &builds)).collect();
-        report.findings = orders.notices(&beside.stages, false, places);
+        if settings.detail.speaks() {
+            report.findings = orders.notices(&beside.stages, false, places);
+        }
         if everything {
             report.observed = saved::observed(subject, looked);
         }
@@ -237,6 +256,9 @@ pub fn judge_and_tell(
                 judged.push(findings::Judged { pool, verdicts: list });
             }
         }
+    }
+    if !settings.detail.speaks() {
+        return report;
     }
     let images = findings::Images { builds: &builds, looked: &looked };
     report.findings = findings::report(&judged, images, places, settings, &mut orders, undecided);

@@ -6,7 +6,6 @@ use crate::fact::Role;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::judge::Build;
-use crate::judge::Detail;
 use crate::judge::Settings;
 use crate::judge::facts::fact_id;
 use crate::judge::facts::row_id;
@@ -83,6 +82,7 @@ pub(super) fn report(
         certain: wall.codes().certain,
         possible: wall.codes().possible.to_vec(),
     });
+    let told = settings.detail.speaks();
     model::Verdict {
         pool: pool.name.value.clone(),
         component: verdict.component.map(str::to_owned),
@@ -96,15 +96,22 @@ pub(super) fn report(
         },
         message: message(verdict, knowledge),
         confidence: verdict.confidence.name().to_owned(),
-        missing: missing(verdict, knowledge).into_iter().chain(unread_files(builds)).collect(),
-        not_seen: not_seen(verdict, all),
-        notes: if verdict.component.is_none() { unread_notes(builds) } else { Vec::new() }
-            .into_iter()
-            .chain(notes(verdict, all, knowledge))
-            .collect(),
-        scenarios: match settings.detail {
-            Detail::Everything => verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect(),
-            Detail::Verdicts => Vec::new(),
+        missing: if told {
+            missing(verdict, knowledge).into_iter().chain(unread_files(builds)).collect()
+        } else {
+            Vec::new()
+        },
+        not_seen: if told { not_seen(verdict, all) } else { Vec::new() },
+        notes: if told {
+            let unread = if verdict.component.is_none() { unread_notes(builds) } else { Vec::new() };
+            unread.into_iter().chain(notes(verdict, all, knowledge)).collect()
+        } else {
+            Vec::new()
+        },
+        scenarios: if settings.detail.steps() {
+            verdict.hosts.iter().map(|host| scenario(host, builds, knowledge)).collect()
+        } else {
+            Vec::new()
         },
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn of(report: &Report, places: &Places<'_, '_>, asked: &Asked<'_>) ->
             }
             let mut preferred = false;
             for fix in &finding.fixes {
-                let safe = fix.safety == "safe" && fix.breaks.is_empty() && !preferred;
+                let safe = fix.safety == "safe" && fix.breaks.is_empty() && fix.is_for_failure() && !preferred;
                 if let Some(offer) = cure(fix, safe, &shown, places, asked) {
                     preferred |= safe;
                     if !cures.contains(&offer) {
@@ -76,13 +76,8 @@ fn cure(fix: &Fix, preferred: bool, shown: &Diagnostic, places: &Places<'_, '_>,
     if edits.is_empty() {
         return None;
     }
-    let list = |word: &str, pools: &[String]| match pools {
-        [] => String::new(),
-        pools => format!("; {word} {}", pools.join(", ")),
-    };
-    let effect = [list("starts then on", &fix.cures), list("lifts", &fix.lifts), list("breaks", &fix.breaks)].concat();
     Some(json!({
-        "title": format!("{} ({}{effect})", fix.title, fix.safety),
+        "title": format!("{} ({}; {})", fix.title, fix.safety, fix.effects()),
         "kind": "quickfix",
         "isPreferred": preferred,
         "diagnostics": [shown],

@@ -124,15 +124,17 @@ fn of_finding(
 }
 
 /// A change that cures, in one line.
-fn fix_line(fix: &Fix) -> String {
-    let breaks = if fix.breaks.is_empty() { String::new() } else { format!("; breaks {}", fix.breaks.join(", ")) };
-    let starts =
-        if fix.cures.is_empty() { String::new() } else { format!("; starts then on {}", fix.cures.join(", ")) };
-    let lifts = match fix.lifts.as_slice() {
-        [] => String::new(),
-        pools => format!("; this failure is gone then on {}, the rest cannot be told", pools.join(", ")),
+pub(super) fn fix_line(fix: &Fix) -> String {
+    let what = if fix.is_for_failure() {
+        "this cures it"
+    } else if fix.supposes.is_some() {
+        "this may cure it"
+    } else if fix.settles.is_empty() {
+        "this leaves less open"
+    } else {
+        "this makes it certain"
     };
-    format!("this cures it: {} ({}{starts}{lifts}{breaks})", fix.title, fix.safety)
+    format!("{what}: {} ({}; {})", fix.title, fix.safety, fix.effects())
 }
 
 fn of_error(error: &InputError, texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {

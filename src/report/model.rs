@@ -251,14 +251,45 @@ pub struct Fix {
     pub safety: String,
     /// What to write, in the order of its places; empty where no file holds it.
     pub edits: Vec<Edit>,
-    /// Pools on which the image starts with it and did not before.
+    /// Pools on which the image starts with it and failed for certain before.
     pub cures: Vec<String>,
+    /// Pools on which the image starts with it whatever is not known; it may start there without it as well.
+    #[serde(default)]
+    pub settles: Vec<String>,
     /// Pools on which the failure is gone with it, and whether the image starts cannot be told.
     #[serde(default)]
     pub lifts: Vec<String>,
+    /// Pools on which less is left open with it: a step that may stop the image passes, the rest cannot be told.
+    #[serde(default)]
+    pub narrows: Vec<String>,
     /// Pools on which it no longer starts with it.
     #[serde(default)]
     pub breaks: Vec<String>,
+    /// What has to be true for it to help, of what is not known of the image.
+    #[serde(default)]
+    pub supposes: Option<String>,
+}
+
+impl Fix {
+    /// Whether the image fails for certain without it, somewhere where it helps.
+    pub fn is_for_failure(&self) -> bool {
+        !self.cures.is_empty() || !self.lifts.is_empty()
+    }
+
+    /// What it does, pools by words: `starts then on a; breaks b`.
+    pub fn effects(&self) -> String {
+        let told = [
+            (&self.cures, "starts then on ", ""),
+            (&self.settles, "starts then on ", if self.supposes.is_none() { " whatever is not known" } else { "" }),
+            (&self.lifts, "this failure is gone then on ", ", the rest cannot be told"),
+            (&self.narrows, "less is left open then on ", ""),
+            (&self.breaks, "breaks ", ""),
+        ];
+        let told = told.into_iter().filter(|(pools, ..)| !pools.is_empty());
+        let told = told.map(|(pools, before, after)| format!("{before}{}{after}", pools.join(", ")));
+        let supposed = self.supposes.iter().map(|what| format!("if {what}"));
+        supposed.chain(told).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// One text in the place of another.

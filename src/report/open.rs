@@ -4,6 +4,7 @@ use std::io;
 
 use crate::report::escape::clean;
 use crate::report::human::HumanOptions;
+use crate::report::human::fix_line;
 use crate::report::model::Finding;
 use crate::report::model::Report;
 use crate::report::model::Subject;
@@ -25,6 +26,8 @@ struct Cause<'a> {
     first: &'a Finding,
     images: Vec<String>,
     places: Vec<String>,
+    /// Changes of these images, each once.
+    fixes: Vec<String>,
 }
 
 /// Writes every cause.
@@ -38,14 +41,16 @@ pub fn open(report: &Report, options: &HumanOptions, out: &mut impl io::Write) -
             };
             let image = image(subject, finding);
             let places: Vec<String> = finding.locations.iter().map(place).collect();
+            let fixes: Vec<String> = finding.fixes.iter().map(fix_line).collect();
             match causes.iter_mut().find(alike) {
                 Some(cause) => {
                     cause.images.push(image);
+                    cause.fixes.extend(fixes.into_iter().filter(|fix| !cause.fixes.contains(fix)).collect::<Vec<_>>());
                     cause
                         .places
                         .extend(places.into_iter().filter(|place| !cause.places.contains(place)).collect::<Vec<_>>());
                 }
-                None => causes.push(Cause { first: finding, images: vec![image], places }),
+                None => causes.push(Cause { first: finding, images: vec![image], places, fixes }),
             }
         }
     }
@@ -58,6 +63,9 @@ pub fn open(report: &Report, options: &HumanOptions, out: &mut impl io::Write) -
         }
         if let Some(help) = &cause.first.help {
             writeln!(out, "  help: {}", clean(help))?;
+        }
+        for line in &cause.fixes {
+            writeln!(out, "  {}", clean(line))?;
         }
         writeln!(out)?;
     }

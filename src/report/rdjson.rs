@@ -49,7 +49,9 @@ impl Sink for Rdjson<'_> {
             if !related.is_empty() {
                 diagnostic["related_locations"] = Value::Array(related);
             }
-            let suggestions: Vec<Value> = finding.fixes.iter().filter_map(|fix| suggestion(fix, spot.path)).collect();
+            // What an image does not need for certain is written by nobody unasked.
+            let fixes = finding.fixes.iter().filter(|fix| fix.is_for_failure());
+            let suggestions: Vec<Value> = fixes.filter_map(|fix| suggestion(fix, spot.path)).collect();
             if !suggestions.is_empty() {
                 diagnostic["suggestions"] = Value::Array(suggestions);
             }

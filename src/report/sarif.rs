@@ -78,8 +78,9 @@ impl<'a> Sarif<'a> {
         if !related.is_empty() {
             result["relatedLocations"] = related.into();
         }
-        let fixes: Vec<Value> =
-            finding.fixes.iter().filter(|fix| !fix.edits.is_empty()).map(|fix| self.fix(fix)).collect();
+        // What an image does not need for certain is written by nobody unasked.
+        let fixes = finding.fixes.iter().filter(|fix| fix.is_for_failure());
+        let fixes: Vec<Value> = fixes.filter(|fix| !fix.edits.is_empty()).map(|fix| self.fix(fix)).collect();
         if !fixes.is_empty() {
             result["fixes"] = fixes.into();
         }
