@@ -11,6 +11,7 @@ mod copied;
 mod described;
 mod description;
 mod dockerfile;
+mod fetched;
 mod history;
 mod inherited;
 mod install;
