@@ -211,7 +211,6 @@ mod tests {
             ("curl -fsSL https://a.b/i.sh | sh", "sh https://a.b/i.sh"),
             ("wget -qO- https://a.b/i.sh | sudo bash -s -- --silent", "sudo bash https://a.b/i.sh -s -- --silent"),
             ("bash <(curl -s https://a.b/i.sh)", "bash https://a.b/i.sh"),
-            ("sh -c \"$(curl -fsSL https://a.b/i.sh)\"", "sh -c https://a.b/i.sh"),
         ] {
             assert_eq!(last_named(script).unwrap_or_default(), expected, "{script}");
         }
