@@ -555,3 +555,44 @@ fn an_extra_that_is_described_brings_what_the_installer_brings() {
         assert_eq!(first, expected, "{pip}");
     }
 }
+
+#[test]
+fn nobody_has_seen_the_base_that_a_description_names() {
+    for (tag, package, expected) in [
+        // There are no such tags.
+        ("12.8.0-cudnn9-runtime-ubuntu22.04", "torch==2.6.0", "undetermined"),
+        ("12.4.1-base-ubuntu99.04", "torch==2.6.0", "undetermined"),
+        ("12.4.1-runtime-ubuntu24.04", "torch==2.6.0", "undetermined"),
+        ("12.4-base", "torch==2.6.0", "undetermined"),
+        // It needs the libraries of CUDA 11, and the base has those of 12.
+        ("12.1.0-cudnn8-runtime-ubuntu22.04", "onnxruntime-gpu==1.18.0", "undetermined"),
+        ("12.4.1-base-ubuntu22.04", "torch==2.6.0", "starts"),
+        ("12.8.0-cudnn-runtime-ubuntu22.04", "torch==2.6.0", "starts"),
+        ("12.6.3-runtime-ubuntu24.04", "torch==2.6.0", "starts"),
+        ("11.8.0-cudnn8-runtime-ubuntu22.04", "onnxruntime-gpu==1.18.0", "starts"),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        place.file("Dockerfile", &format!("FROM nvidia/cuda:{tag}\nRUN pip install {package}\n"));
+        let (name, version) = package.split_once("==").expect("a version");
+        let described = format!("base = \"nvidia/cuda:{tag}\"\n[packages.pip]\n{name} = \"{version}\"\n");
+        place.file("again.image.toml", &described);
+        for input in ["Dockerfile", "again.image.toml"] {
+            let fates: Vec<String> = ends(&place, input).into_iter().map(|end| end.1).collect();
+            assert_eq!(fates, [expected], "{input} of {tag} with {package}");
+        }
+    }
+    // Whoever says that its list of packages is whole has looked into the image.
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    let of = |complete: &str| {
+        let described = format!(
+            "base = \"nvidia/cuda:12.1.0-cudnn8-runtime-ubuntu22.04\"\ncomplete = [{complete}]\n[packages.pip]\n\
+             onnxruntime-gpu = \"1.18.0\"\n"
+        );
+        place.file("whole.image.toml", &described);
+        ends(&place, "whole.image.toml").first().map(|end| end.2.clone())
+    };
+    assert_eq!(of("\"packages\"").as_deref(), Some("library-missing"));
+    assert_eq!(of("").as_deref(), Some(""));
+}

@@ -12,6 +12,7 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::along::along;
 use crate::extract::asked;
+use crate::extract::fetched::Fetched;
 use crate::extract::linked;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
@@ -68,6 +69,8 @@ pub(super) struct State {
     environments: Environments,
     /// Repositories that were set up and whose packages bring something else than their names say.
     repositories: BTreeSet<&'static str>,
+    /// Files that commands fetched.
+    fetched: Fetched,
 }
 
 /// Reads every RUN in order: packages come and go in `seen`; what could not be read becomes a note.
@@ -129,7 +132,9 @@ impl Reader<'_> {
         };
         let open = |folder: &str, path: &str| self.open(folder, path, run);
         let environment = Environment { machine: self.machine, python: None };
-        let mut found = install::installs_with(command, Around { lookup: &lookup, open: &open, environment });
+        let named = self.done.fetched.named(command, &self.folder);
+        let around = Around { lookup: &lookup, open: &open, environment };
+        let mut found = install::installs_with(named.as_ref().unwrap_or(command), around);
         for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Apt) {
             let brought = self.done.repositories.iter().find_map(|one| knowledge.instead_of(one, &package.name));
             package.name = brought.unwrap_or_else(|| std::mem::take(&mut package.name));
@@ -147,6 +152,7 @@ impl Reader<'_> {
             asked::read(command, run, &lookup, self.source, self.seen);
         }
         written(self, command, run, &environment);
+        self.done.fetched.note(command, &self.folder);
         if let Some(compiled) = compiled {
             self.code(compiled);
         }

@@ -12,6 +12,7 @@ mod described;
 mod description;
 mod dockerfile;
 mod driver_files;
+mod fetched;
 mod history;
 mod inherited;
 mod install;

@@ -2,6 +2,7 @@
 
 use crate::cuda::DriverVersion;
 use crate::cuda::split_path;
+use crate::fact::BaseSeen;
 use crate::fact::Compat;
 use crate::fact::CompatLibrary;
 use crate::fact::Depth;
@@ -17,12 +18,15 @@ use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State;
+use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::driver::is_compat;
 use crate::infer::driver::library_version;
 use crate::infer::places::Tree;
 use crate::infer::stubs;
+use crate::infer::unknown;
+use crate::knowledge::DriverPackageRow;
 use crate::knowledge::Knowledge;
 
 /// Driver libraries outside the compat directory.
@@ -66,11 +70,20 @@ pub(super) fn libraries(
     // Where every file was read, a package is no more than its files.
     let by_files = seen.depth == Depth::Layers && seen.complete.files;
     let of_system = |package: &&PackageSeen| package.manager == Manager::Apt && !by_files;
+    let mut perhaps = None;
     for package in seen.packages.iter().filter(of_system) {
         if let Some(known) = knowledge.driver_package(&package.name) {
+            match brings(known, seen, build, knowledge) {
+                Brings::Nothing => continue,
+                Brings::Perhaps(reason) => {
+                    perhaps = perhaps.or(Some((reason, package.fact, &known.info)));
+                    continue;
+                }
+                Brings::Libraries => {}
+            }
             row = Some(&known.info);
             from.push(package.fact);
-            let version = package_driver(package).filter(|_| !known.toolkit);
+            let version = package_driver(package).filter(|_| !known.toolkit && !known.through);
             let path = package.name.clone();
             found.push(DriverLibrary {
                 path,
@@ -89,6 +102,11 @@ pub(super) fn libraries(
         from.extend(told);
         found.push(stub);
     }
+    if let Some((reason, fact, info)) = perhaps.filter(|_| !found.iter().any(|one| one.libcuda && !one.stub)) {
+        let evidence = Evidence::Derived { by: Derivation::Row, from: vec![fact], row: Some(info) };
+        let supply = "scan the built image, or say its libraries under [files] of an image description".to_owned();
+        return unknown(facts, FactKey::DriverLibraries, None, Why { reason, supply }, evidence);
+    }
     let from = if found.is_empty() { build.fact.into_iter().collect() } else { from };
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row };
     // Links that a command makes do not tell what the base had.
@@ -104,6 +122,56 @@ pub(super) fn libraries(
         State::Absent { searched: "the base image's family and every installed package" }
     };
     facts.add_typed(FactKey::DriverLibraries, None, state, evidence)
+}
+
+/// What a package puts into the image.
+enum Brings {
+    Libraries,
+    Nothing,
+    /// Why that cannot be told.
+    Perhaps(String),
+}
+
+/// Whether a package brings libraries of a driver into this image.
+fn brings(known: &DriverPackageRow, seen: &Observations, build: &BaseBuild, knowledge: Knowledge) -> Brings {
+    // A list of everything names what came along; and the driver's own package is what others are content with.
+    let listed = seen.complete.packages || matches!(seen.depth, Depth::Sbom | Depth::Layers);
+    if (known.through || known.chance) && (listed || own_driver(seen, knowledge)) {
+        return Brings::Nothing;
+    }
+    // What such an image has beside what the tables say was not seen.
+    let dark = build.family == Family::Framework;
+    if !known.releases.is_empty()
+        && !tag(seen).is_some_and(|tag| tag.split(['-', '_']).any(|word| known.releases.contains(&word)))
+    {
+        let told = !dark || tag(seen).is_some_and(|tag| knowledge.operating_system("", tag).is_some());
+        let name = known.name;
+        let reason =
+            || format!("{name} brings libraries of a driver in some releases, and that of the base is not told");
+        return if told { Brings::Nothing } else { Brings::Perhaps(reason()) };
+    }
+    if known.chance {
+        let there = |name: &&str| seen.packages.iter().any(|package| package.name == **name);
+        let looks = dark || known.finds.is_empty() || known.finds.iter().any(there);
+        let reason =
+            || format!("whether `{}` installed a driver depends on the GPUs of the machine that built", known.name);
+        return if looks { Brings::Perhaps(reason()) } else { Brings::Nothing };
+    }
+    Brings::Libraries
+}
+
+/// Whether a package of the driver itself is named, with libcuda.
+fn own_driver(seen: &Observations, knowledge: Knowledge) -> bool {
+    seen.packages.iter().filter(|package| package.manager == Manager::Apt).any(|package| {
+        let row = knowledge.driver_package(&package.name);
+        row.is_some_and(|row| row.libcuda && !row.through && !row.chance)
+    })
+}
+
+/// The tag of the base.
+fn tag(seen: &Observations) -> Option<&str> {
+    let BaseSeen::Image(reference, _) = &seen.base else { return None };
+    reference.tag()
 }
 
 /// Whether a file belongs to a compat directory: by its path, or because a compat library lies beside it.
@@ -135,6 +203,9 @@ fn package_branch(name: &str) -> Option<DriverVersion> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fact::Value;
+    use crate::infer::infer;
+    use crate::reference::ImageReference;
 
     #[test]
     fn the_name_of_a_package_tells_its_branch() {
@@ -149,6 +220,84 @@ mod tests {
             ("libnvidia-compute-5350", None),
         ] {
             assert_eq!(package_branch(name).map(|version| version.to_string()).as_deref(), expected, "{name}");
+        }
+    }
+
+    /// What is said of the driver's libraries in an image of that base with these packages.
+    fn said(base: &str, packages: &[&str], complete: bool) -> &'static str {
+        let mut seen = Observations::new(Depth::Text);
+        let leaf = || Evidence::Leaf(Vec::new());
+        let text = |text: &str| State::Known(Value::Text(text.to_owned()));
+        let fact = seen.facts.add(FactKey::Base, None, text(base), leaf());
+        seen.base = BaseSeen::Image(ImageReference::parse(base).expect(base), fact);
+        seen.base_env = true;
+        seen.complete.packages = complete;
+        for name in packages {
+            let fact = seen.facts.add(FactKey::Package, Some(name), text(name), leaf());
+            let version = PackageVersion::Open(String::new());
+            seen.packages.push(PackageSeen::new(Manager::Apt, (*name).to_owned(), version, fact));
+        }
+        let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
+        match images.first().map(|image| &image.driver_libraries.state) {
+            Some(State::Known(found)) if found.iter().all(|one| one.libcuda && one.version.is_none()) => "open",
+            Some(State::Known(_)) => "known",
+            Some(State::Absent { .. }) => "absent",
+            Some(State::Unknown(_)) => "unknown",
+            None => "no image",
+        }
+    }
+
+    #[test]
+    fn what_a_package_depends_on_comes_along() {
+        for (base, packages, expected) in [
+            ("ubuntu:22.04", &["nvidia-cuda-toolkit"][..], "open"),
+            ("ubuntu:22.04", &["nvidia-cuda-dev"], "open"),
+            ("ubuntu:22.04", &["libcuinj64-11.5"], "open"),
+            ("debian:12", &["nvidia-smi"], "open"),
+            ("debian:12", &["nvidia-driver"], "open"),
+            ("nvidia/cuda:11.6.2-base-ubuntu20.04", &["nvtop"], "open"),
+            ("ubuntu:jammy-20240111", &["nvtop"], "open"),
+            // The driver's own package tells which.
+            ("ubuntu:22.04", &["nvidia-cuda-toolkit", "libnvidia-compute-535"], "known"),
+            ("ubuntu:22.04", &["libnvidia-compute-535", "nvtop"], "known"),
+            ("ubuntu:22.04", &["cuda-drivers-550", "python3-pynvml"], "known"),
+            // From there on it opens the library while it runs.
+            ("nvidia/cuda:12.4.1-base-ubuntu24.04", &["nvtop"], "absent"),
+            ("ubuntu:24.04", &["nvtop"], "absent"),
+            ("debian:bookworm", &["nvtop"], "absent"),
+            ("python:3.11", &["nvtop"], "absent"),
+            // These merely recommend a driver, or have nothing to do with one.
+            ("ubuntu:22.04", &["libcudart11.0", "libcublas11", "libcupti-dev", "nvidia-cuda-gdb"], "absent"),
+            ("ubuntu:22.04", &["nvidia-modprobe", "nvidia-settings", "nvidia-container-toolkit"], "absent"),
+            ("ubuntu:22.04", &["cuda-toolkit-12-4", "cuda-nvcc-12-4", "cuda-compat-12-4"], "absent"),
+            ("ubuntu:22.04", &["ubuntu-drivers-common", "pciutils", "libcuinj64"], "absent"),
+        ] {
+            assert_eq!(said(base, packages, false), expected, "{base} {packages:?}");
+        }
+        // A list of everything would name what came along.
+        assert_eq!(said("ubuntu:22.04", &["nvidia-cuda-toolkit"], true), "absent");
+    }
+
+    #[test]
+    fn what_looks_for_a_gpu_finds_that_of_the_machine_that_builds() {
+        let ollama = "ollama.com/install.sh";
+        for (base, packages, expected) in [
+            ("ubuntu:22.04", &["ubuntu-drivers autoinstall"][..], "unknown"),
+            ("ubuntu:22.04", &["ubuntu-drivers install", "curl"], "unknown"),
+            ("ubuntu:22.04", &["pciutils", ollama], "unknown"),
+            ("ubuntu:22.04", &[ollama, "lshw"], "unknown"),
+            ("ubuntu:22.04", &["pciutils", "ollama.ai/install.sh"], "unknown"),
+            ("pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime", &[ollama], "unknown"),
+            ("pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime", &["nvtop"], "unknown"),
+            // Without a tool to look with, it finds none.
+            ("ubuntu:22.04", &[ollama], "absent"),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", &[ollama, "curl"], "absent"),
+            ("ubuntu:22.04", &["ollama"], "absent"),
+            // A driver that is there already is known.
+            ("ubuntu:22.04", &["libnvidia-compute-535", "ubuntu-drivers install"], "known"),
+            ("ubuntu:22.04", &["cuda-drivers", "pciutils", ollama], "open"),
+        ] {
+            assert_eq!(said(base, packages, false), expected, "{base} {packages:?}");
         }
     }
 }

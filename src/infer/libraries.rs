@@ -171,10 +171,16 @@ impl World<'_> {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
             (Says::No, None) if lacked || self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
-            (Says::No, None) if self.seen.depth == Depth::Text => Presence::Unfound,
+            (Says::No, None) if self.is_told() => Presence::Unfound,
             (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
         Soname { name: name.to_owned(), presence }
+    }
+
+    /// Whether what the image is made of was said: by a Dockerfile, or by a description that names the base.
+    fn is_told(&self) -> bool {
+        let based = matches!(self.seen.base, BaseSeen::Image(..) | BaseSeen::Scratch(_));
+        self.seen.depth == Depth::Text || (self.seen.depth == Depth::Description && based)
     }
 
     /// Files of that name, or of a version of it: what lies elsewhere may be found by the program's own path.

@@ -112,3 +112,35 @@ fn conda_and_system_commands() {
     let files: Vec<_> = purge[2].files.iter().map(|file| (file.path.known(), file.constraint)).collect();
     assert_eq!(files, [(Some("req.txt"), false), (Some("c.txt"), true)]);
 }
+
+#[test]
+fn installers_by_their_names() {
+    let file = "cuda_11.7.1_515.65.01_linux.run";
+    let both = vec!["cuda_11.7.1_515.65.01_linux.run ==515.65.01", "cuda-toolkit-11-7 ==11.7.1"];
+    for (run, expected) in [
+        (format!("sh {file} --silent"), both.clone()),
+        (format!("sh {file} --silent --driver --toolkit --override"), both.clone()),
+        (format!("bash /tmp/{file} -silent -driver"), both[..1].to_vec()),
+        (format!("./{file} --silent --toolkit --toolkitpath=/opt/cuda"), both[1..].to_vec()),
+        (format!("sudo ./{file} --silent --samples"), vec![]),
+        (format!("sh {file} --extract=/tmp/x"), vec![]),
+        (format!("sh {file} --silent --toolkit --help"), vec![]),
+        (format!("./{file} --uninstall"), vec![]),
+        (format!("sh {file} --silent --driver-note"), both),
+        ("sh cuda_10.0.130_410.48_linux --silent --driver".to_owned(), vec!["cuda_10.0.130_410.48_linux ==410.48"]),
+        ("sh cuda_8.0.61_375.26_linux-run --silent --toolkit".to_owned(), vec!["cuda-toolkit-8-0 ==8.0.61"]),
+        ("sh cuda_12.5.0_555.42.02_linux_sbsa.run --silent --toolkit".to_owned(), vec!["cuda-toolkit-12-5 ==12.5.0"]),
+        ("sh cuda_7.5.18_linux.run --silent --driver".to_owned(), vec!["cuda_7.5.18_linux.run -"]),
+        // A patch of the toolkit, another system, and what only looks so.
+        ("sh cuda_9.0.176.1_linux-run --silent --accept-eula".to_owned(), vec![]),
+        ("sh cuda_11.7.1_516.94_windows.exe".to_owned(), vec![]),
+        ("sh cuda_11.sh; sh cuda_.run; sh cuda_1.2.3; sh cuda_samples_linux.run".to_owned(), vec![]),
+        (format!("echo {file}; tar xf {file}; chmod +x {file}; rm {file}; mv {file} x"), vec![]),
+        ("ubuntu-drivers autoinstall; sudo ubuntu-drivers install --gpgpu nvidia:535-server".to_owned(), vec!["ubuntu-drivers autoinstall -", "ubuntu-drivers install -"]),
+        ("ubuntu-drivers devices; ubuntu-drivers list; ubuntu-drivers; echo ubuntu-drivers install".to_owned(), vec![]),
+        ("sh https://ollama.com/install.sh; sh https://www.ollama.com/install.sh?x=1".to_owned(), vec!["ollama.com/install.sh -", "ollama.com/install.sh -"]),
+        ("sh install.sh; sh /ollama.com/install.sh; sh https://example.com/install.sh; sh https://ollama.com/x.sh; curl https://ollama.com/install.sh".to_owned(), vec![]),
+    ] {
+        assert_eq!(read(&run), expected, "{run}");
+    }
+}

@@ -282,6 +282,17 @@ pub struct DriverPackageRow {
     pub graphics: bool,
     /// Whether its version is that of a toolkit, which tells no driver.
     pub toolkit: bool,
+    /// Whether it brings them by what it depends on alone, whose version its own does not tell.
+    pub through: bool,
+    /// Words of tags that name the releases of distributions where it does; every release where there are none.
+    pub releases: &'static [&'static str],
+    /// Whether it installs a driver only where it finds a GPU, which is the build machine's.
+    pub chance: bool,
+    /// Packages with which it looks for one: without any of them, it finds none.
+    pub finds: &'static [&'static str],
+    /// The beginning of the package that has what the toolkit of the same installer is; the name of the installer
+    /// says the versions of both.
+    pub beside: Option<&'static str>,
 }
 
 /// An engine that starts GPUs through CDI by itself.

@@ -192,8 +192,9 @@ pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowl
             vec![build]
         }
         BaseSeen::Image(reference, fact) => {
-            // What was read is there.
-            let unread = seen.depth == Depth::Text && (seen.base_env || !seen.complete.env);
+            // What was read is there; whoever describes an image or writes a FROM need not have seen that tag.
+            let told = matches!(seen.depth, Depth::Text | Depth::Description);
+            let unread = told && (seen.base_env || !seen.complete.env);
             of_reference(reference, *fact, arch, as_of, unread, knowledge)
         }
     };

@@ -151,7 +151,10 @@ macro_rules! every_table {
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
     }
-    driver_packages: DriverPackageRow by [name] { name: Str, prefix: Flag, libcuda: Bool, graphics: Flag, toolkit: Flag }
+    driver_packages: DriverPackageRow by [name] {
+        name: Str, prefix: Flag, libcuda: Bool, graphics: Flag, toolkit: Flag, through: Flag, releases: Strs,
+        chance: Flag, finds: Strs, beside: OptStr,
+    }
     repository_packages: RepositoryPackageRow by [repository, name] {
         repository: Str, name: Str, prefix: Flag, brings: Str,
     }
