@@ -233,11 +233,12 @@ impl Capabilities {
         supported: Self,
     ) -> Option<Self> {
         match (reading, value) {
-            (CapabilityReading::Set, _) => Self::given(value, legacy_image, default, supported),
             (CapabilityReading::Text, Some(value)) if !matches!(value, "" | "all") => {
                 Self::as_written(value.split(',')).filter(|asked| asked.common(supported) == *asked)
             }
-            (CapabilityReading::Text, _) => Self::given(value, legacy_image, default, supported),
+            (CapabilityReading::Set | CapabilityReading::Text, _) => {
+                Self::given(value, legacy_image, default, supported)
+            }
             (CapabilityReading::Words, Some("all")) => Some(Self::EVERY),
             (CapabilityReading::Words, None) if legacy_image => Some(Self::EVERY),
             (CapabilityReading::Words, None | Some("")) => Some(default),

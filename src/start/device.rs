@@ -123,10 +123,9 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         // No driver library is put in either, and that was told above.
         Asked::Nothing => StepResult::NotApplicable,
         // Words that are no capability stop the hook before anybody looks for the device.
-        // The hook ends here, before it reads anything else.
-        Asked::Forbidden => StepResult::Stops(Wall::refused(Reason::Device)),
         Asked::Missing | Asked::Mixed if given(replay) == Given::Refused => StepResult::Passes(Route::Native),
-        Asked::Missing | Asked::Mixed => StepResult::Stops(Wall::refused(Reason::Device)),
+        // Of what may not be asked for, the hook ends before it reads anything else.
+        Asked::Forbidden | Asked::Missing | Asked::Mixed => StepResult::Stops(Wall::refused(Reason::Device)),
         // The program runs into it; what keeps the container from being created comes first.
         Asked::DriverOnly if stopped_later(replay) || by_stub(replay) => StepResult::Passes(Route::Native),
         Asked::DriverOnly => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100))),
