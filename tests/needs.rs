@@ -38,6 +38,26 @@ fn way<'r>(group: &'r Value, title: &str) -> &'r Value {
     group["ways"].as_array().expect("ways").iter().find(|way| way["title"] == title).expect("the way")
 }
 
+/// What is told of is the build for one platform: a machine of another does not run it, whatever its GPU.
+#[test]
+fn a_build_for_one_platform_is_not_for_machines_of_another() {
+    let image = "base = \"python:3.10-slim\"\n[packages.pip]\ntorch = \"2.6.0\"\n";
+    let of = |platform: &str, gpu: &str| {
+        let report = needs(image, &["--platform", platform]);
+        let way = way(group(&report, gpu), "no container").clone();
+        (way["because"]["outcome"].as_str().unwrap_or_default().to_owned(), way["smallest_driver"].is_string())
+    };
+    for gpu in ["Jetson AGX Orin", "NVIDIA GH200 480GB"] {
+        assert_eq!(of("linux/amd64", gpu), ("wrong-platform".to_owned(), false), "{gpu}");
+        assert_ne!(of("linux/arm64", gpu).0, "wrong-platform", "{gpu}");
+    }
+    // Boards that are put into machines of either kind.
+    for platform in ["linux/amd64", "linux/arm64"] {
+        assert_ne!(of(platform, "NVIDIA A100-SXM4-80GB").0, "wrong-platform", "{platform}");
+    }
+    assert!(of("linux/amd64", "NVIDIA A100-SXM4-80GB").1);
+}
+
 /// The smallest driver of a CUDA 12.4 program with code for all, by how it is started.
 #[test]
 fn the_smallest_driver_hangs_on_the_way_of_starting() {

@@ -66,6 +66,18 @@ pub fn device_request(value: Option<&str>, legacy_image: bool) -> DeviceRequest 
     }
 }
 
+/// The same as older toolkits read it: they know the special words only as the whole value.
+pub fn device_request_as_written(value: Option<&str>, legacy_image: bool) -> DeviceRequest {
+    match value {
+        None if legacy_image => DeviceRequest::All,
+        None | Some("" | "void") => DeviceRequest::Nothing,
+        Some("none") => DeviceRequest::DriverOnly,
+        Some("all") => DeviceRequest::All,
+        Some(commas) if commas.bytes().all(|byte| byte == b',') => DeviceRequest::DriverOnly,
+        Some(_) => DeviceRequest::Listed,
+    }
+}
+
 /// What `NVIDIA_VISIBLE_DEVICES` asks for, with the list of devices.
 pub fn visible_devices(value: Option<&str>, legacy_image: bool) -> VisibleDevices {
     match device_request(value, legacy_image) {
@@ -151,6 +163,18 @@ pub fn driver_capabilities(
     Err(UnsupportedCapabilities { requested: joined(&requested), allowed: joined(&allowed) })
 }
 
+/// How a container toolkit reads `NVIDIA_DRIVER_CAPABILITIES`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CapabilityReading {
+    /// As a set of words; blanks around them do not count.
+    #[default]
+    Set,
+    /// As a text that has to be the same once the allowed words of it are put together again.
+    Text,
+    /// Word by word up to an empty one; what the host gives does not count.
+    Words,
+}
+
 /// A set of driver capabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities(u8);
@@ -159,21 +183,20 @@ impl Capabilities {
     /// All driver capabilities, in alphabetical order.
     pub const WORDS: &[&str] = &["compat32", "compute", "display", "graphics", "ngx", "utility", "video"];
 
+    const EVERY: Self = Self(0x7f);
+
     /// The words of a list, `all` for every one of them; none where a word is no capability.
     pub fn read(list: &str) -> Option<Self> {
         let words = || list.split(',').map(str::trim).filter(|word| !word.is_empty());
         if words().any(|word| word == "all") {
-            return Some(Self(0x7f));
+            return Some(Self::EVERY);
         }
-        words().try_fold(Self::default(), |set, word| {
-            let at = Self::WORDS.iter().position(|known| *known == word)?;
-            Some(Self(set.0 | 1 << at))
-        })
+        words().try_fold(Self::default(), |set, word| Some(Self(set.0 | 1 << Self::place(word)?)))
     }
 
     /// Whether a capability is among them.
     pub fn has(self, word: &str) -> bool {
-        Self::WORDS.iter().position(|known| *known == word).is_some_and(|at| self.0 & 1 << at != 0)
+        Self::place(word).is_some_and(|at| self.0 & 1 << at != 0)
     }
 
     /// Those of either.
@@ -199,6 +222,38 @@ impl Capabilities {
             return Some(supported);
         }
         Self::read(value).filter(|asked| asked.common(supported) == *asked)
+    }
+
+    /// The same as an older toolkit reads it.
+    pub fn given_by(
+        reading: CapabilityReading,
+        value: Option<&str>,
+        legacy_image: bool,
+        default: Self,
+        supported: Self,
+    ) -> Option<Self> {
+        match (reading, value) {
+            (CapabilityReading::Text, Some(value)) if !matches!(value, "" | "all") => {
+                Self::as_written(value.split(',')).filter(|asked| asked.common(supported) == *asked)
+            }
+            (CapabilityReading::Set | CapabilityReading::Text, _) => {
+                Self::given(value, legacy_image, default, supported)
+            }
+            (CapabilityReading::Words, Some("all")) => Some(Self::EVERY),
+            (CapabilityReading::Words, None) if legacy_image => Some(Self::EVERY),
+            (CapabilityReading::Words, None | Some("")) => Some(default),
+            (CapabilityReading::Words, Some(value)) => {
+                Self::as_written(value.split(',').take_while(|word| !word.is_empty()))
+            }
+        }
+    }
+
+    fn as_written<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<Self> {
+        words.try_fold(Self::default(), |set, word| Some(Self(set.0 | 1 << Self::place(word)?)))
+    }
+
+    fn place(word: &str) -> Option<usize> {
+        Self::WORDS.iter().position(|known| *known == word)
     }
 }
 
@@ -232,6 +287,58 @@ mod tests {
             }
         }
         assert!(Capabilities::read("compute,foo").is_none() && Capabilities::read("Compute").is_none());
+    }
+
+    #[test]
+    fn older_toolkits_compare_words_as_they_are_written() {
+        let all = Capabilities::read("all").expect("known");
+        let default = Capabilities::read(DEFAULT_CAPABILITIES).expect("known words");
+        let given = |reading, value, supported| Capabilities::given_by(reading, value, false, default, supported);
+        let two = Capabilities::read("compute,utility");
+        for (value, set, text, words) in [
+            (Some("compute,utility"), two, two, two),
+            (Some("utility,compute"), two, two, two),
+            (Some("compute,compute,utility"), two, two, two),
+            (Some("all"), Some(all), Some(all), Some(all)),
+            (None, two, two, two),
+            (Some(""), two, two, two),
+            (Some("compute, utility"), two, None, None),
+            (Some(" compute"), Capabilities::read("compute"), None, None),
+            (Some("compute,utility,"), two, None, two),
+            (Some("compute,all"), Some(all), None, None),
+            (Some("all,foo"), Some(all), None, None),
+            (Some(","), Some(Capabilities::default()), None, Some(Capabilities::default())),
+            (Some("compute,,foo"), None, None, Capabilities::read("compute")),
+            (Some("compute,foo"), None, None, None),
+            (Some("Compute"), None, None, None),
+        ] {
+            assert_eq!(given(CapabilityReading::Set, value, all), set, "{value:?}");
+            assert_eq!(given(CapabilityReading::Text, value, all), text, "{value:?}");
+            assert_eq!(given(CapabilityReading::Words, value, all), words, "{value:?}");
+        }
+        let narrow = Capabilities::read("utility").expect("known");
+        assert_eq!(given(CapabilityReading::Text, Some("compute,utility"), narrow), None);
+        assert_eq!(given(CapabilityReading::Text, Some("all"), narrow), Some(narrow));
+        assert_eq!(given(CapabilityReading::Words, Some("compute,utility"), narrow), two, "no such option yet");
+    }
+
+    #[test]
+    fn older_toolkits_know_special_words_as_the_whole_value() {
+        for (value, legacy, expected) in [
+            (None, false, DeviceRequest::Nothing),
+            (None, true, DeviceRequest::All),
+            (Some(""), true, DeviceRequest::Nothing),
+            (Some("void"), true, DeviceRequest::Nothing),
+            (Some("none"), false, DeviceRequest::DriverOnly),
+            (Some("all"), false, DeviceRequest::All),
+            (Some(",,"), false, DeviceRequest::DriverOnly),
+            (Some("0,void"), false, DeviceRequest::Listed),
+            (Some("none,all"), false, DeviceRequest::Listed),
+            (Some(" all"), false, DeviceRequest::Listed),
+            (Some(" "), false, DeviceRequest::Listed),
+        ] {
+            assert_eq!(device_request_as_written(value, legacy), expected, "{value:?}");
+        }
     }
 
     #[test]

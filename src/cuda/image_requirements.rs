@@ -34,6 +34,12 @@ pub enum RequirementsError {
     /// An image with `CUDA_VERSION` and no `NVIDIA_REQUIRE_CUDA`.
     #[error("failed to get version: {0}")]
     CudaVersion(#[from] BadCudaVersion),
+    /// The same, in the words of the toolkits that scanned numbers.
+    #[error("invalid CUDA version: {value}")]
+    Unscanned {
+        /// The value as written.
+        value: String,
+    },
     /// More than 32.
     #[error("input error: too many requirements")]
     TooMany {
@@ -62,6 +68,8 @@ pub fn go_bool(text: &str) -> Option<bool> {
 pub enum RequirementsReader {
     /// The container toolkit.
     Toolkit(ToolkitVersion),
+    /// Its hook before it had a reader for images: every variable, and a `CUDA_VERSION` of plain numbers.
+    OldHook,
     /// The container toolkit by itself: no command line limits how many there are.
     Csv(ToolkitVersion),
     /// enroot's own hook: every variable, no legacy images, and any value switches the check off.
@@ -71,7 +79,7 @@ pub enum RequirementsReader {
 /// Whether the environment switches the check off.
 pub fn requirements_disabled(env: &impl Environment, reader: RequirementsReader) -> bool {
     match reader {
-        RequirementsReader::Toolkit(_) | RequirementsReader::Csv(_) => {
+        RequirementsReader::Toolkit(_) | RequirementsReader::OldHook | RequirementsReader::Csv(_) => {
             env.get("NVIDIA_DISABLE_REQUIRE").and_then(go_bool) == Some(true)
         }
         RequirementsReader::Enroot => env.filled("NVIDIA_DISABLE_REQUIRE"),
@@ -89,11 +97,16 @@ pub fn visit_requirements(
     if requirements_disabled(env, reader) {
         return Ok(());
     }
-    let counts = |name: &str| reader == RequirementsReader::Enroot || !name.starts_with("NVIDIA_REQUIRE_JETPACK");
+    let every = matches!(reader, RequirementsReader::Enroot | RequirementsReader::OldHook);
+    let counts = |name: &str| every || !name.starts_with("NVIDIA_REQUIRE_JETPACK");
     let mut count = env.beginning("NVIDIA_REQUIRE_").filter(|(name, _)| counts(name)).count();
     let legacy = match reader {
         RequirementsReader::Toolkit(version) | RequirementsReader::Csv(version) if is_legacy_image(env) => {
             env.get("CUDA_VERSION").map(|value| cuda_version_requirement(value, version)).transpose()?
+        }
+        RequirementsReader::OldHook if is_legacy_image(env) => {
+            let unread = |value: &str| RequirementsError::Unscanned { value: value.to_owned() };
+            env.get("CUDA_VERSION").map(|value| scanned(value).ok_or_else(|| unread(value))).transpose()?
         }
         _ => None,
     };
@@ -137,6 +150,18 @@ pub fn cuda_version_requirement(value: &str, version: ToolkitVersion) -> Result<
         }
     }
     Ok(format!("cuda>={major}.{minor}"))
+}
+
+/// The same in a toolkit that scanned one to three numbers: leading zeros count for nothing.
+fn scanned(value: &str) -> Option<String> {
+    let mut numbers = [0_u32; 3];
+    let mut places = numbers.iter_mut();
+    for part in value.trim_matches(' ').split('.') {
+        let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        *places.next()? = part.parse().ok().filter(|_| digits)?;
+    }
+    let [major, minor, _] = numbers;
+    Some(format!("cuda>={major}.{minor}"))
 }
 
 /// A semantic version as the toolkit reads it; build metadata is dropped.

@@ -18,9 +18,9 @@ pub use self::compat::{CliCompat, ElfNote, HookHost, HookRule, cli_keeps, hook_u
 pub use self::compat_files::{COMPAT_ROOT, hook_looks_at, lies_below, resolve, split_path};
 pub use self::compat_order::{LdConf, Linked, linked, search_order, trimmed};
 pub use self::devices::{
-    Capabilities, DEFAULT_CAPABILITIES, DeviceRequest, SUPPORTED_CAPABILITIES, UnsupportedCapabilities, VisibleDevices,
-    capability_list, device_names, device_request, driver_capabilities, intersect_capabilities, is_cdi_name,
-    visible_devices, visible_devices_of,
+    Capabilities, CapabilityReading, DEFAULT_CAPABILITIES, DeviceRequest, SUPPORTED_CAPABILITIES,
+    UnsupportedCapabilities, VisibleDevices, capability_list, device_names, device_request, device_request_as_written,
+    driver_capabilities, intersect_capabilities, is_cdi_name, visible_devices, visible_devices_of,
 };
 pub use self::environment::{Environment, entries_from};
 pub use self::host_values::{HostValue, Needs, Property, RequirementHost};

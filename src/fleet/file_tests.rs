@@ -115,6 +115,11 @@ fn bad_files_say_what_and_where() {
             "[[pool]]\nname = \"a\"\nlaunch = \"kubernets\"",
             "3:10 unknown launch `kubernets` | did you mean `kubernetes`?",
         ),
+        (
+            "[[pool]]\nname = \"a\"\ngpu = { name = \"NVIDIA A100-PCIE-40GB\", mig = \"9z.1\" }",
+            "3:47 `9z.1` is no MIG profile | a profile as `nvidia-smi mig -lgip` prints it, such as 1g.5gb, 1g.10gb+me or \
+             1c.3g.20gb",
+        ),
         ("[[pool]]\nname = \"a\"\ngpu = []", "3:1 a pool names at least one GPU, or leaves the key out"),
         ("[[pool]]\nname = \"a\"\ndriver = []", "3:1 a pool names at least one driver, or leaves the key out"),
         ("[[pool]]\nname = \"a\"\nlaunch = []", "3:10 `launch` is a list, expected a string"),

@@ -101,6 +101,39 @@ pub(crate) fn image_matches(pattern: &str, reference: &str) -> Result<bool, Stri
     image_glob(pattern).map(|glob| glob.compile_matcher().is_match(reference)).map_err(|error| error.to_string())
 }
 
+/// Whether a text is a MIG profile: so many compute slices of so many GPU slices, the memory, and what it adds or
+/// leaves out: `3g.20gb`, `1c.3g.20gb`, `1g.10gb+me`, `1g.24gb-me`.
+fn is_profile(text: &str) -> bool {
+    let slices = |part: &str, unit: char| {
+        let number = part.strip_suffix(unit).and_then(|number| number.parse::<u8>().ok());
+        number.filter(|number| (1..=SLICES).contains(number) && part.len() == 2)
+    };
+    let text = text.strip_prefix("MIG ").unwrap_or(text);
+    let (size, attributes) = text.find(['+', '-']).map_or((text, ""), |at| text.split_at(at));
+    let named = |attribute: &str| {
+        let word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+        attribute.split('.').all(word)
+    };
+    if !(attributes.is_empty() || attributes.split(['+', '-']).skip(1).all(named)) {
+        return false;
+    }
+    let memory = |part: &str| {
+        let number = part.strip_suffix("gb").unwrap_or_default();
+        !number.is_empty() && number.len() < 5 && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    match size.split('.').collect::<Vec<&str>>()[..] {
+        [gpu, size] => slices(gpu, 'g').is_some() && memory(size),
+        [compute, gpu, size] => {
+            let slices = slices(compute, 'c').zip(slices(gpu, 'g'));
+            slices.is_some_and(|(compute, gpu)| compute <= gpu) && memory(size)
+        }
+        _ => false,
+    }
+}
+
+/// A GPU has no more slices.
+const SLICES: u8 = 7;
+
 impl Pool {
     /// Whether the images of a Dockerfile run here; `path` is relative to the fleet file, with slashes.
     pub fn runs_dockerfile(&self, path: &str) -> bool {
@@ -223,7 +256,13 @@ impl Reader {
                 "brand" => gpu.brand = self.brand(value).map(|found| found.value),
                 "mig" => match value.get_ref() {
                     DeValue::Boolean(mig) => gpu.mig = *mig,
-                    DeValue::String(_) => gpu.mig = true,
+                    DeValue::String(text) => {
+                        gpu.mig = true;
+                        if !is_profile(text) {
+                            let help = "a profile as `nvidia-smi mig -lgip` prints it, such as 1g.5gb, 1g.10gb+me or 1c.3g.20gb";
+                            self.report(span_of(value), format!("`{text}` is no MIG profile"), Some(help.to_owned()));
+                        }
+                    }
                     _ => self.wrong_type(key, value, "true, false or a profile as a string"),
                 },
                 _ => self.unknown_key(key, key_span, GPU_KEYS),
@@ -233,5 +272,44 @@ impl Reader {
             self.report(span, "a GPU without `name`", None);
         }
         name_span.map(|span| Declared { value: gpu, span })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_profile;
+
+    #[test]
+    fn a_mig_profile_has_slices_and_memory() {
+        for text in ["1g.5gb", "7g.80gb", "1g.10gb+me", "1c.3g.20gb", "1g.24gb-me", "2g.48gb+gfx", "4g.96gb+me.all"] {
+            assert!(is_profile(text), "{text}");
+        }
+        for text in [
+            "",
+            "9z.1",
+            "1g",
+            "1g.",
+            "1g.gb",
+            "g.5gb",
+            "0g.5gb",
+            "8g.80gb",
+            "1g.5",
+            "1g.5GB",
+            "1G.5gb",
+            "1g.5gb+",
+            "1g5gb",
+            "01g.5gb",
+            "4c.3g.20gb",
+            "1c.1c.3g.20gb",
+            "all",
+            "true",
+            "1g.5gb+ME",
+            "1g.99999gb",
+            "1é.5gb",
+            "+me",
+            "+1g.5gb",
+        ] {
+            assert!(!is_profile(text), "{text}");
+        }
     }
 }

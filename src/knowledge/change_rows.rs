@@ -12,6 +12,8 @@ pub enum ToolkitChange {
     BrandNames,
     /// Capabilities are compared as a list; before, the first unknown word ends it.
     CapabilityList,
+    /// Words of capabilities count without the blanks around them, and `all` wherever it stands.
+    CapabilitySet,
     /// `cuda-compat-mode` is read.
     CompatModeOption,
     /// `allow-cuda-compat-libs-from-container` is read.
@@ -20,12 +22,18 @@ pub enum ToolkitChange {
     ComputeByDefault,
     /// The csv mode asks which devices are named, not whether any is.
     CsvDeviceIds,
+    /// `all`, `none` and `void` count anywhere in a list of devices, and blanks around its names do not.
+    DeviceWords,
     /// `nvcdi-disable-hooks` is read.
     DisabledHooks,
+    /// Devices that an unprivileged container may not ask for are left out; before, it is not created.
+    EnvvarIgnored,
     /// What the hook says in a mode that is not its own ends without a dot.
     HookPlainError,
     /// The hook reads the container's environment before it looks at its mode.
     HookReadsFirst,
+    /// `CUDA_VERSION` is a semantic version, and `NVIDIA_REQUIRE_JETPACK` no requirement.
+    ImageReader,
     /// The csv check takes versions with leading zeros.
     LenientVersions,
     /// A node without `/dev/nvidia-modeset` is warned about, not refused.
@@ -34,26 +42,33 @@ pub enum ToolkitChange {
     NoneInJitCdi,
     /// Qualified CDI names as devices choose the cdi mode.
     QualifiedNames,
+    /// Variables of `swarm-resource` count before `NVIDIA_VISIBLE_DEVICES`.
+    SwarmFirst,
     /// The nvidia runtime reads `swarm-resource` too, not the hook alone.
     SwarmInRuntime,
 }
 
 impl ToolkitChange {
     /// Every one.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 19] = [
         Self::BrandNames,
         Self::CapabilityList,
+        Self::CapabilitySet,
         Self::CompatModeOption,
         Self::CompatOptIn,
         Self::ComputeByDefault,
         Self::CsvDeviceIds,
+        Self::DeviceWords,
         Self::DisabledHooks,
+        Self::EnvvarIgnored,
         Self::HookPlainError,
         Self::HookReadsFirst,
+        Self::ImageReader,
         Self::LenientVersions,
         Self::ModesetOptional,
         Self::NoneInJitCdi,
         Self::QualifiedNames,
+        Self::SwarmFirst,
         Self::SwarmInRuntime,
     ];
 }

@@ -54,17 +54,22 @@ words! {
     ToolkitChange {
         BrandNames = "brand-names",
         CapabilityList = "capability-list",
+        CapabilitySet = "capability-set",
         CompatModeOption = "compat-mode-option",
         CompatOptIn = "compat-opt-in",
         ComputeByDefault = "compute-by-default",
         CsvDeviceIds = "csv-device-ids",
+        DeviceWords = "device-words",
         DisabledHooks = "disabled-hooks",
+        EnvvarIgnored = "envvar-ignored",
         HookPlainError = "hook-plain-error",
         HookReadsFirst = "hook-reads-first",
+        ImageReader = "image-reader",
         LenientVersions = "lenient-versions",
         ModesetOptional = "modeset-optional",
         NoneInJitCdi = "none-in-jit-cdi",
         QualifiedNames = "qualified-names",
+        SwarmFirst = "swarm-first",
         SwarmInRuntime = "swarm-in-runtime",
     }
 }

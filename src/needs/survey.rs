@@ -48,18 +48,22 @@ pub fn survey(
     sources: &Sources,
     knowledge: Knowledge,
 ) -> model::Needs {
+    let platforms = image.platforms.known().cloned().unwrap_or_default();
     let drivers = drivers(knowledge);
     let kinds = kinds(knowledge);
+    // What is told of is one build, whatever else there is under the same name.
+    let own = of_platform(image, platform);
+    let image = &own;
     let core = image.components.iter().filter(|component| component.role == Role::Core && image.gpu_content);
     model::Needs {
         name: name.to_owned(),
         platform: platform.to_owned(),
         build: image.build.clone(),
-        platforms: image.platforms.known().cloned().unwrap_or_default(),
+        platforms,
         newest_driver: drivers.last().map(ToString::to_string),
         components: core
             .map(|component| {
-                let search = Search { image, component, as_of, drivers: &drivers, sources, knowledge };
+                let search = Search { image, component, platform, as_of, drivers: &drivers, sources, knowledge };
                 let targets = image.facts.get(component.code.id);
                 model::Component {
                     name: component.name.clone(),
@@ -75,10 +79,25 @@ pub fn survey(
     }
 }
 
+/// The image as its build for one platform: where that is one of its platforms, or none is fixed, others do not run it.
+fn of_platform(image: &ImageFacts, platform: &str) -> ImageFacts {
+    let mut own = image.clone();
+    let asked = match &image.platforms.state {
+        State::Known(list) => list.iter().any(|one| one.starts_with(platform)),
+        State::Absent { .. } => true,
+        State::Unknown(_) => false,
+    };
+    if asked {
+        own.platforms.state = State::Known(vec![platform.to_owned()]);
+    }
+    own
+}
+
 #[derive(Clone, Copy)]
 struct Search<'a> {
     image: &'a ImageFacts,
     component: &'a Component,
+    platform: &'a str,
     as_of: Option<Date>,
     drivers: &'a [DriverVersion],
     sources: &'a Sources,
@@ -126,7 +145,7 @@ impl<'a> Search<'a> {
     }
 
     fn way(self, kind: &Kind, way: Way) -> model::Way {
-        let hosts = hosts(kind, way, &self.drivers(kind), self.as_of, self.knowledge);
+        let hosts = hosts(kind, way, self.platform, &self.drivers(kind), self.as_of, self.knowledge);
         let runs = self.runs(&hosts);
         model::Way {
             title: way.title(),
@@ -161,7 +180,7 @@ impl<'a> Search<'a> {
         let way = Way { launch: Launch::Native, toolkit: None };
         let drivers = self.drivers(kind);
         let newest = drivers.last().map(std::slice::from_ref).unwrap_or_default();
-        let hosts = hosts(kind, way, newest, self.as_of, self.knowledge);
+        let hosts = hosts(kind, way, self.platform, newest, self.as_of, self.knowledge);
         let Some(host) = hosts.first() else { return "unknown" };
         let mut steps = Steps::default();
         replay(self.replay(host), &mut steps);
@@ -223,7 +242,7 @@ impl<'a> Search<'a> {
             let Ok(launch) = now.launch.parse::<Launch>() else { continue };
             for row in self.knowledge.container_toolkits() {
                 let way = Way { launch, toolkit: Some(row.sample) };
-                let hosts = hosts(kind, way, &self.drivers(kind), self.as_of, self.knowledge);
+                let hosts = hosts(kind, way, self.platform, &self.drivers(kind), self.as_of, self.knowledge);
                 let span = span(&hosts, &self.runs(&hosts));
                 if span == now.span {
                     continue;

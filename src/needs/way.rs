@@ -76,6 +76,7 @@ pub(super) fn drivers(knowledge: Knowledge) -> Vec<DriverVersion> {
 pub(super) fn hosts(
     kind: &Kind,
     way: Way,
+    platform: &str,
     drivers: &[DriverVersion],
     as_of: Option<Date>,
     knowledge: Knowledge,
@@ -84,6 +85,9 @@ pub(super) fn hosts(
     let gpu = GpuSpec { name: (*name).to_owned(), count: None, compute_capability: None, brand: None, mig: false };
     let mut pool = Pool::undeclared(nowhere(way.title().to_owned()));
     pool.gpu = vec![nowhere(gpu)];
+    // Boards that are part of an arm64 machine have no other platform; the rest goes into machines of either kind.
+    let fixed = knowledge.gpu(name).is_some_and(|row| row.arm64_host);
+    pool.platform = (!fixed).then(|| nowhere(platform.to_owned()));
     pool.launch = Some(nowhere(way.launch));
     pool.toolkit = way.toolkit.map(nowhere);
     pool.driver = drivers.iter().map(|driver| nowhere(DriverSpec::Exact(*driver))).collect();

@@ -1,6 +1,7 @@
 //! Words for what the container is given: mode, devices, capabilities, requirements, and why it is not created.
 
-use crate::cuda::UnsupportedCapabilities;
+use crate::cuda::Capabilities;
+use crate::cuda::CapabilityReading;
 use crate::cuda::driver_capabilities;
 use crate::cuda::is_legacy_image;
 use crate::fleet::DeviceSource;
@@ -15,6 +16,7 @@ use crate::start::StepResult;
 use crate::start::device::Given;
 use crate::start::device::brings_libcuda;
 use crate::start::device::given;
+use crate::start::device::reading;
 use crate::start::environment::Env;
 use crate::start::loader;
 use crate::start::loader::Alone;
@@ -69,7 +71,9 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
             Some(value) if by_image => format!("{variable} is `{value}`: no GPU is put into the container"),
             _ => format!("{VISIBLE} is not set: no GPU is put into the container"),
         },
-        StepResult::Stops(wall) if mig_variable(env, host).is_some() => {
+        StepResult::Stops(wall)
+            if mig_variable(env, host).is_some() || request(env, host).asked == Asked::Forbidden =>
+        {
             format!("{}{}", message(replay, wall), unsaid(host))
         }
         StepResult::Stops(wall) => message(replay, wall),
@@ -147,27 +151,38 @@ fn capability_message(replay: Replay<'_>) -> String {
     let value = env.value("NVIDIA_DRIVER_CAPABILITIES").unwrap_or_default();
     let host = replay.host;
     if host.devices == DeviceSource::Enroot {
-        let known = |word: &&str| *word != "ngx" && *word != "all" && crate::cuda::Capabilities::read(word).is_some();
+        let known = |word: &&str| *word != "ngx" && *word != "all" && Capabilities::read(word).is_some();
         let mut words = value.split([',', ' ']).filter(|word| !word.is_empty());
         return format!("Unknown NVIDIA driver capability: {}", words.find(|word| !known(word)).unwrap_or_default());
     }
-    match driver_capabilities(Some(value), is_legacy_image(&env), &host.options.supported_text) {
-        Err(error) if !host.behaviour.capability_list => first_unknown(value, &error),
-        Err(error) => error.to_string(),
-        Ok(_) => "unsupported capabilities found in NVIDIA_DRIVER_CAPABILITIES".to_owned(),
+    let supported = host.options.supported;
+    match reading(host) {
+        // The words that are left are put together in the order in which they were asked for.
+        CapabilityReading::Text => {
+            let words = value.split(',').map(str::trim);
+            let allowed: Vec<&str> = words.filter(|word| supported.has(word)).collect();
+            format!("unsupported capabilities found in '{value}' (allowed '{}')", allowed.join(","))
+        }
+        // The first word that it does not know, as it is written.
+        CapabilityReading::Words => {
+            let word = value.split(',').find(|word| !Capabilities::WORDS.contains(word));
+            format!("unknown driver capability: {}", word.unwrap_or_default())
+        }
+        CapabilityReading::Set => {
+            match driver_capabilities(Some(value), is_legacy_image(&env), &host.options.supported_text) {
+                Err(error) => error.to_string(),
+                Ok(_) => "unsupported capabilities found in NVIDIA_DRIVER_CAPABILITIES".to_owned(),
+            }
+        }
     }
-}
-
-/// Older toolkits name the first word that they do not know, as it is written.
-fn first_unknown(value: &str, error: &UnsupportedCapabilities) -> String {
-    let allowed: Vec<&str> = error.allowed.split(',').collect();
-    let word = value.split(',').find(|word| !allowed.contains(word));
-    format!("unknown driver capability: {}", word.unwrap_or_default())
 }
 
 fn device_message(replay: Replay<'_>) -> String {
     let host = replay.host;
     let env = Env::of(replay);
+    if request(env, host).asked == Asked::Forbidden {
+        return format!("insufficient privileges to read device list from {VISIBLE} envvar");
+    }
     if let Some(name) = mig_variable(env, host) {
         let name = name.trim_start_matches("NVIDIA_");
         return format!("cannot set {name} in non privileged container");

@@ -1,9 +1,11 @@
 //! Devices and capabilities: whether a GPU and the driver's compute libraries are put into the container.
 
 use crate::cuda::Capabilities;
+use crate::cuda::CapabilityReading;
 use crate::cuda::Environment as _;
 use crate::cuda::is_legacy_image;
 use crate::fleet::DeviceSource;
+use crate::fleet::Host;
 use crate::fleet::Mode;
 use crate::fleet::Options;
 use crate::fleet::PoolEntry;
@@ -27,6 +29,7 @@ use crate::start::loader::Alone;
 use crate::start::mount;
 use crate::start::request::Asked;
 use crate::start::request::Request;
+use crate::start::request::as_written;
 use crate::start::request::at_work;
 use crate::start::request::mig_variable;
 use crate::start::request::request;
@@ -41,6 +44,17 @@ const ENROOT: Cite = Cite("enroot v4.1.2, conf/hooks/98-nvidia.sh");
 const CAPABILITIES: Cite = Cite(
     "nvidia-container-toolkit v1.20.0, cmd/nvidia-container-runtime-hook/container_config.go and internal/config/image/capabilities.go; libnvidia-container v1.20.0 (3e42819), src/options.h",
 );
+
+const AS_TEXT: Cite = Cite(
+    "nvidia-container-toolkit v1.13.5, cmd/nvidia-container-runtime-hook/container_config.go and capabilities.go: the value is compared as a text",
+);
+const WORD_BY_WORD: Cite = Cite(
+    "nvidia-container-toolkit v1.6.0, cmd/nvidia-container-toolkit/container_config.go, main.go and capabilities.go",
+);
+const AS_WRITTEN: Cite = Cite(
+    "nvidia-container-toolkit v1.11.0, internal/config/image/cuda_image.go, DevicesFromEnvvars; libnvidia-container 1aea987, src/cli/common.c, select_devices",
+);
+const FORBIDDEN: Cite = Cite("nvidia-container-toolkit v1.4.0, pkg/container_config.go, getDevices");
 
 const RUNTIME: Cite = Cite("CUDA C++ Programming Guide 13.4, CUDA Environment Variables: CUDA_VISIBLE_DEVICES");
 
@@ -57,7 +71,12 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
     let host = replay.host;
     let env = Env::of(replay);
     let Request { asked, facts } = request(env, host);
-    let cite = if host.devices == DeviceSource::Enroot { ENROOT } else { DEVICES };
+    let cite = match asked {
+        Asked::Forbidden => FORBIDDEN,
+        _ if host.devices == DeviceSource::Enroot => ENROOT,
+        _ if as_written(host) => AS_WRITTEN,
+        _ => DEVICES,
+    };
     let record = |result| StepRecord::new(Step::Devices, result, facts.into_iter().flatten(), cite);
     let wrong_mode = host.devices == DeviceSource::Hook && host.mode != Mode::Legacy;
     let reads_first = host.behaviour.changes.has(ToolkitChange::HookReadsFirst);
@@ -70,7 +89,7 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
     if wrong_mode && !reads_first {
         return by_mode();
     }
-    if let Some(name) = mig_variable(env, host).filter(|_| at_work(asked)) {
+    if let Some(name) = mig_variable(env, host).filter(|_| at_work(asked) && asked != Asked::Forbidden) {
         let result = StepResult::Stops(Wall::refused(Reason::Device));
         return StepRecord::new(
             Step::Devices,
@@ -105,7 +124,8 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         Asked::Nothing => StepResult::NotApplicable,
         // Words that are no capability stop the hook before anybody looks for the device.
         Asked::Missing | Asked::Mixed if given(replay) == Given::Refused => StepResult::Passes(Route::Native),
-        Asked::Missing | Asked::Mixed => StepResult::Stops(Wall::refused(Reason::Device)),
+        // Of what may not be asked for, the hook ends before it reads anything else.
+        Asked::Forbidden | Asked::Missing | Asked::Mixed => StepResult::Stops(Wall::refused(Reason::Device)),
         // The program runs into it; what keeps the container from being created comes first.
         Asked::DriverOnly if stopped_later(replay) || by_stub(replay) => StepResult::Passes(Route::Native),
         Asked::DriverOnly => StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100))),
@@ -200,7 +220,18 @@ impl PartialEq for Given {
 fn words_refused(replay: Replay<'_>) -> bool {
     let value = Env::of(replay).value(WANTED);
     let (default, supported) = (replay.host.behaviour.default_capabilities, replay.host.options.supported);
-    Capabilities::given(value, false, default, supported).is_none()
+    Capabilities::given_by(reading(replay.host), value, false, default, supported).is_none()
+}
+
+/// How the toolkit of a host reads the variable.
+pub(super) fn reading(host: &Host) -> CapabilityReading {
+    if host.behaviour.changes.has(ToolkitChange::CapabilitySet) {
+        CapabilityReading::Set
+    } else if host.behaviour.changes.has(ToolkitChange::CapabilityList) {
+        CapabilityReading::Text
+    } else {
+        CapabilityReading::Words
+    }
 }
 
 /// The driver capabilities of a container. Only legacy mode asks the variable.
@@ -222,7 +253,8 @@ pub(super) fn given_as_to(replay: Replay<'_>, capability: &str) -> Given {
     if host.devices == DeviceSource::Enroot {
         return by_enroot(value).map_or(Given::Refused, Given::Set);
     }
-    let set = |legacy| Capabilities::given(value, legacy, host.behaviour.default_capabilities, host.options.supported);
+    let (default, supported) = (host.behaviour.default_capabilities, host.options.supported);
+    let set = |legacy| Capabilities::given_by(reading(host), value, legacy, default, supported);
     let found = |legacy| set(legacy).map_or(Given::Refused, Given::Set);
     let brought = |legacy| set(legacy).map(|set| brings(set, capability));
     match env.untold_age() {
@@ -258,7 +290,13 @@ pub(super) fn brings_libcuda(set: Capabilities) -> bool {
 /// Are the driver's compute libraries put into the container?
 pub(super) fn capabilities(replay: Replay<'_>) -> StepRecord {
     let env = Env::of(replay);
-    let cite = if replay.host.devices == DeviceSource::Enroot { ENROOT } else { CAPABILITIES };
+    let cite = match reading(replay.host) {
+        _ if replay.host.devices == DeviceSource::Enroot => ENROOT,
+        _ if replay.host.toolkit.is_none() => CAPABILITIES,
+        CapabilityReading::Set => CAPABILITIES,
+        CapabilityReading::Text => AS_TEXT,
+        CapabilityReading::Words => WORD_BY_WORD,
+    };
     let decided = [
         env.basis(WANTED),
         Basis::Pool(PoolField::Toolkit),

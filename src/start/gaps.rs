@@ -141,6 +141,15 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             );
             (PoolField::Driver.name().to_owned(), reason, "use a driver from that release on")
         }
+        Step::Runtime if let Some((row, oldest)) = runtime::may_be_too_new(replay, &loaded) => {
+            let reason = format!(
+                "CUDA {} asks for driver {oldest}, other releases of CUDA {} for an older one: which of them {} has is not known",
+                row.version,
+                cuda.known()?,
+                replay.component.name
+            );
+            (name(cuda.id), reason, "say the full version of the CUDA runtime, or use a driver from that release on")
+        }
         // What is missing is what the loader's step lacks.
         Step::Runtime if replay.host.driver.is_some() => return None,
         Step::Runtime => {

@@ -55,11 +55,13 @@ pub(super) fn needed(replay: Replay<'_>) -> StepRecord {
     record(replay, Step::Libraries, result, fact, list, AT_START)
 }
 
-/// Will the libraries be there that it opens later? They never keep it from starting.
+/// Will the libraries be there that it opens later? They never keep it from starting; but what goes on without a GPU
+/// where one is not there does so on a node that has GPUs for it.
 pub(super) fn opened_later(replay: Replay<'_>) -> StepRecord {
     let Some(fact) = of_component(replay).map(|needs| &needs.later) else { return nothing(Step::OpenedLater, LATER) };
     let Some(list) = fact.known() else { return nothing(Step::OpenedLater, LATER) };
     let result = match worst(replay, list) {
+        There::No if falls_back(replay) => StepResult::Stops(Wall::new(Outcome::LibraryMissing, Codes::NONE)),
         There::No => StepResult::FailsLater,
         There::Unseen | There::Unfound => StepResult::NotSeen,
         There::Yes => StepResult::Passes(Route::Native),
@@ -145,7 +147,11 @@ fn lacking(replay: Replay<'_>, step: Step, how: There) -> Vec<&str> {
 
 /// What the loader says of the first library that it does not find.
 pub(super) fn message(replay: Replay<'_>) -> String {
-    let first = lacking(replay, Step::Libraries, There::No).into_iter().next().unwrap_or("a needed library");
+    let needed = lacking(replay, Step::Libraries, There::No).into_iter().next();
+    if needed.is_none() && goes_without(replay) {
+        return without_gpu(replay);
+    }
+    let first = needed.unwrap_or("a needed library");
     format!("{first}: cannot open shared object file: No such file or directory")
 }
 
@@ -161,16 +167,13 @@ fn without_gpu(replay: Replay<'_>) -> String {
 
 /// Whether it starts and certainly uses no GPU, however its code would run there.
 pub(super) fn goes_without(replay: Replay<'_>) -> bool {
-    falls_back(replay) && opened_later(replay).result == StepResult::FailsLater
+    falls_back(replay) && matches!(opened_later(replay).result, StepResult::Stops(_))
 }
 
-/// What is worth knowing of a start: that no GPU will be used, or that one may not be.
+/// What is worth knowing of a start: that no GPU may be used.
 pub(super) fn note(replay: Replay<'_>) -> Option<String> {
-    if !falls_back(replay) {
+    if !falls_back(replay) || goes_without(replay) {
         return None;
-    }
-    if goes_without(replay) {
-        return Some(without_gpu(replay));
     }
     let list = lacking(replay, Step::OpenedLater, There::Unfound).join(", ");
     let name = &replay.component.name;
@@ -216,7 +219,7 @@ pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
         }
         (Step::Libraries, StepResult::Passes(_)) => format!("every library that {name} needs to start is there"),
         (Step::Libraries, _) => format!("nothing is known that {name} needs from outside of its package"),
-        (_, StepResult::FailsLater) if falls_back(replay) => without_gpu(replay),
+        (_, StepResult::Stops(_)) => without_gpu(replay),
         (_, StepResult::FailsLater) => {
             format!("{name} starts, and will fail when it opens {}, which is not there", list(There::No))
         }

@@ -34,8 +34,8 @@ fn on(env: &str, asks: &str, pool: &str) -> (StepResult, StepResult, String) {
     (needed(replay).result, opened_later(replay).result, message(replay))
 }
 
-/// The note on a start with one version of TensorFlow.
-fn note_with(version: &str, files: &str) -> Option<String> {
+/// What stops one version of TensorFlow from using a GPU.
+fn missed_by(version: &str, files: &str) -> Option<String> {
     let text = format!(
         "cuda_runtime = \"11.2\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
          [packages.pip]\ntensorflow = \"{version}\"\n[files]\n{files}\n"
@@ -49,19 +49,27 @@ fn note_with(version: &str, files: &str) -> Option<String> {
     let hosts = fleet.pools[0].hosts(knowledge, None);
     let image = &images[0];
     let component = image.components.iter().find(|component| component.name == "tensorflow").expect("a component");
-    note(Replay { image, component, host: &hosts[0], knowledge })
+    let replay = Replay { image, component, host: &hosts[0], knowledge };
+    assert_eq!(note(replay), None, "nothing is open here");
+    match opened_later(replay).result {
+        StepResult::Stops(wall) => {
+            assert_eq!((wall.outcome(), wall.codes()), (Outcome::LibraryMissing, Codes::NONE));
+            Some(message(replay))
+        }
+        _ => None,
+    }
 }
 
 #[test]
-fn a_program_that_falls_back_says_so() {
+fn a_program_that_falls_back_misses_its_libraries() {
     let all = ["cublas.so.11", "cublasLt.so.11", "cudart.so.11.0", "cufft.so.10", "curand.so.10", "cusolver.so.11"];
     let mut files: Vec<String> = all.iter().map(|name| format!("\"/usr/lib64/lib{name}\" = {{}}")).collect();
     files.push("\"/usr/lib64/libcusparse.so.11\" = {}".to_owned());
-    let without = note_with("2.8.0", &files.join("\n"));
+    let without = missed_by("2.8.0", &files.join("\n"));
     assert_eq!(without.as_deref(), Some("tensorflow starts and then uses no GPU: it cannot open libcudnn.so.8"));
     files.push("\"/usr/lib64/libcudnn.so.8\" = {}".to_owned());
-    assert_eq!(note_with("2.8.0", &files.join("\n")), None, "all there");
-    assert_eq!(note_with("2.99.0", ""), None, "a release of which nothing is known");
+    assert_eq!(missed_by("2.8.0", &files.join("\n")), None, "all there");
+    assert_eq!(missed_by("2.99.0", ""), None, "a release of which nothing is known");
 }
 
 /// The notes on a Dockerfile's TensorFlow.

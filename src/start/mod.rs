@@ -19,6 +19,8 @@ mod gaps;
 mod libraries;
 mod loader;
 mod mount;
+#[cfg(test)]
+mod old_toolkit_tests;
 mod platform;
 mod record;
 mod request;

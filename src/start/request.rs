@@ -6,6 +6,7 @@ use crate::cuda::DeviceRequest;
 use crate::cuda::Environment;
 use crate::cuda::device_names;
 use crate::cuda::device_request;
+use crate::cuda::device_request_as_written;
 use crate::cuda::is_cdi_name;
 use crate::cuda::is_legacy_image;
 use crate::fleet::DeviceSource;
@@ -35,6 +36,8 @@ pub(super) enum Asked {
     Missing,
     /// CDI names that are made at run time, and others.
     Mixed,
+    /// Devices that an unprivileged container may not ask for, which the hook takes for an error.
+    Forbidden,
     /// The variable has a value that cannot be told.
     UntoldVariable,
     /// It names devices of which we do not know whether the node has them.
@@ -71,7 +74,7 @@ pub(super) fn request(env: Env<'_>, host: &Host) -> Request {
         DeviceSource::Hook | DeviceSource::Variable if stands_in(env, host).is_some() => by_environment(env, host),
         DeviceSource::Hook | DeviceSource::Variable if reads_variable(host) => handed,
         DeviceSource::Hook | DeviceSource::Variable => {
-            Request::of(Asked::Nothing, [option(Options::ACCEPT_ENVVAR), launch, privileged])
+            Request::of(unread(host), [option(Options::ACCEPT_ENVVAR), launch, privileged])
         }
         DeviceSource::Mounts => {
             let strategy = Some(Basis::Pool(PoolField::Strategy));
@@ -79,7 +82,7 @@ pub(super) fn request(env: Env<'_>, host: &Host) -> Request {
                 (true, _) => handed.asked,
                 // The variable then holds the mounts' folder, which is no device.
                 (false, true) => Asked::Missing,
-                (false, false) => Asked::Nothing,
+                (false, false) => unread(host),
             };
             Request::of(asked, [option(Options::ACCEPT_MOUNTS), strategy, None])
         }
@@ -92,6 +95,28 @@ pub(super) fn request(env: Env<'_>, host: &Host) -> Request {
 /// Whether the container toolkit reads the variable in this container.
 fn reads_variable(host: &Host) -> bool {
     host.runs_privileged() || host.options.accept_envvar
+}
+
+/// What a variable comes to that the container toolkit does not read.
+fn unread(host: &Host) -> Asked {
+    let ignored = host.toolkit.is_none() || host.behaviour.changes.has(ToolkitChange::EnvvarIgnored);
+    if ignored || host.mode != Mode::Legacy { Asked::Nothing } else { Asked::Forbidden }
+}
+
+/// Whether the toolkit takes the variable as it is written: special words only as the whole value, with every blank.
+pub(super) fn as_written(host: &Host) -> bool {
+    let by_toolkit = host.toolkit.is_some() && host.devices != DeviceSource::Enroot;
+    by_toolkit && !host.behaviour.changes.has(ToolkitChange::DeviceWords)
+}
+
+/// The names of a list, as far as anybody looks.
+fn names<'a>(value: &'a str, host: &Host) -> Vec<&'a str> {
+    if !as_written(host) {
+        return device_names(value).collect();
+    }
+    // The command line ends its search at `all`.
+    let names = value.split(',').filter(|name| !name.is_empty());
+    names.take_while(|name| !name.eq_ignore_ascii_case("all")).collect()
 }
 
 fn by_environment(env: Env<'_>, host: &Host) -> Request {
@@ -110,10 +135,14 @@ fn by_environment(env: Env<'_>, host: &Host) -> Request {
     let value = value(env, &swarm);
     let legacy = !from_enroot && is_legacy_image(&env);
     let because = (value.is_none() && legacy).then(|| env.basis("CUDA_VERSION"));
-    let request = if from_enroot { by_enroot(value.as_deref()) } else { device_request(value.as_deref(), legacy) };
+    let request = match value.as_deref() {
+        value if from_enroot => by_enroot(value),
+        value if as_written(host) => device_request_as_written(value, legacy),
+        value => device_request(value, legacy),
+    };
     if request != DeviceRequest::Nothing && !from_enroot && !reads_variable(host) {
         let option = Basis::Entry(PoolEntry::Option(Options::ACCEPT_ENVVAR));
-        return Request::of(Asked::Nothing, [Some(option), basis, Some(Basis::Pool(PoolField::Privileged))]);
+        return Request::of(unread(host), [Some(option), basis, Some(Basis::Pool(PoolField::Privileged))]);
     }
     let asked = match request {
         DeviceRequest::Nothing => Asked::Nothing,
@@ -127,7 +156,12 @@ fn by_environment(env: Env<'_>, host: &Host) -> Request {
 
 /// Those variables of `swarm-resource` that are set; in some versions the hook alone reads them.
 fn stand_ins<'a>(env: Env<'_>, host: &'a Host) -> Vec<&'a str> {
-    let read = host.devices != DeviceSource::Enroot && (host.mode == Mode::Legacy || host.behaviour.swarm_in_runtime);
+    // Toolkits that take the last variable which is set take that of the engine, too.
+    let sets = matches!(host.devices, DeviceSource::Hook | DeviceSource::Variable);
+    let last = host.toolkit.is_some() && !host.behaviour.changes.has(ToolkitChange::SwarmFirst);
+    let own = last && (sets || env.value(VISIBLE).is_some() || env.untold(VISIBLE).is_some());
+    let read =
+        host.devices != DeviceSource::Enroot && !own && (host.mode == Mode::Legacy || host.behaviour.swarm_in_runtime);
     let names = host.options.swarm.iter().filter(|_| read);
     names.map(String::as_str).filter(|name| env.value(name).is_some() || env.untold(name).is_some()).collect()
 }
@@ -184,7 +218,7 @@ fn listed(value: &str, host: &Host) -> Asked {
         return driver_only(host);
     }
     let mut untold = false;
-    for name in device_names(value) {
+    for name in names(value, host) {
         match there(name, host) {
             Some(true) => {}
             Some(false) => return Asked::Missing,
@@ -214,6 +248,8 @@ pub(super) fn there(name: &str, host: &Host) -> Option<bool> {
     if host.mode == Mode::Cdi && name == "none" {
         return Some(false);
     }
+    let made = name.starts_with(MADE) && !by_cli;
+    let of_specification = is_cdi_name(name) && !made;
     let name = match name.split_once('=') {
         Some((kind, device)) if is_cdi_name(name) && !by_cli => {
             let known = matches!(kind, "nvidia.com/gpu" | "runtime.nvidia.com/gpu");
@@ -227,18 +263,57 @@ pub(super) fn there(name: &str, host: &Host) -> Option<bool> {
     if name == "all" || (by_cli && name.eq_ignore_ascii_case("all")) {
         return Some(true);
     }
-    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit()) {
+    // The command line reads a number behind blanks.
+    let number = if by_cli { name.trim_start() } else { name };
+    if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
         // A number too long for any counter is no index of any node.
-        let Ok(index) = name.parse::<u32>() else { return Some(false) };
+        let Ok(index) = number.parse::<u32>() else { return Some(false) };
         return match count {
             Some(count) => Some(index < count),
             None => (index == 0).then_some(true),
         };
     }
+    // The toolkit itself takes whole identifiers and nothing else; specifications on the node have names of their own.
+    if made || (host.mode == Mode::JitCdi && !of_specification) {
+        return if is_whole(name) { None } else { Some(false) };
+    }
     let lower = name.get(..3).map(str::to_ascii_lowercase);
     let one_of_the_world = matches!(lower.as_deref(), Some("gpu" | "mig")) || name.contains(':');
     let open_names = matches!(host.mode, Mode::Cdi | Mode::Csv | Mode::None);
     if one_of_the_world || open_names { None } else { Some(false) }
+}
+
+/// Whether a name is one that `go-nvlib` takes for a device beside its index: a UUID in full, or `GPU:PART`.
+fn is_whole(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let of_gpu = |text: &str| text.strip_prefix("GPU-").is_some_and(is_uuid);
+    let of_part = |text: &str| {
+        let parts: Vec<&str> = text.split('/').collect();
+        is_uuid(text) || matches!(parts[..], [gpu, one, other] if of_gpu(gpu) && number(one) && number(other))
+    };
+    of_gpu(name)
+        || name.strip_prefix("MIG-").is_some_and(of_part)
+        || name.split_once(':').is_some_and(|(gpu, part)| number(gpu) && number(part))
+}
+
+/// A UUID in one of the four forms of `github.com/google/uuid`.
+fn is_uuid(text: &str) -> bool {
+    let bare = match text.len() {
+        45 => text.get(..9).filter(|head| head.eq_ignore_ascii_case("urn:uuid:")).and(text.get(9..)),
+        // Whatever stands around it.
+        38 => text.get(1..37),
+        _ => Some(text),
+    };
+    let Some(bare) = bare else { return false };
+    let hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match text.len() {
+        32 => hex(bare),
+        36 | 38 | 45 => {
+            let lengths: Vec<usize> = bare.split('-').map(str::len).collect();
+            lengths == [8, 4, 4, 4, 12] && bare.split('-').all(hex)
+        }
+        _ => false,
+    }
 }
 
 /// The first device of a list that decided.
@@ -250,7 +325,7 @@ pub(super) fn first(env: Env<'_>, host: &Host, wanted: Option<bool>) -> Option<S
     if wanted == Some(false) && host.mode == Mode::Cdi && doubled(&value) {
         return Some("none".to_owned());
     }
-    device_names(&value).find(|name| there(name, host) == wanted).map(str::to_owned)
+    names(&value, host).into_iter().find(|name| there(name, host) == wanted).map(str::to_owned)
 }
 
 /// Whether the environment names fully qualified CDI devices and nothing else.

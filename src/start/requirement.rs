@@ -21,6 +21,7 @@ use crate::fleet::Mode;
 use crate::fleet::Options;
 use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
+use crate::knowledge::ToolkitChange;
 use crate::start::Basis;
 use crate::start::Cite;
 use crate::start::Reason;
@@ -39,6 +40,9 @@ use crate::start::runtime::between;
 
 const LEGACY: Cite = Cite(
     "libnvidia-container v1.20.0 (3e42819), src/cli/dsl.c, configure.c and cli.h; nvidia-container-toolkit v1.20.0, internal/config/image/cuda_image.go",
+);
+const OLD_HOOK: Cite = Cite(
+    "nvidia-container-toolkit v1.9.0, cmd/nvidia-container-toolkit/container_config.go, getRequirements; libnvidia-container v1.20.0 (3e42819), src/cli/dsl.c, configure.c and cli.h",
 );
 const ENROOT: Cite = Cite(
     "enroot v4.1.2, conf/hooks/98-nvidia.sh; libnvidia-container v1.20.0 (3e42819), src/cli/dsl.c and configure.c",
@@ -83,6 +87,7 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
     let env = Env::of(replay);
     let cite = match host.mode {
         Mode::Legacy if host.devices == DeviceSource::Enroot => ENROOT,
+        Mode::Legacy if reader(replay) == RequirementsReader::OldHook => OLD_HOOK,
         Mode::Legacy => LEGACY,
         Mode::Csv => CSV,
         Mode::JitCdi | Mode::Cdi | Mode::None => IGNORED,
@@ -172,6 +177,8 @@ fn reader(replay: Replay<'_>) -> RequirementsReader {
         RequirementsReader::Enroot
     } else if replay.host.mode == Mode::Csv {
         RequirementsReader::Csv(replay.host.behaviour.reading)
+    } else if replay.host.toolkit.is_some() && !replay.host.behaviour.changes.has(ToolkitChange::ImageReader) {
+        RequirementsReader::OldHook
     } else {
         RequirementsReader::Toolkit(replay.host.behaviour.reading)
     }
@@ -335,6 +342,7 @@ pub(super) fn message(replay: Replay<'_>) -> String {
         (Err(crate::cuda::RequirementsError::TooMany { .. }), _) => {
             format!("{CLI}: input error: too many requirements")
         }
+        (Err(error @ crate::cuda::RequirementsError::Unscanned { .. }), _) => error.to_string(),
         (Err(error), _) => format!("failed to get requirements {error}"),
         (Ok(()), Some(message)) => format!("{CLI}: requirement error: {message}"),
         (Ok(()), None) => format!("{CLI}: requirement error"),

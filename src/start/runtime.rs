@@ -9,6 +9,7 @@ use crate::knowledge::BranchRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::MinorCompatRow;
 use crate::knowledge::RowInfo;
+use crate::knowledge::ToolkitRow;
 use crate::outcome::Outcome;
 use crate::start::Basis;
 use crate::start::Cite;
@@ -144,7 +145,10 @@ fn compared(
     driver: Option<DriverVersion>,
 ) -> (StepResult, Option<&'static RowInfo>) {
     if supported.release() >= runtime.release() {
-        return (StepResult::Passes(Route::Native), None);
+        let same = supported.release() == runtime.release();
+        return driver
+            .filter(|_| same)
+            .map_or((StepResult::Passes(Route::Native), None), |driver| in_full(knowledge, runtime, driver));
     }
     let too_old = StepResult::Stops(Wall::new(Outcome::InsufficientDriver, Codes::certain(35)));
     let minor = StepResult::Passes(Route::MinorVersion);
@@ -170,6 +174,51 @@ fn compared(
         }
     };
     (result, Some(&floor.info))
+}
+
+/// A runtime on a driver of its own CUDA release: before minor version compatibility the release of the driver counts,
+/// too, and a toolkit refuses those that are older than what NVIDIA names for it and than what its installer brings.
+fn in_full(
+    knowledge: Knowledge,
+    runtime: CudaVersion,
+    driver: DriverVersion,
+) -> (StepResult, Option<&'static RowInfo>) {
+    let below = || too_new(knowledge, runtime, driver);
+    let Some(row) = below().next() else { return (StepResult::Passes(Route::Native), None) };
+    // Of a runtime that is known by its release alone every toolkit of it may be the one.
+    let all = below().count() == of_release(knowledge, runtime).count();
+    let too_old = StepResult::Stops(Wall::new(Outcome::InsufficientDriver, Codes::certain(35)));
+    (if all { too_old } else { StepResult::Unknown }, Some(&row.info))
+}
+
+/// The toolkits that a runtime may be of, of those for which full driver versions are compared.
+fn of_release(knowledge: Knowledge, runtime: CudaVersion) -> impl Iterator<Item = &'static ToolkitRow> {
+    let first = knowledge.minor_compats().first().map(|floor| floor.cuda_major);
+    let in_full = first.is_some_and(|first| runtime.major() < first);
+    let rows = move || knowledge.toolkits().iter().filter(move |row| row.version.release() == runtime.release());
+    let exact = rows().any(|row| row.version == runtime);
+    rows().filter(move |row| in_full && (!exact || row.version == runtime))
+}
+
+/// Those of them that a driver is too old for.
+fn too_new(
+    knowledge: Knowledge,
+    runtime: CudaVersion,
+    driver: DriverVersion,
+) -> impl Iterator<Item = &'static ToolkitRow> {
+    of_release(knowledge, runtime).filter(move |row| oldest_driver(row).is_some_and(|oldest| driver < oldest))
+}
+
+/// The oldest driver of a toolkit: that of the release notes, or an older one that its own installer brings.
+fn oldest_driver(row: &ToolkitRow) -> Option<DriverVersion> {
+    row.min_driver_full.into_iter().chain(row.bundled_driver).min()
+}
+
+/// The toolkit of a runtime for which the loaded driver is too old, where others of the same release take it.
+pub(super) fn may_be_too_new(replay: Replay<'_>, loaded: &Loaded) -> Option<(&'static ToolkitRow, DriverVersion)> {
+    let (runtime, driver) = (replay.component.cuda.known()?, loaded.version?);
+    let row = too_new(replay.knowledge, *runtime, driver).next()?;
+    Some((row, oldest_driver(row)?))
 }
 
 /// Whether a runtime is of a release that the tables do not know yet.
@@ -221,6 +270,26 @@ mod tests {
             // Newer than the tables, and the driver is too old for all of its major.
             ("13.99", "12.9", "575.64.05", false),
             ("13.99", "11.4", "470.57.02", false),
+            // Before minor version compatibility the release of the driver counts, too.
+            ("8.0.61", "8.0", "367.57", false),
+            ("8.0.61", "8.0", "375.20", false),
+            ("8.0.61", "8.0", "375.26", true),
+            ("8.0.44", "8.0", "367.48", true),
+            ("8.0.44", "8.0", "367.57", true),
+            ("8.0", "8.0", "367.35", false),
+            ("8.0", "8.0", "375.26", true),
+            ("9.0.176", "9.0", "384.59", false),
+            ("9.0", "9.0", "384.81", true),
+            // What the installer brings is enough, although the release notes name a newer one.
+            ("9.1.85", "9.1", "387.26", true),
+            ("9.2.88", "9.2", "396.26", true),
+            ("9.2.148", "9.2", "396.26", false),
+            ("10.1.243", "10.1", "418.39", true),
+            ("10.2.89", "10.2", "440.31", false),
+            ("10.2.89", "10.2", "440.33.01", true),
+            ("10.2", "10.2", "440.64.00", true),
+            // A driver of a later release is newer, whatever its number.
+            ("8.0.61", "9.0", "384.59", true),
             // The driver's own word.
             ("13.99", "13.99", "9999.1", true),
         ] {
@@ -233,6 +302,19 @@ mod tests {
     fn a_driver_of_which_two_documents_differ_is_not_told() {
         for (runtime, supported, driver) in [("12.1", "12.0", "525.53"), ("12.9", "12.0", "525.60.11")] {
             assert_eq!(runs(runtime, supported, Some(driver)), None, "{runtime} on {driver}");
+        }
+    }
+
+    /// Of CUDA 8.0 there are two toolkits, and of 9.2: the one takes the driver, the other does not.
+    #[test]
+    fn a_release_of_several_toolkits_is_not_told_between_their_drivers() {
+        for (runtime, supported, driver) in
+            [("8.0", "8.0", "367.48"), ("8.0", "8.0", "367.57"), ("8.0", "8.0", "375.20"), ("9.2", "9.2", "396.26")]
+        {
+            assert_eq!(runs(runtime, supported, Some(driver)), None, "{runtime} on {driver}");
+        }
+        for (runtime, supported) in [("8.0.61", "8.0"), ("10.2.89", "10.2")] {
+            assert_eq!(runs(runtime, supported, None), Some(true), "no release of the driver is known: {runtime}");
         }
     }
 

@@ -3,7 +3,9 @@
 use crate::fact::GpuCode;
 use crate::fact::State;
 use crate::fact::Value;
+use crate::fleet::Host;
 use crate::fleet::Mode;
+use crate::fleet::PoolField;
 use crate::outcome::Outcome;
 use crate::start::Loaded;
 use crate::start::Replay;
@@ -101,7 +103,12 @@ fn loaded(replay: Replay<'_>) -> Loaded<'_> {
 
 fn loader_text(replay: Replay<'_>, record: &StepRecord) -> String {
     let found = loaded(replay);
-    let driver = replay.host.driver.map_or_else(|| "of the host".to_owned(), |driver| format!("{driver} of the host"));
+    let host = replay.host;
+    let driver = match host.driver {
+        Some(driver) if !stands_for_cuda(host) => format!("{driver} of the host"),
+        Some(_) => format!("{} of the host", driver_of(host)),
+        None => "of the host".to_owned(),
+    };
     match (record.result, found.source) {
         (StepResult::Stops(wall), _) => message(replay, wall),
         (_, Some(Source::Host)) => format!("programs get libcuda {driver}"),
@@ -116,7 +123,7 @@ fn loader_text(replay: Replay<'_>, record: &StepRecord) -> String {
 fn user_mode(replay: Replay<'_>, record: &StepRecord) -> String {
     let found = loaded(replay);
     let version = found.version.map_or_else(|| "of unknown version".to_owned(), |version| version.to_string());
-    let kernel = replay.host.driver.map_or_else(|| "an undeclared version".to_owned(), |driver| driver.to_string());
+    let kernel = replay.host.driver.map_or_else(|| "an undeclared version".to_owned(), |_| driver_of(replay.host));
     match record.result {
         StepResult::Passes(Route::ForwardCompat) => {
             format!("libcuda {version} may run on kernel-mode driver {kernel} of this GPU by forward compatibility")
@@ -226,10 +233,27 @@ fn gpu(replay: Replay<'_>) -> String {
     }
 }
 
+/// The driver of the host, behind the word for it: its number, where somebody stated that.
+fn driver_of(host: &Host) -> String {
+    match (host.driver, host.driver_cuda) {
+        // Tried for the CUDA version that the pool declares in its place.
+        (_, Some(cuda)) if stands_for_cuda(host) => format!("of CUDA {cuda}"),
+        (Some(driver), _) => driver.to_string(),
+        (None, _) => "of the host".to_owned(),
+    }
+}
+
+/// Whether the pool says of its driver the CUDA version alone, so that the release here is one of many.
+fn stands_for_cuda(host: &Host) -> bool {
+    host.driver_row.is_none() && host.driver_cuda.is_some() && host.assumed.contains(&PoolField::Driver)
+}
+
 /// What a user would see at a wall.
 pub fn message(replay: Replay<'_>, wall: Wall) -> String {
-    let driver = replay.host.driver.map_or_else(|| "of the host".to_owned(), |driver| driver.to_string());
-    let loaded = loaded(replay).version.map_or_else(|| driver.clone(), |version| version.to_string());
+    let driver = driver_of(replay.host);
+    let found = loaded(replay);
+    let own = found.source == Some(Source::Host) && stands_for_cuda(replay.host);
+    let loaded = found.version.filter(|_| !own).map_or_else(|| driver.clone(), |version| version.to_string());
     told(replay, wall, &Met { gpu: gpu(replay), driver, loaded })
 }
 

@@ -60,17 +60,22 @@ const CLASS: &[&str] = &["data-center", "consumer", "workstation", "jetson", "vg
 const CHANGE: &[&str] = &[
     "brand-names",
     "capability-list",
+    "capability-set",
     "compat-mode-option",
     "compat-opt-in",
     "compute-by-default",
     "csv-device-ids",
+    "device-words",
     "disabled-hooks",
+    "envvar-ignored",
     "hook-plain-error",
     "hook-reads-first",
+    "image-reader",
     "lenient-versions",
     "modeset-optional",
     "none-in-jit-cdi",
     "qualified-names",
+    "swarm-first",
     "swarm-in-runtime",
 ];
 const COMPAT: Kind =
