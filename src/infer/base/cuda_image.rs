@@ -181,7 +181,7 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// What tells a candidate from the others: its operating systems, where the tag names none, and its days.
+    /// What tells a candidate from the others: its operating systems, `on ...`, where the tag names none, and its days.
     fn label(&self, candidate: &Candidate) -> String {
         let others = candidate.systems.len().saturating_sub(1);
         let on = candidate.systems.first().filter(|_| self.unnamed && candidate.systems.len() < self.systems.len());
