@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 67);
+    assert_eq!(by_table.len(), 68);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -60,14 +60,18 @@ fn every_row_says_where_it_comes_from() {
 #[test]
 fn references_between_tables_resolve() {
     for image in KNOWLEDGE.cuda_images() {
-        let ids = image.require.iter().map(|by_arch| by_arch.value).chain(image.require_history.iter().copied());
-        for id in ids {
-            assert!(KNOWLEDGE.requirement(id).is_some(), "{}: {id}", image.version);
-        }
         if let Some(package) = image.compat_package {
             let minor = package.trim_start_matches("cuda-compat-").replace('-', ".");
             assert!(KNOWLEDGE.compat_package(cuda(&minor)).is_some(), "{}: {package}", image.version);
         }
+    }
+    for recipe in KNOWLEDGE.cuda_recipes() {
+        assert!(recipe.require.is_none_or(|id| KNOWLEDGE.requirement(id).is_some()), "{recipe:?}");
+        assert!(!KNOWLEDGE.cuda_images_of(recipe.version).is_empty(), "{recipe:?}");
+        assert!(
+            !recipe.arches.is_empty()
+                && recipe.first.is_none_or(|first| recipe.until.is_none_or(|until| first < until))
+        );
     }
     for package in KNOWLEDGE.compat_packages() {
         assert!(KNOWLEDGE.branch(package.branch).is_some(), "{package:?}");
@@ -140,9 +144,6 @@ fn releases_follow_each_other() {
     for pair in KNOWLEDGE.torch_releases().windows(2) {
         assert!(pair[0].released < pair[1].released, "torch {} and {}", pair[0].version, pair[1].version);
     }
-    for image in KNOWLEDGE.requirements() {
-        assert!(image.first_seen <= image.last_seen, "{}", image.id);
-    }
 }
 
 /// Nothing was released or read after the newest day on which a source was read.
@@ -154,7 +155,8 @@ fn no_day_lies_in_the_future() {
     let days = days.chain(KNOWLEDGE.branches().iter().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.toolkits().iter().filter_map(|row| row.released));
     let days = days.chain(KNOWLEDGE.container_toolkits().iter().filter_map(|row| row.released));
-    let days: Vec<_> = days.chain(KNOWLEDGE.requirements().iter().map(|row| row.last_seen)).collect();
+    let days = days.chain(KNOWLEDGE.cuda_recipes().iter().flat_map(|row| [row.first, row.until]).flatten());
+    let days: Vec<_> = days.collect();
     assert!(days.len() > KNOWLEDGE.torch_releases().len());
     for day in days {
         assert!(day <= today && day >= jiff::civil::date(2012, 1, 1), "{day}");

@@ -1,7 +1,13 @@
-//! The refresh of measured tables tests itself, offline; here it is run where Python 3.11 or later is at hand.
+//! The refresh of measured tables tests itself, offline; here it is run where Python 3.11 or later is at hand. The recipes
+//! of CUDA base images, a table that it fills, hold together.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+
+use imagelint::knowledge::{CudaRecipeRow, Knowledge};
+
+const KNOWLEDGE: Knowledge = Knowledge::built_in();
 
 fn python_is_new_enough() -> bool {
     let done = Command::new("python3").args(["-c", "import tomllib"]).output();
@@ -22,4 +28,42 @@ fn the_refresh_passes_its_own_check_and_knows_its_distributions() {
     let done = run("no-such-distribution");
     assert!(!done.status.success());
     assert!(String::from_utf8_lossy(&done.stderr).contains("no reader for no-such-distribution"));
+}
+
+/// No two rows say different things of one image on one day, but for the day on which a recipe changed and was retired.
+#[test]
+fn an_image_had_one_recipe_at_a_time() {
+    let mut images: BTreeMap<(&str, &str, &str), Vec<&CudaRecipeRow>> = BTreeMap::new();
+    for recipe in KNOWLEDGE.cuda_recipes() {
+        for (os, _) in recipe.arches {
+            for arch in recipe.arches_on(os) {
+                images.entry((recipe.version, os, arch)).or_default().push(recipe);
+            }
+        }
+    }
+    assert!(images.len() > 700, "{}", images.len());
+    for (image, mut rows) in images {
+        rows.sort_by_key(|row| row.first);
+        for pair in rows.windows(2) {
+            let retired =
+                pair[0].until == pair[1].until && pair[1].first.and_then(|day| day.tomorrow().ok()) == pair[1].until;
+            assert!(pair[0].until.is_some_and(|until| pair[1].first >= Some(until)) || retired, "{image:?}: {pair:?}");
+        }
+    }
+}
+
+/// Every requirement was that of an image, and every operating system that a tag names has a recipe.
+#[test]
+fn recipes_tell_every_tag() {
+    for row in KNOWLEDGE.requirements() {
+        assert!(KNOWLEDGE.cuda_recipes().iter().any(|recipe| recipe.require == Some(row.id)), "{}", row.id);
+    }
+    for image in KNOWLEDGE.cuda_images() {
+        for os in image.os {
+            let mut recipes = KNOWLEDGE.cuda_recipes_of(image.version);
+            assert!(recipes.any(|recipe| recipe.arches_on(os).next().is_some()), "{} {os}", image.version);
+        }
+        let built = KNOWLEDGE.cuda_recipes_of(image.version).any(|recipe| recipe.compat == Some(true));
+        assert_eq!(image.compat_package.is_some(), built, "{}", image.version);
+    }
 }

@@ -78,12 +78,15 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safety)> {
     let knowledge = case.knowledge();
     let Some(asked) = CudaTag::of(tag) else { return Vec::new() };
     let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
+    let built = |version: &str, os: &str| {
+        case.archs.iter().all(|arch| knowledge.cuda_recipes_of(version).any(|recipe| recipe.is_for(os, arch)))
+    };
     let mut rows: Vec<(CudaVersion, &'static str, &'static [&'static str])> = knowledge
         .cuda_images()
         .iter()
         .filter(|row| row.flavours.contains(&asked.flavour))
         .filter(|row| knowledge.withdrawn(repository, row.version).is_none())
-        .filter(|row| case.archs.iter().all(|arch| row.require.iter().any(|one| one.arch == arch)))
+        .filter(|row| row.os.iter().any(|os| built(row.version, os)))
         .filter_map(|row| Some((row.version.parse().ok()?, row.version, row.os)))
         .collect();
     rows.sort_by_key(|(version, ..)| Reverse(*version));
@@ -112,7 +115,7 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safety)> {
             },
         };
         let far = place(version).abs_diff(place(own));
-        for os in systems.iter().filter(|os| same_system(os, asked.os)) {
+        for os in systems.iter().filter(|os| same_system(os, asked.os) && built(text, os)) {
             let parts: Vec<&str> = [Some(text), cudnn, Some(asked.flavour), Some(*os)].into_iter().flatten().collect();
             let new = parts.join("-");
             let key = (number(os).abs_diff(number(asked.os)), cudnn != asked.cudnn, far, Reverse(version), new.clone());

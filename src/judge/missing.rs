@@ -91,10 +91,17 @@ fn unread(builds: &[Build]) -> Vec<(String, &Why)> {
 fn which_build(verdict: &Verdict<'_>) -> model::Missing {
     let supply = if is_pinned(verdict) {
         "say the day of the build by --as-of: no table tells which build the digest is; or run `imagelint scan` on the built image"
+    } else if verdict.hosts.iter().any(|host| host.image.build.as_deref().is_some_and(is_of_system)) {
+        "name the operating system in the tag, pin the digest, or say the day of the build by --as-of"
     } else {
         "pin the digest, or say the day of the build by --as-of"
     };
     model::Missing { key: "image.base.digest".to_owned(), supply: supply.to_owned() }
+}
+
+/// Whether a build is told from others by its operating system, because the tag names none.
+fn is_of_system(build: &str) -> bool {
+    build.starts_with("on ")
 }
 
 /// Whether the base is given by its digest.

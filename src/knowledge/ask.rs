@@ -6,6 +6,7 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::gpu_names;
+use crate::knowledge::rows::CudaRecipeRow;
 use crate::knowledge::rows::RowInfo;
 use crate::knowledge::shown::ShowRow;
 use crate::knowledge::shown::ShownRow;
@@ -182,8 +183,12 @@ impl Knowledge {
                 return answer;
             };
             answer.push(Some(image.shown()));
-            let ids = image.require.iter().map(|by_arch| by_arch.value).chain(image.require_history.iter().copied());
-            let ids: BTreeSet<&str> = ids.collect();
+            let os = tag.rsplit('-').next().unwrap_or(tag);
+            let known = self.cuda_recipes_of(version).any(|row| row.arches_on(os).next().is_some());
+            let meant = |row: &&CudaRecipeRow| !known || row.arches_on(os).next().is_some();
+            let recipes: Vec<_> = self.cuda_recipes_of(version).filter(meant).collect();
+            let ids: BTreeSet<&str> = recipes.iter().filter_map(|row| row.require).collect();
+            answer.rows.extend(recipes.into_iter().map(ShowRow::shown));
             answer.rows.extend(ids.into_iter().filter_map(|id| self.requirement(id)).map(ShowRow::shown));
         } else if answer.rows.is_empty()
             || (!tag.is_empty() && month.is_none() && self.framework_image(&repository, tag).is_none())
@@ -225,8 +230,9 @@ impl Knowledge {
 
     fn ask_requirement(self, key: &str) -> Answer {
         let keys: Vec<String> = self.requirements().iter().map(|row| row.id.to_owned()).collect();
+        let of_version: BTreeSet<&str> = self.cuda_recipes_of(key).filter_map(|row| row.require).collect();
         let rows = self.requirements().iter();
-        let asked = rows.filter(|row| row.id == key || row.value == key || row.tag_versions.contains(&key));
+        let asked = rows.filter(|row| row.id == key || row.value == key || of_version.contains(row.id));
         Answer { rows: asked.map(ShowRow::shown).collect(), near: near(key, &keys), note: None }
     }
 

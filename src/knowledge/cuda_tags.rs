@@ -55,14 +55,16 @@ impl Knowledge {
         let nearest = || self.nearest(newest, parts?);
         let wrong = |part: &str| Some(NoSuchTag { part: part.to_owned(), nearest: nearest() });
         // A minor alone is a tag of its own where a recipe had it.
-        let tagged = || self.requirements().iter().any(|row| row.tag_versions.contains(&version));
+        let tagged = || self.cuda_recipes_of(version).next().is_some();
         if newest.version != version && !tagged() {
             return wrong(version);
         }
         let parts = parts.filter(|_| rows.iter().all(|row| !row.os.is_empty() && !row.flavours.is_empty()))?;
         // What there was a recipe for counts, and what there is a tag of.
-        let of_os =
-            |row: &&CudaImageRow| row.os.contains(&parts.os) || row.arches.iter().any(|(os, _)| *os == parts.os);
+        let of_os = |row: &&CudaImageRow| {
+            let recipe = || [row.version, version].into_iter().flat_map(|version| self.cuda_recipes_of(version));
+            row.os.contains(&parts.os) || recipe().any(|recipe| recipe.arches_on(parts.os).next().is_some())
+        };
         if !rows.iter().any(of_os) {
             return wrong(parts.os);
         }

@@ -5,10 +5,9 @@ use jiff::civil::Date;
 use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
-use crate::knowledge::rows::ByArch;
 use crate::knowledge::rows::RowInfo;
 
-/// A requirement string that images of a CUDA base tag carried.
+/// A requirement string that CUDA base images carried.
 #[derive(Clone, Copy, Debug)]
 pub struct RequireRow {
     /// Where the row stands.
@@ -17,12 +16,25 @@ pub struct RequireRow {
     pub id: &'static str,
     /// The value of `NVIDIA_REQUIRE_CUDA`.
     pub value: &'static str,
-    /// Versions of the tags that carried it: `11.2.2`.
-    pub tag_versions: &'static [&'static str],
-    /// First day it was seen.
-    pub first_seen: Date,
-    /// Last day it was seen.
-    pub last_seen: Date,
+}
+
+/// What the recipes of a CUDA base image said between two days, for some operating systems and architectures.
+#[derive(Clone, Copy, Debug)]
+pub struct CudaRecipeRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// As in the tag: `11.2.2`, and `11.0` of tags from before it had a patch.
+    pub version: &'static str,
+    /// Id of a [`RequireRow`]; none where the image sets no `NVIDIA_REQUIRE_CUDA`.
+    pub require: Option<&'static str>,
+    /// Whether a compat package is installed, where it is known.
+    pub compat: Option<bool>,
+    /// The day on which the recipe began to say so; none where it never said anything else before.
+    pub first: Option<Date>,
+    /// The first day on which it no longer did, or was retired; none where it was in use when it was last seen.
+    pub until: Option<Date>,
+    /// Architectures by operating system.
+    pub arches: &'static [(&'static str, &'static str)],
 }
 
 /// The base images of one CUDA version: `nvidia/cuda:<version>-*`.
@@ -38,16 +50,8 @@ pub struct CudaImageRow {
     pub flavours: &'static [&'static str],
     /// Operating systems of its tags (`ubuntu20.04`), living and retired together; empty where not known.
     pub os: &'static [&'static str],
-    /// Newest requirement id by architecture.
-    pub require: &'static [ByArch<&'static str>],
-    /// Every requirement id that was ever seen.
-    pub require_history: &'static [&'static str],
     /// `cuda-compat-11-2` where one is installed.
     pub compat_package: Option<&'static str>,
-    /// Whether a compat package is installed, by architecture.
-    pub bundles_compat: &'static [ByArch<bool>],
-    /// Architectures that there is a recipe for, by operating system; empty where not known.
-    pub arches: &'static [(&'static str, &'static str)],
     /// `LD_LIBRARY_PATH`.
     pub ld_library_path: &'static str,
     /// `NVIDIA_VISIBLE_DEVICES`.

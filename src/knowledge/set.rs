@@ -73,6 +73,8 @@ whole_tables! {
     requirements: RequireRow = requirements;
     /// Every CUDA base image version.
     cuda_images: CudaImageRow = cuda_images;
+    /// What the recipes of CUDA base images said, by version, oldest first.
+    cuda_recipes: CudaRecipeRow = cuda_recipes;
     /// Every framework image.
     framework_images: FrameworkImageRow = framework_images;
     /// Every image family without NVIDIA content.

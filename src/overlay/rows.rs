@@ -81,6 +81,8 @@ impl RawRow<'_, '_, '_> {
         let words = |value: &Value<'_>| match value.get_ref() {
             toml::de::DeValue::String(text) => text.to_string(),
             toml::de::DeValue::Integer(number) => number.as_str().to_owned(),
+            toml::de::DeValue::Boolean(flag) => flag.to_string(),
+            toml::de::DeValue::Datetime(day) => day.to_string(),
             toml::de::DeValue::Array(items) => {
                 items.iter().filter_map(|item| item.get_ref().as_str()).collect::<Vec<_>>().join(" ")
             }

@@ -205,8 +205,7 @@ impl Ground<'_> {
     ) -> Option<Base> {
         let knowledge = self.knowledge;
         let built = |os: &str| {
-            let own = row.arches.iter().find(|(own, _)| *own == os).map_or("", |(_, arches)| arches);
-            self.archs.iter().all(|arch| own.split(' ').any(|one| one == arch))
+            self.archs.iter().all(|arch| knowledge.cuda_recipes_of(row.version).any(|recipe| recipe.is_for(os, arch)))
         };
         let debian = |os: &str| knowledge.operating_system("", os).is_some_and(|system| system.debian);
         let python = |os: &str| system_python(os, knowledge);

@@ -1,15 +1,17 @@
 //! CUDA base images: which version a tag means, and which requirement its builds carried.
 
+use std::collections::BTreeSet;
+
 use jiff::civil::Date;
 
 use crate::fact::Why;
 use crate::infer::base::Asked;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
-use crate::knowledge::ByArch;
 use crate::knowledge::CudaImageRow;
+use crate::knowledge::CudaRecipeRow;
 use crate::knowledge::NoSuchTag;
-use crate::knowledge::RequireRow;
+use crate::knowledge::standing;
 
 /// The version part of a CUDA base tag: `11.2.2` of `11.2.2-cudnn8-devel-ubuntu20.04`.
 pub(crate) fn tag_version(tag: &str) -> &str {
@@ -103,26 +105,125 @@ fn no_such_tag(asked: &Asked<'_>, none: NoSuchTag) -> Why {
     }
 }
 
-fn by_arch<T: Copy>(values: &[ByArch<T>], arch: &str) -> Option<T> {
-    values.iter().find(|value| value.arch == arch).map(|value| value.value)
+/// What the recipes said of the images that a tag may stand for: those of its operating system, which stands last; of a
+/// tag that names none, those of all.
+struct Images<'a> {
+    asked: &'a Asked<'a>,
+    rows: Vec<&'static CudaRecipeRow>,
+    systems: BTreeSet<&'static str>,
+    /// Whether the tag could name an operating system and names none that there is a recipe for.
+    unnamed: bool,
 }
 
-/// The architectures of a tag: those of its operating system, which stands last; of one that names none, all.
-fn arches(row: &'static CudaImageRow, tag: &str) -> impl Iterator<Item = &'static str> {
-    let named = tag.rsplit('-').next().unwrap_or(tag);
-    let known = row.arches.iter().any(|(os, _)| *os == named);
-    let of_tag = move |os: &str| !known || os == named;
-    row.arches.iter().filter(move |(os, _)| of_tag(os)).flat_map(|(_, arches)| arches.split(' '))
+/// A requirement and a compat package that an image of those may have.
+struct Candidate {
+    row: &'static CudaRecipeRow,
+    first: Option<Date>,
+    until: Option<Date>,
+    systems: BTreeSet<&'static str>,
+}
+
+impl<'a> Images<'a> {
+    fn of(asked: &'a Asked<'a>, row: &CudaImageRow, version: &str) -> Self {
+        let of = |version: &str| asked.knowledge.cuda_recipes_of(version).collect::<Vec<_>>();
+        let rows = Some(of(version)).filter(|rows| !rows.is_empty()).unwrap_or_else(|| of(row.version));
+        let mut systems: BTreeSet<_> = rows.iter().flat_map(|row| row.arches).map(|(os, _)| *os).collect();
+        let named = asked.tag.rsplit('-').next().unwrap_or(asked.tag);
+        let known = systems.contains(named);
+        systems.retain(|os| !known || *os == named);
+        Self { asked, rows, systems, unnamed: !known && asked.knowledge.is_cuda_repository(&asked.repository) }
+    }
+
+    fn arches(&self) -> impl Iterator<Item = &'static str> {
+        self.rows.iter().flat_map(|row| self.systems.iter().flat_map(|os| row.arches_on(os)))
+    }
+
+    /// What the recipe of one operating system ever said for the architecture.
+    fn of_system(&self, os: &str) -> Vec<&'static CudaRecipeRow> {
+        self.rows.iter().copied().filter(|row| row.is_for(os, self.asked.arch)).collect()
+    }
+
+    /// Whether a compat package is installed, where it always was or never.
+    fn compat(&self) -> Option<bool> {
+        let mut every = self.systems.iter().flat_map(|os| self.of_system(os)).map(|row| row.compat);
+        let first = every.next().flatten();
+        every.all(|other| other == first).then_some(first).flatten()
+    }
+
+    /// What the image may have: of a digest that was not read any build, of a tag the one of the day, else the newest.
+    fn candidates(&self) -> Result<Vec<Candidate>, Why> {
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut any = false;
+        for os in &self.systems {
+            let own = self.of_system(os);
+            any |= !own.is_empty();
+            let meant = match self.asked.as_of {
+                None if self.asked.pinned => own,
+                day => standing(&own, day),
+            };
+            for row in meant {
+                let alike = |other: &&mut Candidate| (other.row.require, other.row.compat) == (row.require, row.compat);
+                if let Some(other) = found.iter_mut().find(alike) {
+                    other.add(row, os);
+                } else {
+                    found.push(Candidate { row, first: row.first, until: row.until, systems: BTreeSet::from([*os]) });
+                }
+            }
+        }
+        match self.asked.as_of {
+            Some(day) if any && found.is_empty() => Err(Why {
+                reason: format!("the tables have no build of `{}` as of {day}", self.asked.name),
+                supply:
+                    "name a tag that was built by that day, correct the day, or run `imagelint scan` on the built image"
+                        .to_owned(),
+            }),
+            _ => Ok(found),
+        }
+    }
+
+    /// What tells a candidate from the others: its operating systems, `on ...`, where the tag names none, and its days.
+    fn label(&self, candidate: &Candidate) -> String {
+        let others = candidate.systems.len().saturating_sub(1);
+        let on = candidate.systems.first().filter(|_| self.unnamed && candidate.systems.len() < self.systems.len());
+        let on = on.map(|os| if others == 0 { format!("on {os}") } else { format!("on {os} and {others} more") });
+        let when = match (candidate.first, candidate.until) {
+            (Some(first), Some(until)) => Some(format!("as built {first} .. {until}")),
+            (Some(first), None) => Some(format!("as built since {first}")),
+            (None, Some(until)) => Some(format!("as built before {until}")),
+            (None, None) => None,
+        };
+        on.into_iter().chain(when).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Candidate {
+    fn add(&mut self, row: &'static CudaRecipeRow, os: &'static str) {
+        self.first = self.first.min(row.first);
+        self.until = if self.until.is_none() || row.until.is_none() { None } else { self.until.max(row.until) };
+        self.systems.insert(os);
+    }
+
+    /// The days between which it was built. Of a tag whose day and digest nobody names, the newest build is meant.
+    fn built(&self, asked: &Asked<'_>) -> Option<(Date, Date)> {
+        let first = self.first.unwrap_or(Date::MIN);
+        match asked.as_of {
+            // A recipe that was retired built nothing any more.
+            Some(day) => Some((first, self.until.map_or(day, |until| until.min(day)))),
+            None if asked.pinned => Some((first, self.until.unwrap_or_else(|| asked.knowledge.newest_date()))),
+            None => None,
+        }
+    }
 }
 
 /// The builds of one version that were tagged `version`.
 pub(super) fn of_row(asked: &Asked<'_>, row: &'static CudaImageRow, version: &str) -> Vec<BaseBuild> {
     let info = &row.info;
+    let images = Images::of(asked, row, version);
     let mut build = asked.build(Family::Cuda, Some(info));
     build.env_known = true;
     build.cuda = row.version.parse().ok().map(|version| (version, info));
-    build.built_for(arches(row, asked.tag), info);
-    build.compat = by_arch(row.bundles_compat, asked.arch).map(|bundled| (bundled, info));
+    build.built_for(images.arches(), info);
+    build.compat = images.compat().map(|bundled| (bundled, info));
     let cuda_version = row.cuda_version.unwrap_or(row.version);
     for (variable, value) in [
         ("CUDA_VERSION", cuda_version),
@@ -132,113 +233,38 @@ pub(super) fn of_row(asked: &Asked<'_>, row: &'static CudaImageRow, version: &st
     ] {
         build.env.push((variable, value.to_owned(), info));
     }
-    let candidates = match requirements(asked, row, version) {
+    let candidates = match images.candidates() {
         Ok(candidates) if !candidates.is_empty() => candidates,
-        Ok(_) => {
-            let why = build.unseen("NVIDIA_REQUIRE_CUDA");
-            build.env_unknown.push(("NVIDIA_REQUIRE_CUDA", why));
-            return vec![build];
-        }
-        Err(why) => {
+        none => {
+            let why = none.err().unwrap_or_else(|| build.unseen("NVIDIA_REQUIRE_CUDA"));
             build.env_unknown.push(("NVIDIA_REQUIRE_CUDA", why));
             return vec![build];
         }
     };
     let several = candidates.len() > 1;
-    let mut builds = Vec::new();
-    for require in candidates {
+    let of_candidate = |candidate: Candidate| {
         let mut build = build.clone();
-        build.label = several.then(|| format!("as built {} .. {}", require.first_seen, require.last_seen));
-        build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), &require.info));
-        // Of a tag whose day and digest nobody names, the newest build is meant.
-        build.built = match asked.as_of {
-            Some(day) => Some((require.first_seen, day)),
-            None if asked.pinned => Some((require.first_seen, require.last_seen)),
-            None => None,
-        };
-        builds.push(build);
-    }
-    builds
-}
-
-/// The requirement strings that a tag may have: the newest, or those of the builds of a day.
-fn requirements(asked: &Asked<'_>, row: &CudaImageRow, version: &str) -> Result<Vec<&'static RequireRow>, Why> {
-    let (knowledge, arch) = (asked.knowledge, asked.arch);
-    let newest = || by_arch(row.require, arch).and_then(|id| knowledge.requirement(id)).into_iter().collect();
-    let tagged =
-        |require: &&RequireRow| require.tag_versions.contains(&version) || require.tag_versions.contains(&row.version);
-    let history: Vec<&'static RequireRow> = if version == row.version {
-        row.require_history.iter().filter_map(|id| knowledge.requirement(id)).filter(tagged).collect()
-    } else {
-        knowledge.requirements().iter().filter(tagged).collect()
-    };
-    // The tables keep no architecture with a string. Stages of other architectures carried the bare
-    // version alone, beside those with alternatives.
-    let of_arch = |require: &&RequireRow| arch == "amd64" && require.value.trim_end().contains(' ');
-    let own: Vec<_> = history.iter().copied().filter(of_arch).collect();
-    let history = if own.is_empty() { history } else { own };
-    let candidates: Vec<&'static RequireRow> = match asked.as_of {
-        // After the last build that was seen, the newest stays.
-        Some(day) if history.iter().all(|require| require.last_seen < day) => return Ok(newest()),
-        Some(day) => {
-            let begun = knowledge.requirements().iter().map(|require| require.first_seen).min();
-            let found = of_day(&history, day, begun);
-            if found.is_empty() {
-                return Err(Why {
-                    reason: format!("the tables have no build of `{}` as of {day}", asked.name),
-                    supply: "name the tag that was built by that day, or correct the day".to_owned(),
-                });
-            }
-            found
+        let info = &candidate.row.info;
+        build.label = several.then(|| images.label(&candidate));
+        build.compat = candidate.row.compat.map(|bundled| (bundled, info));
+        // Without an id the image sets none.
+        if let Some(require) = candidate.row.require.and_then(|id| asked.knowledge.requirement(id)) {
+            build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), info));
         }
-        // A digest names one build, and the tag beside it does not say which.
-        None if asked.pinned => history,
-        None => return Ok(newest()),
+        build.built = candidate.built(asked);
+        build
     };
-    Ok(if candidates.is_empty() || arch != "amd64" { newest() } else { candidates })
-}
-
-/// The strings of the builds that were current on a day: of the intervals that hold it, else of the last build
-/// before. `begun` is the day on which the tables begin: what they have on that day is older than they tell.
-fn of_day(history: &[&'static RequireRow], day: Date, begun: Option<Date>) -> Vec<&'static RequireRow> {
-    let of = |keep: &dyn Fn(&RequireRow) -> bool| -> Vec<&'static RequireRow> {
-        history.iter().copied().filter(|require| keep(require)).collect()
-    };
-    let inside = of(&|require| require.first_seen <= day && day <= require.last_seen);
-    if !inside.is_empty() {
-        return inside;
-    }
-    if let Some(last) = history.iter().map(|require| require.last_seen).filter(|seen| *seen < day).max() {
-        return of(&|require| require.last_seen == last);
-    }
-    of(&|require| Some(require.first_seen) == begun)
+    candidates.into_iter().map(of_candidate).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knowledge::Knowledge;
 
     #[test]
     fn the_version_stands_before_the_first_dash() {
         for (tag, version) in [("11.2.2-cudnn8-devel-ubuntu20.04", "11.2.2"), ("12.4.1", "12.4.1"), ("", "")] {
             assert_eq!(tag_version(tag), version, "{tag}");
         }
-    }
-
-    #[test]
-    fn a_day_has_the_builds_of_that_day_and_a_day_before_the_first_has_none() {
-        let knowledge = Knowledge::built_in();
-        let row = knowledge.cuda_image("11.1.1").expect("a row");
-        let history: Vec<_> = row.require_history.iter().filter_map(|id| knowledge.requirement(id)).collect();
-        let begun = knowledge.requirements().iter().map(|require| require.first_seen).min();
-        let of = |day: &str| of_day(&history, day.parse().expect(day), begun).len();
-        assert_eq!(of("2019-08-01"), 0, "before CUDA 11.1");
-        assert!(of("2021-02-01") > 0, "between first and last");
-        assert!(of("2026-01-01") > 0, "the last build stays");
-        let first = knowledge.cuda_image("9.0").expect("a row").require_history;
-        let history: Vec<_> = first.iter().filter_map(|id| knowledge.requirement(id)).collect();
-        let earliest: Vec<_> = of_day(&history, "2018-03-01".parse().expect("a day"), begun);
-        assert!(earliest.iter().all(|require| Some(require.first_seen) == begun) && !earliest.is_empty());
     }
 }

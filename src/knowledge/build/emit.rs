@@ -137,7 +137,6 @@ fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
         K::Day => day(needed()?),
         K::OptDay => optional(value, day),
         K::StrByArch => by_arch(value, quoted),
-        K::BoolByArch => by_arch(value, flag),
         K::Brands => list(value, brand),
         K::Pairs => pairs(value),
         K::Variant(name, variants) => variant(name, variants, text(needed()?)?),

@@ -32,7 +32,6 @@ pub(crate) enum Kind {
     Day,
     OptDay,
     StrByArch,
-    BoolByArch,
     Brands,
     /// A table of names and values.
     Pairs,
@@ -101,13 +100,13 @@ macro_rules! every_table {
     compat_packages: CompatRow by [cuda] { cuda: Minor, branch: U32, versions: Drivers, base_branches: U32s, noted: Flag }
     driver_releases: DriverReleaseRow by [version] { version: Driver, released: Day }
     forward_matrix: ForwardRow by [cuda, base_branch] { cuda: Minor, base_branch: U32, supported: Bool }
-    requirements: RequireRow by [id] {
-        id: Str, value: Str, tag_versions: Strs, first_seen: Day, last_seen: Day,
-    }
+    requirements: RequireRow by [id] { id: Str, value: Str }
     cuda_images: CudaImageRow by [version] {
-        version: Str, cuda_version: OptStr, flavours: Strs, os: Strs, require: StrByArch, require_history: Strs,
-        compat_package: OptStr, bundles_compat: BoolByArch, arches: Pairs, ld_library_path: Str, visible_devices: Str,
-        driver_capabilities: Str,
+        version: Str, cuda_version: OptStr, flavours: Strs, os: Strs, compat_package: OptStr, ld_library_path: Str,
+        visible_devices: Str, driver_capabilities: Str,
+    }
+    cuda_recipes: CudaRecipeRow by [version, require, compat, first, until] {
+        version: Str, require: OptStr, compat: OptBool, first: OptDay, until: OptDay, arches: Pairs,
     }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr, untouched: Flag,
