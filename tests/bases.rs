@@ -403,8 +403,9 @@ fn a_cpu_build_that_somebody_chose_does_not_decide_beside_what_uses_a_gpu() {
         ("torch==2.5.1+cpu 'tensorflow[and-cuda]==2.17.0'", "starts", ""),
         ("torch==2.5.1+cpu cupy-cuda12x==13.3.0", "starts", ""),
         (&format!("torch==2.5.1 {index} && pip install cupy-cuda12x==13.3.0"), "starts", ""),
-        // What is beside it may use a GPU: that cannot be told.
-        ("torch==2.5.1+cpu 'tensorflow[and-cuda]'", "undetermined", ""),
+        // Of what is beside it the newest is taken; where that cannot be told, it may use a GPU.
+        ("torch==2.5.1+cpu 'tensorflow[and-cuda]'", "starts", ""),
+        ("torch==2.5.1+cpu \"tensorflow[and-cuda]==$NOWHERE\"", "undetermined", ""),
         // Nothing else is there, or only what runs on that torch.
         ("torch==2.5.1+cpu", "fails", "cpu-only"),
         ("torch==2.5.1+cpu nvidia-cublas-cu12==12.4.5.8", "fails", "cpu-only"),
@@ -424,9 +425,10 @@ fn a_range_is_settled_where_all_its_releases_end_alike() {
     for (packages, fate, outcome) in [
         ("'tensorflow[and-cuda]~=2.14.0'", "starts", ""),
         ("'tensorflow[and-cuda]>=2.16.1,<2.17'", "starts", ""),
-        // CUDA 11.8 and 12.2; what may come tomorrow; none that is known; a variable.
-        ("'tensorflow[and-cuda]>=2.14,<2.16'", "undetermined", ""),
-        ("'tensorflow[and-cuda]>=2.21'", "undetermined", ""),
+        // CUDA 11.8 and 12.2, of which the newest is taken; what may come tomorrow.
+        ("'tensorflow[and-cuda]>=2.14,<2.16'", "starts", ""),
+        ("'tensorflow[and-cuda]>=2.21'", "starts", ""),
+        // None that is known; a variable.
         ("'tensorflow[and-cuda]>=98,<99'", "undetermined", ""),
         ("\"tensorflow[and-cuda]==$NOWHERE\"", "undetermined", ""),
         // A constraint counts, and one that says nothing settles nothing.
