@@ -37,8 +37,16 @@ use crate::knowledge::WslLibraryRow;
 /// At most so many hosts are tried for one pool; a fleet with a wider one is refused (`check_width`).
 pub(super) const MAX_HOSTS: usize = 4096;
 
-/// Ways of starting a container that are tried where a pool does not say: the common ones.
-const USUAL_LAUNCHES: &[Launch] = &[Launch::DockerGpus, Launch::Kubernetes, Launch::NvidiaRuntime];
+/// Ways of starting a container that are tried where a pool does not say: all but those of one cloud and of no container.
+const USUAL_LAUNCHES: &[Launch] = &[
+    Launch::DockerGpus,
+    Launch::Kubernetes,
+    Launch::NvidiaRuntime,
+    Launch::DockerCdi,
+    Launch::PodmanCdi,
+    Launch::Enroot,
+    Launch::Singularity,
+];
 
 /// Who says which devices a container gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +65,8 @@ pub enum DeviceSource {
     LaunchAndEnvironment,
     /// The container's own environment, read by enroot.
     Enroot,
+    /// Nobody reads what says so.
+    Nobody,
 }
 
 /// The GPU of a host.

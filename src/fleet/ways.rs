@@ -171,13 +171,14 @@ impl Pool {
     ) -> Vec<Versions> {
         let toolkit = self.toolkit.as_ref().map(|toolkit| toolkit.value);
         let library = self.libnvidia_container.as_ref().map(|library| library.value);
-        let declared = toolkit.or(library).zip(library.or(toolkit));
-        if let Some((toolkit, library)) = declared {
+        if let Some((toolkit, library)) = toolkit.or(library).zip(library.or(toolkit)) {
             let known = knowledge.container_toolkit(library);
             let newer = known.is_none() || knowledge.container_toolkit(toolkit).is_none();
             // The newest known one stands in; no step of the container toolkit is told by it.
             let row = known.or(knowledge.container_toolkits().last());
-            return row.map(|row| Versions { row, toolkit, library, declared: true, newer }).into_iter().collect();
+            // Of a toolkit of which the library alone is declared, the number is not known: the two went apart.
+            let declared = self.toolkit.is_some();
+            return row.map(|row| Versions { row, toolkit, library, declared, newer }).into_iter().collect();
         }
         let of = |row, version| Versions { row, toolkit: version, library: version, declared: false, newer: false };
         // A range in the midst of which a library came is tried on both sides.
@@ -188,7 +189,12 @@ impl Pool {
             (in_range && out).then_some(of(row, lacked.toolkit_from))
         };
         let rows = knowledge.toolkits_in_use(driver, as_of);
-        rows.flat_map(|row| std::iter::once(of(row, row.sample)).chain(later(row))).collect()
+        let found: Vec<Versions> =
+            rows.flat_map(|row| std::iter::once(of(row, row.sample)).chain(later(row))).collect();
+        // Those that have to be declared are tried only where there were no others yet.
+        let taken: Vec<Versions> =
+            found.iter().filter(|versions| versions.has(ToolkitChange::ComputeByDefault, knowledge)).copied().collect();
+        if taken.is_empty() { found } else { taken }
     }
 
     /// What a launch means with one toolkit.
@@ -209,6 +215,16 @@ impl Pool {
             Launch::DockerGpus => self.of_gpus_flag(row, tegra, knowledge, as_of),
             Launch::Enroot => vec![Meaning::of(Mode::Legacy, DeviceSource::Enroot)],
             Launch::NvidiaRuntime => vec![own(DeviceSource::Environment)],
+            // Where another runtime starts the container, nobody reads the variable or the mounts.
+            Launch::Kubernetes
+                if under_nvidia == Some(false)
+                    && matches!(
+                        strategy,
+                        None | Some(DeviceListStrategy::Envvar | DeviceListStrategy::VolumeMounts)
+                    ) =>
+            {
+                vec![Meaning::of(Mode::None, DeviceSource::Nobody)]
+            }
             Launch::Kubernetes => vec![match strategy {
                 // The engine injects the devices; under the nvidia runtime the image's own variable acts as well.
                 Some(DeviceListStrategy::CdiCri) if under_nvidia == Some(true) => {

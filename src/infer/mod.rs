@@ -120,7 +120,8 @@ fn assemble(
 ) -> ImageFacts {
     let with_base = with_packages_of_base(seen, &build, arch);
     let seen = with_base.as_ref().unwrap_or(seen);
-    let with_versions = settled::settled(seen, knowledge);
+    let place = settled::Place { build: &build, arch, as_of, knowledge };
+    let with_versions = settled::settled(seen, place);
     let seen = with_versions.as_ref().unwrap_or(seen);
     let mut facts = seen.facts.clone();
     let base = build.fact.or(seen.built_on);

@@ -1,9 +1,13 @@
-//! Ranges of versions whose releases all end alike: the newest of them stands for all.
+//! Ranges of versions: where all releases of one end alike, the newest of them stands for all; else what an installer
+//! takes is the newest of the day that there is for the Python of the image.
 //!
-//! Of a range that has no end, a release of tomorrow may be meant: nothing is settled then.
+//! Of a range that has no end, a release of tomorrow may be meant: it never counts as one whose releases end alike.
 
 use std::cmp::Ordering;
 
+use jiff::civil::Date;
+
+use crate::fact::Depth;
 use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fact::FactId;
@@ -11,27 +15,43 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Manager;
 use crate::fact::Observations;
+use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State;
 use crate::fact::Value;
+use crate::infer::base::BaseBuild;
+use crate::infer::base::Family;
 use crate::infer::libraries::release_of;
+use crate::infer::python::python;
 use crate::install::admits;
 use crate::install::order;
 use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::Knowledge;
+use crate::knowledge::WheelPythonRow;
 
+/// The architecture whose wheels the tables list by Python.
+const LISTED: &str = "amd64";
 /// A version that no release reaches.
 const BEYOND: &str = "99999";
 
+/// Where and when packages are installed.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) build: &'a BaseBuild,
+    pub(super) arch: &'a str,
+    pub(super) as_of: Option<Date>,
+    pub(super) knowledge: Knowledge,
+}
+
 /// What was seen, with the version of every package whose range settles it; `None` where no range does.
-pub(super) fn settled(seen: &Observations, knowledge: Knowledge) -> Option<Observations> {
+pub(super) fn settled(seen: &Observations, place: Place<'_>) -> Option<Observations> {
     let news: Vec<(usize, &'static FrameworkBuildRow)> = seen
         .packages
         .iter()
         .enumerate()
         .filter(|(_, package)| package.manager == Manager::Pip && package.conditional.is_none())
-        .filter_map(|(at, package)| Some((at, newest(package, seen, knowledge)?)))
+        .filter_map(|(at, package)| Some((at, release(package, seen, place)?)))
         .collect();
     if news.is_empty() {
         return None;
@@ -53,27 +73,38 @@ fn told(facts: &mut Facts, package: &PackageSeen, row: &'static FrameworkBuildRo
     facts.add(FactKey::Package, Some(&package.name), state, evidence)
 }
 
-/// The newest release in a package's range, where every one of them has the same CUDA, code and needs.
-fn newest(package: &PackageSeen, seen: &Observations, knowledge: Knowledge) -> Option<&'static FrameworkBuildRow> {
-    let PackageVersion::Open(range) = &package.version else { return None };
+/// The release that a package's range means.
+fn release(package: &PackageSeen, seen: &Observations, place: Place<'_>) -> Option<&'static FrameworkBuildRow> {
+    let range = range(package, seen)?;
+    let knowledge = place.knowledge;
     let framework = knowledge.framework(&package.name)?;
-    let mut range = vec![range.clone()];
-    for bound in seen.bounds.iter().filter(|bound| bound.name == package.name && bound.command == package.command) {
-        range.push(match &bound.version {
-            PackageVersion::Exact(version) => format!("=={version}"),
-            PackageVersion::Open(range) => range.clone(),
-            PackageVersion::Unresolved(_) => return None,
-        });
-    }
-    range.retain(|range| !range.is_empty());
-    let range = range.join(",");
-    let local = range.contains('+');
-    if framework.variants || local || admits(&range, BEYOND) != Some(false) {
+    if framework.variants || range.contains('+') {
         return None;
     }
     let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name);
     let within: Vec<&'static FrameworkBuildRow> =
         rows.filter(|row| is_release(row.version) && admits(&range, row.version) == Some(true)).collect();
+    let ends = admits(&range, BEYOND) == Some(false);
+    alike(&within, knowledge).filter(|_| ends).or_else(|| of_the_day(package, seen, &within, place))
+}
+
+/// What is asked of a package, by its command and the constraints of it, as one range.
+fn range(package: &PackageSeen, seen: &Observations) -> Option<String> {
+    let PackageVersion::Open(range) = &package.version else { return None };
+    let mut ranges = vec![range.clone()];
+    for bound in seen.bounds.iter().filter(|bound| bound.name == package.name && bound.command == package.command) {
+        ranges.push(match &bound.version {
+            PackageVersion::Exact(version) => format!("=={version}"),
+            PackageVersion::Open(range) => range.clone(),
+            PackageVersion::Unresolved(_) => return None,
+        });
+    }
+    ranges.retain(|range| !range.is_empty());
+    Some(ranges.join(","))
+}
+
+/// The newest of several releases, where every one of them has the same CUDA, code and needs.
+fn alike(within: &[&'static FrameworkBuildRow], knowledge: Knowledge) -> Option<&'static FrameworkBuildRow> {
     let first = within.first()?;
     let needs = |row: &FrameworkBuildRow| {
         release_of(row.version)
@@ -85,7 +116,71 @@ fn newest(package: &PackageSeen, seen: &Observations, knowledge: Knowledge) -> O
         row.cuda == first.cuda && code(row) == code(first) && needs(row) == needs(first)
     };
     within.iter().all(same).then_some(())?;
-    within.into_iter().max_by(|one, other| order(one.version, other.version).unwrap_or(Ordering::Equal))
+    newest(within.iter().copied())
+}
+
+/// The newest release of the day, where an installer takes it and nothing that is there already will do.
+///
+/// Of an image that somebody describes or that was read, a range says what is there and not what was taken.
+fn of_the_day(
+    package: &PackageSeen,
+    seen: &Observations,
+    within: &[&'static FrameworkBuildRow],
+    place: Place<'_>,
+) -> Option<&'static FrameworkBuildRow> {
+    let Place { build, arch, as_of, knowledge } = place;
+    let untouched = matches!(build.family, Family::Plain | Family::Cuda);
+    let of_index = matches!(package.offered, Offered::Default);
+    if seen.depth != Depth::Text || arch != LISTED || !untouched || !of_index || accompanied(package, seen, knowledge) {
+        return None;
+    }
+    if as_of.is_some() && within.iter().any(|row| row.released.is_none()) {
+        return None;
+    }
+    let there = |row: &&'static FrameworkBuildRow| as_of.is_none_or(|day| row.released.is_some_and(|date| date <= day));
+    let own = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name);
+    let of_python =
+        |python: &str| newest(within.iter().copied().filter(there).filter(|row| served(own(), python, row.version)));
+    if let Ok(python) = python(seen, package, knowledge) {
+        return of_python(&python);
+    }
+    let mut each: Vec<_> = own().filter_map(|row| of_python(row.python)).collect();
+    each.dedup_by_key(|row| row.version);
+    match each.as_slice() {
+        [one] => Some(*one),
+        _ => None,
+    }
+}
+
+/// Whether something else in the image has a say in the version: the same framework once more, or a torch that is
+/// installed along with a package that asks for one.
+fn accompanied(package: &PackageSeen, seen: &Observations, knowledge: Knowledge) -> bool {
+    let component = |name: &str| knowledge.framework(name).map(|row| row.component);
+    let own = component(&package.name);
+    let asks = pins(package, knowledge);
+    seen.packages.iter().filter(|other| other.fact != package.fact).any(|other| {
+        let beside =
+            other.command == package.command && (knowledge.is_built_framework(&other.name) || pins(other, knowledge));
+        component(&other.name) == own || asks && beside
+    })
+}
+
+/// Whether a package asks for a torch of its own.
+fn pins(package: &PackageSeen, knowledge: Knowledge) -> bool {
+    knowledge.torch_pins().iter().any(|row| row.distribution == package.name)
+}
+
+/// Whether a release has a wheel for a Python.
+fn served<'a>(mut rows: impl Iterator<Item = &'a WheelPythonRow>, python: &str, version: &str) -> bool {
+    rows.any(|row| {
+        row.python == python
+            && order(version, row.first).is_some_and(Ordering::is_ge)
+            && row.last.is_none_or(|last| order(version, last).is_some_and(Ordering::is_le))
+    })
+}
+
+fn newest(rows: impl Iterator<Item = &'static FrameworkBuildRow>) -> Option<&'static FrameworkBuildRow> {
+    rows.max_by(|one, other| order(one.version, other.version).unwrap_or(Ordering::Equal))
 }
 
 /// Whether a row is about one release; others are about all of a minor or all there are.

@@ -30,6 +30,7 @@ use crate::start::mount;
 use crate::start::request::Asked;
 use crate::start::request::Request;
 use crate::start::request::as_written;
+use crate::start::request::at_most;
 use crate::start::request::at_work;
 use crate::start::request::mig_variable;
 use crate::start::request::request;
@@ -106,9 +107,17 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         let result = StepResult::Stops(Wall::refused(Reason::Capability));
         return StepRecord::new(Step::Devices, result, [env.basis(WANTED), Basis::Pool(PoolField::Mode)], CAPABILITIES);
     }
-    if asked == Asked::Gpus && env.get(HIDING).is_some_and(hides_all) && !stopped_later(replay) && !by_stub(replay) {
-        let result = StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100)));
-        return StepRecord::new(Step::Devices, result, [env.basis(HIDING)], RUNTIME);
+    let visible = env.get(HIDING).filter(|_| asked == Asked::Gpus).map(|value| Visible::of(value, at_most(env, host)));
+    match visible {
+        Some(Visible::None) if !stopped_later(replay) && !by_stub(replay) => {
+            let result = StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100)));
+            return StepRecord::new(Step::Devices, result, [env.basis(HIDING)], RUNTIME);
+        }
+        Some(Visible::Untold) => {
+            let facts = [env.basis(HIDING), Basis::Pool(PoolField::Gpu)];
+            return StepRecord::new(Step::Devices, StepResult::Unknown, facts, RUNTIME);
+        }
+        Some(Visible::None | Visible::Some) | None => {}
     }
     if let Some(untold) = env.set_untold(HIDING).filter(|_| asked == Asked::Gpus) {
         return StepRecord::new(Step::Devices, StepResult::Unknown, [untold], RUNTIME);
@@ -159,13 +168,38 @@ fn not_for_computing(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
     (StepResult::Stops(Wall::new(Outcome::NoGpu, codes)), library)
 }
 
-/// Whether `CUDA_VISIBLE_DEVICES` leaves no GPU: its first entry is none that a GPU can have, which is a number, or a
-/// name that begins with one of [`NAMED`]; only what stands before such an entry is visible.
-fn hides_all(value: &str) -> bool {
-    let first = value.split(',').next().unwrap_or(value).trim();
-    let named =
-        NAMED.iter().any(|prefix| first.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix)));
-    !named && !first.trim_start_matches('+').starts_with(|first: char| first.is_ascii_digit())
+/// What `CUDA_VISIBLE_DEVICES` leaves of the GPUs of a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Visible {
+    /// None.
+    None,
+    /// At least one.
+    Some,
+    /// It names one of which we do not know whether it is there.
+    Untold,
+}
+
+impl Visible {
+    /// By the first entry, since only what stands before one that is none is visible: a number below that of the
+    /// GPUs, or a name that begins with one of [`NAMED`].
+    fn of(value: &str, at_most: Option<usize>) -> Self {
+        let first = value.split(',').next().unwrap_or(value).trim();
+        let named =
+            NAMED.iter().any(|prefix| first.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix)));
+        if named {
+            return Self::Untold;
+        }
+        let digits = first.trim_start_matches('+');
+        let end = digits.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(digits.len());
+        let digits = digits.get(..end).unwrap_or_default();
+        match (digits.is_empty(), digits.parse::<usize>(), at_most) {
+            (true, _, _) => Self::None,
+            (false, Ok(0), _) => Self::Some,
+            (false, Ok(number), Some(count)) if number < count => Self::Some,
+            (false, _, Some(_)) => Self::None,
+            (false, _, None) => Self::Untold,
+        }
+    }
 }
 
 /// How the identifiers of GPUs and of their parts begin.

@@ -70,6 +70,7 @@ pub(super) fn request(env: Env<'_>, host: &Host) -> Request {
     let option = |name| Some(Basis::Entry(PoolEntry::Option(name)));
     match host.devices {
         DeviceSource::Launch => handed,
+        DeviceSource::Nobody => Request::of(Asked::Nothing, [Some(Basis::Pool(PoolField::Runtime)), launch, None]),
         // Variables of `swarm-resource` are read before the one that the engine or the device plugin sets.
         DeviceSource::Hook | DeviceSource::Variable if stands_in(env, host).is_some() => by_environment(env, host),
         DeviceSource::Hook | DeviceSource::Variable if reads_variable(host) => handed,
@@ -152,6 +153,19 @@ fn by_environment(env: Env<'_>, host: &Host) -> Request {
     };
     let count = matches!(asked, Asked::Missing | Asked::UntoldDevice).then_some(Basis::Pool(PoolField::Gpu));
     Request::of(asked, [basis, because.or(count), launch])
+}
+
+/// How many GPUs a container has at most: as many as the node, and no more than the list that it is given has names.
+pub(super) fn at_most(env: Env<'_>, host: &Host) -> Option<usize> {
+    let of_node = host.gpu.as_ref().and_then(|gpu| gpu.count).and_then(|count| usize::try_from(count).ok());
+    let reads_list = matches!(host.devices, DeviceSource::Environment | DeviceSource::Enroot);
+    let given = value(env, &stand_ins(env, host)).filter(|_| reads_list && host.mode != Mode::Csv);
+    let listed = given.filter(|value| device_request(Some(value), false) == DeviceRequest::Listed);
+    let of_list = listed.map(|value| device_names(&value).count());
+    match (of_node, of_list) {
+        (Some(node), Some(list)) => Some(node.min(list)),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Those variables of `swarm-resource` that are set; in some versions the hook alone reads them.
