@@ -102,7 +102,9 @@ mod tests {
             ("registry/app", "cu20240511", false),
             ("registry/app", "cudaless", false),
             ("registry/app", "nogpu", false),
-            ("registry/gpu-tools", "1.0", false),
+            ("registry/gpu-tools", "1.0", true),
+            ("registry/gputools", "1.0", false),
+            ("registry-gpu/tools", "1.0", false),
             ("nvcr.example/nvidia/app", "1.0", false),
             ("", "", false),
         ] {

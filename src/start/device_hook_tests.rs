@@ -180,14 +180,36 @@ fn a_choice_of_gpus_nobody_can_tell_is_not_taken_for_all() {
 
 #[test]
 fn a_first_entry_that_is_no_gpu_leaves_none() {
-    let end = |value: &str| {
+    let with = |value: &str, fields: &str| {
         let image = image(&format!("[env]\nCUDA_VISIBLE_DEVICES = \"{value}\"\n[packages.pip]\ntorch = \"2.4.0\"\n"));
-        step(&image, &hosts(GPUS)[0], Step::Devices).0
+        step(&image, &hosts(fields)[0], Step::Devices).0
     };
+    let end = |value: &str| with(value, GPUS);
     for value in ["", "-1", "none", "void", "all", "NoDevFiles", ",0", "-1,0"] {
         assert_eq!(end(value), "no-gpu 100", "{value:?}");
     }
-    for value in ["0", "0,1", " 0", "+0", "1gpu", "0,none", "GPU-8932f937", "gpu-8932f937", "MIG-GPU-1/2/3"] {
+    for value in ["0", "0,1", " 0", "+0", "0gpu", "0,none", "0,7"] {
         assert_eq!(end(value), "passes", "{value:?}");
     }
+    // How many there are is not declared, or how they are called.
+    for value in ["1", "1gpu", "7,0", "GPU-8932f937", "gpu-8932f937", "MIG-GPU-1/2/3"] {
+        assert_eq!(end(value), "unknown", "{value:?}");
+    }
+    let two = &format!("{GPUS}\ngpu = {{ name = \"A100\", count = 2 }}");
+    for (value, expected) in [
+        ("0", "passes"),
+        ("1", "passes"),
+        ("1,7", "passes"),
+        ("2", "no-gpu 100"),
+        ("7,0", "no-gpu 100"),
+        ("GPU-8932f937", "unknown"),
+    ] {
+        assert_eq!(with(value, two), expected, "{value:?} of two");
+    }
+    // A container that gets one of four.
+    let one = |value: &str| {
+        let env = format!("[env]\nNVIDIA_VISIBLE_DEVICES = \"3\"\nCUDA_VISIBLE_DEVICES = \"{value}\"\n");
+        step(&image(&format!("{env}[packages.pip]\ntorch = \"2.4.0\"\n")), &hosts(COUNTED)[0], Step::Devices).0
+    };
+    assert_eq!((one("0").as_str(), one("1").as_str()), ("passes", "no-gpu 100"));
 }

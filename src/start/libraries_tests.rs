@@ -111,7 +111,10 @@ fn a_library_that_nothing_brings_is_told() {
         ("11.0.3-cudnn8-runtime-ubuntu20.04", "tensorflow==2.4.1", None),
         ("11.0.3-cudnn8-runtime-ubuntu20.04", "tensorflow==2.8.0", lacks("libcusolver.so.11")),
         ("11.8.0-cudnn8-runtime-ubuntu20.04", "tensorflow==2.8.0", None),
-        (eight, "tensorflow", None),
+        // The newest release, and one that cannot be told.
+        (eight, "tensorflow", lacks("libcudnn.so.9")),
+        (nine, "tensorflow", None),
+        (eight, "tensorflow==$NOWHERE", None),
         (eight, "tensorflow==2.18.0 -r unread.txt", lacks("libcudnn.so.9")),
     ] {
         assert_eq!(note_of(base, wheel), expected, "{base} {wheel}");
