@@ -86,7 +86,7 @@ pub(super) fn imported<'a>(pip: Brought<'a>, conda: Brought<'a>, seen: &Observat
         ),
         supply: "name the one alone that a program gets".to_owned(),
     };
-    let unknown = Brought { maker: Maker::Unknown, ..Brought::unknown(pip.package, why.clone()) };
+    let unknown = Brought::unknown(pip.package, why.clone());
     // What both have in common holds whichever it is.
     let build = build_of(&pip, day).filter(|build| build_of(&conda, day) == Some(build));
     let listed = |version: &str| {
@@ -94,7 +94,15 @@ pub(super) fn imported<'a>(pip: Brought<'a>, conda: Brought<'a>, seen: &Observat
     };
     match (build, listed(one), listed(other)) {
         (Some(build), Some(one), Some(other)) => {
-            Brought { variant: Ok(Some(build.to_owned())), candidates: vec![one, other], ..unknown }
+            // Where the build of conda has no other PTX than the wheel, both end alike.
+            let of_conda = match conda.maker {
+                Maker::Channel(channel) => day.knowledge.conda_build(channel, other.version, build),
+                _ => None,
+            };
+            let wheel = day.knowledge.torch_build(other.version, build, day.arch);
+            let alike = of_conda.zip(wheel).is_some_and(|(conda, wheel)| conda.ptx == wheel.ptx);
+            let maker = if alike { Maker::Wheel } else { Maker::Unknown };
+            Brought { variant: Ok(Some(build.to_owned())), candidates: vec![one, other], maker, ..unknown }
         }
         _ => Brought { variant: Err(why), ..unknown },
     }
