@@ -23,8 +23,8 @@ use serde_json::Value;
 
 /// What to do where a tool is not there.
 const NEEDS: &str = "the tools that tests/install-tools installs";
-const FLEET: &str = "[[pool]]\nname = \"h100\"\ngpu = \"H100\"\ndriver = \"550.54.15\"\ntoolkit = \"1.17.8\"\n\
-    [[pool]]\nname = \"t4\"\ngpu = \"T4\"\ndriver = \"550.54.15\"\ntoolkit = \"1.17.8\"\n";
+const FLEET: &str = "[[pool]]\nname = \"h100\"\ngpu = \"H100\"\ndriver = \"550.54.15\"\ntoolkit = \"1.17.8\"\nlaunch = \"docker-gpus\"\n\
+    [[pool]]\nname = \"t4\"\ngpu = \"T4\"\ndriver = \"550.54.15\"\ntoolkit = \"1.17.8\"\nlaunch = \"docker-gpus\"\n";
 const DOCKERFILE: &str = "FROM scratch
 COPY system /
 COPY app /opt/app

@@ -106,7 +106,8 @@ fn other_frameworks_tell_what_their_rows_do_and_no_more() {
         &[
             ("pip install cupy-cuda12x", "cupy 12"),
             ("pip install cupy", "cupy ?"),
-            ("pip install onnxruntime-gpu", "onnxruntime ?"),
+            ("pip install onnxruntime-gpu", "onnxruntime 12.2"),
+            ("pip install onnxruntime-gpu==$NOWHERE", "onnxruntime ?"),
             ("pip install onnxruntime", ""),
             ("pip install paddlepaddle-gpu", "paddle ?"),
             ("pip install faster-whisper", "ctranslate2 ?"),

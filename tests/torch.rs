@@ -162,7 +162,8 @@ fn pins_of_others_bring_their_torch() {
             (format!("{PY311}RUN pip install torchvision==0.19.1 --index-url {WHL}/cu118"), "2.4.1 11.8"),
             (format!("{PY311}RUN pip install torch torchvision==0.19.1"), "2.4.1 12.1"),
             (format!("{PY311}RUN pip install accelerate"), "2.15.0 13.2"),
-            (format!("{PY311}RUN pip install vllm"), "? ?"),
+            (format!("{PY311}RUN pip install vllm"), "2.14.0 13.0"),
+            (format!("{PY311}RUN pip install vllm==$NOWHERE"), "? ?"),
             (format!("{PY311}RUN pip install vllm==0.0.1"), "? ?"),
             (format!("{PY311}RUN pip install torch==2.4.0 vllm"), "2.4.0 12.1"),
             (format!("{PY311}RUN pip install numpy flask"), "-"),
@@ -349,4 +350,126 @@ fn a_package_newer_than_the_tables_is_not_taken_to_fit_its_torch() {
         let newer = own["message"].as_str().is_some_and(|text| text.contains("newer than the knowledge"));
         assert_eq!(newer, expected == "undetermined", "{own:#}");
     }
+}
+
+/// How an image ends on a GPU.
+fn on_gpu(dockerfile: &str, environment: Option<&str>, gpu: &str) -> String {
+    let place = Place::bare();
+    place.file(
+        "fleet.toml",
+        &format!(
+            "[[pool]]\nname = \"pool\"\ngpu = \"{gpu}\"\ndriver = \"570.133.20\"\nplatform = \"linux/amd64\"\n\
+             launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"
+        ),
+    );
+    place.file("Dockerfile", dockerfile);
+    if let Some(text) = environment {
+        place.file("environment.yml", text);
+    }
+    let report = place.json(&["check", "Dockerfile"]);
+    let verdict = &report["subjects"][0]["verdicts"][0];
+    let told = |key: &str| verdict[key].as_str().unwrap_or_default();
+    format!("{} {}", told("fate"), told("outcome")).trim().to_owned()
+}
+
+/// Builds of the conda channel pytorch hold PTX that their wheels lack; a driver compiles it for newer GPUs.
+#[test]
+fn a_conda_build_has_its_own_code_and_not_the_wheel_s() {
+    let conda = |command: &str| format!("FROM continuumio/miniconda3\nRUN conda install {command}\n");
+    let image = |tag: &str| format!("FROM pytorch/pytorch:{tag}\nRUN pip install numpy\n");
+    let pip = |package: &str, index: &str| {
+        format!("FROM python:3.8-slim\nRUN pip install {package} --index-url {WHL}/{index}\n")
+    };
+    let cases = [
+        (conda("pytorch==1.9.0 cudatoolkit=10.2 -c pytorch"), "A100", "starts"),
+        (conda("-c pytorch -c conda-forge pytorch==1.9.0 cudatoolkit=10.2"), "RTX 4090", "starts"),
+        (conda("--channel=https://conda.anaconda.org/pytorch/ pytorch==1.9.0 cudatoolkit=10.2"), "A100", "starts"),
+        (conda("pytorch::pytorch==1.9.0 cudatoolkit=10.2"), "H100", "starts"),
+        (conda("pytorch==2.0.1 pytorch-cuda=11.7"), "H100", "starts"),
+        (conda("pytorch==2.3.1 pytorch-cuda=11.8 -c pytorch -c nvidia"), "B200", "starts"),
+        (image("1.6.0-cuda10.1-cudnn7-runtime"), "A100", "starts"),
+        (image("1.9.0-cuda10.2-cudnn7-runtime"), "H100", "starts"),
+        (image("1.12.1-cuda11.3-cudnn8-runtime"), "H100", "starts"),
+        (image("2.0.1-cuda11.7-cudnn8-runtime"), "H100", "starts"),
+        (image("2.3.1-cuda11.8-cudnn8-runtime"), "RTX 5090", "starts"),
+        // The wheels of the same releases have no PTX.
+        (pip("torch==1.9.0", "cu102"), "A100", "fails no-kernel-image"),
+        (pip("torch==1.12.1+cu113", "cu113"), "H100", "fails no-kernel-image"),
+        (pip("torch==2.0.1+cu117", "cu117"), "H100", "fails no-kernel-image"),
+        (pip("torch==2.3.1+cu118", "cu118"), "B200", "fails no-kernel-image"),
+        (
+            format!(
+                "{}RUN pip install --force-reinstall torch==1.9.0+cu102 --index-url {WHL}/cu102\n",
+                image("1.9.0-cuda10.2-cudnn7-runtime")
+            ),
+            "A100",
+            "fails no-kernel-image",
+        ),
+        // Nor have the images that pip made, and the builds of conda for CUDA 12.
+        (image("2.5.1-cuda11.8-cudnn9-runtime"), "B200", "fails no-kernel-image"),
+        (image("2.3.1-cuda12.1-cudnn8-runtime"), "B200", "fails no-kernel-image"),
+        (conda("pytorch==2.3.1 pytorch-cuda=12.1 -c pytorch -c nvidia"), "RTX 5090", "fails no-kernel-image"),
+        // The code of another channel's build is not known, nor that of none that is named, nor of a pair that has no build.
+        (conda("pytorch==1.9.0 cudatoolkit=10.2 -c conda-forge"), "A100", "undetermined"),
+        (conda("-c conda-forge -c pytorch pytorch==1.9.0 cudatoolkit=10.2"), "A100", "undetermined"),
+        (conda("conda-forge::pytorch==1.9.0 cudatoolkit=10.2 -c pytorch"), "A100", "undetermined"),
+        (conda("pytorch==1.9.0 cudatoolkit=10.2"), "A100", "undetermined"),
+        (conda("pytorch==1.9.0 cudatoolkit=10.2 -c $NOWHERE"), "A100", "undetermined"),
+        (conda("pytorch==1.9.0 cudatoolkit=11.5 -c pytorch"), "A100", "undetermined"),
+        (image("2.4.1-cuda11.8-cudnn9-runtime"), "B200", "undetermined"),
+    ];
+    let wrong: Vec<String> = cases
+        .iter()
+        .filter_map(|(text, gpu, expected)| {
+            let said = on_gpu(text, None, gpu);
+            (said != *expected).then(|| format!("{text}on {gpu}: expected {expected}, said {said}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_environment_file_names_the_channel_first() {
+    let dockerfile = "FROM continuumio/miniconda3\nCOPY environment.yml .\nRUN conda env create -f environment.yml\n";
+    let packages = "dependencies:\n  - pytorch=1.9.0=py3.8_cuda10.2_cudnn7.6.5_0\n";
+    for (channels, expected) in [
+        ("channels:\n  - pytorch\n  - defaults\n", "starts"),
+        ("channels: [pytorch, conda-forge]\n", "starts"),
+        ("channels:\n  - conda-forge\n  - pytorch\n", "undetermined"),
+        ("channels: [\"conda-forge\", pytorch]\n", "undetermined"),
+        ("", "undetermined"),
+    ] {
+        let text = format!("name: x\n{channels}{packages}");
+        assert_eq!(on_gpu(dockerfile, Some(&text), "A100"), expected, "{text}");
+    }
+}
+
+/// An index without CUDA is a choice on every platform, also where its builds have no name of their own.
+#[test]
+fn a_cpu_index_is_chosen_on_every_platform() {
+    let end = |platform: &str, gpu: &str, index: &str| {
+        let place = Place::bare();
+        place.file(
+            "fleet.toml",
+            &format!(
+                "[[pool]]\nname = \"pool\"\ngpu = \"{gpu}\"\ndriver = \"570.133.20\"\nplatform = \"{platform}\"\n\
+                 launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"
+            ),
+        );
+        place.file(
+            "Dockerfile",
+            &format!(
+                "FROM python:3.11-slim\nRUN pip install torch==2.3.0{index}\nRUN pip install cupy-cuda12x==13.3.0\n"
+            ),
+        );
+        let report = place.json(&["check", "Dockerfile"]);
+        let verdict = &report["subjects"][0]["verdicts"][0];
+        format!("{} {}", verdict["fate"].as_str().unwrap_or_default(), verdict["outcome"].as_str().unwrap_or_default())
+    };
+    let cpu = format!(" --index-url {WHL}/cpu");
+    assert_eq!(end("linux/amd64", "A100", &cpu), "starts ");
+    assert_eq!(end("linux/arm64", "GH200", &cpu), "starts ");
+    // Nobody chose that: no index had CUDA there.
+    assert_eq!(end("linux/arm64", "GH200", ""), "fails cpu-only");
+    assert_eq!(end("linux/arm64", "GH200", &format!(" --index-url {WHL}/cu121")), "fails cpu-only");
 }

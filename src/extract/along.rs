@@ -109,6 +109,7 @@ pub(super) fn with_extras(
         span: Span::default(),
         source: None,
         conditional: package.conditional.is_some(),
+        channel: None,
     };
     let command = Installs { packages: vec![asking], ..Installs::default() };
     let found = along(&command, seen, knowledge).into_iter().filter(|one| !described.contains(&one.name));

@@ -71,6 +71,9 @@ pub struct PackageSeen {
     pub offered: Offered,
     /// Whether a version that is there already is replaced.
     pub upgrade: bool,
+    /// The channel of conda that the command names first.
+    #[serde(default)]
+    pub channel: Option<String>,
     /// Python that the command names by its version.
     pub python: Option<String>,
     /// Why it may not be installed at all.
@@ -84,8 +87,8 @@ pub struct PackageSeen {
 impl PackageSeen {
     /// A package that something else than a command says is there.
     pub fn new(manager: Manager, name: String, version: PackageVersion, fact: FactId) -> Self {
-        let (variant, offered, python, conditional) = (None, Offered::Default, None, None);
-        Self { manager, name, version, variant, offered, upgrade: true, python, conditional, command: 0, fact }
+        let (variant, offered, channel, python, conditional) = (None, Offered::Default, None, None, None);
+        Self { manager, name, version, variant, offered, upgrade: true, channel, python, conditional, command: 0, fact }
     }
 }
 

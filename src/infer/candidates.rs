@@ -20,6 +20,7 @@ use crate::fact::Value;
 use crate::fact::Why;
 use crate::infer::framework::variant_cuda;
 use crate::infer::torch::Brought;
+use crate::infer::torch::Maker;
 use crate::infer::unknown;
 use crate::install::admits;
 use crate::install::order;
@@ -81,7 +82,7 @@ pub(super) fn shared(
                 Some(tag) => Some(tag.as_str()).filter(|tag| there(tag)),
                 None => default,
             }?;
-            let code = knowledge.torch_build(release.version, variant, arch);
+            let code = knowledge.torch_build(release.version, variant, arch).filter(|_| brought.maker == Maker::Wheel);
             Some(Candidate { release, variant: variant.to_owned(), code })
         })
         .collect();

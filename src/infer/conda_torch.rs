@@ -8,6 +8,7 @@ use crate::fact::PackageVersion;
 use crate::fact::Why;
 use crate::infer::framework::variant_cuda;
 use crate::infer::torch::Brought;
+use crate::infer::torch::Maker;
 use crate::infer::torch_release::Day;
 use crate::infer::torch_release::names_build;
 use crate::install::admits;
@@ -27,9 +28,10 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
             supply: format!("pin it, such as {}=<version>", package.name),
         }),
     };
+    let row_of = |other: &PackageSeen| knowledge.conda_variant(&other.name);
     let beside = |cpu: bool| {
         let mut all = seen.packages.iter().rev().filter(|other| other.manager == Manager::Conda);
-        all.find(|other| knowledge.conda_variant(&other.name).is_some_and(|row| row.cpu == cpu))
+        all.find(|other| row_of(other).is_some_and(|row| row.cpu == cpu))
     };
     let local = match &package.version {
         PackageVersion::Exact(version) => version.split_once('+').map(|(_, local)| local.to_owned()),
@@ -48,7 +50,11 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
             supply: "name it by pytorch-cuda, cuda-version or a build string".to_owned(),
         }),
     };
-    Brought { package, version, variant, newest: false, row: None, told: None, candidates: Vec::new() }
+    let maker = match (Maker::of(package), beside(false).and_then(row_of).and_then(|row| row.channel)) {
+        (Maker::Unknown, Some(channel)) => Maker::Channel(channel),
+        (maker, _) => maker,
+    };
+    Brought { package, version, variant, newest: false, row: None, told: None, candidates: Vec::new(), maker }
 }
 
 /// Of one of pip and one of conda in one image, that which Python imports.
@@ -61,7 +67,8 @@ pub(super) fn imported<'a>(pip: Brought<'a>, conda: Brought<'a>, seen: &Observat
         return why.map_or(conda.clone(), |why| Brought::unknown(pip.package, why));
     };
     if one == other {
-        return if matches!(conda.variant, Ok(Some(_))) { conda } else { pip };
+        let maker = conda.maker;
+        return if matches!(conda.variant, Ok(Some(_))) { conda } else { Brought { maker, ..pip } };
     }
     if let Some((cuda, fact)) = seen.cuda_runtime {
         let is = |brought: &Brought<'_>| cuda_of(brought, day).map(|own| own.release() == cuda.release());
@@ -87,7 +94,15 @@ pub(super) fn imported<'a>(pip: Brought<'a>, conda: Brought<'a>, seen: &Observat
     };
     match (build, listed(one), listed(other)) {
         (Some(build), Some(one), Some(other)) => {
-            Brought { variant: Ok(Some(build.to_owned())), candidates: vec![one, other], ..unknown }
+            // Where the build of conda has no other PTX than the wheel, both end alike.
+            let of_conda = match conda.maker {
+                Maker::Channel(channel) => day.knowledge.conda_build(channel, other.version, build),
+                _ => None,
+            };
+            let wheel = day.knowledge.torch_build(other.version, build, day.arch);
+            let alike = of_conda.zip(wheel).is_some_and(|(conda, wheel)| conda.ptx == wheel.ptx);
+            let maker = if alike { Maker::Wheel } else { Maker::Unknown };
+            Brought { variant: Ok(Some(build.to_owned())), candidates: vec![one, other], maker, ..unknown }
         }
         _ => Brought { variant: Err(why), ..unknown },
     }

@@ -46,7 +46,7 @@ pub(super) struct Place<'a> {
 
 /// What was seen, with the version of every package whose range settles it; `None` where no range does.
 pub(super) fn settled(seen: &Observations, place: Place<'_>) -> Option<Observations> {
-    let news: Vec<(usize, &'static FrameworkBuildRow)> = seen
+    let news: Vec<(usize, (&'static FrameworkBuildRow, Derivation))> = seen
         .packages
         .iter()
         .enumerate()
@@ -57,24 +57,28 @@ pub(super) fn settled(seen: &Observations, place: Place<'_>) -> Option<Observati
         return None;
     }
     let mut seen = seen.clone();
-    for (at, row) in news {
+    for (at, (row, by)) in news {
         let Observations { packages, facts, .. } = &mut seen;
         if let Some(package) = packages.get_mut(at) {
-            package.fact = told(facts, package, row);
+            package.fact = told(facts, package, row, by);
             package.version = PackageVersion::Exact(row.version.to_owned());
         }
     }
     Some(seen)
 }
 
-fn told(facts: &mut Facts, package: &PackageSeen, row: &'static FrameworkBuildRow) -> FactId {
+fn told(facts: &mut Facts, package: &PackageSeen, row: &'static FrameworkBuildRow, by: Derivation) -> FactId {
     let state = State::Known(Value::Text(format!("{}=={}", package.name, row.version)));
-    let evidence = Evidence::Derived { by: Derivation::Newest, from: vec![package.fact], row: Some(&row.info) };
+    let evidence = Evidence::Derived { by, from: vec![package.fact], row: Some(&row.info) };
     facts.add(FactKey::Package, Some(&package.name), state, evidence)
 }
 
-/// The release that a package's range means.
-fn release(package: &PackageSeen, seen: &Observations, place: Place<'_>) -> Option<&'static FrameworkBuildRow> {
+/// The release that a package's range means, and how that is known.
+fn release(
+    package: &PackageSeen,
+    seen: &Observations,
+    place: Place<'_>,
+) -> Option<(&'static FrameworkBuildRow, Derivation)> {
     let range = range(package, seen)?;
     let knowledge = place.knowledge;
     let framework = knowledge.framework(&package.name)?;
@@ -85,7 +89,10 @@ fn release(package: &PackageSeen, seen: &Observations, place: Place<'_>) -> Opti
     let within: Vec<&'static FrameworkBuildRow> =
         rows.filter(|row| is_release(row.version) && admits(&range, row.version) == Some(true)).collect();
     let ends = admits(&range, BEYOND) == Some(false);
-    alike(&within, knowledge).filter(|_| ends).or_else(|| of_the_day(package, seen, &within, place))
+    if let Some(row) = alike(&within, knowledge).filter(|_| ends) {
+        return Some((row, Derivation::Row));
+    }
+    of_the_day(package, seen, &within, place).map(|row| (row, Derivation::Newest))
 }
 
 /// What is asked of a package, by its command and the constraints of it, as one range.
@@ -134,13 +141,12 @@ fn of_the_day(
     if seen.depth != Depth::Text || arch != LISTED || !untouched || !of_index || accompanied(package, seen, knowledge) {
         return None;
     }
-    if as_of.is_some() && within.iter().any(|row| row.released.is_none()) {
-        return None;
-    }
-    let there = |row: &&'static FrameworkBuildRow| as_of.is_none_or(|day| row.released.is_some_and(|date| date <= day));
+    let there =
+        |row: &&'static FrameworkBuildRow| as_of.is_none_or(|day| row.released.is_none_or(|released| released <= day));
     let own = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name);
     let of_python =
         |python: &str| newest(within.iter().copied().filter(there).filter(|row| served(own(), python, row.version)));
+    let of_python = |python: &str| of_python(python).filter(|row| as_of.is_none() || row.released.is_some());
     if let Ok(python) = python(seen, package, knowledge) {
         return of_python(&python);
     }

@@ -56,6 +56,28 @@ pub(super) struct Brought<'a> {
     pub(super) told: Option<FactId>,
     /// The releases that it may be, where the version cannot be told.
     pub(super) candidates: Vec<&'static TorchRow>,
+    /// Whose build it is.
+    pub(super) maker: Maker<'a>,
+}
+
+/// Whose build of a release it is: they differ in their GPU code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Maker<'a> {
+    /// The wheel of the project.
+    Wheel,
+    /// That of a conda channel.
+    Channel(&'a str),
+    /// Not told.
+    Unknown,
+}
+
+impl<'a> Maker<'a> {
+    pub(super) fn of(package: &'a PackageSeen) -> Self {
+        match (package.manager, package.channel.as_deref()) {
+            (Manager::Conda, channel) => channel.map_or(Self::Unknown, Self::Channel),
+            _ => Self::Wheel,
+        }
+    }
 }
 
 impl<'a> Brought<'a> {
@@ -64,7 +86,16 @@ impl<'a> Brought<'a> {
             (Some(tag), Offered::Only(_) | Offered::Default) => Ok(Some(tag.clone())),
             _ => Err(why.clone()),
         };
-        Self { package, version: Err(why), variant, newest: false, row: None, told: None, candidates: Vec::new() }
+        Self {
+            package,
+            version: Err(why),
+            variant,
+            newest: false,
+            row: None,
+            told: None,
+            candidates: Vec::new(),
+            maker: Maker::of(package),
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use crate::infer::framework::no_code_row;
 use crate::infer::framework::variant_cuda;
 use crate::infer::framework::wording;
 use crate::infer::torch::Brought;
+use crate::infer::torch::Maker;
 use crate::infer::unknown;
 use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
@@ -46,7 +47,10 @@ pub(super) fn shipped(
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence(cuda_row));
     let code = match build.cuda {
-        Some((cuda, _)) => torch_code(facts, name, version, &variant_of(cuda), arch, version_id, knowledge),
+        Some((cuda, _)) => {
+            let maker = build.torch_channel.map_or(Maker::Wheel, Maker::Channel);
+            torch_code(facts, name, (version, &variant_of(cuda), maker), arch, version_id, knowledge)
+        }
         None => no_code_row(facts, name, version, version_id),
     };
     Component::core(name, cuda, code, wording(framework))
@@ -114,24 +118,33 @@ pub(super) fn brought(
         return component(cuda, code);
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(cuda), from_variant);
-    let code = torch_code(facts, name, version, &variant, arch, variant_id, knowledge);
+    let code = torch_code(facts, name, (version, &variant, brought.maker), arch, variant_id, knowledge);
     component(cuda, code)
 }
 
+/// The code of a build: what is known of a wheel says nothing of one of conda.
 fn torch_code(
     facts: &mut Facts,
     name: &str,
-    version: &str,
-    variant: &str,
+    (version, variant, maker): (&str, &str, Maker<'_>),
     arch: &str,
     from: FactId,
     knowledge: Knowledge,
 ) -> Fact<GpuCode> {
-    let Some(row) = knowledge.torch_build(version, variant, arch) else {
-        return no_code_row(facts, name, &format!("{version}+{variant} for {arch}"), from);
+    let wheel = || knowledge.torch_build(version, variant, arch).map(|row| (&row.info, row.sass, row.ptx));
+    let (row, whose) = match maker {
+        Maker::Wheel => (wheel(), String::new()),
+        Maker::Channel(channel) => {
+            let row = knowledge.conda_build(channel, version, variant).filter(|_| arch == "amd64");
+            (row.map(|row| (&row.info, row.sass, row.ptx)), format!(" of conda channel {channel}"))
+        }
+        Maker::Unknown => (None, " of conda, channel not known,".to_owned()),
     };
-    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![from], row: Some(&row.info) };
-    let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
+    let Some((info, sass, ptx)) = row else {
+        return no_code_row(facts, name, &format!("{version}+{variant} for {arch}{whose}"), from);
+    };
+    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![from], row: Some(info) };
+    let container = Signature { sass: sass.to_vec(), ptx: ptx.to_vec() };
     facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(GpuCode::from(container)), evidence)
 }
 

@@ -10,7 +10,9 @@ use crate::fact::PackageVersion;
 use crate::fact::Why;
 use crate::infer::candidates::parts;
 use crate::infer::candidates::within;
+use crate::infer::framework::variant_cuda;
 use crate::infer::torch::Brought;
+use crate::infer::torch::Maker;
 use crate::infer::torch::wanted;
 use crate::install::admits;
 use crate::install::order;
@@ -68,7 +70,8 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
             if only && !without && day.arch != "amd64" {
                 Err(unlisted(package, &version, day.arch))
             } else {
-                Ok(variant.clone().filter(|_| !without))
+                // An index of CUDA has there the default build; one without CUDA was chosen all the same.
+                Ok(variant.clone().filter(|tag| !without || variant_cuda(tag).is_none()))
             }
         }
     };
@@ -80,6 +83,7 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
         row: row.map(|row| &row.info),
         told: None,
         candidates: Vec::new(),
+        maker: Maker::of(package),
     }
 }
 
@@ -209,6 +213,7 @@ pub(super) fn newest<'a>(
         row: Some(&row.info),
         told: None,
         candidates: Vec::new(),
+        maker: Maker::of(package),
     }
 }
 

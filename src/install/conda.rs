@@ -34,6 +34,7 @@ pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found
     }
     let from = found.packages.len();
     let mut files = 0;
+    let mut channel: Option<String> = None;
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
             found.unresolved.push((word.value.clone(), word.span));
@@ -48,6 +49,13 @@ pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found
             _ if text.starts_with("--file=") => {
                 files += 1;
                 file(&Resolved::literal(text.trim_start_matches("--file=")), word.span, around, found);
+            }
+            "-c" | "--channel" => {
+                let named = rest.next().map(|word| channel_of(word.known().unwrap_or("")));
+                channel = channel.or(named);
+            }
+            _ if text.starts_with("--channel=") => {
+                channel = channel.or_else(|| Some(channel_of(text.trim_start_matches("--channel="))));
             }
             _ if WITH_VALUE.contains(&text) => drop(rest.next()),
             _ if text.starts_with('-') => {}
@@ -70,6 +78,18 @@ pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found
     }
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
+        if package.manager == Manager::Conda && package.channel.is_none() {
+            package.channel.clone_from(&channel);
+        }
+    }
+}
+
+/// The name of a channel, which may be given by its address.
+pub(super) fn channel_of(text: &str) -> String {
+    let text = text.trim().trim_end_matches('/');
+    match text.split_once("://") {
+        Some((_, address)) => address.rsplit('/').next().unwrap_or(address).to_owned(),
+        None => text.to_owned(),
     }
 }
 
@@ -123,7 +143,8 @@ fn ending(path: &str) -> &str {
 }
 
 pub(super) fn spec(text: &str, span: Span) -> Option<Install> {
-    let text = text.rsplit("::").next().unwrap_or(text).trim();
+    let (channel, text) = text.rsplit_once("::").map_or((None, text), |(channel, text)| (Some(channel), text));
+    let (channel, text) = (channel.map(channel_of), text.trim());
     let end = text.find(['=', '<', '>', '!', '~', ' ', '[']).unwrap_or(text.len());
     let name = text[..end].to_ascii_lowercase();
     let good = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
@@ -145,7 +166,7 @@ pub(super) fn spec(text: &str, span: Span) -> Option<Install> {
     let tag = build.as_deref().and_then(tag_of_build);
     let variant = tag.map(|tag| Variant { tag, from: VariantSource::LocalVersion, span, source: None });
     let (manager, extras) = (Manager::Conda, Vec::new());
-    Some(Install { manager, name, extras, version, variant, build, ..empty("", span) })
+    Some(Install { manager, name, extras, version, variant, build, channel, ..empty("", span) })
 }
 
 /// `cu121` from `py3.10_cuda12.1_cudnn8.9.2_0`, `cu126` from `cuda126_generic`, `cpu` from `cpu_generic`.

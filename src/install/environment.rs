@@ -10,6 +10,7 @@ use crate::install::Manager;
 use crate::install::Opened;
 use crate::install::RequirementFile;
 use crate::install::VersionSpec;
+use crate::install::conda::channel_of;
 use crate::install::conda::spec;
 use crate::install::files;
 use crate::install::files::at_source;
@@ -65,10 +66,18 @@ pub(super) fn environment(opened: &Opened, around: &Around<'_>, found: &mut Inst
     let mut indexes = Indexes::default();
     let from = found.packages.len();
     let mut listed: Vec<RequirementFile> = Vec::new();
+    let (mut channels, mut channel) = (false, None);
     for line in lines(opened.text.text()) {
         if line.indent == 0 && !line.item {
             inside = line.text.trim_end_matches(' ') == "dependencies:";
+            channels = line.text.starts_with("channels:");
+            let flow = line.text.split_once('[').filter(|_| channels).map(|(_, list)| list);
+            let first = flow.and_then(|list| list.split([',', ']']).next()).map(|first| channel_of(unquoted(first)));
+            channel = channel.or(first);
             continue;
+        }
+        if channels && line.item && channel.is_none() {
+            channel = Some(channel_of(unquoted(line.text)));
         }
         if !inside || !line.item {
             continue;
@@ -111,6 +120,8 @@ pub(super) fn environment(opened: &Opened, around: &Around<'_>, found: &mut Inst
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         if package.manager == Manager::Pip {
             indexes.choose(package);
+        } else if package.channel.is_none() {
+            package.channel.clone_from(&channel);
         }
     }
 }

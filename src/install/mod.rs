@@ -133,6 +133,8 @@ pub struct Install {
     pub upgrade: bool,
     /// conda's build string, where it is asked for.
     pub build: Option<String>,
+    /// conda's channel that comes first, where it is named.
+    pub channel: Option<String>,
     /// The Python that the command names by its version.
     pub python: Option<String>,
     /// The word that names it.

@@ -64,6 +64,7 @@ pub(super) fn empty(name: &str, span: Span) -> Install {
         builds: Builds::Default,
         upgrade: false,
         build: None,
+        channel: None,
         python: None,
         span,
         source: None,

@@ -163,6 +163,7 @@ fn push(name: &str, version: VersionSpec, word: &Word, command: &Command, found:
         builds: Builds::Default,
         upgrade: false,
         build: None,
+        channel: None,
         python: None,
         span: word.span,
         source: None,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::knowledge::CondaBuildRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::ask::Answer;
 use crate::knowledge::ask::near;
@@ -19,6 +20,15 @@ impl Knowledge {
         answer.rows.extend(self.torch_releases().iter().filter(|row| of(row.version)).map(ShowRow::shown));
         let builds = self.torch_builds().iter().filter(|row| of(row.version));
         let asked = builds.filter(|row| variant.is_none_or(|variant| row.variant == variant));
+        answer.rows.extend(asked.map(ShowRow::shown));
+        let of_conda = |row: &&CondaBuildRow| {
+            self.conda_build(row.channel, version, row.variant).is_some_and(|one| one.first == row.first)
+        };
+        let asked = self
+            .conda_builds()
+            .iter()
+            .filter(of_conda)
+            .filter(|row| variant.is_none_or(|variant| row.variant == variant));
         answer.rows.extend(asked.map(ShowRow::shown));
         if answer.rows.is_empty() && self.newer_torch(version) {
             answer.note = Some(self.newer("torch release"));

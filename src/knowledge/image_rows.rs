@@ -73,6 +73,8 @@ pub struct FrameworkImageRow {
     pub cuda: CudaVersion,
     /// torch inside, where known.
     pub torch: Option<&'static str>,
+    /// The conda channel that it is from; else it is the wheel.
+    pub torch_channel: Option<&'static str>,
     /// Version of the CUDA base image that it is built on, whose requirement it inherits, where known: `12.4.1`.
     pub base: Option<&'static str>,
     /// Whether its recipe was read, and changes nothing of the compat directory and the search path of that base but for

@@ -4,7 +4,7 @@ use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::order::by_number;
 use crate::knowledge::rows::{
-    BroughtRow, BundledRow, CondaVariantRow, FrameworkBuildRow, FrameworkRow, LibraryWheelRow, RowInfo,
+    BroughtRow, BundledRow, CondaBuildRow, CondaVariantRow, FrameworkBuildRow, FrameworkRow, LibraryWheelRow, RowInfo,
     RuntimePackageRow, TorchBuildRow, TorchRow, TritonRow,
 };
 
@@ -55,6 +55,12 @@ impl Knowledge {
     /// Whether a conda package chooses a build: without CUDA, or the one that its version names.
     pub fn conda_variant(self, name: &str) -> Option<&'static CondaVariantRow> {
         self.conda_variants().iter().find(|row| row.name == name)
+    }
+
+    /// The torch build of a conda channel: `pytorch`, `1.9.0`, `cu102`; they are all for amd64.
+    pub fn conda_build(self, channel: &str, version: &str, variant: &str) -> Option<&'static CondaBuildRow> {
+        let mut rows = self.conda_builds().iter().filter(|row| row.channel == channel && row.variant == variant);
+        rows.find(|row| by_number(row.first, version).is_le() && by_number(version, row.last).is_le())
     }
 
     /// The CUDA runtime of a system package, where its name tells it: `cuda-cudart-12-4`.

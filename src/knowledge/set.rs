@@ -169,6 +169,8 @@ whole_tables! {
     build_indexes: BuildIndexRow = build_indexes;
     /// Every conda package that chooses a build.
     conda_variants: CondaVariantRow = conda_variants;
+    /// The GPU code of every torch build of a conda channel.
+    conda_builds: CondaBuildRow = conda_builds;
     /// How names of distributions say their CUDA.
     cuda_names: CudaNameRow = cuda_names;
     /// Every distribution whose versions say their CUDA.

@@ -112,6 +112,27 @@ pub struct CondaVariantRow {
     pub name: &'static str,
     /// Whether it chooses a build without CUDA; else its version is the CUDA release.
     pub cpu: bool,
+    /// The channel that alone has it, whose builds of torch ask for it.
+    pub channel: Option<&'static str>,
+}
+
+/// The GPU code of the torch builds of a conda channel: for one CUDA, over a run of releases.
+#[derive(Clone, Copy, Debug)]
+pub struct CondaBuildRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `pytorch`.
+    pub channel: &'static str,
+    /// `cu113`.
+    pub variant: &'static str,
+    /// The first release that has it.
+    pub first: &'static str,
+    /// The last one.
+    pub last: &'static str,
+    /// Cubin targets that (nearly) every container has.
+    pub sass: &'static [CodeTarget],
+    /// PTX targets.
+    pub ptx: &'static [CodeTarget],
 }
 
 /// A system package that brings a CUDA runtime.

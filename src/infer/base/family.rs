@@ -56,6 +56,7 @@ fn inherited(
         build.family = Family::Framework;
         build.cuda = Some((row.cuda, &row.info));
         build.torch = row.torch.map(|version| (version, &row.info));
+        build.torch_channel = row.torch_channel;
         build.brings = row.brings;
         build.lacks = row.lacks;
         build.built_for(row.arches.iter().copied(), &row.info);
@@ -81,6 +82,7 @@ fn framework_build(
     let mut build = asked.build(Family::Framework, Some(&row.info));
     build.cuda = Some((row.cuda, &row.info));
     build.torch = row.torch.map(|version| (version, &row.info));
+    build.torch_channel = row.torch_channel;
     build.brings = row.brings;
     build.lacks = row.lacks;
     build.built_for(row.arches.iter().copied(), &row.info);

@@ -66,6 +66,8 @@ pub(super) struct BaseBuild {
     pub(super) probe_unsure: Option<Why>,
     /// torch inside, with its CUDA variant.
     pub(super) torch: Option<(&'static str, &'static RowInfo)>,
+    /// The conda channel that it is from; else it is the wheel.
+    pub(super) torch_channel: Option<&'static str>,
     /// Packages inside, with their versions.
     pub(super) brings: &'static [(&'static str, &'static str)],
     /// Libraries that it certainly does not have.
@@ -100,6 +102,7 @@ impl BaseBuild {
             compat_probe: None,
             probe_unsure: None,
             torch: None,
+            torch_channel: None,
             brings: &[],
             lacks: &[],
             platforms: None,

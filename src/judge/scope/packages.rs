@@ -218,10 +218,19 @@ fn said_major(text: &str, mark: &str) -> Option<u32> {
 /// Whether the version of a component is written down, and not the newest that there was.
 fn pinned(image: &ImageFacts, component: &str) -> bool {
     let version = find(image, FactKey::ComponentVersion, component).map(|id| image.facts.get(id));
-    version.is_some_and(|version| {
-        let newest = matches!(version.evidence, Evidence::Derived { by: Derivation::Newest, .. });
-        matches!(version.state, State::Known(_)) && !newest
-    })
+    version.is_some_and(|version| matches!(version.state, State::Known(_)) && !newest(image, &version.evidence))
+}
+
+/// Whether a version is the newest of the day, or that of a package that is.
+fn newest(image: &ImageFacts, evidence: &Evidence) -> bool {
+    match evidence {
+        Evidence::Derived { by: Derivation::Newest, .. } => true,
+        Evidence::Derived { by: Derivation::Resolution, from, .. } => from.iter().any(|from| {
+            let of = image.facts.get(*from);
+            of.key == FactKey::Package && matches!(of.evidence, Evidence::Derived { by: Derivation::Newest, .. })
+        }),
+        _ => false,
+    }
 }
 
 struct OneComponent<'a> {

@@ -109,7 +109,7 @@ macro_rules! every_table {
         version: Str, require: OptStr, compat: OptBool, first: OptDay, until: OptDay, arches: Pairs,
     }
     framework_images: FrameworkImageRow by [repository, tag] {
-        repository: Str, tag: Str, cuda: Cuda, torch: OptStr, base: OptStr, untouched: Flag,
+        repository: Str, tag: Str, cuda: Cuda, torch: OptStr, torch_channel: OptStr, base: OptStr, untouched: Flag,
         search_path: OptStr, brings: Pairs, lacks: Strs, arches: Strs,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
@@ -198,7 +198,10 @@ macro_rules! every_table {
         distribution: Str, extra: Str, brings: Str, same: Flag, local: OptStr, from: OptStr, before: OptStr,
     }
     build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr }
-    conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag }
+    conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag, channel: OptStr }
+    conda_builds: CondaBuildRow by [channel, variant, first] {
+        channel: Str, variant: Str, first: Str, last: Str, sass: Targets, ptx: Targets,
+    }
     runtime_packages: RuntimePackageRow by [name] { name: Str }
     cuda_names: CudaNameRow by [mark, after] { mark: Str, after: Str, minor: Flag }
     cuda_locals: CudaLocalRow by [distribution] { distribution: Str, mark: Str }
