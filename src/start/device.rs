@@ -192,12 +192,14 @@ impl Visible {
         let digits = first.trim_start_matches('+');
         let end = digits.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(digits.len());
         let digits = digits.get(..end).unwrap_or_default();
-        match (digits.is_empty(), digits.parse::<usize>(), at_most) {
-            (true, _, _) => Self::None,
-            (false, Ok(0), _) => Self::Some,
-            (false, Ok(number), Some(count)) if number < count => Self::Some,
-            (false, _, Some(_)) => Self::None,
-            (false, _, None) => Self::Untold,
+        if digits.is_empty() {
+            return Self::None;
+        }
+        match (digits.parse::<usize>(), at_most) {
+            (Ok(0), _) => Self::Some,
+            (Ok(number), Some(count)) if number < count => Self::Some,
+            (_, Some(_)) => Self::None,
+            (_, None) => Self::Untold,
         }
     }
 }
