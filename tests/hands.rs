@@ -267,7 +267,7 @@ const CONDA: &str = r#"{
   "arch": "x86_64",
   "build": "py3.11_cuda12.4_cudnn9.1.0_0",
   "build_number": 0,
-  "channel": "https://conda.anaconda.org/pytorch/linux-64",
+  "channel": "https://mirror.example/pytorch/linux-64",
   "constrains": ["cpuonly <0"],
   "depends": ["python >=3.11,<3.12.0a0", "pytorch-cuda >=12.4,<12.5"],
   "files": ["lib/python3.11/site-packages/torch/__init__.py"],

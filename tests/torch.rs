@@ -383,7 +383,7 @@ fn a_conda_build_has_its_own_code_and_not_the_wheel_s() {
     let cases = [
         (conda("pytorch==1.9.0 cudatoolkit=10.2 -c pytorch"), "A100", "starts"),
         (conda("-c pytorch -c conda-forge pytorch==1.9.0 cudatoolkit=10.2"), "RTX 4090", "starts"),
-        (conda("--channel=https://conda.anaconda.org/pytorch/ pytorch==1.9.0 cudatoolkit=10.2"), "A100", "starts"),
+        (conda("--channel=https://mirror.example/pytorch/ pytorch==1.9.0 cudatoolkit=10.2"), "A100", "starts"),
         (conda("pytorch::pytorch==1.9.0 cudatoolkit=10.2"), "H100", "starts"),
         (conda("pytorch==2.0.1 pytorch-cuda=11.7"), "H100", "starts"),
         (conda("pytorch==2.3.1 pytorch-cuda=11.8 -c pytorch -c nvidia"), "B200", "starts"),
