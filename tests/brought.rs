@@ -1,22 +1,14 @@
 //! What a copy, an extra or a range brings into an image, and what nobody has seen of it.
 
+#[path = "support/ends.rs"]
+mod ends;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;
 
+use ends::NEW_AND_OLD as FLEET;
+use ends::ends;
 use place::Place;
-
-const FLEET: &str = "[[pool]]\nname = \"new\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nplatform = \"linux/amd64\"\n\
-    launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n\n[[pool]]\nname = \"geforce\"\ngpu = \"GeForce RTX 4090\"\n\
-    driver = \"535.161.08\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
-
-fn ends(place: &Place, input: &str) -> Vec<(String, String, String)> {
-    let report = place.json(&["check", input]);
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let verdicts = report["subjects"][0]["verdicts"].as_array().cloned().unwrap_or_default();
-    let whole = verdicts.iter().filter(|one| one["component"].is_null());
-    whole.map(|one| (text(&one["pool"]), text(&one["fate"]), text(&one["outcome"]))).collect()
-}
 
 fn installed(base: &str, packages: &str) -> (String, String) {
     let place = Place::bare();

@@ -43,6 +43,9 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').rev().filter(|part| !part.is_empty() && *part != ".")
 }
 
+/// The name by which programs ask for libcuda.
+pub const LIBCUDA: &str = "libcuda.so.1";
+
 /// Directory and name of a path.
 pub fn split_path(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))

@@ -191,7 +191,7 @@ impl Capabilities {
         if words().any(|word| word == "all") {
             return Some(Self::EVERY);
         }
-        words().try_fold(Self::default(), |set, word| Some(Self(set.0 | 1 << Self::place(word)?)))
+        Self::as_written(words())
     }
 
     /// Whether a capability is among them.

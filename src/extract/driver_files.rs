@@ -1,6 +1,7 @@
 //! Driver libraries that COPY and ADD bring: their names tell what they are, and nobody has looked into them.
 
 use crate::cuda::CudaVersion;
+use crate::cuda::LIBCUDA;
 use crate::cuda::split_path;
 use crate::dockerfile::CopyInstruction;
 use crate::extract::linked;
@@ -11,8 +12,6 @@ use crate::reference::ImageReference;
 
 /// Where toolkits lie.
 const TOOLKITS: &str = "/usr/local";
-/// The name by which programs ask for libcuda, for one whose version is not told.
-const SONAME: &str = "libcuda.so.1";
 /// Letters of a pattern of names.
 const PATTERN: [char; 3] = ['*', '?', '['];
 
@@ -30,7 +29,7 @@ pub(super) fn named(copy: &CopyInstruction) -> Vec<String> {
             let name = if pattern { soname(name) } else { name };
             if inside { format!("{}/{name}", into.trim_end_matches('/')) } else { into.clone() }
         } else if is_compat(&into) && !name.contains(".so") {
-            format!("{}/{SONAME}", into.trim_end_matches('/'))
+            format!("{}/{LIBCUDA}", into.trim_end_matches('/'))
         } else {
             continue;
         };
@@ -43,7 +42,7 @@ pub(super) fn named(copy: &CopyInstruction) -> Vec<String> {
 
 /// The name that stands for what a pattern such as `libcuda.so*` finds.
 fn soname(pattern: &str) -> &'static str {
-    if pattern.starts_with("libcuda") { SONAME } else { "libnvidia-ml.so.1" }
+    if pattern.starts_with("libcuda") { LIBCUDA } else { "libnvidia-ml.so.1" }
 }
 
 fn names_library(path: &str) -> bool {

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::cuda::split_path;
+use crate::dockerfile::Pattern;
 use crate::dockerfile::Resolved;
 use crate::extract::tree::absolute;
 use crate::shell::Command;
 use crate::shell::Input;
 use crate::shell::Word;
+use crate::shell::runs_another;
 
 /// No stage fetches more files.
 const MOST: usize = 256;
@@ -33,7 +36,7 @@ impl Fetched {
         let mut words = command.words.iter().skip(1).filter_map(Word::known).filter(|word| !word.starts_with('-'));
         let (from, to) = (words.next()?, words.next_back()?);
         let address = self.0.get(&absolute(folder, from))?.clone();
-        let to = if to.ends_with(['/', '.']) { format!("{to}/{}", last(from)) } else { to.to_owned() };
+        let to = if to.ends_with(['/', '.']) { format!("{to}/{}", name_of(from)) } else { to.to_owned() };
         Some((absolute(folder, &to), address))
     }
 
@@ -41,7 +44,7 @@ impl Fetched {
     pub(super) fn named(&self, command: &Command, folder: &str) -> Option<Command> {
         let at = command.words.iter().take(8).position(|word| !in_front(word))?;
         let shell = command.words.get(at)?.known().is_some_and(|word| {
-            let name = last(word);
+            let name = name_of(word);
             matches!(name, "sh" | "bash" | "dash" | "ash" | "zsh")
         });
         let mut named = command.clone();
@@ -96,7 +99,7 @@ fn streamed(command: &Command) -> Option<String> {
 /// The address that a command fetches, with the file that it makes; none where it writes to its standard output.
 fn fetches(command: &Command) -> Option<(String, Option<String>)> {
     let at = command.words.iter().take(8).position(|word| !in_front(word))?;
-    let program = last(command.words.get(at)?.known()?);
+    let program = name_of(command.words.get(at)?.known()?);
     if !matches!(program, "curl" | "wget" | "aria2c") {
         return None;
     }
@@ -131,7 +134,7 @@ fn fetches(command: &Command) -> Option<(String, Option<String>)> {
             _ => to = long("--output").or_else(|| long("--output-document")).or_else(|| long("--out")).or(to),
         }
     }
-    let name = || last(address.split(['?', '#']).next().unwrap_or_default()).to_owned();
+    let name = || name_of(address.split(['?', '#']).next().unwrap_or_default()).to_owned();
     let to = match to {
         Some(to) if matches!(to.as_str(), "-" | "/dev/stdout") => None,
         Some(to) if to.is_empty() => return None,
@@ -145,28 +148,16 @@ fn fetches(command: &Command) -> Option<(String, Option<String>)> {
 
 /// Whether a word stands before the program that is run.
 fn in_front(word: &Word) -> bool {
-    word.known().is_some_and(|text| {
-        matches!(last(text), "sudo" | "exec" | "time" | "env" | "nice" | "command") || text.starts_with('-')
-    })
+    word.known().is_some_and(|text| runs_another(name_of(text)) || text.starts_with('-'))
 }
 
 /// Whether a path is of a pattern with stars.
 fn matches(pattern: &str, path: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = path.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-    let mut parts = parts.peekable();
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        let Some((_, behind)) = rest.split_once(part) else { return false };
-        rest = behind;
-    }
-    rest.is_empty()
+    Pattern::new(pattern).and_then(|pattern| pattern.matches(path)) == Some(true)
 }
 
-fn last(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+fn name_of(path: &str) -> &str {
+    split_path(path).1
 }
 
 fn known(value: String) -> Resolved {

@@ -40,6 +40,7 @@ use crate::knowledge::Knowledge;
 use crate::shell;
 use crate::shell::Command;
 use crate::shell::Word;
+use crate::shell::runs_another;
 use crate::source::SourceId;
 
 /// Scripts run scripts, but not for ever.
@@ -309,7 +310,7 @@ impl Reader<'_> {
 fn script_word(command: &Command) -> Option<(usize, bool)> {
     let known = |at: usize| command.words.get(at).and_then(Word::known);
     let mut at = 0;
-    while matches!(known(at), Some("sudo" | "exec" | "time" | "env" | "nice"))
+    while known(at).is_some_and(runs_another)
         || (at > 0 && known(at).is_some_and(|word| word.starts_with('-') || word.contains('=')))
     {
         at += 1;

@@ -95,8 +95,6 @@ pub struct HostGpu {
 pub struct Behaviour {
     /// What a container gets that asks for no capability.
     pub default_capabilities: Capabilities,
-    /// Whether a word that is no capability is told as part of a list.
-    pub capability_list: bool,
     /// Whether variables of `swarm-resource` are read outside the hook, too.
     pub swarm_in_runtime: bool,
     /// How the csv check reads versions.
@@ -114,7 +112,6 @@ impl Behaviour {
         let compute = versions.is_none_or(|versions| versions.compute_by_default(knowledge));
         Self {
             default_capabilities: default_capabilities(compute),
-            capability_list: has(ToolkitChange::CapabilityList),
             swarm_in_runtime: has(ToolkitChange::SwarmInRuntime),
             reading: versions.map(|versions| versions.reading(knowledge)).unwrap_or_default(),
             newer_brands: has(ToolkitChange::BrandNames),

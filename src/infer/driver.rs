@@ -3,6 +3,7 @@
 use crate::cuda::COMPAT_ROOT;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+use crate::cuda::LIBCUDA;
 use crate::cuda::split_path;
 use crate::fact::Compat;
 use crate::fact::CompatLibrary;
@@ -36,8 +37,6 @@ use crate::knowledge::Knowledge;
 
 /// The link to the toolkit that is in use.
 const TOOLKIT: &str = "/usr/local/cuda";
-/// The name by which programs ask for libcuda.
-const SONAME: &str = "libcuda.so.1";
 
 /// What lies in the compat directory.
 pub(super) fn compat(
@@ -157,7 +156,7 @@ fn compat_from_files(
             let unread = note.is_none() && !looked;
             libraries.push(CompatLibrary { version, note, directories: directories(), root, regular, unread });
             from.push(file.fact);
-        } else if name == SONAME && file.kind == FileKind::Present && !looked {
+        } else if name == LIBCUDA && file.kind == FileKind::Present && !looked {
             unnumbered = Some((path, file.fact));
         }
     }

@@ -144,9 +144,11 @@ fn of_the_day(
     let there =
         |row: &&'static FrameworkBuildRow| as_of.is_none_or(|day| row.released.is_none_or(|released| released <= day));
     let own = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name);
-    let of_python =
-        |python: &str| newest(within.iter().copied().filter(there).filter(|row| served(own(), python, row.version)));
-    let of_python = |python: &str| of_python(python).filter(|row| as_of.is_none() || row.released.is_some());
+    // A release of an unknown day is no answer for a day.
+    let of_python = |python: &str| {
+        let fitting = within.iter().copied().filter(there).filter(|row| served(own(), python, row.version));
+        newest(fitting).filter(|row| as_of.is_none() || row.released.is_some())
+    };
     if let Ok(python) = python(seen, package, knowledge) {
         return of_python(&python);
     }

@@ -29,6 +29,7 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::shell::Command;
 use crate::shell::Word;
+use crate::shell::runs_another;
 use crate::source::SourceId;
 use crate::source::Span;
 
@@ -275,7 +276,7 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
         program.strip_prefix(base).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
     };
     match program {
-        "sudo" | "env" | "nice" | "exec" | "command" | "time" | "eatmydata" | "travis_retry" => {
+        _ if runs_another(program) => {
             let option = |one: &Word| one.known().is_some_and(|text| text.starts_with('-') || text.contains('='));
             Some(Invocation::Inside(1 + words.iter().skip(1).take_while(|one| option(one)).count()))
         }

@@ -81,6 +81,11 @@ impl Command {
     }
 }
 
+/// Whether a program runs another, which its arguments name.
+pub fn runs_another(program: &str) -> bool {
+    matches!(program, "sudo" | "env" | "nice" | "exec" | "command" | "time" | "eatmydata" | "travis_retry")
+}
+
 /// The commands that a RUN instruction runs, in order.
 pub fn commands(run: &RunInstruction) -> Vec<Command> {
     walk::commands(run, &|_| false)
