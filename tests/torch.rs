@@ -211,6 +211,12 @@ fn conda_s_build_is_named_by_others_or_not_at_all() {
                 "2.1.2 none",
             ),
             ("FROM continuumio/miniconda3\nRUN conda install pytorch==2.1.2".to_owned(), "2.1.2 ?"),
+            ("FROM condaforge/miniforge3\nRUN mamba install -y pytorch-gpu=2.4.0".to_owned(), "2.4.0 ?"),
+            (
+                "FROM condaforge/miniforge3\nRUN mamba install -y pytorch-gpu=2.4.0 cuda-version=12.4".to_owned(),
+                "2.4.0 12.4",
+            ),
+            ("FROM condaforge/miniforge3\nRUN mamba install -y pytorch-cpu=2.4.0".to_owned(), "2.4.0 none"),
             ("FROM continuumio/miniconda3\nRUN conda install pytorch".to_owned(), "? ?"),
         ],
         "linux/amd64",
@@ -308,6 +314,23 @@ fn of_two_torches_the_stated_runtime_tells_which_is_imported() {
     ] {
         assert_eq!(end(&format!("{runtime}{}", packages(pip, conda))), expected, "{runtime} {pip} {conda}");
     }
+}
+
+/// What a base that nobody has read holds already stays, of whatever index the command names.
+#[test]
+fn an_index_tells_no_build_where_the_base_may_hold_one() {
+    let unread = |install: &str| format!("FROM mycorp/base-cuda:1.0\nRUN pip install {install}");
+    check(
+        &[
+            (unread(&format!("--index-url {WHL}/cpu torch")), "? ?"),
+            (unread(&format!("--index-url {WHL}/cu118 torch")), "? ?"),
+            (unread(&format!("--index-url {WHL}/cu118 'torch>=2.1'")), "? ?"),
+            (unread("torch==2.4.0+cpu"), "2.4.0 none"),
+            (unread(&format!("torch==2.4.0 --index-url {WHL}/cu118")), "2.4.0 11.8"),
+            (format!("{PY311}RUN pip install --index-url {WHL}/cpu 'torch<2.5'"), "2.4.1 none"),
+        ],
+        "linux/amd64",
+    );
 }
 
 /// An index of one CUDA need not have a release for every platform, and the tables say for which it has.

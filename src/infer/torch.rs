@@ -207,7 +207,9 @@ fn step<'a>(
             reason: format!("the base image may bring {name} already, and it was not read"),
             supply: format!("pin it, such as {name}==<version>, or scan the built image"),
         };
-        return Some(Brought::unknown(package, why));
+        // What is there already stays, of whatever index: neither is the build told.
+        let variant = Err(why.clone());
+        return Some(Brought { variant, ..Brought::unknown(package, why) });
     }
     Some(match &package.version {
         PackageVersion::Exact(_) if exact => as_said(package, day),
