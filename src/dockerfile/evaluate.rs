@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::context::normal;
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::CopyInstruction;
 use crate::dockerfile::Dockerfile;
@@ -66,6 +67,7 @@ impl Dockerfile {
             shell: None,
             path_head: None,
             workdir: (!open).then(|| "/".to_owned()),
+            folder: Arc::from("/"),
             stage: root,
             env: Vec::new(),
             runs: Vec::new(),
@@ -153,6 +155,7 @@ struct Walk<'a> {
     scope: Arc<Scope>,
     shell: Option<Vec<String>>,
     workdir: Option<String>,
+    folder: Arc<str>,
     path_head: Option<String>,
     stage: usize,
     env: Vec<EnvSet>,
@@ -181,11 +184,14 @@ impl Walk<'_> {
                 scope: Arc::clone(&self.scope),
                 shell: self.shell.clone(),
                 workdir: self.workdir.clone(),
+                folder: Arc::clone(&self.folder),
                 path_head: self.path_head.clone(),
             }),
             Kind::Workdir => {
                 let said = self.scope.expand(&instruction.arguments, self.file.escape, None);
                 self.workdir = said.known().and_then(|said| below(self.workdir.as_deref(), said));
+                let seen = below(Some(&self.folder), said.known().unwrap_or("?")).unwrap_or_default();
+                self.folder = Arc::from(format!("/{}", normal(&seen)));
             }
             Kind::Copy | Kind::Add => self.copy(at, instruction),
             _ => {}
@@ -246,7 +252,7 @@ impl Walk<'_> {
         let from = from.map(|value| (self.scope.expand(value, escape, None), value.full_span()));
         let from_stage = from.as_ref().and_then(|(name, _)| self.file.stage_before(name.known()?, self.stage));
         let (stage, span) = (self.stage, instruction.span);
-        let workdir = self.workdir.clone();
+        let (workdir, folder) = (self.workdir.clone(), Arc::clone(&self.folder));
         self.copies.push(CopyInstruction {
             stage,
             instruction: at,
@@ -256,6 +262,7 @@ impl Walk<'_> {
             sources,
             destination,
             workdir,
+            folder,
         });
     }
 }

@@ -205,6 +205,8 @@ pub struct RunInstruction {
     pub shell: Option<Vec<String>>,
     /// The working directory, where WORKDIR says it.
     pub workdir: Option<String>,
+    /// The same as seen from the base's own, with `?` for what a variable leaves open.
+    pub folder: Arc<str>,
     /// The first directory of PATH, where ENV puts one there.
     pub path_head: Option<String>,
 }
@@ -228,6 +230,8 @@ pub struct CopyInstruction {
     pub destination: Option<(Resolved, Span)>,
     /// The working directory, where WORKDIR says it.
     pub workdir: Option<String>,
+    /// The same as seen from the base's own, with `?` for what a variable leaves open.
+    pub folder: Arc<str>,
 }
 
 /// What a Dockerfile says about one target.

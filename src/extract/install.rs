@@ -82,7 +82,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
     let folder = String::new();
     let mut reader = Reader { tree, machine, seen, notes, done, source, dockerfile: source, folder };
     for run in &evaluated.runs {
-        reader.folder = reader.tree.workdir(run.instruction, run);
+        run.folder.as_ref().clone_into(&mut reader.folder);
         reader.done.environments.begin();
         let commands = shell::commands_among(run, &|path| reader.is_there(path, run));
         for command in commands {

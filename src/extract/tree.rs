@@ -10,7 +10,6 @@ use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::Instruction;
-use crate::dockerfile::Kind;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
@@ -42,22 +41,6 @@ pub(super) fn absolute(folder: &str, path: &str) -> String {
 }
 
 impl Tree<'_> {
-    /// The folder that holds at an instruction of the chain.
-    pub(super) fn workdir(&self, before: usize, run: &RunInstruction) -> String {
-        let stages = self.evaluated.chain.iter().filter_map(|stage| self.dockerfile.stages.get(*stage));
-        let numbers = stages.flat_map(|stage| stage.instructions.iter()).filter(|at| **at < before);
-        let mut folder = "/".to_owned();
-        for instruction in numbers.filter_map(|at| self.dockerfile.instructions.get(*at)) {
-            if instruction.kind == Kind::Workdir {
-                let dialect = Dialect::Dockerfile(self.dockerfile.escape);
-                let text = instruction.arguments.text().trim().trim_matches(['"', '\'']);
-                let path = expand(text, dialect, &|name| run.scope.lookup(name));
-                folder = absolute(&folder, path.known().unwrap_or("?"));
-            }
-        }
-        folder
-    }
-
     /// The file at a path of the image, as a RUN finds it.
     pub(super) fn open(&self, run: &RunInstruction, path: &str) -> Result<Opened, String> {
         let instruction = self.dockerfile.instructions.get(run.instruction);
@@ -75,7 +58,6 @@ impl Tree<'_> {
 
     /// `--mount=type=bind,source=requirements.txt,target=requirements.txt`.
     fn mounted(&self, instruction: &Instruction, run: &RunInstruction, path: &str) -> Option<Result<Opened, String>> {
-        let folder = self.workdir(run.instruction, run);
         for flag in instruction.flags.iter().filter(|flag| flag.name == "mount") {
             let text = flag.value.as_ref().map_or("", Mapped::text);
             let dialect = Dialect::Dockerfile(self.dockerfile.escape);
@@ -91,7 +73,7 @@ impl Tree<'_> {
                 continue;
             }
             let Some(target) = value(&["target", "dst", "destination"]) else { continue };
-            let target = absolute(&folder, &target);
+            let target = absolute(&run.folder, &target);
             let Some(below) = below(path, &target) else { continue };
             if value(&["from"]).is_some() {
                 return Some(Err("it comes from another stage or image".to_owned()));
@@ -109,8 +91,7 @@ impl Tree<'_> {
         for copy in self.evaluated.copies.iter().rev().filter(|copy| copy.instruction < before) {
             let Some((destination, _)) = &copy.destination else { continue };
             let Some(destination) = destination.known() else { continue };
-            let folder = self.folder_of(copy, run);
-            let into = absolute(&folder, destination);
+            let into = absolute(&copy.folder, destination);
             let names_folder = destination.ends_with('/') || copy.sources.len() > 1 || destination.ends_with('.');
             for (source, _) in &copy.sources {
                 let Some(source) = source.known() else { continue };
@@ -132,7 +113,7 @@ impl Tree<'_> {
     /// The files of a COPY that lie at certain paths of the image, with their texts.
     pub(super) fn brought(&self, copy: &CopyInstruction, wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
         let Some(destination) = copy.destination.as_ref().and_then(|(path, _)| path.known()) else { return Vec::new() };
-        let into = absolute(&self.folder_of(copy, None), destination);
+        let into = absolute(&copy.folder, destination);
         let names = copy.sources.iter().filter_map(|(source, _)| source.known()).map(|source| {
             let source = source.strip_prefix("<<").map_or(source, heredoc_name);
             source.rsplit('/').next().unwrap_or(source)
@@ -146,12 +127,6 @@ impl Tree<'_> {
             (text.len() <= LONGEST && !text.contains('$')).then(|| (path, text.to_owned()))
         };
         paths.filter_map(text).collect()
-    }
-
-    fn folder_of(&self, copy: &CopyInstruction, run: Option<&RunInstruction>) -> String {
-        let run = run.or_else(|| self.evaluated.runs.first());
-        let said = || copy.workdir.clone().unwrap_or_else(|| "/".to_owned());
-        run.map_or_else(said, |run| self.workdir(copy.instruction, run))
     }
 
     /// The file where a COPY takes it from; no reason where it is simply not there.

@@ -3,6 +3,7 @@
 //! Runs briefly with the other tests; longer by `IMAGELINT_FUZZ_SECONDS=600 cargo test --release --test fuzz`.
 
 mod builds;
+mod context;
 mod dockerfile;
 mod elf;
 mod installed;
@@ -57,6 +58,16 @@ fn run(name: &str, seeds: &[String], words: &[&str], read: fn(&str)) {
 #[test]
 fn dockerfiles() {
     run("dockerfile", &dockerfile::seeds(), dockerfile::WORDS, dockerfile::read);
+}
+
+#[test]
+fn scripts() {
+    run("script", &context::script_seeds(), context::SCRIPT_WORDS, context::read_script);
+}
+
+#[test]
+fn lists_and_locks() {
+    run("list", &context::list_seeds(), context::LIST_WORDS, context::read_list);
 }
 
 #[test]
