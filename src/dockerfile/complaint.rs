@@ -3,7 +3,9 @@
 use crate::dockerfile::Flag;
 use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
+use crate::dockerfile::Mapped;
 use crate::dockerfile::Problem;
+use crate::dockerfile::json::holds_other_than_strings;
 use crate::dockerfile::words::pairs;
 use crate::dockerfile::words::split_whitespace;
 use crate::nearest::nearest;
@@ -102,16 +104,65 @@ fn of_flag(instruction: &Instruction, flag: &Flag) -> Option<Problem> {
     let value = flag.value.as_ref().map(|value| value.text().to_ascii_lowercase());
     let message = match (takes, value.as_deref()) {
         _ if twice => format!("the flag `--{name}` stands twice"),
-        (Takes::Switch, None | Some("true" | "false")) | (Takes::Value | Takes::Values, Some(_)) => return None,
+        (Takes::Switch, None | Some("true" | "false")) => return None,
+        (Takes::Value | Takes::Values, Some(_)) => of_value(name, flag.value.as_ref().map_or("", Mapped::text))?,
         (Takes::Switch, Some(_)) => format!("the flag `--{name}` is true or false"),
         (Takes::Value | Takes::Values, None) => format!("the flag `--{name}` has no value"),
     };
     Some(Problem::new(flag.span, message))
 }
 
+/// What is wrong with the value of a flag that takes certain ones alone: nothing is put in for a variable there.
+fn of_value(name: &str, value: &str) -> Option<String> {
+    let one_of = |words: &str| format!("the flag `--{name}` is {words}, not `{}`", short(value));
+    match name {
+        "network" if !matches!(value, "default" | "none" | "host") => Some(one_of("default, none or host")),
+        "security" if !matches!(value, "sandbox" | "insecure") => Some(one_of("sandbox or insecure")),
+        "interval" | "timeout" | "start-period" | "start-interval" if !is_period(value) => Some(format!(
+            "the flag `--{name}` is a duration such as 30s, of a millisecond or more, not `{}`",
+            short(value)
+        )),
+        "retries" if !value.parse::<i32>().is_ok_and(|count| count >= 0) => {
+            Some(format!("the flag `--{name}` is a number, not `{}`", short(value)))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a text is a duration as Go writes one, such as `1m30s`: zero, or a millisecond and more.
+fn is_period(text: &str) -> bool {
+    let text = text.strip_prefix('+').unwrap_or(text);
+    if text == "0" {
+        return true;
+    }
+    let (mut rest, mut seconds) = (text, 0.0);
+    while !rest.is_empty() {
+        let digits = rest.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(rest.len());
+        let (number, behind) = rest.split_at(digits);
+        let unit = behind.find(|sign: char| sign.is_ascii_digit() || sign == '.').unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at(unit);
+        let factor = match unit {
+            "ns" => 1e-9,
+            "us" | "µs" | "μs" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return false,
+        };
+        let Ok(number) = number.parse::<f64>() else { return false };
+        seconds += number * factor;
+        rest = behind;
+    }
+    !text.is_empty() && (seconds == 0.0 || seconds >= 1e-3)
+}
+
 fn of_arguments(instruction: &Instruction, escape: char) -> Option<String> {
     let arguments = &instruction.arguments;
     let name = instruction.kind.name();
+    if let Some(message) = of_array(instruction) {
+        return Some(message);
+    }
     match &instruction.kind {
         Kind::Unknown(word) => {
             let near = nearest(&word.to_ascii_uppercase(), KEYWORDS.iter().copied());
@@ -149,6 +200,30 @@ fn of_arguments(instruction: &Instruction, escape: char) -> Option<String> {
             _ => None,
         }),
         _ => None,
+    }
+}
+
+/// What is wrong with the JSON form of arguments. What is no JSON at all is a text for the shell.
+fn of_array(instruction: &Instruction) -> Option<String> {
+    let name = instruction.kind.name();
+    match &instruction.json {
+        Some(words) => match instruction.kind {
+            Kind::Shell | Kind::Volume if words.is_empty() => Some(format!("{name}: the array is empty")),
+            Kind::Volume if words.iter().any(|word| word.text().trim().is_empty()) => {
+                Some("VOLUME: a path is empty".to_owned())
+            }
+            _ => None,
+        },
+        None if instruction.kind == Kind::Onbuild => of_array(instruction.child.as_deref()?),
+        None => {
+            let text = instruction.arguments.text();
+            let text = match instruction.kind {
+                Kind::Healthcheck => text.split_once(char::is_whitespace).map_or("", |(_, command)| command),
+                _ if instruction.kind.takes_json() => text,
+                _ => return None,
+            };
+            holds_other_than_strings(text).then(|| format!("{name}: an array holds strings alone"))
+        }
     }
 }
 

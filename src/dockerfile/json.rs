@@ -19,6 +19,12 @@ pub fn json_array(arguments: &Mapped) -> Option<Vec<Mapped>> {
     (elements.len() == checked.len()).then_some(elements)
 }
 
+/// Whether a text is a JSON array of which not every element is a string.
+pub(super) fn holds_other_than_strings(text: &str) -> bool {
+    serde_json::from_str::<Vec<serde::de::IgnoredAny>>(text).is_ok()
+        && serde_json::from_str::<Vec<String>>(text).is_err()
+}
+
 fn element(arguments: &Mapped, chars: &mut std::str::CharIndices<'_>) -> Option<Mapped> {
     let mut value = Mapped::default();
     let mut buffer = [0; 4];

@@ -142,3 +142,58 @@ fn what_is_not_known_names_its_variables() {
     assert_eq!(with("${v/.4}", Dialect::Shell), Ok("v12.1".into()));
     assert!(with(&"${v:-".repeat(100_000), Dialect::Shell).is_err());
 }
+
+/// Compared with `BuildKit`'s own parser of instructions, case by case.
+#[test]
+fn values_that_a_build_does_not_take_are_refused() {
+    let refused = |line: &str| !Dockerfile::parse(&format!("FROM a\n{line}\n")).problems.is_empty();
+    for line in [
+        r#"RUN ["echo", 1]"#,
+        r#"CMD ["echo", ["nested"]]"#,
+        r#"RUN ["a", null]"#,
+        r#"COPY ["a", 1]"#,
+        "VOLUME [1]",
+        r#"VOLUME [""]"#,
+        "VOLUME []",
+        "SHELL []",
+        "ENTRYPOINT [true]",
+        "ENTRYPOINT [{}]",
+        "HEALTHCHECK CMD [1]",
+        "ONBUILD RUN [1]",
+        "RUN --network=foo a",
+        "RUN --network=$X a",
+        "RUN --security=foo a",
+        "HEALTHCHECK --interval=1x CMD a",
+        "HEALTHCHECK --interval=30 CMD a",
+        "HEALTHCHECK --interval=100us CMD a",
+        "HEALTHCHECK --timeout=-1s CMD a",
+        "HEALTHCHECK --retries=-1 CMD a",
+        "HEALTHCHECK --retries=a CMD a",
+    ] {
+        assert!(refused(line), "{line}");
+    }
+    for line in [
+        "RUN [ -f x ] && y",
+        "RUN [1] x",
+        "RUN ['a']",
+        r#"RUN ["a" "b"]"#,
+        r#"RUN ["a"] b"#,
+        r#"RUN ["a","b",]"#,
+        "RUN []",
+        "CMD []",
+        r#"VOLUME ["a"]"#,
+        "RUN --network=none a",
+        "RUN --network=host a",
+        "RUN --security=insecure a",
+        "HEALTHCHECK --interval=1m30s CMD a",
+        "HEALTHCHECK --interval=0 CMD a",
+        "HEALTHCHECK --interval=1ms CMD a",
+        "HEALTHCHECK --interval=1.5h CMD a",
+        "HEALTHCHECK --timeout=.5s CMD a",
+        "HEALTHCHECK --retries=0 CMD a",
+        r#"HEALTHCHECK CMD ["a"]"#,
+        "HEALTHCHECK NONE",
+    ] {
+        assert!(!refused(line), "{line}");
+    }
+}
