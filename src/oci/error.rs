@@ -67,8 +67,8 @@ pub enum Problem {
     },
     /// A source of another tool that this client does not read.
     #[error(
-        "the source `{scheme}:` is not read here; use a registry reference, oci:DIR[:NAME], oci-archive:FILE[:NAME], \
-         docker-archive:FILE[:NAME], docker-daemon:NAME or podman:NAME"
+        "the source `{scheme}:` is not read here; use a registry reference, oci:DIR[:NAME], dir:DIR, \
+         oci-archive:FILE[:NAME], docker-archive:FILE[:NAME], docker-daemon:NAME or podman:NAME"
     )]
     Scheme {
         /// The word before the colon.

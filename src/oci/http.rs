@@ -14,6 +14,7 @@ use reqwest::Url;
 use reqwest::header::ACCEPT;
 use reqwest::header::AUTHORIZATION;
 use reqwest::header::CONTENT_TYPE;
+use reqwest::header::DATE;
 use reqwest::header::HeaderMap;
 use reqwest::header::HeaderValue;
 use reqwest::header::LOCATION;
@@ -299,6 +300,37 @@ async fn read(mut response: Response, cap: u64) -> Result<Answer, Problem> {
     Ok(Answer { status, headers: response.headers().clone(), url: response.url().clone(), body, tries: 1 })
 }
 
+/// How long a server asks to be left alone: so many seconds, or until a day and time, counted from its own clock.
 fn retry_after(answer: &Answer) -> Option<Duration> {
-    answer.header(RETRY_AFTER.as_str())?.trim().parse().ok().map(Duration::from_secs)
+    let told = answer.header(RETRY_AFTER.as_str())?.trim();
+    told.parse().ok().map(Duration::from_secs).or_else(|| until(told, answer.header(DATE.as_str())?))
+}
+
+/// The time between two dates as HTTP writes them; none at all where it is over.
+fn until(then: &str, now: &str) -> Option<Duration> {
+    let parser = jiff::fmt::rfc2822::DateTimeParser::new().relaxed_weekday(true);
+    let time = |text: &str| parser.parse_timestamp(text.trim()).ok();
+    let seconds = time(then)?.as_second().checked_sub(time(now)?.as_second())?;
+    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_and_time_is_counted_from_the_clock_of_the_server() {
+        let now = "Sun, 22 Nov 2026 08:00:00 GMT";
+        for (then, expected) in [
+            ("Sun, 22 Nov 2026 08:00:07 GMT", Some(7)),
+            ("Sun, 22 Nov 2026 09:00:00 GMT", Some(3600)),
+            ("Sat, 21 Nov 2026 08:00:00 GMT", Some(0)),
+            ("tomorrow", None),
+            ("", None),
+            ("Sun, 99 Nov 2026 08:00:07 GMT", None),
+        ] {
+            assert_eq!(until(then, now), expected.map(Duration::from_secs), "{then}");
+        }
+        assert_eq!(until(now, "never"), None);
+    }
 }
