@@ -110,11 +110,8 @@ impl Http {
     pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Problem> {
         let mut tries = 1;
         loop {
-            let late = |_| {
-                let cause = format!("the answer was not complete within {} s", self.limits.whole.as_secs());
-                Err(Problem::Transport { cause, reset: false })
-            };
-            let outcome = tokio::time::timeout(self.limits.whole, self.once(ask)).await.unwrap_or_else(late);
+            let whole = tokio::time::timeout(self.limits.whole, self.once(ask)).await;
+            let outcome = whole.unwrap_or_else(|_| self.late());
             let Some(wait) = self.wait(tries, outcome.as_ref()) else {
                 return outcome.map(|answer| Answer { tries, ..answer });
             };
@@ -123,23 +120,36 @@ impl Http {
         }
     }
 
-    /// The same for a body that is read bit by bit; how long it takes is the reader's business.
+    /// The same for a body that is read bit by bit; how long that takes is the reader's business.
     pub(crate) async fn open(&self, ask: &Ask) -> Result<Opened, Problem> {
         let mut tries = 1;
         loop {
-            let outcome = match self.follow(ask).await {
-                Ok(response) if matches!(response.status().as_u16(), 200 | 206) => {
-                    return Ok(Opened::Stream(Box::new(response)));
+            let begun = async {
+                match self.follow(ask).await {
+                    Ok(response) if matches!(response.status().as_u16(), 200 | 206) => {
+                        Ok(Opened::Stream(Box::new(response)))
+                    }
+                    Ok(response) => read(response, FAILURE_CAP).await.map(|answer| Opened::Answer(Box::new(answer))),
+                    Err(problem) => Err(problem),
                 }
-                Ok(response) => read(response, FAILURE_CAP).await,
+            };
+            let outcome = match tokio::time::timeout(self.limits.whole, begun).await.unwrap_or_else(|_| self.late()) {
+                Ok(Opened::Answer(answer)) => Ok(answer),
+                Ok(stream) => return Ok(stream),
                 Err(problem) => Err(problem),
             };
-            let Some(wait) = self.wait(tries, outcome.as_ref()) else {
-                return outcome.map(|answer| Opened::Answer(Box::new(Answer { tries, ..answer })));
+            let Some(wait) = self.wait(tries, outcome.as_deref()) else {
+                return outcome.map(|answer| Opened::Answer(Box::new(Answer { tries, ..*answer })));
             };
             tokio::time::sleep(wait).await;
             tries += 1;
         }
+    }
+
+    /// That an answer took too long.
+    fn late<T>(&self) -> Result<T, Problem> {
+        let cause = format!("the answer was not complete within {} s", self.limits.whole.as_secs());
+        Err(Problem::Transport { cause, reset: false })
     }
 
     /// How long to wait before the next try; none where another try will not help.
