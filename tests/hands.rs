@@ -296,7 +296,7 @@ fn the_databases_of_other_systems_are_read_as_their_tools_write_them() {
     place.file("apk/etc/os-release", "ID=alpine\nVERSION_ID=3.19.1\n");
     place.file("conda/opt/conda/conda-meta/pytorch-2.4.0-py3.11_cuda12.4_cudnn9.1.0_0.json", CONDA);
     place.file("conda/opt/conda/conda-meta/history", "==> 2026-01-01 00:00:00 <==\n");
-    // Changes that stand beside a database, and a form that is not read.
+    // Changes that stand beside a database, and a database that is cut.
     fs::create_dir_all(place.path("log/var/lib/rpm")).expect("folders");
     fs::copy(database.join("rpmdb.sqlite"), place.path("log/var/lib/rpm/rpmdb.sqlite")).expect("a copy");
     place.file("log/var/lib/rpm/rpmdb.sqlite-wal", "more");
@@ -306,7 +306,7 @@ fn the_databases_of_other_systems_are_read_as_their_tools_write_them() {
         ("apk", Some("12.4.127-r0"), None),
         ("conda", Some("2.4.0"), None),
         ("log", Some("12.4.127-1"), Some("changes of the RPM database")),
-        ("ndb", None, Some("an RPM database in the ndb format")),
+        ("ndb", None, Some("an RPM database that is damaged or of an unknown form")),
     ] {
         buildah(&place, &format!("FROM scratch\nCOPY {folder} /\n"), true);
         let report = place.json(&["scan", "--no-cache", "oci:made:one", "--fleet", "fleet.toml"]);

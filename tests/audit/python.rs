@@ -112,6 +112,24 @@ fn the_command_of_a_workload_says_which_interpreter_runs_in_place_of_that_of_the
 }
 
 #[test]
+fn a_package_that_is_a_link_into_the_cache_of_a_tool_is_not_passed_over_in_silence() {
+    let cache = "/root/.cache/uv/archive-v0/x";
+    for (name, target, told) in [
+        ("torch", format!("{cache}/torch"), true),
+        ("six", format!("{cache}/six"), false),
+        ("torch", "/opt/shared/torch".to_owned(), false),
+    ] {
+        let layer = torch(Layer::new(), cache, "2.6.0+cu124", "12.4", &[sass(80, ' ')]);
+        let layer = layer.link(&format!("{SITE}/{name}"), &target);
+        let report = scan(&Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN uv", layer));
+        let notes = report["subjects"][0]["inspected"]["notes"].to_string();
+        assert_eq!(notes.contains("a link into the cache of a tool"), told, "{name}: {notes}");
+        let seen: Vec<&Value> = report["subjects"][0]["verdicts"].as_array().expect("verdicts").iter().collect();
+        assert!(!told || seen.iter().all(|verdict| verdict["fate"] == "undetermined"), "{name}: {seen:#?}");
+    }
+}
+
+#[test]
 fn an_interpreter_has_its_own_version_and_its_links_say_where_it_is() {
     let folder = |of: &str| format!("/usr/local/lib/python{of}/dist-packages");
     let two = |links: &[(&str, &str)]| {
