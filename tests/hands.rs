@@ -176,13 +176,16 @@ fn every_form_of_an_image_of_buildah_says_the_same() {
         "oci-archive:packed.tar.zst",
         "./saved.tar.gz",
         "./zstd",
+        "dir:plain",
+        "dir:schema2",
+        "./schema2",
     ] {
         let (fates, found, layers) = scanned(&place, image);
         assert_eq!((fates, layers), (before.clone(), "layers 3 of 3".to_owned()), "{image}");
         assert_eq!(found, facts, "{image}");
     }
-    // A folder of skopeo's own is told to be none of ours, and does not hide the others.
-    let done = place.run(&["scan", "--fleet", "fleet.toml", "dir:plain", "oci:zstd:one"]);
+    // A folder that is none of these is told, and does not hide the others.
+    let done = place.run(&["scan", "--fleet", "fleet.toml", "dir:zstd", "oci:zstd:one"]);
     assert_eq!(code(&done), 2);
     assert!(place::out(&done).contains("oci:zstd:one"), "{}", err(&done));
 }

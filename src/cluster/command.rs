@@ -88,7 +88,7 @@ fn filled(word: &str, env: &BTreeMap<String, Option<String>>, env_from: bool) ->
             Some(Some(value)) => out.push_str(value),
             told => {
                 known &= told.is_none() && !env_from;
-                out.push_str(&format!("$({name})"));
+                out.extend(["$(", name, ")"]);
             }
         }
         rest = behind;
