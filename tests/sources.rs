@@ -1,7 +1,6 @@
 //! Images from files and engines: what skopeo and podman write, other builders' archives, and broken ones.
 
 #[path = "support/layout.rs"]
-#[expect(dead_code, reason = "no index here")]
 mod layout;
 
 use std::fs;
