@@ -359,10 +359,13 @@ fn with_token_service(realm: Option<&str>, answer: fn() -> Reply) -> Fake {
     })
 }
 
+/// What it is called, where the token service is, what it answers, and what is told.
+type Lie = (&'static str, Option<&'static str>, fn() -> Reply, &'static str);
+
 #[test]
 fn a_token_service_that_lies_gives_an_error_and_gets_no_password() {
     let nowhere = || Reply::Cut;
-    let cases: &[(&str, Option<&str>, fn() -> Reply, &str)] = &[
+    let cases: &[Lie] = &[
         ("garbage for a token", None, || ok(b"\x00\xff\x00garbage"), "gave no token"),
         ("a token service without a token", None, || ok(b"{}"), "gave no token"),
         ("an empty token", None, || ok(br#"{"token":""}"#), "gave no token"),
