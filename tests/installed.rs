@@ -260,6 +260,71 @@ fn rpm_packages_of_both_formats() {
     assert!(text.contains("12.3.4.1") && text.contains("epochal"));
 }
 
+/// A header of RPM with a name, a version and a release.
+fn header(name: &str, version: &str, release: &str) -> Vec<u8> {
+    let (mut index, mut data) = (Vec::new(), Vec::new());
+    for (tag, text) in [(1000_u32, name), (1001, version), (1002, release)] {
+        for number in [tag, 6, u32::try_from(data.len()).expect("small"), 1] {
+            index.extend(number.to_be_bytes());
+        }
+        data.extend(text.bytes().chain([0]));
+    }
+    let count = [3, u32::try_from(data.len()).expect("small")].map(u32::to_be_bytes).concat();
+    [count, index, data].concat()
+}
+
+/// A database in RPM's own format: slots of one page, every second of them free, and blobs of whole blocks.
+fn ndb(headers: &[Vec<u8>]) -> Vec<u8> {
+    let word = |number: usize| u32::try_from(number).expect("small").to_le_bytes();
+    let mut bytes = [b"RpmP".as_slice(), &[0; 4], &word(7), &word(1), &word(headers.len() + 1), &[0; 12]].concat();
+    let mut blobs = Vec::new();
+    for (at, header) in headers.iter().enumerate() {
+        let first = (4096 + blobs.len()) / 16;
+        let blob = [b"BlbS".as_slice(), &word(at + 1), &word(1), &word(header.len()), header].concat();
+        blobs.extend(blob);
+        blobs.resize(blobs.len().next_multiple_of(16), 0);
+        blobs.extend([&[0; 4], b"BlbE".as_slice(), &[0; 8]].concat());
+        let blocks = (4096 + blobs.len()) / 16 - first;
+        bytes.extend([b"Slot".as_slice(), &word(at + 1), &word(first), &word(blocks)].concat());
+        bytes.extend([b"Slot".as_slice(), &[0; 12]].concat());
+    }
+    while bytes.len() < 4096 {
+        bytes.extend([b"Slot".as_slice(), &[0; 12]].concat());
+    }
+    [bytes, blobs].concat()
+}
+
+#[test]
+fn rpm_packages_in_the_format_of_its_own() {
+    let path = "usr/lib/sysimage/rpm/Packages.db";
+    let sound = ndb(&[
+        header("cuda-cudart-12-4", "12.4.127", "1"),
+        header("gpg-pubkey", "1", "2"),
+        header("glibc", "2.38", "150600.14"),
+    ]);
+    let expected =
+        [package(Manager::Rpm, "cuda-cudart-12-4", "12.4.127-1"), package(Manager::Rpm, "glibc", "2.38-150600.14")];
+    assert_eq!(read(path, &sound), expected);
+    assert_eq!(read(path, &ndb(&[])), Vec::new());
+    assert!(missed(&read(path, &[])), "empty");
+    for len in [3, 15, 100, 4095, 4096, 4100, sound.len() - 8] {
+        assert!(missed(&read(path, &sound[..len])), "{len} bytes");
+    }
+    // Head: magic, version, pages. First slot: magic, number, place, length. First blob: magic, number, size.
+    for at in [0, 4, 13, 32, 36, 40, 43, 44, 47, 4096, 4100, 4110] {
+        let mut changed = sound.clone();
+        changed[at] ^= 0x81;
+        assert!(missed(&read(path, &changed)), "byte {at}");
+    }
+    // Slots that all point to one blob, which is as long as the file.
+    let mut lying = ndb(&vec![header("a", "1", "1"); 100]);
+    let slot = lying[40..48].to_vec();
+    for at in (32..4096).step_by(16) {
+        lying[at + 8..at + 16].copy_from_slice(&slot);
+    }
+    assert!(missed(&read(path, &lying)));
+}
+
 #[test]
 fn rpm_databases_that_cannot_be_read() {
     for path in ["var/lib/rpm/rpmdb.sqlite", "var/lib/rpm/Packages"] {

@@ -5,6 +5,8 @@ mod support;
 
 use std::io;
 use std::io::Read;
+use std::io::Write as _;
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
@@ -250,6 +252,28 @@ fn silence_is_a_break_and_a_drip_is_too_slow() {
     let error = read_with(&fake, &options).expect_err("a drip");
     assert!(error.to_string().contains("too slow"), "{error}");
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+}
+
+#[test]
+fn headers_that_drip_are_not_waited_for_without_end() {
+    let drips = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let location = format!("Location: http://{}/blob", drips.local_addr().expect("an address"));
+    thread::spawn(move || {
+        for mut stream in drips.incoming().map_while(Result::ok) {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
+            while stream.write_all(b"X-A: b\r\n").is_ok() {
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+    });
+    let mut options = options();
+    options.limits.whole = Duration::from_millis(400);
+    let fake = registry(&bytes(1000), move |_, _| Reply::Whole("307 Temporary", vec![location.clone()], vec![]));
+    let start = Instant::now();
+    let error = read_with(&fake, &options).expect_err("a drip");
+    assert!(error.to_string().contains("not complete within"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
 #[test]

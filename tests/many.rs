@@ -423,6 +423,57 @@ fn a_cluster_is_judged_as_it_runs() {
     assert_eq!(lines.lines().count(), 4 + 2 + 1, "{lines}");
 }
 
+/// Affinity to nodes of which one label meets something.
+fn affinity(key: &str, operator: &str, values: &[&str]) -> Value {
+    let terms = json!([{"matchExpressions": [{"key": key, "operator": operator, "values": values}]}]);
+    let required = json!({"nodeSelectorTerms": terms});
+    json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}})
+}
+
+#[test]
+fn labels_of_gpu_and_driver_choose_pools_by_what_they_declare() {
+    let place = place();
+    place.file("fleet.toml", LABELLED);
+    let registry = registry(&place);
+    let image = format!("{}/team/app:c", registry.host());
+    let on = |name: &str, affinity: Value| {
+        let mut pod = pod(name, &image, &json!({}), &json!([]));
+        pod["spec"]["affinity"] = affinity;
+        pod
+    };
+    let product = "nvidia.com/gpu.product";
+    let items = json!([
+        pod("hopper", &image, &json!({product: "NVIDIA-H100-80GB-HBM3"}), &json!([])),
+        pod("ampere", &image, &json!({product: "A100-SXM4-40GB", "tier": "old"}), &json!([])),
+        pod("neither", &image, &json!({product: "NVIDIA-L40S"}), &json!([])),
+        on("newer", affinity("nvidia.com/cuda.driver.major", "Gt", &["550"])),
+        on("exact", affinity("nvidia.com/cuda.driver-version.full", "In", &["470.182.03", "999.1"])),
+        on("family", affinity("nvidia.com/gpu.family", "NotIn", &["hopper"])),
+        on("open", affinity("nvidia.com/gpu.memory", "Gt", &["60000"])),
+        on("arm", affinity("kubernetes.io/arch", "In", &["arm64"])),
+    ]);
+    place.file("pods.json", &json!({"kind": "List", "items": items}).to_string());
+    let done = place.run(&["scan", "--format", "json", "--from-kubernetes", "pods.json"]);
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", err(&done)));
+    let pools = |name: &str| -> Vec<String> {
+        let of = fates(&report, &format!("ml/Pod/{name}: main"));
+        of.iter().filter_map(|fate| fate.split(' ').next().map(str::to_owned)).collect()
+    };
+    for (name, expected) in [
+        ("hopper", &["new"][..]),
+        ("ampere", &["old"]),
+        ("newer", &["new"]),
+        ("exact", &["old"]),
+        ("family", &["old"]),
+        ("open", &["old", "new"]),
+    ] {
+        assert_eq!(pools(name), expected, "{name}");
+    }
+    let errors = report["errors"].to_string();
+    assert_eq!(report["errors"].as_array().map(Vec::len), Some(2), "{errors}");
+    assert!(errors.contains("ml/Pod/neither: main") && errors.contains("ml/Pod/arm: main"), "{errors}");
+}
+
 #[test]
 fn a_file_without_gpu_workloads_is_told() {
     let place = place();

@@ -283,6 +283,13 @@ fn passing_faults_are_waited_out() {
     let fake = Fake::start(|_, _| Reply::Whole("502 Bad Gateway", vec![], vec![]));
     let error = fails(&format!("{}/a/b:c", fake.host()));
     assert!(error.to_string().contains("502 after 4 tries; the registry fails by itself"), "{error}");
+    for (date, until) in [("08:00:00", "09:00:00"), ("23:59:59", "23:58:00")] {
+        let day = |time: &str| format!("Sun, 22 Nov 2026 {time} GMT");
+        let headers = vec![format!("Date: {}", day(date)), format!("Retry-After: {}", day(until))];
+        let fake = Fake::start(move |_, _| Reply::Whole("429 Slow Down", headers.clone(), vec![]));
+        fails(&format!("{}/a/b:c", fake.host()));
+        assert_eq!(fake.seen().len(), if until < date { 4 } else { 1 }, "an hour is not waited for, the past is over");
+    }
     let patience = vec!["Retry-After: 3600".into()];
     let fake = Fake::start(move |_, _| Reply::Whole("429 Slow Down", patience.clone(), vec![]));
     let error = fails(&format!("{}/a/b:c", fake.host()));
@@ -337,4 +344,94 @@ fn a_token_is_fetched_shown_and_not_carried_to_another_host() {
     assert_eq!(token.expect("token request").authorization.as_deref(), Some("Basic YW5uOnMzY3JldA=="));
     assert!(store.seen().iter().all(|request| request.authorization.is_none()));
     assert_eq!(store.seen().len(), 1);
+}
+
+/// A registry whose token service is at `realm`, or answers with this.
+fn with_token_service(realm: Option<&str>, answer: fn() -> Reply) -> Fake {
+    let port = free_port();
+    let realm = realm.map_or_else(|| format!("http://127.0.0.1:{port}/token"), ToOwned::to_owned);
+    Fake::start_on(port, move |_, request| {
+        if request.line.contains("/token") {
+            return answer();
+        }
+        let challenge = format!(r#"WWW-Authenticate: Bearer realm="{realm}",service="s""#);
+        Reply::Whole("401 Unauthorized", vec![challenge], vec![])
+    })
+}
+
+/// What it is called, where the token service is, what it answers, and what is told.
+type Lie = (&'static str, Option<&'static str>, fn() -> Reply, &'static str);
+
+#[test]
+fn a_token_service_that_lies_gives_an_error_and_gets_no_password() {
+    let nowhere = || Reply::Cut;
+    let cases: &[Lie] = &[
+        ("garbage for a token", None, || ok(b"\x00\xff\x00garbage"), "gave no token"),
+        ("a token service without a token", None, || ok(b"{}"), "gave no token"),
+        ("an empty token", None, || ok(br#"{"token":""}"#), "gave no token"),
+        ("a token that is no text", None, || ok(br#"{"token":{"token":[1]}}"#), "gave no token"),
+        ("a token of lines", None, || ok(br#"{"token":"a\r\nX-Other: b"}"#), "no header can carry"),
+        ("nested JSON for a token", None, || ok("[".repeat(500_000).as_bytes()), "gave no token"),
+        ("a token without end", None, || Reply::Endless, "1048576 bytes"),
+        ("a web page for a token", None, || ok(b"<!doctype html><title>Log in</title>"), "HTML page"),
+        ("a token service that fails", None, || Reply::Whole("404 Not Here", vec![], vec![]), "404"),
+        ("a realm that is no address", Some("::"), nowhere, "is no address"),
+        ("a realm without TLS on another host", Some("http://tokens.example.com/token"), nowhere, "only https"),
+        ("a realm that is a file", Some("file:///etc/passwd"), nowhere, "only https"),
+        ("a realm on an internal address", Some("https://10.0.0.1/token"), nowhere, "an internal address"),
+        ("a realm that tells of a machine", Some("https://169.254.169.254/token"), nowhere, "an internal address"),
+    ];
+    for (name, realm, answer, told) in cases {
+        let fake = with_token_service(*realm, *answer);
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let options = docker_config(folder.path(), &fake.host(), "YW5uOnMzY3JldA==");
+        let text = format!("{}/a/b:c", fake.host());
+        let error = read_with(&text, &["linux/amd64"], &options).expect_err(name).to_string();
+        assert!(error.contains(told) && error.len() < 1000 && !error.contains("s3cret"), "{name}: {error}");
+        if realm.is_some() {
+            assert!(fake.seen().iter().all(|request| request.authorization.is_none()), "{name}");
+        }
+    }
+}
+
+#[test]
+fn documents_made_to_break_a_reader_are_refused() {
+    let nested = || [br#"{"layers":"#.to_vec(), b"[".repeat(200_000)].concat();
+    let index = |digest: &str, size: i64| {
+        format!(r#"{{"schemaVersion":2,"manifests":[{{"digest":"{digest}","size":{size}}}]}}"#).into_bytes()
+    };
+    let of_config = |size: &str| {
+        format!(r#"{{"config":{{"digest":"sha256:{}","size":{size}}},"layers":[]}}"#, "0".repeat(64)).into_bytes()
+    };
+    let far = format!("sha256:{}", "1".repeat(64));
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("nested JSON", nested()),
+        ("nested objects", br#"{"config":"#.repeat(100_000)),
+        (
+            "a list of a million nothings",
+            [br#"{"layers":["#.to_vec(), b"{},".repeat(1_000_000), b"{}]}".to_vec()].concat(),
+        ),
+        ("no JSON", b"\x00\x01\x02".to_vec()),
+        ("half a document", br#"{"config":{"digest":"sha256:"#.to_vec()),
+        ("a size below nothing", of_config("-1")),
+        ("a size of eight exbibytes", of_config("9223372036854775807")),
+        ("a size that is no number", of_config("\"1\"")),
+        ("a config of a gigabyte", of_config("1073741824")),
+        ("a digest that leads out", index("sha256:../../../etc/passwd", 2)),
+        ("a digest of an unknown kind", index("md5:d41d8cd98f00b204e9800998ecf8427e", 2)),
+        ("an index that names itself", index(&far, 150)),
+        ("an index of a gigabyte", index(&far, 1 << 30)),
+        ("an image of schema 1", br#"{"schemaVersion":1,"fsLayers":[{"blobSum":"sha256:00"}]}"#.to_vec()),
+    ];
+    for (name, body) in cases {
+        // Whatever is asked for, the answer is the same document.
+        let fake = Fake::start(move |_, _| ok(&body));
+        let start = Instant::now();
+        let error = fails(&format!("{}/a/b:c", fake.host())).to_string();
+        assert!(error.len() < 1000 && start.elapsed() < Duration::from_secs(10), "{name}: {error}");
+        assert!(fake.seen().len() <= 3, "{name}: {:?}", fake.seen());
+    }
+    let announced = Fake::start(|_, _| Reply::Part("200 OK", vec![], 1 << 30, vec![]));
+    let error = fails(&format!("{}/a/b:c", announced.host()));
+    assert!(matches!(*error.problem, Problem::TooLarge { .. }), "a manifest of a gigabyte: {error}");
 }

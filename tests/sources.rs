@@ -1,7 +1,6 @@
 //! Images from files and engines: what skopeo and podman write, other builders' archives, and broken ones.
 
 #[path = "support/layout.rs"]
-#[expect(dead_code, reason = "no index here")]
 mod layout;
 
 use std::fs;
@@ -183,6 +182,53 @@ fn archives_of_skopeo_give_config_and_layers_packed_or_not() {
         assert!(matches!(*error.problem, Problem::Layout { .. }), "{error}");
         assert!(error.to_string().contains("one of:"), "{error}");
     }
+}
+
+#[test]
+fn a_flat_folder_of_skopeo_gives_the_same_by_its_scheme_and_by_its_path() {
+    let (folder, expected) = sample();
+    let flat = folder.path().join("flat:1");
+    skopeo(folder.path(), &format!("dir:{}", flat.display()));
+    for name in [format!("dir:{}", flat.display()), flat.display().to_string()] {
+        let opened = open(&name);
+        let image = &opened.images[0];
+        assert_eq!(image.config.variable("CUDA_VERSION"), Some("12.4.1"), "{name}");
+        assert_eq!(image.manifest_digest, layout::sha256(&fs::read(flat.join("manifest.json")).expect("manifest")));
+        let found: Vec<Vec<u8>> = layers(&opened).iter().map(|bytes| unpacked(bytes)).collect();
+        assert!(found == expected, "{name}");
+    }
+    let config = serde_json::from_slice::<Value>(&fs::read(flat.join("manifest.json")).expect("manifest"));
+    let config = config.expect("JSON")["config"]["digest"].as_str().expect("a digest").replace("sha256:", "");
+    fs::write(flat.join(config), "{}").expect("config");
+    let error = fails(&format!("dir:{}", flat.display()));
+    assert!(matches!(*error.problem, Problem::WrongDigest { .. } | Problem::WrongSize { .. }), "{error}");
+    assert!(error.to_string().contains("dir:"), "{error}");
+    fs::remove_file(flat.join("manifest.json")).expect("manifest");
+    for name in [format!("dir:{}", flat.display()), "dir:/nowhere".to_owned(), "dir:".to_owned()] {
+        assert!(Source::parse(&name).is_err() || matches!(*fails(&name).problem, Problem::File { .. }), "{name}");
+    }
+    assert!(Source::parse(&flat.display().to_string()).is_ok_and(|source| matches!(source, Source::Layout { .. })));
+}
+
+#[test]
+fn a_flat_folder_may_hold_an_index() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = folder.path().join("layout");
+    let index = layout::index(&path);
+    layout::finish(&path, &[("many", index.clone())]);
+    let to = folder.path().join("flat");
+    let made = Command::new("skopeo")
+        .args(["copy", "--quiet", "--insecure-policy", "--all", "--preserve-digests"])
+        .args([format!("oci:{}:many", path.display()), format!("dir:{}", to.display())])
+        .env("HOME", folder.path())
+        .output()
+        .expect(NEEDS);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let (of_layout, flat) = (open(&format!("oci:{}:many", path.display())), open(&to.display().to_string()));
+    assert!(flat.images.len() > 1 && flat.images[0].index_digest.as_deref() == index["digest"].as_str());
+    let digests =
+        |opened: &Opened| -> Vec<String> { opened.images.iter().map(|image| image.config_digest.clone()).collect() };
+    assert_eq!(digests(&flat), digests(&of_layout));
 }
 
 /// Skopeo packs the layers of an OCI archive.

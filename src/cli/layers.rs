@@ -35,6 +35,22 @@ pub(crate) struct Layers<'a> {
     progress: &'a Progress,
 }
 
+/// The layers of one image.
+pub(crate) struct Stacked {
+    tree: Tree,
+    missing: Vec<MissingLayer>,
+    told: String,
+}
+
+impl Stacked {
+    /// What the image holds, and how much of it was inspected.
+    pub(crate) fn seen(&self, image: &PulledImage) -> (Observations, Vec<String>) {
+        let (seen, mut notes) = extract::of_layers(image, &self.tree, &self.missing);
+        notes.insert(0, self.told.clone());
+        (seen, notes)
+    }
+}
+
 impl<'a> Layers<'a> {
     /// Layers of at most `largest` packed bytes, on so many threads; kept on the disk where `keep` says so.
     pub(crate) fn new(largest: Option<u64>, jobs: usize, keep: bool, progress: &'a Progress) -> Self {
@@ -47,8 +63,8 @@ impl<'a> Layers<'a> {
         self.store.complaint()
     }
 
-    /// What an image holds, and how much of it was inspected.
-    pub(crate) fn of(&self, image: &PulledImage, blobs: &Blobs) -> (Observations, Vec<String>) {
+    /// Reads the layers of an image.
+    pub(crate) fn stacked(&self, image: &PulledImage, blobs: &Blobs) -> Stacked {
         let layers = &image.config.layers;
         let outcomes = self.read_all(&image.reference, layers, blobs);
         let (mut stacked, mut missing, mut read, mut bytes) = (Vec::new(), Vec::new(), 0_usize, 0_u64);
@@ -65,9 +81,8 @@ impl<'a> Layers<'a> {
                 }
             }
         }
-        let (seen, mut notes) = extract::of_layers(image, &Tree::stack(stacked), &missing);
-        notes.insert(0, format!("layers {read} of {}, {}", layers.len(), size(bytes)));
-        (seen, notes)
+        let told = format!("layers {read} of {}, {}", layers.len(), size(bytes));
+        Stacked { tree: Tree::stack(stacked), missing, told }
     }
 
     fn read_all(&self, image: &str, layers: &[Layer], blobs: &Blobs) -> Vec<Outcome> {

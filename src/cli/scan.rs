@@ -14,6 +14,7 @@ use crate::cli::each::Each;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
 use crate::cli::layers::Layers;
+use crate::cli::layers::Stacked;
 use crate::cli::names;
 use crate::cli::names::Names;
 use crate::cli::output;
@@ -33,6 +34,7 @@ use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::oci::Blobs;
+use crate::oci::Claims;
 use crate::oci::Opened;
 use crate::oci::Platform;
 use crate::oci::Problem;
@@ -85,10 +87,10 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         } else {
             open_image(&puller, name, &platforms)
         };
-        let looked = opened.map(|opened| subject(name, &opened, looking));
+        let looked = opened.map(|opened| ReadImages::of(name, &opened, looking));
         progress.image(name);
         match looked {
-            Ok(subject) => asked.placed(subject, &fleet),
+            Ok(images) => asked.placed(&images, &fleet, knowledge),
             Err(error) => {
                 let message = names::without(&error, name).to_owned();
                 vec![Err(Box::new(InputError { input: name.clone(), message, location: None }))]
@@ -162,7 +164,7 @@ pub(crate) fn with_layers(
     let progress = Progress::new(Tell::None, 1);
     let layers = Layers::new(None, parallel::default_jobs(), cached, &progress);
     let look = Look { depth: Deep::Layers, layers: &layers };
-    Ok(subject(name, &look.open(puller, name, platforms)?, look))
+    Ok(ReadImages::of(name, &look.open(puller, name, platforms)?, look).subject(PulledImage::clone))
 }
 
 /// Reads the images of a name that FROM gives: always an image in a registry, never a folder.
@@ -207,47 +209,83 @@ impl Look<'_> {
 
     /// What is seen of one image, and what had to be left out of it.
     pub(crate) fn at(self, image: &PulledImage, blobs: &Blobs) -> (Observations, Vec<String>) {
+        self.read(image, blobs).seen(image)
+    }
+
+    /// Reads as much of an image as is to be read.
+    fn read(self, image: &PulledImage, blobs: &Blobs) -> Read {
         match self.depth {
-            Deep::Config => (extract::of_config(image), Vec::new()),
+            Deep::Config => Read::Config(None),
             Deep::Sbom => match blobs.claims(image) {
-                Ok(Some(claims)) => extract::of_claims(image, &claims),
+                Ok(Some(claims)) => Read::Claims(claims),
                 Ok(None) => {
                     let note = "no list of packages (SBOM) is with the image: its configuration alone was read";
-                    (extract::of_config(image), vec![note.to_owned()])
+                    Read::Config(Some(note.to_owned()))
                 }
-                Err(error) => {
-                    let note = format!(
-                        "the list of packages (SBOM) beside the image was not read, its configuration alone was: {error}"
-                    );
-                    (extract::of_config(image), vec![note])
-                }
+                Err(error) => Read::Config(Some(format!(
+                    "the list of packages (SBOM) beside the image was not read, its configuration alone was: {error}"
+                ))),
             },
-            Deep::Layers => self.layers.of(image, blobs),
+            Deep::Layers => Read::Layers(self.layers.stacked(image, blobs)),
         }
     }
 }
 
-/// The images of one reference as one subject, with as much of them as is to be read.
-fn subject(name: &str, opened: &Opened, look: Look<'_>) -> Subject {
-    let images = &opened.images;
-    let (mut list, mut notes) = (Vec::new(), Vec::new());
-    for image in images {
-        let platform = image.config.platform.to_string();
-        let (seen, told) = look.at(image, &opened.blobs);
-        let several = images.len() > 1;
-        let named = |note: String| if several { format!("{platform}: {note}") } else { note };
-        notes.extend(told.into_iter().map(named));
-        list.push((platform, seen));
+/// What was read of an image.
+enum Read {
+    /// Its configuration, and why no more.
+    Config(Option<String>),
+    /// The same, and its list of packages.
+    Claims(Claims),
+    /// All of it.
+    Layers(Stacked),
+}
+
+impl Read {
+    /// What that says of an image of this configuration.
+    fn seen(&self, image: &PulledImage) -> (Observations, Vec<String>) {
+        match self {
+            Self::Config(note) => (extract::of_config(image), note.iter().cloned().collect()),
+            Self::Claims(claims) => extract::of_claims(image, claims),
+            Self::Layers(stacked) => stacked.seen(image),
+        }
     }
-    Subject {
-        name: name.to_owned(),
-        path: name.to_owned(),
-        kind: "image",
-        digest: digest(opened),
-        notes,
-        as_of: None,
-        only: None,
-        content: Content::ByPlatform(list),
+}
+
+/// The images of one name, and what was read of each.
+pub(crate) struct ReadImages {
+    name: String,
+    digest: Option<String>,
+    list: Vec<(PulledImage, Read)>,
+}
+
+impl ReadImages {
+    fn of(name: &str, opened: &Opened, look: Look<'_>) -> Self {
+        let read = |image: &PulledImage| (image.clone(), look.read(image, &opened.blobs));
+        Self { name: name.to_owned(), digest: digest(opened), list: opened.images.iter().map(read).collect() }
+    }
+
+    /// One subject of them, each as it is `started`.
+    pub(crate) fn subject(&self, started: impl Fn(&PulledImage) -> PulledImage) -> Subject {
+        let (mut list, mut notes) = (Vec::new(), Vec::new());
+        for (image, read) in &self.list {
+            let platform = image.config.platform.to_string();
+            let (seen, told) = read.seen(&started(image));
+            let several = self.list.len() > 1;
+            let named = |note: String| if several { format!("{platform}: {note}") } else { note };
+            notes.extend(told.into_iter().map(named));
+            list.push((platform, seen));
+        }
+        Subject {
+            name: self.name.clone(),
+            path: self.name.clone(),
+            kind: "image",
+            digest: self.digest.clone(),
+            notes,
+            as_of: None,
+            only: None,
+            content: Content::ByPlatform(list),
+        }
     }
 }
 

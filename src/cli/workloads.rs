@@ -5,7 +5,9 @@ use std::path::Path;
 
 use crate::cli::Failure;
 use crate::cli::names;
+use crate::cli::scan::ReadImages;
 use crate::cluster;
+use crate::cluster::Command;
 use crate::cluster::Workload;
 use crate::extract;
 use crate::fleet::Fleet;
@@ -13,6 +15,8 @@ use crate::judge;
 use crate::judge::Content;
 use crate::judge::Only;
 use crate::judge::Subject;
+use crate::knowledge::Knowledge;
+use crate::oci::PulledImage;
 use crate::report::model::InputError;
 
 /// How the option is called that names the file.
@@ -35,11 +39,52 @@ impl Asked {
     }
 
     /// The image as each workload runs it.
-    pub(crate) fn placed(&self, subject: Subject, fleet: &Fleet) -> Vec<Looked> {
+    pub(crate) fn placed(&self, images: &ReadImages, fleet: &Fleet, knowledge: Knowledge) -> Vec<Looked> {
         if self.workloads.is_empty() {
-            return vec![Ok(subject)];
+            return vec![Ok(images.subject(PulledImage::clone))];
         }
-        self.workloads.iter().map(|workload| placed(&subject, workload, fleet)).collect()
+        // Workloads that differ in their names and nodes see the same.
+        let mut seen: BTreeMap<Launched<'_>, Subject> = BTreeMap::new();
+        let of = |workload| {
+            let launched = Launched::of(workload);
+            let subject = seen.entry(launched).or_insert_with(|| images.subject(|image| launched.image(image)));
+            placed(subject, workload, fleet, knowledge)
+        };
+        self.workloads.iter().map(of).collect()
+    }
+}
+
+/// Variables that choose an interpreter of Python and its packages.
+const CHOOSING: [&str; 2] = ["PATH", "PYTHONPATH"];
+
+/// What of a workload decides which program runs, and in which environment.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Launched<'a> {
+    command: &'a Command,
+    variables: [Option<&'a Option<String>>; CHOOSING.len()],
+}
+
+impl<'a> Launched<'a> {
+    fn of(workload: &'a Workload) -> Self {
+        Self { command: &workload.command, variables: CHOOSING.map(|name| workload.env.get(name)) }
+    }
+
+    /// The image with the words and the variables that it is started with; with none where they are not known.
+    fn image(&self, image: &PulledImage) -> PulledImage {
+        let mut image = image.clone();
+        let config = &mut image.config;
+        let words = self.command.over(&config.entrypoint, &config.cmd);
+        if words.is_none() {
+            config.env.push((CHOOSING[0].to_owned(), String::new()));
+        }
+        (config.entrypoint, config.cmd) = words.unwrap_or_default();
+        if let Some(folder) = &self.command.folder {
+            config.working_dir.clone_from(folder);
+        }
+        for (name, value) in CHOOSING.iter().zip(self.variables) {
+            config.env.extend(value.map(|value| ((*name).to_owned(), value.clone().unwrap_or_default())));
+        }
+        image
     }
 }
 
@@ -57,24 +102,27 @@ pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<Input
     Ok((images.into_iter().map(|(name, workloads)| Asked { name, workloads }).collect(), errors))
 }
 
-fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet) -> Looked {
+fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Knowledge) -> Looked {
     let name = format!("{} ({})", subject.name, workload.name);
     let mut placed = Subject { name, only: Some(Only::Nodes(workload.nodes.clone())), ..subject.clone() };
-    if let Some(error) = unplaced(&placed, fleet) {
+    if let Some(error) = unplaced(&placed, fleet, knowledge) {
         return Err(Box::new(error));
     }
     if let Content::ByPlatform(list) = &mut placed.content {
         for (_, seen) in list {
             extract::set_at_run_time(seen, &workload.env, workload.env_from, OPTION);
+            if !workload.command.is_of_image() {
+                extract::started_at_run_time(seen, OPTION);
+            }
         }
     }
     Ok(placed)
 }
 
-/// That no pool has the labels that a subject asks for.
-pub(crate) fn unplaced(subject: &Subject, fleet: &Fleet) -> Option<InputError> {
+/// That no pool has nodes that a subject asks for.
+pub(crate) fn unplaced(subject: &Subject, fleet: &Fleet, knowledge: Knowledge) -> Option<InputError> {
     let message = "no pool of the fleet has the labels that it asks for".to_owned();
     let nowhere = matches!(subject.only, Some(Only::Nodes(_)))
-        && !fleet.pools.iter().any(|pool| judge::fits(subject, pool, fleet));
+        && !fleet.pools.iter().any(|pool| judge::fits(subject, pool, fleet, knowledge));
     nowhere.then(|| InputError { input: subject.name.clone(), message, location: None })
 }

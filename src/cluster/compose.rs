@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::cluster::Nodes;
 use crate::cluster::Workload;
 use crate::cluster::Workloads;
+use crate::cluster::command;
 use crate::cluster::items;
 use crate::cluster::text;
 
@@ -27,7 +28,8 @@ pub(super) fn read(file: &Value, found: &mut Workloads) {
             Some(Some(image)) => {
                 let env_from = service.get("env_file").is_some();
                 let env = environment(service.get("environment"));
-                found.list.insert(Workload { name, image, env, env_from, nodes: Nodes::default() });
+                let command = command::of_service(service, plain);
+                found.list.insert(Workload { name, image, env, env_from, command, nodes: Nodes::default() });
                 continue;
             }
             Some(None) => "its image is named by a variable",

@@ -1,8 +1,5 @@
 //! What a pod asks of the labels of a node.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
@@ -16,10 +13,9 @@ use crate::cluster::text;
 pub struct Nodes(pub Vec<Vec<Demand>>);
 
 impl Nodes {
-    /// Whether nodes with these labels may do; `known` are the labels that any node of the fleet declares.
-    pub fn fit(&self, labels: &BTreeMap<&str, &str>, known: &BTreeSet<&str>) -> bool {
-        let fits = |demands: &Vec<Demand>| demands.iter().all(|demand| demand.fits(labels, known));
-        self.0.is_empty() || self.0.iter().any(fits)
+    /// Whether nodes may do of which each demand `may` be met.
+    pub fn fit(&self, may: impl Fn(&Demand) -> bool) -> bool {
+        self.0.is_empty() || self.0.iter().any(|demands| demands.iter().all(&may))
     }
 }
 
@@ -52,26 +48,59 @@ pub enum Holds {
     Untold,
 }
 
-impl Demand {
-    /// Whether nodes with these labels may meet it. A label that no pool of the fleet declares says nothing.
-    pub(super) fn fits(&self, labels: &BTreeMap<&str, &str>, known: &BTreeSet<&str>) -> bool {
-        if !known.contains(self.key.as_str()) {
-            return true;
-        }
-        let value = labels.get(self.key.as_str()).copied();
-        let one_of = |values: &[String]| value.is_some_and(|value| values.iter().any(|other| other == value));
-        let number = || value.and_then(|value| value.parse::<i64>().ok());
-        match &self.holds {
-            Holds::In(values) => one_of(values),
-            Holds::NotIn(values) => !one_of(values),
-            Holds::Exists => value.is_some(),
-            Holds::DoesNotExist => value.is_none(),
-            Holds::Above(bound) => number().is_some_and(|number| number > *bound),
-            Holds::Below(bound) => number().is_some_and(|number| number < *bound),
-            Holds::Untold => true,
+/// What is known of a label of some nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Label {
+    /// Nothing.
+    Untold,
+    /// They do not have it.
+    Absent,
+    /// It has one of these values.
+    OneOf(Vec<String>),
+    /// It is a number of this range, both ends within it.
+    Between(Option<i64>, Option<i64>),
+}
+
+impl Holds {
+    /// Whether it may hold for a label. A range is of whole numbers.
+    pub fn may(&self, label: &Label) -> bool {
+        match label {
+            Label::Untold => true,
+            Label::Absent => matches!(self, Self::NotIn(_) | Self::DoesNotExist | Self::Untold),
+            Label::OneOf(values) => values.iter().any(|value| self.holds(value)),
+            Label::Between(from, to) => self.may_within(*from, *to),
         }
     }
 
+    fn holds(&self, value: &String) -> bool {
+        let number = || value.parse::<i64>().ok();
+        match self {
+            Self::In(values) => values.contains(value),
+            Self::NotIn(values) => !values.contains(value),
+            Self::Exists | Self::Untold => true,
+            Self::DoesNotExist => false,
+            Self::Above(bound) => number().is_some_and(|number| number > *bound),
+            Self::Below(bound) => number().is_some_and(|number| number < *bound),
+        }
+    }
+
+    fn may_within(&self, from: Option<i64>, to: Option<i64>) -> bool {
+        let within = |value: &String| {
+            let number = value.parse::<i64>();
+            number.is_ok_and(|number| from.is_none_or(|from| from <= number) && to.is_none_or(|to| number <= to))
+        };
+        match self {
+            Self::In(values) => values.iter().any(within),
+            Self::NotIn(values) => from.is_none() || from != to || !values.iter().any(within),
+            Self::Exists | Self::Untold => true,
+            Self::DoesNotExist => false,
+            Self::Above(bound) => to.is_none_or(|to| to > *bound),
+            Self::Below(bound) => from.is_none_or(|from| from < *bound),
+        }
+    }
+}
+
+impl Demand {
     /// One entry of `nodeSelector`.
     fn label(key: &str, value: &Value) -> Self {
         let holds = value.as_str().map_or(Holds::Untold, |value| Holds::In(vec![value.to_owned()]));

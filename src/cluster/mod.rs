@@ -1,6 +1,7 @@
 //! What a cluster runs: containers that ask for GPUs, out of what `kubectl get -o json` or `-o yaml` prints, manifests
 //! and compose files. Text in, plain values out.
 
+mod command;
 mod compose;
 mod demand;
 mod pod;
@@ -11,8 +12,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use thiserror::Error;
 
+pub use command::Command;
+pub use command::Words;
 pub use demand::Demand;
 pub use demand::Holds;
+pub use demand::Label;
 pub use demand::Nodes;
 
 /// Longer files are nobody's; ten thousand pods print as 100 MB.
@@ -31,6 +35,8 @@ pub struct Workload {
     pub env: BTreeMap<String, Option<String>>,
     /// Whether further variables come from elsewhere.
     pub env_from: bool,
+    /// What it is started with.
+    pub command: Command,
     /// What it asks of a node: all of one list. Anywhere where there is no list.
     pub nodes: Nodes,
 }

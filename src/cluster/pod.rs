@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::cluster::Workload;
 use crate::cluster::Workloads;
 use crate::cluster::at;
+use crate::cluster::command;
 use crate::cluster::demand;
 use crate::cluster::items;
 use crate::cluster::text;
@@ -83,12 +84,14 @@ fn read_container(whole: &str, spec: &Value, container: &Value, found: &mut Work
         found.without_gpu += 1;
         return;
     }
-    let variables = items(container, &["env"]).iter().filter_map(variable);
+    let env: BTreeMap<_, _> = items(container, &["env"]).iter().filter_map(variable).collect();
+    let env_from = !items(container, &["envFrom"]).is_empty();
     found.list.insert(Workload {
         name,
         image: image.to_owned(),
-        env: variables.collect::<BTreeMap<_, _>>(),
-        env_from: !items(container, &["envFrom"]).is_empty(),
+        command: command::of_pod(container, &env, env_from),
+        env,
+        env_from,
         nodes: demand::of_pod(spec),
     });
 }

@@ -59,6 +59,7 @@ const COMPOSE: &str = r#"
 services:
   model:
     image: "vllm:1"
+    command: serve --port 8000
     environment: {A: 1, B: "${B}", C: null, D: "a$$b"}
     deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 1, capabilities: [gpu]}]}}}
   old: {image: "old:1", runtime: nvidia, environment: [A=1, B]}
@@ -111,14 +112,22 @@ fn documents_of_every_kind_are_read_and_others_passed_over() {
     assert_eq!(workloads(&two).expect("two lists").without_gpu, 4);
 }
 
+/// What is known of a label of a node: what it has, and of those that others have that it is not there.
+fn label(key: &str, labels: &[(&str, &str)], known: &[&str]) -> Label {
+    let own = labels.iter().find(|(name, _)| *name == key);
+    match own {
+        Some((_, value)) => Label::OneOf(vec![(*value).to_owned()]),
+        None if known.contains(&key) => Label::Absent,
+        None => Label::Untold,
+    }
+}
+
 #[test]
 fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
     let found = workloads(YAML).expect("documents");
     let nightly = found.list.first().expect("one");
     let fits = |labels: &[(&str, &str)], known: &[&str]| {
-        let labels: BTreeMap<&str, &str> = labels.iter().copied().collect();
-        let known: BTreeSet<&str> = labels.keys().chain(known).copied().collect();
-        nightly.nodes.fit(&labels, &known)
+        nightly.nodes.fit(|demand| demand.holds.may(&label(&demand.key, labels, known)))
     };
     for (labels, known, expected) in [
         (&[][..], &[][..], true),
@@ -134,25 +143,35 @@ fn a_node_fits_where_no_label_that_somebody_declares_speaks_against_it() {
     ] {
         assert_eq!(fits(labels, known), expected, "{labels:?}, known {known:?}");
     }
-    let anywhere = Workload::default();
-    assert!(anywhere.nodes.fit(&BTreeMap::from([("tier", "x")]), &BTreeSet::from(["tier"])));
-    let demand =
-        |holds| Workload { nodes: Nodes(vec![vec![Demand { key: "tier".to_owned(), holds }]]), ..Workload::default() };
-    let (on, off) = (BTreeMap::from([("tier", "x")]), BTreeMap::new());
-    let known = BTreeSet::from(["tier"]);
+    assert!(Workload::default().nodes.fit(|_| false), "anywhere");
+    let text = |text: &str| vec![text.to_owned()];
+    let (on, off) = (Label::OneOf(text("x")), Label::Absent);
     for (holds, with, without) in [
-        (Holds::NotIn(vec!["x".to_owned()]), false, true),
+        (Holds::In(text("x")), true, false),
+        (Holds::NotIn(text("x")), false, true),
         (Holds::DoesNotExist, false, true),
         (Holds::Exists, true, false),
         (Holds::Below(7), false, false),
         (Holds::Untold, true, true),
     ] {
-        let workload = demand(holds);
-        assert_eq!(
-            (workload.nodes.fit(&on, &known), workload.nodes.fit(&off, &known)),
-            (with, without),
-            "{workload:?}"
-        );
+        assert_eq!((holds.may(&on), holds.may(&off)), (with, without), "{holds:?}");
+        assert!(holds.may(&Label::Untold), "{holds:?}");
+    }
+    for (holds, open, one) in [
+        (Holds::In(text("550")), true, true),
+        (Holds::In(text("560")), false, false),
+        (Holds::In(text("x")), false, false),
+        (Holds::NotIn(text("550")), true, false),
+        (Holds::Above(549), true, true),
+        (Holds::Above(550), true, false),
+        (Holds::Above(555), false, false),
+        (Holds::Below(550), true, false),
+        (Holds::Below(535), false, false),
+        (Holds::Exists, true, true),
+        (Holds::DoesNotExist, false, false),
+    ] {
+        let within = [Label::Between(Some(535), Some(555)), Label::Between(Some(550), Some(550))];
+        assert_eq!(within.map(|label| holds.may(&label)), [open, one], "{holds:?}");
     }
 }
 
@@ -202,6 +221,8 @@ fn services_with_gpus_are_read_from_compose_files() {
     };
     assert_eq!(env(1), of(&[("A", text("1")), ("B", None), ("C", None), ("D", text("a$b"))]));
     assert_eq!(env(3), of(&[("A", text("1")), ("B", None)]));
+    let commands: Vec<bool> = found.list.iter().map(|one| one.command.is_of_image()).collect();
+    assert_eq!(commands, [true, false, true, true, true, true]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Variables that are set when a container starts, over those of the image.
+//! Variables and words that a container is started with, over those of the image.
 
 use std::collections::BTreeMap;
 
@@ -30,4 +30,11 @@ pub fn set_at_run_time(
         seen.env.insert(name.clone(), (told, fact));
     }
     seen.complete.env &= !others;
+}
+
+/// Says of the program that the one who starts the container names it.
+pub fn started_at_run_time(seen: &mut Observations, option: &'static str) {
+    let Some((words, fact)) = &mut seen.entrypoint else { return };
+    let state = State::Known(Value::from(&*words));
+    *fact = seen.facts.add(FactKey::Entrypoint, None, state, Evidence::Leaf(vec![Origin::Option(option)]));
 }

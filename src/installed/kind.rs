@@ -80,8 +80,8 @@ impl Kind {
             | Self::Plain
             | Self::DpkgPart => SMALL,
             Self::Dpkg | Self::Apk => LISTS,
-            Self::RpmSqlite | Self::RpmBerkeley => DATABASE,
-            Self::RpmLog | Self::RpmNdb => ANYTHING,
+            Self::RpmSqlite | Self::RpmBerkeley | Self::RpmNdb => DATABASE,
+            Self::RpmLog => ANYTHING,
             Self::Named | Self::Mark => return Want::Presence,
         };
         Want::Text { cap }
@@ -91,7 +91,7 @@ impl Kind {
     pub(super) fn cut(self) -> Option<&'static str> {
         match self {
             Self::Dpkg | Self::Apk => Some("a list of packages of more than 8 MiB"),
-            Self::RpmSqlite | Self::RpmBerkeley => Some("an RPM database of more than 16 MiB"),
+            Self::RpmSqlite | Self::RpmBerkeley | Self::RpmNdb => Some("an RPM database of more than 16 MiB"),
             Self::Direct | Self::Built(_) | Self::ToolkitJson | Self::DpkgPart | Self::Plain => {
                 Some("a file of more than 64 KiB that should be a small one")
             }

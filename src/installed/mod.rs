@@ -202,7 +202,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Vec<Evidence> {
         Kind::RpmBerkeley => rpm::berkeley(bytes),
         Kind::RpmLog if bytes.is_empty() => Vec::new(),
         Kind::RpmLog => Evidence::missed("changes of the RPM database that are not in its main file"),
-        Kind::RpmNdb => Evidence::missed("an RPM database in the ndb format"),
+        Kind::RpmNdb => rpm::ndb(bytes),
         Kind::ToolkitJson => system::toolkit_json(bytes),
         Kind::ToolkitText => system::toolkit_text(&text()),
         Kind::Release => system::release(&text()),

@@ -9,6 +9,7 @@ mod labels;
 mod placed;
 mod selector;
 mod smi;
+mod suits;
 mod targets;
 mod write;
 
@@ -27,6 +28,7 @@ pub use self::drift::{Drift, drift};
 pub use self::group::{Draft, drafts};
 pub use self::placed::{as_seen, place};
 pub use self::selector::{Labels, Term, choose, to_yaml};
+pub use self::suits::suits;
 pub use self::write::to_toml;
 
 /// Longer files are nobody's: five thousand nodes print as 100 MB.

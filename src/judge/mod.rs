@@ -31,6 +31,7 @@ use crate::fleet::Fleet;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::infer::infer;
+use crate::inventory::suits;
 pub use crate::judge::asked::of_settings;
 use crate::judge::control::Orders;
 pub use crate::judge::control::looks_for_pools;
@@ -192,7 +193,7 @@ pub fn judge_and_tell(
     let hosts = of_day.as_ref().unwrap_or(hosts);
     let numbered = settings.fleet.pools.iter().enumerate();
     let pools: Vec<(usize, &Pool)> = numbered
-        .filter(|(_, pool)| runs(subject, pool, settings.pools) && fits(subject, pool, settings.fleet))
+        .filter(|(_, pool)| runs(subject, pool, settings.pools) && fits(subject, pool, settings.fleet, knowledge))
         .filter(|(_, pool)| orders.runs(pool))
         .collect();
     let platforms = hosts.platforms(&pools, knowledge);
@@ -307,16 +308,13 @@ fn runs(subject: &Subject, pool: &Pool, asked: &[String]) -> bool {
     wanted && here
 }
 
-/// Whether a pool is where a subject may run: by name, or by the labels that it asks for; a label that no pool of the fleet has says nothing.
-pub fn fits(subject: &Subject, pool: &Pool, fleet: &Fleet) -> bool {
-    let nodes = match &subject.only {
-        None => return true,
-        Some(Only::Pools(names)) => return names.contains(&pool.name.value),
-        Some(Only::Nodes(nodes)) => nodes,
-    };
-    let known = fleet.pools.iter().flat_map(|pool| &pool.labels).map(|(key, _)| key.as_str()).collect();
-    let own = pool.labels.iter().map(|(key, value)| (key.as_str(), value.value.as_str())).collect();
-    nodes.fit(&own, &known)
+/// Whether a pool is where a subject may run: by name, or by what it asks of the labels of nodes.
+pub fn fits(subject: &Subject, pool: &Pool, fleet: &Fleet, knowledge: Knowledge) -> bool {
+    match &subject.only {
+        None => true,
+        Some(Only::Pools(names)) => names.contains(&pool.name.value),
+        Some(Only::Nodes(nodes)) => suits(nodes, pool, fleet, knowledge),
+    }
 }
 
 /// The platform that the input itself is for, where that is one.

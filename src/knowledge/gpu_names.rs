@@ -164,6 +164,31 @@ fn of_words(index: Index, asked: &[String]) -> Vec<&'static GpuRow> {
     stages.into_iter().map(matching).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
+/// Whether two names mean one GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SameGpu {
+    /// They do.
+    Yes,
+    /// One of them leaves open whether they do.
+    May,
+    /// They do not.
+    No,
+}
+
+/// Compares two names of whole GPUs, of which either may leave out words.
+pub(super) fn same(rows: &'static [GpuRow], one: &str, other: &str) -> SameGpu {
+    let (words_of_one, words_of_other) = (core(words(one)), core(words(other)));
+    if words_of_one == words_of_other {
+        return SameGpu::Yes;
+    }
+    let shorter = abbreviates(&words_of_one, &words_of_other) || abbreviates(&words_of_other, &words_of_one);
+    let common = || {
+        let of_other = all(rows, other);
+        all(rows, one).iter().any(|row| of_other.iter().any(|own| own.name == row.name))
+    };
+    if shorter || common() { SameGpu::May } else { SameGpu::No }
+}
+
 /// Up to three names that are nearest to `name`.
 pub(super) fn suggestions(rows: &'static [GpuRow], name: &str) -> Vec<&'static str> {
     let asked = core(words(name)).join(" ");

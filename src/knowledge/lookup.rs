@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use crate::cuda::{ComputeCapability, CudaVersion, DriverVersion};
 use crate::knowledge::change_rows::{ToolkitChange, ToolkitChangeRow, WslLibraryRow};
 use crate::knowledge::gpu_names;
+use crate::knowledge::gpu_names::SameGpu;
 use crate::knowledge::rows::{
     ArchitectureRow, BaseFamilyRow, BranchRow, CompatRow, ContainerToolkitRow, CudaImageRow, DriverPackageRow,
     ErrorRow, ForwardRow, FrameworkImageRow, GpuRow, MinorCompatRow, PlainImageRow, RequireRow, RowInfo, TargetSetRow,
@@ -64,6 +65,12 @@ impl Knowledge {
             return gpu_names::suggestions(self.gpus(), name);
         }
         meant.into_iter().take(3).map(|row| row.name).collect()
+    }
+
+    /// Whether two names may mean one GPU, and whether they do for certain; a machine type of a cloud means its GPU.
+    pub fn same_gpu(self, one: &str, other: &str) -> SameGpu {
+        let gpu = |name| self.cloud_instance(name).map_or(name, |row| row.gpu);
+        gpu_names::same(self.gpus(), gpu(one), gpu(other))
     }
 
     /// A driver branch.

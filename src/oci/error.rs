@@ -67,8 +67,8 @@ pub enum Problem {
     },
     /// A source of another tool that this client does not read.
     #[error(
-        "the source `{scheme}:` is not read here; use a registry reference, oci:DIR[:NAME], oci-archive:FILE[:NAME], \
-         docker-archive:FILE[:NAME], docker-daemon:NAME or podman:NAME"
+        "the source `{scheme}:` is not read here; use a registry reference, oci:DIR[:NAME], dir:DIR, \
+         oci-archive:FILE[:NAME], docker-archive:FILE[:NAME], docker-daemon:NAME or podman:NAME"
     )]
     Scheme {
         /// The word before the colon.
@@ -81,7 +81,7 @@ pub enum Problem {
         cause: String,
     },
     /// No connection, or one that broke.
-    #[error("no answer: {cause}; check the host name, the network and the proxy settings")]
+    #[error("no answer: {cause}; {}", reach(.cause))]
     Transport {
         /// The chain of causes.
         cause: String,
@@ -350,6 +350,17 @@ pub(crate) fn chain(error: &dyn Error) -> String {
         cause = error.source();
     }
     line
+}
+
+/// What to do where nobody answers, by the words of the TLS library.
+fn reach(cause: &str) -> &'static str {
+    if cause.contains("UnknownIssuer") {
+        "name the certificate of whoever issued the registry's with --cacert or SSL_CERT_FILE"
+    } else if cause.contains("invalid peer certificate") {
+        "the registry's certificate is not for this host or this day"
+    } else {
+        "check the host name, the network and the proxy settings"
+    }
 }
 
 /// Text from outside on one line, without control characters, of at most `most` characters.

@@ -14,6 +14,7 @@ use reqwest::Url;
 use reqwest::header::ACCEPT;
 use reqwest::header::AUTHORIZATION;
 use reqwest::header::CONTENT_TYPE;
+use reqwest::header::DATE;
 use reqwest::header::HeaderMap;
 use reqwest::header::HeaderValue;
 use reqwest::header::LOCATION;
@@ -109,11 +110,8 @@ impl Http {
     pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Problem> {
         let mut tries = 1;
         loop {
-            let late = |_| {
-                let cause = format!("the answer was not complete within {} s", self.limits.whole.as_secs());
-                Err(Problem::Transport { cause, reset: false })
-            };
-            let outcome = tokio::time::timeout(self.limits.whole, self.once(ask)).await.unwrap_or_else(late);
+            let whole = tokio::time::timeout(self.limits.whole, self.once(ask)).await;
+            let outcome = whole.unwrap_or_else(|_| self.late());
             let Some(wait) = self.wait(tries, outcome.as_ref()) else {
                 return outcome.map(|answer| Answer { tries, ..answer });
             };
@@ -122,23 +120,36 @@ impl Http {
         }
     }
 
-    /// The same for a body that is read bit by bit; how long it takes is the reader's business.
+    /// The same for a body that is read bit by bit; how long that takes is the reader's business.
     pub(crate) async fn open(&self, ask: &Ask) -> Result<Opened, Problem> {
         let mut tries = 1;
         loop {
-            let outcome = match self.follow(ask).await {
-                Ok(response) if matches!(response.status().as_u16(), 200 | 206) => {
-                    return Ok(Opened::Stream(Box::new(response)));
+            let begun = async {
+                match self.follow(ask).await {
+                    Ok(response) if matches!(response.status().as_u16(), 200 | 206) => {
+                        Ok(Opened::Stream(Box::new(response)))
+                    }
+                    Ok(response) => read(response, FAILURE_CAP).await.map(|answer| Opened::Answer(Box::new(answer))),
+                    Err(problem) => Err(problem),
                 }
-                Ok(response) => read(response, FAILURE_CAP).await,
+            };
+            let outcome = match tokio::time::timeout(self.limits.whole, begun).await.unwrap_or_else(|_| self.late()) {
+                Ok(Opened::Answer(answer)) => Ok(answer),
+                Ok(stream) => return Ok(stream),
                 Err(problem) => Err(problem),
             };
-            let Some(wait) = self.wait(tries, outcome.as_ref()) else {
-                return outcome.map(|answer| Opened::Answer(Box::new(Answer { tries, ..answer })));
+            let Some(wait) = self.wait(tries, outcome.as_deref()) else {
+                return outcome.map(|answer| Opened::Answer(Box::new(Answer { tries, ..*answer })));
             };
             tokio::time::sleep(wait).await;
             tries += 1;
         }
+    }
+
+    /// That an answer took too long.
+    fn late<T>(&self) -> Result<T, Problem> {
+        let cause = format!("the answer was not complete within {} s", self.limits.whole.as_secs());
+        Err(Problem::Transport { cause, reset: false })
     }
 
     /// How long to wait before the next try; none where another try will not help.
@@ -299,6 +310,37 @@ async fn read(mut response: Response, cap: u64) -> Result<Answer, Problem> {
     Ok(Answer { status, headers: response.headers().clone(), url: response.url().clone(), body, tries: 1 })
 }
 
+/// How long a server asks to be left alone: so many seconds, or until a day and time, counted from its own clock.
 fn retry_after(answer: &Answer) -> Option<Duration> {
-    answer.header(RETRY_AFTER.as_str())?.trim().parse().ok().map(Duration::from_secs)
+    let told = answer.header(RETRY_AFTER.as_str())?.trim();
+    told.parse().ok().map(Duration::from_secs).or_else(|| until(told, answer.header(DATE.as_str())?))
+}
+
+/// The time between two dates as HTTP writes them; none at all where it is over.
+fn until(then: &str, now: &str) -> Option<Duration> {
+    let parser = jiff::fmt::rfc2822::DateTimeParser::new().relaxed_weekday(true);
+    let time = |text: &str| parser.parse_timestamp(text.trim()).ok();
+    let seconds = time(then)?.as_second().checked_sub(time(now)?.as_second())?;
+    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_and_time_is_counted_from_the_clock_of_the_server() {
+        let now = "Sun, 22 Nov 2026 08:00:00 GMT";
+        for (then, expected) in [
+            ("Sun, 22 Nov 2026 08:00:07 GMT", Some(7)),
+            ("Sun, 22 Nov 2026 09:00:00 GMT", Some(3600)),
+            ("Sat, 21 Nov 2026 08:00:00 GMT", Some(0)),
+            ("tomorrow", None),
+            ("", None),
+            ("Sun, 99 Nov 2026 08:00:07 GMT", None),
+        ] {
+            assert_eq!(until(then, now), expected.map(Duration::from_secs), "{then}");
+        }
+        assert_eq!(until(now, "never"), None);
+    }
 }

@@ -1,4 +1,4 @@
-//! Images in the OCI image layout, in a folder or in an archive of one.
+//! Images in the OCI image layout, in a folder or in an archive of one; and the flat folder that skopeo calls `dir:`.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::oci::archive::Archive;
 use crate::oci::client::check_size;
 use crate::oci::digest::Digest;
+use crate::oci::digest::sha256;
 use crate::oci::digest::verify;
 use crate::oci::error::Problem;
 use crate::oci::error::PullError;
@@ -20,9 +21,22 @@ use crate::oci::types::Descriptor;
 use crate::oci::types::Manifest;
 use crate::oci::types::REF_NAME;
 
-/// Files with `index.json` and `blobs`.
+/// The first document of a flat folder, and what the names of all others end in.
+const FLAT: &str = "manifest.json";
+
+/// Where a layout has its files.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// `index.json`, and `blobs` by algorithm.
+    Blobs,
+    /// `manifest.json` of one image or of an index, its manifests `HEX.manifest.json`, and `HEX` for every blob.
+    Flat,
+}
+
+/// Manifests and blobs in files.
 pub(crate) struct Layout {
     files: Files,
+    shape: Shape,
     name: Option<String>,
     limits: Limits,
 }
@@ -30,7 +44,12 @@ pub(crate) struct Layout {
 impl Layout {
     /// A layout in a folder, and the document under the name.
     pub(crate) fn folder(path: &Path, name: Option<&str>, options: &Options) -> Result<(Store, Root), PullError> {
-        Self::open(Files::Folder(path.into()), name, options)
+        Self::open(Files::Folder(path.into()), Shape::Blobs, name, options)
+    }
+
+    /// A flat folder of one image or index.
+    pub(crate) fn flat(path: &Path, options: &Options) -> Result<(Store, Root), PullError> {
+        Self::open(Files::Folder(path.into()), Shape::Flat, None, options)
     }
 
     /// A layout in an archive, and the document under the name.
@@ -39,21 +58,27 @@ impl Layout {
         name: Option<&str>,
         options: &Options,
     ) -> Result<(Store, Root), PullError> {
-        Self::open(Files::Archive(archive), name, options)
+        Self::open(Files::Archive(archive), Shape::Blobs, name, options)
     }
 
-    fn open(files: Files, name: Option<&str>, options: &Options) -> Result<(Store, Root), PullError> {
-        let layout = Self { files, name: name.map(Into::into), limits: options.limits.clone() };
-        let root = layout.root().map_err(|problem| layout.fail("index.json", problem))?;
+    fn open(files: Files, shape: Shape, name: Option<&str>, options: &Options) -> Result<(Store, Root), PullError> {
+        let layout = Self { files, shape, name: name.map(Into::into), limits: options.limits.clone() };
+        let whole = |bytes: Vec<u8>| Root { digest: sha256(&bytes), bytes };
+        let (asked, root) = match shape {
+            Shape::Blobs => ("index.json", layout.root()),
+            Shape::Flat => (FLAT, layout.files.read(FLAT, layout.limits.manifest).map(whole)),
+        };
+        let root = root.map_err(|problem| layout.fail(asked, problem))?;
         Ok((Store::Layout(layout), root))
     }
 
     /// The layout as a person would name it.
     pub(crate) fn reference(&self) -> String {
         let name = self.name.as_ref().map(|name| format!(":{name}")).unwrap_or_default();
-        let scheme = match self.files {
-            Files::Folder(_) => "oci",
-            Files::Archive(_) => "oci-archive",
+        let scheme = match (&self.files, self.shape) {
+            (_, Shape::Flat) => "dir",
+            (Files::Folder(_), Shape::Blobs) => "oci",
+            (Files::Archive(_), Shape::Blobs) => "oci-archive",
         };
         format!("{scheme}:{}{name}", self.files.shown())
     }
@@ -83,12 +108,12 @@ impl Layout {
 
     /// A manifest, checked against its descriptor.
     pub(crate) fn manifest(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Problem> {
-        self.blob(descriptor, self.limits.manifest)
+        self.blob(descriptor, &self.manifest_place(&descriptor.digest)?, self.limits.manifest)
     }
 
     /// The document of a digest, whatever its size; none where it is not there.
     pub(crate) fn document(&self, digest: &str) -> Result<Option<Vec<u8>>, Problem> {
-        let bytes = match self.files.read(&place(digest)?, self.limits.manifest) {
+        let bytes = match self.files.read(&self.manifest_place(digest)?, self.limits.manifest) {
             Ok(bytes) => bytes,
             Err(Problem::File { .. }) => return Ok(None),
             Err(problem) => return Err(problem),
@@ -99,7 +124,7 @@ impl Layout {
 
     /// A config, checked against its descriptor.
     pub(crate) fn config(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Problem> {
-        self.blob(descriptor, self.limits.config)
+        self.blob(descriptor, &self.place(&descriptor.digest)?, self.limits.config)
     }
 
     /// The bytes of a layer.
@@ -112,29 +137,37 @@ impl Layout {
     pub(crate) fn position(&self, layer: &Layer) -> Option<u64> {
         match &self.files {
             Files::Archive(archive) if !archive.seekable() => {
-                archive.place(&place(&layer.digest).ok()?).map(|(at, _)| at)
+                archive.place(&self.place(&layer.digest).ok()?).map(|(at, _)| at)
             }
             _ => None,
         }
     }
 
     fn open_layer(&self, layer: &Layer) -> Result<Box<dyn Read + Send>, Problem> {
-        let (size, reader) = self.files.open(&place(&layer.digest)?)?;
+        let (size, reader) = self.files.open(&self.place(&layer.digest)?)?;
         if size != layer.size {
             return Err(Problem::WrongSize { expected: layer.size, actual: size });
         }
         Ok(reader)
     }
 
-    fn blob(&self, descriptor: &Descriptor, cap: u64) -> Result<Vec<u8>, Problem> {
+    fn blob(&self, descriptor: &Descriptor, place: &str, cap: u64) -> Result<Vec<u8>, Problem> {
         check_size(descriptor, cap)?;
-        let bytes = self.files.read(&place(&descriptor.digest)?, cap)?;
+        let bytes = self.files.read(place, cap)?;
         verify(&bytes, &descriptor.digest, Some(descriptor.size))?;
         Ok(bytes)
     }
-}
 
-fn place(digest: &str) -> Result<String, Problem> {
-    let digest = Digest::parse(digest)?;
-    Ok(format!("blobs/{}/{}", digest.algorithm, digest.hex))
+    fn place(&self, digest: &str) -> Result<String, Problem> {
+        let digest = Digest::parse(digest)?;
+        Ok(match self.shape {
+            Shape::Blobs => format!("blobs/{}/{}", digest.algorithm, digest.hex),
+            Shape::Flat => digest.hex.to_owned(),
+        })
+    }
+
+    fn manifest_place(&self, digest: &str) -> Result<String, Problem> {
+        let place = self.place(digest)?;
+        Ok(if self.shape == Shape::Flat { format!("{place}.{FLAT}") } else { place })
+    }
 }

@@ -126,6 +126,11 @@ impl Puller {
                 let images = ready(resolve(&store, root, wanted))?;
                 (store, images)
             }
+            Source::Flat { path } => {
+                let (store, root) = Layout::flat(path, &self.options)?;
+                let images = ready(resolve(&store, root, wanted))?;
+                (store, images)
+            }
             Source::Archive { path, name, form } => {
                 let fail = |problem| PullError::new(&path.display().to_string(), &shown(path, *form), "", problem);
                 let archive = Archive::open(Origin::File(path.clone())).map_err(fail)?;

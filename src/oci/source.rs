@@ -11,7 +11,10 @@ use crate::reference::ImageReference;
 use crate::reference::ReferenceError;
 
 /// Sources of other tools, which would be misread as a registry's host or an image's name.
-const FOREIGN: [&str; 3] = ["containers-storage", "dir", "singularity"];
+const FOREIGN: [&str; 2] = ["containers-storage", "singularity"];
+
+/// What lies in every folder of skopeo's `dir:`.
+const FLAT: [&str; 2] = ["manifest.json", "version"];
 
 /// What kind of archive a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,11 @@ pub enum Source {
         /// The image's name in `index.json`; none where there is only one image.
         name: Option<String>,
     },
+    /// A folder as skopeo's `dir:` writes it: `manifest.json` and the blobs beside it.
+    Flat {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A tar file, which may be packed as a whole.
     Archive {
         /// The file.
@@ -55,8 +63,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// Reads the spellings of skopeo and syft: `oci:DIR[:NAME]`, `oci-dir:DIR[:NAME]`, `oci-archive:FILE[:NAME]`,
-    /// `docker-archive:FILE[:NAME]`, `docker-daemon:IMAGE`, `docker:IMAGE`, `podman:IMAGE`, `docker://REFERENCE`,
+    /// Reads the spellings of skopeo and syft: `oci:DIR[:NAME]`, `oci-dir:DIR[:NAME]`, `dir:DIR`,
+    /// `oci-archive:FILE[:NAME]`, `docker-archive:FILE[:NAME]`, `docker-daemon:IMAGE`, `docker:IMAGE`, `podman:IMAGE`, `docker://REFERENCE`,
     /// `registry:REFERENCE`, a path that exists, or a bare reference.
     pub fn parse(text: &str) -> Result<Self, PullError> {
         if let Some(reference) = text.strip_prefix("docker://") {
@@ -65,6 +73,7 @@ impl Source {
         match text.split_once(':') {
             Some((_, "")) => Self::registry(text),
             Some(("oci" | "oci-dir", rest)) => Ok(Self::layout(rest)),
+            Some(("dir", rest)) => Ok(Self::Flat { path: rest.into() }),
             Some(("oci-archive", rest)) => Ok(Self::archive(rest, Form::Oci)),
             Some(("docker-archive", rest)) => Ok(Self::archive(rest, Form::Docker)),
             Some(("docker-daemon", rest)) => Ok(Self::engine(Kind::Docker, rest)),
@@ -86,7 +95,11 @@ impl Source {
             let (path, name) = (PathBuf::from(path), name.map(ToOwned::to_owned));
             if path.is_file() {
                 Some(Self::Archive { path, name, form: Form::Either })
-            } else if path.join("index.json").is_file() || (named && path.is_dir()) {
+            } else if path.join("index.json").is_file() {
+                Some(Self::Layout { path, name })
+            } else if name.is_none() && FLAT.iter().all(|file| path.join(file).is_file()) {
+                Some(Self::Flat { path })
+            } else if named && path.is_dir() {
                 Some(Self::Layout { path, name })
             } else {
                 None
@@ -161,6 +174,7 @@ mod tests {
         let layout = |path: &str, name: Option<&str>| Source::Layout { path: path.into(), name: name.map(Into::into) };
         assert_eq!(parsed("oci:a/b:c"), layout("a/b", Some("c")));
         assert_eq!(parsed("oci-dir:a:b/c"), layout("a:b/c", None));
+        assert_eq!(parsed("dir:a/b:c"), Source::Flat { path: "a/b:c".into() });
         let archive = |path: &str, name: Option<&str>, form| Source::Archive {
             path: path.into(),
             name: name.map(Into::into),
@@ -182,7 +196,7 @@ mod tests {
         for text in ["docker:24", "docker:latest", "registry:2", "registry:5000/app", "docker/dockerfile:1", "src"] {
             assert!(matches!(parsed(text), Source::Registry(_)), "{text}");
         }
-        for text in ["dir:x", "singularity:x.sif", "containers-storage:x", "a b", "docker:"] {
+        for text in ["singularity:x.sif", "containers-storage:x", "a b", "docker:"] {
             assert!(Source::parse(text).is_err(), "{text}");
         }
     }

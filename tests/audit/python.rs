@@ -1,6 +1,7 @@
 //! Which of several Python environments counts.
 
 use serde_json::Value;
+use serde_json::json;
 
 use crate::COMPUTE;
 use crate::GPUS;
@@ -10,6 +11,7 @@ use crate::elf::sass;
 use crate::facts;
 use crate::image::Image;
 use crate::image::Layer;
+use crate::place;
 use crate::scan;
 use crate::torch;
 
@@ -54,6 +56,76 @@ fn the_command_line_says_which_interpreter_runs() {
         let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", link());
         let report = scan(&image.runs_in("/opt").starts(words));
         assert_eq!(counting(&report), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn the_command_of_a_workload_says_which_interpreter_runs_in_place_of_that_of_the_image() {
+    let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", two_environments());
+    let place = place(&[("one", &image.starts(&["/opt/venv/bin/python", "-m", "serve"]))]);
+    let registry = crate::registry::Registry::open();
+    registry.push(&place.path("images"), "one", "app:1", None);
+    let name = format!("{}/app:1", registry.host());
+    let (venv, system) = (Value::from("2.6.0"), Value::from("2.1.0"));
+    let cases = [
+        (json!({}), &venv),
+        (json!({"args": ["--port", "1"]}), &venv),
+        (json!({"command": []}), &venv),
+        (json!({"command": ["/usr/bin/python3", "serve.py"]}), &system),
+        (json!({"command": ["$(RUN)"], "env": [{"name": "RUN", "value": "/usr/bin/python3"}]}), &system),
+        (json!({"command": ["python3"], "env": [{"name": "PATH", "value": "/opt/venv/bin:/usr/bin"}]}), &venv),
+        (json!({"command": ["python3"], "workingDir": "/opt"}), &system),
+        (json!({"command": ["venv/bin/python3"], "workingDir": "/opt"}), &venv),
+        (json!({"command": ["$(RUN)"], "env": [{"name": "RUN", "valueFrom": {}}]}), &Value::Null),
+        (json!({"command": ["conda", "run", "python3"]}), &Value::Null),
+    ];
+    let pod = |(at, (container, _)): (usize, &(Value, &Value))| {
+        let mut container = container.clone();
+        container["name"] = json!("c");
+        container["image"] = json!(name);
+        container["resources"] = json!({"limits": {"nvidia.com/gpu": 1}});
+        json!({"kind": "Pod", "metadata": {"name": format!("p{at}")}, "spec": {"containers": [container]}})
+    };
+    let pods: Vec<Value> = cases.iter().enumerate().map(pod).collect();
+    place.file("pods.json", &json!({"items": pods}).to_string());
+    let services = json!({
+        "list": {"image": name, "gpus": "all", "entrypoint": ["/usr/bin/python3", "serve.py"]},
+        "line": {"image": name, "gpus": "all", "entrypoint": "/usr/bin/python3 'a b.py'"},
+        "more": {"image": name, "gpus": "all", "command": "--port 1"},
+        "open": {"image": name, "gpus": "all", "entrypoint": "${RUN} serve.py"},
+    });
+    place.file("compose.json", &json!({ "services": services }).to_string());
+    let of = |report: &Value, name: &str| {
+        let subjects = report["subjects"].as_array().expect("subjects");
+        let named = |one: &&Value| one["name"].as_str().is_some_and(|own| own.contains(name));
+        let one = subjects.iter().find(named).unwrap_or_else(|| panic!("{name}: {report:#}"));
+        counting(&json!({ "subjects": [one] }))
+    };
+    let report = place.json(&["scan", "--from-kubernetes", "pods.json"]);
+    for (at, (container, expected)) in cases.iter().enumerate() {
+        assert_eq!(of(&report, &format!("Pod/p{at}: c")), **expected, "{container}");
+    }
+    let report = place.json(&["scan", "--from-kubernetes", "compose.json"]);
+    for (name, expected) in [("list", &system), ("line", &system), ("more", &venv), ("open", &Value::Null)] {
+        assert_eq!(of(&report, &format!("(service {name})")), *expected, "{name}");
+    }
+}
+
+#[test]
+fn a_package_that_is_a_link_into_the_cache_of_a_tool_is_not_passed_over_in_silence() {
+    let cache = "/root/.cache/uv/archive-v0/x";
+    for (name, target, told) in [
+        ("torch", format!("{cache}/torch"), true),
+        ("six", format!("{cache}/six"), false),
+        ("torch", "/opt/shared/torch".to_owned(), false),
+    ] {
+        let layer = torch(Layer::new(), cache, "2.6.0+cu124", "12.4", &[sass(80, ' ')]);
+        let layer = layer.link(&format!("{SITE}/{name}"), &target);
+        let report = scan(&Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN uv", layer));
+        let notes = report["subjects"][0]["inspected"]["notes"].to_string();
+        assert_eq!(notes.contains("a link into the cache of a tool"), told, "{name}: {notes}");
+        let seen: Vec<&Value> = report["subjects"][0]["verdicts"].as_array().expect("verdicts").iter().collect();
+        assert!(!told || seen.iter().all(|verdict| verdict["fate"] == "undetermined"), "{name}: {seen:#?}");
     }
 }
 

@@ -87,4 +87,14 @@ pub(crate) fn read_database(text: &str) {
         bytes.truncate(len - spread % 3 * (spread % len) / 2);
         bounded(&read(path, &bytes), len);
     }
+    // Slots and blobs of RPM's own format, with numbers out of the text.
+    let number = |at: usize| u32::from(piece.get(at % piece.len().max(1)).copied().unwrap_or(1)).to_le_bytes();
+    let mut bytes = [b"RpmP".as_slice(), &[0; 8], &1_u32.to_le_bytes(), &[0; 16]].concat();
+    for at in 0..254 {
+        bytes.extend([b"Slot".as_slice(), &number(at), &number(at + 1), &number(at + 2)].concat());
+    }
+    for at in 0..256 {
+        bytes.extend([b"BlbS".as_slice(), &number(at), &number(at + 1), &number(at + 2), piece].concat());
+    }
+    bounded(&read("usr/lib/sysimage/rpm/Packages.db", &bytes), bytes.len());
 }

@@ -29,6 +29,7 @@ fn files_that_say_something_are_read() {
         "var/lib/dpkg/status.d/base",
         "var/lib/rpm/rpmdb.sqlite",
         "usr/lib/sysimage/rpm/rpmdb.sqlite",
+        "usr/lib/sysimage/rpm/Packages.db",
         "usr/local/cuda-12.4/version.json",
         "etc/ld.so.conf",
         "etc/ld.so.conf.d/x86_64-linux-gnu.conf",

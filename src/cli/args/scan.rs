@@ -12,7 +12,7 @@ use crate::cli::args::values::platform;
 /// What `scan` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ScanArgs {
-    /// Images: registry/repo:tag, oci:DIR[:NAME], oci-archive:FILE[:NAME], docker-archive:FILE[:NAME],
+    /// Images: registry/repo:tag, oci:DIR[:NAME], dir:DIR, oci-archive:FILE[:NAME], docker-archive:FILE[:NAME],
     /// docker-daemon:NAME, podman:NAME, or the path of a layout or an archive.
     #[arg(value_name = "IMAGE", required_unless_present_any = ["from_file", "from_kubernetes", "show_settings"])]
     pub(crate) images: Vec<String>,

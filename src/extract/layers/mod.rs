@@ -4,6 +4,7 @@
 //! What was not read says nothing. A layer that is missing may replace whatever lies below it: files and GPU code of
 //! those layers are left out, packages stand under that reserve, and nothing counts as seen whole.
 
+mod caches;
 mod code;
 mod command;
 mod files;
@@ -68,6 +69,7 @@ pub fn of_layers(image: &PulledImage, tree: &Tree, missing: &[MissingLayer]) -> 
     let steps: BTreeSet<usize> =
         missing.iter().filter_map(|gone| image.config.layers.get(gone.layer)?.history).collect();
     history::installs(image, &mut audit.seen, |step| steps.contains(&step));
+    audit.cached();
     let python = python::Python::of(image, tree);
     audit.packages(&python);
     let asked = audit.code(&python);

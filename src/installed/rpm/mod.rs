@@ -1,10 +1,11 @@
-//! The database of RPM: a package is one header, kept in a table of `SQLite` or a Berkeley hash.
+//! The database of RPM: a package is one header, kept in a table of `SQLite`, a Berkeley hash or RPM's own format.
 //!
-//! Only what the two formats need for that is read here: a crate for `SQLite` would bring a C library of many times the
+//! Only what the formats need for that is read here: a crate for `SQLite` would bring a C library of many times the
 //! size of the rest, for one table of which the first kilobytes of each row count.
 
 mod berkeley;
 mod header;
+mod ndb;
 mod sqlite;
 
 use crate::installed::Evidence;
@@ -25,6 +26,11 @@ pub(super) fn sqlite(bytes: &[u8]) -> Vec<Evidence> {
 /// Packages in a Berkeley hash, that of earlier ones.
 pub(super) fn berkeley(bytes: &[u8]) -> Vec<Evidence> {
     packages(|each| berkeley::headers(bytes, each))
+}
+
+/// Packages in RPM's own format.
+pub(super) fn ndb(bytes: &[u8]) -> Vec<Evidence> {
+    packages(|each| ndb::headers(bytes, each))
 }
 
 /// The packages, or that nothing is known: half a list would be taken for the whole.
