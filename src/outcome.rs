@@ -137,7 +137,7 @@ causes! {
     /// The hook does not work in the mode of the node.
     Hook = "hook" of Refused;
     /// The image's library does not know the GPU, which the node's driver does.
-    LibraryTooOld = "library-too-old" of GpuUnsupported;
+    LibraryUnaware = "library-unaware" of GpuUnsupported;
 }
 
 impl fmt::Display for Cause {

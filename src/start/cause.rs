@@ -38,7 +38,7 @@ pub fn cause(replay: Replay<'_>, wall: Wall) -> Option<Cause> {
         (Outcome::Refused, Some(reason)) => refused(replay, reason),
         (Outcome::GpuUnsupported, _) => {
             let of_image = matches!(loader::step(replay).0.source, Some(Source::Compat(_) | Source::Image(_)));
-            (of_image && !user_mode::kernel_lacks(replay)).then_some(Cause::LibraryTooOld)
+            (of_image && !user_mode::kernel_lacks(replay)).then_some(Cause::LibraryUnaware)
         }
         _ => None,
     }

@@ -109,6 +109,11 @@ fn a_container_that_is_not_created_says_why() {
     let jetson = "gpu = { name = \"Jetson AGX Orin\", count = 1 }\ndriver = \"540.4.0\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\nmode = \"csv\"\n";
     let with = |more: &str| format!("{ALL}{more}");
     let link = "\"/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1\" = { link = \"libnvidia-ml.so.535.54.03\" }\n\"/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.54.03\" = {}";
+    let together = "\"/usr/local/cuda/compat/libcuda.so.575.57.08\" = {}";
+    let scattered = format!(
+        "{together}\n\"/usr/local/cuda/compat/libcuda.so.575.51.03\" = {{ link = \"/opt/c/libcuda.so.575.51.03\" }}\n\
+         \"/opt/c/libcuda.so.575.51.03\" = {{}}"
+    );
     let firmware = |version: &str| format!("\"/usr/lib/firmware/nvidia/{version}\" = {{}}");
     expect(&[
         (GPUS, &with("NVIDIA_REQUIRE_CUDA = \"cuda>=13.0\""), "", "refused", None, "cuda>=13.0"),
@@ -149,6 +154,25 @@ fn a_container_that_is_not_created_says_why() {
             "nvidia-modeset",
         ),
         (&modeset(true), &with("NVIDIA_DRIVER_CAPABILITIES = \"compute,display\""), "", "starts", None, ""),
+        (GPUS, ALL, &scattered, "refused", Some(Cause::CompatScattered), "several directories"),
+        (GPUS, ALL, together, "starts", None, ""),
         (jetson, ALL, "", "refused", Some(Cause::Hook), "invoking the NVIDIA Container Runtime Hook"),
     ]);
+}
+
+#[test]
+fn a_gpu_that_is_not_known_says_by_which_library() {
+    let pool = |driver: &str| {
+        format!("launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\ngpu = \"Tesla K80\"\ndriver = \"{driver}\"\n")
+    };
+    let newer = "\"/usr/local/cuda/compat/libcuda.so.545.23.06\" = {}";
+    for (driver, files, cause) in [
+        ("470.82.01", newer, Some(Cause::LibraryUnaware)),
+        // Neither knows it.
+        ("535.54.03", newer, None),
+        ("535.54.03", "", None),
+    ] {
+        let (outcome, by, message) = found(&pool(driver), &whole(ALL, files));
+        assert_eq!((outcome.as_str(), by), ("gpu-unsupported", cause), "{driver} {files}: {message}");
+    }
 }
