@@ -449,7 +449,7 @@ fn a_pool_to_explain_is_one_that_is_judged() {
     let done = asked(&["--why", "b"]);
     assert_eq!(code(&done), 0);
     assert!(out(&done).contains("not judged on b"), "{}", out(&done));
-    for arguments in [&["--why", "a"][..], &["--pool", "a", "--why", "a"], &["--pool", "a", "--why"]] {
+    for arguments in [&["--why", "a"][..], &["--pool", "a", "--why", "a"], &["--why", "--pool", "a"]] {
         let done = asked(arguments);
         assert!(out(&done).contains("  on a") && !out(&done).contains("not judged on"), "{}{}", out(&done), err(&done));
     }

@@ -312,7 +312,7 @@ fn markdown_has_the_matrix_then_the_findings() {
         "| image | `desk-3090` | `train-a100` | `edge` |\n|---|---|---|---|\n",
         "| `Dockerfile (serve)` | ❌ fails insufficient-driver | ✅ starts (jit) | ❓ cannot tell |\n",
         "### Not read\n\n- `other.Dockerfile`: no such file\n",
-        "- **error** `driver-older-than-runtime` at `Dockerfile:2`, `fleet.toml:1`: CUDA 12.4 will not start on pool `desk-3090`: driver",
+        "- **error** `driver-older-than-runtime` at `Dockerfile:2`, `fleet.toml:1 (nvcr.io/app:1)`: CUDA 12.4 will not start on pool `desk-3090`: driver",
         "\n  - fix (unsafe): take an older tag\n",
         "config only: layers were not read",
     ] {

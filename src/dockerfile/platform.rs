@@ -1,6 +1,6 @@
 //! Platforms as builders read them: one word may stand for the rest, and architectures have several names.
 //!
-//! After `Parse` and `Normalize` of containerd's platforms package, which docker and BuildKit read them with.
+//! After `Parse` and `Normalize` of containerd's platforms package, which docker and `BuildKit` read them with.
 
 /// What a word or several with slashes name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,11 +72,9 @@ fn architecture(word: &str, variant: &str) -> (String, String) {
         ("x86_64" | "x86-64", variant) => ("amd64", variant),
         ("aarch64" | "arm64", "8" | "v8") => ("arm64", ""),
         ("aarch64", variant) => ("arm64", variant),
-        ("armhf", _) => ("arm", "v7"),
-        ("armel", _) => ("arm", "v6"),
-        ("arm", "" | "7") => ("arm", "v7"),
+        ("armhf", _) | ("arm", "" | "7") => ("arm", "v7"),
+        ("armel", _) | ("arm", "6") => ("arm", "v6"),
         ("arm", "5") => ("arm", "v5"),
-        ("arm", "6") => ("arm", "v6"),
         ("arm", "8") => ("arm", "v8"),
         other => other,
     };
