@@ -399,3 +399,73 @@ fn a_fleet_that_lies_nearer_to_an_input_is_not_passed_over_in_silence() {
         assert_eq!(err(&place.run(quiet)), "", "{quiet:?}");
     }
 }
+
+/// The exit code of a command of which nobody reads what it tells.
+fn unread(place: &Place, arguments: &[&str], error_stream: bool) -> Option<i32> {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_imagelint"));
+    command.current_dir(place.path("")).args(arguments).env("IMAGELINT_FLEET", place.path("fleet.toml"));
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("program runs");
+    drop(child.stdout.take());
+    if error_stream {
+        drop(child.stderr.take());
+    }
+    child.wait().expect("program ends").code()
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_change_the_exit_code() {
+    let place = Place::new();
+    place.file("bad.Dockerfile", REFUSED);
+    for format in ["human", "json", "concise", "sarif", "junit", "markdown"] {
+        for (file, expected) in [("Dockerfile", 0), ("bad.Dockerfile", 1), ("gone.Dockerfile", 2)] {
+            let arguments = ["check", "--pool", "new", "--format", format, file];
+            for error_stream in [false, true] {
+                assert_eq!(unread(&place, &arguments, error_stream), Some(expected), "{format} {file}");
+            }
+        }
+    }
+    for (arguments, expected) in [
+        (&["check", "--pool", "new", "--why", "new", "bad.Dockerfile"][..], 1),
+        (&["rules", "list"], 0),
+        (&["check", "--pool", "nwe", "Dockerfile"], 2),
+    ] {
+        assert_eq!(unread(&place, arguments, true), Some(expected), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_pool_to_explain_is_one_that_is_judged() {
+    let place = Place::new();
+    place.file(
+        "both.toml",
+        "[[pool]]\nname = \"a\"\ndockerfiles = [\"Dockerfile\"]\n[[pool]]\nname = \"b\"\ndockerfiles = [\"other/**\"]\n",
+    );
+    let asked =
+        |arguments: &[&str]| place.run(&[&["check", "--fleet", "both.toml"], arguments, &["Dockerfile"]].concat());
+    let done = asked(&["--pool", "a", "--why", "b"]);
+    assert_eq!((code(&done), out(&done)), (2, String::new()));
+    assert!(err(&done).contains("`b`, which --pool leaves out; the pools that are judged are a"), "{}", err(&done));
+    let done = asked(&["--why", "b"]);
+    assert_eq!(code(&done), 0);
+    assert!(out(&done).contains("not judged on b"), "{}", out(&done));
+    for arguments in [&["--why", "a"][..], &["--pool", "a", "--why", "a"], &["--why", "--pool", "a"]] {
+        let done = asked(arguments);
+        assert!(out(&done).contains("  on a") && !out(&done).contains("not judged on"), "{}{}", out(&done), err(&done));
+    }
+}
+
+#[test]
+fn a_folder_without_a_rule_page_is_told() {
+    let place = Place::new();
+    place.file("rules/notes.txt", "nothing");
+    place.file("rules/README.md", "# Ours");
+    let done = place.run(&["check", "--rules", "rules", "--pool", "new", "Dockerfile"]);
+    assert_eq!(code(&done), 0);
+    assert!(err(&done).contains("warning: no rule page (*.md) in rules"), "{}", err(&done));
+    let none = place.run(&["check", "--pool", "new", "Dockerfile"]);
+    assert!(!err(&none).contains("no rule page"), "{}", err(&none));
+    assert_eq!(code(&place.run(&["rules", "new", "our-rule", "rules"])), 0);
+    let some = place.run(&["check", "--rules", "rules", "--pool", "new", "Dockerfile"]);
+    assert!(!err(&some).contains("no rule page"), "{}", err(&some));
+}

@@ -112,10 +112,33 @@ fn concise_is_a_line_for_each() {
         text,
         format!(
             "Dockerfile:2:6: error driver-older-than-runtime: {message} [desk-3090]\n\
-             fleet.toml:1:1: warning driver-older-than-runtime: {message} [train-a100]\n\
+             fleet.toml:1:1: warning driver-older-than-runtime: nvcr.io/app:1: {message} [train-a100]\n\
              other.Dockerfile: error cannot-read: no such file\n"
         )
     );
+}
+
+#[test]
+fn a_finding_on_the_fleet_alone_names_its_image() {
+    let mut report = sample();
+    report.subjects[0].findings[0].locations.retain(|place| place.kind == "fleet");
+    let formats = ["concise", "sarif", "github", "gitlab", "rdjsonl", "checkstyle", "junit", "markdown"];
+    let named = |format: &str, report: &Report| {
+        let text = told(format, report);
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("CUDA 12.4 will not start")).collect();
+        assert!(!lines.is_empty(), "{format}: {text}");
+        lines.iter().any(|line| line.contains("Dockerfile (serve)"))
+    };
+    for format in formats {
+        assert!(named(format, &report), "{format}: {}", told(format, &report));
+    }
+    assert!(told("concise", &report).starts_with(
+        "fleet.toml:4:10: error driver-older-than-runtime: Dockerfile (serve): CUDA 12.4 will not start on pool"
+    ));
+    // One with a line of the image says enough by it.
+    for format in formats.into_iter().filter(|format| *format != "sarif") {
+        assert!(!named(format, &sample()), "{format}: {}", told(format, &sample()));
+    }
 }
 
 #[test]
@@ -289,7 +312,7 @@ fn markdown_has_the_matrix_then_the_findings() {
         "| image | `desk-3090` | `train-a100` | `edge` |\n|---|---|---|---|\n",
         "| `Dockerfile (serve)` | ❌ fails insufficient-driver | ✅ starts (jit) | ❓ cannot tell |\n",
         "### Not read\n\n- `other.Dockerfile`: no such file\n",
-        "- **error** `driver-older-than-runtime` at `Dockerfile:2`, `fleet.toml:1`: CUDA 12.4 will not start on pool `desk-3090`: driver",
+        "- **error** `driver-older-than-runtime` at `Dockerfile:2`, `fleet.toml:1 (nvcr.io/app:1)`: CUDA 12.4 will not start on pool `desk-3090`: driver",
         "\n  - fix (unsafe): take an older tag\n",
         "config only: layers were not read",
     ] {

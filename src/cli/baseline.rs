@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use crate::cli::Failure;
 use crate::cli::args::JudgingArgs;
+use crate::cli::streams;
 use crate::cli::texts::read_text;
 use crate::report::baseline::Baseline;
 use crate::report::baseline::Entry;
@@ -131,7 +132,7 @@ impl<'a> Sieve<'a> {
         let text = baseline.to_json().map_err(io::Error::from)?;
         fs::write(path, text)
             .map_err(|error| Failure::Said(format!("error: cannot write {}: {error}", path.display())))?;
-        writeln!(io::stdout(), "{}: {} written down", path.display(), count(baseline.len(), "finding"))?;
+        writeln!(streams::out(), "{}: {} written down", path.display(), count(baseline.len(), "finding"))?;
         Ok(())
     }
 
@@ -140,7 +141,7 @@ impl<'a> Sieve<'a> {
     /// `walked` are the folders of which everything was looked at.
     pub(crate) fn tell(&self, options: &JudgingArgs, walked: &[PathBuf], book: &RuleBook) -> io::Result<()> {
         let Some((path, known)) = &self.known else { return Ok(()) };
-        let mut err = io::stderr();
+        let mut err = streams::err();
         if self.hidden > 0 {
             let is = if self.hidden == 1 { "is" } else { "are" };
             writeln!(err, "{} of the baseline {} {is} not told", count(self.hidden, "finding"), path.display())?;

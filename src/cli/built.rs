@@ -1,6 +1,5 @@
 //! `check --built`: images beside the Dockerfiles that they were built from.
 
-use std::io;
 use std::io::Write as _;
 
 use crate::cli::Failure;
@@ -12,6 +11,7 @@ use crate::cli::parallel;
 use crate::cli::progress::Progress;
 use crate::cli::scan;
 use crate::cli::scan::Look;
+use crate::cli::streams;
 use crate::extract;
 use crate::extract::Recipe;
 use crate::judge::Content;
@@ -59,7 +59,7 @@ pub(crate) fn put(inputs: &mut Inputs, options: &CheckArgs, platforms: &[Platfor
     });
     progress.finish();
     if let Some(why) = layers.complaint() {
-        let _ = writeln!(io::stderr(), "note: {why}; later runs read all layers again");
+        let _ = writeln!(streams::err(), "note: {why}; later runs read all layers again");
     }
     let mut all: Vec<(usize, Subject)> = others.into_iter().map(|(at, (subject, _))| (at, subject)).collect();
     for (at, outcome) in built {

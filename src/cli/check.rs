@@ -1,6 +1,5 @@
 //! `imagelint check`: files, offline.
 
-use std::io;
 use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
@@ -29,6 +28,7 @@ use crate::cli::scan;
 use crate::cli::settings;
 use crate::cli::settings::Held;
 use crate::cli::settings::Loaded;
+use crate::cli::streams;
 use crate::cli::workloads;
 use crate::fleet::Fleet;
 use crate::judge::Content;
@@ -77,8 +77,9 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
         }
         read = self::read(options, knowledge)?;
     }
+    output::tell_empty_rules(&read.judging)?;
     for told in &read.told {
-        writeln!(io::stderr(), "{told}")?;
+        writeln!(streams::err(), "{told}")?;
     }
     nothing(options, &read.inputs)?;
     let nowhere = runs_nowhere(&read.inputs.subjects, &read.fleet)?;
@@ -172,9 +173,9 @@ fn nothing(options: &CheckArgs, inputs: &Inputs) -> Result<(), Failure> {
     if inputs.subjects.is_empty() && inputs.errors.is_empty() {
         if inputs.unread.is_empty() {
             let help = if options.paths.is_empty() { "; `imagelint --help` tells what can be checked" } else { "" };
-            writeln!(io::stderr(), "nothing to check: no Dockerfile and no image description was found{help}")?;
+            writeln!(streams::err(), "nothing to check: no Dockerfile and no image description was found{help}")?;
         } else {
-            writeln!(io::stderr(), "nothing to check: no Dockerfile reads {}", inputs.unread.join(", "))?;
+            writeln!(streams::err(), "nothing to check: no Dockerfile reads {}", inputs.unread.join(", "))?;
         }
     }
     Ok(())
@@ -198,7 +199,7 @@ fn runs_nowhere(subjects: &[Subject], fleet: &Fleet) -> Result<bool, Failure> {
     let told: Vec<&Subject> = subjects.iter().filter(nowhere).collect();
     for subject in &told {
         let (name, path, fleet) = (&subject.name, &subject.path, &fleet.name);
-        writeln!(io::stderr(), "{name} runs on no pool: no `dockerfiles` pattern of {fleet} matches {path}")?;
+        writeln!(streams::err(), "{name} runs on no pool: no `dockerfiles` pattern of {fleet} matches {path}")?;
     }
     Ok(!told.is_empty() && told.len() == subjects.len())
 }

@@ -27,6 +27,7 @@ use crate::cli::scan;
 use crate::cli::settings::Loaded;
 use crate::cli::sides::Reading;
 use crate::cli::sides::Side;
+use crate::cli::streams;
 use crate::compare;
 use crate::compare::Least;
 use crate::compare::Named;
@@ -149,7 +150,7 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
 /// Writes it in the form that is asked for.
 fn print(told: &Comparison, judging: &JudgingArgs, format: DifferenceFormat) -> Result<(), Failure> {
     let terminal = io::stdout().is_terminal();
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(streams::out());
     match format {
         DifferenceFormat::Human => compare::human(told, color(judging.color, terminal), &mut out)?,
         DifferenceFormat::Markdown => compare::markdown(told, &mut out)?,

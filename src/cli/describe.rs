@@ -24,6 +24,7 @@ use crate::cli::pull;
 use crate::cli::pull::Wanted;
 use crate::cli::scan;
 use crate::cli::settings::Loaded;
+use crate::cli::streams;
 use crate::judge;
 use crate::judge::Subject;
 use crate::oci::Platform;
@@ -46,13 +47,13 @@ pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
         nothing("describe", input)?;
         return Ok(Exit::Nothing);
     };
-    write!(io::stdout().lock(), "{}", description.to_toml())?;
+    write!(streams::out(), "{}", description.to_toml())?;
     Ok(Exit::Clean)
 }
 
 /// Says that an input holds nothing to tell of.
 pub(crate) fn nothing(what: &str, input: &str) -> io::Result<()> {
-    writeln!(io::stderr(), "nothing to {what}: {input} has no stage and no image in it")
+    writeln!(streams::err(), "nothing to {what}: {input} has no stage and no image in it")
 }
 
 /// One input, and how to read it.
@@ -112,7 +113,7 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
     if wanted.len() == 1
         && let Some(note) = judge::which_platform(&subject.content, platform)
     {
-        writeln!(io::stderr(), "note: {input}: {note}")?;
+        writeln!(streams::err(), "note: {input}: {note}")?;
     }
     Ok(vec![subject])
 }

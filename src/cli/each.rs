@@ -14,6 +14,7 @@ use crate::cli::output::Judge;
 use crate::cli::output::Run;
 use crate::cli::parallel;
 use crate::cli::progress::Progress;
+use crate::cli::streams;
 use crate::cli::workloads::Looked;
 use crate::judge::Detail;
 use crate::report::model::InputError;
@@ -44,7 +45,7 @@ impl Told {
     fn line(&mut self, line: &Line<'_>, progress: &Progress) {
         if self.broken.is_none() {
             let told = progress.beside(|| {
-                let mut out = io::BufWriter::new(io::stdout().lock());
+                let mut out = io::BufWriter::new(streams::out());
                 ndjson::line(line, &mut out).and_then(|()| out.flush())
             });
             self.broken = told.err();

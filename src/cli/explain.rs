@@ -13,6 +13,7 @@ use crate::cli::args::Format;
 use crate::cli::exit::Exit;
 use crate::cli::output::read_rules;
 use crate::cli::rules;
+use crate::cli::streams;
 use crate::knowledge::Knowledge;
 use crate::report::escape::clean;
 use crate::rules::Match;
@@ -36,7 +37,7 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, F
     let book = read_rules(&options.rules)?;
     let found = explain(&text, &book, knowledge);
     let near = if found.is_empty() { near(&text, &book, knowledge) } else { Vec::new() };
-    let mut out = io::stdout().lock();
+    let mut out = streams::out();
     match options.format {
         Format::Json => writeln!(out, "{:#}", in_json(&text, &found, &near))?,
         Format::Human => print(&mut out, &text, &found, &near)?,

@@ -16,6 +16,7 @@ use crate::cli::output;
 use crate::cli::output::Judge;
 use crate::cli::output::Run;
 use crate::cli::parallel;
+use crate::cli::streams;
 use crate::cure;
 use crate::cure::Repair;
 use crate::edit;
@@ -79,12 +80,12 @@ fn round(run: Run<'_>, options: &CheckArgs, writable: impl Fn(&Path) -> Result<(
 /// Prints what would be written as one patch.
 pub(crate) fn print(run: Run<'_>, options: &CheckArgs) -> Result<Exit, Failure> {
     let round = round(run, options, |_| Ok(()))?;
-    let mut out = io::stdout().lock();
+    let mut out = streams::out();
     for (path, (before, after)) in &round.texts {
         out.write_all(edit::patch(path, before, after).as_bytes())?;
     }
     for line in &round.told {
-        writeln!(io::stderr(), "would fix {line}")?;
+        writeln!(streams::err(), "would fix {line}")?;
     }
     Ok(if round.texts.is_empty() { Exit::Clean } else { Exit::Found })
 }
@@ -94,19 +95,19 @@ pub(crate) fn write(run: Run<'_>, options: &CheckArgs) -> Result<bool, Failure> 
     let roots = roots(options);
     let round = round(run, options, |path| place(path, &roots).map(|_| ()))?;
     for (path, why) in &round.refused {
-        writeln!(io::stderr(), "{path} is not changed: {why}")?;
+        writeln!(streams::err(), "{path} is not changed: {why}")?;
     }
     let mut refused = BTreeSet::new();
     for (path, (before, after)) in &round.texts {
         if let Err(why) = replace(Path::new(path), before, after, &roots) {
-            writeln!(io::stderr(), "{path} is not changed: {why}")?;
+            writeln!(streams::err(), "{path} is not changed: {why}")?;
             refused.insert(path.as_str());
         }
     }
     let written = round.texts.keys().any(|path| !refused.contains(path.as_str()));
     if written {
         for line in &round.told {
-            writeln!(io::stderr(), "fixed {line}")?;
+            writeln!(streams::err(), "fixed {line}")?;
         }
     }
     Ok(written && refused.is_empty())

@@ -53,7 +53,14 @@ pub(super) fn asked(options: &JudgingArgs, fleet: &Fleet) -> Result<(), Failure>
             return Err(Failure::Said(format!("error: the fleet {} has no pool `{asked}`; {hint}", fleet.name)));
         }
     }
-    Ok(())
+    let left_out = |pool: &&String| !pool.is_empty() && !options.pools.is_empty() && !options.pools.contains(pool);
+    match options.why.as_ref().filter(left_out) {
+        Some(pool) => Err(Failure::Said(format!(
+            "error: --why asks about pool `{pool}`, which --pool leaves out; the pools that are judged are {}",
+            options.pools.join(", ")
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// That a fleet file cannot be read, and how to get one.

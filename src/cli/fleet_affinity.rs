@@ -16,6 +16,7 @@ use crate::cli::fleet;
 use crate::cli::fleet_import;
 use crate::cli::inputs::Inputs;
 use crate::cli::scan;
+use crate::cli::streams;
 use crate::fleet::Fleet;
 use crate::fleet::Launch;
 use crate::fleet::Pool;
@@ -71,7 +72,11 @@ pub(crate) fn run(options: &FleetAffinityArgs, knowledge: Knowledge) -> Result<E
     let verdicts = judged.verdicts.iter().filter(|verdict| verdict.component.is_none());
     let fates: BTreeMap<&str, &str> = verdicts.map(|verdict| (verdict.pool.as_str(), verdict.fate.as_str())).collect();
     if !judged.gpu_content {
-        writeln!(io::stderr(), "nothing to select for: {} has no GPU content, and starts on every node", subject.name)?;
+        writeln!(
+            streams::err(),
+            "nothing to select for: {} has no GPU content, and starts on every node",
+            subject.name
+        )?;
         return Ok(Exit::Nothing);
     }
     print(&subject.name, &field, &fates)
@@ -93,9 +98,9 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
     others.extend(field.others.iter().map(|labels| (labels, "nodes without GPUs")));
     if wanted.is_empty() {
         for (group, fate) in &told {
-            writeln!(io::stderr(), "{}: {fate}", plain(group))?;
+            writeln!(streams::err(), "{}: {fate}", plain(group))?;
         }
-        writeln!(io::stderr(), "no affinity: it is certain of no node that {name} starts on it")?;
+        writeln!(streams::err(), "no affinity: it is certain of no node that {name} starts on it")?;
         return Ok(Exit::Found);
     }
     let declared = field.fleet.pools.iter().flat_map(|pool| &pool.labels);
@@ -114,7 +119,7 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
             None => format!("error: {wanted} has no label that says what it is"),
         })
     })?;
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(streams::out());
     writeln!(out, "# Nodes on which {} starts.", plain(name))?;
     for (group, fate) in &told {
         writeln!(out, "# {}: {fate}", plain(group))?;

@@ -11,6 +11,7 @@ use crate::cli::Failure;
 use crate::cli::args::Format;
 use crate::cli::exit::Exit;
 use crate::cli::fleet_import;
+use crate::cli::streams;
 use crate::fleet::Fleet;
 use crate::inventory;
 use crate::inventory::Drift;
@@ -27,7 +28,7 @@ pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge:
         seen.join(fleet_import::source(path, knowledge)?);
     }
     let found = inventory::drift(fleet, &seen, knowledge);
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(streams::out());
     match format {
         Format::Json => {
             let one = |drift: &Drift| json!({ "pool": drift.pool, "what": drift.what, "declared": drift.declared, "seen": drift.seen });

@@ -1,6 +1,5 @@
 //! `imagelint fleet import`: a fleet file out of what exists.
 
-use std::io;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -10,6 +9,7 @@ use crate::cli::exit::Exit;
 use crate::cli::fleet;
 use crate::cli::names;
 use crate::cli::render;
+use crate::cli::streams;
 use crate::inventory;
 use crate::inventory::Inventory;
 use crate::knowledge::Knowledge;
@@ -47,11 +47,11 @@ pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exi
         told.push(text.clone());
     }
     for note in &found.notes {
-        writeln!(io::stderr(), "note: {note}")?;
+        writeln!(streams::err(), "note: {note}")?;
     }
     if found.machines.is_empty() {
         let nodes = found.without_gpu.len();
-        writeln!(io::stderr(), "nothing to import: no machine with a GPU is in it ({nodes} nodes without)")?;
+        writeln!(streams::err(), "nothing to import: no machine with a GPU is in it ({nodes} nodes without)")?;
         return Ok(Exit::Nothing);
     }
     let drafts = inventory::drafts(&found);
@@ -60,7 +60,7 @@ pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exi
     let written = SourceText::new("fleet.toml", text.as_str());
     let source = Sources::default().add(written.clone());
     fleet::of_text(&written, source, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))?;
-    io::stdout().lock().write_all(text.as_bytes())?;
+    streams::out().write_all(text.as_bytes())?;
     Ok(Exit::Clean)
 }
 

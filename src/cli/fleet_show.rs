@@ -14,6 +14,7 @@ use crate::cli::args::Format;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
 use crate::cli::fleet_drift;
+use crate::cli::streams;
 use crate::fleet::Derived;
 use crate::fleet::Fleet;
 use crate::fleet::derived;
@@ -32,7 +33,7 @@ pub(crate) fn check(options: &FleetCheckArgs, knowledge: Knowledge) -> Result<Ex
     if !options.against.is_empty() {
         return fleet_drift::run(&fleet, &options.against, options.format, knowledge);
     }
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(streams::out());
     if options.format == Format::Json {
         let pools: Vec<Value> = fleet.pools.iter().map(|pool| of_pool(&derived(pool, knowledge))).collect();
         writeln!(out, "{:#}", json!({ "fleet": fleet.name, "pools": pools }))?;
@@ -58,7 +59,7 @@ pub(crate) fn check(options: &FleetCheckArgs, knowledge: Knowledge) -> Result<Ex
 /// Runs `fleet show`.
 pub(crate) fn run(options: &FleetShowArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let fleet = load(&options.fleet, knowledge)?;
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(streams::out());
     match options.format {
         Format::Json => {
             let pools: Vec<Value> = fleet.pools.iter().map(|pool| of_pool(&derived(pool, knowledge))).collect();

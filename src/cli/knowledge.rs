@@ -15,6 +15,7 @@ use crate::cli::args::Format;
 use crate::cli::args::KnowledgeArgs;
 use crate::cli::exit::Exit;
 use crate::cli::render;
+use crate::cli::streams;
 use crate::knowledge::Answer;
 use crate::knowledge::Knowledge;
 use crate::knowledge::SUBJECTS;
@@ -60,7 +61,7 @@ pub(crate) fn load(folder: Option<&Path>) -> Result<Knowledge, Failure> {
 
 /// Runs it.
 pub(crate) fn run(options: &KnowledgeArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = streams::out();
     let Some(subject) = &options.subject else {
         overview(&mut out, knowledge, options.format)?;
         return Ok(Exit::Clean);

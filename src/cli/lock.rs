@@ -1,7 +1,6 @@
 //! `imagelint lock`: writes down what registries say of base images, or says whether it still holds.
 
 use std::fs;
-use std::io;
 use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
@@ -22,6 +21,7 @@ use crate::cli::parallel;
 use crate::cli::pull;
 use crate::cli::settings;
 use crate::cli::settings::Loaded;
+use crate::cli::streams;
 use crate::lock;
 use crate::lock::Entry;
 use crate::lock::Lock;
@@ -51,7 +51,7 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
         return Err(Failure::Said(broken));
     }
     for error in &inputs.errors {
-        writeln!(io::stderr(), "error: cannot read {}: {}", error.input, error.message)?;
+        writeln!(streams::err(), "error: cannot read {}: {}", error.input, error.message)?;
     }
     let start = start.unwrap_or(Path::new("."));
     let (path, before) = target(options, start)?;
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
     };
     let wanted = pull::wanted(&inputs, &platforms);
     if wanted.is_empty() && inputs.errors.is_empty() {
-        writeln!(io::stderr(), "nothing to lock: no Dockerfile builds on an image that it names")?;
+        writeln!(streams::err(), "nothing to lock: no Dockerfile builds on an image that it names")?;
         return Ok(Exit::Nothing);
     }
     let refused = |registry: &str| settings::lock(&settings).refuses(registry, &sources);
@@ -129,13 +129,13 @@ fn root(start: &Path) -> Option<PathBuf> {
 
 /// Says what moved, what is not locked and what could not be read.
 fn check(before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = streams::out();
     let (mut exit, mut count) = (Exit::Clean, 0);
     for (reference, images) in read {
         let images = match images {
             Ok(images) => images,
             Err(error) => {
-                writeln!(io::stderr(), "error: base image {reference} was not read: {error}")?;
+                writeln!(streams::err(), "error: base image {reference} was not read: {error}")?;
                 exit = Exit::Broken;
                 continue;
             }
@@ -165,7 +165,7 @@ fn check(before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
 fn entry(reference: &ImageReference, image: &PulledImage) -> Result<Option<Entry>, Failure> {
     let entry = lock::entry(reference, image);
     if entry.is_none() {
-        writeln!(io::stderr(), "warning: base image {reference} does not say its platform, and is not locked")?;
+        writeln!(streams::err(), "warning: base image {reference} does not say its platform, and is not locked")?;
     }
     Ok(entry)
 }
@@ -183,7 +183,7 @@ fn write(path: &Path, before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
             Err(error) => {
                 let kept: Vec<_> = before.of(&lock::name(reference)).cloned().collect();
                 let still = if kept.is_empty() { "" } else { "; what was locked of it stays" };
-                writeln!(io::stderr(), "error: base image {reference} was not read{still}: {error}")?;
+                writeln!(streams::err(), "error: base image {reference} was not read{still}: {error}")?;
                 for entry in kept {
                     lock.put(entry);
                 }
@@ -193,6 +193,6 @@ fn write(path: &Path, before: &Lock, read: &[Read]) -> Result<Exit, Failure> {
     }
     fs::write(path, lock.to_toml())
         .map_err(|error| Failure::Said(format!("error: cannot write {}: {error}", path.display())))?;
-    writeln!(io::stdout(), "{}: {} locked", path.display(), lock.entries.len())?;
+    writeln!(streams::out(), "{}: {} locked", path.display(), lock.entries.len())?;
     Ok(exit)
 }

@@ -11,6 +11,7 @@ use crate::cli::Failure;
 use crate::cli::args::Args;
 use crate::cli::args::ManArgs;
 use crate::cli::exit::Exit;
+use crate::cli::streams;
 use crate::report::escape::clean;
 
 /// Runs it.
@@ -19,7 +20,7 @@ pub(crate) fn run(options: &ManArgs) -> Result<Exit, Failure> {
     let written = fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Args::command(), folder));
     written.map_err(|error| cannot(folder, &error))?;
     let name = folder.display().to_string();
-    writeln!(io::stdout().lock(), "manual pages are in {}; man -l {0}/imagelint.1 shows the first", clean(&name))?;
+    writeln!(streams::out(), "manual pages are in {}; man -l {0}/imagelint.1 shows the first", clean(&name))?;
     Ok(Exit::Clean)
 }
 

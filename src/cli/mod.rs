@@ -47,6 +47,7 @@ mod schema;
 mod settings;
 mod sides;
 mod spliced;
+mod streams;
 mod target;
 mod texts;
 mod walk;
@@ -97,7 +98,7 @@ pub fn run() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(Failure::Pipe) => Exit::Clean.into(),
         Err(Failure::Said(text)) => {
-            let _ = writeln!(io::stderr(), "{}", text.trim_end());
+            let _ = writeln!(streams::err(), "{}", text.trim_end());
             Exit::Broken.into()
         }
     }

@@ -14,6 +14,7 @@ use crate::cli::describe;
 use crate::cli::describe::Asked;
 use crate::cli::exit::Exit;
 use crate::cli::outputs::color;
+use crate::cli::streams;
 use crate::infer::infer;
 use crate::judge;
 use crate::knowledge::Knowledge;
@@ -49,7 +50,7 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Fai
         describe::nothing("tell", input)?;
     }
     let terminal = io::stdout().is_terminal();
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(streams::out());
     match options.format {
         Format::Json => {
             let empty = found.is_empty();

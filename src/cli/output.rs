@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::io::Write as _;
 use std::path::Path;
 
 use jiff::civil::Date;
@@ -18,6 +19,7 @@ use crate::cli::outputs;
 use crate::cli::parallel;
 use crate::cli::render;
 use crate::cli::settings::Held;
+use crate::cli::streams;
 use crate::cure;
 use crate::fleet::Fleet;
 use crate::judge;
@@ -26,6 +28,7 @@ use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::report::escape::clean;
 use crate::report::files;
 use crate::report::json;
 use crate::report::model;
@@ -75,7 +78,7 @@ pub(crate) fn judge_and_list(run: Run<'_>, errors: Vec<InputError>) -> Result<Ex
     let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Everything);
     let mut report = judge.head(errors);
     report.subjects = judge.subjects().collect();
-    files::files(&report, &mut io::stdout().lock())?;
+    files::files(&report, &mut streams::out())?;
     Ok(if report.errors.is_empty() { Exit::Clean } else { Exit::Broken })
 }
 
@@ -157,6 +160,21 @@ pub(crate) fn own_rules(options: &JudgingArgs) -> Result<Option<RuleBook>, Failu
     }
     let book = read_rules(&options.rules)?;
     Ok(Some(if options.preview { book.with_preview() } else { book }))
+}
+
+/// Tells of folders without a page: whoever names one expects rules of it.
+pub(crate) fn tell_empty_rules(options: &JudgingArgs) -> io::Result<()> {
+    let is_page = |path: &Path| {
+        let readme = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("README.md"));
+        path.extension().is_some_and(|extension| extension == "md") && !readme
+    };
+    for folder in &options.rules {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        if !entries.map(|entry| entry.path()).any(|path| is_page(&path)) {
+            writeln!(streams::err(), "warning: no rule page (*.md) in {}", clean(&folder.display().to_string()))?;
+        }
+    }
+    Ok(())
 }
 
 /// The built-in pages and those of folders.

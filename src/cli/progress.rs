@@ -20,6 +20,7 @@ use indicatif::ProgressStyle;
 
 use crate::cli::args::Tell;
 use crate::cli::layers::size;
+use crate::cli::streams;
 use crate::report::escape::clean;
 use crate::report::escape::shorten;
 use crate::report::words::count;
@@ -138,7 +139,7 @@ impl Progress {
         *last = Instant::now();
         let line = self.line(&what(), self.started.elapsed());
         // Nobody may be there to read it.
-        let _ = writeln!(io::stderr(), "{line}");
+        let _ = writeln!(streams::err(), "{line}");
     }
 
     fn line(&self, what: &str, time: Duration) -> String {

@@ -1,7 +1,6 @@
 //! Base images in their registries: manifest and configuration of each, once, several at a time.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::io::Write as _;
 
 use crate::cli::inputs::Build;
@@ -9,6 +8,7 @@ use crate::cli::inputs::Inputs;
 use crate::cli::parallel;
 use crate::cli::scan;
 use crate::cli::settings;
+use crate::cli::streams;
 use crate::extract;
 use crate::extract::Bases;
 use crate::extract::KnownBase;
@@ -121,7 +121,7 @@ pub(crate) fn add(wanted: &Wanted, puller: &Puller, build: &Build<'_>, bases: &m
             }
             Err(error) => {
                 // A closed pipe is nobody's fault.
-                let _ = writeln!(io::stderr(), "warning: base image {reference} was not read: {error}");
+                let _ = writeln!(streams::err(), "warning: base image {reference} was not read: {error}");
                 bases.failed(&reference, error);
             }
         }

@@ -12,6 +12,7 @@ use crate::cli::exit::Exit;
 use crate::cli::fleet;
 use crate::cli::outputs::color;
 use crate::cli::settings::Loaded;
+use crate::cli::streams;
 use crate::judge::Detail;
 use crate::judge::Settings;
 use crate::knowledge::Knowledge;
@@ -43,13 +44,13 @@ pub(crate) fn run(options: &RecommendArgs, knowledge: Knowledge) -> Result<Exit,
     let told = recommend::recommend(Asked { with: &with, base, python, limit }, settings)
         .map_err(|error| Failure::Said(format!("error: {error}")))?;
     let terminal = io::stdout().is_terminal();
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(streams::out());
     match options.format {
         RecommendFormat::Human => recommend::human(&told, color(judging.color, terminal), &mut out)?,
         RecommendFormat::Json => json(&told, &mut out)?,
         RecommendFormat::Dockerfile => match told.combinations.first() {
             Some(best) => write!(out, "{}", best.dockerfile)?,
-            None => writeln!(io::stderr(), "nothing that was tried starts on every pool; --format human says more")?,
+            None => writeln!(streams::err(), "nothing that was tried starts on every pool; --format human says more")?,
         },
     }
     out.flush()?;

@@ -1,6 +1,5 @@
 //! `imagelint scan`: images from registries, files and engines, by their configuration or with all of their layers.
 
-use std::io;
 use std::io::Write as _;
 use std::num::NonZero;
 
@@ -25,6 +24,7 @@ use crate::cli::progress::Progress;
 use crate::cli::settings;
 use crate::cli::settings::Held;
 use crate::cli::settings::Loaded;
+use crate::cli::streams;
 use crate::cli::workloads;
 use crate::cli::workloads::Asked;
 use crate::extract;
@@ -60,6 +60,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     if judging.config.show_settings {
         return settings::show(&loaded, &judging, &options.judging, &[], &fleet.name, &sources);
     }
+    output::tell_empty_rules(&judging)?;
     only(&mut fleet, &options.platforms, knowledge)?;
     let platforms = platforms(&fleet, knowledge);
     let refused = |name: &String| refused(&loaded, name, &sources);
@@ -116,7 +117,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         output::judge_and_print(run(&subjects), errors)
     };
     if let Some(why) = layers.complaint() {
-        let _ = writeln!(io::stderr(), "note: {why}; later runs read all layers again");
+        let _ = writeln!(streams::err(), "note: {why}; later runs read all layers again");
     }
     exit
 }

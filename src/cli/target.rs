@@ -11,11 +11,13 @@ use std::path::PathBuf;
 use std::process;
 
 use crate::cli::Failure;
+use crate::cli::streams;
+use crate::cli::streams::Stream;
 
 /// One report's place.
 pub(crate) enum Target {
     /// Standard output.
-    Stdout(BufWriter<io::Stdout>),
+    Stdout(BufWriter<Stream<io::Stdout>>),
     /// A file.
     File(Pending),
 }
@@ -32,7 +34,7 @@ pub(crate) struct Pending {
 impl Target {
     /// Opens a file, or standard output.
     pub(crate) fn open(file: Option<PathBuf>) -> Result<Self, Failure> {
-        let Some(path) = file else { return Ok(Self::Stdout(BufWriter::new(io::stdout()))) };
+        let Some(path) = file else { return Ok(Self::Stdout(BufWriter::new(streams::out()))) };
         // A link stays a link: what it points to is replaced.
         let path = fs::canonicalize(&path).unwrap_or(path);
         let in_place = fs::metadata(&path).is_ok_and(|found| !found.is_file());

@@ -21,6 +21,7 @@ use crate::cli::scan;
 use crate::cli::settings::Loaded;
 use crate::cli::sides::Reading;
 use crate::cli::sides::Side;
+use crate::cli::streams;
 use crate::compare;
 use crate::compare::model::Change;
 use crate::fleet::DriverSpec;
@@ -86,7 +87,7 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
         changes: if changed.told.is_empty() { vec!["as it is".to_owned()] } else { changed.told },
     };
     let terminal = io::stdout().is_terminal();
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(streams::out());
     match options.against.format {
         DifferenceFormat::Human => what_if::human(&told, color(judging.color, terminal), &mut out)?,
         DifferenceFormat::Markdown => what_if::markdown(&told, &mut out)?,

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use toml::de::DeTable;
 
 use crate::cuda::BadVersion;
+use crate::cuda::CodeTarget;
 use crate::describe::Description;
 use crate::describe::ElfNote;
 use crate::describe::Family;
@@ -15,6 +16,7 @@ use crate::describe::OnBase;
 use crate::describe::Spanned;
 use crate::describe::TOLD_OF;
 use crate::describe::UnknownBase;
+use crate::describe::checked::checked;
 use crate::describe::package;
 use crate::fact::Depth;
 use crate::source::SourceText;
@@ -76,6 +78,10 @@ impl Description {
                     _ => reader.unknown_key(key, key_span, KEYS),
                 }
             }
+        }
+        // What a program wrote down of an input is what stands there, be it wrong.
+        if description.of == Depth::Description {
+            checked(&mut reader, &description);
         }
         reader.finish("image description", text, description)
     }
@@ -284,9 +290,18 @@ fn gpu_code(reader: &mut Reader, value: &Value<'_>) -> Vec<GpuCode> {
     found
 }
 
-fn targets<T: FromStr<Err = BadVersion>>(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Spanned<T>> {
+/// Targets under the names that they have in a list: `sm_90` of machine code, `compute_90` of PTX; bare numbers in both.
+fn targets(reader: &mut Reader, key: &str, value: &Value<'_>) -> Vec<Spanned<CodeTarget>> {
+    let (other, what, own) =
+        if key == "sass" { ("compute_", "PTX", "sm_") } else { ("sm_", "machine code", "compute_") };
     let mut found = Vec::new();
     for one in list(reader, key, value) {
+        if let Some(number) = one.get_ref().as_str().and_then(|text| text.strip_prefix(other)) {
+            let message = format!("`{other}{number}` names {what}, and stands in `{key}`");
+            let list = if key == "sass" { "ptx" } else { "sass" };
+            reader.report(span_of(one), message, Some(format!("write `{own}{number}`, or put it into `{list}`")));
+            continue;
+        }
         found.extend(parsed(reader, key, one));
     }
     found

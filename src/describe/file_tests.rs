@@ -113,6 +113,42 @@ fn bad_files_say_what_and_where() {
         ("[packages]\ngone = [{ manager = \"npm\" }]", "2:9 unknown manager `npm` | one of pip, conda, apt"),
         ("[files]\n\"/a\" = { lnk = \"b\" }", "2:10 unknown key `lnk` | did you mean `link`?"),
         (
+            "platform = \"amd64\"",
+            "1:12 `amd64` is no platform: expected system/architecture | did you mean `linux/amd64`?",
+        ),
+        (
+            "platform = [\"linux/amd64\", \"linux/aarch64\"]",
+            "1:28 `linux/aarch64` is no platform: expected system/architecture | did you mean `linux/arm64`?",
+        ),
+        (
+            "platform = \"linux\"",
+            "1:12 `linux` is no platform: expected system/architecture | such as linux/amd64 or linux/arm64",
+        ),
+        (
+            "platform = \"linx/amd46\"",
+            "1:12 `linx/amd46` is no platform: expected system/architecture | did you mean `linux/amd64`?",
+        ),
+        (
+            "[files]\n\"usr/lib/libcuda.so.1\" = {}",
+            "2:1 `usr/lib/libcuda.so.1` is no path in an image: it does not begin with `/` | did you mean `/usr/lib/libcuda.so.1`?",
+        ),
+        (
+            "[packages.pip]\ntorch = \"banana\"",
+            "2:9 `banana` is no version of torch | a version (\"2.1.0+cu121\"), a range (\">=2.1,<3\") or \"*\"",
+        ),
+        (
+            "[[gpu_code]]\nptx = [\"sm_80\"]",
+            "2:8 `sm_80` names machine code, and stands in `ptx` | write `compute_80`, or put it into `sass`",
+        ),
+        (
+            "[[gpu_code]]\nlinkable = [\"sm_80\"]",
+            "2:13 `sm_80` names machine code, and stands in `linkable` | write `compute_80`, or put it into `sass`",
+        ),
+        (
+            "[[gpu_code]]\nsass = [\"sm_75\", \"compute_80\"]",
+            "2:18 `compute_80` names PTX, and stands in `sass` | write `sm_80`, or put it into `ptx`",
+        ),
+        (
             "[[gpu_code]]\nsass = [\"sm_x\"]",
             "2:9 `sm_x` is no code target: expected sm_XY or compute_XY, such as sm_90a",
         ),
@@ -128,6 +164,24 @@ fn bad_files_say_what_and_where() {
             })
             .collect();
         assert_eq!(found.join("; "), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_people_and_programs_mean_is_taken() {
+    for text in [
+        "platform = \"linux/arm64/v8\"",
+        "platform = [\"linux/amd64\", \"windows/amd64\"]",
+        "[packages.pip]\ntorch = \"2.1.0+cu121\"\njax = \">=0.4,<1\"\nnumpy = \"*\"\nscipy = \"\"\ntf = \"v2.15\"\nx = \"~=1.2\"",
+        "[packages.conda]\nfoo = \"banana\"",
+        "[packages.apt]\nlibc6 = \"banana\"",
+        "[[gpu_code]]\nsass = [\"80\", \"8.6\", \"sm_90a\"]\nptx = [\"90\", \"compute_90a\"]",
+        // A program writes down what stands in a Dockerfile, and it is judged again as it was.
+        "of = \"dockerfile\"\nplatform = \"bogus\"\n[packages.pip]\ntorch = \"banana\"",
+    ] {
+        if let Err(error) = read(text) {
+            panic!("{text}: {error}: {:?}", error.all());
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Image descriptions: what a person or a script says about an image that nobody can look into.
 
+mod checked;
 mod file;
 mod json;
 mod package;

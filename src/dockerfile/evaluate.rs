@@ -15,6 +15,7 @@ use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
 use crate::dockerfile::KnownEnv;
 use crate::dockerfile::Mapped;
+use crate::dockerfile::Platform;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunForm;
 use crate::dockerfile::RunInstruction;
@@ -49,7 +50,8 @@ impl Dockerfile {
         chain.reverse();
         let flag = self.instructions[self.stages[root].from].flag("platform");
         let platform = flag.and_then(|flag| {
-            flag.value.as_ref().map(|value| (global.expand(value, self.escape, None), value.full_span()))
+            let value = flag.value.as_ref()?;
+            Some((platform(global.expand(value, self.escape, None))?, value.full_span()))
         });
         let base = base(text, self.stages[root].base_span);
         let open = base.kind != BaseKind::Scratch;
@@ -130,6 +132,20 @@ fn below(workdir: Option<&str>, path: &str) -> Option<String> {
         return Some(path.to_owned());
     }
     workdir.map(|workdir| format!("{}/{path}", workdir.trim_end_matches('/')))
+}
+
+/// A platform under its plain name; none where FROM leaves it to the build: an empty word, or a system alone. What is no
+/// platform stays as it is.
+fn platform(text: Resolved) -> Option<Resolved> {
+    match text {
+        Resolved::Known { value, .. } if value.is_empty() => None,
+        Resolved::Known { value, origins } => match Platform::read(&value) {
+            Some(Platform::Whole(value)) => Some(Resolved::Known { value, origins }),
+            Some(Platform::System) => None,
+            None => Some(Resolved::Known { value, origins }),
+        },
+        unresolved @ Resolved::Unresolved { .. } => Some(unresolved),
+    }
 }
 
 fn predefined(platform: &str) -> Vec<(&'static str, String)> {

@@ -9,6 +9,8 @@ use crate::extract::tree::absolute;
 use crate::fact::FileKind;
 use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
+use crate::shell::Command;
+use crate::shell::Word;
 
 /// Where toolkits lie.
 const TOOLKITS: &str = "/usr/local";
@@ -23,21 +25,55 @@ pub(super) fn named(copy: &CopyInstruction) -> Vec<String> {
     for source in copy.sources.iter().filter_map(|(source, _)| source.known()).filter(|one| !one.starts_with("<<")) {
         let name = split_path(source.trim_end_matches('/')).1;
         let name = if source.contains("://") { name.split(['?', '#']).next().unwrap_or(name) } else { name };
-        let path = if linked::is_library(name) {
-            let pattern = name.contains(PATTERN);
-            let inside = pattern || written.ends_with('/') || copy.sources.len() > 1 || !names_library(&into);
-            let name = if pattern { soname(name) } else { name };
-            if inside { format!("{}/{name}", into.trim_end_matches('/')) } else { into.clone() }
-        } else if is_compat(&into) && !name.contains(".so") {
-            format!("{}/{LIBCUDA}", into.trim_end_matches('/'))
-        } else {
-            continue;
+        let path = match landing(name, &into, written.ends_with('/') || copy.sources.len() > 1) {
+            Some(path) => path,
+            None if is_compat(&into) && !name.contains(".so") => format!("{}/{LIBCUDA}", into.trim_end_matches('/')),
+            None => continue,
         };
         if !found.contains(&path) {
             found.push(path);
         }
     }
     found
+}
+
+/// Where a driver library of that name comes to lie; none of another file.
+fn landing(name: &str, into: &str, folder: bool) -> Option<String> {
+    if !linked::is_library(name) {
+        return None;
+    }
+    let pattern = name.contains(PATTERN);
+    let inside = pattern || folder || !names_library(into);
+    let name = if pattern { soname(name) } else { name };
+    Some(if inside { format!("{}/{name}", into.trim_end_matches('/')) } else { into.to_owned() })
+}
+
+/// The driver libraries that `cp`, `mv` or `install` brings by their names: where each comes to lie, and from where.
+pub(super) fn moved(command: &Command, folder: &str) -> Vec<(String, String)> {
+    // A word that is not known would be left out of the list.
+    let words: Option<Vec<&str>> = command.words.iter().skip(1).map(Word::known).collect();
+    let Some(words) = words else { return Vec::new() };
+    let makes_folders = |word: &&&str| **word == "-d" || **word == "--directory";
+    let elsewhere = |word: &&&str| word.starts_with("--target") || (!word.starts_with("--") && word.contains('t'));
+    let mut options = words.iter().filter(|word| word.starts_with('-'));
+    if options.clone().any(|word| makes_folders(&word)) || options.any(|word| elsewhere(&word)) {
+        return Vec::new();
+    }
+    // `install` takes a mode, an owner and a group as words of their own.
+    let mut plain: Vec<&str> = Vec::new();
+    let mut value = false;
+    for word in words {
+        let takes = command.program() == Some("install") && matches!(word, "-m" | "-o" | "-g");
+        if !value && !word.starts_with('-') {
+            plain.push(word);
+        }
+        value = takes;
+    }
+    let Some((written, sources)) = plain.split_last() else { return Vec::new() };
+    let into = absolute(folder, written);
+    let inside = written.ends_with(['/', '.']) || sources.len() > 1;
+    let landed = |source: &&str| Some((landing(split_path(source).1, &into, inside)?, absolute(folder, source)));
+    sources.iter().filter_map(landed).collect()
 }
 
 /// The name that stands for what a pattern such as `libcuda.so*` finds.

@@ -2,6 +2,7 @@
 
 use crate::cuda::lies_below;
 use crate::cuda::split_path;
+use crate::extract::driver_files;
 use crate::extract::tree::absolute;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
@@ -29,6 +30,8 @@ pub(super) enum Says {
     Nothing,
     /// It links one path to another.
     Links(String, String),
+    /// It puts driver libraries at paths, each from another.
+    Brings(Vec<(String, String)>),
     /// It removes what lies at these paths.
     Removes(Vec<String>),
     /// It writes a text to these files.
@@ -47,6 +50,10 @@ pub(super) fn says(command: &Command, folder: &str, around: &Around<'_>) -> Says
     let program = command.program();
     match program {
         Some("ln") => return link(command, folder).map_or(Says::Nothing, |(link, target)| Says::Links(link, target)),
+        Some("cp" | "mv" | "install") => {
+            let brought = driver_files::moved(command, folder);
+            return if brought.is_empty() { Says::Nothing } else { Says::Brings(brought) };
+        }
         Some("rm" | "unlink") => {
             return Says::Removes(arguments(command).map(|path| absolute(folder, path)).collect());
         }
@@ -74,6 +81,14 @@ pub(super) fn read(says: Says, origin: Origin, seen: &mut Observations) {
     match says {
         Says::Nothing => {}
         Says::Links(link, target) => put(seen, link, FileKind::Link(target), origin),
+        Says::Brings(libraries) => {
+            for (path, source) in libraries {
+                // A stub stays one wherever it lies.
+                let stub = source.contains("/stubs/");
+                let kind = if stub { FileKind::Link(source) } else { FileKind::Present };
+                put(seen, path, kind, origin.clone());
+            }
+        }
         Says::Removes(paths) => seen.files.retain(|own, _| !paths.iter().any(|path| taken(own, path))),
         Says::Writes(paths, text) => {
             for path in paths {
@@ -195,6 +210,33 @@ mod tests {
             ("echo -e '/a\\n/b' | tee -a /etc/ld.so.conf.d/a.conf >/dev/null", "/etc/ld.so.conf.d/a.conf /a|/b"),
         ] {
             assert_eq!(left(script), [expected], "{script}");
+        }
+    }
+
+    #[test]
+    fn driver_libraries_that_commands_copy_are_noted_where_they_land() {
+        for (script, expected) in [
+            ("cp /tmp/libcuda.so.535.54.03 /usr/lib64/", "/usr/lib64/libcuda.so.535.54.03 "),
+            ("cp -a /tmp/libcuda.so.535.54.03 /usr/lib64", "/usr/lib64/libcuda.so.535.54.03 "),
+            ("cp x/libcuda.so.535.54.03 /usr/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1 "),
+            ("mv /tmp/driver/libcuda.so* /usr/lib64/", "/usr/lib64/libcuda.so.1 "),
+            ("install -m 755 libnvidia-ml.so.1 /usr/lib64/", "/usr/lib64/libnvidia-ml.so.1 "),
+            ("cp /a/stubs/libcuda.so /usr/lib/libcuda.so.1", "/usr/lib/libcuda.so.1 -> /a/stubs/libcuda.so"),
+            ("cp readme libcuda.so.1 /usr/lib64", "/usr/lib64/libcuda.so.1 "),
+        ] {
+            assert_eq!(left(script), [expected], "{script}");
+        }
+        for script in [
+            "cp libcudart.so.12 /usr/lib64/",
+            "cp $LIB /usr/lib64/libcuda.so.1",
+            "cp libcuda.so.1 $(pwd)/",
+            "cp -t /usr/lib64 libcuda.so.1",
+            "install -d /usr/lib64/libcuda.so.1",
+            "cp libcuda.so.1 /usr/lib64/ && rm /usr/lib64/libcuda.so.1",
+            "if [ -e /a ]; then cp libcuda.so.1 /usr/lib64/; fi",
+            "echo cp libcuda.so.1 /usr/lib64/",
+        ] {
+            assert_eq!(left(script), [""; 0], "{script}");
         }
     }
 

@@ -18,6 +18,7 @@ use crate::fleet::values::driver;
 use crate::fleet::values::image_glob;
 use crate::fleet::values::path_glob;
 use crate::knowledge::Knowledge;
+use crate::nearest::nearest;
 use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Span;
@@ -249,8 +250,16 @@ fn read_pool(reader: &mut Reader, span: Span, table: &DeTable<'_>) -> Option<Poo
     named.then_some(pool)
 }
 
+/// Engines that are known by their names; another one is taken as it is, unless it is one of these misspelt.
+const ENGINES: &[&str] = &["docker", "podman", "containerd", "cri-o", "nerdctl"];
+
 fn engine(text: &str) -> Result<String, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
+    if let Some(name) = words.first().filter(|name| !ENGINES.contains(name))
+        && let Some(meant) = nearest(name, ENGINES.iter().copied())
+    {
+        return Err(format!("unknown engine `{name}`: did you mean `{meant}`?"));
+    }
     let good = match words.as_slice() {
         [_] => true,
         [_, version] => version.starts_with(|first: char| first.is_ascii_digit()),

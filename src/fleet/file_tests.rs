@@ -74,6 +74,14 @@ fn a_name_is_enough() {
 }
 
 #[test]
+fn an_engine_that_is_no_misspelt_one_is_taken() {
+    for engine in ["docker", "docker 28.2", "podman 5.2", "containerd 1.7.27", "cri-o 1.31", "finch 1.4", "kata 3"] {
+        let fleet = fleet(&format!("[[pool]]\nname = \"a\"\nengine = \"{engine}\"")).expect(engine);
+        assert_eq!(fleet.pools[0].engine.as_ref().map(|one| one.value.as_str()), Some(engine));
+    }
+}
+
+#[test]
 fn the_reference_fleet_reads() {
     let fleet = built_in(SourceId(0));
     let names: Vec<_> = fleet.pools.iter().map(|pool| pool.name.value.as_str()).collect();
@@ -126,6 +134,14 @@ fn bad_files_say_what_and_where() {
         (
             "[[pool]]\nname = \"a\"\nimages = []",
             "3:1 a list without patterns matches nothing: leave the key out for all",
+        ),
+        (
+            "[[pool]]\nname = \"a\"\nengine = \"dockr 28\"",
+            "3:10 unknown engine `dockr`: did you mean `docker`? | such as \"docker 28.2\"",
+        ),
+        (
+            "[[pool]]\nname = \"a\"\nengine = \"Docker 28\"",
+            "3:10 unknown engine `Docker`: did you mean `docker`? | such as \"docker 28.2\"",
         ),
         ("[[pool]]\nname = \"a\"\nmode = \"zzz\"", "3:8 unknown mode `zzz` | one of legacy, jit-cdi, cdi, csv, none"),
         (

@@ -57,8 +57,15 @@ pub(super) fn compat(
         let added = seen.depth == Depth::Text;
         return beside_own(facts, fact, own.as_ref(), (kept, added), build, knowledge);
     }
-    if let Some((package, cuda)) = seen.packages.iter().find_map(|package| Some((package, compat_cuda(&package.name)?)))
+    let packages = || seen.packages.iter().filter_map(|package| Some((package, compat_cuda(&package.name)?)));
+    let certain = packages().find(|(package, _)| package.conditional.is_none());
+    if let Some((package, _)) = packages().next().filter(|_| certain.is_none())
+        && let Some(why) = package.conditional.clone()
     {
+        let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
+        return unknown(facts, FactKey::Compat, None, why, evidence);
+    }
+    if let Some((package, cuda)) = certain {
         let version = match &package.version {
             PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
             PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,

@@ -81,6 +81,10 @@ pub(super) fn libraries(
                 }
                 Brings::Libraries => {}
             }
+            if let Some(why) = &package.conditional {
+                perhaps = perhaps.or(Some((why.reason.clone(), package.fact, &known.info)));
+                continue;
+            }
             row = Some(&known.info);
             from.push(package.fact);
             let version = package_driver(package).filter(|_| !known.toolkit && !known.through);
@@ -235,7 +239,11 @@ mod tests {
         for name in packages {
             let fact = seen.facts.add(FactKey::Package, Some(name), text(name), leaf());
             let version = PackageVersion::Open(String::new());
-            seen.packages.push(PackageSeen::new(Manager::Apt, (*name).to_owned(), version, fact));
+            let (name, perhaps) = name.strip_suffix('?').map_or((*name, false), |name| (name, true));
+            let why = || Why { reason: "on one of several ways".to_owned(), supply: String::new() };
+            let conditional = perhaps.then(why);
+            let package = PackageSeen::new(Manager::Apt, name.to_owned(), version, fact);
+            seen.packages.push(PackageSeen { conditional, ..package });
         }
         let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
         match images.first().map(|image| &image.driver_libraries.state) {
@@ -273,6 +281,15 @@ mod tests {
             ("ubuntu:22.04", &["ubuntu-drivers-common", "pciutils", "libcuinj64"], "absent"),
         ] {
             assert_eq!(said(base, packages, false), expected, "{base} {packages:?}");
+        }
+        for (packages, expected) in [
+            (&["libnvidia-compute-535?"][..], "unknown"),
+            (&["cuda-drivers?", "curl"], "unknown"),
+            (&["libnvidia-compute-535", "libnvidia-compute-550?"], "known"),
+            (&["libnvidia-compute-550?", "libnvidia-compute-535"], "known"),
+            (&["curl?", "cuda-toolkit-12-4?"], "absent"),
+        ] {
+            assert_eq!(said("ubuntu:22.04", packages, false), expected, "{packages:?}");
         }
         // A list of everything would name what came along.
         assert_eq!(said("ubuntu:22.04", &["nvidia-cuda-toolkit"], true), "absent");

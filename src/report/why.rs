@@ -30,6 +30,12 @@ pub fn why(report: &Report, pool: Option<&str>, out: &mut impl io::Write, color:
             continue;
         }
         writeln!(out, "{}\n", paint(&heading, Tone::Strong, color))?;
+        if let Some(pool) = pool
+            && !subject.verdicts.iter().any(|verdict| verdict.pool == pool)
+        {
+            writeln!(out, "  not judged on {}: the fleet runs it on other pools\n", clean(pool))?;
+            continue;
+        }
         for verdict in &subject.verdicts {
             if pool.is_none_or(|pool| pool == verdict.pool) && !told_already(subject, verdict) {
                 let pool = report.fleet.pools.iter().find(|pool| pool.name == verdict.pool);

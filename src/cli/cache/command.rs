@@ -1,6 +1,5 @@
 //! `imagelint cache`: what is kept on the disk, and the end of it.
 
-use std::io;
 use std::io::Write as _;
 
 use crate::cli::Failure;
@@ -11,6 +10,7 @@ use crate::cli::cache::folder::Folder;
 use crate::cli::cache::folder::Usage;
 use crate::cli::cache::layers::LayerStore;
 use crate::cli::exit::Exit;
+use crate::cli::streams;
 use crate::report::words::count;
 
 /// Runs it.
@@ -20,7 +20,7 @@ pub(crate) fn run(options: &CacheArgs) -> Result<Exit, Failure> {
         ("layers", LayerStore::folder().ok_or_else(none)?),
         ("manifests and configurations", Cache::folder().ok_or_else(none)?),
     ];
-    let mut out = io::stdout().lock();
+    let mut out = streams::out();
     for (what, folder) in kept {
         let (word, Usage { files, bytes }) = match options.action {
             CacheDo::Info => ("", folder.usage()),

@@ -5,7 +5,6 @@ mod list;
 mod new;
 mod test;
 
-use std::io;
 use std::io::Write as _;
 
 use crate::cli::Failure;
@@ -14,6 +13,7 @@ use crate::cli::args::RulesDo;
 use crate::cli::exit::Exit;
 use crate::cli::output::read_rules;
 pub(super) use crate::cli::rules::list::of_page;
+use crate::cli::streams;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
 use crate::report::escape::clean;
@@ -22,7 +22,7 @@ use crate::rules::RuleBook;
 
 /// Runs it.
 pub(crate) fn run(options: &RulesArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
-    let mut out = io::stdout().lock();
+    let mut out = streams::out();
     match &options.action {
         RulesDo::List { rules, format } => list::rules(&mut out, &read_rules(rules)?, *format),
         RulesDo::Show { rule, rules } => {

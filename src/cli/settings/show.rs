@@ -11,6 +11,7 @@ use crate::cli::args::JudgingArgs;
 use crate::cli::exit::Exit;
 use crate::cli::path_from;
 use crate::cli::settings::Loaded;
+use crate::cli::streams;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::report::escape::clean;
@@ -54,7 +55,7 @@ pub(crate) fn show(
     fleet: &str,
     sources: &Sources,
 ) -> Result<Exit, Failure> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(streams::out());
     let origins = Origins { sources, settings: loaded.of_run().map(|found| &found.settings) };
     let flag = |given: bool, name: &'static str| given.then_some(name);
     let path = |path: &Path| path.display().to_string();

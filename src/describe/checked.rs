@@ -1,0 +1,46 @@
+//! What a person cannot mean in a description, although each value is of the right type.
+
+use crate::describe::Description;
+use crate::dockerfile::Platform;
+use crate::dockerfile::is_platform;
+use crate::nearest::nearest;
+use crate::toml_reader::Reader;
+
+/// Platforms that nodes with GPUs have.
+const PLATFORMS: &[&str] = &["linux/amd64", "linux/arm64"];
+
+/// What a person cannot mean.
+pub(super) fn checked(reader: &mut Reader, description: &Description) {
+    for platform in description.platforms.iter().filter(|platform| !is_platform(&platform.value)) {
+        let near = match Platform::read(&platform.value) {
+            Some(Platform::Whole(name)) if is_platform(&name) => Some(name),
+            _ => nearest(&platform.value, PLATFORMS.iter().copied()).map(str::to_owned),
+        };
+        let such = || format!("such as {}", PLATFORMS.join(" or "));
+        let help = near.map_or_else(such, |name| format!("did you mean `{name}`?"));
+        let message = format!("`{}` is no platform: expected system/architecture", platform.value);
+        reader.report(platform.span, message, Some(help));
+    }
+    let relative = description.files.iter().map(|(path, _)| path).filter(|path| !path.value.starts_with('/'));
+    for path in relative {
+        let message = format!("`{}` is no path in an image: it does not begin with `/`", path.value);
+        reader.report(path.span, message, Some(format!("did you mean `/{}`?", path.value.trim_start_matches("./"))));
+    }
+    for (name, package) in description.packages.pip.iter().chain(&description.packages.bounds) {
+        let version = package.value.version.trim();
+        if !may_be_version(version) {
+            let message = format!("`{version}` is no version of {}", name.value);
+            let help = "a version (\"2.1.0+cu121\"), a range (\">=2.1,<3\") or \"*\"".to_owned();
+            reader.report(package.span, message, Some(help));
+        }
+    }
+}
+
+/// Whether a text begins as a version of a Python package or a range of them does, or says nothing.
+fn may_be_version(text: &str) -> bool {
+    let bare = text.strip_prefix(['v', 'V']).unwrap_or(text);
+    text.is_empty()
+        || text == "*"
+        || text.starts_with(['<', '>', '=', '!', '~', '+'])
+        || bare.starts_with(|c: char| c.is_ascii_digit())
+}
