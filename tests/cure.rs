@@ -267,3 +267,113 @@ fn a_wheel_that_was_built_for_one_release_is_not_left_beside_another() {
     let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
     assert_eq!(place::out(&done), "", "the wheel would no longer load");
 }
+
+/// What is supposed for each of the fixes of pool `a`, with their kinds.
+fn supposed(place: &Place) -> Vec<(String, String)> {
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let told = |fix: &Value| Some((fix["kind"].as_str()?.to_owned(), fix["supposes"].as_str()?.to_owned()));
+    fixes(&report, "a").iter().filter_map(told).collect()
+}
+
+#[test]
+fn what_helps_on_a_usual_base_is_told_where_the_base_is_not_known() {
+    let docker = "gpu = \"GTX 1050 Ti\"\ndriver = \"525.125.06\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    let native = "gpu = \"GTX 1050 Ti\"\ndriver = \"525.125.06\"\nlaunch = \"native\"\n";
+    let unknown = "FROM example.com/team/base:1\nRUN pip install torch==2.3.0\n";
+    let place = one(docker, unknown);
+    let found = supposed(&place);
+    for kind in ["driver", "compat"] {
+        let told = found.iter().find(|(own, _)| own == kind).map(|(_, what)| what.as_str());
+        let told = told.unwrap_or_else(|| panic!("{kind}: {found:?}"));
+        assert!(told.starts_with("what was not read of the image is as in nvidia/cuda:12.1."), "{told}");
+    }
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let written = |fix: &&Value| !fix["supposes"].is_null() && !list(&fix["edits"]).is_empty();
+    assert_eq!(fixes(&report, "a").iter().filter(written).count(), 0, "{report}");
+    for (why, pool, dockerfile) in [
+        ("nothing is in a container", native, unknown),
+        ("the base is known", docker, "FROM python:3.11\nRUN pip install torch==2.3.0\n"),
+        ("its CUDA is known", docker, "FROM nvidia/cuda:12.1.1-base-ubuntu22.04\nRUN pip install torch==2.3.0\n"),
+        ("no CUDA is known", docker, "FROM example.com/team/base-gpu:1\n"),
+    ] {
+        let found = supposed(&one(pool, dockerfile));
+        assert!(found.iter().all(|(_, what)| !what.contains("is as in")), "{why}: {found:?}");
+    }
+}
+
+#[test]
+fn a_tag_that_names_no_release_is_tried_as_the_newest_that_is_known() {
+    let pool = "gpu = \"T4\"\ndriver = \"450.80.02\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    let of = |from: &str| supposed(&one(pool, &format!("FROM {from}\n")));
+    let found = of("tensorflow/tensorflow:latest-gpu");
+    let driver = found.iter().find(|(kind, _)| kind == "driver").unwrap_or_else(|| panic!("a driver: {found:?}"));
+    assert!(driver.1.starts_with("`tensorflow/tensorflow:latest-gpu` is as its tag "), "{driver:?}");
+    assert!(driver.1.ends_with("-gpu, the newest in the tables"), "{driver:?}");
+    for from in [
+        "example.com/tensorflow:latest-gpu",
+        "tensorflow/tensorflow:latest",
+        "tensorflow/tensorflow:99.1.0-gpu",
+        "tensorflow/tensorflow:2.14.0-gpu",
+    ] {
+        let found = of(from);
+        assert!(found.iter().all(|(_, what)| !what.contains("is as its tag")), "{from}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_far_away_comes_behind_what_is_near() {
+    let pool = "gpu = \"T4\"\ndriver = \"450.80.02\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    // Of the neighbours one build starts, and nothing further away is needed.
+    let place = one(pool, "FROM python:3.9\nRUN pip install torch==2.8.0\n");
+    let found = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "a");
+    let titles: Vec<&str> = found.iter().filter_map(|fix| fix["title"].as_str()).collect();
+    assert!(titles.contains(&"install torch==2.7.1+cu118"), "{titles:?}");
+    assert!(!titles.iter().any(|title| title.contains("torch==1.") || title.contains("torch==2.0")), "{titles:?}");
+    // No neighbour starts: the last resort stands behind the driver, and nobody writes it.
+    let place = one(pool, "FROM python:3.12\nRUN pip install torch==2.13.0\n");
+    let found = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "a");
+    assert_eq!(kinds(&found), ["driver", "framework-version"], "{found:?}");
+    assert_eq!((&found[1]["safety"], list(&found[1]["edits"]).len()), (&Value::from("manual"), 0), "{found:?}");
+}
+
+#[test]
+fn another_build_of_conda_is_written_where_its_version_stands() {
+    let pool = "gpu = \"T4\"\ndriver = \"440.33.01\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\n";
+    let from = "FROM continuumio/miniconda3:4.10.3\n";
+    let diff = |rest: &str, file: Option<&str>| {
+        let place = one(pool, &format!("{from}{rest}"));
+        if let Some(text) = file {
+            place.file("environment.yml", text);
+        }
+        let told = place::out(&place.run(&["check", "--diff", "Dockerfile"]));
+        let changed =
+            |line: &&str| line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---");
+        told.lines().filter(changed).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let installed = |cuda: &str| format!("RUN conda install -y pytorch=1.12.1 {cuda} -c pytorch\n");
+    assert_eq!(
+        diff(&installed("cudatoolkit=11.3"), None),
+        [
+            "-RUN conda install -y pytorch=1.12.1 cudatoolkit=11.3 -c pytorch",
+            "+RUN conda install -y pytorch=1.12.1 cudatoolkit=10.2 -c pytorch"
+        ]
+    );
+    let argument = format!("ARG CUDA=11.6\n{}", installed("cudatoolkit=${CUDA}"));
+    assert_eq!(diff(&argument, None), ["-ARG CUDA=11.6", "+ARG CUDA=10.2"]);
+    let copied = "COPY environment.yml .\nRUN conda env update -n base -f environment.yml\n";
+    let file = "name: x\nchannels: [pytorch]\ndependencies:\n  - pytorch=1.12.1\n  - cudatoolkit=11.3   # ours\n";
+    assert_eq!(diff(copied, Some(file)), ["-  - cudatoolkit=11.3   # ours", "+  - cudatoolkit=10.2   # ours"]);
+    for (why, rest) in [
+        ("another channel has other builds", installed("cudatoolkit=11.3").replace("-c pytorch", "-c conda-forge")),
+        ("no build of that release is older", installed("pytorch-cuda=11.8").replace("1.12.1", "2.1.0")),
+        (
+            "the build is named itself",
+            installed("cudatoolkit=11.3").replace("1.12.1", "1.12.1=py3.9_cuda11.3_cudnn8_0"),
+        ),
+        ("nothing chooses", installed("numpy")),
+        ("something else is of that CUDA", installed("cudatoolkit=11.3 cudatoolkit-dev=11.3")),
+        ("the version is no release", installed("cudatoolkit=11.3.1")),
+    ] {
+        assert_eq!(diff(&rest, None), Vec::<String>::new(), "{why}");
+    }
+}

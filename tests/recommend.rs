@@ -122,6 +122,32 @@ fn pools_that_want_different_images_are_told_with_the_smallest_split() {
 }
 
 #[test]
+fn months_of_a_framework_container_are_ranked_by_the_drivers_of_the_fleet() {
+    let best = |pools: &[String]| {
+        let report = recommend(&with(pools), &["--base", "nvcr.io/nvidia/pytorch", "--limit", "30"]);
+        let found: Vec<String> =
+            combinations(&report).iter().filter_map(|one| one["base"].as_str().map(str::to_owned)).collect();
+        (found, report)
+    };
+    let (new, _) = best(&[pool("h100", "H100 SXM5 80GB", "595.58.03")]);
+    let knowledge = imagelint::knowledge::Knowledge::built_in();
+    let known = |base: &String| {
+        let month = base.strip_prefix("nvcr.io/nvidia/pytorch:").and_then(|tag| tag.strip_suffix("-py3"));
+        month.is_some_and(|month| knowledge.ngc_releases().iter().any(|row| row.month == month && row.torch.is_some()))
+    };
+    assert!(new.len() > 5 && new.iter().all(known), "only months that there are: {new:?}");
+    let newest = knowledge.ngc_releases().iter().rfind(|row| row.torch.is_some()).expect("one").month;
+    assert_eq!(new[0], format!("nvcr.io/nvidia/pytorch:{newest}-py3"), "{new:?}");
+    // A GeForce takes no compat library: its driver has to be one for the CUDA of the month.
+    let (old, report) = best(&[pool("desk", "GeForce RTX 3090", "525.125.06")]);
+    assert!(!old.is_empty() && old[0] != new[0], "{old:?}: {report}");
+    for base in &old {
+        let place = with(&[pool("desk", "GeForce RTX 3090", "525.125.06")]);
+        assert_eq!(checked(&place, &format!("FROM {base}\n")), ["desk starts"], "{base}");
+    }
+}
+
+#[test]
 fn a_pool_on_which_nothing_starts_is_named() {
     let place = with(&[pool("ancient", "Tesla K80", "390.157"), pool("l4", "L4", "570.211.01")]);
     let report = recommend(&place, &["--torch", ">=2.0"]);
@@ -155,6 +181,10 @@ fn a_wish_that_no_table_can_meet_is_an_error_with_what_there_is() {
         (&["--torch", "--base", "A B"], "is no image"),
         (&["--torch", "--base", "tensorflow/tensorflow"], "no tag of tensorflow/tensorflow that goes with torch"),
         (&["--base", "python"], "alone is no image for GPUs"),
+        (&["--base", "nvcr.io/nvidia/pytorch", "--torch", ">=2.4"], "brings a framework of its own: ask for it alone"),
+        (&["--base", "nvcr.io/nvidia/pytorch", "--python", "3.11"], "brings Python 3.11; they bring none that"),
+        (&["--base", "nvcr.io/nvidia/pytorchh"], "did you mean `nvcr.io/nvidia/pytorch`?"),
+        (&["--base", "nvcr.io/nvidia/mxnet"], "have no tags of `nvcr.io/nvidia/mxnet`"),
         (&["--torch", "--python", "three"], "is no version of Python"),
         (&["--torch", "==2.6.0", "--with", "torchvision==0.15.1"], "no releases of these that go together"),
         (&[], "say what is wished for"),

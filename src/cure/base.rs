@@ -1,6 +1,7 @@
 //! Other tags of the same base image, the nearest first.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::cuda::CudaVersion;
 use crate::cure::Candidate;
@@ -8,6 +9,10 @@ use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::floating::is_alike;
+use crate::cure::floating::stands_for;
+use crate::cure::versions::FAR;
+use crate::cure::versions::minor;
 use crate::cure::versions::near;
 use crate::fact::BaseSeen;
 use crate::fact::PackageSeen;
@@ -34,7 +39,8 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     } else {
         framework(case, &repository, tag)
     };
-    let of_tag = |(step, (to, safety)): (usize, (String, Safety))| {
+    let of_tag = |(at, (to, far, safety)): (usize, (String, bool, Safety))| {
+        let step = if far { FAR + at } else { at };
         let to_written = format!("{}:{to}", written.strip_suffix(&format!(":{tag}"))?);
         ImageReference::parse(&to_written).ok()?;
         Some(Candidate {
@@ -74,7 +80,7 @@ impl<'a> CudaTag<'a> {
 /// Tags of CUDA base images: the same operating system first, then the nearest CUDA, the newest patch of each minor but
 /// its own. Within a CUDA minor nothing changes for the program; another operating system has other packages, and what
 /// is installed on top is for one CUDA major.
-fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safety)> {
+fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, Safety)> {
     let knowledge = case.knowledge();
     let Some(asked) = CudaTag::of(tag) else { return Vec::new() };
     let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
@@ -128,7 +134,7 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safety)> {
         }
     }
     found.sort();
-    found.into_iter().map(|(_, tag, safety)| (tag, safety)).collect()
+    found.into_iter().map(|(_, tag, safety)| (tag, false, safety)).collect()
 }
 
 /// 2204 of `ubuntu22.04`: years apart are further than months.
@@ -144,7 +150,7 @@ fn same_system(one: &str, other: &str) -> bool {
 }
 
 /// Tags of other images of which the tables know what is inside: those with the same words first, then the nearest.
-fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safety)> {
+fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, Safety)> {
     let knowledge = case.knowledge();
     let rows = knowledge.framework_images().iter().filter(|row| row.repository == repository);
     let mut tags: Vec<String> = rows.map(|row| row.tag.to_owned()).collect();
@@ -157,26 +163,35 @@ fn framework(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, Safet
     }
     tags.sort_by(|one, other| by_number(one, other));
     tags.dedup();
-    let shape = |tag: &str| -> Vec<String> {
-        tag.split(['-', '_']).map(|word| word.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect()).collect()
-    };
-    let mine = tags.iter().position(|one| by_number(one, tag).is_ge()).unwrap_or(tags.len());
-    let own = shape(tag);
+    let day = case.seen.as_of.or(case.settings.as_of);
+    let meant = stands_for(knowledge, repository, tag, day).map_or(tag, |row| row.tag);
+    let mine = tags.iter().position(|one| by_number(one, meant).is_ge()).unwrap_or(tags.len());
     let first = |tag: &str| tag.split('-').next().unwrap_or(tag).to_owned();
     let mut ranked: Vec<(bool, bool, usize, String)> = tags
         .into_iter()
         .enumerate()
         .filter(|(_, one)| one != tag)
-        .map(|(at, one)| (shape(&one) != own, first(&one) != first(tag), at.abs_diff(mine), one))
+        .map(|(at, one)| (!is_alike(tag, &one), first(&one) != first(meant), at.abs_diff(mine), one))
         .collect();
     ranked.sort();
+    // One release of a minor and CUDA stands for the others of them.
+    let kind = |tag: &str| {
+        let cuda = knowledge.framework_image(repository, tag).map(|row| row.cuda.release());
+        let (release, rest) = tag.split_once(['-', '_']).unwrap_or((tag, ""));
+        (minor(release), rest.to_owned(), cuda)
+    };
+    let mut stand: BTreeSet<_> = BTreeSet::new();
+    let own = minor(&first(meant));
+    ranked.retain(|(.., one)| minor(&first(one)) == own || stand.insert(kind(one)));
     let release = |tag: &str| release(knowledge, repository, tag);
     let bound = case.seen.packages.iter().any(is_bound);
-    let safety = |to: &str| match (release(tag), release(to)) {
-        (Some(from), Some(to)) if near(&from, &to) && !bound => Safety::Unsafe,
-        _ => Safety::Manual,
+    let of_tag = |to: String| match (release(meant), release(&to)) {
+        (Some(from), Some(now)) if near(&from, &now) => {
+            (to, false, if bound || meant != tag { Safety::Manual } else { Safety::Unsafe })
+        }
+        (from, now) => (to, from.is_some() && now.is_some(), Safety::Manual),
     };
-    ranked.into_iter().map(|(.., tag)| (safety(&tag), tag)).map(|(safety, tag)| (tag, safety)).collect()
+    ranked.into_iter().map(|(.., tag)| of_tag(tag)).collect()
 }
 
 /// The release of what an image is there for: that of its month, else the number at the beginning of its tag.

@@ -71,6 +71,8 @@ pub(super) struct Case<'a> {
     steps: BTreeMap<String, Ends>,
     /// How it fails on their hosts.
     outcomes: BTreeSet<String>,
+    /// Those of these pools on some host of which it starts.
+    somewhere: BTreeSet<String>,
     /// The facts that are not known of it as it is.
     open: BTreeSet<String>,
 }
@@ -99,6 +101,7 @@ impl<'a> Case<'a> {
         let verdicts = || whole(&told).filter(|one| aim.takes(&one.fate));
         let steps = verdicts().map(|one| (one.pool.clone(), ends(one))).collect();
         let of_hosts = verdicts().flat_map(|one| one.scenarios.iter().map(|scenario| &scenario.outcome));
+        let somewhere = verdicts().filter(|one| starts_somewhere(one)).map(|one| one.pool.clone()).collect();
         let outcomes = verdicts().map(|one| &one.outcome).chain(of_hosts).flatten().cloned().collect();
         let open = told.facts.iter().filter(|fact| fact.state == "unknown").map(|fact| fact.key.clone()).collect();
         Some(Self {
@@ -113,6 +116,7 @@ impl<'a> Case<'a> {
             archs,
             steps,
             outcomes,
+            somewhere,
             open,
         })
     }
@@ -135,19 +139,21 @@ impl<'a> Case<'a> {
             Worst::Unknown => step.result == "unknown" && self.was_open(step, told),
             Worst::Stops => false,
         };
-        // What depends starts on some of the hosts that the pool may be.
-        let depends = verdict.fate == "depends" && verdict.scenarios.iter().any(|scenario| scenario.fate == "starts");
+        let depends = starts_somewhere(verdict);
         let walls = was.values().any(|one| *one == Worst::Stops);
         walls && steps.all(|step| if wall(step) { passed(step) } else { depends || step.result != "stops" })
     }
 
-    /// Whether a step passes that could not be told or stopped it on some host, and no step ends worse than it did.
+    /// Whether a step passes that could not be told or stopped it on some host, and no step ends worse than it did. Where
+    /// nothing could be told on any host, and it starts on some, what could not be told may stop it on others.
     fn is_narrower(&self, was: &Ends, verdict: &model::Verdict, told: &model::Subject) -> bool {
         let before = |step: &str| was.get(step).copied().unwrap_or_default();
         let is = ends(verdict);
+        let told_apart = starts_somewhere(verdict) && !self.somewhere.contains(&verdict.pool);
         let mut steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
         let no_worse = |step: &model::Step| {
-            worst(step) <= before(&step.step) || (step.result == "unknown" && self.was_open(step, told))
+            let settled = told_apart && before(&step.step) == Worst::Unknown;
+            settled || worst(step) <= before(&step.step) || (step.result == "unknown" && self.was_open(step, told))
         };
         is.iter().any(|(step, end)| *end == Worst::Passes && before(step) != Worst::Passes) && steps.all(no_worse)
     }
@@ -204,6 +210,11 @@ pub(super) fn platforms_of(judged: &model::Subject, settings: Settings<'_>) -> V
 fn aimed<'a>(aim: Aim, before: &'a model::Subject, fleet: &'a Fleet) -> impl Iterator<Item = &'a Pool> {
     let takes = move |pool: &&Pool| whole(before).any(|one| one.pool == pool.name.value && aim.takes(&one.fate));
     fleet.pools.iter().filter(takes)
+}
+
+/// Whether it starts on some of the hosts that the pool may be, and not on all.
+fn starts_somewhere(verdict: &model::Verdict) -> bool {
+    verdict.fate == "depends" && verdict.scenarios.iter().any(|scenario| scenario.fate == "starts")
 }
 
 fn worst(step: &model::Step) -> Worst {

@@ -5,6 +5,7 @@ use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::versions::FAR;
 use crate::cure::versions::companions;
 use crate::cure::versions::far;
 use crate::cure::versions::near;
@@ -200,16 +201,19 @@ fn built_for_another<'a>(case: &'a Case<'_>, torch: &Torch<'_>, version: &str) -
 }
 
 /// `11.8` of `cu118`.
-fn cuda_of(tag: &str) -> String {
+pub(super) fn cuda_of(tag: &str) -> String {
     let digits = tag.trim_start_matches("cu");
     digits
         .split_at_checked(digits.len().saturating_sub(1))
         .map_or_else(String::new, |(major, minor)| format!("{major}.{minor}"))
 }
 
+/// Another release: whether it is far away, how it is told, what else it changes, and the wish.
+type Release = (bool, String, Safety, Wish);
+
 /// Other releases of torch, and of whatever else the image is there to run.
 pub(super) fn versions(case: &Case<'_>) -> Vec<Candidate> {
-    let mut wishes: Vec<(String, Safety, Wish)> = Vec::new();
+    let mut wishes: Vec<Release> = Vec::new();
     if let Some(torch) = Torch::of(case) {
         wishes.extend(of_torch(case, &torch));
     }
@@ -217,8 +221,13 @@ pub(super) fn versions(case: &Case<'_>) -> Vec<Candidate> {
     for package in case.seen.packages.iter().filter(other) {
         wishes.extend(of_package(case, package));
     }
-    let candidate =
-        |(step, (title, safety, wish))| Candidate { kind: Kind::FrameworkVersion, step, title, safety, wish };
+    let candidate = |(step, (far, title, safety, wish)): (usize, Release)| Candidate {
+        kind: Kind::FrameworkVersion,
+        step: if far { FAR + step } else { step },
+        title,
+        safety,
+        wish,
+    };
     wishes.into_iter().enumerate().map(candidate).collect()
 }
 
@@ -227,7 +236,7 @@ fn step(from: &str, to: &str) -> Safety {
     if near(from, to) { Safety::Unsafe } else { Safety::Manual }
 }
 
-fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<(String, Safety, Wish)> {
+fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<Release> {
     let knowledge = case.knowledge();
     let all: Vec<&str> = knowledge.torch_releases().iter().map(|row| row.version).collect();
     let mut found = Vec::new();
@@ -250,13 +259,13 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<(String, Safety, Wish)> {
                 Some(other) => (format!("{title}, and a build of {other} for it"), Safety::Manual),
                 None => (title, safety),
             };
-            Some((title, safety, torch.wish(case, row, tag)?))
+            Some((!near(torch.row.version, version), title, safety, torch.wish(case, row, tag)?))
         }));
     }
     found
 }
 
-fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<(String, Safety, Wish)> {
+fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<Release> {
     let knowledge = case.knowledge();
     let PackageVersion::Exact(text) = &package.version else { return Vec::new() };
     let core = case.core().any(|one| component_of(knowledge, &package.name) == Some(one.name.as_str()));
@@ -275,7 +284,7 @@ fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<(String, Safety, Wi
             page: None,
             companions: Vec::new(),
         };
-        (format!("install {}=={to}", package.name), step(now, to), wish)
+        (!near(now, to), format!("install {}=={to}", package.name), step(now, to), wish)
     };
     nearest(&all, now).into_iter().take(MOST).map(wish).collect()
 }

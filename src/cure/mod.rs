@@ -13,8 +13,10 @@
 //!
 //! # What is smaller
 //!
-//! Kinds in this order, and within a kind the candidate that is nearest to what is there. What cures without breaking
-//! anything comes before what breaks a pool, and what cures all pools before what cures some.
+//! Kinds in this order, and within a kind the candidate that is nearest to what is there: of releases and tags the
+//! patches of a minor, then neighbouring minors, one release standing for each. What cures without breaking anything
+//! comes before what breaks a pool, and what cures all pools before what cures some. What is more than two minors away,
+//! or of another major, is the last resort and comes behind everything that is near and helps on as many pools.
 //!
 //! | kind | what is changed | for the program | safety |
 //! |---|---|---|---|
@@ -33,7 +35,9 @@ mod base;
 mod beside;
 mod case;
 mod compat;
+mod conda;
 mod environment;
+mod floating;
 mod framework;
 mod host;
 mod kind;
@@ -45,6 +49,7 @@ mod search;
 mod split;
 mod supposed;
 mod trial;
+mod usual;
 mod versions;
 mod wish;
 mod write;

@@ -5,7 +5,6 @@ use crate::cure::Kind;
 use crate::cure::Tried;
 use crate::cure::case::Aim;
 use crate::cure::search::search;
-use crate::cure::supposed::SUPPOSED;
 use crate::cure::supposed::supposed;
 use crate::judge::Hosts;
 use crate::judge::Settings;
@@ -16,7 +15,7 @@ use crate::source::Sources;
 
 /// So many fixes are offered for one finding.
 const MOST: usize = 8;
-/// So many where it may start without them as well, and once more as many where that hangs on what is not known.
+/// So many where it may start without them as well, and as many for each thing that is supposed of what is not known.
 const MOST_OPEN: usize = 4;
 
 /// Looks for changes that cure, and gives them to the findings: to every error what cures one of its pools, to every
@@ -32,12 +31,12 @@ pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<
     if judged.findings.iter().any(open) {
         let mut found = search(Aim::Open, Kind::ALL, subject, judged, settings, hosts);
         found.tried.truncate(MOST_OPEN);
-        for one in supposed(subject, judged, settings, hosts) {
-            if !found.tried.iter().any(|other| other.title == one.title) {
-                found.tried.push(one);
-            }
+        for tried in supposed(subject, judged, settings, hosts) {
+            let known = |one: &Tried| found.tried.iter().any(|other| other.title == one.title);
+            let news: Vec<Tried> = tried.into_iter().filter(|one| !known(one)).take(MOST_OPEN).collect();
+            found.tried.extend(news);
         }
-        give(judged, &found, settings.sources, (&open, 2 * MOST_OPEN), |one| [&one.settles, &one.narrows]);
+        give(judged, &found, settings.sources, (&open, 3 * MOST_OPEN), |one| [&one.settles, &one.narrows]);
     }
 }
 
@@ -76,6 +75,6 @@ pub(super) fn fix(tried: &Tried, sources: &Sources) -> model::Fix {
         lifts: tried.lifts.clone(),
         narrows: tried.narrows.clone(),
         breaks: tried.breaks.clone(),
-        supposes: tried.supposed.then(|| SUPPOSED.to_owned()),
+        supposes: tried.supposed.clone(),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cure::Wish;
 use crate::cure::compat::is_compat;
+use crate::cure::wish::of_conda;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
 use crate::fact::Evidence;
@@ -58,6 +59,12 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
                 new.cuda_runtime = None;
             }
         }
+        Wish::Conda { package, to, .. } if !built => {
+            let id = fact(FactKey::Package, Some(package), &format!("{package}={to}"));
+            for one in new.packages.iter_mut().filter(|one| of_conda(one, package)) {
+                (one.version, one.fact) = (PackageVersion::Exact(to.clone()), id);
+            }
+        }
         Wish::Env(list) => {
             for (name, value) in list {
                 let id = fact(FactKey::Env, Some(name), value);
@@ -86,7 +93,9 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
             new.packages.push(PackageSeen::new(Manager::Apt, name.clone(), PackageVersion::Open(String::new()), id));
         }
         Wish::All(list) => return list.iter().try_fold(new, |seen, one| pretend(one, &seen, knowledge)),
-        Wish::Base { .. } | Wish::Build { .. } | Wish::ArchList { .. } | Wish::Pools(_) => return None,
+        Wish::Base { .. } | Wish::Build { .. } | Wish::Conda { .. } | Wish::ArchList { .. } | Wish::Pools(_) => {
+            return None;
+        }
     }
     Some(new)
 }

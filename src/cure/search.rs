@@ -8,6 +8,7 @@ use crate::cure::base;
 use crate::cure::case::Aim;
 use crate::cure::case::Case;
 use crate::cure::compat;
+use crate::cure::conda;
 use crate::cure::environment;
 use crate::cure::framework;
 use crate::cure::host;
@@ -15,6 +16,7 @@ use crate::cure::pair;
 use crate::cure::split;
 use crate::cure::trial;
 use crate::cure::trial::Trials;
+use crate::cure::versions::FAR;
 use crate::edit::TextEdit;
 use crate::judge::Hosts;
 use crate::judge::Settings;
@@ -61,8 +63,8 @@ pub struct Tried {
     pub narrows: Vec<String>,
     /// Pools on which it no longer starts with it.
     pub breaks: Vec<String>,
-    /// Whether it helps only where what is not known of the image holds nothing.
-    pub supposed: bool,
+    /// What has to be true for it to help, of what is not known of the image.
+    pub supposed: Option<String>,
     /// The subject with it, where its text or what was seen of it is another.
     pub subject: Option<Subject>,
 }
@@ -133,8 +135,8 @@ pub(super) fn search(
     let split = if certain { split::told(&case, &tried) } else { None };
     let rank = |one: &Tried| {
         let left = all - one.starts(aim).len().min(all);
-        let several = matches!(one.wish, Wish::All(_));
-        (!one.breaks.is_empty(), all - one.helps(aim).min(all), left, several, one.kind, one.step)
+        let (far, several) = (one.step >= FAR, matches!(one.wish, Wish::All(_)));
+        (!one.breaks.is_empty(), all - one.helps(aim).min(all), far, left, several, one.kind, one.step)
     };
     tried.sort_by_key(rank);
     let (mut first, mut others): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
@@ -162,7 +164,7 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
         Kind::Environment => environment::environment(case),
         Kind::ArchList => environment::arch_lists(case),
         Kind::DriverLibraries => compat::driver_libraries(case),
-        Kind::FrameworkVariant => framework::variants(case),
+        Kind::FrameworkVariant => [framework::variants(case), conda::variants(case)].concat(),
         Kind::BaseTag => base::candidates(case),
         Kind::Driver => host::drivers(case, trials),
         Kind::Compat => compat::compat(case),
@@ -209,7 +211,7 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
         lifts,
         narrows,
         breaks,
-        supposed: false,
+        supposed: None,
         subject: outcome.subject,
     };
     (tried.helps(case.aim) > 0).then_some(tried)

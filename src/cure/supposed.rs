@@ -1,4 +1,5 @@
-//! An image of which not all is known, as it would be if what is not known held nothing: no variable and no library.
+//! An image of which not all is known, as it would be if what is not known were of some kind: nothing at all, no
+//! variable and no library; or what images of its kind usually have.
 //!
 //! Where it fails then, what cures that is worth knowing, and is told with what it hangs on.
 
@@ -6,8 +7,10 @@ use crate::cure::Kind;
 use crate::cure::Tried;
 use crate::cure::case::Aim;
 use crate::cure::case::platforms_of;
+use crate::cure::case::whole;
 use crate::cure::search::search;
 use crate::cure::trial::as_seen;
+use crate::cure::usual::Usual;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
 use crate::fact::FileKind;
@@ -16,6 +19,7 @@ use crate::fact::Observations;
 use crate::fact::Origin;
 use crate::fact::State;
 use crate::fact::Value;
+use crate::fleet::Launch;
 use crate::judge;
 use crate::judge::Detail;
 use crate::judge::Hosts;
@@ -23,28 +27,57 @@ use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::report::model;
 
-/// What has to be true for such a change to help.
-pub(super) const SUPPOSED: &str = "what was not read of the image sets no variable and brings no library";
+/// What has to be true where nothing is supposed to be there.
+const NOTHING: &str = "what was not read of the image sets no variable and brings no library";
 
 const LD_CACHE: &str = "/etc/ld.so.cache";
 const WHENCE: Origin = Origin::Option("what is supposed of what was not read");
 
-/// What helps where that is so, on pools on which it may fail.
+/// What helps on pools on which it may fail, by what has to be true for that.
 pub(super) fn supposed(
     subject: &Subject,
     judged: &model::Subject,
     settings: Settings<'_>,
     hosts: &Hosts,
+) -> Vec<Vec<Tried>> {
+    let platforms = platforms_of(judged, settings);
+    let mut found = vec![under(NOTHING, subject, judged, settings, hosts, empty)];
+    // What starts without a container has the files of its host.
+    let contained = settings.fleet.pools.iter().any(|pool| {
+        let native = pool.launch.as_ref().is_some_and(|launch| launch.value == Launch::Native);
+        !native && whole(judged).any(|one| one.pool == pool.name.value && Aim::Open.takes(&one.fate))
+    });
+    let usual = platforms.first().filter(|_| contained).and_then(|platform| {
+        let seen = judge::observations(&subject.content, platform)?;
+        Usual::of(&seen, platform, settings)
+    });
+    if let Some(usual) = usual {
+        found.push(under(&usual.what, subject, judged, settings, hosts, |seen| usual.put(seen)));
+    }
+    found
+}
+
+/// Nothing is there that was not seen.
+fn empty(mut seen: Observations) -> Observations {
+    (seen.complete.env, seen.complete.files) = (true, true);
+    // As on every system with glibc.
+    let there = State::Known(Value::Text(LD_CACHE.to_owned()));
+    let fact = seen.facts.add(FactKey::File, Some(LD_CACHE), there, Evidence::Leaf(vec![WHENCE]));
+    seen.files.entry(LD_CACHE.to_owned()).or_insert(FileSeen { kind: FileKind::Present, fact });
+    seen
+}
+
+/// What helps where that is so.
+fn under(
+    what: &str,
+    subject: &Subject,
+    judged: &model::Subject,
+    settings: Settings<'_>,
+    hosts: &Hosts,
+    change: impl Fn(Observations) -> Observations,
 ) -> Vec<Tried> {
-    let empty = |mut seen: Observations| {
-        (seen.complete.env, seen.complete.files) = (true, true);
-        // As on every system with glibc.
-        let there = State::Known(Value::Text(LD_CACHE.to_owned()));
-        let fact = seen.facts.add(FactKey::File, Some(LD_CACHE), there, Evidence::Leaf(vec![WHENCE]));
-        seen.files.entry(LD_CACHE.to_owned()).or_insert(FileSeen { kind: FileKind::Present, fact });
-        Some(seen)
-    };
-    let Some(subject) = as_seen(subject, judged, &platforms_of(judged, settings), empty) else { return Vec::new() };
+    let change = |seen: Observations| Some(change(seen));
+    let Some(subject) = as_seen(subject, judged, &platforms_of(judged, settings), change) else { return Vec::new() };
     let settings = Settings { detail: Detail::Fates, ..settings };
     let then = judge::judge_on(&subject, settings, hosts);
     let mut found = Vec::new();
@@ -55,7 +88,7 @@ pub(super) fn supposed(
             narrows: [one.lifts, one.narrows].concat(),
             cures: Vec::new(),
             lifts: Vec::new(),
-            supposed: true,
+            supposed: Some(what.to_owned()),
             ..one
         }));
     }

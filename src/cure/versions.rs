@@ -15,12 +15,15 @@ pub(super) fn far(at: usize, place: usize) -> usize {
 }
 
 /// `2.6` of `2.6.0`.
-fn minor(version: &str) -> String {
+pub(super) fn minor(version: &str) -> String {
     version.split('.').take(2).collect::<Vec<_>>().join(".")
 }
 
 /// So many minors of one major are met without reading what changed in each.
 const NEAR: u32 = 2;
+
+/// Added to the step of a candidate that is further away than that: the last resort, where nothing nearer helps as much.
+pub(super) const FAR: usize = 10_000;
 
 /// Whether two releases are neighbours: of one major, and few minors apart.
 pub(super) fn near(one: &str, other: &str) -> bool {

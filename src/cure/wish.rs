@@ -62,6 +62,15 @@ pub enum Wish {
         /// What changes with it.
         companions: Vec<Companion>,
     },
+    /// Another version of a package of conda, which chooses the build of others.
+    Conda {
+        /// Its name.
+        package: String,
+        /// Its version now.
+        from: String,
+        /// Its version then.
+        to: String,
+    },
     /// Variables of the image, by name and value.
     Env(Vec<(String, String)>),
     /// Pieces of a list with colons go.
@@ -107,6 +116,11 @@ impl Wish {
                         )
                     })
             }
+            Self::Conda { package, to, .. } => {
+                let is = |one: &PackageSeen| matches!(&one.version, PackageVersion::Exact(text) if text == to);
+                let mut named = seen.packages.iter().filter(|one| of_conda(one, package)).peekable();
+                named.peek().is_some() && named.all(is)
+            }
             Self::Env(list) => list
                 .iter()
                 .all(|(name, value)| seen.env.get(name).is_some_and(|(now, _)| now.as_deref() == Ok(value.as_str()))),
@@ -123,6 +137,11 @@ impl Wish {
             | Self::Pools(_) => true,
         }
     }
+}
+
+/// Whether a package is the one of conda with a name.
+pub(super) fn of_conda(package: &PackageSeen, name: &str) -> bool {
+    package.manager == Manager::Conda && package.name == name
 }
 
 /// The last word on a Python distribution.

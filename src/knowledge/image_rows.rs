@@ -156,6 +156,8 @@ pub struct BaseFamilyRow {
     pub unread: bool,
     /// Whether its tags begin with a month of [`NgcReleaseRow`].
     pub monthly: bool,
+    /// How the plain tag of a month is written, `{month}-py3`, where every month with a torch of its own has it.
+    pub month_tag: Option<&'static str>,
     /// Words of tags whose content is not that of their month.
     pub other_months: &'static [&'static str],
     /// Whether a compat package lies under `/usr/local/cuda/compat`.

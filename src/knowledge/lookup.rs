@@ -292,6 +292,14 @@ impl Knowledge {
         self.base_family(repository).is_some_and(|row| row.cuda_base)
     }
 
+    /// Repositories of CUDA base images as they are, the shortest name first.
+    pub fn cuda_repositories(self) -> Vec<&'static str> {
+        let rows = self.base_families().iter().filter(|row| row.cuda_base && !row.unread && row.env.is_empty());
+        let mut names: Vec<&str> = rows.map(|row| row.repository).collect();
+        names.sort_by_key(|name| name.len());
+        names
+    }
+
     /// A package with driver libraries: by its name, or by its beginning before a driver branch.
     pub fn driver_package(self, name: &str) -> Option<&'static DriverPackageRow> {
         self.driver_packages().iter().find(|row| match name.strip_prefix(row.name) {

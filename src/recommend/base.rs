@@ -4,6 +4,7 @@ use crate::cuda::CudaVersion;
 use crate::knowledge::CudaImageRow;
 use crate::knowledge::ImagePythonRow;
 use crate::knowledge::Knowledge;
+use crate::knowledge::NgcReleaseRow;
 use crate::knowledge::by_number;
 use crate::nearest::nearest;
 use crate::recommend::choice::Choice;
@@ -86,18 +87,11 @@ fn repositories(knowledge: Knowledge) -> Vec<&'static str> {
     let plain = plain.filter(|name| knowledge.image_pythons().iter().any(|row| row.name == *name));
     let plain = plain.filter(|name| knowledge.operating_system(name, "").is_some_and(|system| system.debian));
     let framework = knowledge.framework_images().iter().map(|row| row.repository);
-    let mut all: Vec<&str> = plain.chain(cuda_repositories(knowledge)).chain(framework).collect();
+    let months = knowledge.base_families().iter().filter(|row| row.month_tag.is_some()).map(|row| row.repository);
+    let mut all: Vec<&str> = plain.chain(knowledge.cuda_repositories()).chain(framework).chain(months).collect();
     all.sort_unstable();
     all.dedup();
     all
-}
-
-/// Repositories of CUDA base images as they are, the shortest name first.
-fn cuda_repositories(knowledge: Knowledge) -> Vec<&'static str> {
-    let rows = knowledge.base_families().iter().filter(|row| row.cuda_base && !row.unread && row.env.is_empty());
-    let mut names: Vec<&str> = rows.map(|row| row.repository).collect();
-    names.sort_by_key(|name| name.len());
-    names
 }
 
 /// What bases are chosen by.
@@ -127,11 +121,30 @@ impl Ground<'_> {
         }
         let mut found = if choices.is_empty() { Vec::new() } else { self.plain(choices) };
         found.extend(self.cuda(choices));
+        found.extend(self.months(choices));
         // Of what nobody knows which libraries it looks for, a base with all of them is the only one to be named.
         if matches!(self.wanted, Wanted::Any) && self.untold(choices) {
             found.retain(|base| base.kind == Kind::Cuda);
         }
         found
+    }
+
+    /// Each month of a framework container that was asked for, of those that are known to have one. It brings its own
+    /// framework, and which Python is not in the tables.
+    fn months(self, choices: &[&Choice]) -> Vec<Base> {
+        let Wanted::Repository(repository) = self.wanted else { return Vec::new() };
+        let tag = self.knowledge.base_family(repository).and_then(|family| family.month_tag);
+        let (Some(tag), true, None) = (tag, choices.is_empty(), self.python) else { return Vec::new() };
+        let known = self.knowledge.ngc_releases().iter().filter(|row| row.torch.is_some());
+        let base = |row: &NgcReleaseRow| Base {
+            reference: format!("{repository}:{}", tag.replace("{month}", row.month)),
+            kind: Kind::Framework,
+            python: None,
+            bare: false,
+            cuda: Some(row.cuda),
+            larger: None,
+        };
+        known.map(base).collect()
     }
 
     fn untold(self, choices: &[&Choice]) -> bool {
@@ -170,7 +183,7 @@ impl Ground<'_> {
     /// CUDA base images of the CUDA of what is chosen, the newest patch of each minor.
     fn cuda(self, choices: &[&Choice]) -> Vec<Base> {
         let knowledge = self.knowledge;
-        let Some(repository) = cuda_repositories(knowledge).into_iter().find(|name| self.wanted.repository(name))
+        let Some(repository) = knowledge.cuda_repositories().into_iter().find(|name| self.wanted.repository(name))
         else {
             return Vec::new();
         };

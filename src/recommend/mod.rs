@@ -10,7 +10,7 @@
 //! |---|---|
 //! | 1 | all that decides was seen, before what starts as far as it was seen |
 //! | 2 | the worst route over all pools, then the next one: native, minor-version, forward-compat, jit |
-//! | 3 | the newer release, wish by wish; of a base alone, the newer CUDA |
+//! | 3 | the newer release, wish by wish; of a base alone, the newer CUDA, of a container of every month the later month |
 //! | 4 | headroom: the smaller driver from which on it starts, the pool that wants the largest first |
 //! | 5 | the base that brings less: a language image, an operating system, a CUDA base image, a framework image |
 //! | 6 | a tag to run before one to build in, the shorter one, the name |

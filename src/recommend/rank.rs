@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::cuda::DriverVersion;
+use crate::knowledge::by_number;
 use crate::recommend::base::Kind;
 use crate::recommend::candidate::Candidate;
 use crate::recommend::choice::newer;
@@ -64,7 +65,12 @@ impl Tried<'_> {
 /// Newer versions first, wish by wish; of a base alone, its CUDA.
 pub(super) fn versions(one: &Candidate<'_>, other: &Candidate<'_>) -> Ordering {
     let of_wishes = one.choices.iter().zip(&other.choices).map(|(one, other)| newer(other.version, one.version));
-    let of_bases = || other.base.cuda.cmp(&one.base.cuda);
+    // Of images of one repository that bring a framework, the newer one.
+    let later = || match (one.base.kind, other.base.kind) {
+        (Kind::Framework, Kind::Framework) => by_number(&other.base.reference, &one.base.reference),
+        _ => Ordering::Equal,
+    };
+    let of_bases = || other.base.cuda.cmp(&one.base.cuda).then_with(later);
     let found = of_wishes.fold(Ordering::Equal, Ordering::then);
     if one.choices.is_empty() { of_bases() } else { found }
 }
@@ -99,7 +105,8 @@ pub(super) fn lost(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> Strin
         return first.clone();
     }
     if versions(&best.candidate, &one.candidate).is_ne() {
-        return "its CUDA is older".to_owned();
+        let same = best.candidate.base.cuda == one.candidate.base.cuda;
+        return if same { "it is older" } else { "its CUDA is older" }.to_owned();
     }
     if one.demand() != best.demand() {
         let mut pairs = pools.iter().zip(best.drivers.iter().zip(&one.drivers));

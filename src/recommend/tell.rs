@@ -216,10 +216,18 @@ pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice
         );
     }
     match asked.base {
+        Some(base) if matches!(ground.wanted, Wanted::Repository(name) if brings(name, ground)) => {
+            format!("{base} brings a framework of its own: ask for it alone, without {wishes}")
+        }
         Some(base) if wishes.is_empty() => {
             format!("{base} alone is no image for GPUs: say with --with what is to run in it")
         }
         Some(base) => format!("the tables of {date} have no tag of {base} that goes with {wishes}"),
         None => format!("the tables of {date} have no base image that goes with {wishes}"),
     }
+}
+
+/// Whether the images of a repository bring the framework of their month.
+fn brings(repository: &str, ground: Ground<'_>) -> bool {
+    ground.knowledge.base_family(repository).is_some_and(|family| family.month_tag.is_some())
 }

@@ -3,6 +3,7 @@
 use crate::cure::Companion;
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::wish;
 use crate::cure::wish::package_of;
 use crate::cure::write::Texts;
 use crate::cure::write::places;
@@ -85,6 +86,25 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Vec<T
             }
         }
         (_, None) => {}
+    }
+    found
+}
+
+/// The ways to write another version of a package of conda wherever it is asked for.
+pub(super) fn of_conda(case: &Case<'_>, texts: &Texts<'_>, name: &str, (from, to): (&str, &str)) -> Vec<Vec<TextEdit>> {
+    let mut found: Vec<Vec<TextEdit>> = vec![Vec::new()];
+    for package in case.seen.packages.iter().filter(|one| wish::of_conda(one, name)) {
+        let Some((source, word)) = places(case, package.fact).into_iter().next() else { return Vec::new() };
+        let text = texts.sources.get(source).text();
+        let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, word) } else { vec![word] };
+        let edit = |(span, replacement): (Span, String)| TextEdit { source, span, replacement };
+        let ways: Vec<Vec<TextEdit>> =
+            edit::respell(text, &leaves, from, to).into_iter().map(|way| way.into_iter().map(edit).collect()).collect();
+        found = super::together(&found, &ways);
+    }
+    for way in &mut found {
+        way.sort();
+        way.dedup();
     }
     found
 }

@@ -72,6 +72,7 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Vec<TextEdit>> {
             ways.map(|way| way.into_iter().map(|(span, new)| texts.edit(span, new)).collect()).collect()
         }
         Wish::Build { .. } => build::ways(case, &texts, wish),
+        Wish::Conda { package, from, to } => build::of_conda(case, &texts, package, (from, to)),
         Wish::Env(list) => vec![variables(case, &texts, list)],
         Wish::EnvWithout { name, holds } => {
             let written = value_of(case, name).filter(|(source, _)| *source == texts.source);

@@ -145,7 +145,8 @@ macro_rules! every_table {
     }
     windows_drivers: WindowsDriverRow by [from] { from: U32, before: U32, branch: U32 }
     base_families: BaseFamilyRow by [repository] {
-        repository: Str, cuda_base: Flag, listed: Flag, unread: Flag, monthly: Flag, other_months: Strs, compat: OptBool, compat_folder: OptStr,
+        repository: Str, cuda_base: Flag, listed: Flag, unread: Flag, monthly: Flag, month_tag: OptStr, other_months: Strs, compat: OptBool,
+        compat_folder: OptStr,
         compat_probe: OptStr, probe_from: OptStr, torch: Flag, env: Pairs,
     }
     ngc_releases: NgcReleaseRow by [month] { month: Str, cuda: Cuda, compat: OptDriver, torch: OptStr }
