@@ -412,8 +412,11 @@ fn images_of_servers_ask_for_the_driver_that_their_release_was_built_for() {
         ("v0.8.5", "fails", "refused"),
         ("v0.11.0", "fails", "refused"),
         ("v0.13.0", "fails", "refused"),
-        // No public source says what these were built on.
-        ("v0.6.3", "undetermined", ""),
+        ("v0.6.3", "fails", "refused"),
+        // Built with CUDA 12.1, whatever the default of its Dockerfile says.
+        ("v0.7.2", "starts", ""),
+        ("v0.15.1", "fails", "refused"),
+        // No public source says what this was built on.
         ("v0.8.99", "undetermined", ""),
     ] {
         let place = Place::bare();
@@ -421,5 +424,70 @@ fn images_of_servers_ask_for_the_driver_that_their_release_was_built_for() {
         place.file("Dockerfile", &format!("FROM vllm/vllm-openai:{tag}\n"));
         let (_, said, wall) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
         assert_eq!((said.as_str(), wall.as_str()), (fate, outcome), "{tag}");
+    }
+}
+
+/// The image of one release names the compat directory to `ldconfig`, under a name that is read before those that the
+/// container stack writes (gpustack/gpustack#4678): where it rebuilds the cache from files, an older compat library wins.
+#[test]
+fn a_compat_directory_that_an_image_names_to_ldconfig_wins_by_its_name() {
+    let pool = |name: &str, rest: &str| {
+        format!(
+            "[[pool]]\nname = \"{name}\"\ngpu = \"RTX 4090\"\ndriver = \"580.65.06\"\nplatform = \"linux/amd64\"\n{rest}\n"
+        )
+    };
+    let fleet = pool("gpus-all", "launch = \"docker-gpus\"\nruntime = \"runc\"\ntoolkit = \"1.17.8\"")
+        + &pool("nvidia", "launch = \"nvidia-runtime\"\ntoolkit = \"1.18.1\"");
+    for (dockerfile, expected) in [
+        ("FROM vllm/vllm-openai:v0.15.0", ["starts", "driver-mismatch"]),
+        ("FROM vllm/vllm-openai:v0.15.0\nRUN rm -f /etc/ld.so.conf.d/cuda.conf", ["starts", "driver-mismatch"]),
+        (
+            "FROM vllm/vllm-openai:v0.15.0\nRUN rm -f /etc/ld.so.conf.d/00-cuda-compat.conf && ldconfig",
+            ["starts", "starts"],
+        ),
+        ("FROM vllm/vllm-openai:v0.15.0\nRUN rm -rf /etc/ld.so.conf.d/", ["starts", "starts"]),
+        // Those before call ldconfig once, those after name it nowhere.
+        ("FROM vllm/vllm-openai:v0.14.1", ["starts", "starts"]),
+        ("FROM vllm/vllm-openai:v0.17.0", ["starts", "starts"]),
+        // Under which name is not known.
+        ("FROM vllm/vllm-openai:v0.15.1", ["undetermined", "undetermined"]),
+        ("FROM vllm/vllm-openai:v0.16.0", ["undetermined", "undetermined"]),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", &fleet);
+        place.file("Dockerfile", &format!("{dockerfile}\n"));
+        let word = |(_, fate, outcome): (String, String, String)| if outcome.is_empty() { fate } else { outcome };
+        let said: Vec<String> = ends(&place, "Dockerfile").into_iter().map(word).collect();
+        assert_eq!(said, expected, "{dockerfile}");
+    }
+}
+
+/// What was read off the wheel for amd64 says nothing of the wheel for arm64.
+#[test]
+fn an_arm64_image_gets_the_code_of_its_own_wheel() {
+    let base =
+        "FROM nvidia/cuda:13.0.2-cudnn-runtime-ubuntu24.04\nRUN apt-get update && apt-get install -y python3-pip\n";
+    for (arch, gpu, package, expected) in [
+        ("amd64", "T4", "onnxruntime-gpu==1.31.1", "starts"),
+        ("arm64", "T4", "onnxruntime-gpu==1.31.1", "no-kernel-image"),
+        ("arm64", "GH200 480GB", "onnxruntime-gpu==1.31.1", "starts"),
+        ("amd64", "A100", "onnxruntime-gpu==1.30.0", "starts"),
+        // The wheel for arm64 of this one was not read, and what nobody knows is no wall.
+        ("arm64", "T4", "onnxruntime-gpu==1.30.0", "starts"),
+        ("arm64", "T4", "xgboost==3.4.1", "starts"),
+        ("amd64", "T4", "xgboost==3.4.1", "starts"),
+        ("arm64", "GH200 480GB", "ctranslate2==4.8.5", "cpu-only"),
+    ] {
+        let place = Place::bare();
+        place.file(
+            "fleet.toml",
+            &format!(
+                "[[pool]]\nname = \"one\"\ngpu = \"{gpu}\"\ndriver = \"580.65.06\"\nplatform = \"linux/{arch}\"\n\
+                launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"
+            ),
+        );
+        place.file("Dockerfile", &format!("{base}RUN pip install {package}\n"));
+        let (_, fate, outcome) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+        assert_eq!(if outcome.is_empty() { fate } else { outcome }, expected, "{package} on {arch} with {gpu}");
     }
 }

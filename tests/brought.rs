@@ -76,6 +76,8 @@ fn an_extra_that_is_described_brings_what_the_installer_brings() {
         ("\"jax[cuda12]\" = \"0.4.30\"", "starts"),
         ("\"jax[cuda12]\" = \"*\"", "starts"),
         ("\"jax[cuda11_pip]\" = \"0.4.20\"", "starts"),
+        ("\"jax[cuda12_pip]\" = \"0.4.10\"", "starts"),
+        ("\"jax[cuda]\" = \"0.3.25\"", "starts"),
         ("\"tensorflow[and-cuda]\" = \"2.15.1\"", "starts"),
         ("\"jax[cuda]\" = { unknown = \"nobody knows\" }", "undetermined"),
         // No extra that brings anything, or one that this release did not have.
@@ -83,6 +85,9 @@ fn an_extra_that_is_described_brings_what_the_installer_brings() {
         ("\"jax[cpu]\" = \"0.4.30\"", "not-applicable"),
         ("\"jax[]\" = \"0.4.30\"", "not-applicable"),
         ("\"jax[cuda12]\" = \"0.4.20\"", "not-applicable"),
+        ("\"jax[cuda12_pip]\" = \"0.4.6\"", "not-applicable"),
+        ("\"jax[cuda12_pip]\" = \"0.6.0\"", "not-applicable"),
+        ("\"jax[cuda11_cudnn82]\" = \"0.4.13\"", "not-applicable"),
         ("\"jax[cuda13]\" = \"0.4.30\"", "not-applicable"),
         ("\"numpy[cuda12]\" = \"2.0.0\"", "not-applicable"),
     ] {

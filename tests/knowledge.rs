@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 69);
+    assert_eq!(by_table.len(), 70);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -193,7 +193,7 @@ fn what_packages_bring_and_run_on_is_known() {
         let told = |local| KNOWLEDGE.cuda_of_version(row.brings, &format!("1+{local}")).is_some();
         let build = row.local.is_some_and(told);
         assert!(KNOWLEDGE.framework(row.brings).is_some() || library || build, "{row:?}");
-        assert!(row.before.is_none_or(|before| row.from.is_none_or(|from| from < before)), "{row:?}");
+        assert!(row.before.is_none_or(|before| row.from.is_none_or(|from| by_number(from, before).is_lt())), "{row:?}");
         assert_eq!(row.extra, row.extra.to_lowercase().replace(['_', '.'], "-"), "{row:?}");
     }
     for row in KNOWLEDGE.frameworks() {
@@ -214,8 +214,21 @@ fn code_of_a_wheel_is_that_of_its_own_version_and_neighbours_have_none() {
         Some((row.sass.to_vec(), row.ptx.to_vec()))
     };
     for (distribution, version, sass, ptx) in [
+        ("vllm", "0.2.6", "70 75 80 86 89 90", ""),
+        // One release went out without code for Volta and Turing.
+        ("vllm", "0.4.0", "80 86 89 90", ""),
+        ("vllm", "0.4.0.post1", "70 75 80 86 89 90", "90"),
         ("vllm", "0.8.5.post1", "70 75 80 86 89 90", ""),
+        ("vllm", "0.9.1", "70 75 80 89 90 100", ""),
+        ("vllm", "0.9.2", "70 75 80 89 90 100 120", ""),
         ("vllm", "0.33.0", "75 80 86 89 90 100 120", ""),
+        ("jax-cuda12-plugin", "0.5.3", "50 60 70 80 90", "90"),
+        ("jax-cuda12-plugin", "0.6.0", "50 60 70 80 90 100 120", "120"),
+        ("onnxruntime-gpu", "1.28.0", "75 80 86 89 90a 100a 120a", "120"),
+        ("onnxruntime-gpu", "1.30.0", "75 80 86 89 90a 120a", ""),
+        ("ctranslate2", "4.8.5", "53 60 61 70 75 80 86", "86"),
+        ("xgboost", "3.2.0", "50 60 70 80 90 100 120", "120"),
+        ("xgboost", "3.3.0", "75 80 90 100 120", "120"),
         ("paddlepaddle-gpu", "2.6.2", "61 70 75 80 86", ""),
         ("xgboost", "3.4.1", "75 80 90 100 120", "120"),
         ("sgl-kernel", "0.3.21", "80 89 90 90a 100a 120a", ""),
@@ -223,11 +236,14 @@ fn code_of_a_wheel_is_that_of_its_own_version_and_neighbours_have_none() {
         assert_eq!(code(distribution, version), Some((targets(sass), targets(ptx))), "{distribution} {version}");
     }
     for (distribution, version) in [
-        ("vllm", "0.8.5"),
-        ("vllm", "0.32.0"),
+        ("vllm", "0.2.2"),
+        ("vllm", "0.34.0"),
+        ("vllm", "0.8"),
         ("paddlepaddle-gpu", "2.6.1"),
-        ("xgboost", "3.4.0"),
-        ("xgboost", "3.3.0"),
+        ("jax-cuda12-plugin", "0.4.32"),
+        ("onnxruntime-gpu", "1.10.0"),
+        ("ctranslate2", "3.20.0"),
+        ("xgboost", "3.1.3"),
         ("xgboost", "1.7.6"),
         ("cupy-cuda12x", "13.2.0"),
         ("nvidia-dali-cuda120", "1.40.0"),
@@ -235,6 +251,76 @@ fn code_of_a_wheel_is_that_of_its_own_version_and_neighbours_have_none() {
     ] {
         assert_eq!(code(distribution, version), None, "{distribution} {version}");
     }
+}
+
+#[test]
+fn a_wheel_for_arm64_has_code_of_its_own() {
+    let code = |distribution: &str, version: &str| {
+        KNOWLEDGE.arm64_build(distribution, version).map(|row| (row.sass.to_vec(), row.ptx.to_vec()))
+    };
+    for (distribution, version, sass, ptx) in [
+        ("vllm", "0.11.0", "87 90 100 120", ""),
+        ("vllm", "0.11.2", "87 89 90 100 120", ""),
+        ("vllm", "0.33.0", "80 87 89 90 100 110 120", ""),
+        ("onnxruntime-gpu", "1.31.1", "89 90a 120a 121a", ""),
+        ("xgboost", "3.3.0", "75 80 90 100 120", "120"),
+        ("jax-cuda13-plugin", "0.12.0.1", "75 80 90 100 110 120", "120"),
+    ] {
+        assert_eq!(code(distribution, version), Some((targets(sass), targets(ptx))), "{distribution} {version}");
+    }
+    for (distribution, version) in [
+        // There was no wheel for arm64 yet, or it was not read.
+        ("vllm", "0.10.1"),
+        ("vllm", "0.34.0"),
+        ("onnxruntime-gpu", "1.30.0"),
+        ("xgboost", "3.1.2"),
+        ("ctranslate2", "4.8.5"),
+        ("jax-cuda12-plugin", "0.4.38"),
+    ] {
+        assert_eq!(code(distribution, version), None, "{distribution} {version}");
+    }
+    // No release is known for arm64 that is not known at all.
+    for row in KNOWLEDGE.arm64_builds() {
+        let build = KNOWLEDGE.framework_build(row.distribution, row.version);
+        assert!(build.is_some_and(|build| build.version == row.version && build.cuda.is_some()), "{row:?}");
+    }
+}
+
+#[test]
+fn a_name_of_two_boards_is_neither() {
+    for (name, capability, last) in [
+        ("GTX 480", "2.0", Some(390)),
+        ("GeForce GTX 580", "2.0", Some(390)),
+        ("GTX 460", "2.1", Some(390)),
+        ("Tesla M2090", "2.0", Some(390)),
+        ("Quadro 4000", "2.0", Some(390)),
+        ("GeForce GT 720M (GF117M)", "2.1", Some(390)),
+        ("GeForce GT 720M (GK208M)", "3.5", Some(470)),
+        ("GeForce GTX 860M (GK104M)", "3.0", Some(470)),
+        ("GeForce GTX 860M (GM107M)", "5.0", Some(580)),
+        ("GTX 745", "5.0", Some(580)),
+        ("GTX 1050 Mobile", "6.1", Some(580)),
+        ("GTX 1050 with Max-Q Design", "6.1", Some(580)),
+        ("P104-100", "6.1", Some(580)),
+        ("NVIDIA TITAN X", "6.1", Some(580)),
+        ("TITAN Xp", "6.1", Some(580)),
+        ("GTX TITAN X", "5.2", Some(580)),
+        ("CMP 170HX", "8.0", None),
+        ("B100", "10.0", None),
+        ("DGX Spark", "12.1", None),
+        // Neighbours that mean what they meant.
+        ("Quadro RTX 4000", "7.5", None),
+        ("P100", "6.0", Some(580)),
+        ("GeForce GTX 1050", "6.1", Some(580)),
+        ("RTX A4000", "8.6", None),
+    ] {
+        let row = KNOWLEDGE.gpu(name).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!((row.capability.to_string().as_str(), row.last_branch), (capability, last), "{name}");
+    }
+    for name in ["GTX 860M", "NVIDIA GeForce GTX 860M", "GT 720M", "TITAN X", "GTX 48", "P105-100", "CMP 170"] {
+        assert!(KNOWLEDGE.gpu(name).is_none(), "{name}: {:?}", KNOWLEDGE.gpu(name));
+    }
+    assert_eq!(KNOWLEDGE.gpu_suggestions("GTX 860M"), ["GeForce GTX 860M (GK104M)", "GeForce GTX 860M (GM107M)"]);
 }
 
 #[test]
@@ -378,6 +464,11 @@ fn gpus_are_found_by_what_people_write() {
 fn every_name_and_alias_of_the_table_is_found() {
     for gpu in KNOWLEDGE.gpus() {
         for spelling in std::iter::once(&gpu.name).chain(gpu.aliases) {
+            let meant = KNOWLEDGE.gpus().iter().filter(|other| other.aliases.contains(spelling));
+            if meant.map(|other| other.capability).any(|capability| capability != gpu.capability) {
+                assert!(*spelling != gpu.name && KNOWLEDGE.gpu(spelling).is_none(), "{spelling}");
+                continue;
+            }
             let found = KNOWLEDGE.gpu(spelling).unwrap_or_else(|| panic!("{spelling}"));
             assert_eq!(found.capability, gpu.capability, "{spelling}");
         }

@@ -94,6 +94,7 @@ pub(crate) fn of_file(
 pub(crate) fn of_text(text: &SourceText, source: SourceId, knowledge: Knowledge) -> Result<Fleet, FleetErrors> {
     let fleet = fleet::read(source, text, &|name| gpu_name(knowledge, name))?;
     fleet::check_modes(&fleet, text, knowledge)?;
+    fleet::check_mig(&fleet, text, knowledge)?;
     fleet::check_width(&fleet, text, knowledge)?;
     Ok(fleet)
 }

@@ -1,4 +1,4 @@
-//! What commands take away from the base image: compat packages and their directories.
+//! What commands take away from the base image: compat packages, their directories, and files for `ldconfig`.
 
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::RunForm;
@@ -23,6 +23,8 @@ const REMOVES: &[&str] = &["-P", "-e", "-r", "--purge", "--remove", "autoremove"
 const PACKAGE: &str = "cuda-compat";
 /// And the directories of toolkits so.
 const DIRECTORY: &str = "/usr/local/cuda";
+/// Where the files for `ldconfig` lie.
+const LD_CONF: &str = "/etc/ld.so.conf.d";
 
 /// Notes what the commands of a target remove; packages that were installed before are no longer there.
 ///
@@ -35,8 +37,10 @@ pub(super) fn read(evaluated: &Evaluated, source: SourceId, seen: &mut Observati
                 let evidence = Evidence::Leaf(vec![Origin::File { source, span }]);
                 let state = State::Absent { searched: REMOVED };
                 let fact = seen.facts.add(key, Some(&what), state, evidence);
+                if !what.starts_with(LD_CONF) {
+                    drop_packages(seen, source, span);
+                }
                 seen.of_base.removed.push((what, fact));
-                drop_packages(seen, source, span);
             }
         }
     }
@@ -53,9 +57,9 @@ fn drop_packages(seen: &mut Observations, source: SourceId, span: Span) {
     });
 }
 
-/// Whether a RUN speaks of CUDA at all: only then its commands are taken apart.
+/// Whether a RUN speaks of CUDA or of files for `ldconfig` at all: only then its commands are taken apart.
 fn mentions_cuda(run: &RunInstruction) -> bool {
-    let within = |text: &str| text.contains("cuda");
+    let within = |text: &str| text.contains("cuda") || text.contains(LD_CONF);
     let form = match &run.form {
         RunForm::Shell(text) => within(text.text()),
         RunForm::Exec(words) => words.iter().any(|word| within(word.text())),
@@ -74,7 +78,8 @@ fn removals(command: &Command) -> Vec<(String, Span)> {
     let words = || command.words.iter().skip(1).filter_map(|word| Some((word.known()?, word.span)));
     let owned = |(text, span): (&str, Span)| (text.to_owned(), span);
     if matches!(program, "rm" | "unlink") {
-        return words().filter(|(text, _)| text.starts_with(DIRECTORY)).map(owned).collect();
+        let ours = |text: &str| text.starts_with(DIRECTORY) || text.starts_with(LD_CONF);
+        return words().filter(|(text, _)| ours(text)).map(owned).collect();
     }
     if MANAGERS.contains(&program) && words().any(|(text, _)| REMOVES.contains(&text)) {
         return words().filter(|(text, _)| names_compat(text)).map(owned).collect();

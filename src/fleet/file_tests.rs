@@ -274,6 +274,44 @@ fn a_mode_that_the_toolkit_lacks_is_refused_at_both_places() {
 }
 
 #[test]
+fn a_gpu_that_cannot_be_divided_has_no_mig() {
+    let check = |gpu: &str| {
+        let text = format!("[[pool]]\nname = \"a\"\n{gpu}");
+        let source = SourceText::new("fleet.toml", text.as_str());
+        let fleet = read(SourceId(7), &source, &|_| GpuName::Known).expect("good fleet");
+        check_mig(&fleet, &source, Knowledge::built_in()).map_err(|errors| {
+            let problem = errors.all()[0].clone();
+            format!("{} {}", source.position(problem.span.start), problem.message)
+        })
+    };
+    for (gpu, told) in [
+        ("gpu = { name = \"T4\", mig = true }", "3:16 `T4` has no MIG"),
+        ("gpu = [\"A100\", { name = \"L40S\", mig = \"1g.10gb\" }]", "3:25 `L40S` has no MIG"),
+        ("gpu = { name = \"Tesla V100-SXM2-16GB\", mig = true }", "3:16 `Tesla V100-SXM2-16GB` has no MIG"),
+        ("gpu = { name = \"RTX 5090\", mig = true }", "3:16 `RTX 5090` has no MIG"),
+        ("gpu = { name = \"Ours\", mig = true, compute_capability = \"8.6\" }", "3:16 `Ours` has no MIG"),
+        ("gpu = { name = \"Ours\", mig = true }\ncompute_capability = \"7.0\"", "3:16 `Ours` has no MIG"),
+    ] {
+        assert_eq!(check(gpu), Err(told.to_owned()), "{gpu}");
+    }
+    for good in [
+        "gpu = { name = \"A100\", mig = \"1g.10gb\" }",
+        "gpu = { name = \"A30\", mig = true }",
+        "gpu = { name = \"H100\", mig = true }",
+        "gpu = { name = \"B200\", mig = true }",
+        "gpu = { name = \"RTX PRO 6000 Blackwell Server Edition\", mig = \"1g.24gb\" }",
+        "gpu = { name = \"GRID A100-40C\", mig = true }",
+        "gpu = { name = \"T4\", mig = false }",
+        "gpu = \"T4\"",
+        "gpu = { name = \"Ours\", mig = true }",
+        "gpu = { name = \"Ours\", mig = true, compute_capability = \"9.0\" }",
+        "gpu = { name = \"Ours\", mig = true, compute_capability = \"13.0\" }",
+    ] {
+        assert_eq!(check(good), Ok(()), "{good}");
+    }
+}
+
+#[test]
 fn every_field_tells_its_own_line_and_value() {
     let fleet = fleet(FULL).expect("good fleet");
     let pool = &fleet.pools[0];

@@ -25,9 +25,13 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::unknown;
 use crate::install::admits;
+use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
+
+/// The architecture whose wheels have rows of their own.
+const ARM64: &str = "arm64";
 
 /// What the build of a framework is told from, beside its package.
 #[derive(Clone, Copy)]
@@ -101,10 +105,10 @@ fn as_built(
         return Component::core(name, cuda, code, codes);
     };
     let row = knowledge.framework_build(&package.name, version);
-    let code = match row.filter(|row| row.code_known && row.cuda.is_some_and(|own| own.release() == cuda.release())) {
-        Some(row) => {
-            let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: Some(&row.info) };
-            let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
+    let row = row.filter(|row| row.cuda.is_some_and(|own| own.release() == cuda.release()));
+    let code = match row.and_then(|row| code_of(row, version, image)) {
+        Some((container, row)) => {
+            let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: Some(row) };
             let code = State::Known(GpuCode::from(container));
             facts.add_typed(FactKey::ComponentCode, Some(name), code, evidence)
         }
@@ -217,7 +221,11 @@ fn from_build_row(
     let named = knowledge.cuda_of_version(&package.name, version).filter(|_| row.is_none());
     let told_by = row.map(|row| &row.info).or(named.map(|(_, row)| row));
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: told_by };
+    let told = row.and_then(|row| code_of(row, version, image));
     let reason = match row {
+        Some(row) if row.cuda.is_some() && row.code_known => {
+            format!("the GPU code of {} {version} for {} is not in the tables", package.name, image.arch)
+        }
         Some(row) if row.cuda.is_some() => format!("the GPU code of {} {version} is not in the tables", package.name),
         _ => knowledge.lacks_version(&package.name, version),
     };
@@ -231,9 +239,8 @@ fn from_build_row(
         },
         (Some(row), _) => {
             let cuda = row.cuda.map_or(State::Absent { searched: "the build, which has no CUDA" }, State::Known);
-            let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
-            let code = if row.code_known { State::Known(GpuCode::from(container)) } else { State::Unknown(why) };
-            (cuda, code)
+            let code = told.clone().map(|(container, _)| State::Known(GpuCode::from(container)));
+            (cuda, code.unwrap_or(State::Unknown(why)))
         }
     };
     let said = image.seen.cuda_runtime.filter(|_| row.is_none() && !read);
@@ -242,8 +249,22 @@ fn from_build_row(
         None => evidence.clone(),
     };
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, of_cuda);
-    let code = facts.add_typed(FactKey::ComponentCode, Some(name), code, evidence);
+    let of_code = match told {
+        Some((_, row)) => Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: Some(row) },
+        None => evidence,
+    };
+    let code = facts.add_typed(FactKey::ComponentCode, Some(name), code, of_code);
     Component::core(name, cuda, code, wording(framework))
+}
+
+/// The GPU code of the wheel that the image's architecture gets, and the row that tells it: what was read off the wheel
+/// for amd64 says nothing of the one for arm64.
+fn code_of(row: &'static FrameworkBuildRow, version: &str, image: Image<'_>) -> Option<(Signature, &'static RowInfo)> {
+    if image.arch == ARM64 && row.cuda.is_some() {
+        let own = image.knowledge.arm64_build(row.distribution, version)?;
+        return Some((Signature { sass: own.sass.to_vec(), ptx: own.ptx.to_vec() }, &own.info));
+    }
+    row.code_known.then(|| (Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() }, &row.info))
 }
 
 pub(super) fn no_code_row(facts: &mut Facts, name: &str, build: &str, from: FactId) -> Fact<GpuCode> {

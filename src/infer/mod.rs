@@ -131,7 +131,7 @@ fn assemble(
     let compat = driver::compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
     let driver_libraries = driver_libraries::libraries(&mut facts, seen, &tree, &build, &compat, arch, knowledge);
     let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);
-    let ld_conf = places::ld_conf(&mut facts, seen, &tree, &library_directory);
+    let ld_conf = places::ld_conf(&mut facts, seen, &build, &tree, &library_directory);
     let ld_cache = places::ld_cache(&mut facts, seen, &build, knowledge);
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::firmware(&mut facts, seen);

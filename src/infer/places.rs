@@ -155,15 +155,20 @@ fn operating_system(seen: &Observations, knowledge: Knowledge) -> Option<&'stati
     }
 }
 
-/// What the image names to `ldconfig`, with what every Debian system has.
+/// What the image and its base name to `ldconfig`, with what every Debian system has.
 pub(super) fn ld_conf(
     facts: &mut Facts,
     seen: &Observations,
+    build: &BaseBuild,
     tree: &Tree<'_>,
     library_directory: &Fact<String>,
 ) -> Fact<Vec<LdConf>> {
     let mut files = Vec::new();
     let mut from = vec![library_directory.id];
+    for (name, directory) in build.ld_conf.iter().filter(|(name, _)| keeps(seen, name)) {
+        files.push(LdConf::read(name, directory));
+        from.extend(build.fact);
+    }
     for (path, file) in &seen.files {
         let FileKind::Text(text) = &file.kind else { continue };
         let (directory, name) = split_path(path);
@@ -199,6 +204,15 @@ pub(super) fn ld_conf(
     files.sort_by(|one, other| one.name.cmp(&other.name));
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
     facts.add_typed(FactKey::LdConf, None, State::Known(files), evidence)
+}
+
+/// Whether a file for `ldconfig` that the base has is still there, as the base has it.
+fn keeps(seen: &Observations, name: &str) -> bool {
+    let path = format!("{LD_CONF_FOLDER}/{name}");
+    let removed = |what: &str| what == path || what == LD_CONF_FOLDER;
+    !seen.complete.files
+        && !seen.files.contains_key(&path)
+        && !seen.of_base.removed.iter().any(|(what, _)| removed(what.trim_end_matches('/')))
 }
 
 /// Whether the image ships the loader's cache. What is not listed as absent is taken to be there, as on every system

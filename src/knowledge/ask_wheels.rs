@@ -102,6 +102,8 @@ impl Knowledge {
                 answer.rows.extend(triton.map(ShowRow::shown));
             }
             Some(version) => {
+                let arm64 = self.arm64_builds().iter().filter(|row| row.distribution == name);
+                answer.rows.extend(arm64.filter(|row| row.version == version).map(ShowRow::shown));
                 answer.push(self.bundled_variants_of(name, version).map(ShowRow::shown));
                 answer.rows.extend(
                     triton.filter(|row| row.version == version || begins(row.version, version)).map(ShowRow::shown),

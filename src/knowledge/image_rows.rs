@@ -78,10 +78,12 @@ pub struct FrameworkImageRow {
     /// Version of the CUDA base image that it is built on, whose requirement it inherits, where known: `12.4.1`.
     pub base: Option<&'static str>,
     /// Whether its recipe was read, and changes nothing of the compat directory and the search path of that base but for
-    /// `search_path`.
+    /// `search_path` and `ld_conf`.
     pub untouched: bool,
     /// Directories that its recipe puts before the search path of that base, where it was read.
     pub search_path: Option<&'static str>,
+    /// Files that its recipe writes to `/etc/ld.so.conf.d`, each with the directory that it names.
+    pub ld_conf: &'static [(&'static str, &'static str)],
     /// Packages of the default Python index that its tag tells, with their versions.
     pub brings: &'static [(&'static str, &'static str)],
     /// Libraries that those packages look for and that it certainly does not have.

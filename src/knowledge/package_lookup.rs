@@ -4,8 +4,8 @@ use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::order::by_number;
 use crate::knowledge::rows::{
-    BroughtRow, BundledRow, CondaBuildRow, CondaVariantRow, FrameworkBuildRow, FrameworkRow, LibraryWheelRow, RowInfo,
-    RuntimePackageRow, TorchBuildRow, TorchRow, TritonRow,
+    Arm64BuildRow, BroughtRow, BundledRow, CondaBuildRow, CondaVariantRow, FrameworkBuildRow, FrameworkRow,
+    LibraryWheelRow, RowInfo, RuntimePackageRow, TorchBuildRow, TorchRow, TritonRow,
 };
 
 /// `2.3` of `2.3.0rc0`.
@@ -33,6 +33,14 @@ impl Knowledge {
             self.framework_builds().iter().find(|row| row.distribution == distribution && row.version == version)
         };
         of(version).or_else(|| of(&minor_of(version)?)).or_else(|| of("*"))
+    }
+
+    /// The GPU code of a framework's wheel for arm64: the version's own row, else that of its minor.
+    pub fn arm64_build(self, distribution: &str, version: &str) -> Option<&'static Arm64BuildRow> {
+        let of = |version: &str| {
+            self.arm64_builds().iter().find(|row| row.distribution == distribution && row.version == version)
+        };
+        of(version).or_else(|| of(&minor_of(version)?))
     }
 
     /// What a package with these extras brings along.

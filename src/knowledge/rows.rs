@@ -136,6 +136,8 @@ pub struct ArchitectureRow {
     pub last_toolkit: Option<CudaVersion>,
     /// Last driver branch, where dropped.
     pub last_branch: Option<u32>,
+    /// Whether some GPU of them can be divided by MIG.
+    pub mig: bool,
 }
 
 /// One CUDA toolkit release.

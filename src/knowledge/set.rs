@@ -87,6 +87,8 @@ whole_tables! {
     torch_builds: TorchBuildRow = torch_builds;
     /// Every build of another framework.
     framework_builds: FrameworkBuildRow = framework_builds;
+    /// Every wheel for arm64 of another framework whose GPU code is known.
+    arm64_builds: Arm64BuildRow = arm64_builds;
     /// Every range of container toolkit versions, oldest first.
     container_toolkits: ContainerToolkitRow = container_toolkits;
     /// Every change of the container toolkit.

@@ -165,6 +165,21 @@ pub struct FrameworkBuildRow {
     pub released: Option<Date>,
 }
 
+/// The GPU code of a framework's wheel for arm64, whose targets are often others than those of the wheel for amd64.
+#[derive(Clone, Copy, Debug)]
+pub struct Arm64BuildRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Distribution: `vllm`.
+    pub distribution: &'static str,
+    /// Version, or the minor that it is of.
+    pub version: &'static str,
+    /// Cubin targets.
+    pub sass: &'static [CodeTarget],
+    /// PTX targets.
+    pub ptx: &'static [CodeTarget],
+}
+
 /// A distribution that brings a library of the CUDA toolkit.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryWheelRow {

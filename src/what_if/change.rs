@@ -91,7 +91,8 @@ pub fn changed(
         told.push(format!("with a new pool `{name}`"));
     }
     let text = SourceText::new(fleet.name.clone(), text);
-    for checked in [fleet::check_modes(&new, &text, knowledge), fleet::check_width(&new, &text, knowledge)] {
+    for check in [fleet::check_modes, fleet::check_mig, fleet::check_width] {
+        let checked = check(&new, &text, knowledge);
         checked.map_err(|errors| said(&errors))?;
     }
     new.source = sources.add(text);

@@ -59,6 +59,7 @@ fn inherited(
         build.torch_channel = row.torch_channel;
         build.brings = row.brings;
         build.lacks = row.lacks;
+        build.ld_conf = row.ld_conf;
         build.built_for(row.arches.iter().copied(), &row.info);
         if !row.untouched {
             build.adds_unread();

@@ -58,6 +58,8 @@ pub(super) struct BaseBuild {
     pub(super) compat_version: Option<(DriverVersion, &'static RowInfo)>,
     /// Where its libraries lie, if not in the directory that container toolkits look into.
     pub(super) compat_folder: Option<&'static str>,
+    /// Files for `ldconfig` that it brings, each with the directory that it names.
+    pub(super) ld_conf: &'static [(&'static str, &'static str)],
     /// The lowest compute capability that the image's own program takes.
     pub(super) code_floor: Option<(ComputeCapability, &'static RowInfo)>,
     /// The family's entrypoint that tries the compat library.
@@ -98,6 +100,7 @@ impl BaseBuild {
             built: None,
             compat_version: None,
             compat_folder: None,
+            ld_conf: &[],
             code_floor: None,
             compat_probe: None,
             probe_unsure: None,

@@ -90,7 +90,7 @@ macro_rules! every_table {
     }
     driver_branches: BranchRow by [branch] { branch: U32, cuda: Cuda, releases: Drivers, released: OptDay, end_of_support: OptDay }
     architectures: ArchitectureRow by [name, capabilities] {
-        name: Str, capabilities: Capabilities, first_toolkit: Cuda, last_toolkit: OptCuda, last_branch: OptU32,
+        name: Str, capabilities: Capabilities, first_toolkit: Cuda, last_toolkit: OptCuda, last_branch: OptU32, mig: Flag,
     }
     toolkits: ToolkitRow by [version] {
         version: Cuda, min_driver_full: OptDriver, bundled_driver: OptDriver, released: OptDay,
@@ -110,7 +110,7 @@ macro_rules! every_table {
     }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, torch_channel: OptStr, base: OptStr, untouched: Flag,
-        search_path: OptStr, brings: Pairs, lacks: Strs, arches: Strs,
+        search_path: OptStr, ld_conf: Pairs, brings: Pairs, lacks: Strs, arches: Strs,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
@@ -123,6 +123,9 @@ macro_rules! every_table {
     framework_builds: FrameworkBuildRow by [distribution, version] {
         distribution: Str, version: Str, cuda: OptCuda, sass: Targets, ptx: Targets, code_known: Bool,
         released: OptDay,
+    }
+    arm64_builds: Arm64BuildRow by [distribution, version] {
+        distribution: Str, version: Str, sass: Targets, ptx: Targets,
     }
     container_toolkits: ContainerToolkitRow by [from] {
         from: Cuda, before: OptCuda, legacy_hook: COMPAT, legacy_runtime: COMPAT, cdi: COMPAT, csv: COMPAT,
