@@ -130,6 +130,8 @@ pub struct Install {
     pub variant: Option<Variant>,
     /// The builds to choose from, where the version does not say.
     pub builds: Builds,
+    /// Why it may be a version that is no release.
+    pub early: Option<String>,
     /// Whether a version that is there already is replaced.
     pub upgrade: bool,
     /// conda's build string, where it is asked for.

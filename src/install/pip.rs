@@ -55,7 +55,6 @@ const WITH_VALUE: &[&str] = &[
     "--use-feature",
     "--use-deprecated",
     "--hash",
-    "--prerelease",
     "--resolution",
     "--link-mode",
     "--keyring-provider",
@@ -219,6 +218,8 @@ pub(super) fn option(name: &str, value: impl FnOnce() -> Option<(String, Span)>,
         "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
         "-f" | "--find-links" => indexes.links.extend(value().map(place)),
         "--torch-backend" => indexes.backend = value(),
+        "--pre" => indexes.early = true,
+        "--prerelease" => indexes.early |= value().is_some_and(|(strategy, _)| strategy == "allow"),
         "--index-strategy" => indexes.first_index &= value().is_none_or(|(strategy, _)| strategy == "first-index"),
         "-U" | "--upgrade" | "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => {
             indexes.upgrade = true;
