@@ -186,6 +186,10 @@ fn step<'a>(
         }
     }
     for bound in seen.bounds.iter().filter(|bound| bound.command == package.command && is_torch(bound, day.knowledge)) {
+        if let Some(why) = &bound.conditional {
+            open = open.or_else(|| Some(why.clone()));
+            continue;
+        }
         match &bound.version {
             PackageVersion::Exact(version) => ranges.push(format!("=={version}")),
             PackageVersion::Open(range) => ranges.push(range.clone()),

@@ -139,6 +139,11 @@ impl Indexes {
         }
     }
 
+    /// Whether nothing but the default index is named.
+    pub(super) fn is_usual(&self) -> bool {
+        self.index.is_none() && self.extra.is_empty() && self.links.is_empty() && self.backend.is_none() && !self.early
+    }
+
     /// Says of one package which builds it is chosen from.
     pub(super) fn choose(&self, package: &mut Install) {
         package.upgrade |= self.upgrade;

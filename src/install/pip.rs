@@ -12,6 +12,7 @@ use crate::install::flow;
 use crate::install::index::Indexes;
 use crate::install::index::PIP_CONFIG;
 use crate::install::index::Place;
+use crate::install::marker::holds;
 use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
 use crate::shell::Command;
@@ -112,6 +113,7 @@ pub(super) fn read(
             }
         }
     }
+    found.usual = indexes.is_usual();
     for package in found.packages.iter_mut().chain(&mut found.constraints) {
         package.conditional |= command.conditional;
         indexes.choose(package);
@@ -155,7 +157,7 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
             continue;
         };
         if !text.starts_with('-') {
-            package(word, text, verb, found);
+            package(word, text, asked, found);
             continue;
         }
         let (name, inline) = split_option(text);
@@ -240,7 +242,10 @@ fn split_option(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn package(word: &Word, text: &str, verb: &str, found: &mut Installs) {
+fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, found: &mut Installs) {
+    // A URL may hold a semicolon, so that only a blank in front of it ends one.
+    let parts = text.split_once(" ;").or_else(|| text.split_once(';').filter(|_| !text.contains("://")));
+    let (text, marker) = parts.map_or((text, None), |(text, marker)| (text.trim_end(), Some(marker)));
     if verb == "uninstall" {
         found.removed.push((Manager::Pip, normalised(text), word.span));
     } else if verb == "sync" {
@@ -252,7 +257,11 @@ fn package(word: &Word, text: &str, verb: &str, found: &mut Installs) {
             span: word.span,
             why: String::new(),
         });
-    } else if let Some(package) = requirement(text, word.span) {
+    } else if let Some(mut package) = requirement(text, word.span) {
+        match marker.map(|marker| holds(marker, around.environment)) {
+            Some(Some(false)) => return,
+            holding => package.conditional = holding == Some(None),
+        }
         found.packages.push(package);
     } else {
         project(text, word.span, found);
