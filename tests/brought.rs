@@ -266,3 +266,31 @@ fn markers_in_files_are_weighed_with_the_python_of_the_base() {
         }
     }
 }
+
+#[test]
+fn what_ptx_carries_to_a_newer_gpu_leaves_the_libraries_of_its_cuda_unseen() {
+    let fleet = |gpu: &str| {
+        format!(
+            "[[pool]]\nname = \"p\"\ngpu = \"{gpu}\"\ndriver = \"580.95.05\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.18.1\"\n"
+        )
+    };
+    let conda = "RUN conda install pytorch==1.12.1 cudatoolkit=11.3 -c pytorch";
+    for (gpu, base, command, libraries) in [
+        ("B200", "python:3.11-slim", "RUN pip install torch==2.6.0+cu126", Some("CUDA 12.6")),
+        ("H100", "continuumio/miniconda3", conda, Some("CUDA 11.3")),
+        // Machine code of its own, or a GPU that its CUDA knows.
+        ("B200", "python:3.11-slim", "RUN pip install torch==2.7.0+cu128", None),
+        ("H100", "python:3.11-slim", "RUN pip install torch==2.6.0+cu126", None),
+        ("A100", "continuumio/miniconda3", conda, None),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", &fleet(gpu));
+        place.file("Dockerfile", &format!("FROM {base}\n{command}\n"));
+        let report = place.json(&["check", "Dockerfile"]);
+        let verdict = &report["subjects"][0]["verdicts"][0];
+        assert_eq!(verdict["fate"], "starts", "{command} on {gpu}: {}", verdict["message"]);
+        let unseen = verdict["not_seen"].to_string();
+        assert_eq!(unseen.contains("in the libraries of CUDA"), libraries.is_some(), "{command} on {gpu}: {unseen}");
+        assert!(libraries.is_none_or(|cuda| unseen.contains(cuda)), "{command} on {gpu}: {unseen}");
+    }
+}
