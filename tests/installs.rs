@@ -491,11 +491,11 @@ fn pipenv_installs_what_its_files_say() {
                    torch = {version = \"==2.4.0\", index = \"pytorch\"}\nflask = \"*\"\nw = {version = \"*\", sys_platform = \"== 'win32'\"}\n\
                    [dev-packages]\npytest = \"~=8.0\"\n";
     let both: &[(&str, &str)] = &[("Pipfile.lock", PIPFILE_LOCK), ("Pipfile", pipfile)];
-    let locked = "flask==3.0.0? torch==2.1.0[cu118]";
+    let locked = "flask==3.0.0 torch==2.1.0[cu118]";
     for (files, run, expected) in [
         (both, "pipenv install --deploy --system", locked),
         (both, "pipenv sync", locked),
-        (both, "pipenv install --dev", "flask==3.0.0? pytest==8.0.0 torch==2.1.0[cu118]"),
+        (both, "pipenv install --dev", "flask==3.0.0 pytest==8.0.0 torch==2.1.0[cu118]"),
         (both, "pipenv install --skip-lock", "flask torch==2.4.0[cu121]"),
         (&both[1..], "pipenv install -d", "flask pytest~=8.0 torch==2.4.0[cu121]"),
         (&[], "pipenv sync", "!Pipfile.lock was not read: it is not in the build context"),
@@ -541,9 +541,9 @@ fn a_project_of_setuptools_requires_what_stands_there_as_it_is() {
     let told = "[project]\nname = 'x'\nversion = '1'\ndependencies = ['flask']\n";
     let dynamic = "[project]\nname = 'x'\nversion = '1'\ndynamic = ['dependencies']\n";
     for (files, expected) in [
-        (&[("setup.cfg", cfg), ("setup.py", "from setuptools import setup\nsetup()\n")][..], "numpy>=1? torch==2.1.0"),
-        (&[("setup.cfg", cfg), ("pyproject.toml", build)], "numpy>=1? torch==2.1.0"),
-        (&[("setup.cfg", cfg), ("pyproject.toml", dynamic)], "numpy>=1? torch==2.1.0"),
+        (&[("setup.cfg", cfg), ("setup.py", "from setuptools import setup\nsetup()\n")][..], "numpy>=1 torch==2.1.0"),
+        (&[("setup.cfg", cfg), ("pyproject.toml", build)], "numpy>=1 torch==2.1.0"),
+        (&[("setup.cfg", cfg), ("pyproject.toml", dynamic)], "numpy>=1 torch==2.1.0"),
         (&[("setup.cfg", cfg), ("pyproject.toml", told)], "flask"),
         (
             &[("setup.cfg", "[options]\ninstall_requires = file: r.txt\n")],

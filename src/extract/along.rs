@@ -103,6 +103,7 @@ pub(super) fn with_extras(
         version,
         variant: None,
         builds: Builds::Default,
+        early: None,
         upgrade: package.upgrade,
         build: None,
         python: package.python.clone(),

@@ -50,7 +50,12 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
         reason: format!("{} is installed on one of several ways through the commands", install.name),
         supply: "describe the built image, or scan it".to_owned(),
     });
+    let early = install.early.clone().map(|reason| Why {
+        reason: format!("{reason}: which version of {} that gives is not in the tables", install.name),
+        supply: "scan the built image, or name version and GPU code in an image description".to_owned(),
+    });
     PackageSeen {
+        early,
         manager: manager_of(install.manager),
         name: install.name.clone(),
         version,

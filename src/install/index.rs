@@ -6,8 +6,13 @@ use crate::install::Opened;
 use crate::install::Variant;
 use crate::install::VariantSource;
 use crate::install::VersionSpec;
+use crate::install::range::is_early;
+use crate::install::range::names_early;
+use crate::install::variant::Early;
+use crate::install::variant::early_of_url;
 use crate::install::variant::every_build;
 use crate::install::variant::is_tag;
+use crate::install::variant::is_usual;
 use crate::install::variant::tag_of_url;
 use crate::knowledge::Knowledge;
 use crate::shell::Command;
@@ -23,13 +28,26 @@ pub(super) const PIP_CONFIG: &[&str] =
 pub(super) struct Place {
     tag: Option<String>,
     every: bool,
+    early: Option<Early>,
+    /// Whether it stands for the default index.
+    usual: bool,
     span: Span,
     source: Option<SourceId>,
 }
 
 impl Place {
     pub(super) fn new(url: &str, span: Span, source: Option<SourceId>) -> Self {
-        Self { tag: tag_of_url(url), every: every_build(url), span, source }
+        let (tag, every, early) = (tag_of_url(url), every_build(url), early_of_url(url));
+        Self { tag, every, early, usual: is_usual(url), span, source }
+    }
+
+    /// Whether it may have a version at all.
+    fn may_have(&self, version: &VersionSpec) -> bool {
+        match version {
+            VersionSpec::Exact(version) if is_early(version) => self.early.is_some(),
+            VersionSpec::Exact(_) => self.early != Some(Early::Nightly),
+            VersionSpec::Range(_) | VersionSpec::None | VersionSpec::Unresolved => true,
+        }
     }
 }
 
@@ -42,6 +60,8 @@ pub(super) struct Indexes {
     pub(super) backend: Option<(String, Span)>,
     /// uv takes the first index that has a distribution; pip takes the best version of all.
     pub(super) first_index: bool,
+    /// Whether versions before a release are allowed.
+    pub(super) early: bool,
     pub(super) upgrade: bool,
 }
 
@@ -69,8 +89,11 @@ impl Indexes {
         if uv {
             let backend = || variable("UV_TORCH_BACKEND").map(|tag| (tag, command.span));
             self.backend = self.backend.take().or_else(backend);
+            self.early |= variable("UV_PRERELEASE").is_some_and(|strategy| strategy == "allow");
             let strategy = variable("UV_INDEX_STRATEGY");
             self.first_index &= strategy.is_none_or(|strategy| strategy == "first-index");
+        } else {
+            self.early |= variable("PIP_PRE").is_some_and(|value| is_true(&value));
         }
     }
 
@@ -109,10 +132,16 @@ impl Indexes {
                     "index-url" | "index_url" if index_open => self.index = Some(place),
                     "extra-index-url" | "extra_index_url" if extra_open => self.extra.push(place),
                     "find-links" | "find_links" if links_open => self.links.push(place),
+                    "pre" => self.early |= is_true(url),
                     _ => {}
                 }
             }
         }
+    }
+
+    /// Whether nothing but the default index is named.
+    pub(super) fn is_usual(&self) -> bool {
+        self.index.is_none() && self.extra.is_empty() && self.links.is_empty() && self.backend.is_none() && !self.early
     }
 
     /// Says of one package which builds it is chosen from.
@@ -120,6 +149,7 @@ impl Indexes {
         package.upgrade |= self.upgrade;
         if package.variant.is_none() {
             self.offer(package);
+            package.early = package.early.take().or_else(|| self.early_by_itself(package));
             // What a package of another family brings along is chosen from the same indexes.
             if !Knowledge::built_in().has_build_index(&package.name) {
                 package.variant = None;
@@ -142,17 +172,41 @@ impl Indexes {
             package.builds = Builds::Unknown("the index offers every build of it side by side".to_owned());
             return;
         }
-        let tagged = |list: &[Place]| list.iter().filter(|place| place.tag.is_some()).cloned().collect::<Vec<_>>();
+        let counts = |place: &&Place| place.may_have(&package.version);
+        let tagged = |list: &[Place]| {
+            list.iter().filter(|place| place.tag.is_some()).filter(counts).cloned().collect::<Vec<_>>()
+        };
         let (extra, links) = (tagged(&self.extra), tagged(&self.links));
         let index = self.index.as_ref().filter(|place| place.tag.is_some());
-        let alone = if self.first_index { extra.first().or(index) } else { index.filter(|_| extra.is_empty()) };
+        let usual = self.extra.iter().position(|place| place.usual);
+        let alone = match (self.first_index, usual) {
+            (true, Some(at)) => self.extra.iter().take(at).find(|place| place.tag.is_some()),
+            (true, None) => extra.first().or(index),
+            (false, Some(_)) => None,
+            (false, None) => index.filter(|_| extra.is_empty()),
+        };
         if let Some(place) = alone
             && let Some(tag) = &place.tag
         {
+            if !place.may_have(&package.version) {
+                package.builds = Builds::Unknown("the index has builds of the day and no release".to_owned());
+                return;
+            }
             let from = if extra.is_empty() { VariantSource::IndexUrl } else { VariantSource::ExtraIndex };
+            let pinned = matches!(package.version, VersionSpec::Exact(_));
+            package.early = place.early.filter(|_| !pinned).map(|early| format!("the index has {}", early.words()));
             return only(package, tag, from, place.span, place.source);
         }
-        let mut beside: Vec<&Place> = extra.iter().chain(&links).chain(index).collect();
+        if self.first_index && usual.is_some() {
+            return;
+        }
+        let mut beside: Vec<&Place> = extra.iter().chain(&links).chain(index.filter(counts)).collect();
+        if let Some(early) = beside.iter().find_map(|place| self.newer(place, &package.version)) {
+            let of = early.words();
+            package.builds = Builds::Unknown(format!("an index beside the default one has {of}, which may be newer"));
+            return;
+        }
+        beside.retain(|place| place.early != Some(Early::Nightly) || is_exact_early(&package.version));
         beside.sort_by(|a, b| b.tag.cmp(&a.tag));
         let Some(best) = beside.first() else { return };
         package.builds = Builds::Beside(beside.iter().filter_map(|place| place.tag.clone()).collect());
@@ -161,6 +215,34 @@ impl Indexes {
             package.variant = Some(Variant { tag: tag.clone(), from, span: best.span, source: best.source });
         }
     }
+
+    /// What a place beside the default index has that may be newer than every release there.
+    fn newer(&self, place: &Place, version: &VersionSpec) -> Option<Early> {
+        let early = place.early?;
+        let allowed = match version {
+            VersionSpec::Exact(_) => return None,
+            VersionSpec::Range(range) => self.early || names_early(range),
+            VersionSpec::None | VersionSpec::Unresolved => self.early,
+        };
+        // A candidate is written as the release that it may become, which no option has to allow.
+        (allowed || early == Early::Candidate).then_some(early)
+    }
+
+    /// Why a package of the default index may be newer than every release.
+    fn early_by_itself(&self, package: &Install) -> Option<String> {
+        let open = !matches!(package.version, VersionSpec::Exact(_)) && package.builds == Builds::Default;
+        (open && self.early).then(|| "versions before a release are allowed".to_owned())
+    }
+}
+
+/// Whether one version is asked for that comes before a release.
+fn is_exact_early(version: &VersionSpec) -> bool {
+    matches!(version, VersionSpec::Exact(version) if is_early(version))
+}
+
+/// How pip reads a switch.
+fn is_true(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on" | "y" | "t")
 }
 
 /// One index alone decides.

@@ -12,6 +12,7 @@ use crate::install::flow;
 use crate::install::index::Indexes;
 use crate::install::index::PIP_CONFIG;
 use crate::install::index::Place;
+use crate::install::marker::holds;
 use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
 use crate::shell::Command;
@@ -55,7 +56,6 @@ const WITH_VALUE: &[&str] = &[
     "--use-feature",
     "--use-deprecated",
     "--hash",
-    "--prerelease",
     "--resolution",
     "--link-mode",
     "--keyring-provider",
@@ -113,6 +113,7 @@ pub(super) fn read(
             }
         }
     }
+    found.usual = indexes.is_usual();
     for package in found.packages.iter_mut().chain(&mut found.constraints) {
         package.conditional |= command.conditional;
         indexes.choose(package);
@@ -156,7 +157,7 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
             continue;
         };
         if !text.starts_with('-') {
-            package(word, text, verb, found);
+            package(word, text, asked, found);
             continue;
         }
         let (name, inline) = split_option(text);
@@ -219,6 +220,8 @@ pub(super) fn option(name: &str, value: impl FnOnce() -> Option<(String, Span)>,
         "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
         "-f" | "--find-links" => indexes.links.extend(value().map(place)),
         "--torch-backend" => indexes.backend = value(),
+        "--pre" => indexes.early = true,
+        "--prerelease" => indexes.early |= value().is_some_and(|(strategy, _)| strategy == "allow"),
         "--index-strategy" => indexes.first_index &= value().is_none_or(|(strategy, _)| strategy == "first-index"),
         "-U" | "--upgrade" | "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => {
             indexes.upgrade = true;
@@ -239,7 +242,10 @@ fn split_option(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn package(word: &Word, text: &str, verb: &str, found: &mut Installs) {
+fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, found: &mut Installs) {
+    // A URL may hold a semicolon, so that only a blank in front of it ends one.
+    let parts = text.split_once(" ;").or_else(|| text.split_once(';').filter(|_| !text.contains("://")));
+    let (text, marker) = parts.map_or((text, None), |(text, marker)| (text.trim_end(), Some(marker)));
     if verb == "uninstall" {
         found.removed.push((Manager::Pip, normalised(text), word.span));
     } else if verb == "sync" {
@@ -251,7 +257,11 @@ fn package(word: &Word, text: &str, verb: &str, found: &mut Installs) {
             span: word.span,
             why: String::new(),
         });
-    } else if let Some(package) = requirement(text, word.span) {
+    } else if let Some(mut package) = requirement(text, word.span) {
+        match marker.map(|marker| holds(marker, around.environment)) {
+            Some(Some(false)) => return,
+            holding => package.conditional = holding == Some(None),
+        }
         found.packages.push(package);
     } else {
         project(text, word.span, found);

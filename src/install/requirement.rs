@@ -62,6 +62,7 @@ pub(super) fn empty(name: &str, span: Span) -> Install {
         version: VersionSpec::None,
         variant: None,
         builds: Builds::Default,
+        early: None,
         upgrade: false,
         build: None,
         channel: None,

@@ -161,6 +161,7 @@ fn push(name: &str, version: VersionSpec, word: &Word, command: &Command, found:
         version,
         variant: None,
         builds: Builds::Default,
+        early: None,
         upgrade: false,
         build: None,
         channel: None,
