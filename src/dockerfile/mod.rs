@@ -18,6 +18,7 @@ mod resolved;
 mod scope;
 mod stages;
 mod substitute;
+mod tabled;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -54,6 +55,7 @@ pub use platform::Platform;
 pub use platform::is_platform;
 pub use resolved::Lookup;
 pub use resolved::Resolved;
+pub use scope::ONLY_THE_BASE;
 pub use scope::Scope;
 pub use words::Pair;
 pub use words::pairs;

@@ -101,6 +101,7 @@ pub(super) fn with_extras(
         name: package.name.clone(),
         extras: extras.to_vec(),
         version,
+        untold: None,
         variant: None,
         builds: Builds::Default,
         early: None,

@@ -33,8 +33,8 @@ pub(super) fn is_told(command: &Command, found: &Installs) -> bool {
         return false;
     }
     // A project, or a file of a package, may hold what it likes; an extra brings more than the name says.
-    let listed = |word: &str| word.rsplit_once('.').is_some_and(|(_, ending)| ending == "txt");
-    let own = |word: &str| (word.starts_with('.') || (word.contains('/') && !word.starts_with('-'))) && !listed(word);
+    let own = |word: &str| (word.contains('/') && !word.starts_with('-')) || word.starts_with('.');
+    let own = |word: &str| own(word) && word.rsplit('.').next() != Some("txt");
     let mut words = command.words.iter().skip(1).map(|word| word.known().unwrap_or("."));
     let upkeep = words.clone().find(|word| !word.starts_with('-')).is_some_and(|word| UPKEEP.contains(&word));
     if found.packages.is_empty() {

@@ -65,7 +65,7 @@ pub(super) struct Inputs<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     /// What `pip config set` set, by the variable that says the same.
-    settings: BTreeMap<String, String>,
+    settings: BTreeMap<String, Resolved>,
     /// Files that a command wrote or changed: what is in them, or why that cannot be told.
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
     /// Files and folders that a command took away.
@@ -134,7 +134,8 @@ impl Reader<'_> {
             self.done.repositories.extend(knowledge.repositories_in(word));
         }
         let lookup = |name: &str| match self.done.settings.get(name) {
-            Some(value) => Lookup::Known(value.clone(), Vec::new()),
+            Some(Resolved::Known { value, .. }) => Lookup::Known(value.clone(), Vec::new()),
+            Some(Resolved::Unresolved { names, reason }) => Lookup::Unknown(names.clone(), reason.clone()),
             None => run.scope.lookup(name),
         };
         let open = |folder: &str, path: &str| self.open(folder, path, run);
@@ -249,15 +250,17 @@ impl Reader<'_> {
 
     /// `pip config set global.index-url …` holds for all that follows.
     fn configure(&mut self, command: &Command) -> bool {
-        let words: Vec<&str> =
-            command.words.iter().filter_map(Word::known).filter(|word| !word.starts_with("--")).collect();
+        let plain = |word: &&Word| word.known().is_none_or(|text| !text.starts_with("--"));
+        let words: Vec<&Word> = command.words.iter().filter(plain).collect();
         let pip = command.program().is_some_and(|program| program.starts_with("pip") || program.starts_with("python"));
-        let Some(at) = words.windows(2).position(|pair| pair == ["config", "set"]).filter(|_| pip) else {
+        let set = |pair: &[&Word]| pair.iter().map(|word| word.known()).eq([Some("config"), Some("set")]);
+        let Some(at) = words.windows(2).position(set).filter(|_| pip) else {
             return false;
         };
         if let [key, value, ..] = words.get(at + 2..).unwrap_or_default() {
+            let key = key.known().unwrap_or("");
             let name = key.rsplit('.').next().unwrap_or(key).to_ascii_uppercase().replace('-', "_");
-            self.done.settings.insert(format!("PIP_{name}"), (*value).to_owned());
+            self.done.settings.insert(format!("PIP_{name}"), value.value.clone());
         }
         true
     }

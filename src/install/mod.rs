@@ -1,10 +1,12 @@
 //! What commands install: Python distributions, conda packages and system packages.
 
+mod address;
 mod conda;
 mod edit;
 mod environment;
 mod files;
 mod flow;
+mod groups;
 mod index;
 mod lock;
 mod marker;
@@ -12,6 +14,7 @@ mod pattern;
 mod pip;
 mod pipenv;
 mod project;
+mod pythons;
 mod range;
 mod requirement;
 mod requirements;
@@ -126,6 +129,8 @@ pub struct Install {
     pub extras: Vec<String>,
     /// The version.
     pub version: VersionSpec,
+    /// Why the version cannot be told, where it is no variable that hides it.
+    pub untold: Option<String>,
     /// The build, where the command decides it.
     pub variant: Option<Variant>,
     /// The builds to choose from, where the version does not say.
@@ -237,7 +242,7 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
                 let handed = handed.take();
                 pip::read(after(skip), uv, handed, command, &around, &variable, &mut found);
             }
-            Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &variable, &mut found),
+            Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &mut found),
             Some(Invocation::Conda) => conda::read(after(1), command, &around, &mut found),
             Some(Invocation::CondaLock) => conda::lock(after(1), command, &around, &mut found),
             Some(Invocation::System) => system::read(after(1), command, &mut found),

@@ -60,6 +60,7 @@ pub(super) fn empty(name: &str, span: Span) -> Install {
         name: normalised(name),
         extras: Vec::new(),
         version: VersionSpec::None,
+        untold: None,
         variant: None,
         builds: Builds::Default,
         early: None,

@@ -159,6 +159,7 @@ fn push(name: &str, version: VersionSpec, word: &Word, command: &Command, found:
         name: name.to_owned(),
         extras: Vec::new(),
         version,
+        untold: None,
         variant: None,
         builds: Builds::Default,
         early: None,
