@@ -69,3 +69,79 @@ impl fmt::Display for Outcome {
         f.write_str(self.name())
     }
 }
+
+macro_rules! causes {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal of $outcome:ident;)*) => {
+        /// Why a start-up fails so, where one cure does not help for all: a page may have a help of its own for each.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Cause { $($(#[$doc])* $variant,)* }
+
+        impl Cause {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name in pages.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The outcome that it leads to.
+            pub const fn outcome(self) -> Outcome {
+                match self { $(Self::$variant => Outcome::$outcome,)* }
+            }
+        }
+    };
+}
+
+causes! {
+    /// A variable asks for no GPU.
+    AsksForNone = "asks-for-none" of NoGpu;
+    /// It asks for the driver's files alone.
+    DriverOnly = "driver-only" of NoGpu;
+    /// Who starts the container hands out none.
+    NoneHanded = "none-handed" of NoGpu;
+    /// The containers of the pool are started without the runtime that puts GPUs in.
+    PlainRuntime = "plain-runtime" of NoGpu;
+    /// The node does not read the variable in an unprivileged container.
+    VariableIgnored = "variable-ignored" of NoGpu;
+    /// The node does not read lists of devices that are mounted.
+    MountsIgnored = "mounts-ignored" of NoGpu;
+    /// The CUDA runtime is told to use none.
+    Hidden = "hidden" of NoGpu;
+    /// The driver's compute libraries are not asked for.
+    WithoutCompute = "without-compute" of NoGpu;
+    /// Programs do not look where the node puts the driver.
+    DriverElsewhere = "driver-elsewhere" of NoGpu;
+    /// A requirement is no requirement.
+    MalformedRequirement = "malformed-requirement" of Refused;
+    /// A driver capability that the node does not know or allow.
+    Capability = "capability" of Refused;
+    /// A device that the node lacks.
+    MissingDevice = "missing-device" of Refused;
+    /// Devices of two vendors that do not go together.
+    MixedDevices = "mixed-devices" of Refused;
+    /// A list of devices that is mounted stands for none.
+    MountsRefused = "mounts-refused" of Refused;
+    /// The variable counts in a privileged container alone.
+    VariableForbidden = "variable-forbidden" of Refused;
+    /// MIG is configured by an unprivileged container.
+    MigVariable = "mig-variable" of Refused;
+    /// Compat libraries in several directories.
+    CompatScattered = "compat-scattered" of Refused;
+    /// Something in the place of the driver's firmware.
+    Firmware = "firmware" of Refused;
+    /// The node lacks the device that `display` brings.
+    NoModeset = "no-modeset" of Refused;
+    /// A link in the place of a library of the driver.
+    DriverLink = "driver-link" of Refused;
+    /// The hook does not work in the mode of the node.
+    Hook = "hook" of Refused;
+    /// The image's library does not know the GPU, which the node's driver does.
+    LibraryUnaware = "library-unaware" of GpuUnsupported;
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -112,10 +112,33 @@ fn concise_is_a_line_for_each() {
         text,
         format!(
             "Dockerfile:2:6: error driver-older-than-runtime: {message} [desk-3090]\n\
-             fleet.toml:1:1: warning driver-older-than-runtime: {message} [train-a100]\n\
+             fleet.toml:1:1: warning driver-older-than-runtime: nvcr.io/app:1: {message} [train-a100]\n\
              other.Dockerfile: error cannot-read: no such file\n"
         )
     );
+}
+
+#[test]
+fn a_finding_on_the_fleet_alone_names_its_image() {
+    let mut report = sample();
+    report.subjects[0].findings[0].locations.retain(|place| place.kind == "fleet");
+    let formats = ["concise", "sarif", "github", "gitlab", "rdjsonl", "checkstyle", "junit", "markdown"];
+    let named = |format: &str, report: &Report| {
+        let text = told(format, report);
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("CUDA 12.4 will not start")).collect();
+        assert!(!lines.is_empty(), "{format}: {text}");
+        lines.iter().any(|line| line.contains("Dockerfile (serve)"))
+    };
+    for format in formats {
+        assert!(named(format, &report), "{format}: {}", told(format, &report));
+    }
+    assert!(told("concise", &report).starts_with(
+        "fleet.toml:4:10: error driver-older-than-runtime: Dockerfile (serve): CUDA 12.4 will not start on pool"
+    ));
+    // One with a line of the image says enough by it.
+    for format in formats.into_iter().filter(|format| *format != "sarif") {
+        assert!(!named(format, &sample()), "{format}: {}", told(format, &sample()));
+    }
 }
 
 #[test]

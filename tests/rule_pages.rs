@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use imagelint::knowledge::Knowledge;
+use imagelint::outcome::Cause;
 use imagelint::outcome::Outcome;
 use imagelint::rules::Kind;
 use imagelint::rules::Notice;
@@ -55,6 +56,21 @@ fn every_outcome_has_exactly_one_page_of_its_name() {
     }
     let named: Vec<_> = book.pages().filter(|page| matches!(page.kind, Kind::Startup(_))).collect();
     assert_eq!(named.len(), Outcome::ALL.len());
+}
+
+#[test]
+fn every_cause_has_a_help_of_its_own() {
+    let book = RuleBook::built_in();
+    let mut told = BTreeSet::new();
+    for cause in Cause::ALL.iter().copied() {
+        let page = book.startup(cause.outcome());
+        let help = page.help_of(Some(cause)).text();
+        assert_ne!(help, page.help.text(), "{cause}");
+        // Two causes may share a cure across outcomes, never within one.
+        assert!(told.insert((page.name.clone(), help)), "{cause}");
+    }
+    let given: usize = book.pages().map(|page| page.help_for.len()).sum();
+    assert_eq!(given, Cause::ALL.len());
 }
 
 #[test]

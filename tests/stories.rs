@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use assert_cmd::Command;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::json;
 use tempfile::TempDir;
 
 /// What one file of the folder says; all of them together are the table.
@@ -162,6 +163,41 @@ fn keys_of(step: &Value, facts: &[Value]) -> Vec<String> {
     keys
 }
 
+/// A fact that travels without its evidence: a value from nowhere, an absence of which nobody says what was searched,
+/// an unknown without why.
+fn unfounded(fact: &Value) -> Option<String> {
+    let rests = !list(&fact["origins"]).is_empty() || !list(&fact["derived_from"]).is_empty();
+    let why = fact["why"].as_str().unwrap_or_default();
+    let founded = match fact["state"].as_str() {
+        Some("known") => rests && !fact["value"].is_null(),
+        Some("absent") => why.strip_prefix("searched: ").is_some_and(|searched| !searched.trim().is_empty()),
+        Some("unknown") => why.split_once(';').is_some_and(|(why, supply)| !why.is_empty() && supply.len() > 1),
+        _ => false,
+    };
+    (!founded).then(|| format!("{} {}", text(&fact["key"]), text(&fact["state"])))
+}
+
+#[test]
+fn a_fact_without_evidence_is_seen() {
+    let fact = |state: &str, origins: Value, why: Value| {
+        let value = if state == "known" { json!("x") } else { Value::Null };
+        json!({"key": "k", "state": state, "value": value, "origins": origins, "derived_from": [], "why": why})
+    };
+    for (state, origins, why, founded) in [
+        ("known", json!([{"kind": "file"}]), Value::Null, true),
+        ("known", json!([]), Value::Null, false),
+        ("absent", json!([]), json!("searched: every file"), true),
+        ("absent", json!([{"kind": "file"}]), json!("searched: "), false),
+        ("absent", json!([]), Value::Null, false),
+        ("unknown", json!([]), json!("not read; read it"), true),
+        ("unknown", json!([]), json!("not read; "), false),
+        ("unknown", json!([]), Value::Null, false),
+        ("other", json!([{"kind": "file"}]), json!("searched: x"), false),
+    ] {
+        assert_eq!(unfounded(&fact(state, origins, why.clone())).is_none(), founded, "{state} {why}");
+    }
+}
+
 /// What differs on one pool: what it is, expected, found.
 fn compare(case: &Case, subject: &Value, verdict: &Value) -> Vec<(&'static str, String, String)> {
     let mut wrong = Vec::new();
@@ -230,7 +266,8 @@ fn judge(case: &Case, table: &Table) -> Vec<Mismatch> {
         return vec![mismatch("", "report", "one subject", found)];
     };
     let component = case.component.as_deref();
-    let mut wrong = Vec::new();
+    let unfounded = list(&subject["facts"]).iter().filter_map(unfounded);
+    let mut wrong: Vec<Mismatch> = unfounded.map(|fact| mismatch("", "fact", "evidence", fact)).collect();
     for pool in &case.pools {
         let verdict = list(&subject["verdicts"])
             .iter()

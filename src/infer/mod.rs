@@ -132,7 +132,7 @@ fn assemble(
     let driver_libraries = driver_libraries::libraries(&mut facts, seen, &tree, &build, &compat, arch, knowledge);
     let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);
     let ld_conf = places::ld_conf(&mut facts, seen, &tree, &library_directory);
-    let ld_cache = places::ld_cache(&mut facts, seen);
+    let ld_cache = places::ld_cache(&mut facts, seen, &build, knowledge);
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::firmware(&mut facts, seen);
     let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);

@@ -29,6 +29,8 @@ pub(super) const LD_CONF: &str = "/etc/ld.so.conf";
 /// And what that includes.
 pub(super) const LD_CONF_FOLDER: &str = "/etc/ld.so.conf.d";
 const LD_CACHE: &str = "/etc/ld.so.cache";
+/// What was searched where a description lists every file.
+const EVERY_FILE: &str = "every file of the image";
 /// A directory is reached by at most so many names.
 const MOST_NAMES: usize = 16;
 /// So many links are looked at.
@@ -130,12 +132,10 @@ pub(super) fn library_directory(
         return facts.add_typed(key, None, State::Known(debian_directory(arch)), evidence);
     }
     if seen.complete.files {
-        return facts.add_typed(
-            key,
-            None,
-            State::Known(LIB64.to_owned()),
-            derived(Derivation::Resolution, Vec::new(), None),
-        );
+        let searched = State::Absent { searched: EVERY_FILE };
+        let mark = facts.add(FactKey::File, Some(DEBIAN_MARK), searched, Evidence::Leaf(Vec::new()));
+        let evidence = derived(Derivation::Resolution, vec![mark], None);
+        return facts.add_typed(key, None, State::Known(LIB64.to_owned()), evidence);
     }
     if let Some(row) = operating_system(seen, knowledge) {
         let directory = if row.debian { debian_directory(arch) } else { LIB64.to_owned() };
@@ -201,15 +201,33 @@ pub(super) fn ld_conf(
     facts.add_typed(FactKey::LdConf, None, State::Known(files), evidence)
 }
 
-/// Whether the image ships the loader's cache: what is not listed as absent is taken to be there, as on every
-/// system with glibc.
-pub(super) fn ld_cache(facts: &mut Facts, seen: &Observations) -> Fact<String> {
-    let (state, from) = match seen.files.get(LD_CACHE) {
-        None if seen.complete.files => (State::Absent { searched: "every file of the image" }, Vec::new()),
-        None => (State::Known("as on every system with glibc".to_owned()), Vec::new()),
-        Some(file) => (State::Known(LD_CACHE.to_owned()), vec![file.fact]),
+/// Whether the image ships the loader's cache. What is not listed as absent is taken to be there, as on every system
+/// with glibc; known it is where the tables know the system of the base.
+pub(super) fn ld_cache(
+    facts: &mut Facts,
+    seen: &Observations,
+    build: &BaseBuild,
+    knowledge: Knowledge,
+) -> Fact<String> {
+    let derived = |by, from, row| Evidence::Derived { by, from, row };
+    let base = || build.fact.into_iter().collect();
+    let (state, evidence) = match (seen.files.get(LD_CACHE), operating_system(seen, knowledge)) {
+        (Some(file), _) => {
+            let evidence = derived(Derivation::Resolution, vec![file.fact], None);
+            (State::Known(LD_CACHE.to_owned()), evidence)
+        }
+        (None, _) if seen.complete.files => {
+            (State::Absent { searched: EVERY_FILE }, derived(Derivation::Resolution, Vec::new(), None))
+        }
+        (None, Some(row)) => {
+            let evidence = derived(Derivation::Row, base(), Some(&row.info));
+            (State::Known("as on every system with glibc".to_owned()), evidence)
+        }
+        (None, None) => {
+            let why = build.unseen("whether the image ships the loader's cache");
+            (State::Unknown(why), derived(Derivation::Inheritance, base(), None))
+        }
     };
-    let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
     facts.add_typed(FactKey::LdCache, None, state, evidence)
 }
 

@@ -15,8 +15,10 @@ use crate::judge::scope::Subject;
 use crate::judge::untold::Untold;
 use crate::judge::verdict::message;
 use crate::judge::verdict::message_of_several;
+use crate::judge::verdict::replay_of;
 use crate::knowledge::How;
 use crate::knowledge::RowInfo;
+use crate::outcome::Cause;
 use crate::report::model::Finding;
 use crate::report::model::Location;
 use crate::report::observed::OnPlatform;
@@ -29,6 +31,7 @@ use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::Verdict;
 use crate::start::Wall;
+use crate::start::cause;
 
 /// A pool with its verdicts.
 pub(super) struct Judged<'a> {
@@ -125,8 +128,13 @@ fn startup(
         if orders.ignores(&page.name, Some(&one.pool.name.value), &locations) {
             continue;
         }
+        let own = match host.fate {
+            Fate::Fails(own) => own,
+            Fate::Starts(_) | Fate::Undetermined => wall,
+        };
         let met = Met {
             wall,
+            cause: cause(replay_of(host, settings.knowledge), own),
             severity: severity(page, Some(&one.pool.name.value), settings),
             host,
             message: message(verdict, settings.knowledge),
@@ -145,6 +153,7 @@ fn startup(
 /// A wall, and the pools on which it is met for the same cause.
 struct Met<'a> {
     wall: Wall,
+    cause: Option<Cause>,
     severity: Severity,
     /// On the first pool; the others differ from it in their GPUs and drivers.
     host: &'a HostFate<'a>,
@@ -159,8 +168,8 @@ struct Met<'a> {
 impl<'a> Met<'a> {
     /// Whether it is told with the same words at the same place of the image.
     fn is_alike(&self, other: &Self) -> bool {
-        (self.wall, self.severity, &self.host.component.name)
-            == (other.wall, other.severity, &other.host.component.name)
+        (self.wall, self.cause, self.severity, &self.host.component.name)
+            == (other.wall, other.cause, other.severity, &other.host.component.name)
             && rests_on_memory(self.host) == rests_on_memory(other.host)
             && of_image(&self.locations).eq(of_image(&other.locations))
             && (self.message == other.message || self.general == other.general)
@@ -193,7 +202,7 @@ impl<'a> Met<'a> {
         let base: Vec<Location> = base.iter().map(|origin| places.origin(origin, String::new())).collect();
         base_behind(&mut self.locations, &base);
         let recalled = rests_on_memory(self.host);
-        let help = page.help.render(&scope);
+        let help = page.help_of(self.cause).render(&scope);
         Finding {
             rule: page.name.clone(),
             severity: if recalled { self.severity.min(Severity::Warning) } else { self.severity }.to_string(),

@@ -78,10 +78,7 @@ pub(super) fn report(
         Some(Fate::Fails(wall)) => Some(wall),
         _ => None,
     };
-    let codes = wall.map_or_else(model::Codes::default, |wall| model::Codes {
-        certain: wall.codes().certain,
-        possible: wall.codes().possible.to_vec(),
-    });
+    let (certain, possible) = verdict.codes();
     let told = settings.detail.speaks();
     model::Verdict {
         pool: pool.name.value.clone(),
@@ -89,7 +86,7 @@ pub(super) fn report(
         fate: fate_name(verdict.fate).to_owned(),
         outcome: wall.map(|wall| wall.outcome().name().to_owned()),
         reason: wall.and_then(Wall::reason).map(|reason| reason.name().to_owned()),
-        codes,
+        codes: model::Codes { certain, possible },
         route: match verdict.fate {
             Some(Fate::Starts(route)) => Some(route.name().to_owned()),
             _ => None,
@@ -125,7 +122,7 @@ fn fate_name(fate: Option<Fate>) -> &'static str {
     }
 }
 
-fn replay_of<'a>(host: &HostFate<'a>, knowledge: Knowledge) -> Replay<'a> {
+pub(super) fn replay_of<'a>(host: &HostFate<'a>, knowledge: Knowledge) -> Replay<'a> {
     Replay { image: host.image, component: host.component, host: host.host, knowledge }
 }
 

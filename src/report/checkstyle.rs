@@ -9,7 +9,7 @@ use crate::report::sink::Setting;
 use crate::report::sink::Sink;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
-use crate::report::spot::advice;
+use crate::report::spot::named_advice;
 use crate::report::spot::told;
 use crate::report::xml::xml;
 
@@ -38,7 +38,7 @@ impl Sink for Checkstyle<'_> {
                 "note" => "info",
                 other => other,
             };
-            let line = error(&spot, severity, &finding.rule, &advice(finding));
+            let line = error(&spot, severity, &finding.rule, &named_advice(finding, subject, &spot));
             match files.iter_mut().find(|(path, _)| *path == spot.path) {
                 Some((_, lines)) => lines.push(line),
                 None => files.push((spot.path, vec![line])),

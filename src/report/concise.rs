@@ -29,7 +29,8 @@ impl Sink for Concise<'_> {
         for finding in told(subject) {
             let spot = Spot::of(finding, subject, self.setting.fleet);
             let (severity, rule, message) = (clean(&finding.severity), clean(&finding.rule), clean(&finding.message));
-            write!(out, "{}: {severity} {rule}: {message}", place(&spot))?;
+            let image = spot.unnamed(subject).map_or_else(String::new, |image| format!("{image}: "));
+            write!(out, "{}: {severity} {rule}: {image}{message}", place(&spot))?;
             if !finding.pools.is_empty() {
                 let pools: Vec<_> = finding.pools.iter().map(|pool| clean(pool)).collect();
                 write!(out, " [{}]", pools.join(", "))?;

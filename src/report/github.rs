@@ -12,7 +12,7 @@ use crate::report::model::Subject;
 use crate::report::sink::Setting;
 use crate::report::sink::Sink;
 use crate::report::spot::Spot;
-use crate::report::spot::advice;
+use crate::report::spot::named_advice;
 use crate::report::spot::one_line;
 use crate::report::spot::told;
 use crate::report::spot::utf16;
@@ -52,7 +52,7 @@ impl Sink for Github<'_> {
     fn subject(&mut self, subject: &Subject, _: &mut dyn io::Write) -> io::Result<()> {
         for finding in told(subject) {
             let spot = Spot::of(finding, subject, self.setting.fleet);
-            self.add(&finding.severity, &finding.rule, &advice(finding), &spot);
+            self.add(&finding.severity, &finding.rule, &named_advice(finding, subject, &spot), &spot);
         }
         Ok(())
     }

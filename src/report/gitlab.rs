@@ -14,7 +14,7 @@ use crate::report::model::Subject;
 use crate::report::sink::Setting;
 use crate::report::sink::Sink;
 use crate::report::spot::Spot;
-use crate::report::spot::advice;
+use crate::report::spot::named_advice;
 use crate::report::spot::told;
 
 /// Writes issues as they come.
@@ -52,7 +52,7 @@ impl Sink for Gitlab<'_> {
                 _ => "info",
             };
             let issue = json!({
-                "description": clean(&advice(finding).replace('\n', "; ")),
+                "description": clean(&named_advice(finding, subject, &spot).replace('\n', "; ")),
                 "check_name": finding.rule,
                 "fingerprint": self.setting.fingerprint(&mut self.prints, finding, subject),
                 "severity": severity,

@@ -108,7 +108,10 @@ fn of_finding(
     options: &HumanOptions,
 ) -> Telling {
     let mut telling = located(&finding.locations, texts, options);
-    if telling.source.is_none() {
+    // The fleet file does not say which image it is about.
+    if !finding.locations.iter().any(|place| place.kind != "fleet" && place.region.is_some())
+        || telling.source.is_none()
+    {
         telling.notes.insert(0, format!("in {}", title(subject)));
     }
     telling.head = format!("{}: {}", clean(&finding.severity), clean(&finding.rule));

@@ -11,7 +11,7 @@ use crate::report::sink::Setting;
 use crate::report::sink::Sink;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
-use crate::report::spot::advice;
+use crate::report::spot::named_advice;
 use crate::report::spot::told;
 use crate::report::words::cell;
 use crate::report::words::title;
@@ -98,7 +98,7 @@ impl Junit<'_> {
     fn telling(&self, mut case: Case, findings: &[&Finding], subject: &Subject) -> Case {
         for finding in findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
-            let told = format!("{}:{}: {}", short(spot.path), spot.line(), advice(finding));
+            let told = format!("{}:{}: {}", short(spot.path), spot.line(), named_advice(finding, subject, &spot));
             if finding.severity == "error" {
                 let (rule, message) = (xml(&finding.rule), xml(&finding.message));
                 case.errors.push(format!("<failure type=\"{rule}\" message=\"{message}\">{}</failure>", xml(&told)));

@@ -95,7 +95,9 @@ fn findings(report: &Report) -> Vec<String> {
     let mut causes: Vec<(&Finding, Vec<String>)> = Vec::new();
     for subject in &report.subjects {
         for finding in told(subject) {
-            let place = place(&Spot::of(finding, subject, &report.fleet));
+            let spot = Spot::of(finding, subject, &report.fleet);
+            let image = spot.unnamed(subject).map_or_else(String::new, |image| format!(" ({image})"));
+            let place = format!("{}{image}", place(&spot));
             let key = |one: &Finding| (one.rule.clone(), one.message.clone(), one.help.clone());
             match causes.iter_mut().find(|(first, _)| key(first) == key(finding)) {
                 Some((_, places)) if places.contains(&place) => {}

@@ -17,7 +17,7 @@ use crate::report::sink::Setting;
 use crate::report::sink::Sink;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
-use crate::report::spot::advice;
+use crate::report::spot::named_advice;
 use crate::report::spot::told;
 
 /// Writes diagnostics as they come.
@@ -41,7 +41,7 @@ impl Sink for Rdjson<'_> {
                 "warning" => "WARNING",
                 _ => "INFO",
             };
-            let mut diagnostic = diagnostic(&advice(finding), severity, &finding.rule, &spot);
+            let mut diagnostic = diagnostic(&named_advice(finding, subject, &spot), severity, &finding.rule, &spot);
             let related: Vec<Value> = spot
                 .others(finding)
                 .map(|(place, region)| json!({"message": visible(&place.label), "location": location(&place.path, Some(region))}))

@@ -18,7 +18,7 @@ use crate::report::sarif_rules::descriptor;
 use crate::report::sink::Setting;
 use crate::report::sink::Sink;
 use crate::report::spot::Spot;
-use crate::report::spot::advice;
+use crate::report::spot::named_advice;
 use crate::report::spot::one_line;
 use crate::report::spot::told;
 use crate::report::spot::utf16;
@@ -60,7 +60,7 @@ impl<'a> Sarif<'a> {
             "ruleId": finding.rule,
             "ruleIndex": rule,
             "level": level(&finding.severity),
-            "message": message(&advice(finding)),
+            "message": message(&named_advice(finding, subject, &spot)),
             "locations": [location],
             "partialFingerprints": {"primaryLocationLineHash": format!("{print}:1")},
             "properties": {"pools": finding.pools, "subject": title(subject)},

@@ -6,6 +6,7 @@ use crate::report::model::Location;
 use crate::report::model::Region;
 use crate::report::model::Subject;
 use crate::report::words::on_pools;
+use crate::report::words::title;
 use crate::source::SourceText;
 
 /// The findings that are told: of a subject without GPU content only that nobody can build it.
@@ -21,6 +22,8 @@ pub struct Spot<'a> {
     pub path: &'a str,
     /// Place in it.
     pub region: Option<Region>,
+    /// Whether it lies in the fleet file, which says nothing of the image.
+    of_fleet: bool,
     /// Which of the finding's places it is.
     at: Option<usize>,
 }
@@ -33,20 +36,26 @@ impl<'a> Spot<'a> {
             found.and_then(|at| Some((at, finding.locations.get(at)?)))
         };
         if let Some((at, place)) = ["file", "description", "fleet"].into_iter().find_map(in_text) {
-            return Self { path: &place.path, region: place.region, at: Some(at) };
+            return Self { path: &place.path, region: place.region, of_fleet: place.kind == "fleet", at: Some(at) };
         }
         // A finding on an image without any line: the pool that it is about, where somebody wrote it down.
         let pool = fleet.pools.iter().find(|pool| finding.pools.contains(&pool.name));
         let pool = pool.and_then(|pool| pool.location.as_ref());
-        Self::at(pool.filter(|_| subject.kind == "image"), &subject.name)
+        let spot = Self::at(pool.filter(|_| subject.kind == "image"), &subject.name);
+        Self { of_fleet: spot.region.is_some(), ..spot }
     }
 
     /// A place where there is one with a line, else the thing itself.
     pub fn at(place: Option<&'a Location>, name: &'a str) -> Self {
         match place.filter(|place| place.region.is_some()) {
-            Some(place) => Self { path: &place.path, region: place.region, at: None },
-            None => Self { path: name, region: None, at: None },
+            Some(place) => Self { path: &place.path, region: place.region, of_fleet: false, at: None },
+            None => Self { path: name, region: None, of_fleet: false, at: None },
         }
+    }
+
+    /// The image that a finding is about, where its place does not tell.
+    pub fn unnamed(&self, subject: &Subject) -> Option<String> {
+        self.of_fleet.then(|| title(subject))
     }
 
     /// The line, from 1; the first where no place is known.
@@ -91,6 +100,12 @@ pub fn utf16(region: Region, text: Option<&SourceText>) -> (usize, usize) {
         before.map_or(column, |before| before.encode_utf16().count() + 1)
     };
     (counted(region.start_line, region.start_column), counted(region.end_line, region.end_column))
+}
+
+/// What [`advice`] says, behind the image that it is about where the place does not tell.
+pub fn named_advice(finding: &Finding, subject: &Subject, spot: &Spot<'_>) -> String {
+    let image = spot.unnamed(subject).map_or_else(String::new, |image| format!("{image}: "));
+    format!("{image}{}", advice(finding))
 }
 
 /// A message with its pools, and what to do about it.

@@ -79,6 +79,8 @@ impl Checker<'_> {
             };
             return Err(Fault::new(span, format!("compares a {left_type} with a {right_type}")).help(help));
         }
+        self.never(&left_term, right)?;
+        self.never(&right_term, left)?;
         match (left_type, operator) {
             (Type::List, _) => {
                 Err(Fault::new(span, "lists are not compared").help("use `contains(list, text)`".to_owned()))
@@ -91,6 +93,19 @@ impl Checker<'_> {
                 let help = versions.map(|(left, right)| format!("compare versions: `{left}` and `{right}`"));
                 Err(Fault::new(span, format!("a {other} has no order")).help(help))
             }
+        }
+    }
+
+    /// Refuses a text that a fact can never be.
+    fn never(&self, term: &Term, other: &Node) -> Result<(), Fault> {
+        let (Term::Fact(fact), Kind::Text(text)) = (term, &other.kind) else { return Ok(()) };
+        match self.vocabulary.words(&fact.name) {
+            Some(words) if !words.contains(&text.as_str()) => {
+                let help = did_you_mean(text, words.iter().copied());
+                let help = help.unwrap_or_else(|| format!("one of: {}", words.join(", ")));
+                Err(Fault::new(other.span, format!("`{}` is never `{text}`", fact.name)).help(help))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -88,6 +88,9 @@ fn chapter(page: &Page) -> String {
     ] {
         row(&mut text, &[key, value]);
     }
+    for (cause, help) in &page.help_for {
+        row(&mut text, &[&format!("help for {}", code(cause.name())), &code(&help.text())]);
+    }
     text.push('\n');
     text.push_str(page.after_header());
     text

@@ -196,6 +196,15 @@ fn what_is_wrong_is_underlined() {
         ("components.exists(c, c.nam == \"x\")", "c.nam", "c.name"),
         ("components.exists(c, components.all(d, d.name == \"x\"))", "components.all(d, d.name == \"x\")", ""),
         ("components.exists(c.d, true)", "c.d", ""),
+        ("verdict.outcome == \"refusd\"", "\"refusd\"", "did you mean `refused`?"),
+        ("\"no_gpu\" == verdict.outcome", "\"no_gpu\"", "did you mean `no-gpu`?"),
+        ("verdict.outcome != \"starts\"", "\"starts\"", ""),
+        ("verdict.fate == \"fail\"", "\"fail\"", "did you mean `fails`?"),
+        ("verdict.fate == \"Starts\"", "\"Starts\"", "did you mean `starts`?"),
+        ("!(pool.launch == \"docker-gpu\")", "\"docker-gpu\"", "did you mean `docker-gpus`?"),
+        ("pool.launch == \"slurm\"", "\"slurm\"", "one of: docker-gpus, "),
+        ("pool.mode == \"\"", "\"\"", "one of: legacy, "),
+        ("step.devices == \"pass\"", "\"pass\"", "did you mean `passes`?"),
         ("1 < 2 < 3", "<", "&&"),
         ("true true", "true", ""),
         ("image..base == \"\"", "image..base", ""),
@@ -212,6 +221,25 @@ fn what_is_wrong_is_underlined() {
         assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.reason);
         let given = fault.help.unwrap_or_default();
         assert!(given.contains(help), "{text}: {given}");
+    }
+}
+
+#[test]
+fn a_fact_is_compared_with_every_word_that_it_may_be() {
+    let words = Vocabulary::built_in();
+    let mut closed = 0;
+    for entry in words.entries {
+        for word in words.words(entry.name).unwrap_or_default() {
+            closed += 1;
+            read(&format!("{} == \"{word}\" || \"{word}\" != {}", entry.name, entry.name));
+        }
+    }
+    assert!(100 < closed, "{closed}");
+    // What is no list of words is compared with any text, also beside a fact that is.
+    for open in
+        ["pool.name == \"refusd\"", "verdict.message == \"x\"", "pool.mode == pool.name", "pool.platform == \"x\""]
+    {
+        read(open);
     }
 }
 

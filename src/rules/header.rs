@@ -1,11 +1,13 @@
 //! The header of a page: the typed keys of its `toml rule` block.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::outcome::Cause;
 use crate::outcome::Outcome;
 use crate::rules::expr::Condition;
 use crate::rules::pattern::Patterns;
@@ -152,10 +154,13 @@ pub(super) struct Header {
     pub(super) blame: String,
     pub(super) message: Template,
     pub(super) help: Template,
+    pub(super) help_for: Vec<(Cause, Template)>,
 }
 
-const KEYS: &[&str] =
-    &["severity", "since", "status", "persona", "fix", "outcome", "when", "notice", "blame", "message", "help"];
+const KEYS: &[&str] = &[
+    "severity", "since", "status", "persona", "fix", "outcome", "when", "notice", "blame", "message", "help",
+    "help_for",
+];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -171,6 +176,8 @@ struct Written {
     blame: Spanned<String>,
     message: Spanned<String>,
     help: Spanned<String>,
+    #[serde(default)]
+    help_for: BTreeMap<Spanned<String>, Spanned<String>>,
 }
 
 /// Reads a header; places in faults count from the start of `text`.
@@ -233,7 +240,23 @@ pub(super) fn header(text: &str, vocabulary: &Vocabulary, patterns: Patterns) ->
         Template::parse(written.get_ref(), vocabulary).map_err(|fault| inside(fault, text, written))
     };
     let (message, help) = (template(&written.message)?, template(&written.help)?);
-    Ok(Header { kind, severity, persona, status, fix, since: since.clone(), blame: blame.clone(), message, help })
+    let mut help_for = Vec::new();
+    for (name, text) in &written.help_for {
+        help_for.push((cause(name, &kind)?, template(text)?));
+    }
+    let (since, blame) = (since.clone(), blame.clone());
+    Ok(Header { kind, severity, persona, status, fix, since, blame, message, help, help_for })
+}
+
+/// A cause of the outcome that the page narrates.
+fn cause(name: &Spanned<String>, kind: &Kind) -> Result<Cause, Fault> {
+    let Kind::Startup(outcome) = kind else {
+        return Err(Fault::new(place(name), "only the page of an outcome has helps for its causes"));
+    };
+    let mut causes = Cause::ALL.iter().copied().filter(|cause| cause.outcome() == *outcome);
+    let names: Vec<&str> = causes.clone().map(Cause::name).collect();
+    let found = causes.find(|cause| cause.name() == name.get_ref());
+    found.ok_or_else(|| wrong_word(&format!("cause of `{outcome}`"), name, names.into_iter()))
 }
 
 fn place(written: &Spanned<String>) -> Span {

@@ -1,5 +1,6 @@
 //! One rule as one Markdown page: header, prose, examples.
 
+use crate::outcome::Cause;
 use crate::rules::blocks::Block;
 use crate::rules::blocks::blocks;
 use crate::rules::example::Example;
@@ -43,6 +44,8 @@ pub struct Page {
     pub message: Template,
     /// What to do, in one line.
     pub help: Template,
+    /// The same for causes that have a cure of their own.
+    pub help_for: Vec<(Cause, Template)>,
     /// The prose.
     pub sections: Sections,
     /// What it says of given inputs.
@@ -122,6 +125,12 @@ impl Page {
         })
     }
 
+    /// What to do about a failure of this cause.
+    pub fn help_of(&self, cause: Option<Cause>) -> &Template {
+        let own = self.help_for.iter().find(|(other, _)| Some(*other) == cause);
+        own.map_or(&self.help, |(_, help)| help)
+    }
+
     /// The text behind the header, from the first section on.
     pub fn after_header(&self) -> &str {
         self.text.find("\n## ").and_then(|at| self.text.get(at + 1..)).unwrap_or_default()
@@ -174,6 +183,7 @@ fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> 
         blame: header.blame,
         message: header.message,
         help: header.help,
+        help_for: header.help_for,
         sections: Sections { wrong: prose(0), why: prose(1), remedy: prose(2), ignore: prose(3), references: prose(5) },
         examples,
         path: path.to_owned(),

@@ -1,5 +1,6 @@
 //! Pages that are refused, where, and with which way out.
 
+use crate::outcome::Cause;
 use crate::rules::book::RuleBook;
 use crate::rules::example::Level;
 use crate::rules::page::Page;
@@ -148,6 +149,34 @@ fn a_built_in_page_has_every_section_and_a_failure_its_words() {
     }
     let told = own(&startup.replace("It breaks.", "So:\n\n```text\nno device\n```\n\nIt ends.")).expect("well formed");
     assert_eq!(told.error_text(), Some("no device"));
+}
+
+#[test]
+fn a_cause_of_the_outcome_may_have_a_help_of_its_own() {
+    let own = |page: &str, helps: &str| {
+        let text =
+            page.replacen("help = \"take another\"\n", &format!("help = \"take another\"\n\n[help_for]\n{helps}\n"), 1);
+        let page = Page::read("our-rule.md", &text, &Vocabulary::built_in());
+        page.map_err(|error| (text[error.span().start..error.span().end].to_owned(), error.advice().map(str::to_owned)))
+    };
+    let startup = whole(Some("no-gpu"));
+    let page = own(&startup, "hidden = \"show it on {pool.name}\"").expect("well formed");
+    assert_eq!(page.help_of(Some(Cause::Hidden)).text(), "show it on {pool.name}");
+    for other in [None, Some(Cause::DriverOnly), Some(Cause::Hook)] {
+        assert_eq!(page.help_of(other).text(), "take another", "{other:?}");
+    }
+    for (page, helps, under, help) in [
+        (&startup, "hiden = \"x\"", "hiden", "did you mean `hidden`?"),
+        (&startup, "hook = \"x\"", "hook", "one of: asks-for-none, "),
+        (&startup, "hidden = \"{pool.nam}\"", "pool.nam", "pool.name"),
+        (&startup, "hidden = \"\"", "\"\"", ""),
+        (&whole(Some("refused")), "hidden = \"x\"", "hidden", "one of: malformed-requirement, "),
+        (&whole(None), "hidden = \"x\"", "hidden", ""),
+    ] {
+        let (found, given) = own(page, helps).expect_err(helps);
+        assert_eq!(found, under, "{helps}");
+        assert!(given.unwrap_or_default().contains(help), "{helps}");
+    }
 }
 
 #[test]

@@ -1,12 +1,17 @@
 //! The closed list of names that conditions, messages and `blame` may use.
 
+use crate::fleet::Launch;
+use crate::fleet::Mode;
 use crate::nearest::nearest;
+use crate::outcome::Outcome;
 use crate::rules::functions::FUNCTIONS;
 use crate::rules::functions::Function;
 use crate::rules::functions::SIGNS;
 use crate::rules::functions::Sign;
 use crate::rules::value::Type;
 use crate::rules::words::ENTRIES;
+use crate::rules::words::FATES;
+use crate::rules::words::RESULTS;
 
 /// One name.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +51,18 @@ impl Vocabulary {
             Some(prefix) => name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty() && !rest.contains('.')),
             None => entry.name == name,
         })
+    }
+
+    /// All values that a fact may have, of one that has a closed list of them.
+    pub fn words(&self, name: &str) -> Option<Vec<&'static str>> {
+        match name {
+            "verdict.outcome" => Some(Outcome::ALL.iter().map(|outcome| outcome.name()).collect()),
+            "verdict.fate" => Some(FATES.split(", ").collect()),
+            "pool.launch" => Some(Launch::WORDS.to_vec()),
+            "pool.mode" => Some(Mode::WORDS.to_vec()),
+            _ if name.starts_with("step.") => Some(RESULTS.split(", ").collect()),
+            _ => None,
+        }
     }
 
     /// The name most like a wrong one.

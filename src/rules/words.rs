@@ -33,7 +33,10 @@ const RUN_OF_PROGRAM: &[&str] = &["--as-of", "tables"];
 const READER: &[&str] = &["reader of the input"];
 
 /// How a step of the start-up may end, of the component that decides; not known where that is not the same on every node.
-const RESULTS: &str = "passes, stops, unknown, not-seen, fails-later, not-applicable";
+pub(super) const RESULTS: &str = "passes, stops, unknown, not-seen, fails-later, not-applicable";
+
+/// What may become of an image on a pool; `not-applicable` of one that is not judged there.
+pub(super) const FATES: &str = "starts, fails, depends, undetermined, not-applicable";
 
 const fn entry(
     name: &'static str,
@@ -134,7 +137,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("step.code", Type::Text, RESULTS, "is there code for the GPU", REPLAY),
     entry("step.opened_later", Type::Text, RESULTS, "will the libraries be there that it opens while it runs", REPLAY),
     entry("verdict.outcome", Type::Text, "outcome name", "how the start-up fails; absent where it does not", REPLAY),
-    entry("verdict.fate", Type::Text, "starts, fails, depends, undetermined", "what becomes of the image on the pool", REPLAY),
+    entry("verdict.fate", Type::Text, FATES, "what becomes of the image on the pool", REPLAY),
     entry("verdict.message", Type::Text, "a sentence", "what a user would see", REPLAY),
     entry("verdict.without_gpu", Type::Text, "a sentence", "why a program starts there and uses no GPU; absent where it is not known to", REPLAY),
 ];

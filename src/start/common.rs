@@ -88,9 +88,14 @@ fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowled
     Verdict { component: Some(name), fate, hosts: told, confidence, open_fields, open_build }
 }
 
-/// Whether a host ends as another, for the same step.
+/// Whether a host ends as another, for the same step and with the same code.
 fn same_way(other: &HostFate<'_>, fate: Fate, image: &ImageFacts, component: &Component, steps: &[StepRecord]) -> bool {
+    let codes = |fate: Fate| match fate {
+        Fate::Fails(wall) => Some(wall.codes()),
+        Fate::Starts(_) | Fate::Undetermined => None,
+    };
     other.fate.same(fate)
+        && codes(other.fate) == codes(fate)
         && std::ptr::eq(other.image, image)
         && std::ptr::eq(other.component, component)
         && turn(&other.steps) == turn(steps)

@@ -8,18 +8,23 @@ use crate::fleet::DeviceSource;
 use crate::fleet::Host;
 use crate::fleet::Mode;
 use crate::knowledge::ToolkitChange;
+use crate::outcome::Cause;
 use crate::outcome::Outcome;
 use crate::start::Reason;
 use crate::start::Replay;
 use crate::start::StepRecord;
 use crate::start::StepResult;
+use crate::start::cause::cause;
+use crate::start::cause::unsaid;
+use crate::start::cause::why_no_gpu;
+use crate::start::cause::without_compute;
 use crate::start::device::Given;
+use crate::start::device::WANTED;
 use crate::start::device::brings_libcuda;
 use crate::start::device::given;
 use crate::start::device::reading;
 use crate::start::environment::Env;
 use crate::start::loader;
-use crate::start::loader::Alone;
 use crate::start::mount::LEADS_TO;
 use crate::start::mount::firmware_path;
 use crate::start::mount::in_the_way;
@@ -30,7 +35,6 @@ use crate::start::request::first;
 use crate::start::request::mig_variable;
 use crate::start::request::request;
 use crate::start::request::stands_in;
-use crate::start::request::written;
 use crate::start::requirement;
 use crate::start::requirement::Check;
 use crate::start::requirement::Off;
@@ -44,15 +48,6 @@ pub(super) fn mode(host: &Host) -> String {
     format!("launch {}{toolkit} means mode {}", host.launch.as_str(), host.mode.as_str())
 }
 
-/// What is said where the default of every engine decided.
-fn unsaid(host: &Host) -> &'static str {
-    if host.privileged.is_some() {
-        ""
-    } else {
-        " (the pool does not say `privileged`: no engine starts containers so unasked)"
-    }
-}
-
 pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
     let host = replay.host;
     let env = Env::of(replay);
@@ -61,16 +56,15 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
             || stands_in(env, host).is_some();
     let variable = stands_in(env, host).unwrap_or(VISIBLE);
     match record.result {
-        StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => match written(env, host) {
-            _ if host.gpu.as_ref().is_some_and(|gpu| gpu.count == Some(0)) => {
-                "the launch hands out no GPU: none is put into the container".to_owned()
+        StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu => {
+            let why = why_no_gpu(replay);
+            match cause(replay, wall) {
+                Some(Cause::NoneHanded) => format!("{why}: none is put into the container"),
+                Some(Cause::Hidden) => format!("{why}: programs are not to see a GPU"),
+                Some(Cause::VariableIgnored) => format!("{why}: no GPU is put into it{}", unsaid(host)),
+                _ => format!("{why}: no GPU is put into the container"),
             }
-            _ if !host.options.accept_envvar && !host.runs_privileged() => {
-                format!("{VISIBLE} does not count in an unprivileged container: no GPU is put into it{}", unsaid(host))
-            }
-            Some(value) if by_image => format!("{variable} is `{value}`: no GPU is put into the container"),
-            _ => format!("{VISIBLE} is not set: no GPU is put into the container"),
-        },
+        }
         StepResult::Stops(wall)
             if mig_variable(env, host).is_some() || request(env, host).asked == Asked::Forbidden =>
         {
@@ -89,23 +83,13 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
 }
 
 pub(super) fn capabilities(replay: Replay<'_>, record: &StepRecord) -> String {
-    const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
     match (record.result, given(replay)) {
         (StepResult::NotApplicable, _) if replay.host.mode == Mode::Legacy => {
             format!("without devices nobody asks {WANTED}")
         }
         (StepResult::NotApplicable, _) => format!("this mode does not ask {WANTED}"),
         (_, Given::Refused) => capability_message(replay),
-        (_, Given::Set(set)) if !brings_libcuda(set) => {
-            let unset = Env::of(replay).value(WANTED).is_none_or(str::is_empty);
-            let lacks = if unset { "is not set, and the default lacks" } else { "lacks" };
-            let own = match loader::alone(replay) {
-                Alone::Driver(..) => ", and that of the image gets no /dev/nvidia-uvm",
-                Alone::Stub => ", and the image has a stub of it",
-                Alone::Nothing | Alone::Open(_) => "",
-            };
-            format!("{WANTED} {lacks} compute: libcuda is not put into the container{own}")
-        }
+        (_, Given::Set(set)) if !brings_libcuda(set) => without_compute(replay),
         (_, Given::Set(set)) if !set.has("compute") => format!("{WANTED} includes video, which brings libcuda"),
         _ => format!("{WANTED} includes compute"),
     }

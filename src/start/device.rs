@@ -64,8 +64,9 @@ const UVM: Cite = Cite(
 );
 
 /// The variable by which the CUDA runtime itself leaves GPUs out.
-const HIDING: &str = "CUDA_VISIBLE_DEVICES";
-const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
+pub(super) const HIDING: &str = "CUDA_VISIBLE_DEVICES";
+/// The variable that asks for the driver's capabilities.
+pub(super) const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
 
 /// Are GPUs put into the container?
 pub(super) fn devices(replay: Replay<'_>) -> StepRecord {

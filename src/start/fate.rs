@@ -122,6 +122,30 @@ impl Verdict<'_> {
 }
 
 impl<'a> Verdict<'a> {
+    /// The code that every host and every build ends with, where they all fail with it; else every code that may come.
+    pub fn codes(&self) -> (Option<u16>, Vec<u16>) {
+        let Some(Fate::Fails(wall)) = self.fate else { return (None, Vec::new()) };
+        let ends = || self.hosts.iter().map(|host| host.fate);
+        let with = |code: u16| move |fate: Fate| matches!(fate, Fate::Fails(own) if own.codes().certain == Some(code));
+        let certain = wall.codes().certain.filter(|code| ends().all(with(*code)));
+        if certain.is_some() {
+            return (certain, Vec::new());
+        }
+        let walls = ends().filter_map(|fate| match fate {
+            Fate::Fails(wall) => Some(wall),
+            Fate::Starts(_) | Fate::Undetermined => None,
+        });
+        // Those of the verdict's own wall first.
+        let mut possible: Vec<u16> = Vec::new();
+        let all = std::iter::once(wall).chain(walls).map(Wall::codes);
+        for code in all.flat_map(|codes| codes.certain.into_iter().chain(codes.possible.iter().copied())) {
+            if !possible.contains(&code) {
+                possible.push(code);
+            }
+        }
+        (None, possible)
+    }
+
     /// A host that meets the verdict's own fate.
     pub fn typical(&self) -> Option<&HostFate<'a>> {
         let typical = |host: &&HostFate<'_>| self.fate.is_some_and(|fate| host.fate.same(fate));

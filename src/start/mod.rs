@@ -7,6 +7,7 @@
 //!
 //! Invariant: only this module makes a [`Wall`].
 
+mod cause;
 mod code;
 mod common;
 mod container_words;
@@ -31,6 +32,7 @@ mod step_tests;
 mod user_mode;
 pub mod words;
 
+pub use self::cause::cause;
 pub use self::common::verdicts;
 pub use self::coverage::{Coverage, coverage};
 pub use self::fate::{Fate, HostFate, Verdict};

@@ -15,6 +15,7 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::cause::why_no_gpu;
 use crate::start::code;
 use crate::start::container_words;
 pub use crate::start::gaps::MissingFact;
@@ -290,7 +291,7 @@ fn told(replay: Replay<'_>, wall: Wall, met: &Met) -> String {
         Outcome::WrongPlatform => {
             format!("no manifest for {}: exec format error, or nothing to pull", replay.host.platform)
         }
-        Outcome::NoGpu => format!("{said}: the container has no GPU"),
+        Outcome::NoGpu => format!("{said}: the container has no GPU: {}", why_no_gpu(replay)),
         Outcome::LibraryMissing => match replay.host.wsl_lacks.filter(|_| wall.codes().certain.is_some()) {
             Some(row) => format!("{said}: the container toolkit does not bring {} of the Windows driver", row.library),
             None => libraries::message(replay),

@@ -43,10 +43,13 @@ pub(in crate::cli) fn of_page(page: &Page) -> Value {
         Kind::Practice(condition) => ("practice", condition.text()),
         Kind::Reader(notice) => ("notice", notice.word()),
     };
+    let own = page.help_for.iter().map(|(cause, help)| (cause.name().to_owned(), Value::String(help.text())));
+    let help_for: serde_json::Map<String, Value> = own.collect();
     json!({
         "rule": page.name, "kind": kind, "when": occasion, "severity": page.severity.word(),
         "persona": page.persona.word(), "status": page.status.word(), "fix": page.fix.word(), "since": page.since,
-        "blame": page.blame, "message": page.message.text(), "help": page.help.text(), "summary": page.summary(),
+        "blame": page.blame, "message": page.message.text(), "help": page.help.text(),
+        "help_for": help_for, "summary": page.summary(),
         "examples": page.examples.len(), "path": page.path,
     })
 }

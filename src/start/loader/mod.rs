@@ -41,6 +41,7 @@ const GKE: Cite = Cite(
 
 pub(super) use self::alone::Alone;
 pub(super) use self::alone::alone;
+pub(super) use self::path::GKE_DIRECTORY;
 
 /// Where a program's libcuda comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

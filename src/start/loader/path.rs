@@ -15,7 +15,7 @@ use crate::start::loader::cache;
 
 const VARIABLE: &str = "LD_LIBRARY_PATH";
 /// Where GKE puts the driver.
-const GKE_DIRECTORY: &str = "/usr/local/nvidia/lib64";
+pub(in crate::start) const GKE_DIRECTORY: &str = "/usr/local/nvidia/lib64";
 
 /// The variable as the program sees it: the pool's, else the image's.
 pub(super) struct SearchPath<'a> {

@@ -1,0 +1,155 @@
+//! Causes: which of several ways has led to a wall, where each has its own cure.
+
+use crate::fleet::DeviceSource;
+use crate::fleet::Host;
+use crate::fleet::Options;
+use crate::fleet::PoolEntry;
+use crate::fleet::PoolField;
+use crate::outcome::Cause;
+use crate::outcome::Outcome;
+use crate::start::Basis;
+use crate::start::Reason;
+use crate::start::Replay;
+use crate::start::Source;
+use crate::start::StepRecord;
+use crate::start::StepResult;
+use crate::start::Wall;
+use crate::start::device;
+use crate::start::device::Given;
+use crate::start::device::brings_libcuda;
+use crate::start::device::given;
+use crate::start::environment::Env;
+use crate::start::loader;
+use crate::start::loader::Alone;
+use crate::start::mount::firmware_path;
+use crate::start::request::Asked;
+use crate::start::request::Request;
+use crate::start::request::VISIBLE;
+use crate::start::request::mig_variable;
+use crate::start::request::request;
+use crate::start::request::stands_in;
+use crate::start::request::written;
+use crate::start::user_mode;
+
+/// What has led to a wall; none where the outcome says all, or the most common way did.
+pub fn cause(replay: Replay<'_>, wall: Wall) -> Option<Cause> {
+    match (wall.outcome(), wall.reason()) {
+        (Outcome::NoGpu, _) => no_gpu(replay),
+        (Outcome::Refused, Some(reason)) => refused(replay, reason),
+        (Outcome::GpuUnsupported, _) => {
+            let of_image = matches!(loader::step(replay).0.source, Some(Source::Compat(_) | Source::Image(_)));
+            (of_image && !user_mode::kernel_lacks(replay)).then_some(Cause::LibraryUnaware)
+        }
+        _ => None,
+    }
+}
+
+fn stops(step: &StepRecord) -> bool {
+    matches!(step.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu)
+}
+
+fn no_gpu(replay: Replay<'_>) -> Option<Cause> {
+    if stops(&device::devices(replay)) {
+        return by_request(replay);
+    }
+    if stops(&device::capabilities(replay)) {
+        return Some(Cause::WithoutCompute);
+    }
+    Some(Cause::DriverElsewhere)
+}
+
+/// Why no GPU is put into the container.
+fn by_request(replay: Replay<'_>) -> Option<Cause> {
+    let host = replay.host;
+    let env = Env::of(replay);
+    let Request { asked, facts } = request(env, host);
+    match (asked, facts.first().copied().flatten()) {
+        (Asked::Gpus, _) => Some(Cause::Hidden),
+        (Asked::DriverOnly, _) => Some(Cause::DriverOnly),
+        (_, Some(Basis::Pool(PoolField::Gpu))) => Some(Cause::NoneHanded),
+        (_, Some(Basis::Pool(PoolField::Runtime))) => Some(Cause::PlainRuntime),
+        (_, Some(Basis::Entry(PoolEntry::Option(Options::ACCEPT_ENVVAR)))) => Some(Cause::VariableIgnored),
+        (_, Some(Basis::Entry(PoolEntry::Option(Options::ACCEPT_MOUNTS)))) if host.options.accept_mounts => {
+            Some(Cause::NoneHanded)
+        }
+        (_, Some(Basis::Entry(PoolEntry::Option(Options::ACCEPT_MOUNTS)))) => Some(Cause::MountsIgnored),
+        _ => written(env, host).map(|_| Cause::AsksForNone),
+    }
+}
+
+fn refused(replay: Replay<'_>, reason: Reason) -> Option<Cause> {
+    let host = replay.host;
+    Some(match reason {
+        Reason::Requirement => return None,
+        Reason::MalformedRequirement => Cause::MalformedRequirement,
+        Reason::Capability => Cause::Capability,
+        Reason::Hook => Cause::Hook,
+        Reason::Device => match request(Env::of(replay), host).asked {
+            Asked::Forbidden => Cause::VariableForbidden,
+            _ if mig_variable(Env::of(replay), host).is_some() => Cause::MigVariable,
+            Asked::Mixed => Cause::MixedDevices,
+            _ if host.devices == DeviceSource::Mounts => Cause::MountsRefused,
+            _ => Cause::MissingDevice,
+        },
+        Reason::Mount => match () {
+            () if loader::scattered(replay) => Cause::CompatScattered,
+            () if host.wsl => Cause::DriverLink,
+            () if firmware_path(replay).is_some() => Cause::Firmware,
+            () => Cause::NoModeset,
+        },
+    })
+}
+
+/// Why a container has no GPU, in words that name what to look at.
+pub(super) fn why_no_gpu(replay: Replay<'_>) -> String {
+    let host = replay.host;
+    let env = Env::of(replay);
+    let variable = stands_in(env, host).unwrap_or(VISIBLE);
+    match no_gpu(replay) {
+        Some(Cause::NoneHanded) => "the launch hands out no GPU".to_owned(),
+        Some(Cause::PlainRuntime) => {
+            format!("the runtime of the pool is not NVIDIA's, so nobody reads {variable}")
+        }
+        Some(Cause::VariableIgnored) => format!("{VISIBLE} does not count in an unprivileged container"),
+        Some(Cause::MountsIgnored) => "the node does not read lists of devices that are mounted".to_owned(),
+        Some(Cause::Hidden) => {
+            let value = env.value(device::HIDING).unwrap_or_default();
+            format!("{} is `{value}`", device::HIDING)
+        }
+        Some(Cause::WithoutCompute) => without_compute(replay),
+        Some(Cause::DriverElsewhere) => {
+            format!("LD_LIBRARY_PATH does not name {}, where the node puts the driver", loader::GKE_DIRECTORY)
+        }
+        _ => match written(env, host) {
+            Some(value) => format!("{variable} is `{value}`"),
+            None => format!("{variable} is not set"),
+        },
+    }
+}
+
+/// What the words for the driver's capabilities leave out.
+pub(super) fn without_compute(replay: Replay<'_>) -> String {
+    let unset = Env::of(replay).value(device::WANTED).is_none_or(str::is_empty);
+    let lacks = if unset { "is not set, and the default lacks" } else { "lacks" };
+    let own = match (given(replay), loader::alone(replay)) {
+        (Given::Set(set), Alone::Driver(..)) if !brings_libcuda(set) => {
+            ", and that of the image gets no /dev/nvidia-uvm"
+        }
+        (Given::Set(set), Alone::Stub) if !brings_libcuda(set) => ", and the image has a stub of it",
+        _ => "",
+    };
+    format!("{} {lacks} compute: libcuda is not put into the container{own}", device::WANTED)
+}
+
+/// What is said where the default of every engine decided.
+pub(super) fn unsaid(host: &Host) -> &'static str {
+    if host.privileged.is_some() {
+        ""
+    } else {
+        " (the pool does not say `privileged`: no engine starts containers so unasked)"
+    }
+}
+
+#[cfg(test)]
+#[path = "cause_tests.rs"]
+mod tests;

@@ -1,0 +1,178 @@
+//! One input for every cause, and near misses that end otherwise or for another cause.
+
+use super::*;
+use crate::knowledge::Knowledge;
+use crate::start::Fate;
+use crate::start::NoRecord;
+use crate::start::platform::host_for;
+use crate::start::replay;
+use crate::start::step_tests::hosts;
+use crate::start::step_tests::image;
+use crate::start::words::message;
+
+/// The outcome, or another fate, the cause, and the message, on the only host of a pool.
+fn found(fields: &str, description: &str) -> (String, Option<Cause>, String) {
+    let image = image(description);
+    let hosts = hosts(fields);
+    let [host] = hosts.as_slice() else { panic!("{fields}: {} hosts", hosts.len()) };
+    let component = image.components.first().expect("a component");
+    let here = Replay { image: &image, component, host: host_for(&image, host), knowledge: Knowledge::built_in() };
+    match replay(here, &mut NoRecord) {
+        Fate::Fails(wall) => (wall.outcome().name().to_owned(), cause(here, wall), message(here, wall)),
+        Fate::Starts(_) => ("starts".to_owned(), None, String::new()),
+        Fate::Undetermined => ("undetermined".to_owned(), None, String::new()),
+    }
+}
+
+const RUNTIME: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\ngpu = { name = \"A100\", count = 2 }\n";
+const GPUS: &str = "launch = \"docker-gpus\"\nengine = \"docker 27\"\ntoolkit = \"1.17.8\"\n";
+const ALL: &str = "NVIDIA_VISIBLE_DEVICES = \"all\"\n";
+
+/// An image of which everything is known; `rest` ends its tables of files and variables.
+fn whole(variables: &str, files: &str) -> String {
+    format!(
+        "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n[env]\n{variables}\n\
+         [files]\n\"/etc/debian_version\" = {{}}\n{files}\n[[gpu_code]]\nsass = [\"sm_80\"]\nptx = []\n"
+    )
+}
+
+/// Pool, variables, files, and the outcome, the cause and a part of the message that are expected.
+type Row<'a> = (&'a str, &'a str, &'a str, &'a str, Option<Cause>, &'a str);
+
+fn expect(rows: &[Row<'_>]) {
+    for (fields, variables, files, outcome, cause, said) in rows {
+        let (found, by, message) = found(fields, &whole(variables, files));
+        assert_eq!((found.as_str(), by), (*outcome, *cause), "{fields}\n{variables}\n{files}\n{message}");
+        assert!(message.contains(said), "{said}: {message}");
+    }
+}
+
+#[test]
+fn a_container_without_a_gpu_says_why() {
+    let host = |option: &str| format!("{RUNTIME}[pool.host]\n{option}\n");
+    let unread = host("accept-nvidia-visible-devices-envvar-when-unprivileged = false");
+    let privileged = format!("privileged = true\n{unread}");
+    let none = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\ngpu = { name = \"A100\", count = 0 }";
+    let kubernetes = |more: &str| format!("launch = \"kubernetes\"\ntoolkit = \"1.17.8\"\n{more}\n");
+    let runc = kubernetes("runtime = \"runc\"\ndevice_list_strategy = \"envvar\"");
+    let mounts = kubernetes(
+        "runtime = \"nvidia\"\ndevice_list_strategy = \"volume-mounts\"\n[pool.host]\naccept-nvidia-visible-devices-as-volume-mounts = false\naccept-nvidia-visible-devices-envvar-when-unprivileged = false",
+    );
+    let gke = "launch = \"gke\"\n";
+    let path = "LD_LIBRARY_PATH = \"/usr/local/nvidia/lib64\"\n";
+    expect(&[
+        (RUNTIME, "", "", "no-gpu", None, "NVIDIA_VISIBLE_DEVICES is not set"),
+        (RUNTIME, "NVIDIA_VISIBLE_DEVICES = \"void\"", "", "no-gpu", Some(Cause::AsksForNone), "is `void`"),
+        (RUNTIME, "NVIDIA_VISIBLE_DEVICES = \"\"", "", "no-gpu", Some(Cause::AsksForNone), "is ``"),
+        (RUNTIME, "NVIDIA_VISIBLE_DEVICES = \"none\"", "", "no-gpu", Some(Cause::DriverOnly), "is `none`"),
+        (RUNTIME, ALL, "", "starts", None, ""),
+        (GPUS, "NVIDIA_VISIBLE_DEVICES = \"void\"", "", "starts", None, ""),
+        (none, ALL, "", "no-gpu", Some(Cause::NoneHanded), "hands out no GPU"),
+        (&runc, ALL, "", "no-gpu", Some(Cause::PlainRuntime), "the runtime of the pool is not NVIDIA's"),
+        (&kubernetes("runtime = \"nvidia\"\ndevice_list_strategy = \"envvar\""), ALL, "", "starts", None, ""),
+        (&unread, ALL, "", "no-gpu", Some(Cause::VariableIgnored), "does not count in an unprivileged"),
+        (&unread, "NVIDIA_VISIBLE_DEVICES = \"void\"", "", "no-gpu", Some(Cause::AsksForNone), "is `void`"),
+        (&privileged, ALL, "", "starts", None, ""),
+        (&mounts, ALL, "", "no-gpu", Some(Cause::MountsIgnored), "lists of devices that are mounted"),
+        (
+            RUNTIME,
+            &format!("{ALL}CUDA_VISIBLE_DEVICES = \"-1\""),
+            "",
+            "no-gpu",
+            Some(Cause::Hidden),
+            "CUDA_VISIBLE_DEVICES is `-1`",
+        ),
+        (RUNTIME, &format!("{ALL}CUDA_VISIBLE_DEVICES = \"1\""), "", "starts", None, ""),
+        (
+            RUNTIME,
+            &format!("{ALL}NVIDIA_DRIVER_CAPABILITIES = \"utility\""),
+            "",
+            "no-gpu",
+            Some(Cause::WithoutCompute),
+            "lacks compute",
+        ),
+        (RUNTIME, &format!("{ALL}NVIDIA_DRIVER_CAPABILITIES = \"video\""), "", "starts", None, ""),
+        (gke, "", "", "no-gpu", Some(Cause::DriverElsewhere), "/usr/local/nvidia/lib64"),
+        (gke, path, "", "starts", None, ""),
+    ]);
+}
+
+#[test]
+fn a_container_that_is_not_created_says_why() {
+    let host = |option: &str| format!("{RUNTIME}[pool.host]\n{option}\n");
+    let old = RUNTIME.replace("1.17.8", "1.4.0");
+    let forbidden = format!("{old}[pool.host]\naccept-nvidia-visible-devices-envvar-when-unprivileged = false\n");
+    let jit = RUNTIME.replace("1.17.8", "1.18.2");
+    let mounts = "launch = \"kubernetes\"\nruntime = \"nvidia\"\ntoolkit = \"1.17.8\"\ndevice_list_strategy = \"volume-mounts\"\n[pool.host]\naccept-nvidia-visible-devices-as-volume-mounts = false\n";
+    let wsl = format!("{GPUS}wsl = true\n");
+    let modeset = |node: bool| format!("{}modeset = {node}\n", GPUS.replace("1.17.8", "1.14.3"));
+    let jetson = "gpu = { name = \"Jetson AGX Orin\", count = 1 }\ndriver = \"540.4.0\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\nmode = \"csv\"\n";
+    let with = |more: &str| format!("{ALL}{more}");
+    let link = "\"/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1\" = { link = \"libnvidia-ml.so.535.54.03\" }\n\"/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.54.03\" = {}";
+    let together = "\"/usr/local/cuda/compat/libcuda.so.575.57.08\" = {}";
+    let scattered = format!(
+        "{together}\n\"/usr/local/cuda/compat/libcuda.so.575.51.03\" = {{ link = \"/opt/c/libcuda.so.575.51.03\" }}\n\
+         \"/opt/c/libcuda.so.575.51.03\" = {{}}"
+    );
+    let firmware = |version: &str| format!("\"/usr/lib/firmware/nvidia/{version}\" = {{}}");
+    expect(&[
+        (GPUS, &with("NVIDIA_REQUIRE_CUDA = \"cuda>=13.0\""), "", "refused", None, "cuda>=13.0"),
+        (GPUS, &with("NVIDIA_REQUIRE_CUDA = \"cuda>=12.4\""), "", "starts", None, ""),
+        (GPUS, &with("NVIDIA_REQUIRE_CUDA = \"cuda>>12\""), "", "refused", Some(Cause::MalformedRequirement), ""),
+        (GPUS, &with("NVIDIA_DRIVER_CAPABILITIES = \"compute,foo\""), "", "refused", Some(Cause::Capability), "foo"),
+        (
+            &host("supported-driver-capabilities = \"utility\""),
+            &with("NVIDIA_DRIVER_CAPABILITIES = \"compute\""),
+            "",
+            "refused",
+            Some(Cause::Capability),
+            "",
+        ),
+        (RUNTIME, "NVIDIA_VISIBLE_DEVICES = \"2\"", "", "refused", Some(Cause::MissingDevice), "unknown device"),
+        (RUNTIME, "NVIDIA_VISIBLE_DEVICES = \"1\"", "", "starts", None, ""),
+        (&jit, "NVIDIA_VISIBLE_DEVICES = \"0,nvidia.com/gpu=1\"", "", "refused", Some(Cause::MixedDevices), ""),
+        (mounts, ALL, "", "refused", Some(Cause::MountsRefused), "nvidia-container-devices"),
+        (&forbidden, ALL, "", "refused", Some(Cause::VariableForbidden), "insufficient privileges"),
+        (
+            GPUS,
+            &with("NVIDIA_MIG_CONFIG_DEVICES = \"all\""),
+            "",
+            "refused",
+            Some(Cause::MigVariable),
+            "MIG_CONFIG_DEVICES",
+        ),
+        (&format!("privileged = true\n{GPUS}"), &with("NVIDIA_MIG_CONFIG_DEVICES = \"all\""), "", "starts", None, ""),
+        (&wsl, ALL, link, "refused", Some(Cause::DriverLink), "libnvidia-ml.so.1"),
+        (GPUS, ALL, &firmware("550.54.15"), "refused", Some(Cause::Firmware), "550.54.15"),
+        (GPUS, ALL, &firmware("535.54.03"), "starts", None, ""),
+        (
+            &modeset(false),
+            &with("NVIDIA_DRIVER_CAPABILITIES = \"compute,display\""),
+            "",
+            "refused",
+            Some(Cause::NoModeset),
+            "nvidia-modeset",
+        ),
+        (&modeset(true), &with("NVIDIA_DRIVER_CAPABILITIES = \"compute,display\""), "", "starts", None, ""),
+        (GPUS, ALL, &scattered, "refused", Some(Cause::CompatScattered), "several directories"),
+        (GPUS, ALL, together, "starts", None, ""),
+        (jetson, ALL, "", "refused", Some(Cause::Hook), "invoking the NVIDIA Container Runtime Hook"),
+    ]);
+}
+
+#[test]
+fn a_gpu_that_is_not_known_says_by_which_library() {
+    let pool = |driver: &str| {
+        format!("launch = \"docker-gpus\"\ntoolkit = \"1.14.3\"\ngpu = \"Tesla K80\"\ndriver = \"{driver}\"\n")
+    };
+    let newer = "\"/usr/local/cuda/compat/libcuda.so.545.23.06\" = {}";
+    for (driver, files, cause) in [
+        ("470.82.01", newer, Some(Cause::LibraryUnaware)),
+        // Neither knows it.
+        ("535.54.03", newer, None),
+        ("535.54.03", "", None),
+    ] {
+        let (outcome, by, message) = found(&pool(driver), &whole(ALL, files));
+        assert_eq!((outcome.as_str(), by), ("gpu-unsupported", cause), "{driver} {files}: {message}");
+    }
+}
