@@ -48,6 +48,7 @@ pub use expand::expand;
 pub use json::json_array;
 pub use mapped::Mapped;
 pub use mapped::Piece;
+pub use other::no_text;
 pub(crate) use pattern::Pattern;
 pub use resolved::Lookup;
 pub use resolved::Resolved;
