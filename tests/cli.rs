@@ -178,6 +178,56 @@ fn colour_is_by_flag_then_by_the_environment() {
     assert!(escapes(&[], &[("CLICOLOR_FORCE", "1")]));
     assert!(!escapes(&[], &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
     assert!(!escapes(&["--color", "never"], &[("CLICOLOR_FORCE", "1")]));
+    assert!(escapes(&[], &[("FORCE_COLOR", "1")]));
+    for value in ["", "0"] {
+        assert!(!escapes(&[], &[("FORCE_COLOR", value), ("CLICOLOR_FORCE", value)]), "{value}");
+    }
+    assert!(!escapes(&[], &[("FORCE_COLOR", "1"), ("NO_COLOR", "1")]));
+}
+
+#[test]
+fn a_job_of_github_shows_findings_beside_their_lines_unless_asked_otherwise() {
+    let place = Place::new();
+    place.file("Dockerfile", REFUSED);
+    let told = |value: &str, arguments: &[&str]| {
+        let mut command = place.command(&["check", "Dockerfile"]);
+        out(&command.args(arguments).env("GITHUB_ACTIONS", value).output().expect("a run"))
+    };
+    let both = told("true", &[]);
+    assert!(both.contains("::error file=Dockerfile,line=") && both.contains("error: refused"), "{both}");
+    for (value, arguments) in [("false", &[][..]), ("", &[]), ("true", &["--format", "human"])] {
+        assert!(!told(value, arguments).contains("::error"), "{value} {arguments:?}");
+    }
+    assert!(told("true", &["--format", "json"]).starts_with('{'));
+}
+
+#[test]
+fn words_of_other_linters_mean_the_same_here() {
+    let place = Place::new();
+    place.file("Dockerfile", REFUSED);
+    assert_eq!(code(&place.run(&["check", "Dockerfile"])), 1);
+    assert_eq!(code(&place.run(&["check", "--exit-zero", "Dockerfile"])), 0);
+    assert_eq!(code(&place.run(&["check", "--exit-zero", "--fleet", "none.toml", "Dockerfile"])), 2);
+    assert_eq!(code(&place.run(&["check", "--exit-zero", "--fail-on", "note", "Dockerfile"])), 2, "both at once");
+    let [versioned, plain] =
+        ["json-v1", "json"].map(|name| out(&place.run(&["check", "--format", name, "Dockerfile"])));
+    assert_eq!(versioned, plain);
+    assert_eq!(code(&place.run(&["check", "--format", "json-v2", "Dockerfile"])), 2);
+}
+
+#[test]
+fn the_cache_lies_where_it_is_asked_to() {
+    let place = Place::new();
+    let told = |arguments: &[&str], variable: &str| {
+        let mut command = place.command(&["cache", "info"]);
+        out(&command.args(arguments).env("IMAGELINT_CACHE_DIR", variable).output().expect("a run"))
+    };
+    let below = |name: &str| place.path(name).canonicalize().unwrap_or_else(|_| place.path(name)).display().to_string();
+    place.file("mine/a", "");
+    place.file("flag/a", "");
+    assert!(told(&[], "mine").contains(&below("mine")), "{}", told(&[], "mine"));
+    assert!(told(&["--cache-dir", "flag"], "mine").contains(&below("flag")), "a flag wins");
+    assert!(told(&[], "").contains(".git/cache/imagelint"), "{}", told(&[], ""));
 }
 
 #[test]

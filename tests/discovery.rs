@@ -460,6 +460,26 @@ fn a_program_that_is_named_like_a_dockerfile_is_passed_over() {
     let named = place.run(&["check", "dockerfile.py"]);
     assert_eq!(code(&named), 0, "{}", err(&named));
     assert!(out(&named).is_empty() && err(&named).contains("nothing to check"), "{}{}", out(&named), err(&named));
+    // What is no text at all is told of: as passed over in a folder, and as an error where it was named.
+    let told = "Dockerfile.bin is passed over: it is binary, and no text\n";
+    assert_eq!(err(&place.run(&["check", "."])).matches(told).count(), 1);
+    let listed = out(&place.run(&["check", "--show-files", "."]));
+    assert!(
+        listed.contains("Dockerfile.bin: passed over: it is binary") && !listed.contains("dockerfile.py"),
+        "{listed}"
+    );
+    let named = place.run(&["check", "Dockerfile.bin"]);
+    assert_eq!(code(&named), 2);
+    assert!(out(&named).contains("Dockerfile.bin: it is binary, and no text"), "{}", out(&named));
+    let wide: Vec<u8> = format!("\u{feff}{GPU}RUN true\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(place.path("Dockerfile.wide"), wide).expect("a file");
+    let named = place.run(&["check", "Dockerfile.wide", "Dockerfile.go"]);
+    assert_eq!(code(&named), 2);
+    assert!(out(&named).contains("Dockerfile.wide: it is UTF-16, which no builder reads; save it as UTF-8"));
+    assert!(err(&place.run(&["check", "."])).contains("Dockerfile.wide is passed over: it is UTF-16"));
+    // Other letters than ours are no such thing.
+    fs::write(place.path("Dockerfile.latin"), b"# caf\xe9\nFROM debian:12\n").expect("a file");
+    assert_eq!(names(&place.json(&["check", "Dockerfile.latin"])), ["Dockerfile.latin"]);
     // A file that only its name speaks for is told of.
     place.file("Dockerfile", "import os\n");
     assert_eq!(names(&place.json(&["check", "Dockerfile"])), ["Dockerfile"]);

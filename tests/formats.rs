@@ -8,9 +8,11 @@ use imagelint::report::github::Github;
 use imagelint::report::gitlab::Gitlab;
 use imagelint::report::html::html;
 use imagelint::report::junit::Junit;
+use imagelint::report::markdown::Room;
 use imagelint::report::markdown::markdown;
 use imagelint::report::model::Edit;
 use imagelint::report::model::Fix;
+use imagelint::report::model::Region;
 use imagelint::report::model::Report;
 use imagelint::report::ndjson::Ndjson;
 use imagelint::report::rdjson::Rdjson;
@@ -20,6 +22,7 @@ use imagelint::report::sink::Sink;
 use imagelint::rules::RuleBook;
 use imagelint::source::SourceText;
 use imagelint::source::Sources;
+use imagelint::source::Span;
 use serde_json::Value;
 
 use crate::sample::DOCKERFILE;
@@ -41,7 +44,7 @@ fn told(format: &str, report: &Report) -> String {
     let from_root = |path: &str| format!("deep/{path}");
     let fleet = report.fleet.clone();
     let book = RuleBook::built_in();
-    let setting = Setting { command: "check", fleet: &fleet, sources: &sources, book, from_root: &from_root };
+    let setting = Setting { category: "check", fleet: &fleet, sources: &sources, book, from_root: &from_root };
     let mut out = Vec::new();
     let mut sink: Box<dyn Sink> = match format {
         "concise" => Box::new(Concise::new(setting)),
@@ -54,7 +57,8 @@ fn told(format: &str, report: &Report) -> String {
         "junit" => Box::new(Junit::new(setting)),
         other => {
             match other {
-                "markdown" => markdown(report, &mut out).expect("memory"),
+                "markdown" => markdown(report, Room::Comment, &mut out).expect("memory"),
+                "summary" => markdown(report, Room::Summary, &mut out).expect("memory"),
                 _ => html(report, &mut out).expect("memory"),
             }
             return String::from_utf8(out).expect("UTF-8");
@@ -264,6 +268,38 @@ fn reviewdog_gets_ranges_related_places_and_suggestions() {
 }
 
 #[test]
+fn reviewdog_gets_several_changes_of_a_file_as_one() {
+    let change = |start: usize, end: usize, new: &str, path: &str| Edit {
+        path: path.to_owned(),
+        region: Region::of(&SourceText::new(path, DOCKERFILE), Span::new(start, end)),
+        replacement: new.to_owned(),
+    };
+    let suggestions = |edits: Vec<Edit>| {
+        let mut report = full();
+        report.subjects[0].findings[0].fixes[0].edits = edits;
+        json(told("rdjsonl", &report).lines().next().expect("a line"))["suggestions"].clone()
+    };
+    let (from, next) = (DOCKERFILE.find(BASE).expect("the base"), DOCKERFILE.find(BASE).expect("it") + BASE.len());
+    let between = &DOCKERFILE[next..next + 2];
+    let several = vec![change(next + 2, next + 3, "Z", "Dockerfile"), change(from, next, "x:1", "Dockerfile")];
+    let one = suggestions(several);
+    assert_eq!((one[0]["text"].as_str(), one.as_array().map(Vec::len)), (Some(&*format!("x:1{between}Z")), Some(1)));
+    assert_eq!(one[0]["range"]["start"], serde_json::json!({"line": 2, "column": 6}));
+    assert_eq!(
+        suggestions(vec![change(from, next, "x", "Dockerfile"), change(next, next, ":1", "Dockerfile")])[0]["text"],
+        "x:1"
+    );
+    // Not what overlaps, and not what another file needs as well.
+    for edits in [
+        vec![change(from, next, "x", "Dockerfile"), change(from + 1, next, "y", "Dockerfile")],
+        vec![change(from, next, "x", "Dockerfile"), change(next, next, "y", "requirements.txt")],
+        Vec::new(),
+    ] {
+        assert!(suggestions(edits).is_null());
+    }
+}
+
+#[test]
 fn checkstyle_lists_errors_by_file() {
     let all = xml::elements(&told("checkstyle", &full()));
     let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
@@ -333,12 +369,18 @@ fn markdown_is_cut_with_a_word_before_a_forge_cuts_it_without() {
         })
         .collect();
     let text = told("markdown", &report);
-    assert!((40_000..65_536).contains(&text.len()), "{}", text.len());
+    // Beside it a comparison has 24,000 bytes of the 65,536 characters of a comment.
+    assert!((38_000..40_001).contains(&text.len()), "{}", text.len());
+    assert!(Room::Comment.comparison() + 40_000 < 65_000);
     let rows = text.lines().filter(|line| line.starts_with("| `services/")).count();
     assert!(text.contains(&format!("For want of room, {} images are left out of the table.", 2_000 - rows)), "{rows}");
     let items = text.lines().filter(|line| line.starts_with("- **error**")).count();
     assert!(text.contains(&format!("For want of room, {} more under \"findings\"", 2_000 - items)), "{items}");
     assert!(rows > 100 && items > 50);
+    let text = told("summary", &report);
+    let all = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!((all("| `services/"), all("- **error**"), text.contains("left out")), (2_000, 2_000, false));
+    assert!(text.len() < 1 << 20, "{}", text.len());
 }
 
 #[test]

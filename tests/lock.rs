@@ -112,12 +112,30 @@ fn a_private_base_is_known_by_pull() {
     assert_eq!(fate(&report, "old"), "fails refused", "{report:#}");
     assert_ne!(fate(&report, "new"), "fails refused");
     let finding = finding(&report, "refused");
-    assert_eq!(finding["locations"][0]["kind"], "config", "{finding:#}");
+    let first = &finding["locations"][0];
+    assert_eq!((&first["path"], &first["region"]["start_line"]), (&"Dockerfile".into(), &1.into()), "{finding:#}");
+    let length = reference.len() as u64;
+    assert_eq!((&first["region"]["start_column"], &first["region"]["end_column"]), (&6.into(), &(6 + length).into()));
     assert!(finding["locations"].to_string().contains("config.Env[NVIDIA_REQUIRE_CUDA]"), "{finding:#}");
     let told = notes(&report);
     assert!(told.contains(&reference) && told.contains("sha256:"), "{told}");
     let text = report.to_string();
     assert!(text.contains("of it the configuration alone was read") && !text.contains("and was not read"), "{text}");
+    let done = place.run(&["check", "--pull", "Dockerfile"]);
+    assert_eq!(code(&done), 1);
+    let shown = out(&done);
+    assert!(shown.contains("Dockerfile:1:6]") && shown.contains(&format!("FROM {reference}\n")), "{shown}");
+    assert!(shown.contains("the image that brings it") && shown.contains("config.Env[NVIDIA_REQUIRE_CUDA]"), "{shown}");
+    let line = out(&place.run(&["check", "--pull", "--format", "concise", "Dockerfile"]));
+    assert!(line.starts_with("Dockerfile:1:6: error refused: "), "{line}");
+
+    // A line of the Dockerfile's own says more than the FROM; and where the FROM is shown, a comment above it is heard.
+    place.file("Dockerfile", &format!("FROM {reference}\nENV NVIDIA_REQUIRE_CUDA=cuda>=99.0\n"));
+    let own = out(&place.run(&["check", "--pull", "--format", "concise", "Dockerfile"]));
+    assert!(own.starts_with("Dockerfile:2:"), "{own}");
+    place.file("Dockerfile", &format!("# imagelint: ignore[refused] known\nFROM {reference}\n"));
+    assert_eq!(code(&place.run(&["check", "--pull", "Dockerfile"])), 0);
+    place.file("Dockerfile", &format!("FROM {reference}\n# imagelint: ignore[refused] elsewhere\nRUN true\n"));
     assert_eq!(code(&place.run(&["check", "--pull", "Dockerfile"])), 1);
 }
 

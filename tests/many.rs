@@ -12,6 +12,7 @@ mod layout;
 mod place;
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -220,6 +221,24 @@ fn names_come_from_arguments_and_lists_in_their_order_each_once() {
     assert_eq!(names(&report), ["oci:images:b", "oci:images:a", "oci:images:c"]);
     let errors = report["errors"].as_array().expect("errors");
     assert_eq!((errors.len(), &errors[0]["input"]), (1, &"oci:images:none".into()));
+    // What fails is shown where the list names it, with the image; what no list names at the pool.
+    let lines = out(&place.run(&["scan", "--format", "concise", "oci:images:a", "--from-file", "list"]));
+    let shown = |start: &str| lines.lines().any(|line| line.starts_with(start));
+    assert!(shown("list:2:1: error refused: oci:images:c (linux/amd64): "), "{lines}");
+    assert!(shown("fleet.toml:") && !lines.contains("list:5:"), "{lines}");
+    let told = out(&place.run(&["scan", "--from-file", "list"]));
+    assert!(told.contains("note: in oci:images:c") && told.contains("note: list:2:1: names oci:images:c"), "{told}");
+    // What a finding is known by has nothing to do with its line in the list, nor with there being a list.
+    let prints = |arguments: &[&str]| {
+        let text = out(&place.run(&[&["scan", "--format", "gitlab"], arguments].concat()));
+        let issues: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+        issues.iter().map(|issue| issue["fingerprint"].to_string()).collect::<BTreeSet<String>>()
+    };
+    place.file("one", "oci:images:c\noci:images:a\n");
+    place.file("other", "# turned\n\noci:images:a\noci:images:c\n");
+    let expected = prints(&["oci:images:a", "oci:images:c"]);
+    assert!(expected.len() > 1);
+    assert_eq!((prints(&["--from-file", "one"]), prints(&["--from-file", "other"])), (expected.clone(), expected));
     let mut command = place.command(&["scan", "--format", "json", "--from-file", "-"]);
     let done = command.write_stdin("oci:images:c\noci:images:b").output().expect("a run");
     let report: Value = serde_json::from_slice(&done.stdout).expect("json");
@@ -419,6 +438,10 @@ fn a_cluster_is_judged_as_it_runs() {
     let unplaced = moved["errors"].to_string();
     assert!(unplaced.contains("ml/Pod/modern: main") && !unplaced.contains("unchecked"), "{unplaced}");
     place.file("fleet.toml", LABELLED);
+    let shown = out(&place.run(&["scan", "--format", "concise", "--from-kubernetes", "pods.json"]));
+    let at = fs::read_to_string(place.path("pods.json")).expect("a file").find(&image).expect("the image") + 1;
+    let start = format!("pods.json:1:{at}: error refused: {image} (ml/Pod/anywhere: main) (linux/amd64): ");
+    assert!(shown.lines().any(|line| line.starts_with(&start)), "{start}\n{shown}");
     let lines = out(&place.run(&["scan", "--format", "ndjson", "--from-kubernetes", "pods.json"]));
     assert_eq!(lines.lines().count(), 4 + 2 + 1, "{lines}");
 }

@@ -19,7 +19,7 @@ mod place;
 mod schema;
 
 /// All names of formats.
-const FORMATS: [&str; 12] = [
+const FORMATS: [&str; 13] = [
     "human",
     "concise",
     "json",
@@ -31,6 +31,7 @@ const FORMATS: [&str; 12] = [
     "checkstyle",
     "junit",
     "markdown",
+    "summary",
     "html",
 ];
 /// Is refused on the pool `old`: its driver does not report CUDA 12.4.

@@ -35,6 +35,7 @@ use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::oci::Puller;
+use crate::report::escape::clean;
 use crate::source::Sources;
 
 /// What was read for one check.
@@ -80,6 +81,13 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     output::tell_empty_rules(&read.judging)?;
     for told in &read.told {
         writeln!(streams::err(), "{told}")?;
+    }
+    for (name, why) in &read.inputs.passed {
+        if options.show_files {
+            writeln!(io::stdout(), "{}: passed over: {why}", clean(name))?;
+        } else {
+            writeln!(io::stderr(), "{} is passed over: {why}", clean(name))?;
+        }
     }
     nothing(options, &read.inputs)?;
     let nowhere = runs_nowhere(&read.inputs.subjects, &read.fleet)?;

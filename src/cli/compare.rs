@@ -41,6 +41,7 @@ use crate::least;
 use crate::least::Images;
 use crate::least::least;
 use crate::report::json::SCHEMA_VERSION;
+use crate::report::markdown::Room;
 use crate::report::model;
 use crate::rules::RuleBook;
 use crate::source::Sources;
@@ -153,7 +154,8 @@ fn print(told: &Comparison, judging: &JudgingArgs, format: DifferenceFormat) -> 
     let mut out = io::BufWriter::new(streams::out());
     match format {
         DifferenceFormat::Human => compare::human(told, color(judging.color, terminal), &mut out)?,
-        DifferenceFormat::Markdown => compare::markdown(told, &mut out)?,
+        DifferenceFormat::Markdown => compare::markdown(told, Room::Comment, &mut out)?,
+        DifferenceFormat::Summary => compare::markdown(told, Room::Summary, &mut out)?,
         DifferenceFormat::Json => json(told, &mut out)?,
     }
     Ok(out.flush()?)

@@ -33,6 +33,7 @@ use crate::describe::DescriptionErrors;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
+use crate::dockerfile::no_text;
 use crate::extract;
 use crate::extract::Bases;
 use crate::judge::Content;
@@ -53,6 +54,8 @@ pub(crate) struct Inputs {
     pub(crate) errors: Vec<InputError>,
     /// Lists of packages that no Dockerfile reads, so that there is nothing to check for them.
     pub(crate) unread: Vec<String>,
+    /// Files of folders that are named like Dockerfiles and are no text, with the reason.
+    pub(crate) passed: Vec<(String, &'static str)>,
     /// The build context of a subject, by its name, where neither the command line nor the Dockerfile's folder says it.
     pub(super) contexts: BTreeMap<String, PathBuf>,
     /// The builds of files that say how images are built, by their numbers; none for those that could not be read.
@@ -132,8 +135,13 @@ impl Inputs {
                 (Found::File(path), Some(Ok(Text::Dockerfile(parsed, text))))
                     if parsed.is_another_thing(&path.to_string_lossy(), text.text()) =>
                 {
-                    if paths.iter().any(|given| given.as_ref() == path) {
-                        inputs.unread.push(path.display().to_string());
+                    let given = paths.iter().any(|given| given.as_ref() == path);
+                    let name = path.display().to_string();
+                    match no_text(text.text()) {
+                        Some(why) if given => inputs.error(&name, why.to_owned()),
+                        Some(why) => inputs.passed.push((name, why)),
+                        None if given => inputs.unread.push(name),
+                        None => {}
                     }
                 }
                 (Found::File(path), Some(Ok(text))) => inputs.file(&path.display().to_string(), text, build, sources),
@@ -251,6 +259,7 @@ impl Inputs {
             notes: Vec::new(),
             as_of: None,
             only: None,
+            named_at: None,
             content,
         });
     }
@@ -268,6 +277,7 @@ impl Inputs {
                     notes: Vec::new(),
                     as_of: None,
                     only: None,
+                    named_at: None,
                     content: Content::Fixed(seen),
                 });
             }

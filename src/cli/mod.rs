@@ -75,6 +75,7 @@ pub fn run() -> ExitCode {
             return if usage { Exit::Broken } else { Exit::Clean }.into();
         }
     };
+    args.cache_dir.clone().into_iter().for_each(cache::keep_in);
     let folder = args.knowledge.clone().or_else(|| path_from("IMAGELINT_KNOWLEDGE"));
     let done = knowledge::load(folder.as_deref()).and_then(|knowledge| match &args.command {
         Command::Check(options) => check::run(options, knowledge),

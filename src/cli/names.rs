@@ -1,5 +1,6 @@
 //! The names of the images that are asked about: from arguments, from a list, from the tags of repositories.
 
+use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
@@ -15,6 +16,10 @@ use crate::cli::args::ScanArgs;
 use crate::oci::Puller;
 use crate::oci::Source;
 use crate::report::model::InputError;
+use crate::report::model::Location;
+use crate::report::model::Region;
+use crate::source::SourceText;
+use crate::source::Span;
 
 /// The longest list of names that is read.
 const LONGEST: u64 = 64 << 20;
@@ -28,13 +33,34 @@ pub(crate) struct Names {
     pub(crate) errors: Vec<InputError>,
 }
 
-/// The names that arguments and list give: of images, or of repositories.
-pub(crate) fn asked(options: &ScanArgs) -> Result<Vec<String>, Failure> {
-    let mut asked = options.images.clone();
+/// Where a list names images or repositories, by what is named.
+pub(crate) type Places = BTreeMap<String, Location>;
+
+/// The names that arguments and list give, of images or of repositories; and the lines of the list.
+pub(crate) fn asked(options: &ScanArgs) -> Result<(Vec<String>, Places), Failure> {
+    let (mut asked, mut places) = (options.images.clone(), Places::new());
     if let Some(path) = &options.from_file {
-        asked.extend(lines(&text(path, options.access.password_stdin, LONGEST)?));
+        let text = SourceText::new(path.display().to_string(), text(path, options.access.password_stdin, LONGEST)?);
+        for (name, span) in lines(text.text()) {
+            if !options.images.contains(&name) && !places.contains_key(&name) {
+                places.extend(place(&text, &name, span).map(|place| (name.clone(), place)));
+            }
+            asked.push(name);
+        }
     }
-    Ok(asked)
+    Ok((asked, places))
+}
+
+/// The line of a file that names an image. What stands around it is nobody's business, so the text is not kept.
+pub(crate) fn place(text: &SourceText, name: &str, span: Span) -> Option<Location> {
+    let (kind, path, label) = ("file".to_owned(), text.name().to_owned(), format!("names {name}"));
+    (path != "-").then(|| Location { kind, path, label, region: Some(Region::of(text, span)), made_by: None })
+}
+
+/// Where an image of a list is named: itself, or the repository that it is a tag of.
+pub(crate) fn place_of(name: &str, places: &Places) -> Option<Location> {
+    let repository = || name.rsplit_once(':').map(|(repository, _)| repository);
+    places.get(name).or_else(|| places.get(repository()?)).cloned()
 }
 
 /// Every image that is asked about, where these are the names that were given.
@@ -83,9 +109,8 @@ pub(crate) fn without<'a>(text: &'a str, name: &str) -> &'a str {
     text.strip_prefix(name).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(text)
 }
 
-/// One name a line; nothing in a name is a `#` behind a blank.
-fn lines(text: &str) -> Vec<String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+/// One name a line, with its place; nothing in a name is a `#` behind a blank.
+fn lines(text: &str) -> Vec<(String, Span)> {
     let name = |line: &str| {
         let comment = line.match_indices('#').map(|(at, _)| at);
         let begins =
@@ -93,7 +118,19 @@ fn lines(text: &str) -> Vec<String> {
         let end = comment.into_iter().find(begins).unwrap_or(line.len());
         line.get(..end).unwrap_or_default().trim().to_owned()
     };
-    text.lines().map(name).filter(|name| !name.is_empty()).collect()
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let own = line.strip_prefix('\u{feff}').unwrap_or(line);
+        let name = name(own);
+        if !name.is_empty() {
+            let at = start + (line.len() - own.len()) + (own.len() - own.trim_start().len());
+            let span = Span::new(at, at + name.len());
+            found.push((name, span));
+        }
+        start += line.len();
+    }
+    found
 }
 
 fn patterns(globs: &[String]) -> Result<Option<GlobSet>, Failure> {
@@ -153,7 +190,10 @@ mod tests {
     #[test]
     fn a_list_has_a_name_a_line() {
         let text = "\u{feff}# all of them\nregistry/a:1\r\n\n  b@sha256:00 \t# the old one\n#c\noci:a#b\n";
-        assert_eq!(lines(text), ["registry/a:1", "b@sha256:00", "oci:a#b"]);
+        let names = lines(text);
+        assert!(names.iter().all(|(name, span)| text.get(span.start..span.end) == Some(name)), "{names:?}");
+        let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["registry/a:1", "b@sha256:00", "oci:a#b"]);
         assert!(lines(" \n#\n\t# x").is_empty());
     }
 

@@ -28,6 +28,7 @@ use crate::report::human::HumanOptions;
 use crate::report::json;
 use crate::report::junit::Junit;
 use crate::report::markdown;
+use crate::report::markdown::Room;
 use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::ndjson::Ndjson;
@@ -43,6 +44,11 @@ use crate::source::Sources;
 /// The reports that are asked for; a person reads standard output where nothing else goes there.
 fn wanted(options: &JudgingArgs) -> Vec<Wanted> {
     let mut wanted = options.formats.clone();
+    // A job of GitHub Actions shows what it finds beside the lines as well, where nobody asked for anything.
+    if wanted.is_empty() && env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+        let [report, lines] = [ReportFormat::Human, ReportFormat::Github].map(|format| Wanted { format, file: None });
+        return vec![report, lines];
+    }
     if wanted.iter().all(|one| one.file.is_some()) {
         wanted.insert(0, Wanted { format: ReportFormat::Human, file: None });
     }
@@ -100,7 +106,8 @@ pub(crate) fn write(
     let root = Root::found();
     let from_root = |path: &str| root.path(path);
     let fleet = report.fleet.clone();
-    let setting = Setting { command: run.command, fleet: &fleet, sources: run.sources, book, from_root: &from_root };
+    let category = run.options.category.as_deref().unwrap_or(run.command);
+    let setting = Setting { category, fleet: &fleet, sources: run.sources, book, from_root: &from_root };
     let (mut streams, mut json, mut whole) = (Streams::default(), Tee::default(), Vec::new());
     for one in wanted(run.options) {
         let target = Target::open(one.file)?;
@@ -190,7 +197,11 @@ fn sink<'a>(format: ReportFormat, setting: Setting<'a>) -> Option<Box<dyn Sink +
         ReportFormat::Rdjsonl => Box::new(Rdjson::new(setting)),
         ReportFormat::Checkstyle => Box::new(Checkstyle::new(setting)),
         ReportFormat::Junit => Box::new(Junit::new(setting)),
-        ReportFormat::Human | ReportFormat::Json | ReportFormat::Markdown | ReportFormat::Html => return None,
+        ReportFormat::Human
+        | ReportFormat::Json
+        | ReportFormat::Markdown
+        | ReportFormat::Summary
+        | ReportFormat::Html => return None,
     })
 }
 
@@ -198,7 +209,8 @@ fn sink<'a>(format: ReportFormat, setting: Setting<'a>) -> Option<Box<dyn Sink +
 fn render(format: ReportFormat, run: Run<'_>, report: &Report, out: &mut Target) -> Result<(), Failure> {
     let color = color(run.options.color, out.is_terminal());
     match (format, &run.options.why) {
-        (ReportFormat::Markdown, _) => markdown::markdown(report, out)?,
+        (ReportFormat::Markdown, _) => markdown::markdown(report, Room::Comment, out)?,
+        (ReportFormat::Summary, _) => markdown::markdown(report, Room::Summary, out)?,
         (ReportFormat::Html, _) => html::html(report, out)?,
         (_, Some(pool)) => why::why(report, Some(pool.as_str()).filter(|pool| !pool.is_empty()), out, color)?,
         (_, None) => {
@@ -223,11 +235,12 @@ fn named(report: &Report, sources: &Sources) -> BTreeMap<String, String> {
 /// Colour by flag, else by the environment, else on a terminal.
 pub(crate) fn color(wanted: Color, terminal: bool) -> bool {
     let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let forced = |name: &str| set(name) && env::var_os(name).is_some_and(|value| value != "0");
     match wanted {
         Color::Always => true,
         Color::Never => false,
         Color::Auto if set("NO_COLOR") => false,
-        Color::Auto if env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0") => true,
+        Color::Auto if forced("FORCE_COLOR") || forced("CLICOLOR_FORCE") => true,
         Color::Auto => terminal,
     }
 }

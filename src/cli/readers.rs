@@ -90,8 +90,10 @@ pub(super) fn is_list(path: &Path) -> bool {
     }
     let exact = ["pyproject.toml", "pixi.toml", "uv.toml", "pipfile", "pip.conf", "setup.py", "setup.cfg"];
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    // `pylock.toml`, and `pylock.gpu.toml` for one of several.
+    let lock = name.strip_prefix("pylock.").is_some_and(|rest| rest.ends_with("toml") && rest.matches('.').count() < 2);
     match ending {
-        _ if exact.contains(&name.as_str()) => true,
+        _ if lock || exact.contains(&name.as_str()) => true,
         "lock" | "yml" | "yaml" | "sh" => true,
         "txt" | "in" => read_text(path, MAX_TEXT).is_ok_and(|text| Dockerfile::parse(&text).stages.is_empty()),
         _ => false,
@@ -102,7 +104,10 @@ pub(super) fn is_list(path: &Path) -> bool {
 pub(super) fn is_named_list(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    !matches!(ending, "txt" | "in") || ["requirements", "constraints"].iter().any(|word| name.contains(word))
+    let own = name.rsplit_once('/').map_or(name.as_str(), |(_, own)| own);
+    !matches!(ending, "txt" | "in")
+        || ["requirements", "constraints"].iter().any(|word| name.contains(word))
+        || ["dependencies", "packages", "deps", "reqs"].iter().any(|word| own.contains(word))
 }
 
 /// The root of the repository that a file lies in; its own folder where there is none.

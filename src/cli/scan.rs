@@ -64,7 +64,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     only(&mut fleet, &options.platforms, knowledge)?;
     let platforms = platforms(&fleet, knowledge);
     let refused = |name: &String| refused(&loaded, name, &sources);
-    let mut asked = names::asked(options)?;
+    let (mut asked, places) = names::asked(options)?;
     let mut left = Vec::new();
     asked.retain(|name| options.images.contains(name) || refused(name).map(|error| left.push(error)).is_none());
     let (mut cluster, unplaced) = match &options.from_kubernetes {
@@ -77,7 +77,11 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let Names { list, mut errors } = names::all(asked, options, &puller)?;
     errors.extend(left);
     errors.extend(unplaced);
-    let list: Vec<Asked> = list.into_iter().map(Asked::image).chain(cluster).collect();
+    let image = |name: String| {
+        let at = names::place_of(&name, &places);
+        Asked::image(name, at)
+    };
+    let list: Vec<Asked> = list.into_iter().map(image).chain(cluster).collect();
     let progress = Progress::new(options.progress, list.len());
     let layers = Layers::new(options.max_layer_bytes, options.judging.jobs(), !options.no_cache, &progress);
     let looking = Look { depth: options.depth, layers: &layers };
@@ -285,6 +289,7 @@ impl ReadImages {
             notes,
             as_of: None,
             only: None,
+            named_at: None,
             content: Content::ByPlatform(list),
         }
     }

@@ -90,7 +90,7 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
     let mut out = io::BufWriter::new(streams::out());
     match options.against.format {
         DifferenceFormat::Human => what_if::human(&told, color(judging.color, terminal), &mut out)?,
-        DifferenceFormat::Markdown => what_if::markdown(&told, &mut out)?,
+        DifferenceFormat::Markdown | DifferenceFormat::Summary => what_if::markdown(&told, &mut out)?,
         DifferenceFormat::Json => json(&told, &mut out)?,
     }
     out.flush()?;

@@ -9,15 +9,13 @@ use crate::compare::model::End;
 use crate::compare::model::OnPool;
 use crate::compare::model::Pair;
 use crate::report::escape::clean;
+use crate::report::markdown::Room;
 use crate::report::markdown::code;
 use crate::report::markdown::in_cell;
 use crate::report::markdown::prose;
 use crate::report::paint::Tone;
 use crate::report::paint::paint;
 use crate::report::words::on_pools;
-
-/// Longest comment in bytes, below the 65,536 characters that forges take.
-const MOST: usize = 60_000;
 
 /// Writes it for a person.
 pub fn human(told: &Comparison, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
@@ -95,17 +93,17 @@ fn table(pair: &Pair, color: bool, out: &mut dyn io::Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes it as Markdown.
-pub fn markdown(told: &Comparison, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes it as Markdown, as far as there is room.
+pub fn markdown(told: &Comparison, room: Room, out: &mut dyn io::Write) -> io::Result<()> {
+    // Room for the words that say what is left out.
+    const TAIL: usize = 100;
     let mut text = String::from("## imagelint: what the change does to the fleet\n\n");
     let _ = writeln!(text, "{}", prose(&told.summary.join("; ")));
-    for error in &told.errors {
-        let _ = writeln!(text, "\n- not read: {}: {}", code(&error.input), prose(&error.message));
-    }
+    let errors = told.errors.iter();
+    let errors = errors.map(|error| format!("\n- not read: {}: {}\n", code(&error.input), prose(&error.message)));
     let mut left = 0;
-    for pair in told.images.iter().filter(|pair| changed(pair)) {
-        let part = section(pair);
-        if MOST < text.len() + part.len() {
+    for part in errors.chain(told.images.iter().filter(|pair| changed(pair)).map(section)) {
+        if room.comparison() - TAIL < text.len() + part.len() {
             left += 1;
         } else {
             text.push_str(&part);

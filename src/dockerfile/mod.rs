@@ -50,6 +50,7 @@ pub use expand::expand;
 pub use json::json_array;
 pub use mapped::Mapped;
 pub use mapped::Piece;
+pub use other::no_text;
 pub(crate) use pattern::Pattern;
 pub use platform::Platform;
 pub use platform::is_platform;

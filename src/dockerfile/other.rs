@@ -11,14 +11,26 @@ const ENDINGS: &[&str] = &[
     "toml", "ts", "tsx", "vim", "xml", "yaml", "yml", "zig", "zsh",
 ];
 
+/// Why a text is none that a builder reads, judged by the zero bytes in it, and what to do; none where it may be one.
+pub fn no_text(text: &str) -> Option<&'static str> {
+    let zeros = text.bytes().filter(|byte| *byte == 0).count();
+    match zeros {
+        0 => None,
+        // Every other byte of plain letters, beside a mark that is no UTF-8.
+        _ if text.chars().count() <= zeros * 5 / 2 && text.bytes().any(|byte| byte == b'\n') => {
+            Some("it is UTF-16, which no builder reads; save it as UTF-8")
+        }
+        _ => Some("it is binary, and no text"),
+    }
+}
+
 impl Dockerfile {
     /// Whether this text, of a file of that name, is another thing by its ending or its bytes, and no FROM that a
     /// builder takes says otherwise.
     pub fn is_another_thing(&self, name: &str, text: &str) -> bool {
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
         let by_name = ENDINGS.contains(&ending.as_str());
-        let binary = text.contains('\0');
-        (by_name || binary) && !self.is_like_one()
+        (by_name || no_text(text).is_some()) && !self.is_like_one()
     }
 
     /// Whether there is a FROM that a builder takes, and no more lines that are none than instructions.
@@ -40,6 +52,20 @@ impl Dockerfile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_text_is_told_apart() {
+        let wide = |text: &str| {
+            let bytes: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let why = |text: &str| no_text(text).map_or("", |why| why.get(..9).unwrap_or_default());
+        assert_eq!(why(&wide("FROM x\nRUN y\n")), "it is UTF");
+        assert_eq!(why(&wide("FROM x\r\nRUN y\r\n").replace('\u{fffd}', "")), "it is UTF");
+        assert_eq!(why("\u{7f}ELF\u{2}\u{1}\0\0\0\0 and more of it\n"), "it is bin");
+        assert_eq!(why("\0\0\0\0\0\0"), "it is bin");
+        assert_eq!(why("FROM x\nRUN printf 'ä'\n"), "");
+    }
 
     #[test]
     fn a_program_is_no_dockerfile_and_a_dockerfile_is_no_program() {

@@ -284,6 +284,7 @@ pub(super) fn locations(image: &ImageFacts, basis: &[Basis], pool: &Pool, places
             Basis::Pool(_) | Basis::Row(_) => {}
         }
     }
+    places.named(&mut found, image);
     if !found.iter().any(|location| location.kind == "fleet") {
         found.extend(places.pool(pool, None, format!("pool `{}` is declared here", pool.name.value)));
     }
@@ -366,5 +367,6 @@ fn blame(scope: &Subject<'_>, page: &Page, places: Places<'_>) -> Vec<Location> 
             push(&mut found, places.origin(&origin, label(scope.image, id)));
         }
     }
+    places.named(&mut found, scope.image);
     found
 }

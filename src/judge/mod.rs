@@ -106,6 +106,8 @@ pub struct Subject {
     pub as_of: Option<Date>,
     /// Where alone it runs; as the fleet says where nothing is told.
     pub only: Option<Only>,
+    /// Where a list or a manifest names it, for what is told of an image that no text of ours makes.
+    pub named_at: Option<model::Location>,
     /// What it consists of.
     pub content: Content,
 }
@@ -265,6 +267,9 @@ pub fn judge_and_tell(
     report.findings = findings::report(&judged, images, places, settings, &mut orders, undecided);
     report.findings.append(&mut hostless);
     report.findings.extend(orders.notices(&beside.stages, true, places));
+    for finding in &mut report.findings {
+        place::listed(&mut finding.locations, subject.named_at.as_ref());
+    }
     findings::sort(&mut report.findings);
     report.inspected.notes.append(&mut orders.notes);
     if everything {

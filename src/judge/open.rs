@@ -143,6 +143,7 @@ fn located(verdict: &Verdict<'_>, one: &Judged<'_>, places: Places<'_>) -> Vec<L
         }
     }
     if let Some(host) = verdict.hosts.first() {
+        places.named(&mut found, host.image);
         let of_pool = locations(host.image, &fields, one.pool, places);
         for location in of_pool.into_iter().filter(|location| location.kind == "fleet") {
             push(&mut found, location);

@@ -1,5 +1,6 @@
 //! Places for reports: origins and pool fields as locations that somebody can look at.
 
+use crate::fact::ImageFacts;
 use crate::fact::Origin;
 use crate::fleet::Fleet;
 use crate::fleet::Pool;
@@ -31,6 +32,21 @@ impl Places<'_> {
         }
     }
 
+    /// Puts the line that names the image before places that have none: a finding on the configuration or a layer of a base
+    /// image is shown where somebody chose it.
+    pub(super) fn named(self, found: &mut Vec<Location>, image: &ImageFacts) {
+        let without = |place: &Location| place.region.is_none() && matches!(place.kind.as_str(), "config" | "layer");
+        let on_a_line = |place: &Location| place.region.is_some() && place.kind != "fleet";
+        if !found.iter().any(without) || found.iter().any(on_a_line) {
+            return;
+        }
+        let origins = image.base.map(|id| image.facts.origins(id)).unwrap_or_default();
+        let mut lines = origins.iter().map(|origin| self.origin(origin, "the image that brings it".to_owned()));
+        if let Some(line) = lines.find(on_a_line) {
+            found.insert(0, line);
+        }
+    }
+
     /// The place of a pool's field, else of its name; none for the built-in fleet.
     pub(super) fn pool(self, pool: &Pool, field: Option<PoolField>, label: String) -> Option<Location> {
         self.pool_span(field.and_then(|field| pool.span_of(field)).unwrap_or(pool.name.span), label)
@@ -46,6 +62,13 @@ impl Places<'_> {
         let text = self.sources.get(source);
         let region = Some(Region::of(text, span));
         Location { kind: kind.to_owned(), path: text.name().to_owned(), label, region, made_by: None }
+    }
+}
+
+/// Puts the line of a list or a manifest that names the image before places in no text of the input.
+pub(super) fn listed(found: &mut Vec<Location>, line: Option<&Location>) {
+    if let Some(line) = line.filter(|_| !found.iter().any(|place| place.region.is_some() && place.kind != "fleet")) {
+        found.insert(0, line.clone());
     }
 }
 

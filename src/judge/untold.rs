@@ -83,6 +83,7 @@ impl Untold {
                 let label = fact.map(|id| label(scope.image, id)).unwrap_or_default();
                 push(&mut gap.locations, places.origin(&origin, label));
             }
+            places.named(&mut gap.locations, scope.image);
         }
     }
 

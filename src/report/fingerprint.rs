@@ -44,7 +44,10 @@ impl Fingerprints {
         texts: &dyn Fn(&str) -> Option<&'t str>,
         named: &dyn Fn(&str) -> String,
     ) -> Vec<Fingerprint> {
-        let (path, text) = match finding.locations.iter().find(|location| location.kind != "fleet") {
+        // The line of a list or a manifest says nothing of an image but its name.
+        let listed = |location: &Location| subject.kind == "image" && location.region.is_some();
+        let own = |location: &&Location| location.kind != "fleet" && !listed(location);
+        let (path, text) = match finding.locations.iter().find(own) {
             Some(blamed) => place(blamed, subject, texts, named),
             None => (named(&subject.name), String::new()),
         };

@@ -108,8 +108,9 @@ fn of_finding(
     options: &HumanOptions,
 ) -> Telling {
     let mut telling = located(&finding.locations, texts, options);
-    // The fleet file does not say which image it is about.
-    if !finding.locations.iter().any(|place| place.kind != "fleet" && place.region.is_some())
+    // Neither the fleet file nor a list says which image it is about.
+    if subject.kind == "image"
+        || !finding.locations.iter().any(|place| place.kind != "fleet" && place.region.is_some())
         || telling.source.is_none()
     {
         telling.notes.insert(0, format!("in {}", title(subject)));

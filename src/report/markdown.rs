@@ -1,4 +1,5 @@
-//! The report as Markdown, short enough for a comment on a pull request: the matrix, then the findings.
+//! The report as Markdown, short enough for a comment on a pull request, or for the summary of a job: the matrix, then the
+//! findings.
 
 use std::fmt::Write as _;
 use std::io;
@@ -20,23 +21,51 @@ use crate::report::words::cell;
 use crate::report::words::count;
 use crate::report::words::title;
 
-/// Longest comment in bytes, below the 65,536 characters that forges take.
-const MOST: usize = 65_000;
-/// What the matrix may take of it.
-const MATRIX: usize = 40_000;
+/// How much room there is where the text is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// A comment, of which forges take 65,536 characters: a report and a comparison beside it.
+    Comment,
+    /// The summary of a job, of which forges take 1 MiB.
+    Summary,
+}
+
+impl Room {
+    /// Longest report in bytes.
+    const fn report(self) -> usize {
+        match self {
+            Self::Comment => 40_000,
+            Self::Summary => 900_000,
+        }
+    }
+
+    /// What the matrix may take of it.
+    const fn matrix(self) -> usize {
+        self.report() / 8 * 5
+    }
+
+    /// Longest comparison in bytes.
+    pub const fn comparison(self) -> usize {
+        match self {
+            Self::Comment => 24_000,
+            Self::Summary => 900_000,
+        }
+    }
+}
+
 /// So many places are named of a finding that is told once for several.
 const NAMED: usize = 4;
 
 /// Writes it.
-pub fn markdown(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn markdown(report: &Report, room: Room, out: &mut dyn io::Write) -> io::Result<()> {
     let subjects: Vec<&Subject> = report.subjects.iter().filter(|subject| subject.gpu_content).collect();
     let mut text = String::from("## imagelint\n\n");
     text.push_str(&prose(&sentence(report, &subjects)?));
     text.push('\n');
-    matrix(report, &subjects, &mut text);
-    listed("Not read", &errors(report), &mut text);
-    listed("Findings", &findings(report), &mut text);
-    listed("Notes", &notes(&subjects)?, &mut text);
+    matrix(report, &subjects, room.matrix(), &mut text);
+    listed("Not read", &errors(report), room, &mut text);
+    listed("Findings", &findings(report), room, &mut text);
+    listed("Notes", &notes(&subjects)?, room, &mut text);
     out.write_all(text.as_bytes())
 }
 
@@ -51,19 +80,19 @@ fn sentence(report: &Report, subjects: &[&Subject]) -> io::Result<String> {
     Ok(format!("{line}{fleet}"))
 }
 
-fn matrix(report: &Report, subjects: &[&Subject], text: &mut String) {
+fn matrix(report: &Report, subjects: &[&Subject], most: usize, text: &mut String) {
     if subjects.is_empty() || report.fleet.pools.is_empty() {
         return;
     }
     let heads: Vec<String> = report.fleet.pools.iter().map(|pool| in_cell(&code(&pool.name))).collect();
     let head = format!("\n| image | {} |\n|---|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
     let mut left = subjects.len();
-    if text.len() + head.len() < MATRIX {
+    if text.len() + head.len() < most {
         text.push_str(&head);
         for subject in subjects {
             let cells: Vec<String> = report.fleet.pools.iter().map(|pool| fate(subject, &pool.name)).collect();
             let row = format!("| {} | {} |\n", in_cell(&code(&title(subject))), cells.join(" | "));
-            if MATRIX < text.len() + row.len() {
+            if most < text.len() + row.len() {
                 break;
             }
             text.push_str(&row);
@@ -145,13 +174,13 @@ fn notes(subjects: &[&Subject]) -> io::Result<Vec<String>> {
 }
 
 /// A heading and its items, as far as there is room.
-fn listed(heading: &str, items: &[String], text: &mut String) {
+fn listed(heading: &str, items: &[String], room: Room, text: &mut String) {
     // Room for the words that say what is left out, of this list and of those behind it.
     const TAIL: usize = 500;
     let mut left = items.len();
     for (at, item) in items.iter().enumerate() {
         let head = if at == 0 { format!("\n### {heading}\n\n") } else { String::new() };
-        if MOST - TAIL < text.len() + head.len() + item.len() {
+        if room.report() - TAIL < text.len() + head.len() + item.len() {
             break;
         }
         text.push_str(&head);

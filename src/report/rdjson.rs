@@ -9,6 +9,7 @@ use crate::report::concise::of_error;
 use crate::report::escape::clean;
 use crate::report::escape::visible;
 use crate::report::json::Escaping;
+use crate::report::model::Edit;
 use crate::report::model::Fix;
 use crate::report::model::Region;
 use crate::report::model::Report;
@@ -19,6 +20,7 @@ use crate::report::sink::short;
 use crate::report::spot::Spot;
 use crate::report::spot::named_advice;
 use crate::report::spot::told;
+use crate::source::SourceText;
 
 /// Writes diagnostics as they come.
 pub struct Rdjson<'a> {
@@ -51,7 +53,8 @@ impl Sink for Rdjson<'_> {
             }
             // What an image does not need for certain is written by nobody unasked.
             let fixes = finding.fixes.iter().filter(|fix| fix.is_for_failure());
-            let suggestions: Vec<Value> = fixes.filter_map(|fix| suggestion(fix, spot.path)).collect();
+            let suggestions: Vec<Value> =
+                fixes.filter_map(|fix| suggestion(fix, spot.path, self.setting.text(spot.path))).collect();
             if !suggestions.is_empty() {
                 diagnostic["suggestions"] = Value::Array(suggestions);
             }
@@ -78,12 +81,27 @@ fn diagnostic(message: &str, severity: &str, rule: &str, spot: &Spot<'_>) -> Val
     })
 }
 
-/// A suggestion is one change in the file of the diagnostic; what takes more is told by other formats.
-fn suggestion(fix: &Fix, path: &str) -> Option<Value> {
-    match fix.edits.as_slice() {
-        [edit] if edit.path == path => Some(json!({"range": range(edit.region), "text": edit.replacement})),
-        _ => None,
+/// So many bytes between two changes are written again with them.
+const BETWEEN: usize = 4096;
+
+/// A suggestion is one change in the file of the diagnostic: several in that file become one, with what stands between
+/// them. What takes another file as well is told by other formats.
+fn suggestion(fix: &Fix, path: &str, text: Option<&SourceText>) -> Option<Value> {
+    let mut edits: Vec<&Edit> = fix.edits.iter().collect();
+    edits.sort_by_key(|edit| (edit.region.start_byte, edit.region.end_byte));
+    let (first, rest) = edits.split_first()?;
+    let (mut whole, mut replacement) = (first.region, first.replacement.clone());
+    for edit in rest {
+        if edit.region.start_byte != whole.end_byte {
+            let between = text?.text().get(whole.end_byte..edit.region.start_byte)?;
+            replacement.push_str(Some(between).filter(|between| between.len() <= BETWEEN)?);
+        }
+        replacement.push_str(&edit.replacement);
+        let Region { end_line, end_column, end_byte, .. } = edit.region;
+        whole = Region { end_line, end_column, end_byte, ..whole };
     }
+    let here = edits.iter().all(|edit| edit.path == path);
+    here.then(|| json!({"range": range(whole), "text": replacement}))
 }
 
 fn location(path: &str, region: Option<Region>) -> Value {

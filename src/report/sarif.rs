@@ -175,7 +175,7 @@ impl Sink for Sarif<'_> {
             "properties": {"knowledge": head.tool.knowledge},
         }});
         let root = json!({ROOT: {"description": {"text": "The root of the repository."}}});
-        let id = json!({"id": format!("imagelint/{}/", self.setting.command)});
+        let id = json!({"id": format!("imagelint/{}/", self.setting.category)});
         write!(out, "\n]")?;
         for (key, value) in [
             ("tool", tool),

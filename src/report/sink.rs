@@ -30,8 +30,8 @@ pub trait Sink {
 /// What a report is made from beside its subjects.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
-    /// `check` or `scan`.
-    pub command: &'a str,
+    /// What the run is called where several are kept side by side: `check` or `scan`, or what was asked for.
+    pub category: &'a str,
     /// The fleet judged against.
     pub fleet: &'a Fleet,
     /// The texts that places point into.

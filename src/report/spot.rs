@@ -53,9 +53,9 @@ impl<'a> Spot<'a> {
         }
     }
 
-    /// The image that a finding is about, where its place does not tell.
+    /// The image that a finding is about, where its place does not tell: the fleet file, a list, a manifest.
     pub fn unnamed(&self, subject: &Subject) -> Option<String> {
-        self.of_fleet.then(|| title(subject))
+        (self.of_fleet || subject.kind == "image" && self.path != subject.name).then(|| title(subject))
     }
 
     /// The line, from 1; the first where no place is known.

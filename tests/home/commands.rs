@@ -53,6 +53,9 @@ fn bash_completes_commands_and_flags() {
     assert_eq!(complete("imagelint des", 1), "describe\n");
     assert_eq!(complete("imagelint check --fail-o", 2), "--fail-on\n");
     assert_eq!(complete("imagelint check --fail-on und", 3), "undetermined\n");
+    assert_eq!(complete("imagelint check --format sar", 3), "sarif\n");
+    assert_eq!(complete("imagelint scan --persona ped", 3), "pedantic\n");
+    assert_eq!(complete("imagelint check --format pdf", 3).trim(), "");
     assert_eq!(complete("imagelint check --unheard", 2).trim(), "");
 }
 
@@ -128,6 +131,9 @@ fn a_mistake_says_what_to_do_next() {
     place.file("bad.toml", "[[pool]]\nname = \"a\"\ngpu = \"A1000000\"\n");
     for (arguments, help) in [
         (&["chek"][..], "'check'"),
+        (&["Dockerfile"], "a path is checked by `imagelint check Dockerfile`"),
+        (&["."], "a path is checked by `imagelint check .`"),
+        (&["staged"], "a path is checked by `imagelint check staged`"),
         (&["check", "--flet", "x"], "'--fleet'"),
         (&["check", "--fail-on", "eror"], "'error'"),
         (&["check", "--pool", "nwe"], "did you mean `new`?"),
@@ -157,6 +163,19 @@ fn a_mistake_says_what_to_do_next() {
         let said = out(&done) + &err(&done);
         assert!(said.contains(help), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn the_first_help_has_an_example_and_demands_no_command() {
+    let place = Place::new();
+    for flag in ["--help", "-h"] {
+        let help = out(&place.run(&[flag]));
+        assert!(help.contains("\nUsage: imagelint [COMMAND] [OPTIONS]\n") && !help.contains("<COMMAND>"), "{help}");
+        assert!(help.contains("imagelint check --fleet fleet.toml Dockerfile"), "{help}");
+    }
+    // Of a word that is no path the tip speaks of commands alone.
+    let said = err(&place.run(&["chek"]));
+    assert!(!said.contains("a path is checked"), "{said}");
 }
 
 #[test]

@@ -71,27 +71,54 @@ fn the_hook_takes_the_dockerfiles_that_a_folder_gives() {
 
 #[test]
 fn the_hook_takes_lists_of_packages_and_no_other_text() {
-    for (path, expected) in [
-        ("requirements.txt", true),
-        ("a/requirements-gpu.in", true),
-        ("a/gpu-requirements.txt", true),
-        ("constraints.txt", true),
-        ("uv.lock", true),
-        ("a/poetry.lock", true),
-        ("Pipfile", true),
-        ("Pipfile.lock", true),
-        ("conda-lock.yml", true),
-        ("environment.yml", true),
-        ("pyproject.toml", true),
-        ("README.md", false),
-        ("requirements.md", false),
-        ("notes.txt", false),
-        ("Cargo.lock", false),
-        ("yarn.lock", false),
-        ("docker-compose.yml", false),
-        ("requirements/__init__.py", false),
-    ] {
-        assert_eq!(taken(path), expected, "{path}");
+    let (lists, others) = (
+        [
+            "requirements.txt",
+            "a/requirements-gpu.in",
+            "a/gpu-requirements.txt",
+            "requirements/base.txt",
+            "docker/requirements-gpu/all.in",
+            "constraints.txt",
+            "deps.txt",
+            "python-packages.txt",
+            "uv.lock",
+            "a/poetry.lock",
+            "conda-linux-64.lock",
+            "pylock.toml",
+            "pylock.gpu.toml",
+            "Pipfile",
+            "Pipfile.lock",
+            "conda-lock.yml",
+            "environment.yml",
+            "envs/prod.yaml",
+            "pyproject.toml",
+            "scripts/install.sh",
+        ],
+        [
+            "README.md",
+            "requirements.md",
+            "notes.txt",
+            "packages/web/notes.txt",
+            "requirements/old/notes/words.txt",
+            "Cargo.lock",
+            "yarn.lock",
+            "docker-compose.yml",
+            ".github/workflows/ci.yml",
+            "pylock.a.b.toml",
+            "fleet.toml",
+            "requirements/__init__.py",
+            "install.shx",
+        ],
+    );
+    let place = Place::bare();
+    for name in lists {
+        assert!(taken(name), "{name}");
+        // What is handed over and that no Dockerfile reads stops no commit.
+        place.file(name, "");
+        assert_eq!(code(&place.run(&["check", name])), 0, "{name}");
+    }
+    for name in others {
+        assert!(!taken(name), "{name}");
     }
 }
 

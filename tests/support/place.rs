@@ -64,9 +64,17 @@ impl Place {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::cargo_bin("imagelint").expect("the program");
         command.current_dir(self.0.path()).args(arguments);
-        for variable in
-            ["NO_COLOR", "CLICOLOR_FORCE", "IMAGELINT_CONFIG", "IMAGELINT_FLEET", "IMAGELINT_KNOWLEDGE", "COLUMNS"]
-        {
+        for variable in [
+            "NO_COLOR",
+            "FORCE_COLOR",
+            "CLICOLOR_FORCE",
+            "GITHUB_ACTIONS",
+            "IMAGELINT_CACHE_DIR",
+            "IMAGELINT_CONFIG",
+            "IMAGELINT_FLEET",
+            "IMAGELINT_KNOWLEDGE",
+            "COLUMNS",
+        ] {
             command.env_remove(variable);
         }
         command.env("XDG_CACHE_HOME", self.0.path().join(".git/cache"));

@@ -18,8 +18,10 @@ pub(crate) enum DifferenceFormat {
     Human,
     /// Schema version 1.
     Json,
-    /// For a comment on a pull request.
+    /// For a comment on a pull request, beside a report.
     Markdown,
+    /// The same for the summary of a job, which has more room.
+    Summary,
 }
 
 /// What to judge against, and how to tell it.
@@ -73,6 +75,8 @@ impl AgainstArgs {
             why: None,
             fail_on,
             show_fixes: false,
+            category: None,
+            exit_zero: None,
             color,
             jobs,
             verbose: false,

@@ -21,6 +21,7 @@ pub(crate) enum ReportFormat {
     /// A line for each finding.
     Concise,
     /// Schema version 1.
+    #[value(alias = "json-v1")]
     Json,
     /// A line of JSON for each subject as it is done, and a summary at the end.
     Ndjson,
@@ -38,6 +39,8 @@ pub(crate) enum ReportFormat {
     Junit,
     /// For a comment on a pull request.
     Markdown,
+    /// The same for the summary of a job, which has more room.
+    Summary,
     /// A page for a browser, in one file.
     Html,
 }

@@ -8,9 +8,10 @@ use crate::cli::args::config::ConfigArgs;
 use crate::cli::args::formats::Color;
 use crate::cli::args::formats::FailOn;
 use crate::cli::args::formats::Wanted;
+use crate::cli::args::values::category;
 use crate::cli::args::values::day;
-use crate::cli::args::values::persona;
-use crate::cli::args::values::wanted;
+use crate::cli::args::values::formats;
+use crate::cli::args::values::personas;
 use crate::rules::Persona;
 
 /// What to judge against, and how to tell it.
@@ -30,17 +31,22 @@ pub(crate) struct JudgingArgs {
     #[arg(long)]
     pub(crate) preview: bool,
     /// Whose rules speak: regular (where nothing is said), pedantic, auditor.
-    #[arg(long, value_name = "WHO", value_parser = persona)]
+    #[arg(long, value_name = "WHO", value_parser = personas(), hide_possible_values = true)]
     pub(crate) persona: Option<Persona>,
     /// Take images as they were built on this day (YYYY-MM-DD).
     #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) as_of: Option<Date>,
     /// How to tell it, on standard output or in a file; may be given several times.
     ///
-    /// One of human, concise, json, ndjson, sarif, github, gitlab, rdjsonl, checkstyle, junit, markdown, html. One report alone
-    /// goes to standard output: human, where every other one goes to a file.
-    #[arg(long = "format", value_name = "NAME[=FILE]", value_parser = wanted)]
+    /// One of human, concise, json, ndjson, sarif, github, gitlab, rdjsonl, checkstyle, junit, markdown, summary,
+    /// html. One report alone goes to standard output: human, where every other one goes to a file.
+    #[arg(long = "format", value_name = "NAME[=FILE]", value_parser = formats(), hide_possible_values = true)]
     pub(crate) formats: Vec<Wanted>,
+    /// Name of this run for code scanning: SARIF calls it `imagelint/NAME/`; `check` or `scan` where not given.
+    ///
+    /// Runs of one repository that are uploaded for the same commit, such as those for two fleets, need one each.
+    #[arg(long, value_name = "NAME", value_parser = category)]
+    pub(crate) category: Option<String>,
     /// Print the chain of steps behind each verdict, for one pool or all.
     #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "")]
     pub(crate) why: Option<String>,
@@ -48,6 +54,9 @@ pub(crate) struct JudgingArgs {
     /// something cannot be told.
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) fail_on: Option<FailOn>,
+    /// Exit with 0 whatever is found; the same as `--fail-on never`.
+    #[arg(long, num_args = 0, default_missing_value = "never", value_enum, conflicts_with = "fail_on")]
+    pub(crate) exit_zero: Option<FailOn>,
     /// Look for changes that make failing images start, and tell them with each error.
     #[arg(long)]
     pub(crate) show_fixes: bool,
@@ -77,6 +86,6 @@ impl JudgingArgs {
 
     /// The level from which the exit code is 1.
     pub(crate) fn fail_on(&self) -> FailOn {
-        self.fail_on.unwrap_or(FailOn::Error)
+        self.exit_zero.or(self.fail_on).unwrap_or(FailOn::Error)
     }
 }

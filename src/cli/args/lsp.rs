@@ -12,7 +12,7 @@ use crate::cli::args::formats::Color;
 use crate::cli::args::judging::JudgingArgs;
 use crate::cli::args::values::build_arg;
 use crate::cli::args::values::day;
-use crate::cli::args::values::persona;
+use crate::cli::args::values::personas;
 use crate::rules::Persona;
 
 /// What `lsp` takes: what `check` does, but for files, formats and all that is told at the end of a run.
@@ -46,7 +46,7 @@ pub(crate) struct LspArgs {
     #[arg(long)]
     preview: bool,
     /// Whose rules speak: regular (where nothing is said), pedantic, auditor.
-    #[arg(long, value_name = "WHO", value_parser = persona)]
+    #[arg(long, value_name = "WHO", value_parser = personas(), hide_possible_values = true)]
     persona: Option<Persona>,
     /// Take images as they were built on this day (YYYY-MM-DD).
     #[arg(long, value_name = "DATE", value_parser = day)]
@@ -85,6 +85,8 @@ impl LspArgs {
             why: None,
             fail_on: None,
             show_fixes: false,
+            category: None,
+            exit_zero: None,
             color: Color::Never,
             jobs: self.jobs,
             verbose: false,

@@ -24,10 +24,13 @@ mod values;
 mod what_if;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::path::PathBuf;
 
 use clap::Parser;
 use clap::Subcommand;
+use clap::error::ContextKind;
+use clap::error::ContextValue;
 use clap::error::ErrorKind;
 
 pub(crate) use crate::cli::args::access::AccessArgs;
@@ -74,8 +77,14 @@ pub(crate) use crate::cli::args::schema::SchemaOf;
 pub(crate) use crate::cli::args::what_if::WhatIfArgs;
 
 /// Says on which node pools a GPU container will not start, and why, before anything is built or scheduled.
+///
+/// Without a command, what lies in this folder and below is checked.
 #[derive(Debug, Parser)]
-#[command(name = "imagelint", version = version(), arg_required_else_help = true)]
+#[command(name = "imagelint", version = version(), override_usage = "imagelint [COMMAND] [OPTIONS]")]
+#[command(after_help = "Examples:
+  imagelint                                        what is in this folder
+  imagelint check --fleet fleet.toml Dockerfile    one Dockerfile on the pools of a fleet
+  imagelint explain insufficient-driver            what an outcome means, and what to do")]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -85,6 +94,11 @@ pub(crate) struct Args {
     /// Else `IMAGELINT_KNOWLEDGE`, where that is set and not empty.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) knowledge: Option<PathBuf>,
+    /// Folder for what is kept for later runs.
+    ///
+    /// Else `IMAGELINT_CACHE_DIR`, where that is set and not empty, else `imagelint` in `XDG_CACHE_HOME` or `~/.cache`.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) cache_dir: Option<PathBuf>,
 }
 
 fn version() -> &'static str {
@@ -107,6 +121,13 @@ impl Args {
             Err(error) if flag && error.kind() == ErrorKind::UnknownArgument => {
                 let check = said.iter().take(1).cloned().chain([OsString::from("check")]);
                 Self::try_parse_from(check.chain(said.iter().skip(1).cloned()))
+            }
+            Err(mut error) if error.kind() == ErrorKind::InvalidSubcommand => {
+                if let Some(path) = said.get(1).filter(|word| Path::new(word).exists()) {
+                    let tip = format!("a path is checked by `imagelint check {}`", path.to_string_lossy());
+                    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+                }
+                Err(error)
             }
             parsed => parsed,
         }

@@ -86,6 +86,8 @@ impl RecommendArgs {
             why: None,
             fail_on: None,
             show_fixes: false,
+            category: None,
+            exit_zero: None,
             color: *color,
             jobs: None,
             verbose: false,

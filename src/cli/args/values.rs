@@ -1,6 +1,12 @@
 //! Values of flags, checked as they are read.
 
+use std::ffi::OsStr;
+
+use clap::Arg;
 use clap::ValueEnum as _;
+use clap::builder::PossibleValue;
+use clap::builder::StringValueParser;
+use clap::builder::TypedValueParser;
 use jiff::civil::Date;
 
 use crate::cli::args::formats::ReportFormat;
@@ -36,6 +42,14 @@ pub(super) fn host(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// The name of a run, without the slashes around it.
+pub(super) fn category(text: &str) -> Result<String, String> {
+    match text.trim_matches('/').trim() {
+        "" => Err("expected a name, such as training-fleet".to_owned()),
+        name => Ok(name.to_owned()),
+    }
+}
+
 /// A number of bytes, with or without a unit: `500MB`, `2GiB`.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let wrong = || "expected a number of bytes, such as 500000000, 500MB or 2GiB".to_owned();
@@ -54,12 +68,43 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
     number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).ok_or_else(wrong)
 }
 
-pub(super) fn persona(text: &str) -> Result<Persona, String> {
+/// A value that a function reads, with the words that shells complete.
+#[derive(Clone)]
+pub(super) struct Completed<P> {
+    reads: P,
+    words: Vec<PossibleValue>,
+}
+
+impl<P: TypedValueParser> TypedValueParser for Completed<P> {
+    type Value = P::Value;
+
+    fn parse_ref(&self, command: &clap::Command, arg: Option<&Arg>, value: &OsStr) -> Result<P::Value, clap::Error> {
+        self.reads.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.words.iter().cloned()))
+    }
+}
+
+/// The reader of `--format`.
+pub(super) fn formats() -> impl TypedValueParser<Value = Wanted> {
+    let words = ReportFormat::value_variants().iter().filter_map(ReportFormat::to_possible_value).collect();
+    Completed { reads: StringValueParser::new().try_map(|text| wanted(&text)), words }
+}
+
+/// The reader of `--persona`.
+pub(super) fn personas() -> impl TypedValueParser<Value = Persona> {
+    let words = Persona::WORDS.iter().map(PossibleValue::new).collect();
+    Completed { reads: StringValueParser::new().try_map(|text| persona(&text)), words }
+}
+
+fn persona(text: &str) -> Result<Persona, String> {
     text.parse().map_err(|()| format!("expected one of {}", Persona::WORDS.join(", ")))
 }
 
 /// `NAME` or `NAME=FILE`; the file `-` is standard output.
-pub(super) fn wanted(text: &str) -> Result<Wanted, String> {
+fn wanted(text: &str) -> Result<Wanted, String> {
     let (name, file) = match text.split_once('=') {
         Some((_, "")) => return Err("expected a file after `=`".to_owned()),
         Some((name, file)) => (name, Some(file)),

@@ -4,15 +4,19 @@ use std::env;
 use std::fs;
 use std::fs::File;
 use std::io;
+use std::path;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process;
 use std::sync::Mutex;
+use std::sync::OnceLock;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::SystemTime;
+
+use crate::cli::path_from;
 
 /// A file that is half written for so long will never be whole.
 const STALE: Duration = Duration::from_hours(1);
@@ -51,8 +55,21 @@ pub(super) struct Folder {
     complaint: Mutex<Option<String>>,
 }
 
-/// The folder of all caches: in `XDG_CACHE_HOME`, else in `.cache` in the home; none where neither is known.
+/// What the command line says.
+static ASKED: OnceLock<PathBuf> = OnceLock::new();
+
+/// Keeps everything in this folder from now on.
+pub(crate) fn ask(folder: PathBuf) {
+    // The command line is read once.
+    let _ = ASKED.set(folder);
+}
+
+/// The folder of all caches: that of the command line, else `IMAGELINT_CACHE_DIR`, else in `XDG_CACHE_HOME`, else in
+/// `.cache` in the home; none where nothing is known.
 pub(super) fn of_user() -> Option<PathBuf> {
+    if let Some(asked) = ASKED.get().cloned().or_else(|| path_from("IMAGELINT_CACHE_DIR")) {
+        return path::absolute(asked).ok();
+    }
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || absolute("HOME").map(|home| home.join(".cache"));
     Some(absolute("XDG_CACHE_HOME").or_else(home)?.join("imagelint"))

@@ -7,6 +7,7 @@ mod layers;
 
 pub(crate) use by_digest::Cache;
 pub(crate) use command::run;
+pub(crate) use folder::ask as keep_in;
 pub(crate) use layers::LayerStore;
 
 /// Takes away what this process has begun to write, in the moment before it ends.
