@@ -6,6 +6,7 @@ mod place;
 
 use place::Place;
 use place::code;
+use place::err;
 use place::out;
 use serde_json::Value;
 
@@ -21,12 +22,12 @@ fn findings(report: &Value) -> Vec<String> {
     report["subjects"][0]["findings"].as_array().expect("findings").iter().map(tell).collect()
 }
 
-/// What is said of a text, beside what cannot be told of a base image that nobody knows.
+/// What the reader says of a text to who asks for more than what is proved.
 fn of(text: &str) -> Vec<String> {
     let place = Place::new();
     place.file("Dockerfile", text);
-    let mut found = findings(&place.json(&["check", "Dockerfile"]));
-    found.retain(|finding| !finding.starts_with("undetermined"));
+    let mut found = findings(&place.json(&["check", "--persona", "pedantic", "Dockerfile"]));
+    found.retain(|finding| finding.starts_with("dockerfile-"));
     found
 }
 
@@ -57,15 +58,49 @@ fn a_heredoc_without_end_hides_no_stage() {
     assert_eq!(report["subjects"][0]["description"]["env"]["A"], "1");
 }
 
+/// What is told at once of a file that nobody can build, by its name and come upon in the folder; whoever asks for
+/// more is told of each.
 #[test]
-fn a_file_that_nobody_can_build_is_told_of_also_without_gpu_content() {
-    for (text, place_of) in
-        [("FROM debian:12\nexport A=1\n", "2:1"), ("", "1:1"), ("apiVersion: v1\nkind: Pod\n", "1:1")]
-    {
+fn a_file_without_gpu_content_is_told_of_to_who_asks_for_it() {
+    for (text, place_of, named, found) in [
+        // The second instruction is none: of no concern to anybody's GPU.
+        ("FROM python:3.11-slim\nRUN pip install\n  flask\n", "3:3", 0, 0),
+        ("FROM corp.example/x:1\nexport A=1\n", "2:1", 0, 0),
+        // The line that cannot be read may hide what concerns one.
+        ("FROM python:3.11-slim\nRUN pip install\n  torch==2.4.0\n", "3:3", 1, 1),
+        ("FROM corp.example/x:1\nexport NVIDIA_VISIBLE_DEVICES=all\n", "2:1", 1, 1),
+        // No stage at all: an answer for who names the file.
+        ("", "1:1", 1, 0),
+        ("apiVersion: v1\nkind: Pod\n", "1:1", 1, 0),
+        ("RUN pip install flask\n", "1:1", 1, 0),
+    ] {
         assert_eq!(of(text), [format!("dockerfile-syntax {place_of}")], "{text}");
         let place = Place::new();
         place.file("Dockerfile", text);
-        assert_eq!(code(&place.run(&["check", "Dockerfile"])), 1, "{text}");
+        for (arguments, expected) in [(&["check", "Dockerfile"][..], named), (&["check", "."], found)] {
+            let done = place.run(arguments);
+            assert_eq!(code(&done), expected, "{text}: {arguments:?}: {}{}", out(&done), err(&done));
+            assert_eq!(out(&done).contains("dockerfile-syntax"), expected == 1, "{text}: {}", out(&done));
+        }
+        let listed = place.run(&["check", "--show-files", "."]);
+        assert!(out(&listed).contains("1 of its lines cannot be read"), "{text}: {}", out(&listed));
+    }
+    let place = Place::new();
+    place.file("Dockerfile", "FROM python:3.11-slim\nRUN pip install flask\n");
+    assert!(!out(&place.run(&["check", "--show-files", "."])).contains("cannot be read"));
+}
+
+#[test]
+fn another_thing_by_the_name_of_a_dockerfile_is_one_finding() {
+    let yaml = "apiVersion: v1\nkind: Job\nmetadata:\n  name: x\nspec:\n  text: |\n    FROM debian:12\n    RUN x\n";
+    assert_eq!(of(yaml), ["dockerfile-syntax 1:1"]);
+    // Broken Dockerfiles, line by line: one begins as such, one has more instructions than not, one is a template.
+    for (text, lines) in [
+        ("FROM debian:12\na\nb\nc\nRUN x\n", 3),
+        ("x\nFROM debian:12\ny\nRUN x\n", 2),
+        ("{% if x %}\nFROM debian:12\n{% endif %}\n{% if y %}\n", 3),
+    ] {
+        assert_eq!(of(text).len(), lines, "{text}: {:?}", of(text));
     }
 }
 

@@ -247,6 +247,7 @@ fn subject(name: &str, opened: &Opened, look: Look<'_>) -> Subject {
         notes,
         as_of: None,
         only: None,
+        named: true,
         content: Content::ByPlatform(list),
     }
 }

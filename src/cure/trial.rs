@@ -181,6 +181,7 @@ pub(super) fn shell(subject: &Subject) -> Subject {
         notes: Vec::new(),
         as_of: subject.as_of,
         only: subject.only.clone(),
+        named: subject.named,
         content: Content::Fixed(Observations::default()),
     }
 }

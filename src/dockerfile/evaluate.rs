@@ -182,6 +182,7 @@ impl Walk<'_> {
                 shell: self.shell.clone(),
                 workdir: self.workdir.clone(),
                 path_head: self.path_head.clone(),
+                device: instruction.flags.iter().any(|flag| flag.name == "device"),
             }),
             Kind::Workdir => {
                 let said = self.scope.expand(&instruction.arguments, self.file.escape, None);

@@ -207,6 +207,8 @@ pub struct RunInstruction {
     pub workdir: Option<String>,
     /// The first directory of PATH, where ENV puts one there.
     pub path_head: Option<String>,
+    /// Whether the builder is asked for a device.
+    pub device: bool,
 }
 
 /// A COPY or ADD of the chain.

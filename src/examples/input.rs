@@ -93,6 +93,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
         notes: Vec::new(),
         as_of: None,
         only: None,
+        named: true,
         content,
     })
 }

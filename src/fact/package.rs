@@ -78,6 +78,9 @@ pub struct PackageSeen {
     pub python: Option<String>,
     /// Why it may not be installed at all.
     pub conditional: Option<Why>,
+    /// Whether it goes into an environment of Python beside that of the base image.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
     /// Number of the command; packages of one command are chosen together.
     pub command: u32,
     /// Evidence.
@@ -88,7 +91,8 @@ impl PackageSeen {
     /// A package that something else than a command says is there.
     pub fn new(manager: Manager, name: String, version: PackageVersion, fact: FactId) -> Self {
         let (variant, offered, channel, python, conditional) = (None, Offered::Default, None, None, None);
-        Self { manager, name, version, variant, offered, upgrade: true, channel, python, conditional, command: 0, fact }
+        let (upgrade, apart, command) = (true, false, 0);
+        Self { manager, name, version, variant, offered, upgrade, channel, python, conditional, apart, command, fact }
     }
 }
 

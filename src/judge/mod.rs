@@ -105,6 +105,8 @@ pub struct Subject {
     pub as_of: Option<Date>,
     /// Where alone it runs; as the fleet says where nothing is told.
     pub only: Option<Only>,
+    /// Whether somebody asked for this very input, and it was not come upon in a folder.
+    pub named: bool,
     /// What it consists of.
     pub content: Content,
 }

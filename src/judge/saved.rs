@@ -139,6 +139,7 @@ pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) 
         notes,
         as_of: saved.as_of.and_then(|day| day.parse().ok()),
         only: nodes.map(Only::Nodes),
+        named: true,
         content: Content::Saved(Saved { dockerfile, platforms }),
     })
 }

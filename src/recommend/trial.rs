@@ -152,6 +152,7 @@ pub(super) fn subject(text: &str, source: SourceId) -> Subject {
         notes: Vec::new(),
         as_of: None,
         only: None,
+        named: true,
         content: Content::Dockerfile { source, dockerfile, options, files, bases },
     }
 }

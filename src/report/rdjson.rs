@@ -18,7 +18,6 @@ use crate::report::sink::Sink;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
 use crate::report::spot::advice;
-use crate::report::spot::told;
 
 /// Writes diagnostics as they come.
 pub struct Rdjson<'a> {
@@ -34,7 +33,7 @@ impl<'a> Rdjson<'a> {
 
 impl Sink for Rdjson<'_> {
     fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
-        for finding in told(subject) {
+        for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
             let severity = match finding.severity.as_str() {
                 "error" => "ERROR",
