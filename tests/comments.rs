@@ -22,8 +22,17 @@ fn findings(report: &Value) -> Vec<String> {
     report["subjects"][0]["findings"].as_array().expect("findings").iter().map(tell).collect()
 }
 
-/// What the reader says of a text to who asks for more than what is proved.
+/// What is said of a text, beside what cannot be told of a base image that nobody knows.
 fn of(text: &str) -> Vec<String> {
+    let place = Place::new();
+    place.file("Dockerfile", text);
+    let mut found = findings(&place.json(&["check", "Dockerfile"]));
+    found.retain(|finding| !finding.starts_with("undetermined"));
+    found
+}
+
+/// What the reader says of a text to who asks for more than what is proved.
+fn read(text: &str) -> Vec<String> {
     let place = Place::new();
     place.file("Dockerfile", text);
     let mut found = findings(&place.json(&["check", "--persona", "pedantic", "Dockerfile"]));
@@ -74,7 +83,7 @@ fn a_file_without_gpu_content_is_told_of_to_who_asks_for_it() {
         ("apiVersion: v1\nkind: Pod\n", "1:1", 1, 0),
         ("RUN pip install flask\n", "1:1", 1, 0),
     ] {
-        assert_eq!(of(text), [format!("dockerfile-syntax {place_of}")], "{text}");
+        assert_eq!(read(text), [format!("dockerfile-syntax {place_of}")], "{text}");
         let place = Place::new();
         place.file("Dockerfile", text);
         for (arguments, expected) in [(&["check", "Dockerfile"][..], named), (&["check", "."], found)] {
@@ -93,21 +102,21 @@ fn a_file_without_gpu_content_is_told_of_to_who_asks_for_it() {
 #[test]
 fn another_thing_by_the_name_of_a_dockerfile_is_one_finding() {
     let yaml = "apiVersion: v1\nkind: Job\nmetadata:\n  name: x\nspec:\n  text: |\n    FROM debian:12\n    RUN x\n";
-    assert_eq!(of(yaml), ["dockerfile-syntax 1:1"]);
+    assert_eq!(read(yaml), ["dockerfile-syntax 1:1"]);
     // Broken Dockerfiles, line by line: one begins as such, one has more instructions than not, one is a template.
     for (text, lines) in [
         ("FROM debian:12\na\nb\nc\nRUN x\n", 3),
         ("x\nFROM debian:12\ny\nRUN x\n", 2),
         ("{% if x %}\nFROM debian:12\n{% endif %}\n{% if y %}\n", 3),
     ] {
-        assert_eq!(of(text).len(), lines, "{text}: {:?}", of(text));
+        assert_eq!(read(text).len(), lines, "{text}: {:?}", read(text));
     }
 }
 
 #[test]
 fn a_template_is_no_error() {
     let text = "FROM debian:12\n{% if x %}\nRUN x\n{% endif %}\n";
-    assert_eq!(of(text), ["dockerfile-template 2:1", "dockerfile-template 4:1"]);
+    assert_eq!(read(text), ["dockerfile-template 2:1", "dockerfile-template 4:1"]);
     let place = Place::new();
     place.file("Dockerfile", text);
     let done = place.run(&["check", "Dockerfile"]);
@@ -130,7 +139,7 @@ fn what_the_builder_refuses_is_told_and_what_it_takes_is_not() {
         "FROM a\nONBUILD FROM b",
         "FROM a\nENV --x=1 A=1",
     ] {
-        assert_eq!(of(refused).len(), 1, "{refused}: {:?}", of(refused));
+        assert_eq!(read(refused).len(), 1, "{refused}: {:?}", read(refused));
     }
     for taken in [
         "FROM --platform=$BUILDPLATFORM a AS b-1.x_y\nCOPY --from=b --chown=1 --chmod=1 --link --parents --exclude=x --exclude=y a b",
@@ -140,7 +149,7 @@ fn what_the_builder_refuses_is_told_and_what_it_takes_is_not() {
         "FROM a\nSHELL [\"bash\", \"-c\"]\nONBUILD RUN --strange x\nARG a b=c\nRUN x --from",
         "FROM a\nLABEL a=b\nENV a b\nMAINTAINER me\nEXPOSE 80/tcp 81\nVOLUME /a /b\nUSER a\nWORKDIR /a b\nSTOPSIGNAL 9",
     ] {
-        assert_eq!(of(taken), Vec::<String>::new(), "{taken}");
+        assert_eq!(read(taken), Vec::<String>::new(), "{taken}");
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, F
     match options.format {
         Format::Json => writeln!(out, "{:#}", in_json(&text, &found, &errors, &near))?,
         Format::Human if found.is_empty() && !errors.is_empty() => {
-            errors.iter().try_for_each(|row| of_error(&mut out, row))?
+            errors.iter().try_for_each(|row| of_error(&mut out, row))?;
         }
         Format::Human => print(&mut out, &text, &found, &near)?,
     }

@@ -78,7 +78,7 @@ impl Subject<'_> {
     fn compat_packages(&self, told: impl Fn(Vec<String>) -> Lookup) -> Option<Said> {
         let certain = |one: &&PackageSeen| one.manager == Manager::Apt && one.conditional.is_none();
         let packages = self.seen?.packages.iter().filter(certain).filter(|one| one.name.starts_with(COMPAT));
-        let last = packages.clone().last()?.fact;
+        let last = packages.clone().next_back()?.fact;
         let mut names: Vec<String> = packages.map(|one| one.name.clone()).collect();
         names.sort();
         names.dedup();

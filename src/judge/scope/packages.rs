@@ -227,7 +227,7 @@ impl Subject<'_> {
         Some(Said::plain(lookup).on(fact))
     }
 
-    /// The release of the base image's own PyTorch, where a command writes down another one for the same environment.
+    /// The release of the base image's own `PyTorch`, where a command writes down another one for the same environment.
     fn replaces(&self) -> Said {
         let absent = Said::plain(Lookup::Absent);
         let Some(base) = self.image.base else { return absent };
