@@ -6,6 +6,7 @@ mod place;
 
 use place::Place;
 use place::code;
+use place::err;
 use place::out;
 use serde_json::Value;
 
@@ -27,6 +28,15 @@ fn of(text: &str) -> Vec<String> {
     place.file("Dockerfile", text);
     let mut found = findings(&place.json(&["check", "Dockerfile"]));
     found.retain(|finding| !finding.starts_with("undetermined"));
+    found
+}
+
+/// What the reader says of a text to who asks for more than what is proved.
+fn read(text: &str) -> Vec<String> {
+    let place = Place::new();
+    place.file("Dockerfile", text);
+    let mut found = findings(&place.json(&["check", "--persona", "pedantic", "Dockerfile"]));
+    found.retain(|finding| finding.starts_with("dockerfile-"));
     found
 }
 
@@ -57,22 +67,56 @@ fn a_heredoc_without_end_hides_no_stage() {
     assert_eq!(report["subjects"][0]["description"]["env"]["A"], "1");
 }
 
+/// What is told at once of a file that nobody can build, by its name and come upon in the folder; whoever asks for
+/// more is told of each.
 #[test]
-fn a_file_that_nobody_can_build_is_told_of_also_without_gpu_content() {
-    for (text, place_of) in
-        [("FROM debian:12\nexport A=1\n", "2:1"), ("", "1:1"), ("apiVersion: v1\nkind: Pod\n", "1:1")]
-    {
-        assert_eq!(of(text), [format!("dockerfile-syntax {place_of}")], "{text}");
+fn a_file_without_gpu_content_is_told_of_to_who_asks_for_it() {
+    for (text, place_of, named, found) in [
+        // The second instruction is none: of no concern to anybody's GPU.
+        ("FROM python:3.11-slim\nRUN pip install\n  flask\n", "3:3", 0, 0),
+        ("FROM corp.example/x:1\nexport A=1\n", "2:1", 0, 0),
+        // The line that cannot be read may hide what concerns one.
+        ("FROM python:3.11-slim\nRUN pip install\n  torch==2.4.0\n", "3:3", 1, 1),
+        ("FROM corp.example/x:1\nexport NVIDIA_VISIBLE_DEVICES=all\n", "2:1", 1, 1),
+        // No stage at all: an answer for who names the file.
+        ("", "1:1", 1, 0),
+        ("apiVersion: v1\nkind: Pod\n", "1:1", 1, 0),
+        ("RUN pip install flask\n", "1:1", 1, 0),
+    ] {
+        assert_eq!(read(text), [format!("dockerfile-syntax {place_of}")], "{text}");
         let place = Place::new();
         place.file("Dockerfile", text);
-        assert_eq!(code(&place.run(&["check", "Dockerfile"])), 1, "{text}");
+        for (arguments, expected) in [(&["check", "Dockerfile"][..], named), (&["check", "."], found)] {
+            let done = place.run(arguments);
+            assert_eq!(code(&done), expected, "{text}: {arguments:?}: {}{}", out(&done), err(&done));
+            assert_eq!(out(&done).contains("dockerfile-syntax"), expected == 1, "{text}: {}", out(&done));
+        }
+        let listed = place.run(&["check", "--show-files", "."]);
+        assert!(out(&listed).contains("1 of its lines cannot be read"), "{text}: {}", out(&listed));
+    }
+    let place = Place::new();
+    place.file("Dockerfile", "FROM python:3.11-slim\nRUN pip install flask\n");
+    assert!(!out(&place.run(&["check", "--show-files", "."])).contains("cannot be read"));
+}
+
+#[test]
+fn another_thing_by_the_name_of_a_dockerfile_is_one_finding() {
+    let yaml = "apiVersion: v1\nkind: Job\nmetadata:\n  name: x\nspec:\n  text: |\n    FROM debian:12\n    RUN x\n";
+    assert_eq!(read(yaml), ["dockerfile-syntax 1:1"]);
+    // Broken Dockerfiles, line by line: one begins as such, one has more instructions than not, one is a template.
+    for (text, lines) in [
+        ("FROM debian:12\na\nb\nc\nRUN x\n", 3),
+        ("x\nFROM debian:12\ny\nRUN x\n", 2),
+        ("{% if x %}\nFROM debian:12\n{% endif %}\n{% if y %}\n", 3),
+    ] {
+        assert_eq!(read(text).len(), lines, "{text}: {:?}", read(text));
     }
 }
 
 #[test]
 fn a_template_is_no_error() {
     let text = "FROM debian:12\n{% if x %}\nRUN x\n{% endif %}\n";
-    assert_eq!(of(text), ["dockerfile-template 2:1", "dockerfile-template 4:1"]);
+    assert_eq!(read(text), ["dockerfile-template 2:1", "dockerfile-template 4:1"]);
     let place = Place::new();
     place.file("Dockerfile", text);
     let done = place.run(&["check", "Dockerfile"]);
@@ -95,7 +139,7 @@ fn what_the_builder_refuses_is_told_and_what_it_takes_is_not() {
         "FROM a\nONBUILD FROM b",
         "FROM a\nENV --x=1 A=1",
     ] {
-        assert_eq!(of(refused).len(), 1, "{refused}: {:?}", of(refused));
+        assert_eq!(read(refused).len(), 1, "{refused}: {:?}", read(refused));
     }
     for taken in [
         "FROM --platform=$BUILDPLATFORM a AS b-1.x_y\nCOPY --from=b --chown=1 --chmod=1 --link --parents --exclude=x --exclude=y a b",
@@ -105,7 +149,7 @@ fn what_the_builder_refuses_is_told_and_what_it_takes_is_not() {
         "FROM a\nSHELL [\"bash\", \"-c\"]\nONBUILD RUN --strange x\nARG a b=c\nRUN x --from",
         "FROM a\nLABEL a=b\nENV a b\nMAINTAINER me\nEXPOSE 80/tcp 81\nVOLUME /a /b\nUSER a\nWORKDIR /a b\nSTOPSIGNAL 9",
     ] {
-        assert_eq!(of(taken), Vec::<String>::new(), "{taken}");
+        assert_eq!(read(taken), Vec::<String>::new(), "{taken}");
     }
 }
 

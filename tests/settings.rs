@@ -100,6 +100,45 @@ fn an_ignore_leaves_out_what_it_is_for_and_the_exit_code_follows() {
     }
 }
 
+/// A run that ends with 1 says why, whatever it is printed as; where the image concerns no GPU as well.
+#[test]
+fn every_format_tells_of_an_ignore_without_effect() {
+    let place = Place::new();
+    let formats = [
+        "concise",
+        "github",
+        "sarif",
+        "gitlab",
+        "junit",
+        "checkstyle",
+        "rdjsonl",
+        "markdown",
+        "html",
+        "ndjson",
+        "human",
+    ];
+    let ignore = |until: &str| format!("[[ignore]]\nrule = 'stub-library'\nreason = 'x'\n{until}");
+    for dockerfile in [place::DOCKERFILE, "FROM python:3.11-slim\nRUN pip install flask\n"] {
+        place.file("Dockerfile", dockerfile);
+        for (until, told) in [("", "leaves nothing out"), ("until = 2020-01-01\n", "ran out on 2020-01-01")] {
+            place.file("imagelint.toml", &ignore(until));
+            for format in formats {
+                let done = run(&place, &["check", ".", "--fail-on", "warning", "--format", format]);
+                assert_eq!(code(&done), 1, "{format}: {}", err(&done));
+                assert!(out(&done).contains(told), "{format} {dockerfile}: {}", out(&done));
+                assert!(out(&done).contains("imagelint.toml"), "{format}: {}", out(&done));
+            }
+        }
+        // Without it nothing is told, and nothing failed.
+        place.file("imagelint.toml", "");
+        for format in formats {
+            let done = run(&place, &["check", ".", "--fail-on", "warning", "--format", format]);
+            assert_eq!(code(&done), 0, "{format}: {}", out(&done));
+            assert!(!out(&done).contains("leaves nothing out"), "{format}: {}", out(&done));
+        }
+    }
+}
+
 #[test]
 fn an_ignore_is_unused_only_where_all_was_looked_at() {
     let place = place();
@@ -195,6 +234,44 @@ fn a_repository_names_nothing_outside_of_it_and_nothing_of_git() {
     fs::write(&secret, format!("fleet = '{}'\n", place.path("fleet.toml").display())).expect("a file");
     let done = run(&place, &["check", ".", "--config", secret.to_str().expect("UTF-8")]);
     assert_eq!(code(&done), 1, "{}", err(&done));
+}
+
+/// What has no end, or nobody writes to, is never opened where a repository names it; nor is what is too long.
+#[test]
+fn what_is_no_plain_file_is_no_page_and_no_fleet() {
+    let place = place();
+    place.file("pages/x.txt", "");
+    let pipe = place.path("pages/a.md");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let named = |key: &str, value: &str| place.file("imagelint.toml", &format!("{key} = '{value}'\n"));
+    let refused = |arguments: &[&str], told: &str| {
+        let done = run(&place, arguments);
+        assert_eq!(code(&done), 2, "{arguments:?}: {}", err(&done));
+        assert!(err(&done).contains(told) && err(&done).len() < 2_000, "{arguments:?}: {}", err(&done));
+    };
+    let plain = "no plain file";
+    refused(&["check", ".", "--rules", "pages"], plain);
+    refused(&["explain", "804", "--rules", "pages"], plain);
+    named("rule-folders", "pages");
+    refused(&["check", "."], plain);
+    for key in ["fleet", "baseline", "extend"] {
+        named(key, "pages/a.md");
+        refused(&["check", "."], plain);
+    }
+    fs::remove_file(place.path("imagelint.toml")).expect("settings");
+    fs::remove_file(&pipe).expect("the pipe");
+    std::os::unix::fs::symlink("/dev/zero", &pipe).expect("a link");
+    refused(&["check", ".", "--rules", "pages"], plain);
+    fs::remove_file(&pipe).expect("the link");
+    place.file("pages/a.md", &"x".repeat((256 << 10) + 1));
+    refused(&["check", ".", "--rules", "pages"], "longer than 262144 bytes");
+    // A link to a plain file is one.
+    fs::remove_file(&pipe).expect("the page");
+    assert_eq!(code(&run(&place, &["rules", "new", "own-rule", "own"])), 0);
+    std::os::unix::fs::symlink("../own/own-rule.md", &pipe).expect("a link");
+    let done = run(&place, &["check", ".", "--rules", "pages"]);
+    assert!(!err(&done).contains(plain), "{}", err(&done));
 }
 
 #[test]

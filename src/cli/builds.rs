@@ -14,6 +14,7 @@ use crate::cli::spliced::circle;
 use crate::cli::spliced::round;
 use crate::cli::spliced::splice;
 use crate::cli::texts::MAX_TEXT;
+use crate::cli::texts::read_named;
 use crate::cli::texts::read_text;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
@@ -34,7 +35,7 @@ impl Inputs {
     /// Reads every build of a file.
     pub(crate) fn builds(&mut self, file: &Path, kind: Kind, build: &Build<'_>, sources: &mut Sources) {
         let name = file.display().to_string();
-        let text = match read_text(file, MAX_TEXT) {
+        let text = match read_named(file, MAX_TEXT) {
             Ok(text) => text,
             Err(error) => return self.error(&name, error),
         };

@@ -14,10 +14,12 @@ use crate::cli::exit::Exit;
 use crate::cli::output::read_rules;
 use crate::cli::rules;
 use crate::cli::streams;
+use crate::knowledge::ErrorRow;
 use crate::knowledge::Knowledge;
 use crate::report::escape::clean;
 use crate::rules::Match;
 use crate::rules::Page;
+use crate::rules::errors;
 use crate::rules::explain;
 use crate::rules::near;
 
@@ -37,12 +39,16 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, F
     let book = read_rules(&options.rules)?;
     let found = explain(&text, &book, knowledge);
     let near = if found.is_empty() { near(&text, &book, knowledge) } else { Vec::new() };
+    let errors = errors(&text, knowledge);
     let mut out = streams::out();
     match options.format {
-        Format::Json => writeln!(out, "{:#}", in_json(&text, &found, &near))?,
+        Format::Json => writeln!(out, "{:#}", in_json(&text, &found, &errors, &near))?,
+        Format::Human if found.is_empty() && !errors.is_empty() => {
+            errors.iter().try_for_each(|row| of_error(&mut out, row))?;
+        }
         Format::Human => print(&mut out, &text, &found, &near)?,
     }
-    Ok(if found.is_empty() { Exit::Nothing } else { Exit::Clean })
+    Ok(if found.is_empty() && errors.is_empty() { Exit::Nothing } else { Exit::Clean })
 }
 
 fn print(out: &mut impl io::Write, text: &str, found: &[Match<'_>], near: &[String]) -> io::Result<()> {
@@ -68,6 +74,14 @@ fn print(out: &mut impl io::Write, text: &str, found: &[Match<'_>], near: &[Stri
     Ok(())
 }
 
+/// An error that no page is about, as the tables have it.
+fn of_error(out: &mut impl io::Write, row: &ErrorRow) -> io::Result<()> {
+    let names: Vec<&str> = std::iter::once(row.name).chain(row.driver_name).collect();
+    writeln!(out, "error {} ({}): {}", row.code, names.join(", "), row.text)?;
+    writeln!(out, "no page is about it: nothing that the image or the fleet file says decides whether it comes")?;
+    writeln!(out, "source: {}, checked {}", clean(row.info.source), row.info.checked)
+}
+
 /// A page without its header and examples.
 fn page(out: &mut impl io::Write, page: &Page) -> io::Result<()> {
     writeln!(out, "{} ({}, {})", page.name, page.severity.word(), page.persona.word())?;
@@ -89,7 +103,8 @@ fn page(out: &mut impl io::Write, page: &Page) -> io::Result<()> {
     writeln!(out, "\nexamples: imagelint rules show {}", page.name)
 }
 
-fn in_json(text: &str, found: &[Match<'_>], near: &[String]) -> Value {
+fn in_json(text: &str, found: &[Match<'_>], errors: &[&ErrorRow], near: &[String]) -> Value {
+    let of_row = |row: &&ErrorRow| json!({ "code": row.code, "name": row.name, "driver_name": row.driver_name, "text": row.text });
     let of_match = |one: &Match<'_>| {
         let mut value = rules::of_page(one.page);
         let sections = &one.page.sections;
@@ -100,5 +115,5 @@ fn in_json(text: &str, found: &[Match<'_>], near: &[String]) -> Value {
         });
         value
     };
-    json!({ "asked": text.trim(), "matches": found.iter().map(of_match).collect::<Vec<_>>(), "nearest": near })
+    json!({ "asked": text.trim(), "matches": found.iter().map(of_match).collect::<Vec<_>>(), "errors": errors.iter().map(of_row).collect::<Vec<_>>(), "nearest": near })
 }

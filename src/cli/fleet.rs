@@ -1,7 +1,6 @@
 //! Finds and reads the fleet.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -9,6 +8,8 @@ use crate::cli::Failure;
 use crate::cli::args::JudgingArgs;
 use crate::cli::path_from;
 use crate::cli::render;
+use crate::cli::texts::MAX_TEXT;
+use crate::cli::texts::read_named;
 use crate::fleet;
 use crate::fleet::Fleet;
 use crate::fleet::FleetErrors;
@@ -84,7 +85,7 @@ pub(crate) fn of_file(
         let source = sources.add(fleet::built_in_text());
         return Ok(fleet::built_in(source));
     };
-    let text = fs::read_to_string(&path).map_err(|error| Failure::Said(cannot(&path, &error)))?;
+    let text = read_named(&path, MAX_TEXT).map_err(|error| Failure::Said(cannot(&path, &error)))?;
     let text = SourceText::new(path.display().to_string(), text);
     let source = sources.add(text.clone());
     of_text(&text, source, knowledge).map_err(|errors| Failure::Said(render(errors.as_ref())))

@@ -144,7 +144,12 @@ impl Inputs {
                         None => {}
                     }
                 }
-                (Found::File(path), Some(Ok(text))) => inputs.file(&path.display().to_string(), text, build, sources),
+                (Found::File(path), Some(Ok(text))) => {
+                    let before = inputs.subjects.len();
+                    inputs.file(&path.display().to_string(), text, build, sources);
+                    let named = paths.iter().any(|given| given.as_ref() == path);
+                    inputs.subjects.iter_mut().skip(before).for_each(|subject| subject.named = named);
+                }
                 (Found::Reader(reader), Some(Ok(text))) => inputs.reader(reader, text, build, sources),
                 (Found::File(path) | Found::Reader(Reader { path, .. }), Some(Err(error))) => {
                     inputs.error(&path.display().to_string(), error);
@@ -260,6 +265,7 @@ impl Inputs {
             as_of: None,
             only: None,
             named_at: None,
+            named: true,
             content,
         });
     }
@@ -278,6 +284,7 @@ impl Inputs {
                     as_of: None,
                     only: None,
                     named_at: None,
+                    named: true,
                     content: Content::Fixed(seen),
                 });
             }

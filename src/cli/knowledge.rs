@@ -16,6 +16,7 @@ use crate::cli::args::KnowledgeArgs;
 use crate::cli::exit::Exit;
 use crate::cli::render;
 use crate::cli::streams;
+use crate::cli::texts::read_text;
 use crate::knowledge::Answer;
 use crate::knowledge::Knowledge;
 use crate::knowledge::SUBJECTS;
@@ -45,14 +46,9 @@ pub(crate) fn load(folder: Option<&Path>) -> Result<Knowledge, Failure> {
     }
     let mut files = Vec::new();
     for path in &paths {
-        let about = fs::metadata(path).map_err(|error| fail(path, error))?;
-        if !about.is_file() {
-            return Err(Failure::Said(format!("error: {} is no plain file", path.display())));
-        }
-        if about.len() > LARGEST {
-            return Err(Failure::Said(format!("error: {} is larger than {LARGEST} bytes", path.display())));
-        }
-        let text = fs::read_to_string(path).map_err(|error| fail(path, error))?;
+        let text = read_text(path, LARGEST).map_err(|error| {
+            Failure::Said(format!("error: cannot read the knowledge in {}: {error}", path.display()))
+        })?;
         files.push(SourceText::new(path.display().to_string(), text));
     }
     overlay::with_files(Knowledge::built_in(), &files)

@@ -22,6 +22,8 @@ use crate::cli::pull;
 use crate::cli::settings;
 use crate::cli::settings::Loaded;
 use crate::cli::streams;
+use crate::cli::texts::MAX_TEXT;
+use crate::cli::texts::read_text;
 use crate::lock;
 use crate::lock::Entry;
 use crate::lock::Lock;
@@ -110,7 +112,7 @@ fn target(options: &LockArgs, start: &Path) -> Result<(PathBuf, Lock), Failure> 
 }
 
 fn held(path: &Path) -> Result<Lock, Failure> {
-    let text = fs::read_to_string(path)
+    let text = read_text(path, MAX_TEXT)
         .map_err(|error| Failure::Said(format!("error: cannot read {}: {error}", path.display())))?;
     let text = SourceText::new(path.display().to_string(), text);
     Lock::read(&text).map_err(|errors| Failure::Said(crate::cli::render(errors.as_ref())))

@@ -20,6 +20,7 @@ use crate::cli::parallel;
 use crate::cli::render;
 use crate::cli::settings::Held;
 use crate::cli::streams;
+use crate::cli::texts::read_text;
 use crate::cure;
 use crate::fleet::Fleet;
 use crate::judge;
@@ -33,6 +34,7 @@ use crate::report::files;
 use crate::report::json;
 use crate::report::model;
 use crate::report::model::InputError;
+use crate::rules::Persona;
 use crate::rules::RuleBook;
 use crate::source::Sources;
 
@@ -75,7 +77,9 @@ pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<E
 /// Judges everything and lists what was looked at.
 pub(crate) fn judge_and_list(run: Run<'_>, errors: Vec<InputError>) -> Result<Exit, Failure> {
     let own = own_rules(run.options)?;
-    let judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Everything);
+    let mut judge = Judge::new(run, own.as_ref().unwrap_or(RuleBook::built_in()), Detail::Everything);
+    // A line that cannot be read is told here of every file.
+    judge.settings.persona = judge.settings.persona.max(Persona::Pedantic);
     let mut report = judge.head(errors);
     report.subjects = judge.subjects().collect();
     files::files(&report, &mut streams::out())?;
@@ -176,6 +180,10 @@ pub(crate) fn tell_empty_rules(options: &JudgingArgs) -> io::Result<()> {
     }
     Ok(())
 }
+/// A page is read no further than this.
+const LONGEST_PAGE: u64 = 256 << 10;
+/// No more pages are read from folders.
+const MOST_PAGES: usize = 1_000;
 
 /// The built-in pages and those of folders.
 pub(crate) fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failure> {
@@ -193,7 +201,11 @@ pub(crate) fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failu
             .map_err(fail)?;
         paths.sort();
         for path in paths.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
-            let text = fs::read_to_string(&path).map_err(fail)?;
+            if files.len() >= MOST_PAGES {
+                return Err(Failure::Said(format!("error: more than {MOST_PAGES} pages in {}", folder.display())));
+            }
+            let text = read_text(&path, LONGEST_PAGE)
+                .map_err(|error| Failure::Said(format!("error: cannot read the rule {}: {error}", path.display())))?;
             files.push((path.display().to_string(), text));
         }
     }

@@ -25,8 +25,11 @@ pub(super) fn is_report(path: &Path) -> bool {
 
 /// A report in a file.
 pub(super) fn of_file(path: &Path) -> Result<Again, String> {
-    let length = fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if length > LONGEST {
+    let about = fs::metadata(path).map_err(|error| error.to_string())?;
+    if !about.is_file() {
+        return Err("this is no plain file".to_owned());
+    }
+    if about.len() > LONGEST {
         return Err(format!("longer than {LONGEST} bytes"));
     }
     let open = || -> io::Result<_> { Ok(BufReader::with_capacity(BUFFER, fs::File::open(path)?.take(LONGEST))) };

@@ -290,6 +290,7 @@ impl ReadImages {
             as_of: None,
             only: None,
             named_at: None,
+            named: true,
             content: Content::ByPlatform(list),
         }
     }

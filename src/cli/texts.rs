@@ -28,7 +28,7 @@ pub(super) fn read_file(path: &Path) -> Result<Text, String> {
     if reports::is_report(path) {
         return Ok(Text::Report(reports::of_file(path)));
     }
-    let text = read_text(path, MAX_TEXT).map_err(|error| format!("{error}{}", beside(path)))?;
+    let text = read_named(path, MAX_TEXT).map_err(|error| format!("{error}{}", beside(path)))?;
     Ok(text_of(path, text))
 }
 
@@ -47,8 +47,17 @@ pub(super) fn text_of(path: &Path, text: String) -> Text {
     }
 }
 
-/// The text of a file, if it is not too long.
+/// The text of a plain file, links followed, if it is not too long: nothing waits for a pipe that a repository holds,
+/// and no device is read on and on.
 pub(super) fn read_text(path: &Path, limit: u64) -> Result<String, String> {
+    if !fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
+        return Err("this is no plain file".to_owned());
+    }
+    read_named(path, limit)
+}
+
+/// The same of what somebody names on the command line, which may be the pipe of a shell.
+pub(super) fn read_named(path: &Path, limit: u64) -> Result<String, String> {
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     read_limited(file, limit)
 }

@@ -182,6 +182,7 @@ pub(super) fn shell(subject: &Subject) -> Subject {
         as_of: subject.as_of,
         only: subject.only.clone(),
         named_at: None,
+        named: subject.named,
         content: Content::Fixed(Observations::default()),
     }
 }

@@ -203,6 +203,7 @@ impl Walk<'_> {
                 workdir: self.workdir.clone(),
                 folder: Arc::clone(&self.folder),
                 path_head: self.path_head.clone(),
+                device: instruction.flags.iter().any(|flag| flag.name == "device"),
             }),
             Kind::Workdir => {
                 let said = self.scope.expand(&instruction.arguments, self.file.escape, None);

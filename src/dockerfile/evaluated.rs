@@ -209,6 +209,8 @@ pub struct RunInstruction {
     pub folder: Arc<str>,
     /// The first directory of PATH, where ENV puts one there.
     pub path_head: Option<String>,
+    /// Whether the builder is asked for a device.
+    pub device: bool,
 }
 
 /// A COPY or ADD of the chain.

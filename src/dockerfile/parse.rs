@@ -54,10 +54,24 @@ impl Dockerfile {
             let message = if instructions.is_empty() { "the file has no instructions" } else { "the file has no FROM" };
             problems = vec![first.cloned().unwrap_or_else(|| Problem::new(Span::new(0, 0), message))];
         }
+        if let Some(first) = no_dockerfile(&instructions, &problems) {
+            problems = vec![first];
+        }
         let controls = controls.finish(&instructions, &stages);
         let names = StageNames::of(&stages);
         Self { escape, instructions, stages, problems, controls, names }
     }
+}
+
+/// That a text is most likely no Dockerfile, in one word: it begins with no instruction, and most of its lines are none.
+fn no_dockerfile(instructions: &[Instruction], problems: &[Problem]) -> Option<Problem> {
+    let first = instructions.first().filter(|first| matches!(first.kind, Kind::Unknown(_)))?;
+    let unknown = instructions.iter().filter(|one| matches!(one.kind, Kind::Unknown(_))).count();
+    // What a template language wrote is told line by line.
+    let plain = problems.iter().all(|problem| !problem.templated);
+    let most = plain && problems.len() > 1 && unknown * 2 > instructions.len();
+    let message = format!("{unknown} of {} lines begin with no instruction: this is no Dockerfile", instructions.len());
+    most.then(|| Problem::new(first.keyword, message))
 }
 
 fn instruction(line: &Mapped, escape: char, top: bool, problems: &mut Vec<Problem>) -> Instruction {

@@ -94,6 +94,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
         as_of: None,
         only: None,
         named_at: None,
+        named: true,
         content,
     })
 }

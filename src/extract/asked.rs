@@ -24,8 +24,8 @@ const LONGEST: usize = 120;
 
 /// Notes what one command asks the machine that builds.
 ///
-/// A command that may not run asks nothing for certain, and is left out; so is one that may fail where it asks for no
-/// more than whether there is a GPU.
+/// A command that may not run asks nothing for certain, and is left out; so is one that may fail, or
+/// that is given a device, where it asks for no more than whether there is a GPU.
 pub(super) fn read(
     command: &Command,
     run: &RunInstruction,
@@ -46,7 +46,7 @@ pub(super) fn read(
     };
     let says = |row: &&BuildAskRow| says(row, &text, &value);
     let Some(row) = std::iter::once(first).chain(rows).find(says) else { return };
-    if row.what == ENDS && may_fail(run) {
+    if row.what == ENDS && (run.device || may_fail(run)) {
         return;
     }
     let told: String = text.trim().chars().take(LONGEST).collect();

@@ -26,6 +26,7 @@ use crate::fact;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
+use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
@@ -148,7 +149,8 @@ impl Reader<'_> {
             let brought = self.done.repositories.iter().find_map(|one| knowledge.instead_of(one, &package.name));
             package.name = brought.unwrap_or_else(|| std::mem::take(&mut package.name));
         }
-        if self.done.environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup) {
+        let apart = self.done.environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup);
+        if apart {
             // What the base image brings does not count there.
             for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Pip) {
                 package.upgrade |= self.seen.packages.iter().all(|seen| seen.name != package.name);
@@ -174,7 +176,8 @@ impl Reader<'_> {
         }
         for install in &found.packages {
             let package = self.package(install);
-            self.seen.packages.push(package);
+            let apart = apart && package.manager == Manager::Pip;
+            self.seen.packages.push(PackageSeen { apart, ..package });
         }
         for install in &found.constraints {
             let package = self.package(install);

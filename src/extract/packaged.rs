@@ -62,6 +62,7 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
         channel: install.channel.clone(),
         python: install.python.clone(),
         conditional,
+        apart: false,
         command,
         fact,
     }

@@ -81,6 +81,9 @@ pub struct PackageSeen {
     pub python: Option<String>,
     /// Why it may not be installed at all.
     pub conditional: Option<Why>,
+    /// Whether it goes into an environment of Python beside that of the base image.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
     /// Number of the command; packages of one command are chosen together.
     pub command: u32,
     /// Evidence.
@@ -101,6 +104,7 @@ impl PackageSeen {
             channel: None,
             python: None,
             conditional: None,
+            apart: false,
             command: 0,
             fact,
         }

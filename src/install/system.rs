@@ -30,7 +30,32 @@ const LOOKS: &[&str] = &[
     "--uninstall",
 ];
 
+/// Options with which nothing is installed.
+const DRY: &[&str] = &[
+    "--download-only",
+    "--downloadonly",
+    "--simulate",
+    "--just-print",
+    "--dry-run",
+    "--recon",
+    "--no-act",
+    "--print-uris",
+];
+/// The letters of apt that stand alone, and those of them with which nothing is installed.
+const LETTERS: &str = "yqfmuVbds";
+const DRY_LETTERS: &str = "ds";
+
+/// Whether an option makes a command look or fetch alone.
+fn is_dry(text: &str, command: &Command) -> bool {
+    let apt = command.program().is_some_and(|program| program.starts_with("apt"));
+    let letters = text.strip_prefix('-').filter(|rest| rest.chars().all(|letter| LETTERS.contains(letter)));
+    DRY.contains(&text) || (apt && letters.is_some_and(|rest| rest.contains(|letter| DRY_LETTERS.contains(letter))))
+}
+
 pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
+    if words.iter().filter_map(Word::known).any(|text| is_dry(text, command)) {
+        return;
+    }
     let mut verb = None;
     let mut rest = words.iter();
     while let Some(word) = rest.next() {

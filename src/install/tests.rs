@@ -104,6 +104,12 @@ fn conda_and_system_commands() {
         ),
         ("yum -y install cuda-toolkit-12-4 libnccl-$V", vec!["cuda-toolkit-12-4 -"]),
         ("apt-get install -y libnccl2=${V}", vec!["libnccl2 ?"]),
+        ("apt-get install -y --download-only cuda-toolkit-12-4", vec![]),
+        ("apt-get -yd install cuda-toolkit-12-4", vec![]),
+        ("apt install -s cuda-toolkit-12-4", vec![]),
+        ("dnf install -y --downloadonly cuda-toolkit-12-4", vec![]),
+        ("dnf install -y -d1 cuda-toolkit-12-4", vec!["cuda-toolkit-12-4 -"]),
+        ("apt-get install -qqy --no-install-recommends cuda-toolkit-12-4", vec!["cuda-toolkit-12-4 -"]),
         ("apt-get purge -y cuda-compat-12-4", vec![]),
     ] {
         assert_eq!(read(run), expected, "{run}");

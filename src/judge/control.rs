@@ -7,6 +7,7 @@ use crate::dockerfile::Control;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::Ignored;
 use crate::dockerfile::Order;
+use crate::dockerfile::Problem;
 use crate::fleet::Pool;
 use crate::judge::Content;
 use crate::judge::Only;
@@ -16,17 +17,21 @@ use crate::judge::asked;
 use crate::judge::asked::LeftOut;
 use crate::judge::place::Places;
 use crate::judge::scope::NoticeWords;
+use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
 use crate::report::model::Finding;
 use crate::report::model::Location;
 use crate::rules::Kind;
 use crate::rules::Notice;
+use crate::rules::Persona;
 use crate::source::SourceId;
 use crate::source::Span;
 
 /// The comments of a Dockerfile, and which of them had an effect.
 pub(super) struct Orders<'a> {
     file: Option<(SourceId, &'a Dockerfile)>,
+    /// Whether somebody asked for this very file.
+    named: bool,
     settings: Settings<'a>,
     /// Comment and place in its list of rules.
     used: BTreeSet<(usize, usize)>,
@@ -54,7 +59,7 @@ impl<'a> Orders<'a> {
             Content::Saved(saved) => saved.dockerfile.as_ref().map(|(source, dockerfile)| (*source, dockerfile)),
             Content::Fixed(_) | Content::ByPlatform(_) => None,
         };
-        Self { file, settings, used: BTreeSet::new(), notes: Vec::new() }
+        Self { file, named: subject.named, settings, used: BTreeSet::new(), notes: Vec::new() }
     }
 
     fn controls(&self) -> &'a [Control] {
@@ -125,6 +130,9 @@ impl<'a> Orders<'a> {
         let Some((source, dockerfile)) = self.file else { return Vec::new() };
         let mut found = Vec::new();
         for problem in &dockerfile.problems {
+            if !whole && !self.concerns(source, problem) {
+                continue;
+            }
             let notice = if problem.templated { Notice::Template } else { Notice::Syntax };
             if let Some(finding) = self.finding(notice, source, problem.span, &problem.message, places)
                 && !self.ignores(&finding.rule, None, &finding.locations)
@@ -139,6 +147,20 @@ impl<'a> Orders<'a> {
             }
         }
         found
+    }
+
+    /// Whether what cannot be read is told of a file in which nothing concerns a GPU: to who asks for more than what is
+    /// proved, of a file that somebody asks for and that has no stage at all, and where the line itself may hide what
+    /// concerns a GPU.
+    fn concerns(&self, source: SourceId, problem: &Problem) -> bool {
+        let nothing_read = self.file.is_some_and(|(_, dockerfile)| dockerfile.stages.is_empty());
+        let text = self.settings.sources.get(source).text();
+        let line = |at: usize| text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+        let rest = text.get(line(problem.span.start)..).unwrap_or_default();
+        let end = rest.find('\n').unwrap_or(rest.len()).max(problem.span.end.saturating_sub(line(problem.span.start)));
+        self.settings.persona > Persona::Regular
+            || (nothing_read && self.named)
+            || names_a_gpu(rest.get(..end).unwrap_or(rest), self.settings.knowledge)
     }
 
     /// Comments that cannot be followed, and ignores that left nothing out.
@@ -208,6 +230,19 @@ impl<'a> Orders<'a> {
             fixes: Vec::new(),
         })
     }
+}
+
+/// Whether a word of a text is a package with GPU code, or speaks of CUDA.
+fn names_a_gpu(text: &str, knowledge: Knowledge) -> bool {
+    let text = text.to_ascii_lowercase();
+    let mut words = text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-' && sign != '_');
+    words.any(|word| {
+        word.contains("cuda")
+            || word.contains("nvidia")
+            || knowledge.framework(word).is_some()
+            || knowledge.gpu_package(word).is_some()
+            || knowledge.named_cuda(word).is_some()
+    })
 }
 
 /// Whether a place lies in a span of the text of that name.

@@ -140,6 +140,7 @@ pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) 
         as_of: saved.as_of.and_then(|day| day.parse().ok()),
         only: nodes.map(Only::Nodes),
         named_at: None,
+        named: true,
         content: Content::Saved(Saved { dockerfile, platforms }),
     })
 }

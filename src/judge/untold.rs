@@ -25,6 +25,9 @@ use crate::rules::Value;
 /// What may be missing where nothing says it better.
 const LOOK: &str = "look at the built image by `imagelint scan`, or describe it in an image description";
 
+/// What helps where a value is there, and the condition can make nothing of it.
+const UNREADABLE: &str = "correct the value, or write the condition so that it reads it";
+
 /// Something that is missing, and the pages that wait for it.
 struct Gap {
     reason: String,
@@ -60,11 +63,17 @@ impl Untold {
         for name in waits_for(condition, scope) {
             let fact = scope.blamed(name);
             let why = fact.and_then(|id| scope.image.why(id));
-            let open =
-                || if name.starts_with("pool.") { format!("set `{name}` in the fleet file") } else { LOOK.to_owned() };
-            let reason = match (why, scope.value(name)) {
+            let value = scope.value(name);
+            let open = || match &value {
+                Lookup::Known(Value::Seen(_)) => LOOK.to_owned(),
+                Lookup::Known(_) => UNREADABLE.to_owned(),
+                _ if name.starts_with("pool.") => format!("set `{name}` in the fleet file"),
+                _ => LOOK.to_owned(),
+            };
+            let reason = match (why, &value) {
                 (Some(why), _) => why.reason.clone(),
                 (None, Lookup::Known(Value::Seen(_))) => format!("not all of `{name}` was seen"),
+                (None, Lookup::Known(value)) => format!("the condition cannot read `{name}`, which is `{value}`"),
                 (None, _) => format!("`{name}` is not known"),
             };
             let supply = why.map_or_else(open, |why| why.supply.clone());
@@ -118,12 +127,16 @@ fn waits_for<'a>(condition: &'a Condition, scope: &Subject<'_>) -> Vec<&'a str> 
     let is_open = |name: &&str| matches!(scope.value(name), Lookup::Unknown | Lookup::Known(Value::Seen(_)));
     let own = |name: &&str| !name.starts_with("component.");
     let open: Vec<&str> = condition.facts().iter().map(String::as_str).filter(own).filter(is_open).collect();
+    let is_text = |name: &&str| matches!(scope.value(name), Lookup::Known(Value::Text(_)));
     let settles = |name: &&&str| condition.truth(&Without { scope, name }).is_ok_and(|truth| truth != Truth::Unknown);
     let settling: Vec<&str> = open.iter().filter(settles).copied().collect();
+    let of_components = condition.facts().iter().any(|name| name.starts_with("component."));
     match (settling.is_empty(), open.is_empty()) {
         (false, _) => settling,
         (true, false) => open,
         // What is open is what there is of components.
-        (true, true) => vec!["image.packages"],
+        (true, true) if of_components || condition.facts().is_empty() => vec!["image.packages"],
+        // All is known, and a function makes nothing of a text.
+        (true, true) => condition.facts().iter().map(String::as_str).filter(is_text).collect(),
     }
 }

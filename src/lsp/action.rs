@@ -17,7 +17,6 @@ use crate::report::model::Finding;
 use crate::report::model::Fix;
 use crate::report::model::Report;
 use crate::report::spot::Spot;
-use crate::report::spot::told;
 use crate::source::Span;
 
 /// What is asked for.
@@ -43,7 +42,7 @@ pub(super) fn of(report: &Report, places: &Places<'_, '_>, asked: &Asked<'_>) ->
     let mut cures = Vec::new();
     let mut ignores: BTreeMap<(usize, String), Value> = BTreeMap::new();
     for subject in &report.subjects {
-        for finding in told(subject) {
+        for finding in &subject.findings {
             let spot = Spot::of(finding, subject, &report.fleet);
             let shown = diagnostic(places, finding, spot);
             if places.uri(spot.path) != asked.uri || !shown.range.touches(asked.range) {

@@ -16,7 +16,6 @@ use crate::report::model::InputError;
 use crate::report::model::Region;
 use crate::report::spot::Spot;
 use crate::report::spot::advice;
-use crate::report::spot::told;
 use crate::source::Span;
 
 /// Of the findings of one document no more are shown.
@@ -90,7 +89,7 @@ pub(super) fn of(places: &Places<'_, '_>) -> BTreeMap<String, Vec<Diagnostic>> {
         add(uri, diagnostic);
     }
     for subject in &report.subjects {
-        for finding in told(subject) {
+        for finding in &subject.findings {
             let spot = Spot::of(finding, subject, &report.fleet);
             let in_text = places.lines.contains_key(spot.path);
             let uri = if in_text { places.uri(spot.path) } else { own.to_owned() };

@@ -153,6 +153,7 @@ pub(super) fn subject(text: &str, source: SourceId) -> Subject {
         as_of: None,
         only: None,
         named_at: None,
+        named: true,
         content: Content::Dockerfile { source, dockerfile, options, files, bases },
     }
 }

@@ -10,7 +10,6 @@ use crate::report::sink::Sink;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
 use crate::report::spot::named_advice;
-use crate::report::spot::told;
 use crate::report::xml::xml;
 
 /// Writes the files of each subject.
@@ -32,7 +31,7 @@ impl Sink for Checkstyle<'_> {
 
     fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
         let mut files: Vec<(&str, Vec<String>)> = Vec::new();
-        for finding in told(subject) {
+        for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
             let severity = match finding.severity.as_str() {
                 "note" => "info",

@@ -10,7 +10,6 @@ use crate::report::sink::Setting;
 use crate::report::sink::Sink;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
-use crate::report::spot::told;
 
 /// Writes lines.
 pub struct Concise<'a> {
@@ -26,7 +25,7 @@ impl<'a> Concise<'a> {
 
 impl Sink for Concise<'_> {
     fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
-        for finding in told(subject) {
+        for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
             let (severity, rule, message) = (clean(&finding.severity), clean(&finding.rule), clean(&finding.message));
             let image = spot.unnamed(subject).map_or_else(String::new, |image| format!("{image}: "));

@@ -37,6 +37,15 @@ fn reason(subject: &Subject) -> String {
         words.truncate(4);
         return format!("GPU content: {}", words.join(", "));
     }
+    // What is told of such a subject is what the builder refuses in it.
+    let refused = match subject.findings.len() {
+        0 => String::new(),
+        many => format!("; {many} of its lines cannot be read"),
+    };
+    format!("{}{refused}", without_content(subject))
+}
+
+fn without_content(subject: &Subject) -> String {
     let base = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.value.as_ref());
     let Some(base) = base else { return "no GPU content: there is no stage to judge".to_owned() };
     let packages = subject.facts.iter().filter(|fact| fact.key.starts_with("package.")).count();

@@ -14,7 +14,6 @@ use crate::report::sink::Sink;
 use crate::report::spot::Spot;
 use crate::report::spot::named_advice;
 use crate::report::spot::one_line;
-use crate::report::spot::told;
 use crate::report::spot::utf16;
 use crate::report::words::count;
 
@@ -50,7 +49,7 @@ impl<'a> Github<'a> {
 
 impl Sink for Github<'_> {
     fn subject(&mut self, subject: &Subject, _: &mut dyn io::Write) -> io::Result<()> {
-        for finding in told(subject) {
+        for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
             self.add(&finding.severity, &finding.rule, &named_advice(finding, subject, &spot), &spot);
         }

@@ -15,7 +15,6 @@ use crate::report::sink::Setting;
 use crate::report::sink::Sink;
 use crate::report::spot::Spot;
 use crate::report::spot::named_advice;
-use crate::report::spot::told;
 
 /// Writes issues as they come.
 pub struct Gitlab<'a> {
@@ -44,7 +43,7 @@ impl<'a> Gitlab<'a> {
 
 impl Sink for Gitlab<'_> {
     fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
-        for finding in told(subject) {
+        for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
             let severity = match finding.severity.as_str() {
                 "error" => "major",

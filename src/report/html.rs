@@ -13,11 +13,12 @@ use crate::report::matrix::image_verdict;
 use crate::report::model::Finding;
 use crate::report::model::Pool;
 use crate::report::model::Report;
+use crate::report::model::SETTINGS;
 use crate::report::model::Step;
 use crate::report::model::Subject;
 use crate::report::model::Verdict;
-use crate::report::spot::told;
 use crate::report::summary::closing;
+use crate::report::summary::images;
 use crate::report::why::facts;
 use crate::report::words::cell;
 use crate::report::words::count;
@@ -171,13 +172,14 @@ struct Tables {
 fn data(report: &Report) -> io::Result<Data> {
     let mut tables = Tables::default();
     let shown: Vec<&Subject> =
-        report.subjects.iter().filter(|subject| subject.gpu_content || told(subject).next().is_some()).collect();
+        report.subjects.iter().filter(|subject| subject.gpu_content || !subject.findings.is_empty()).collect();
     let subjects: Vec<Row> = shown.iter().map(|subject| tables.row(subject, report)).collect();
     let mut line = Vec::new();
     if shown.is_empty() {
-        line.extend(format!("no GPU content in {}", count(report.subjects.len(), "image")).into_bytes());
+        line.extend(format!("no GPU content in {}", count(images(report), "image")).into_bytes());
     } else {
-        closing(report, &shown, &mut line)?;
+        let judged: Vec<&Subject> = shown.iter().copied().filter(|subject| subject.kind != SETTINGS).collect();
+        closing(report, &judged, &mut line)?;
     }
     let fleet = if report.fleet.built_in { "the built-in reference fleet" } else { report.fleet.source.as_str() };
     let day = report.as_of.as_ref().map(|day| format!(", as of {day}")).unwrap_or_default();
@@ -225,7 +227,7 @@ impl Tables {
             name: visible(&subject.name),
             notes: notes.collect(),
             cells: report.fleet.pools.iter().map(|pool| self.cell(subject, pool, report)).collect(),
-            findings: told(subject).map(|finding| self.findings.number(card(finding, subject))).collect(),
+            findings: subject.findings.iter().map(|finding| self.findings.number(card(finding, subject))).collect(),
         }
     }
 

@@ -23,7 +23,6 @@ use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
 use crate::report::model::Report;
-use crate::report::model::SETTINGS;
 use crate::report::model::Subject;
 use crate::report::open::is_open;
 use crate::report::open::open;
@@ -58,11 +57,7 @@ pub fn human(
     out: &mut impl io::Write,
 ) -> io::Result<()> {
     for subject in &report.subjects {
-        // Where nothing concerns a GPU, only a file that nobody can build is worth a word.
-        let refused = |finding: &Finding| finding.pools.is_empty() && finding.severity == "error";
-        let speaks = subject.gpu_content || subject.kind == SETTINGS;
-        let told = |finding: &&Finding| !is_open(finding) && (speaks || refused(finding));
-        for finding in subject.findings.iter().filter(told) {
+        for finding in subject.findings.iter().filter(|finding| !is_open(finding)) {
             write_telling(&of_finding(finding, subject, texts, options), options, out)?;
         }
     }

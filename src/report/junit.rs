@@ -5,6 +5,7 @@ use std::io;
 use crate::report::concise::of_error;
 use crate::report::model::Finding;
 use crate::report::model::Report;
+use crate::report::model::SETTINGS;
 use crate::report::model::Subject;
 use crate::report::model::Verdict;
 use crate::report::sink::Setting;
@@ -12,7 +13,6 @@ use crate::report::sink::Sink;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
 use crate::report::spot::named_advice;
-use crate::report::spot::told;
 use crate::report::words::cell;
 use crate::report::words::title;
 use crate::report::xml::xml;
@@ -47,13 +47,15 @@ impl Sink for Junit<'_> {
         let verdicts = subject.verdicts.iter().filter(|verdict| verdict.component.is_none());
         let mut cases: Vec<Case> = if subject.gpu_content {
             verdicts.map(|verdict| self.of_pool(verdict, subject)).collect()
+        } else if subject.kind == SETTINGS {
+            Vec::new()
         } else {
             vec![Case {
                 skipped: Some("no GPU content, nothing to judge".to_owned()),
                 ..Case::named("every pool", &subject.name)
             }]
         };
-        let general: Vec<&Finding> = told(subject).filter(|finding| finding.pools.is_empty()).collect();
+        let general: Vec<&Finding> = subject.findings.iter().filter(|finding| finding.pools.is_empty()).collect();
         if !general.is_empty() {
             cases.push(self.telling(Case::named("whatever the pool", &subject.name), &general, subject));
         }
@@ -90,7 +92,8 @@ impl Junit<'_> {
         });
         // Neither passed nor failed: nobody knows yet, or there is nothing to know.
         case.skipped = (!matches!(verdict.fate.as_str(), "starts" | "fails")).then(|| case.said.join("; "));
-        let about: Vec<&Finding> = told(subject).filter(|finding| finding.pools.contains(&verdict.pool)).collect();
+        let about: Vec<&Finding> =
+            subject.findings.iter().filter(|finding| finding.pools.contains(&verdict.pool)).collect();
         self.telling(case, &about, subject)
     }
 

@@ -14,8 +14,8 @@ use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
-use crate::report::spot::told;
 use crate::report::summary::closing;
+use crate::report::summary::images;
 use crate::report::summary::remarks;
 use crate::report::words::cell;
 use crate::report::words::count;
@@ -72,7 +72,7 @@ pub fn markdown(report: &Report, room: Room, out: &mut dyn io::Write) -> io::Res
 fn sentence(report: &Report, subjects: &[&Subject]) -> io::Result<String> {
     let mut line = Vec::new();
     if subjects.is_empty() {
-        return Ok(format!("no GPU content in {}: nothing to judge", count(report.subjects.len(), "image")));
+        return Ok(format!("no GPU content in {}: nothing to judge", count(images(report), "image")));
     }
     closing(report, subjects, &mut line)?;
     let line = String::from_utf8_lossy(&line).trim_end().to_owned();
@@ -123,7 +123,7 @@ fn fate(subject: &Subject, pool: &str) -> String {
 fn findings(report: &Report) -> Vec<String> {
     let mut causes: Vec<(&Finding, Vec<String>)> = Vec::new();
     for subject in &report.subjects {
-        for finding in told(subject) {
+        for finding in &subject.findings {
             let spot = Spot::of(finding, subject, &report.fleet);
             let image = spot.unnamed(subject).map_or_else(String::new, |image| format!(" ({image})"));
             let place = format!("{}{image}", place(&spot));

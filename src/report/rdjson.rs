@@ -19,7 +19,6 @@ use crate::report::sink::Sink;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
 use crate::report::spot::named_advice;
-use crate::report::spot::told;
 use crate::source::SourceText;
 
 /// Writes diagnostics as they come.
@@ -36,7 +35,7 @@ impl<'a> Rdjson<'a> {
 
 impl Sink for Rdjson<'_> {
     fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
-        for finding in told(subject) {
+        for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
             let severity = match finding.severity.as_str() {
                 "error" => "ERROR",

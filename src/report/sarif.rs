@@ -20,7 +20,6 @@ use crate::report::sink::Sink;
 use crate::report::spot::Spot;
 use crate::report::spot::named_advice;
 use crate::report::spot::one_line;
-use crate::report::spot::told;
 use crate::report::spot::utf16;
 use crate::report::uri::uri;
 use crate::report::words::count;
@@ -154,7 +153,7 @@ impl Sink for Sarif<'_> {
     }
 
     fn subject(&mut self, subject: &Subject, out: &mut dyn io::Write) -> io::Result<()> {
-        for finding in told(subject) {
+        for finding in &subject.findings {
             self.results += 1;
             if self.results <= MOST {
                 let result = self.result(finding, subject);

@@ -1,19 +1,14 @@
-//! Where a finding is shown in a report that knows one place for each, and what it is told of.
+//! Where a finding is shown in a report that knows one place for each, and in which words.
 
 use crate::report::model::Finding;
 use crate::report::model::Fleet;
 use crate::report::model::Location;
 use crate::report::model::Region;
+use crate::report::model::SETTINGS;
 use crate::report::model::Subject;
 use crate::report::words::on_pools;
 use crate::report::words::title;
 use crate::source::SourceText;
-
-/// The findings that are told: of a subject without GPU content only that nobody can build it.
-pub fn told(subject: &Subject) -> impl Iterator<Item = &Finding> {
-    let refused = |finding: &Finding| finding.pools.is_empty() && finding.severity == "error";
-    subject.findings.iter().filter(move |finding| subject.gpu_content || refused(finding))
-}
 
 /// The one place that a finding is shown at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +24,13 @@ pub struct Spot<'a> {
 }
 
 impl<'a> Spot<'a> {
-    /// The first place in a file of the input, else in a description, else in the fleet file, else the subject itself.
+    /// The first place in a file of the input, else in a description or in settings, else in the fleet file, else the subject itself.
     pub fn of(finding: &'a Finding, subject: &'a Subject, fleet: &'a Fleet) -> Self {
         let in_text = |kind: &str| {
             let found = finding.locations.iter().position(|place| place.kind == kind && place.region.is_some());
             found.and_then(|at| Some((at, finding.locations.get(at)?)))
         };
-        if let Some((at, place)) = ["file", "description", "fleet"].into_iter().find_map(in_text) {
+        if let Some((at, place)) = ["file", "description", SETTINGS, "fleet"].into_iter().find_map(in_text) {
             return Self { path: &place.path, region: place.region, of_fleet: place.kind == "fleet", at: Some(at) };
         }
         // A finding on an image without any line: the pool that it is about, where somebody wrote it down.

@@ -19,11 +19,7 @@ pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write
     let subjects: Vec<&Subject> = report.subjects.iter().filter(|subject| subject.gpu_content).collect();
     if subjects.is_empty() {
         if options.verbose {
-            writeln!(
-                out,
-                "no GPU content in {}: nothing to judge",
-                count(report.subjects.iter().filter(|subject| subject.kind != SETTINGS).count(), "image")
-            )?;
+            writeln!(out, "no GPU content in {}: nothing to judge", count(images(report), "image"))?;
         }
         if !report.errors.is_empty() {
             writeln!(out, "{} cannot be read", unread(report))?;
@@ -40,6 +36,11 @@ pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write
     notes(&subjects, out)?;
     writeln!(out)?;
     closing(report, &subjects, out)
+}
+
+/// How many images were looked at.
+pub fn images(report: &Report) -> usize {
+    report.subjects.iter().filter(|subject| subject.kind != SETTINGS).count()
 }
 
 /// How many inputs could not be read; one may have several mistakes.
@@ -118,8 +119,7 @@ pub fn closing(report: &Report, subjects: &[&Subject], out: &mut impl io::Write)
     write!(out, " {}; ", told.join(", "))?;
     let mut severities = Vec::new();
     for severity in ["error", "warning", "note"] {
-        let told = report.subjects.iter().filter(|subject| subject.gpu_content || subject.kind == SETTINGS);
-        let findings = told.flat_map(|subject| &subject.findings);
+        let findings = report.subjects.iter().flat_map(|subject| &subject.findings);
         let number = findings.filter(|finding| finding.severity == severity).count();
         if 0 < number {
             severities.push(count(number, severity));

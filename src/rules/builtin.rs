@@ -49,6 +49,7 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ),
     ("rules/practice/requirements-switched-off.md", include_str!("../../rules/practice/requirements-switched-off.md")),
     ("rules/practice/stubs-on-loader-path.md", include_str!("../../rules/practice/stubs-on-loader-path.md")),
+    ("rules/practice/switch-without-effect.md", include_str!("../../rules/practice/switch-without-effect.md")),
     ("rules/practice/tag-moved.md", include_str!("../../rules/practice/tag-moved.md")),
     (
         "rules/practice/tensorflow-of-another-cuda.md",

@@ -6,6 +6,7 @@ use crate::knowledge::ErrorRow;
 use crate::knowledge::Knowledge;
 use crate::nearest::distance;
 use crate::rules::book::RuleBook;
+use crate::rules::header::Kind;
 use crate::rules::page::Page;
 
 /// How many near names are told.
@@ -23,8 +24,8 @@ pub struct Match<'a> {
 }
 
 /// A page by name, why, and how well it fits.
-struct Fit {
-    rule: &'static str,
+struct Fit<'a> {
+    rule: &'a str,
     why: String,
     weight: usize,
 }
@@ -38,6 +39,7 @@ pub fn explain<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<
     }
     let mut fits = of_errors(text, knowledge);
     fits.extend(of_messages(text, knowledge));
+    fits.extend(of_pages(text, book));
     fits.sort_by_key(|fit| Reverse(fit.weight));
     let mut found: Vec<Match<'a>> = Vec::new();
     for fit in fits {
@@ -47,6 +49,12 @@ pub fn explain<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<
         }
     }
     found
+}
+
+/// The errors that a text names, or is the number of.
+pub fn errors(text: &str, knowledge: Knowledge) -> Vec<&'static ErrorRow> {
+    let lower = text.trim().to_lowercase();
+    knowledge.errors().iter().filter(|row| is_asked(row, &lower)).collect()
 }
 
 /// Names that come near a text that nothing fits, the nearest first.
@@ -73,14 +81,12 @@ fn names(row: &'static ErrorRow) -> impl Iterator<Item = &'static str> {
 }
 
 /// Pages by errors: asked for by number or name, or found in a longer text by name, by number or by their words.
-fn of_errors(text: &str, knowledge: Knowledge) -> Vec<Fit> {
+fn of_errors(text: &str, knowledge: Knowledge) -> Vec<Fit<'static>> {
     let lower = text.to_lowercase();
     let mut fits = Vec::new();
     for row in knowledge.errors() {
-        let asked = lower == row.code.to_string() || row.was.is_some_and(|was| lower == was.to_string());
-        let named = names(row).any(|name| has_word(&lower, &name.to_lowercase()));
         let words = row.text.trim_end_matches('.').to_lowercase();
-        let weight = if asked || named {
+        let weight = if is_asked(row, &lower) {
             1_000
         } else if lower.contains(&words) && words.split(' ').count() > 1 {
             100 + words.len()
@@ -95,6 +101,13 @@ fn of_errors(text: &str, knowledge: Knowledge) -> Vec<Fit> {
         }
     }
     fits
+}
+
+/// Whether a text, in small letters, is the number of an error or has one of its names.
+fn is_asked(row: &'static ErrorRow, lower: &str) -> bool {
+    lower == row.code.to_string()
+        || row.was.is_some_and(|was| lower == was.to_string())
+        || names(row).any(|name| has_word(lower, &name.to_lowercase()))
 }
 
 /// Whether a number is told as that of an error: `error 804`, `error code: 35`, `CUDA failure 999`, `(35)`.
@@ -115,7 +128,7 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// Pages by the lines of logs, of which the longest that fits says most.
-fn of_messages(text: &str, knowledge: Knowledge) -> Vec<Fit> {
+fn of_messages(text: &str, knowledge: Knowledge) -> Vec<Fit<'static>> {
     let lower = text.to_lowercase();
     let mut fits = Vec::new();
     for row in knowledge.messages() {
@@ -132,6 +145,59 @@ fn of_messages(text: &str, knowledge: Knowledge) -> Vec<Fit> {
         }
     }
     fits
+}
+
+/// Pages by the lines that they quote themselves: behind what the tables say, start-up pages first.
+fn of_pages<'a>(text: &str, book: &'a RuleBook) -> Vec<Fit<'a>> {
+    let lower = text.to_lowercase();
+    let mut fits = Vec::new();
+    for page in book.pages() {
+        let quoted = quoted(&page.sections.wrong).filter(|line| quotes(line, &lower));
+        let Some(line) = quoted.max_by_key(|line| line.len()) else { continue };
+        let startup = matches!(page.kind, Kind::Startup(_));
+        let weight = line.len().min(HALF) + if startup { HALF } else { 0 };
+        fits.push(Fit { rule: &page.name, why: format!("a log says `{line}`"), weight });
+    }
+    fits
+}
+
+/// The most that the length of a quoted line counts: any row of the tables weighs more.
+const HALF: usize = 49;
+
+/// The lines of the `text` blocks of a section.
+fn quoted(section: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    section.lines().filter(move |line| {
+        let fence = line.strip_prefix("```");
+        if let Some(kind) = fence {
+            inside = kind.trim() == "text";
+        }
+        inside && fence.is_none()
+    })
+}
+
+/// Whether a text, in small letters, has a quoted line, whatever stands for its numbers and for what it leaves out. A
+/// line of one word has to be one of the text.
+fn quotes(line: &str, lower: &str) -> bool {
+    let line = line.trim().trim_end_matches('.').to_lowercase();
+    if !line.contains(' ') {
+        return line.chars().any(char::is_alphabetic) && lower.lines().any(|other| other.trim() == line);
+    }
+    let (line, lower) = (squeezed(&line), squeezed(lower));
+    let parts = line.split(|sign: char| sign.is_ascii_digit() || sign == '…');
+    let mut parts = parts.map(str::trim).filter(|part| part.chars().any(char::is_alphabetic)).peekable();
+    let mut rest = lower.as_str();
+    parts.peek().is_some()
+        && parts.all(|part| {
+            let behind = rest.find(part).and_then(|at| rest.get(at + part.len()..));
+            rest = behind.unwrap_or_default();
+            behind.is_some()
+        })
+}
+
+/// A text with one blank between its words.
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -201,6 +267,40 @@ mod tests {
         assert_eq!(near("no-gpus").first().map(String::as_str), Some("no-gpu"));
         assert_eq!(near("cudaErrorStubLibary").first().map(String::as_str), Some("cudaErrorStubLibrary"));
         assert!(near("something else entirely, of some length").is_empty());
+    }
+
+    #[test]
+    fn every_line_that_a_page_quotes_leads_to_it() {
+        let mut all = 0;
+        for page in RuleBook::built_in().pages() {
+            for line in quoted(&page.sections.wrong) {
+                all += 1;
+                assert!(pages(line).contains(&page.name), "{}: `{line}` leads to {:?}", page.name, pages(line));
+            }
+        }
+        assert!(all > 50, "{all} lines");
+        // Start-up pages come first, and a line is no quotation of half of another.
+        assert_eq!(pages("CUDA driver version is insufficient for CUDA runtime version")[0], "insufficient-driver");
+        assert_eq!(pages("nvcc fatal : Unsupported gpu architecture 'compute_120'"), ["arch-list-beyond-compiler"]);
+        for text in ["GPU 0", "Unsupported gpu architecture", "AssertionError: x", "Cannot load x", "..."] {
+            assert!(pages(text).is_empty(), "{text}: {:?}", pages(text));
+        }
+    }
+
+    #[test]
+    fn an_error_without_a_page_is_known_all_the_same() {
+        let told = |text: &str| errors(text, Knowledge::built_in()).iter().map(|row| row.code).collect::<Vec<_>>();
+        for (text, expected) in [
+            ("802", &[802][..]),
+            (" cudaErrorSystemNotReady", &[802]),
+            ("46", &[46]),
+            ("8020", &[]),
+            ("it took 802 seconds", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(told(text), expected, "{text}");
+        }
+        assert!(pages("802").is_empty());
     }
 
     #[test]

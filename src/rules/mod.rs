@@ -34,6 +34,7 @@ pub use self::example::ExampleInput;
 pub use self::example::Expectation;
 pub use self::example::Level;
 pub use self::explain::Match;
+pub use self::explain::errors;
 pub use self::explain::explain;
 pub use self::explain::near;
 pub use self::expr::Condition;

@@ -37,6 +37,7 @@ pub use self::common::verdicts;
 pub use self::coverage::{Coverage, coverage};
 pub use self::fate::{Fate, HostFate, Verdict};
 pub use self::loader::{Loaded, Source};
+pub use self::mount::is_in_a_hosts_place;
 pub use self::record::{
     Basis, BasisList, Cite, Codes, NoRecord, Reason, Record, Route, Step, StepRecord, StepResult, Steps, Wall,
 };

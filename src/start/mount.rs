@@ -109,7 +109,12 @@ pub(super) fn in_the_way(library: &DriverLibrary, set: Capabilities) -> bool {
         return library.link && (utility || (compute && library.libcuda));
     }
     let asked = if library.libcuda { compute } else { utility };
-    asked && library.link && has_a_hosts_name(&library.path)
+    asked && is_in_a_hosts_place(library)
+}
+
+/// Whether a link in the image stands where a library of a WSL host is mounted.
+pub fn is_in_a_hosts_place(library: &DriverLibrary) -> bool {
+    !library.directories.is_empty() && library.link && has_a_hosts_name(&library.path)
 }
 
 /// Whether a path is one under which a library of a WSL host is mounted.

@@ -27,11 +27,12 @@ impl Loaded {
         let Some(found) = self.of_run() else { return Ok(options) };
         let settings = &found.settings;
         let path = |written: &Set<String>| named(found, written, sources).map_err(Failure::Said);
+        let file = |written: &Set<String>| file(found, written, sources).map_err(Failure::Said);
         if let Some(written) = settings.fleet.as_ref().filter(|_| options.fleet.is_none() && !fleet_in_environment()) {
-            options.fleet = Some(path(written)?);
+            options.fleet = Some(file(written)?);
         }
         if let Some(written) = settings.baseline.as_ref().filter(|_| options.config.baseline.is_none()) {
-            options.config.baseline = Some(path(written)?);
+            options.config.baseline = Some(file(written)?);
         }
         if options.rules.is_empty() {
             for written in settings.rule_folders.iter().flatten() {
@@ -131,6 +132,18 @@ fn named(found: &Found, written: &Set<String>, sources: &Sources) -> Result<Path
         return Ok(path);
     }
     within(&path, folder).map_err(|error| at(text, written.place.span, &error))
+}
+
+/// The same where it is to be read: nobody waits for a pipe, and no device is read.
+fn file(found: &Found, written: &Set<String>, sources: &Sources) -> Result<PathBuf, String> {
+    let path = named(found, written, sources)?;
+    match path.metadata() {
+        Ok(about) if !about.is_file() => {
+            let told = format!("{} is no plain file", path.display());
+            Err(at(sources.get(written.place.source), written.place.span, &told))
+        }
+        _ => Ok(path),
+    }
 }
 
 /// Whether the pages of a folder lie in the repository as the folder does.

@@ -5,8 +5,11 @@ use crate::cuda::CudaVersion;
 use crate::fact::BuildAskSeen;
 use crate::fact::CompatLibrary;
 use crate::fact::Depth;
+use crate::fact::DriverLibrary;
 use crate::fact::FactId;
+use crate::fact::Manager;
 use crate::fact::Origin;
+use crate::fact::PackageSeen;
 use crate::fact::State;
 use crate::infer::ASKED;
 use crate::judge::scope::Said;
@@ -22,9 +25,12 @@ use crate::judge::scope::version;
 use crate::nearest::distance;
 use crate::rules::Lookup;
 use crate::rules::Value;
+use crate::start::is_in_a_hosts_place;
 
 /// The variable that names what extensions are built for: a name that is read, as those of the runtime are.
 const ARCH_LIST: &str = "TORCH_CUDA_ARCH_LIST";
+/// How the packages with a compat library begin, before their CUDA release.
+const COMPAT: &str = "cuda-compat-";
 
 impl Subject<'_> {
     /// What is known under a name that speaks of the image.
@@ -37,31 +43,24 @@ impl Subject<'_> {
             "image.gpu_content" => Said::plain(truth(image.gpu_content)),
             "image.platforms" => of(&image.platforms, |all| list(all.iter().cloned())),
             "image.entrypoint" => self.entrypoint(),
-            "image.ld_library_path" => of(image.env.get("LD_LIBRARY_PATH"), |value| text(value)),
-            "image.ld_conf" => of(&image.ld_conf, |files| {
-                list(files.iter().map(|file| format!("{}: {}", file.name, file.directories.join(" "))))
-            }),
-            "image.ld_conf.directories" => {
-                of(&image.ld_conf, |files| list(files.iter().flat_map(|file| file.directories.iter().cloned())))
-            }
-            "image.stub_paths" => self.stub_paths(),
             "image.driver_libraries" => of(&image.driver_libraries, |all| {
-                // The stub itself is a part of the toolkit.
-                let mut found = all.iter().filter(|one| !one.stub || one.link).map(|one| one.path.clone()).peekable();
-                if found.peek().is_some() { list(found) } else { Lookup::Absent }
+                // The stub itself is a part of the toolkit, and so is a link beside it.
+                let own = |one: &&DriverLibrary| !one.stub || (one.link && !one.path.contains("/stubs/"));
+                seen(all.iter().filter(own).map(|one| one.path.clone()).collect(), true)
             }),
             "image.compat.present" => counted(&image.compat, Value::Bool(false), |_| Value::Bool(true)),
-            "image.compat.count" => {
+            "image.compat.count" => self.compat_packages(|all| Lookup::Known(number(all.len()))).unwrap_or_else(|| {
                 counted(&image.compat, number(0), |compat| number(versions(&compat.libraries).len()))
-            }
-            "image.compat.libraries" => of(&image.compat, |compat| list(versions(&compat.libraries))),
+            }),
+            "image.compat.libraries" => self
+                .compat_packages(list)
+                .unwrap_or_else(|| of(&image.compat, |compat| list(versions(&compat.libraries)))),
             "image.compat.cuda" => of(&image.compat, |compat| compat.cuda.as_ref().map_or(Lookup::Unknown, version)),
             "image.env_set" => self.env_set(),
             "image.env_misspelt" => self.env_misspelt(),
             "image.driver_links" => of(&image.driver_libraries, |all| {
-                let links: Vec<String> =
-                    all.iter().filter(|one| by_soname(&one.path)).map(|one| one.path.clone()).collect();
-                seen(links, true)
+                let links = all.iter().filter(|one| is_in_a_hosts_place(one));
+                seen(links.map(|one| one.path.clone()).collect(), true)
             }),
             "build.gpu_asks" => self.build_asks("gpu"),
             "build.code_asks" => self.build_asks("code"),
@@ -73,6 +72,17 @@ impl Subject<'_> {
             }),
             _ => return None,
         })
+    }
+
+    /// The packages with compat libraries, where commands name several: each brings its own, wherever links lead.
+    fn compat_packages(&self, told: impl Fn(Vec<String>) -> Lookup) -> Option<Said> {
+        let certain = |one: &&PackageSeen| one.manager == Manager::Apt && one.conditional.is_none();
+        let packages = self.seen?.packages.iter().filter(certain).filter(|one| one.name.starts_with(COMPAT));
+        let last = packages.clone().next_back()?.fact;
+        let mut names: Vec<String> = packages.map(|one| one.name.clone()).collect();
+        names.sort();
+        names.dedup();
+        (names.len() > 1).then(|| Said::plain(told(names)).on(Some(last)))
     }
 
     /// What the image starts; absent only where the whole configuration was read.
@@ -135,48 +145,26 @@ impl Subject<'_> {
         let found = entries(value).filter(refused).map(str::to_owned).collect();
         Said { lookup: seen(found, true), ..listed }
     }
-
-    /// Directories of stubs that the loader looks into.
-    fn stub_paths(&self) -> Said {
-        let image = self.image;
-        let path = image.env.get("LD_LIBRARY_PATH");
-        let (mut found, mut fact) = (Vec::new(), None);
-        let complete = !path.is_unknown() && !image.ld_conf.is_unknown();
-        let named = path.known().into_iter().flat_map(|path| path.split(':')).map(|directory| (directory, path.id));
-        let listed = image.ld_conf.known().into_iter().flatten().flat_map(|file| &file.directories);
-        let listed = listed.map(|directory| (directory.as_str(), image.ld_conf.id));
-        for (directory, id) in named.chain(listed) {
-            if directory.trim_end_matches('/').ends_with("/stubs") {
-                found.push(directory.to_owned());
-                fact = fact.or(Some(id));
-            }
-        }
-        Said::plain(seen(found, complete)).on(fact)
-    }
 }
 
-/// How the variables begin that the container toolkit reads.
-const OF_TOOLKIT: &str = "NVIDIA_";
+/// The first word of the variables that the container toolkit reads.
+const OF_TOOLKIT: &str = "NVIDIA";
 /// How those begin whose ends are free.
 const FREE: &str = "NVIDIA_REQUIRE_";
-/// So many letters may be wrong.
+/// So many letters may be wrong, and so many of them in the first word.
 const WRONG: usize = 3;
+const WRONG_AT_FIRST: usize = 2;
 
 /// The variable of the container toolkit that a name nearly is.
 fn meant(name: &str) -> Option<&'static str> {
     let upper = name.to_ascii_uppercase();
     let all = || ASKED.iter().copied().filter(|own| own.starts_with(OF_TOOLKIT));
-    if all().any(|own| own == name) || name.starts_with(FREE) || !upper.starts_with(OF_TOOLKIT) {
+    let first = upper.split_once('_').map(|(first, _)| distance(first, OF_TOOLKIT))?;
+    if all().any(|own| own == name) || name.starts_with(FREE) || first > WRONG_AT_FIRST {
         return None;
     }
     let (wrong, own) = all().map(|own| (distance(&upper, own), own)).min_by_key(|(wrong, _)| *wrong)?;
     (wrong <= WRONG).then_some(own)
-}
-
-/// Whether a path ends in the soname of a library, or in less, with no version behind it.
-fn by_soname(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    path.contains('/') && name.rsplit_once(".so").is_some_and(|(_, end)| matches!(end, "" | ".1"))
 }
 
 /// The versions of compat libraries, each once.

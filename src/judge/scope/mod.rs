@@ -1,10 +1,11 @@
 //! What conditions and messages of pages may ask: the vocabulary's names, answered from facts, pool and verdict.
 //!
-//! A name has one line: in `image`, `base`, `packages` or `pool`, each beside what it is blamed on. A test compares
+//! A name has one line: in `image`, `loader`, `base`, `packages` or `pool`, each beside what it is blamed on. A test compares
 //! them with the entries of the vocabulary.
 
 mod base;
 mod image;
+mod loader;
 mod packages;
 mod pool;
 #[cfg(test)]
@@ -72,6 +73,7 @@ impl Subject<'_> {
             _ => None,
         }
         .or_else(|| self.of_image(name))
+        .or_else(|| self.of_loader(name))
         .or_else(|| self.of_base(name))
         .or_else(|| self.of_packages(name))
         .or_else(|| self.of_pool(name))

@@ -1,5 +1,6 @@
 //! What a page may ask of what is installed: packages, frameworks, components, the toolkit.
 
+use crate::cuda::CudaVersion;
 use crate::fact::Component;
 use crate::fact::Derivation;
 use crate::fact::Evidence;
@@ -31,6 +32,10 @@ use crate::rules::Value;
 const BY_NAME: &str = "-cuda-";
 /// And how its version does: `2.21.5-1+cuda12.4`.
 const BY_VERSION: &str = "+cuda";
+
+/// The framework that base images bring, and what is said of its release where the tables do not have it.
+const OF_BASES: &str = "torch";
+const NOT_TOLD: &str = "of its own";
 
 /// The flavour of CUDA base images that has a compiler.
 const WITH_COMPILER: &str = "devel";
@@ -108,10 +113,50 @@ impl Subject<'_> {
         let first = built.first().map(|(_, cuda, _)| cuda.0.part(0));
         let other = built.iter().find(|(_, cuda, _)| Some(cuda.0.part(0)) != first);
         let Some((.., fact)) = other else {
+            if let Some(said) = self.system_mix() {
+                return said;
+            }
             return Said::plain(if complete { Lookup::Absent } else { Lookup::Unknown });
         };
         let names = built.iter().map(|(name, cuda, _)| format!("{name} (CUDA {cuda})"));
         Said::plain(list(names)).on(Some(*fact))
+    }
+
+    /// The runtimes that system packages, packages of conda and a CUDA base image bring, where they are of several
+    /// major releases; what wheels bring lies apart from these.
+    fn system_mix(&self) -> Option<Said> {
+        let of_base = self.image.base_cuda.known().zip(self.image.base).filter(|_| self.is_cuda_base());
+        let mut found: Vec<(String, u32, FactId)> = Vec::new();
+        if let Some((cuda, base)) = of_base {
+            found.push((format!("the base image (CUDA {cuda})"), cuda.0.part(0), base));
+        }
+        let certain = |package: &&PackageSeen| package.conditional.is_none();
+        // That of a framework of conda is told of where the framework is.
+        let framework = self.image.components.iter().any(|one| one.name == OF_BASES);
+        for package in self.seen?.packages.iter().filter(certain) {
+            let named = self.knowledge.runtime_package(&package.name);
+            let cuda = match (&package.manager, &package.version) {
+                (Manager::Apt, _) => named.and_then(|(_, cuda)| cuda),
+                (Manager::Conda, PackageVersion::Exact(exact)) => {
+                    let row = self.knowledge.conda_variant(&package.name);
+                    let brings = row.is_some_and(|row| !row.cpu && row.channel.is_none()) || named.is_some();
+                    exact.parse::<CudaVersion>().ok().filter(|_| brings && !framework)
+                }
+                _ => None,
+            };
+            if let Some(cuda) = cuda {
+                found.push((format!("{} (CUDA {cuda})", package.name), cuda.0.part(0), package.fact));
+            }
+        }
+        let first = found.first()?.1;
+        let (.., fact) = *found.iter().find(|(_, major, _)| *major != first)?;
+        Some(Said::plain(list(found.into_iter().map(|(told, ..)| told))).on(Some(fact)))
+    }
+
+    fn is_cuda_base(&self) -> bool {
+        let base = self.image.base.map(|base| &self.image.facts.get(base).state);
+        let Some(State::Known(FactValue::Text(written))) = base else { return false };
+        ImageReference::parse(written).is_ok_and(|base| self.knowledge.is_cuda_repository(&base.familiar()))
     }
 
     /// The version of a package; not known where two managers, or two ways through the commands, give others.
@@ -151,6 +196,7 @@ impl Subject<'_> {
             "variant" => FactKey::ComponentVariant,
             "cuda" | "cpu_build" => FactKey::ComponentCuda,
             "index_without_effect" => return Some(self.index_without_effect(framework)),
+            "replaces" if framework == OF_BASES => return Some(self.replaces()),
             "present" | "pinned" | "version" => FactKey::ComponentVersion,
             _ => return None,
         };
@@ -179,6 +225,25 @@ impl Subject<'_> {
             },
         };
         Some(Said::plain(lookup).on(fact))
+    }
+
+    /// The release of the base image's own `PyTorch`, where a command writes down another one for the same environment.
+    fn replaces(&self) -> Said {
+        let absent = Said::plain(Lookup::Absent);
+        let Some(base) = self.image.base else { return absent };
+        let State::Known(FactValue::Text(written)) = &self.image.facts.get(base).state else { return absent };
+        let Ok(reference) = ImageReference::parse(written) else { return absent };
+        let (repository, tag) = (reference.familiar(), reference.tag().unwrap_or_default());
+        let own = self.knowledge.framework_image(&repository, tag).and_then(|row| row.torch);
+        let family = self.knowledge.base_family(&repository).filter(|row| row.torch);
+        let own = own.or(family.map(|_| NOT_TOLD));
+        let named = self.seen.and_then(|all| all.packages.iter().rev().find(|one| one.name == OF_BASES));
+        let (Some(own), Some(named)) = (own, named.filter(|one| !one.apart && one.conditional.is_none())) else {
+            return absent;
+        };
+        let PackageVersion::Exact(exact) = &named.version else { return absent };
+        let release = |version: &str| version.split('+').next().unwrap_or_default().to_owned();
+        if release(exact) == release(own) { absent } else { Said::plain(text(own)).on(Some(named.fact)) }
     }
 
     /// The builds whose indexes the last install of a framework had to choose from beside the default one, where

@@ -24,6 +24,8 @@ use crate::rules::Value;
 use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::Step;
+use crate::start::StepResult;
+use crate::start::Verdict;
 
 /// A pool, or several alike, in words.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +46,8 @@ pub(in crate::judge) struct PoolWords {
     pub(in crate::judge) steps: Vec<(Step, Option<&'static str>)>,
     /// Why a program that starts there uses no GPU.
     pub(in crate::judge) without_gpu: Option<String>,
+    /// Whether nothing but the requirement stops the image, where that can be told.
+    pub(in crate::judge) check_alone: Option<bool>,
 }
 
 impl PoolWords {
@@ -77,6 +81,7 @@ impl PoolWords {
             message: verdict.map(|verdict| message(verdict, knowledge)).unwrap_or_default(),
             steps: verdict.map(|verdict| steps(&verdict.hosts)).unwrap_or_default(),
             without_gpu: without_gpu(&one.verdicts, knowledge),
+            check_alone: check_alone(&one.verdicts),
         }
     }
 }
@@ -92,6 +97,19 @@ fn steps(hosts: &[HostFate<'_>]) -> Vec<(Step, Option<&'static str>)> {
         }
     }
     found
+}
+
+/// Whether the requirement stops every component on every host, and no other step would.
+fn check_alone(verdicts: &[Verdict<'_>]) -> Option<bool> {
+    let mut open = false;
+    for record in verdicts.iter().flat_map(|verdict| &verdict.hosts).flat_map(|host| &host.steps) {
+        let stops = matches!(record.result, StepResult::Stops(_) | StepResult::FailsLater);
+        if stops != (record.step == Step::Requirement) {
+            return Some(false);
+        }
+        open |= matches!(record.result, StepResult::Unknown);
+    }
+    (!open).then_some(!verdicts.is_empty())
 }
 
 /// The entry of a list that has just one.
@@ -168,6 +186,7 @@ impl Subject<'_> {
             "fate" => text(&pool.fate),
             "message" => text(&pool.message),
             "without_gpu" => said(&pool.without_gpu),
+            "check_alone" => declared(pool.check_alone.map(truth)),
             _ => return None,
         };
         Some(Said::plain(lookup).on(blamed))
