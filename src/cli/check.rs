@@ -84,9 +84,9 @@ pub(crate) fn run(options: &CheckArgs, knowledge: Knowledge) -> Result<Exit, Fai
     }
     for (name, why) in &read.inputs.passed {
         if options.show_files {
-            writeln!(io::stdout(), "{}: passed over: {why}", clean(name))?;
+            writeln!(streams::out(), "{}: passed over: {why}", clean(name))?;
         } else {
-            writeln!(io::stderr(), "{} is passed over: {why}", clean(name))?;
+            writeln!(streams::err(), "{} is passed over: {why}", clean(name))?;
         }
     }
     nothing(options, &read.inputs)?;

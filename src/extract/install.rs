@@ -22,7 +22,6 @@ use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
 use crate::extract::venv::Environments;
 use crate::extract::written::written;
-use crate::fact;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
@@ -206,7 +205,7 @@ impl Reader<'_> {
             let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
             version.is_some_and(|version| version.split('-').next() != Some(own))
         };
-        let apt = self.seen.packages.iter().filter(|package| package.manager == fact::Manager::Apt);
+        let apt = self.seen.packages.iter().filter(|package| package.manager == Manager::Apt);
         (!apt.into_iter().any(another)).then(|| own.to_owned())
     }
 
