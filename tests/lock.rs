@@ -125,7 +125,10 @@ fn a_private_base_is_known_by_pull() {
     assert_eq!(code(&done), 1);
     let shown = out(&done);
     assert!(shown.contains("Dockerfile:1:6]") && shown.contains(&format!("FROM {reference}\n")), "{shown}");
-    assert!(shown.contains("the image that brings it") && shown.contains("config.Env[NVIDIA_REQUIRE_CUDA]"), "{shown}");
+    assert!(
+        shown.contains("the image that it is built on") && shown.contains("config.Env[NVIDIA_REQUIRE_CUDA]"),
+        "{shown}"
+    );
     let line = out(&place.run(&["check", "--pull", "--format", "concise", "Dockerfile"]));
     assert!(line.starts_with("Dockerfile:1:6: error refused: "), "{line}");
 

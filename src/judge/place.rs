@@ -32,16 +32,16 @@ impl Places<'_> {
         }
     }
 
-    /// Puts the line that names the image before places that have none: a finding on the configuration or a layer of a base
-    /// image is shown where somebody chose it.
+    /// Puts the line that names the image before places that have none: a finding on the configuration of a base image is
+    /// shown where somebody chose it. A layer that no line made is shown by itself.
     pub(super) fn named(self, found: &mut Vec<Location>, image: &ImageFacts) {
-        let without = |place: &Location| place.region.is_none() && matches!(place.kind.as_str(), "config" | "layer");
+        let without = |place: &Location| place.kind == "config";
         let on_a_line = |place: &Location| place.region.is_some() && place.kind != "fleet";
         if !found.iter().any(without) || found.iter().any(on_a_line) {
             return;
         }
         let origins = image.base.map(|id| image.facts.origins(id)).unwrap_or_default();
-        let mut lines = origins.iter().map(|origin| self.origin(origin, "the image that brings it".to_owned()));
+        let mut lines = origins.iter().map(|origin| self.origin(origin, "the image that it is built on".to_owned()));
         if let Some(line) = lines.find(on_a_line) {
             found.insert(0, line);
         }
