@@ -98,8 +98,8 @@ fn asked(seen: &Observations, components: &[Component], component: &Component, k
     }
     for package in &seen.packages {
         let of = knowledge.framework(&package.name).is_some_and(|framework| framework.component == component.name);
-        // The rows speak of the build on the default index.
-        let of = of && package.variant.is_none();
+        // The rows speak of the build on the default index, and one without CUDA asks for none of its libraries.
+        let of = of && package.variant.is_none() && !matches!(component.cuda.state, State::Absent { .. });
         let row = version_of(package).filter(|_| of).and_then(|version| knowledge.needs_of(&package.name, version));
         if let Some(row) = row {
             asked.at_start.extend(row.needs.iter().map(|name| (*name).to_owned()));
