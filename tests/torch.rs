@@ -1,5 +1,7 @@
 //! Which torch a Dockerfile ends up with: version and build, or that it cannot be told.
 
+#[path = "torch/indexes.rs"]
+mod indexes;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;

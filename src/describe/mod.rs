@@ -52,14 +52,16 @@ pub enum Family {
     Files,
     /// GPU code.
     Code,
+    /// Everything that may bring a shared library, beside the base.
+    Libraries,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::Env, Self::Packages, Self::Files, Self::Code];
+    pub const ALL: &[Self] = &[Self::Env, Self::Packages, Self::Files, Self::Code, Self::Libraries];
 
     /// All their words, in the order of [`Self::ALL`].
-    pub const WORDS: &[&str] = &["env", "packages", "files", "code"];
+    pub const WORDS: &[&str] = &["env", "packages", "files", "code", "libraries"];
 
     /// The word of the file.
     pub const fn as_str(self) -> &'static str {
@@ -68,6 +70,7 @@ impl Family {
             Self::Packages => "packages",
             Self::Files => "files",
             Self::Code => "code",
+            Self::Libraries => "libraries",
         }
     }
 }

@@ -28,6 +28,8 @@ pub struct Package {
     pub extra_index: Vec<String>,
     /// Why the index cannot be told.
     pub index_unknown: Option<String>,
+    /// Why it may be a version that is no release.
+    pub early: Option<String>,
     /// Whether a version that is there already is replaced.
     pub upgrade: bool,
     /// Python that it is installed for, where the command says it.
@@ -55,6 +57,7 @@ const KEYS: &[&str] = &[
     "index",
     "extra_index",
     "index_unknown",
+    "early",
     "upgrade",
     "python",
     "command",
@@ -87,6 +90,7 @@ impl Package {
             ("index", text(&self.index)),
             ("extra_index", (!self.extra_index.is_empty()).then(|| json!(self.extra_index))),
             ("index_unknown", text(&self.index_unknown)),
+            ("early", text(&self.early)),
             ("upgrade", self.upgrade.then_some(Json::Bool(true))),
             ("python", text(&self.python)),
             ("command", self.command.map(|command| json!(command))),
@@ -216,6 +220,7 @@ fn package(reader: &mut Reader, table: &DeTable<'_>) -> Package {
                 found.extra_index = words.filter_map(|one| reader.string(key, one)).collect();
             }
             "index_unknown" => found.index_unknown = reader.string(key, value),
+            "early" => found.early = reader.string(key, value),
             "upgrade" => found.upgrade = reader.boolean(key, value).unwrap_or(false),
             "python" => found.python = reader.string(key, value),
             "command" => found.command = reader.number(key, value),

@@ -18,6 +18,7 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunForm;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
+use crate::dockerfile::tabled::tabled;
 use crate::dockerfile::words::pairs;
 use crate::dockerfile::words::split_whitespace;
 use crate::reference::ImageReference;
@@ -60,7 +61,7 @@ impl Dockerfile {
             global: &global,
             scope: Arc::new(Scope {
                 base_env: (open && !known.is_some_and(|known| known.whole)).then_some(options.base_env),
-                env: known.map(|known| known.scope()).unwrap_or_default(),
+                env: known.map_or_else(|| tabled(&base.kind), |known| known.scope()),
                 ..Scope::default()
             }),
             shell: None,

@@ -17,6 +17,7 @@ mod resolved;
 mod scope;
 mod stages;
 mod substitute;
+mod tabled;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -51,6 +52,7 @@ pub use mapped::Piece;
 pub(crate) use pattern::Pattern;
 pub use resolved::Lookup;
 pub use resolved::Resolved;
+pub use scope::ONLY_THE_BASE;
 pub use scope::Scope;
 pub use words::Pair;
 pub use words::pairs;

@@ -11,6 +11,9 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::expand;
 use crate::source::Span;
 
+/// Why a variable is not known that nothing in sight sets.
+pub const ONLY_THE_BASE: &str = "only the base image could set it";
+
 /// ENV and ARG values that hold at one place; an ENV hides an ARG of its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
@@ -34,9 +37,7 @@ impl Scope {
             }
             None if self.global || self.args.contains_key(name) => Lookup::NoValue,
             None => match self.base_env {
-                Some(BaseEnv::Unseen) => {
-                    Lookup::Unknown(vec![name.to_owned()], "only the base image could set it".to_owned())
-                }
+                Some(BaseEnv::Unseen) => Lookup::Unknown(vec![name.to_owned()], ONLY_THE_BASE.to_owned()),
                 Some(BaseEnv::Named) => Lookup::Known(format!("{BASE_MARK}{name}{BASE_MARK}"), Vec::new()),
                 Some(BaseEnv::Empty) | None => Lookup::Unset,
             },

@@ -2,6 +2,7 @@
 
 use crate::dockerfile::BASE_MARK;
 use crate::dockerfile::Lookup;
+use crate::dockerfile::ONLY_THE_BASE;
 use crate::dockerfile::expand::MOST_ORIGINS;
 use crate::dockerfile::expand::Run;
 use crate::dockerfile::pattern::Pattern;
@@ -31,7 +32,7 @@ impl Run<'_> {
     fn whole_value(&mut self, name: &str) -> Option<String> {
         let value = self.value(name)?;
         if value.contains(BASE_MARK) {
-            self.miss(vec![name.to_owned()], "only the base image could set it");
+            self.miss(vec![name.to_owned()], ONLY_THE_BASE);
             return None;
         }
         Some(value)

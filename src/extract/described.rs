@@ -75,6 +75,7 @@ pub(super) fn observed(manager: Manager, name: String, package: &Package, depth:
     PackageSeen {
         variant: of_index.clone().or_else(|| package.variant.clone()),
         offered: of_index.map_or(offered, Offered::Only),
+        early: package.early.as_ref().map(why),
         // Commands keep what is there unless they say otherwise; a plain description is of what is there.
         upgrade: package.upgrade || depth != Depth::Text,
         python: package.python.clone(),
@@ -173,7 +174,11 @@ fn is_simple(package: &PackageSeen, depth: Depth) -> bool {
         (_, Offered::Default | Offered::Only(_)) => true,
         (_, Offered::Beside(_) | Offered::Unknown(_)) => local,
     };
-    known && of_build && package.conditional.is_none() && !(package.upgrade && depth == Depth::Text)
+    known
+        && of_build
+        && package.early.is_none()
+        && package.conditional.is_none()
+        && !(package.upgrade && depth == Depth::Text)
 }
 
 /// Everything that has a say in which package it is.
@@ -201,6 +206,7 @@ fn in_full(package: &PackageSeen) -> Package {
         index,
         extra_index,
         index_unknown,
+        early: package.early.as_ref().map(|why| why.reason.clone()),
         upgrade: package.upgrade,
         python: package.python.clone(),
         command: Some(package.command),

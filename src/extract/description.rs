@@ -15,6 +15,7 @@ use crate::extract::described;
 use crate::extract::inherited;
 use crate::fact::BaseSeen;
 use crate::fact::CodeSeen;
+use crate::fact::Depth;
 use crate::fact::ElfNote;
 use crate::fact::EnvTemplate;
 use crate::fact::Evidence;
@@ -116,6 +117,7 @@ impl Reader {
                 Family::Packages => self.seen.complete.packages = true,
                 Family::Files => self.seen.complete.files = true,
                 Family::Code => self.seen.complete.code = true,
+                Family::Libraries => self.seen.complete.libraries = true,
             }
         }
         for (name, value) in &description.env {
@@ -286,6 +288,7 @@ pub fn to_description(seen: &Observations) -> Description {
         (seen.complete.packages, Family::Packages),
         (seen.complete.files, Family::Files),
         (seen.complete.code, Family::Code),
+        (seen.complete.libraries && seen.depth != Depth::Layers, Family::Libraries),
     ] {
         if whole {
             description.complete.push(Spanned::nowhere(family));

@@ -10,6 +10,7 @@ use crate::dockerfile::EvaluatedBase;
 use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
 use crate::dockerfile::Resolved;
+use crate::extract::closed;
 use crate::extract::copied::Stages;
 use crate::extract::inherited;
 use crate::extract::install;
@@ -73,6 +74,7 @@ pub fn of_dockerfile(
     reader.seen.of_base.env_templates = inherited::templates(dockerfile, options, &evaluated);
     reader.directories(&evaluated);
     stages.read(&mut reader, &evaluated);
+    reader.seen.complete.libraries = closed::is_plain(&evaluated) && !reader.done.beyond;
     removed::read(&evaluated, source, &mut reader.seen);
     reader.entrypoint(dockerfile, &evaluated);
     reader.other_targets(dockerfile, &evaluated);

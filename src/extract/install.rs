@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::context::Shelf;
+use crate::dockerfile::BaseKind;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
@@ -12,6 +13,7 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::along::along;
 use crate::extract::asked;
+use crate::extract::closed;
 use crate::extract::fetched::Fetched;
 use crate::extract::linked;
 use crate::extract::packaged::packaged;
@@ -20,6 +22,7 @@ use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
 use crate::extract::venv::Environments;
 use crate::extract::written::written;
+use crate::fact;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
@@ -36,6 +39,7 @@ use crate::install::Environment;
 use crate::install::Install;
 use crate::install::Opened;
 use crate::install::RequirementFile;
+use crate::knowledge::How;
 use crate::knowledge::Knowledge;
 use crate::shell;
 use crate::shell::Command;
@@ -61,7 +65,7 @@ pub(super) struct Inputs<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     /// What `pip config set` set, by the variable that says the same.
-    settings: BTreeMap<String, String>,
+    settings: BTreeMap<String, Resolved>,
     /// Files that a command wrote or changed: what is in them, or why that cannot be told.
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
     /// Files and folders that a command took away.
@@ -72,6 +76,8 @@ pub(super) struct State {
     repositories: BTreeSet<&'static str>,
     /// Files that commands fetched.
     fetched: Fetched,
+    /// Whether a command may have brought what nobody can tell.
+    pub(super) beyond: bool,
 }
 
 /// Reads every RUN in order: packages come and go in `seen`; what could not be read becomes a note.
@@ -128,11 +134,13 @@ impl Reader<'_> {
             self.done.repositories.extend(knowledge.repositories_in(word));
         }
         let lookup = |name: &str| match self.done.settings.get(name) {
-            Some(value) => Lookup::Known(value.clone(), Vec::new()),
+            Some(Resolved::Known { value, .. }) => Lookup::Known(value.clone(), Vec::new()),
+            Some(Resolved::Unresolved { names, reason }) => Lookup::Unknown(names.clone(), reason.clone()),
             None => run.scope.lookup(name),
         };
         let open = |folder: &str, path: &str| self.open(folder, path, run);
-        let environment = Environment { machine: self.machine, python: None };
+        let python = self.python(command);
+        let environment = Environment { machine: self.machine, python: python.as_deref() };
         let named = self.done.fetched.named(command, &self.folder);
         let around = Around { lookup: &lookup, open: &open, environment };
         let mut found = install::installs_with(named.as_ref().unwrap_or(command), around);
@@ -154,6 +162,7 @@ impl Reader<'_> {
         }
         written(self, command, run, &environment);
         self.done.fetched.note(command, &self.folder);
+        self.done.beyond |= compiled.is_some() || !closed::is_told(command, &found);
         if let Some(compiled) = compiled {
             self.code(compiled);
         }
@@ -179,6 +188,23 @@ impl Reader<'_> {
         for file in &found.files {
             self.unread(file);
         }
+    }
+
+    /// The Python that a command installs for: the one it names, else the base's where no command brings another.
+    fn python(&self, command: &Command) -> Option<String> {
+        if let Some(named) = install::python_named(command) {
+            return Some(named);
+        }
+        let BaseKind::Image(base) = &self.tree.evaluated.base.kind else { return None };
+        let row = Knowledge::built_in().python_of_image(base).filter(|_| !self.seen.other_python)?;
+        // A marker leaves packages out for good: a row from memory is not enough for that.
+        let own = (row.info.how > How::Memory).then_some(row.python)?;
+        let another = |package: &PackageSeen| {
+            let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
+            version.is_some_and(|version| version.split('-').next() != Some(own))
+        };
+        let apt = self.seen.packages.iter().filter(|package| package.manager == fact::Manager::Apt);
+        (!apt.into_iter().any(another)).then(|| own.to_owned())
     }
 
     /// A file that names packages and was not read: what it installs is missing evidence.
@@ -224,15 +250,17 @@ impl Reader<'_> {
 
     /// `pip config set global.index-url …` holds for all that follows.
     fn configure(&mut self, command: &Command) -> bool {
-        let words: Vec<&str> =
-            command.words.iter().filter_map(Word::known).filter(|word| !word.starts_with("--")).collect();
+        let plain = |word: &&Word| word.known().is_none_or(|text| !text.starts_with("--"));
+        let words: Vec<&Word> = command.words.iter().filter(plain).collect();
         let pip = command.program().is_some_and(|program| program.starts_with("pip") || program.starts_with("python"));
-        let Some(at) = words.windows(2).position(|pair| pair == ["config", "set"]).filter(|_| pip) else {
+        let set = |pair: &[&Word]| pair.iter().map(|word| word.known()).eq([Some("config"), Some("set")]);
+        let Some(at) = words.windows(2).position(set).filter(|_| pip) else {
             return false;
         };
         if let [key, value, ..] = words.get(at + 2..).unwrap_or_default() {
+            let key = key.known().unwrap_or("");
             let name = key.rsplit('.').next().unwrap_or(key).to_ascii_uppercase().replace('-', "_");
-            self.done.settings.insert(format!("PIP_{name}"), (*value).to_owned());
+            self.done.settings.insert(format!("PIP_{name}"), value.value.clone());
         }
         true
     }

@@ -5,6 +5,7 @@ mod asked;
 mod bases;
 mod built;
 mod claims;
+mod closed;
 mod compiled;
 mod config;
 mod copied;

@@ -25,10 +25,7 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
         VersionSpec::Exact(text) => PackageVersion::Exact(text.clone()),
         VersionSpec::Range(text) => PackageVersion::Open(text.clone()),
         VersionSpec::None => PackageVersion::Open(String::new()),
-        VersionSpec::Unresolved => PackageVersion::Unresolved(Why {
-            reason: format!("the version of {} stands behind a variable without value", install.name),
-            supply: "give it by --build-arg NAME=VALUE".to_owned(),
-        }),
+        VersionSpec::Unresolved => PackageVersion::Unresolved(unresolved(install)),
     };
     let asked = match &version {
         PackageVersion::Exact(text) => format!("{}=={text}", install.name),
@@ -50,7 +47,12 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
         reason: format!("{} is installed on one of several ways through the commands", install.name),
         supply: "describe the built image, or scan it".to_owned(),
     });
+    let early = install.early.clone().map(|reason| Why {
+        reason: format!("{reason}: which version of {} that gives is not in the tables", install.name),
+        supply: "scan the built image, or name version and GPU code in an image description".to_owned(),
+    });
     PackageSeen {
+        early,
         manager: manager_of(install.manager),
         name: install.name.clone(),
         version,
@@ -62,6 +64,20 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
         conditional,
         command,
         fact,
+    }
+}
+
+/// Why the version of a package cannot be told.
+fn unresolved(install: &Install) -> Why {
+    match &install.untold {
+        Some(reason) => Why {
+            reason: format!("the version of {} cannot be told: {reason}", install.name),
+            supply: format!("scan the built image, or name the version of {} in an image description", install.name),
+        },
+        None => Why {
+            reason: format!("the version of {} stands behind a variable without value", install.name),
+            supply: "give it by --build-arg NAME=VALUE".to_owned(),
+        },
     }
 }
 

@@ -208,7 +208,7 @@ pub struct BuildAskSeen {
 
 /// Families of which everything was seen, so that the rest is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "four independent families")]
+#[expect(clippy::struct_excessive_bools, reason = "independent families")]
 pub struct Completeness {
     /// Environment.
     pub env: bool,
@@ -218,6 +218,9 @@ pub struct Completeness {
     pub files: bool,
     /// GPU code.
     pub code: bool,
+    /// Everything that may bring a shared library, beside the base.
+    #[serde(default)]
+    pub libraries: bool,
 }
 
 /// Everything that was seen in one input.

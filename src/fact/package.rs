@@ -69,6 +69,9 @@ pub struct PackageSeen {
     pub variant: Option<String>,
     /// Which builds there were to choose from.
     pub offered: Offered,
+    /// Why it may be a version that is no release, of which the tables know none.
+    #[serde(default)]
+    pub early: Option<Why>,
     /// Whether a version that is there already is replaced.
     pub upgrade: bool,
     /// The channel of conda that the command names first.
@@ -87,8 +90,20 @@ pub struct PackageSeen {
 impl PackageSeen {
     /// A package that something else than a command says is there.
     pub fn new(manager: Manager, name: String, version: PackageVersion, fact: FactId) -> Self {
-        let (variant, offered, channel, python, conditional) = (None, Offered::Default, None, None, None);
-        Self { manager, name, version, variant, offered, upgrade: true, channel, python, conditional, command: 0, fact }
+        Self {
+            manager,
+            name,
+            version,
+            variant: None,
+            offered: Offered::Default,
+            early: None,
+            upgrade: true,
+            channel: None,
+            python: None,
+            conditional: None,
+            command: 0,
+            fact,
+        }
     }
 }
 

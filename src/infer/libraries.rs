@@ -171,6 +171,7 @@ impl World<'_> {
             (Says::Yes, _) => Presence::Image,
             (_, Some(row)) => Presence::Driver(row.capability),
             (Says::No, None) if lacked || self.seen.complete.files || self.seen.complete.packages => Presence::Absent,
+            (Says::No, None) if self.seen.complete.libraries && self.nothing_brings() => Presence::Absent,
             (Says::No, None) if self.is_told() => Presence::Unfound,
             (Says::No | Says::Perhaps, None) => Presence::Unseen,
         };
@@ -181,6 +182,20 @@ impl World<'_> {
     fn is_told(&self) -> bool {
         let based = matches!(self.seen.base, BaseSeen::Image(..) | BaseSeen::Scratch(_));
         self.seen.depth == Depth::Text || (self.seen.depth == Depth::Description && based)
+    }
+
+    /// Whether every package is one of which it is known what it brings: what others depend on is not said.
+    fn nothing_brings(&self) -> bool {
+        let knowledge = self.knowledge;
+        self.seen.packages.iter().all(|package| match package.manager {
+            Manager::Apt => !knowledge.carries_libraries(&package.name),
+            Manager::Conda => false,
+            Manager::Pip => {
+                let of_index = package.variant.is_none() && package.conditional.is_none();
+                let needs = version_of(package).and_then(|version| knowledge.needs_of(&package.name, version));
+                of_index && (needs.is_some() || knowledge.is_library_free(&package.name))
+            }
+        })
     }
 
     /// Files of that name, or of a version of it: what lies elsewhere may be found by the program's own path.

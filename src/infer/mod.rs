@@ -25,6 +25,7 @@ mod stubs;
 mod torch;
 mod torch_build;
 mod torch_release;
+mod torch_wheel;
 
 use jiff::civil::Date;
 

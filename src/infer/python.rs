@@ -40,16 +40,5 @@ pub(super) fn python(seen: &Observations, package: &PackageSeen, knowledge: Know
 /// The Python that the base image brings, or its distribution installs first.
 fn of_base(seen: &Observations, knowledge: Knowledge) -> Option<&'static str> {
     let BaseSeen::Image(reference, _) = &seen.base else { return None };
-    let repository = reference.familiar();
-    let last = repository.rsplit('/').next().unwrap_or(&repository);
-    let tag = reference.tag().unwrap_or_default();
-    let begins =
-        |version: &str| tag.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']));
-    let named = |row: &&crate::knowledge::ImagePythonRow| {
-        let word = format!("{}{}", row.name, row.version);
-        (last == row.name && begins(row.version)) || tag.split('-').any(|part| part == word)
-    };
-    let rows = knowledge.image_pythons();
-    let own = rows.iter().find(|row| last == row.name && begins(row.version));
-    own.or_else(|| rows.iter().find(named)).map(|row| row.python)
+    knowledge.python_of_image(reference).map(|row| row.python)
 }

@@ -137,7 +137,7 @@ fn of_the_day(
 ) -> Option<&'static FrameworkBuildRow> {
     let Place { build, arch, as_of, knowledge } = place;
     let untouched = matches!(build.family, Family::Plain | Family::Cuda);
-    let of_index = matches!(package.offered, Offered::Default);
+    let of_index = matches!(package.offered, Offered::Default) && package.early.is_none();
     if seen.depth != Depth::Text || arch != LISTED || !untouched || !of_index || accompanied(package, seen, knowledge) {
         return None;
     }

@@ -22,6 +22,7 @@ use crate::infer::torch_release::Day;
 use crate::infer::torch_release::as_said;
 use crate::infer::torch_release::fits;
 use crate::infer::torch_release::newest;
+use crate::infer::torch_wheel::believed;
 use crate::install::order;
 use crate::install::public;
 use crate::knowledge::Knowledge;
@@ -114,7 +115,8 @@ pub(super) fn resolve<'a>(
             seen.packages.iter().rfind(|package| is_torch(package, knowledge) && wanted(package.manager))
         };
         let of_conda = of_manager(&|manager| manager == Manager::Conda).map(|package| conda(package, seen, knowledge));
-        let of_pip = of_manager(&|manager| manager != Manager::Conda).map(|package| as_said(package, day));
+        let of_pip = of_manager(&|manager| manager != Manager::Conda)
+            .map(|package| believed(as_said(package, day), seen.depth, day));
         return match (of_pip, of_conda) {
             (Some(pip), Some(conda)) => Torch::Brought(imported(pip, conda, seen, day)),
             (Some(one), None) | (None, Some(one)) => Torch::Brought(one),
@@ -131,7 +133,7 @@ pub(super) fn resolve<'a>(
         }
         let here: Vec<&PackageSeen> = seen.packages.iter().filter(|package| package.command == command).collect();
         if let Some(brought) = step(&here, &now, open_base, seen, build, day) {
-            now = Torch::Brought(brought);
+            now = Torch::Brought(believed(brought, seen.depth, day));
             open_base = false;
         }
     }
@@ -184,6 +186,10 @@ fn step<'a>(
         }
     }
     for bound in seen.bounds.iter().filter(|bound| bound.command == package.command && is_torch(bound, day.knowledge)) {
+        if let Some(why) = &bound.conditional {
+            open = open.or_else(|| Some(why.clone()));
+            continue;
+        }
         match &bound.version {
             PackageVersion::Exact(version) => ranges.push(format!("=={version}")),
             PackageVersion::Open(range) => ranges.push(range.clone()),
@@ -191,6 +197,9 @@ fn step<'a>(
         }
     }
     let replaced = asked.is_some_and(|asked| asked.upgrade);
+    // What comes of an index of early versions asks for one of its own kind.
+    let replaced =
+        replaced || asked.is_none() && package.early.is_some() && matches!(package.offered, Offered::Only(_));
     if open.is_none() && !replaced && held(now, build).is_some_and(|held| fits(&ranges, &held) == Some(true)) {
         return None;
     }

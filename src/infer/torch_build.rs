@@ -9,6 +9,7 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::GpuCode;
+use crate::fact::PackageSeen;
 use crate::fact::Signature;
 use crate::fact::State;
 use crate::fact::Why;
@@ -73,7 +74,10 @@ pub(super) fn brought(
                 return component;
             }
             let tag = brought.variant.as_ref().ok().and_then(Option::as_deref);
-            return component_unknown(facts, framework, package, why, tag);
+            return match tag.filter(|_| package.early.is_some()) {
+                Some(tag) => early(facts, framework, package, why, tag),
+                None => component_unknown(facts, framework, package, why, tag),
+            };
         }
     };
     let by = if brought.newest { Derivation::Newest } else { Derivation::Resolution };
@@ -120,6 +124,28 @@ pub(super) fn brought(
     let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(cuda), from_variant);
     let code = torch_code(facts, name, (version, &variant, brought.maker), arch, variant_id, knowledge);
     component(cuda, code)
+}
+
+/// A build of no release, from the index of one CUDA: that is known of it, and neither which it is nor its code.
+fn early(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    package: &PackageSeen,
+    why: &Why,
+    tag: &str,
+) -> Component {
+    let name = framework.component;
+    let derived = |from| Evidence::Derived { by: Derivation::Resolution, from: vec![from], row: None };
+    let version = facts.add(FactKey::ComponentVersion, Some(name), State::Unknown(why.clone()), derived(package.fact));
+    let variant = facts.add(FactKey::ComponentVariant, Some(name), known_text(tag), derived(version));
+    let component = component_unknown(facts, framework, package, why, Some(tag));
+    match component.code.state {
+        State::Unknown(_) if variant_cuda(tag).is_some() => {
+            let code = unknown(facts, FactKey::ComponentCode, Some(name), why.clone(), derived(variant));
+            Component { code, ..component }
+        }
+        _ => component,
+    }
 }
 
 /// The code of a build: what is known of a wheel says nothing of one of conda.

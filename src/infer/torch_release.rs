@@ -59,6 +59,8 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
             ),
             supply: "say its build, such as cu124, in an image description".to_owned(),
         }),
+        // `cu117.with.pypi.cudnn` is a build for CUDA 11.7.
+        (Some(local), _, Some(variant)) if local.split('.').next() == Some(variant) => Ok(Some(variant.clone())),
         (Some(local), _, _) => Ok(Some(local)),
         (None, Offered::Beside(tags), _) => {
             Ok(row.map_or_else(|| package.variant.clone(), |row| highest(row, tags, day)))
@@ -149,6 +151,9 @@ pub(super) fn newest<'a>(
         Brought::unknown(package, Why { reason, supply })
     };
     if let Offered::Unknown(why) = &package.offered {
+        return Brought::unknown(package, why.clone());
+    }
+    if let (Some(why), Offered::Only(_)) = (&package.early, &package.offered) {
         return Brought::unknown(package, why.clone());
     }
     if ranges.iter().any(|range| admits(range, "1").is_none()) {

@@ -9,6 +9,7 @@ use crate::install::Installs;
 use crate::install::Opened;
 use crate::install::RequirementFile;
 use crate::install::VersionSpec;
+use crate::install::address::settled;
 use crate::install::index::Indexes;
 use crate::install::index::Place;
 use crate::install::lock::Parts;
@@ -172,11 +173,14 @@ impl Walk<'_, '_> {
         opened: &Opened,
         depth: usize,
     ) {
-        let value = value.map(|value| expanded(&value, self.variable).unwrap_or(value));
+        let unset = || "it stands behind a variable without value".to_owned();
+        let told = |raw: &String| expanded(raw, self.variable).or_else(|| settled(raw)).ok_or_else(unset);
+        let given = value.as_ref().map(|raw| (told(raw), span));
+        let place = |given| Place::given(given, opened.source);
         match name {
             "-r" | "--requirement" | "-c" | "--constraint" => {
                 let Some(path) = value else { return };
-                let path = Resolved::literal(path);
+                let path = Resolved::literal(expanded(&path, self.variable).unwrap_or(path));
                 let constraint = constraint || matches!(name, "-c" | "--constraint");
                 self.file(
                     folder,
@@ -184,11 +188,11 @@ impl Walk<'_, '_> {
                     depth + 1,
                 );
             }
-            "-i" | "--index-url" => self.indexes.index = value.map(|url| Place::new(&url, span, opened.source)),
-            "--extra-index-url" => self.indexes.extra.extend(value.map(|url| Place::new(&url, span, opened.source))),
-            "-f" | "--find-links" => self.indexes.links.extend(value.map(|url| Place::new(&url, span, opened.source))),
+            "-i" | "--index-url" => self.indexes.index = given.map(place),
+            "--extra-index-url" => self.indexes.extra.extend(given.map(place)),
+            "-f" | "--find-links" => self.indexes.links.extend(given.map(place)),
             _ => {
-                let _taken: bool = pip::option(name, || value.map(|value| (value, span)), self.indexes);
+                let _taken: bool = pip::option(name, || given, self.indexes);
             }
         }
     }

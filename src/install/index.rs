@@ -1,13 +1,23 @@
 //! Which builds of a distribution a command can choose from: indexes, pages of links, and uv's backends.
 
+use crate::dockerfile::Lookup;
+use crate::dockerfile::ONLY_THE_BASE;
+use crate::dockerfile::Resolved;
+use crate::install::Around;
 use crate::install::Builds;
 use crate::install::Install;
 use crate::install::Opened;
 use crate::install::Variant;
 use crate::install::VariantSource;
 use crate::install::VersionSpec;
+use crate::install::address::address;
+use crate::install::range::is_early;
+use crate::install::range::names_early;
+use crate::install::variant::Early;
+use crate::install::variant::early_of_url;
 use crate::install::variant::every_build;
 use crate::install::variant::is_tag;
+use crate::install::variant::is_usual;
 use crate::install::variant::tag_of_url;
 use crate::knowledge::Knowledge;
 use crate::shell::Command;
@@ -18,18 +28,47 @@ use crate::source::Span;
 pub(super) const PIP_CONFIG: &[&str] =
     &["/etc/pip.conf", "/root/.config/pip/pip.conf", "/root/.pip/pip.conf", "/usr/pip.conf"];
 
+/// What an option is given and where; an error says why that is not known.
+pub(super) type Given = (Result<String, String>, Span);
+
 /// An address, the build it stands for, and where it is written.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
+    /// Why the address is not known.
+    untold: Option<String>,
     tag: Option<String>,
     every: bool,
+    early: Option<Early>,
+    /// Whether it stands for the default index.
+    usual: bool,
     span: Span,
     source: Option<SourceId>,
 }
 
 impl Place {
     pub(super) fn new(url: &str, span: Span, source: Option<SourceId>) -> Self {
-        Self { tag: tag_of_url(url), every: every_build(url), span, source }
+        let (tag, every, early) = (tag_of_url(url), every_build(url), early_of_url(url));
+        Self { untold: None, tag, every, early, usual: is_usual(url), span, source }
+    }
+
+    /// The place of an address as an option gives it; uv lets an index carry a name: `name=https://…`.
+    pub(super) fn given((address, span): Given, source: Option<SourceId>) -> Self {
+        match address {
+            Ok(url) => match url.split_once("=http") {
+                Some((_, rest)) => Self::new(&format!("http{rest}"), span, source),
+                None => Self::new(&url, span, source),
+            },
+            Err(reason) => Self { untold: Some(reason), ..Self::new("", span, source) },
+        }
+    }
+
+    /// Whether it may have a version at all.
+    fn may_have(&self, version: &VersionSpec) -> bool {
+        match version {
+            VersionSpec::Exact(version) if is_early(version) => self.early.is_some(),
+            VersionSpec::Exact(_) => self.early != Some(Early::Nightly),
+            VersionSpec::Range(_) | VersionSpec::None | VersionSpec::Unresolved => true,
+        }
     }
 }
 
@@ -39,20 +78,28 @@ pub(super) struct Indexes {
     pub(super) index: Option<Place>,
     pub(super) extra: Vec<Place>,
     pub(super) links: Vec<Place>,
-    pub(super) backend: Option<(String, Span)>,
+    pub(super) backend: Option<Given>,
+    /// Whether nothing but pages and folders of links is asked.
+    pub(super) no_index: bool,
     /// uv takes the first index that has a distribution; pip takes the best version of all.
     pub(super) first_index: bool,
+    /// Whether versions before a release are allowed.
+    pub(super) early: bool,
     pub(super) upgrade: bool,
 }
 
 impl Indexes {
     /// Fills what the command left open from the environment.
-    pub(super) fn defaults(&mut self, uv: bool, command: &Command, variable: &dyn Fn(&str) -> Option<String>) {
+    pub(super) fn defaults(&mut self, uv: bool, command: &Command, around: &Around<'_>) {
+        let said = |name: &str| setting(name, command, around);
+        let variable = |name: &str| said(name).and_then(|value| value.known().map(str::to_owned));
         let places = |names: &[&str]| -> Vec<Place> {
-            let text = names.iter().find_map(|name| variable(name)).unwrap_or_default();
-            // uv lets an index carry a name: `name=https://…`.
-            let url = |word: &str| word.split_once("=http").map_or(word.to_owned(), |(_, rest)| format!("http{rest}"));
-            text.split_whitespace().map(|word| Place::new(&url(word), command.span, None)).collect()
+            let given = match names.iter().find_map(|name| said(name)) {
+                Some(Resolved::Known { value, .. }) => value.split_whitespace().map(|url| Ok(url.to_owned())).collect(),
+                Some(Resolved::Unresolved { reason, .. }) => vec![Err(reason)],
+                None => Vec::new(),
+            };
+            given.into_iter().map(|address| Place::given((address, command.span), None)).collect()
         };
         let (index, extra, links): (&[&str], &[&str], &[&str]) = if uv {
             (&["UV_DEFAULT_INDEX", "UV_INDEX_URL"], &["UV_INDEX", "UV_EXTRA_INDEX_URL"], &["UV_FIND_LINKS"])
@@ -67,11 +114,15 @@ impl Indexes {
             self.links = places(links);
         }
         if uv {
-            let backend = || variable("UV_TORCH_BACKEND").map(|tag| (tag, command.span));
+            let backend = || said("UV_TORCH_BACKEND").map(|tag| (address(&tag, ""), command.span));
             self.backend = self.backend.take().or_else(backend);
+            self.early |= variable("UV_PRERELEASE").is_some_and(|strategy| strategy == "allow");
             let strategy = variable("UV_INDEX_STRATEGY");
             self.first_index &= strategy.is_none_or(|strategy| strategy == "first-index");
+        } else {
+            self.early |= variable("PIP_PRE").is_some_and(|value| is_true(&value));
         }
+        self.no_index |= variable(if uv { "UV_NO_INDEX" } else { "PIP_NO_INDEX" }).is_some_and(|value| is_true(&value));
     }
 
     /// Fills what is still open from pip's settings.
@@ -109,10 +160,18 @@ impl Indexes {
                     "index-url" | "index_url" if index_open => self.index = Some(place),
                     "extra-index-url" | "extra_index_url" if extra_open => self.extra.push(place),
                     "find-links" | "find_links" if links_open => self.links.push(place),
+                    "pre" => self.early |= is_true(url),
+                    "no-index" | "no_index" => self.no_index |= is_true(url),
                     _ => {}
                 }
             }
         }
+    }
+
+    /// Whether nothing but the default index is named.
+    pub(super) fn is_usual(&self) -> bool {
+        let named = self.index.is_some() || !self.extra.is_empty() || !self.links.is_empty() || self.backend.is_some();
+        !named && !self.early && !self.no_index
     }
 
     /// Says of one package which builds it is chosen from.
@@ -120,6 +179,7 @@ impl Indexes {
         package.upgrade |= self.upgrade;
         if package.variant.is_none() {
             self.offer(package);
+            package.early = package.early.take().or_else(|| self.early_by_itself(package));
             // What a package of another family brings along is chosen from the same indexes.
             if !Knowledge::built_in().has_build_index(&package.name) {
                 package.variant = None;
@@ -129,12 +189,28 @@ impl Indexes {
 
     fn offer(&self, package: &mut Install) {
         if let Some((backend, span)) = &self.backend {
-            if is_tag(backend) {
-                only(package, backend, VariantSource::TorchBackend, *span, None);
-            } else {
-                package.builds = Builds::Unknown(format!("uv chooses the build by the machine: `{backend}`"));
-            }
+            package.builds = match backend {
+                Ok(backend) if is_tag(backend) => {
+                    return only(package, backend, VariantSource::TorchBackend, *span, None);
+                }
+                Ok(backend) => Builds::Unknown(format!("uv chooses the build by the machine: `{backend}`")),
+                Err(reason) => Builds::Unknown(format!("the backend that uv is given is not known: {reason}")),
+            };
             return;
+        }
+        if let Some(reason) = self.untold() {
+            package.builds = Builds::Unknown(format!("the address of an index is not known: {reason}"));
+            return;
+        }
+        if self.no_index {
+            let mut tags = self.links.iter().map(|place| place.tag.as_ref());
+            let one = tags.next().flatten().filter(|first| tags.all(|tag| tag == Some(*first)));
+            return match (one, self.links.first()) {
+                (Some(tag), Some(place)) => {
+                    only(package, tag, VariantSource::FindLinks, place.span, place.source);
+                }
+                _ => package.builds = Builds::Unknown(NO_INDEX.to_owned()),
+            };
         }
         let local = |version: &str| version.contains('+');
         let whole = self.extra.iter().chain(&self.links).chain(&self.index).any(|place| place.every);
@@ -142,17 +218,41 @@ impl Indexes {
             package.builds = Builds::Unknown("the index offers every build of it side by side".to_owned());
             return;
         }
-        let tagged = |list: &[Place]| list.iter().filter(|place| place.tag.is_some()).cloned().collect::<Vec<_>>();
+        let counts = |place: &&Place| place.may_have(&package.version);
+        let tagged = |list: &[Place]| {
+            list.iter().filter(|place| place.tag.is_some()).filter(counts).cloned().collect::<Vec<_>>()
+        };
         let (extra, links) = (tagged(&self.extra), tagged(&self.links));
         let index = self.index.as_ref().filter(|place| place.tag.is_some());
-        let alone = if self.first_index { extra.first().or(index) } else { index.filter(|_| extra.is_empty()) };
+        let usual = self.extra.iter().position(|place| place.usual);
+        let alone = match (self.first_index, usual) {
+            (true, Some(at)) => self.extra.iter().take(at).find(|place| place.tag.is_some()),
+            (true, None) => extra.first().or(index),
+            (false, Some(_)) => None,
+            (false, None) => index.filter(|_| extra.is_empty()),
+        };
         if let Some(place) = alone
             && let Some(tag) = &place.tag
         {
+            if !place.may_have(&package.version) {
+                package.builds = Builds::Unknown("the index has builds of the day and no release".to_owned());
+                return;
+            }
             let from = if extra.is_empty() { VariantSource::IndexUrl } else { VariantSource::ExtraIndex };
+            let pinned = matches!(package.version, VersionSpec::Exact(_));
+            package.early = place.early.filter(|_| !pinned).map(|early| format!("the index has {}", early.words()));
             return only(package, tag, from, place.span, place.source);
         }
-        let mut beside: Vec<&Place> = extra.iter().chain(&links).chain(index).collect();
+        if self.first_index && usual.is_some() {
+            return;
+        }
+        let mut beside: Vec<&Place> = extra.iter().chain(&links).chain(index.filter(counts)).collect();
+        if let Some(early) = beside.iter().find_map(|place| self.newer(place, &package.version)) {
+            let of = early.words();
+            package.builds = Builds::Unknown(format!("an index beside the default one has {of}, which may be newer"));
+            return;
+        }
+        beside.retain(|place| place.early != Some(Early::Nightly) || is_exact_early(&package.version));
         beside.sort_by(|a, b| b.tag.cmp(&a.tag));
         let Some(best) = beside.first() else { return };
         package.builds = Builds::Beside(beside.iter().filter_map(|place| place.tag.clone()).collect());
@@ -161,6 +261,64 @@ impl Indexes {
             package.variant = Some(Variant { tag: tag.clone(), from, span: best.span, source: best.source });
         }
     }
+
+    /// Why a place that counts is not known; uv asks none behind the first that surely has what is asked for.
+    fn untold(&self) -> Option<&str> {
+        let asked = |place: &&Place| !self.first_index || (place.tag.is_none() && !place.usual);
+        let indexes = self.extra.iter().chain(&self.index).filter(|_| !self.no_index).take_while(asked);
+        indexes.chain(&self.links).find_map(|place| place.untold.as_deref())
+    }
+
+    /// Why the version of a package that is not pinned cannot be told, whichever it is.
+    pub(super) fn any_version(&self) -> Option<String> {
+        let told = |place: &Place| place.tag.is_some() || place.every;
+        (self.no_index && !self.links.iter().any(told)).then(|| NO_INDEX.to_owned())
+    }
+
+    /// What a place beside the default index has that may be newer than every release there.
+    fn newer(&self, place: &Place, version: &VersionSpec) -> Option<Early> {
+        let early = place.early?;
+        let allowed = match version {
+            VersionSpec::Exact(_) => return None,
+            VersionSpec::Range(range) => self.early || names_early(range),
+            VersionSpec::None | VersionSpec::Unresolved => self.early,
+        };
+        // A candidate is written as the release that it may become, which no option has to allow.
+        (allowed || early == Early::Candidate).then_some(early)
+    }
+
+    /// Why a package of the default index may be newer than every release.
+    fn early_by_itself(&self, package: &Install) -> Option<String> {
+        let open = !matches!(package.version, VersionSpec::Exact(_)) && package.builds == Builds::Default;
+        (open && self.early).then(|| "versions before a release are allowed".to_owned())
+    }
+}
+
+/// Why nothing can be told where no index is asked.
+const NO_INDEX: &str = "no index is asked, and which wheels lie where they are taken from is not known";
+
+/// What a variable is set to for a command; none where nothing in sight sets it.
+pub(super) fn setting(name: &str, command: &Command, around: &Around<'_>) -> Option<Resolved> {
+    if let Some(value) = command.variable(name) {
+        return Some(value.clone());
+    }
+    match (around.lookup)(name) {
+        Lookup::Known(value, origins) => Some(Resolved::Known { value, origins }),
+        // Of what only the base image could set, it sets none.
+        Lookup::Unknown(names, reason) if reason == ONLY_THE_BASE && names == [name] => None,
+        Lookup::Unknown(names, reason) => Some(Resolved::Unresolved { names, reason }),
+        Lookup::Unset | Lookup::NoValue => None,
+    }
+}
+
+/// Whether one version is asked for that comes before a release.
+fn is_exact_early(version: &VersionSpec) -> bool {
+    matches!(version, VersionSpec::Exact(version) if is_early(version))
+}
+
+/// How pip reads a switch.
+fn is_true(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on" | "y" | "t")
 }
 
 /// One index alone decides.

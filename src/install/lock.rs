@@ -10,7 +10,10 @@ use crate::install::Variant;
 use crate::install::VariantSource;
 use crate::install::VersionSpec;
 use crate::install::files::at_source;
-use crate::install::marker::holds;
+use crate::install::groups;
+use crate::install::groups::Reach;
+use crate::install::project::poetry_range;
+use crate::install::pythons::holds_in_lock;
 use crate::install::requirement::named;
 use crate::install::requirement::normalised;
 use crate::install::tree::at;
@@ -129,6 +132,12 @@ impl Parts {
         self.group(name).unwrap_or_else(|| unasked() && !(self.no_dev && name == "dev"))
     }
 
+    /// Whether an extra is asked for.
+    pub(super) fn extra(&self, name: &str) -> bool {
+        let asked = self.extras.iter().any(|own| normalised(own) == normalised(name));
+        asked || (self.all_extras && !self.leaves_out(name))
+    }
+
     /// Whether an extra is left out where all are asked for.
     pub(super) fn leaves_out(&self, extra: &str) -> bool {
         self.without_extras.iter().any(|own| normalised(own) == normalised(extra))
@@ -140,38 +149,75 @@ impl Parts {
     }
 }
 
-/// The packages of a `poetry.lock` or `pdm.lock` that are not optional.
-pub(super) fn flat(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
+/// The packages of a `poetry.lock` or `pdm.lock` that a command installs; `project` says which groups are installed
+/// unasked.
+pub(super) fn flat(
+    opened: &Opened,
+    tool: &str,
+    parts: &Parts,
+    project: Option<&Opened>,
+    around: &Around<'_>,
+) -> Option<Vec<Install>> {
     let root = DeTable::parse(opened.text.text()).ok()?;
+    let root = root.get_ref();
+    let reach = Reach::of(root, parts);
+    let unasked = project.map(|project| groups::unasked(project, tool)).unwrap_or_default();
+    let requires = requires(root);
+    let main = |group: &str| matches!(group, "main" | "default");
+    let group = |group: &str| {
+        if main(group) {
+            return Some(parts.main());
+        }
+        let unasked = || unasked.get(&normalised(group)).copied();
+        parts.group(group).or_else(|| if parts.no_dev { Some(false) } else { unasked() })
+    };
     let mut found = Vec::new();
-    for package in tables_at(root.get_ref(), &["package"]) {
-        let optional = at(package, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+    for package in tables_at(root, &["package"]) {
         let groups: Vec<&str> =
             list_at(package, &["groups"]).into_iter().filter_map(|group| group.get_ref().as_str()).collect();
-        // Of a group that the command does not name, the project decides whether it is installed unasked.
-        let main = |group: &&&str| matches!(**group, "main" | "default");
-        let default = groups.is_empty() || groups.iter().any(|group| main(&group)) && parts.main();
-        let asked: Vec<Option<bool>> = groups
-            .iter()
-            .filter(|group| !main(group))
-            .map(|group| parts.group(group).or(parts.no_dev.then_some(false)))
-            .collect();
-        let named = default || asked.contains(&Some(true));
-        let maybe = !named && asked.contains(&None);
-        let marker = text_at(package, &["markers"]).or_else(|| text_at(package, &["marker"]));
-        let marker = marker.map(|marker| holds(marker, around.environment));
-        if (optional && !parts.all_extras && parts.extras.is_empty())
-            || !(named || maybe)
-            || marker == Some(Some(false))
-        {
+        let asked = if groups.is_empty() { Some(true) } else { any(groups.iter().map(|name| group(name))) };
+        let optional = at(package, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
+        let extra = match &reach {
+            _ if !optional => Some(true),
+            Some(reach) => reach.has(text_at(package, &["name"]).unwrap_or("")),
+            None if parts.extras.is_empty() => Some(parts.all_extras),
+            None => None,
+        };
+        let holds = |marker: Option<String>| match marker {
+            Some(marker) => holds_in_lock(&groups::settled(&marker, parts), around.environment, requires.as_deref()),
+            None => Some(true),
+        };
+        let markers = groups::markers(package, &|name| group(name) != Some(false));
+        let all = [asked, extra, any(markers.into_iter().map(holds))];
+        if all.contains(&Some(false)) {
             continue;
         }
         if let Some(mut install) = entry(package, opened) {
-            install.conditional = marker == Some(None) || optional || maybe;
+            install.conditional = all.contains(&None);
             found.push(install);
         }
     }
     Some(once(found))
+}
+
+/// Whether one of several holds.
+fn any(all: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    all.fold(Some(false), |whole, one| match (whole, one) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), Some(false)) => Some(false),
+        _ => None,
+    })
+}
+
+/// The versions of Python that a lock file is for.
+fn requires(root: &DeTable<'_>) -> Option<String> {
+    let targets = tables_at(root, &["metadata", "targets"]);
+    let target = || targets.first().filter(|_| targets.len() == 1).and_then(|one| text_at(one, &["requires_python"]));
+    match poetry_range(text_at(root, &["metadata", "python-versions"]).or_else(target)?) {
+        VersionSpec::Range(range) => Some(range),
+        VersionSpec::Exact(version) => Some(format!("=={version}")),
+        VersionSpec::None | VersionSpec::Unresolved => None,
+    }
 }
 
 pub(super) fn entry(package: &DeTable<'_>, opened: &Opened) -> Option<Install> {
@@ -200,6 +246,9 @@ pub(super) fn once(mut found: Vec<Install>) -> Vec<Install> {
         match seen.iter_mut().find(|own| own.name == name) {
             Some(own) if own.version != install.version || own.variant != install.variant => {
                 own.version = VersionSpec::Unresolved;
+                own.untold = Some(format!(
+                    "the lock file has several builds of {name}, and which one is for this image is not known"
+                ));
                 own.variant = None;
                 own.builds = Builds::Unknown("the lock file has several builds of it".to_owned());
             }

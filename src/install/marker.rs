@@ -155,9 +155,7 @@ fn compare(name: &str, operator: &str, value: &str, environment: Environment<'_>
         "implementation_name" => "cpython",
         "platform_python_implementation" => "CPython",
         "python_version" => return python(environment.python?, operator, value),
-        "python_full_version" if environment.python?.matches('.').count() > 1 => {
-            return python(environment.python?, operator, value);
-        }
+        "python_full_version" => return full_python(environment.python?, operator, value),
         _ => return None,
     };
     Some(match operator {
@@ -167,6 +165,17 @@ fn compare(name: &str, operator: &str, value: &str, environment: Environment<'_>
         "not in" => !value.contains(own),
         _ => return None,
     })
+}
+
+/// The same for the whole version: where only the minor is known, what holds for its first patch and for a late one.
+fn full_python(own: &str, operator: &str, value: &str) -> Option<bool> {
+    let range = VersionSpecifiers::from_str(&format!("{operator}{value}")).ok()?;
+    let holds = |own: &str| Some(range.contains(&Version::from_str(own).ok()?));
+    if own.matches('.').count() > 1 {
+        return holds(own);
+    }
+    let first = holds(&format!("{own}.0"))?;
+    (holds(&format!("{own}.99"))? == first).then_some(first)
 }
 
 fn python(own: &str, operator: &str, value: &str) -> Option<bool> {
@@ -191,6 +200,10 @@ mod tests {
             ("sys_platform=='win32' or platform_machine == \"aarch64\"", Some(false), Some(true)),
             ("python_version >= '3.9'", Some(true), None),
             ("python_version < '3.9' and sys_platform == 'darwin'", Some(false), Some(false)),
+            ("python_full_version >= '3.9'", Some(true), None),
+            ("python_full_version < '3.10.4'", None, None),
+            ("python_full_version >= '3.11.0'", Some(false), None),
+            ("python_full_version == '3.10.*'", Some(true), None),
             ("(python_version < '3.9') or os_name == 'posix'", Some(true), Some(true)),
             ("'linux' == sys_platform", Some(true), Some(true)),
             ("'3.11' > python_version", Some(true), None),

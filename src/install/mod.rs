@@ -1,10 +1,12 @@
 //! What commands install: Python distributions, conda packages and system packages.
 
+mod address;
 mod conda;
 mod edit;
 mod environment;
 mod files;
 mod flow;
+mod groups;
 mod index;
 mod lock;
 mod marker;
@@ -12,6 +14,7 @@ mod pattern;
 mod pip;
 mod pipenv;
 mod project;
+mod pythons;
 mod range;
 mod requirement;
 mod requirements;
@@ -126,10 +129,14 @@ pub struct Install {
     pub extras: Vec<String>,
     /// The version.
     pub version: VersionSpec,
+    /// Why the version cannot be told, where it is no variable that hides it.
+    pub untold: Option<String>,
     /// The build, where the command decides it.
     pub variant: Option<Variant>,
     /// The builds to choose from, where the version does not say.
     pub builds: Builds,
+    /// Why it may be a version that is no release.
+    pub early: Option<String>,
     /// Whether a version that is there already is replaced.
     pub upgrade: bool,
     /// conda's build string, where it is asked for.
@@ -194,6 +201,8 @@ pub struct Installs {
     pub constraints: Vec<Install>,
     /// Files that name more and were not read.
     pub files: Vec<RequirementFile>,
+    /// Whether pip takes all of it from the default index.
+    pub usual: bool,
     /// Words that might name packages but are not known, with the reason.
     pub unresolved: Vec<(Resolved, Span)>,
 }
@@ -233,7 +242,7 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
                 let handed = handed.take();
                 pip::read(after(skip), uv, handed, command, &around, &variable, &mut found);
             }
-            Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &variable, &mut found),
+            Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &mut found),
             Some(Invocation::Conda) => conda::read(after(1), command, &around, &mut found),
             Some(Invocation::CondaLock) => conda::lock(after(1), command, &around, &mut found),
             Some(Invocation::System) => system::read(after(1), command, &mut found),
@@ -252,10 +261,16 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
     found
 }
 
+/// The Python that a command names by its version.
+pub fn python_named(command: &Command) -> Option<String> {
+    command.words.iter().filter_map(Word::known).find_map(|word| python_of(word.rsplit('/').next().unwrap_or(word)))
+}
+
 /// The version in `python3.11` and `pip3.11`.
 fn python_of(program: &str) -> Option<String> {
     let version = program.strip_prefix("python").or_else(|| program.strip_prefix("pip"))?;
-    version.contains('.').then(|| version.to_owned())
+    let number = version.contains('.') && version.split('.').all(|part| part.bytes().all(|one| one.is_ascii_digit()));
+    number.then(|| version.to_owned())
 }
 
 enum Invocation {

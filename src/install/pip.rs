@@ -7,11 +7,15 @@ use crate::install::Manager;
 use crate::install::Opened;
 use crate::install::RequirementFile;
 use crate::install::VersionSpec;
+use crate::install::address::address;
 use crate::install::files;
 use crate::install::flow;
+use crate::install::index::Given;
 use crate::install::index::Indexes;
 use crate::install::index::PIP_CONFIG;
 use crate::install::index::Place;
+use crate::install::index::setting;
+use crate::install::marker::holds;
 use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
 use crate::shell::Command;
@@ -55,7 +59,6 @@ const WITH_VALUE: &[&str] = &[
     "--use-feature",
     "--use-deprecated",
     "--hash",
-    "--prerelease",
     "--resolution",
     "--link-mode",
     "--keyring-provider",
@@ -91,7 +94,8 @@ pub(super) fn read(
             rest.next();
         }
     };
-    if !matches!(verb, "install" | "sync" | "uninstall") {
+    let dry = rest.as_slice().iter().any(|word| word.known() == Some("--dry-run"));
+    if dry || !matches!(verb, "install" | "sync" | "uninstall") {
         return;
     }
     let mut indexes = Indexes { first_index: uv, ..Indexes::default() };
@@ -103,8 +107,9 @@ pub(super) fn read(
     }
     let asked = Asked { verb, uv, command, around };
     arguments(rest.as_slice(), asked, &mut fed, &mut indexes, found);
+    found.files.extend(bounds(uv, command, around));
     files::follow(uv, around, variable, fed, &mut indexes, found);
-    indexes.defaults(uv, command, variable);
+    indexes.defaults(uv, command, around);
     if !uv {
         let named = variable("PIP_CONFIG_FILE");
         for path in named.iter().map(String::as_str).chain(PIP_CONFIG.iter().copied()) {
@@ -113,10 +118,36 @@ pub(super) fn read(
             }
         }
     }
+    found.usual = indexes.is_usual();
+    let unread = found.files.iter().find(|file| file.constraint && !file.why.is_empty()).map(|file| {
+        let path = file.path.known().unwrap_or("a file");
+        format!("{path} bounds it and was not read: {}", file.why)
+    });
+    let untold = unread.or_else(|| indexes.any_version());
+    for package in
+        found.packages.iter_mut().filter(|package| matches!(package.version, VersionSpec::Range(_) | VersionSpec::None))
+    {
+        if let Some(untold) = &untold {
+            package.version = VersionSpec::Unresolved;
+            package.untold = Some(untold.clone());
+        }
+    }
     for package in found.packages.iter_mut().chain(&mut found.constraints) {
         package.conditional |= command.conditional;
         indexes.choose(package);
     }
+}
+
+/// The files of bounds that variables name.
+fn bounds(uv: bool, command: &Command, around: &Around<'_>) -> Vec<RequirementFile> {
+    let names: &[&str] = if uv { &["UV_CONSTRAINT", "UV_OVERRIDE"] } else { &["PIP_CONSTRAINT"] };
+    let file =
+        |path| RequirementFile { path, constraint: true, extras: Vec::new(), span: command.span, why: String::new() };
+    let files = |value: Resolved| match &value {
+        Resolved::Known { value, .. } => value.split_whitespace().map(Resolved::literal).map(file).collect(),
+        Resolved::Unresolved { .. } => vec![file(value)],
+    };
+    names.iter().filter_map(|name| setting(name, command, around)).flat_map(files).collect()
 }
 
 /// What a command is, for the reading of its arguments.
@@ -148,6 +179,9 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
     let from = found.files.len();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
+            if inside(word, indexes, found) {
+                continue;
+            }
             match word.output.as_deref().filter(|_| verb == "install").map(|inner| flow::output(inner, around)) {
                 Some(Ok(texts)) => fed.texts.extend(texts.iter().map(|text| (flow::one_a_line(text), false))),
                 Some(Err(why)) => cannot_tell(why, word.span, found),
@@ -156,17 +190,18 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
             continue;
         };
         if !text.starts_with('-') {
-            package(word, text, verb, found);
+            package(word, text, asked, found);
             continue;
         }
         let (name, inline) = split_option(text);
-        let mut value = |inline: Option<&str>| match inline {
-            Some(value) => Some((value.to_owned(), word.span)),
-            None => rest.next().and_then(|next| next.known().map(|value| (value.to_owned(), next.span))),
+        let mut given = |inline: Option<&str>| match inline {
+            Some(value) => Some((Ok(value.to_owned()), word.span)),
+            None => rest.next().map(|next| (address(&next.value, &next.raw), next.span)),
         };
+        let mut value = |inline: Option<&str>| given(inline).and_then(|(value, span)| Some((value.ok()?, span)));
         match name {
-            "-r" | "--requirement" | "--requirements" | "-c" | "--constraint" | "--constraints" | "--override" => {
-                let constraint = !matches!(name, "-r" | "--requirement" | "--requirements");
+            _ if names_file(name) => {
+                let constraint = bounds_only(name);
                 let next = if inline.is_none() { rest.next() } else { None };
                 let path = match (inline, next) {
                     (Some(path), _) => Resolved::literal(path),
@@ -193,12 +228,12 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
             }
             "--extra" | "--group" => extras.extend(value(inline).map(|(name, _)| normalised(&name))),
             "--all-extras" => extras.push("*".to_owned()),
-            _ if !option(name, || value(inline), indexes)
+            _ if !option(name, || given(inline), indexes)
                 && inline.is_none()
                 && WITH_VALUE.contains(&name)
                 && !(uv && name == "--hash") =>
             {
-                drop(value(None));
+                drop(given(None));
             }
             _ => {}
         }
@@ -208,18 +243,42 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
     }
 }
 
+/// Takes `--option=$VALUE` with a value that is not known; says whether it was one that counts.
+pub(super) fn inside(word: &Word, indexes: &mut Indexes, found: &mut Installs) -> bool {
+    let (name, inline) = split_option(word.raw.trim_matches(['"', '\'']));
+    let Some(raw) = inline.filter(|_| name.starts_with('-')) else { return false };
+    if names_file(name) {
+        let (path, constraint, span) = (word.value.clone(), bounds_only(name), word.span);
+        found.files.push(RequirementFile { path, constraint, extras: Vec::new(), span, why: String::new() });
+        return true;
+    }
+    option(name, || Some((address(&word.value, raw), word.span)), indexes)
+}
+
+/// Whether an option names a list of packages.
+fn names_file(name: &str) -> bool {
+    matches!(name, "-r" | "--requirement" | "--requirements") || bounds_only(name)
+}
+
+/// Whether an option names a list that only bounds versions.
+fn bounds_only(name: &str) -> bool {
+    matches!(name, "-c" | "--constraint" | "--constraints" | "--override")
+}
+
 /// Takes an option about indexes; says whether it was one.
-pub(super) fn option(name: &str, value: impl FnOnce() -> Option<(String, Span)>, indexes: &mut Indexes) -> bool {
-    let place = |given: (String, Span)| {
-        let url = given.0.split_once("=http").map_or(given.0.clone(), |(_, rest)| format!("http{rest}"));
-        Place::new(&url, given.1, None)
-    };
+pub(super) fn option(name: &str, value: impl FnOnce() -> Option<Given>, indexes: &mut Indexes) -> bool {
+    let place = |given: Given| Place::given(given, None);
     match name {
+        "--no-index" => indexes.no_index = true,
         "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(place),
         "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
         "-f" | "--find-links" => indexes.links.extend(value().map(place)),
         "--torch-backend" => indexes.backend = value(),
-        "--index-strategy" => indexes.first_index &= value().is_none_or(|(strategy, _)| strategy == "first-index"),
+        "--pre" => indexes.early = true,
+        "--prerelease" => indexes.early |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow")),
+        "--index-strategy" => {
+            indexes.first_index &= value().is_none_or(|(strategy, _)| strategy.as_deref() == Ok("first-index"));
+        }
         "-U" | "--upgrade" | "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => {
             indexes.upgrade = true;
         }
@@ -239,7 +298,10 @@ fn split_option(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn package(word: &Word, text: &str, verb: &str, found: &mut Installs) {
+fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, found: &mut Installs) {
+    // A URL may hold a semicolon, so that only a blank in front of it ends one.
+    let parts = text.split_once(" ;").or_else(|| text.split_once(';').filter(|_| !text.contains("://")));
+    let (text, marker) = parts.map_or((text, None), |(text, marker)| (text.trim_end(), Some(marker)));
     if verb == "uninstall" {
         found.removed.push((Manager::Pip, normalised(text), word.span));
     } else if verb == "sync" {
@@ -251,7 +313,11 @@ fn package(word: &Word, text: &str, verb: &str, found: &mut Installs) {
             span: word.span,
             why: String::new(),
         });
-    } else if let Some(package) = requirement(text, word.span) {
+    } else if let Some(mut package) = requirement(text, word.span) {
+        match marker.map(|marker| holds(marker, around.environment)) {
+            Some(Some(false)) => return,
+            holding => package.conditional = holding == Some(None),
+        }
         found.packages.push(package);
     } else {
         project(text, word.span, found);

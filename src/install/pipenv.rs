@@ -12,6 +12,7 @@ use crate::install::VariantSource;
 use crate::install::VersionSpec;
 use crate::install::files::at_source;
 use crate::install::marker::holds;
+use crate::install::pythons::holds_in_lock;
 use crate::install::requirement::named;
 use crate::install::requirement::requirement;
 use crate::install::requirement::specifier;
@@ -26,7 +27,9 @@ use crate::source::Span;
 /// The packages of a `Pipfile.lock`; with those for development where they are asked for.
 pub(super) fn lock(opened: &Opened, dev: bool, around: &Around<'_>) -> Option<Vec<Install>> {
     let root: Value = serde_json::from_str(opened.text.text()).ok()?;
-    let sources = root.get("_meta").and_then(|meta| meta.get("sources")).and_then(Value::as_array);
+    let meta = root.get("_meta");
+    let sources = meta.and_then(|meta| meta.get("sources")).and_then(Value::as_array);
+    let requires = meta.and_then(|meta| meta.get("requires")).and_then(requires);
     let url_of = |index: &str| {
         let source = sources?.iter().find(|source| source.get("name").and_then(Value::as_str) == Some(index))?;
         source.get("url").and_then(Value::as_str)
@@ -43,7 +46,7 @@ pub(super) fn lock(opened: &Opened, dev: bool, around: &Around<'_>) -> Option<Ve
                 (None, Some(file)) => requirement(&format!("{name} @ {file}"), span)?,
                 (None, None) => continue,
             };
-            match said("markers").map(|marker| holds(marker, around.environment)) {
+            match said("markers").map(|marker| holds_in_lock(marker, around.environment, requires.as_deref())) {
                 Some(Some(false)) => continue,
                 Some(None) => install.conditional = true,
                 _ => {}
@@ -57,6 +60,14 @@ pub(super) fn lock(opened: &Opened, dev: bool, around: &Around<'_>) -> Option<Ve
         }
     }
     Some(found)
+}
+
+/// The Python that a `Pipfile.lock` is for.
+fn requires(requires: &Value) -> Option<String> {
+    let said = |key: &str| requires.get(key).and_then(Value::as_str).filter(|version| *version != "*");
+    let minor = |version: &str| version.split('.').take(2).collect::<Vec<_>>().join(".");
+    let version = said("python_full_version").or_else(|| said("python_version"))?;
+    Some(format!("=={}.*", minor(version)))
 }
 
 /// The packages of a `Pipfile`.

@@ -26,6 +26,16 @@ pub fn between(version: &str, from: Option<&str>, before: Option<&str>) -> bool 
     from.is_none_or(|from| at(from).is_ge()) && before.is_none_or(|before| at(before).is_lt())
 }
 
+/// Whether a version comes before a release: a build of a day, a candidate.
+pub(super) fn is_early(version: &str) -> bool {
+    Version::from_str(version).is_ok_and(|version| version.any_prerelease())
+}
+
+/// Whether a range names such a version, and so admits them.
+pub(super) fn names_early(range: &str) -> bool {
+    VersionSpecifiers::from_str(range).is_ok_and(|all| all.iter().any(|one| one.version().any_prerelease()))
+}
+
 /// A version without its local part.
 pub fn public(version: &str) -> &str {
     version.split('+').next().unwrap_or(version)

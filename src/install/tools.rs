@@ -5,6 +5,7 @@ use crate::install::Around;
 use crate::install::Installs;
 use crate::install::Opened;
 use crate::install::RequirementFile;
+use crate::install::address::address;
 use crate::install::conda;
 use crate::install::environment;
 use crate::install::index::Indexes;
@@ -37,14 +38,7 @@ const WITH_VALUE: &[&str] = &[
 ];
 
 /// Reads the arguments behind the tool's name.
-pub(super) fn read(
-    tool: &str,
-    words: &[Word],
-    command: &Command,
-    around: &Around<'_>,
-    variable: &dyn Fn(&str) -> Option<String>,
-    found: &mut Installs,
-) {
+pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Around<'_>, found: &mut Installs) {
     let mut rest = words.iter();
     let mut verb = None;
     let mut environment = None;
@@ -54,6 +48,9 @@ pub(super) fn read(
     let mut indexes = Indexes { first_index: tool == "uv", ..Indexes::default() };
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
+            if pip::inside(word, &mut indexes, found) {
+                continue;
+            }
             if verb.is_some() {
                 found.unresolved.push((word.value.clone(), word.span));
             }
@@ -77,7 +74,10 @@ pub(super) fn read(
             "--manifest-path" => folder = above(&value().unwrap_or_default()),
             _ if WITH_VALUE.contains(&name) => drop(value()),
             _ => {
-                let given = || value().map(|value| (value, word.span));
+                let given = || match inline {
+                    Some(text) => Some((Ok(text), word.span)),
+                    None => rest.next().map(|next| (address(&next.value, &next.raw), next.span)),
+                };
                 let _taken: bool = pip::option(name, given, &mut indexes);
             }
         }
@@ -98,7 +98,7 @@ pub(super) fn read(
             let file = format!("{tool}.lock");
             let read = |opened: &Opened| match tool {
                 "uv" => uv_lock::uv(opened, &parts, around),
-                _ => lock::flat(opened, &parts, around),
+                _ => lock::flat(opened, tool, &parts, open("pyproject.toml").ok().as_ref(), around),
             };
             match open(&file).map(|opened| read(&opened)) {
                 Ok(Some(packages)) => found.packages.extend(packages),
@@ -135,7 +135,7 @@ pub(super) fn read(
         }
         _ => {}
     }
-    indexes.defaults(tool == "uv", command, variable);
+    indexes.defaults(tool == "uv", command, around);
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
         indexes.choose(package);

@@ -36,10 +36,48 @@ fn tag_of_page(part: &str) -> Option<String> {
     tag_of_version(part.strip_suffix(".html")?)
 }
 
+/// What an index has that is no release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Early {
+    /// A build of every day, and nothing else.
+    Nightly,
+    /// What may become the next release, in its version.
+    Candidate,
+}
+
+impl Early {
+    /// What that is, as part of a sentence.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Nightly => "builds of the day",
+            Self::Candidate => "candidates for the next release",
+        }
+    }
+}
+
+/// Whether an address is of all that the default index has: of itself or of a mirror, whose path is short and ends in
+/// `simple`.
+pub(super) fn is_usual(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+    path.ends_with("/simple") && path.matches('/').count() <= 2
+}
+
+/// What the index of an address has that is no release, by the folder below that of the wheels.
+pub(super) fn early_of_url(url: &str) -> Option<Early> {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let mut parts = path.split('/').skip_while(|part| !is_wheels(part)).skip(1);
+    match parts.next()? {
+        "nightly" => Some(Early::Nightly),
+        "test" => Some(Early::Candidate),
+        _ => None,
+    }
+}
+
 /// Whether an address offers every build of every version side by side; the page in the folder of one build does not.
 pub(super) fn every_build(url: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
     let last = path.rsplit('/').next().unwrap_or(path);
     let below = path.split('/').any(is_wheels) && tag_of_url(url).is_none();
-    below && (is_wheels(last) || matches!(last, "torch_stable.html" | "torch_nightly.html" | "nightly"))
+    below && (is_wheels(last) || matches!(last, "torch_stable.html" | "torch_nightly.html" | "nightly" | "test"))
 }

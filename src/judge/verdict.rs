@@ -19,6 +19,7 @@ use crate::start::Basis;
 use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::Replay;
+use crate::start::Route;
 use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
@@ -101,7 +102,7 @@ pub(super) fn report(
         } else {
             Vec::new()
         },
-        not_seen: if told { not_seen(verdict, all) } else { Vec::new() },
+        not_seen: if told { not_seen(verdict, all, knowledge) } else { Vec::new() },
         notes: if told {
             let unread = if verdict.component.is_none() { unread_notes(builds) } else { Vec::new() };
             unread.into_iter().chain(notes(verdict, all, knowledge)).collect()
@@ -224,14 +225,15 @@ pub(super) fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<wo
 }
 
 /// What was asked for and not seen: GPU code, libraries; for the image that of every core component.
-fn not_seen(verdict: &Verdict<'_>, all: &[Verdict<'_>]) -> Vec<String> {
+fn not_seen(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Vec<String> {
     if verdict.component.is_some() {
-        return unseen(verdict);
+        return unseen(verdict, knowledge);
     }
-    all.iter().filter(|one| one.component.is_some() && !is_extension(one)).flat_map(unseen).collect()
+    let core = all.iter().filter(|one| one.component.is_some() && !is_extension(one));
+    core.flat_map(|one| unseen(one, knowledge)).collect()
 }
 
-fn unseen(verdict: &Verdict<'_>) -> Vec<String> {
+fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
     let Some(first) = verdict.hosts.first() else { return Vec::new() };
     if first.component.role == Role::Container {
         return vec!["anything that calls CUDA".to_owned()];
@@ -247,7 +249,14 @@ fn unseen(verdict: &Verdict<'_>) -> Vec<String> {
         (Step::Libraries, format!("libraries that {name} needs")),
         (Step::OpenedLater, format!("libraries that {name} opens later")),
     ];
-    told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect()
+    let mut list: Vec<String> = told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect();
+    let by_jit = verdict.hosts.iter().filter(|host| host.fate == Fate::Starts(Route::Jit));
+    for what in by_jit.filter_map(|host| words::unseen_libraries(replay_of(host, knowledge))) {
+        if !list.contains(&what) {
+            list.push(what);
+        }
+    }
+    list
 }
 
 /// What decides nothing and is worth knowing: libraries without code that are picked at run time, and, beside the

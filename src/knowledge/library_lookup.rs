@@ -44,6 +44,11 @@ impl Knowledge {
         self.library_carriers().iter().any(|row| name.contains(row.word))
     }
 
+    /// Whether a distribution is known to bring no CUDA library, with all that comes along.
+    pub fn is_library_free(self, distribution: &str) -> bool {
+        self.library_free().iter().any(|row| row.distribution == distribution)
+    }
+
     /// What a version of a distribution asks for.
     pub fn needs_of(self, distribution: &str, version: CudaVersion) -> Option<&'static LibraryNeedsRow> {
         let mut rows = self.library_needs().iter();

@@ -40,6 +40,15 @@ pub struct LibraryPackageRow {
     pub sonames: &'static [&'static str],
 }
 
+/// A distribution that brings no CUDA library, nor does anything that comes along with it.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryFreeRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name.
+    pub distribution: &'static str,
+}
+
 /// A word in package names that speaks for CUDA libraries inside, whichever they are.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryCarrierRow {

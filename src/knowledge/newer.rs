@@ -20,6 +20,12 @@ impl Knowledge {
         newest.is_some_and(|newest| cuda.release() > newest)
     }
 
+    /// Whether a CUDA version is one of the tables, or may have come after them: a number alone is soon written wrong.
+    pub fn may_be_cuda(self, cuda: CudaVersion) -> bool {
+        let next = self.newest_cuda().major() + 1;
+        self.target_set(cuda).is_some() || self.newer_cuda(cuda) && cuda.major() <= next
+    }
+
     /// Whether a torch version, with or without a local part, is later than every release in the tables.
     pub fn newer_torch(self, version: &str) -> bool {
         self.torch_releases().last().is_some_and(|newest| later(version, newest.version))

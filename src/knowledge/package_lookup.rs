@@ -1,12 +1,14 @@
 //! Questions about packages of Python, conda and the system: their releases, builds and what they bring.
 
 use crate::cuda::CudaVersion;
+use crate::knowledge::ImagePythonRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::order::by_number;
 use crate::knowledge::rows::{
     BroughtRow, BundledRow, CondaBuildRow, CondaVariantRow, FrameworkBuildRow, FrameworkRow, LibraryWheelRow, RowInfo,
     RuntimePackageRow, TorchBuildRow, TorchRow, TritonRow,
 };
+use crate::reference::ImageReference;
 
 /// `2.3` of `2.3.0rc0`.
 fn minor_of(version: &str) -> Option<String> {
@@ -86,6 +88,23 @@ impl Knowledge {
         };
         let told = if row.versioned { minor() } else { row.cuda };
         told.map(|cuda| (cuda, &row.info))
+    }
+
+    /// The Python that an image brings, or its distribution installs first.
+    pub fn python_of_image(self, reference: &ImageReference) -> Option<&'static ImagePythonRow> {
+        let repository = reference.familiar();
+        let last = repository.rsplit('/').next().unwrap_or(&repository);
+        let tag = reference.tag().unwrap_or_default();
+        let begins = |version: &str| {
+            tag.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+        };
+        let named = |row: &&ImagePythonRow| {
+            let word = format!("{}{}", row.name, row.version);
+            (last == row.name && begins(row.version)) || tag.split('-').any(|part| part == word)
+        };
+        let rows = self.image_pythons();
+        let own = rows.iter().find(|row| last == row.name && begins(row.version));
+        own.or_else(|| rows.iter().find(named))
     }
 
     /// The CUDA variants that a version of a distribution such as bitsandbytes has libraries for.

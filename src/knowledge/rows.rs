@@ -13,8 +13,8 @@ pub use crate::knowledge::error_rows::*;
 pub use crate::knowledge::image_rows::*;
 pub use crate::knowledge::instances::CloudInstanceRow;
 pub use crate::knowledge::library_rows::{
-    DriverSonameRow, LibraryCarrierRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow, StubDirectoryRow,
-    ToolkitLibraryRow,
+    DriverSonameRow, LibraryCarrierRow, LibraryFreeRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow,
+    StubDirectoryRow, ToolkitLibraryRow,
 };
 pub use crate::knowledge::torch_rows::*;
 pub use crate::knowledge::wheel_rows::*;

@@ -119,6 +119,8 @@ whole_tables! {
     library_packages: LibraryPackageRow = library_packages;
     /// Every word that speaks for CUDA libraries in a package.
     library_carriers: LibraryCarrierRow = library_carriers;
+    /// Every distribution that brings no CUDA library.
+    library_free: LibraryFreeRow = library_free;
     /// Every distribution that asks for libraries from outside.
     library_needs: LibraryNeedsRow = library_needs;
     /// Every library that opens parts of itself.

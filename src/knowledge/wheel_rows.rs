@@ -58,6 +58,8 @@ pub struct FrameworkRow {
     pub rides: Option<&'static str>,
     /// Architectures for which the default index has builds without CUDA alone.
     pub cpu_on: &'static [&'static str],
+    /// Whether it uses no GPU unless a program asks it to.
+    pub optional: bool,
 }
 
 /// A package that another one brings along.

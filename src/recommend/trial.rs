@@ -179,16 +179,20 @@ fn of_verdict(verdict: &Verdict<'_>, bare: bool, knowledge: Knowledge) -> End {
         Some(Fate::Undetermined) | None => return End::Open,
     };
     let own = || verdict.hosts.iter().filter(|host| host.component.role != Role::Container);
-    let replay = |host: &HostFate<'_>| {
-        words::without_gpu(Replay { image: host.image, component: host.component, host: host.host, knowledge })
-    };
+    let of = |host: &HostFate<'_>| words::without_gpu(replay(host, knowledge));
     let met = |wanted: &dyn Fn(Step, StepResult) -> bool| {
         own().flat_map(|host| &host.steps).any(|record| wanted(record.step, record.result))
     };
-    if own().any(|host| replay(host).is_some()) || met(&|_, result| result == StepResult::FailsLater) {
+    if own().any(|host| of(host).is_some()) || met(&|_, result| result == StepResult::FailsLater) {
         return End::Idle;
     }
     let seen = [Step::Code, Step::Libraries, Step::OpenedLater];
     let unseen = !bare && met(&|step, result| seen.contains(&step) && result == StepResult::NotSeen);
-    End::Starts { route, unseen }
+    // What PTX alone carries to a GPU leaves the libraries of its CUDA behind.
+    let behind = route == Route::Jit && own().any(|host| words::unseen_libraries(replay(host, knowledge)).is_some());
+    End::Starts { route, unseen: unseen || behind }
+}
+
+fn replay<'a>(host: &HostFate<'a>, knowledge: Knowledge) -> Replay<'a> {
+    Replay { image: host.image, component: host.component, host: host.host, knowledge }
 }

@@ -124,6 +124,21 @@ fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'
     }
 }
 
+/// Whether code that a table tells of runs on a GPU that its own CUDA makes no code for: what PTX gives the component, the
+/// libraries of that CUDA may lack, and the table does not speak of them.
+pub(super) fn outruns_its_libraries(replay: Replay<'_>) -> bool {
+    let of_table =
+        matches!(&replay.image.facts.get(replay.component.code.id).evidence, Evidence::Derived { row: Some(_), .. });
+    let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
+    let (Some(capability), Some(cuda), true) = (capability, replay.component.cuda.known(), of_table) else {
+        return false;
+    };
+    let sets = replay.knowledge.target_sets_of(*cuda);
+    let mut targets = sets.iter().flat_map(|row| row.targets).map(|target| target.capability).peekable();
+    let runs = |made: ComputeCapability| made.major == capability.major && made.minor <= capability.minor;
+    targets.peek().is_some() && !targets.any(runs)
+}
+
 /// Whether it is a build of its own, named as such, of a framework whose builds the tables list: of one that they do not
 /// have nobody knows for which GPUs it is, nor that there is one.
 fn is_unlisted(replay: Replay<'_>) -> bool {

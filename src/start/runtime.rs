@@ -2,6 +2,7 @@
 
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+use crate::fact::Component;
 use crate::fact::Role;
 use crate::fact::State;
 use crate::fleet::PoolField;
@@ -35,7 +36,7 @@ pub(super) fn asked(replay: Replay<'_>, record: StepRecord) -> StepRecord {
     let about_driver = matches!(record.step, Step::Loader | Step::UserMode | Step::GpuKnown);
     let no_gpu = matches!(record.result, StepResult::Stops(wall) if wall.outcome() == Outcome::NoGpu);
     let not_asked = is_without_cuda(replay) && (about_driver || no_gpu);
-    if not_asked || (no_gpu && does_without(replay, &record)) {
+    if not_asked || (no_gpu && (does_without(replay, &record) || may_do_without(replay))) {
         return StepRecord { result: StepResult::NotApplicable, ..record };
     }
     record
@@ -45,6 +46,15 @@ pub(super) fn asked(replay: Replay<'_>, record: StepRecord) -> StepRecord {
 pub(super) fn does_without(replay: Replay<'_>, record: &StepRecord) -> bool {
     let own = |basis| matches!(basis, Basis::Image(id) if matches!(replay.image.facts.get(id).state, State::Known(_)));
     is_container(replay) && record.facts.iter().next().is_some_and(own)
+}
+
+/// Whether it uses a GPU only where it is told to, nobody knows that its build can, and somebody chose a build without
+/// CUDA beside it: both may be meant for a node without GPUs.
+fn may_do_without(replay: Replay<'_>) -> bool {
+    let stepped_back = |one: &Component| one.role == Role::Extension && matches!(one.cuda.state, State::Absent { .. });
+    let mut rows = replay.knowledge.frameworks().iter().filter(|row| row.component == replay.component.name);
+    let optional = rows.any(|row| row.optional) && matches!(replay.component.cuda.state, State::Unknown(_));
+    optional && replay.image.components.iter().any(stepped_back)
 }
 
 /// Whether this is the container itself, with nothing in it that is known to call CUDA.

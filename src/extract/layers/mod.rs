@@ -63,7 +63,7 @@ struct Audit<'a> {
 pub fn of_layers(image: &PulledImage, tree: &Tree, missing: &[MissingLayer]) -> (Observations, Vec<String>) {
     let seen = of_head(image, Depth::Layers);
     let mut audit = Audit { image, tree, missing, seen, notes: Vec::new() };
-    audit.seen.complete = Completeness { env: true, packages: true, files: true, code: true };
+    audit.seen.complete = Completeness { env: true, packages: true, files: true, code: true, libraries: true };
     audit.left_out();
     let steps: BTreeSet<usize> =
         missing.iter().filter_map(|gone| image.config.layers.get(gone.layer)?.history).collect();

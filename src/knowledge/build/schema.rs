@@ -154,6 +154,7 @@ macro_rules! every_table {
     }
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
+        optional: Flag,
     }
     driver_packages: DriverPackageRow by [name] {
         name: Str, prefix: Flag, libcuda: Bool, graphics: Flag, toolkit: Flag, through: Flag, releases: Strs,
@@ -172,6 +173,7 @@ macro_rules! every_table {
         name: Str, from: OptCuda, before: OptCuda, sonames: Strs,
     }
     library_carriers: LibraryCarrierRow by [word] { word: Str }
+    library_free: LibraryFreeRow by [distribution] { distribution: Str }
     library_needs: LibraryNeedsRow by [distribution, from] {
         distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag,
     }

@@ -1,0 +1,62 @@
+//! Whether nothing of a build can bring a shared library beside the base and the packages that it names.
+
+use crate::dockerfile::BaseKind;
+use crate::dockerfile::CopyInstruction;
+use crate::dockerfile::Evaluated;
+use crate::install::Install;
+use crate::install::Installs;
+use crate::install::Manager;
+use crate::shell::Command;
+use crate::shell::Word;
+
+/// Commands that put no program and no library into an image.
+const HARMLESS: &[&str] = &[
+    "addgroup", "adduser", "cd", "chgrp", "chmod", "chown", "echo", "exit", "export", "false", "groupadd", "ls",
+    "mkdir", "printf", "pwd", "rm", "rmdir", "set", "sleep", "test", "touch", "true", "umask", "unset", "useradd", ":",
+    "[",
+];
+/// Installers, and what they are told to do without bringing anything.
+const INSTALLERS: &[&str] = &["apt", "apt-get", "pip", "pip3"];
+const UPKEEP: &[&str] = &["autoclean", "autoremove", "cache", "check", "clean", "list", "purge", "remove", "update"];
+/// Files that no loader takes for a library and no shell unpacks.
+const PLAIN: &[&str] = &["cfg", "csv", "in", "ini", "json", "lock", "md", "py", "toml", "txt", "yaml", "yml"];
+
+/// Whether what a command brings is all in the packages that it was found to install.
+pub(super) fn is_told(command: &Command, found: &Installs) -> bool {
+    let known = |at: usize| command.words.get(at).and_then(Word::known);
+    let Some(program) = known(0) else { return false };
+    let program = program.rsplit('/').next().unwrap_or(program);
+    if HARMLESS.contains(&program) {
+        return true;
+    }
+    if !found.unresolved.is_empty() || !found.files.is_empty() {
+        return false;
+    }
+    // A project, or a file of a package, may hold what it likes; an extra brings more than the name says.
+    let own = |word: &str| (word.contains('/') && !word.starts_with('-')) || word.starts_with('.');
+    let own = |word: &str| own(word) && !word.ends_with(".txt");
+    let mut words = command.words.iter().skip(1).map(|word| word.known().unwrap_or("."));
+    let upkeep = words.clone().find(|word| !word.starts_with('-')).is_some_and(|word| UPKEEP.contains(&word));
+    if found.packages.is_empty() {
+        return upkeep && INSTALLERS.contains(&program);
+    }
+    let plain = |install: &Install| match install.manager {
+        Manager::Pip => found.usual && install.extras.is_empty(),
+        Manager::Apt => true,
+        Manager::Conda => false,
+    };
+    found.packages.iter().all(plain) && !words.any(own)
+}
+
+/// Whether the base is an image of a registry, and nothing is copied but plain texts of the context.
+pub(super) fn is_plain(evaluated: &Evaluated) -> bool {
+    let text = |copy: &CopyInstruction| {
+        let sources = copy.sources.iter().all(|(source, _)| {
+            let ending = source.known().and_then(|path| Some(path.rsplit_once('.')?.1));
+            ending.is_some_and(|ending| PLAIN.contains(&ending))
+        });
+        copy.from.is_none() && sources && !copy.sources.is_empty()
+    };
+    matches!(&evaluated.base.kind, BaseKind::Image(reference) if !reference.is_made_here())
+        && evaluated.copies.iter().all(text)
+}

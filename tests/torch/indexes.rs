@@ -1,0 +1,134 @@
+//! Indexes of builds, and markers: which torch a command finds, and which it asks for at all.
+
+use crate::PY311;
+use crate::PYTORCH;
+use crate::WHL;
+use crate::check;
+
+#[test]
+fn of_an_index_without_releases_the_cuda_is_known_and_the_version_is_not() {
+    let nightly = format!("{WHL}/nightly/cu128");
+    check(
+        &[
+            (format!("{PY311}RUN pip install --pre torch --index-url {nightly}"), "? 12.8"),
+            (format!("{PY311}RUN pip install torch -i {nightly}"), "? 12.8"),
+            (format!("{PY311}RUN pip install --pre torchvision --index-url {nightly}"), "? 12.8"),
+            (format!("{PY311}RUN pip install torch --index-url {WHL}/test/cu126"), "? 12.6"),
+            (format!("{PY311}RUN pip install --pre torch --index-url {WHL}/nightly/cpu"), "? none"),
+            (format!("{PY311}ENV PIP_PRE=1 PIP_INDEX_URL={nightly}\nRUN pip install torch"), "? 12.8"),
+            (format!("{PY311}RUN uv pip install --prerelease=allow torch --extra-index-url {nightly}"), "? 12.8"),
+            // A day is a version like another.
+            (
+                format!("{PY311}RUN pip install torch==2.7.0.dev20250130+cu126 --index-url {WHL}/nightly/cu126"),
+                "2.7.0.dev20250130 12.6",
+            ),
+            (
+                format!("{PY311}RUN pip install torch==2.7.0.dev20250130 --extra-index-url {WHL}/nightly/cu126"),
+                "2.7.0.dev20250130 12.6",
+            ),
+            // Beside the default index either may be the newer one, where early versions are allowed.
+            (format!("{PY311}RUN pip install --pre torch --extra-index-url {nightly}"), "? ?"),
+            (format!("{PY311}RUN pip install 'torch>=2.7.0.dev0' --extra-index-url {nightly}"), "? ?"),
+            (format!("{PY311}RUN pip install torch --extra-index-url {WHL}/test/cu126"), "? ?"),
+            // Else it counts for nothing.
+            (format!("{PY311}RUN pip install torch --extra-index-url {nightly}"), "2.15.0 13.2"),
+            (format!("{PY311}RUN pip install torch==2.7.0 --extra-index-url {nightly}"), "2.7.0 12.6"),
+            // It has no releases, the one of candidates has all of them.
+            (format!("{PY311}RUN pip install torch==2.7.0 --index-url {nightly}"), "2.7.0 ?"),
+            (format!("{PY311}RUN pip install torch==2.7.0 --index-url {WHL}/test/cu128"), "2.7.0 12.8"),
+            // The default index, and the index behind uv's backends, have releases alone.
+            (format!("{PY311}RUN pip install --pre torch"), "2.15.0 13.2"),
+            (format!("{PY311}RUN uv pip install --pre torch --torch-backend=cu118"), "2.7.1 11.8"),
+            (format!("{PY311}RUN pip install --pre torch --index-url {WHL}/cu118"), "2.7.1 11.8"),
+            // What is there already will do, unless something asks for an early version of its own.
+            (format!("{PYTORCH}RUN pip install --pre torch --index-url {nightly}"), "2.4.0 12.1.1"),
+            (format!("{PYTORCH}RUN pip install --pre -U torch --index-url {nightly}"), "? 12.8"),
+            (format!("{PYTORCH}RUN pip install --pre torchvision --index-url {nightly}"), "? 12.8"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn a_build_that_no_release_has_tells_nothing() {
+    check(
+        &[
+            (format!("{PY311}RUN pip install torch==2.6.0+cu999"), "2.6.0 ?"),
+            (format!("{PY311}RUN pip install torch==2.6.0+cu12"), "2.6.0 ?"),
+            (format!("{PY311}RUN pip install torch==2.6.0+cu121"), "2.6.0 ?"),
+            (format!("{PY311}RUN pip install torch==2.4.0 --index-url {WHL}/cu126"), "2.4.0 ?"),
+            (format!("{PY311}RUN pip install torch --index-url {WHL}/cu999"), "? ?"),
+            (format!("{PY311}RUN pip install torch==9.9.0+cu999"), "9.9.0 ?"),
+            (format!("{PY311}RUN uv pip install torch==2.6.0 --torch-backend=cu121"), "2.6.0 ?"),
+            // Near misses: builds that there are, and those that may have come after the tables.
+            (format!("{PY311}RUN pip install torch==2.6.0+cu124"), "2.6.0 12.4"),
+            (format!("{PY311}RUN pip install torch==2.6.0+cpu"), "2.6.0 none"),
+            (format!("{PY311}RUN pip install torch==1.13.1+cu117.with.pypi.cudnn"), "1.13.1 11.7"),
+            (format!("{PY311}RUN pip install torch==1.4.0+cu92"), "1.4.0 9.2"),
+            (format!("{PY311}RUN pip install torch==9.9.0+cu141"), "9.9.0 14.1"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn the_default_index_named_beside_that_of_a_build_has_its_say() {
+    let usual = "https://pypi.example/simple";
+    check(
+        &[
+            (format!("{PY311}RUN pip install torch --index-url {WHL}/cu118 --extra-index-url {usual}"), "2.15.0 13.2"),
+            (
+                format!("{PY311}RUN pip install 'torch<2.5' --index-url {WHL}/cu118 --extra-index-url {usual}/"),
+                "2.4.1 11.8",
+            ),
+            (
+                format!("{PY311}RUN pip install torch==2.4.0 --index-url {WHL}/cu118 --extra-index-url {usual}"),
+                "2.4.0 11.8",
+            ),
+            // uv takes an extra index first.
+            (
+                format!("{PY311}RUN uv pip install torch --index-url {WHL}/cu118 --extra-index-url {usual}"),
+                "2.15.0 13.2",
+            ),
+            // An index of somebody's own packages is none of it.
+            (
+                format!(
+                    "{PY311}RUN pip install torch --index-url {WHL}/cu118 --extra-index-url https://pypi.nvidia.com"
+                ),
+                "2.7.1 11.8",
+            ),
+            (
+                format!("{PY311}RUN pip install torch -i {WHL}/cu118 --extra-index-url https://a.example/b/c/d/simple"),
+                "2.7.1 11.8",
+            ),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn a_marker_is_weighed_with_the_python_of_the_base() {
+    let two = "\"torch==2.2.0; python_version < '3.9'\" \"torch==2.6.0; python_version >= '3.9'\"";
+    let full = "\"torch==2.2.0; python_full_version < '3.9'\" \"torch==2.6.0; python_full_version >= '3.9.0'\"";
+    let jammy = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
+    check(
+        &[
+            (format!("FROM python:3.8-slim\nRUN pip install {two}"), "2.2.0 12.1"),
+            (format!("{PY311}RUN pip install {two}"), "2.6.0 12.4"),
+            (format!("{PY311}RUN pip install {full}"), "2.6.0 12.4"),
+            (format!("FROM python:3.8.20\nRUN uv pip install --system {full}"), "2.2.0 12.1"),
+            (format!("{jammy}RUN apt-get install -y python3-pip && pip install {two}"), "2.6.0 12.4"),
+            // The command names it.
+            (format!("{jammy}RUN apt-get install -y python3.8 && python3.8 -m pip install {two}"), "2.2.0 12.1"),
+            // Which one it is cannot be told.
+            (format!("{jammy}RUN apt-get install -y python3.8 && pip install {two}"), "? ?"),
+            (format!("FROM continuumio/miniconda3\nRUN pip install {two}"), "? ?"),
+            (format!("FROM registry.example.com/base:1\nRUN pip install {two}"), "? ?"),
+            (format!("{PY311}RUN pip install \"torch==2.6.0; python_full_version < '3.11.4'\""), "? ?"),
+            // Markers that ask for something else.
+            (format!("{PY311}RUN pip install \"torch==2.6.0; sys_platform == 'darwin'\""), "-"),
+            (format!("{PY311}RUN pip install \"torch==2.6.0 ; sys_platform == 'linux'\""), "2.6.0 12.4"),
+        ],
+        "linux/amd64",
+    );
+}
