@@ -273,6 +273,15 @@ fn python_of(program: &str) -> Option<String> {
     number.then(|| version.to_owned())
 }
 
+/// Whether a command installs packages of the operating system.
+pub fn is_of_system(command: &Command) -> bool {
+    let program = |word: &Word| {
+        let program = word.known()?.rsplit('/').next()?;
+        matches!(invocation(program, std::slice::from_ref(word)), Some(Invocation::System)).then_some(())
+    };
+    command.words.iter().take(8).any(|word| program(word).is_some())
+}
+
 enum Invocation {
     /// The command stands after so many words.
     Inside(usize),
@@ -303,6 +312,11 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
             Some(Invocation::Inside(at))
         }
         "uv" if word(1) == "pip" => Some(Invocation::Pip(2, true)),
+        // An environment for one tool, with pip's own arguments.
+        "uv" if word(1) == "tool" && word(2) == "install" => Some(Invocation::Pip(2, true)),
+        "pipx" if !words.iter().any(|one| one.known().is_none_or(|text| text.starts_with("--pip-args"))) => {
+            Some(Invocation::Pip(1, false))
+        }
         "uv" | "poetry" | "pdm" | "pixi" | "pipenv" if word(1) == "run" => {
             let mut at = 2;
             while word(at).starts_with('-') {
