@@ -433,11 +433,81 @@ fn groups_of_a_lock_are_installed_as_the_command_says() {
         ("poetry.lock", poetry, "poetry install --without dev,docs", of(&[main])),
         ("poetry.lock", poetry, "poetry install --no-dev", of(&[main])),
         ("poetry.lock", poetry, "poetry install --with dev --without docs", of(&[main, dev])),
+        ("poetry.lock", poetry, "poetry install --only main --extras serve", of(&[main, serve])),
+        ("poetry.lock", poetry, "poetry install --only main -E other", of(&[main])),
+        ("poetry.lock", poetry, "poetry install --only main --all-extras", of(&[main, serve])),
         // Whether a group is optional stands in the project's own file.
         ("poetry.lock", poetry, "poetry install", of(&[main, "torch==2.4.1?", "tqdm==4.66.5?"])),
         ("requirements.txt", exported, "pip install -r requirements.txt", of(&[main, dev])),
     ] {
         assert_eq!(direct(file, text, run), expected, "{run}");
+    }
+}
+
+#[test]
+fn a_project_says_which_groups_of_its_lock_are_installed_unasked() {
+    let poetry = include_str!("fixtures/locks/groups/poetry.lock");
+    let pdm = "[metadata]\nlock_version = \"4.5.0\"\n[[metadata.targets]]\nrequires_python = \">=3.10\"\n\
+               [[package]]\nname = \"einops\"\nversion = \"0.8.0\"\ngroups = [\"default\"]\n\
+               [[package]]\nname = \"torch\"\nversion = \"2.4.1\"\ngroups = [\"gpu\"]\n\
+               [[package]]\nname = \"tqdm\"\nversion = \"4.66.5\"\ngroups = [\"dev\"]\n";
+    let of_poetry = "[tool.poetry]\nname = \"x\"\n[tool.poetry.group.dev.dependencies]\ntorch = \"2.4.1\"\n\
+                     [tool.poetry.group.docs]\noptional = true\n[tool.poetry.group.docs.dependencies]\ntqdm = \"*\"\n";
+    let of_pdm = "[project]\nname = \"x\"\n[project.optional-dependencies]\ngpu = [\"torch\"]\n\
+                  [dependency-groups]\ndev = [\"tqdm\"]\n";
+    let (main, torch, tqdm) = ("einops==0.8.0", "torch==2.4.1", "tqdm==4.66.5");
+    for (lock, project, run, expected) in [
+        (("poetry.lock", poetry), of_poetry, "poetry install", vec![main, torch]),
+        (("poetry.lock", poetry), of_poetry, "poetry install --with docs", vec![main, torch, tqdm]),
+        (("poetry.lock", poetry), of_poetry, "poetry install --without dev", vec![main]),
+        (("poetry.lock", poetry), of_poetry, "poetry sync --only docs", vec![tqdm]),
+        (("pdm.lock", pdm), of_pdm, "pdm install", vec![main, tqdm]),
+        (("pdm.lock", pdm), of_pdm, "pdm sync -G gpu", vec![main, torch, tqdm]),
+        (("pdm.lock", pdm), of_pdm, "pdm install -d --prod -G gpu", vec![main, torch]),
+        (("pdm.lock", pdm), of_pdm, "pdm install --without dev", vec![main]),
+        (("pdm.lock", pdm), of_pdm, "pdm install --prod", vec![main]),
+        (("pdm.lock", pdm), "[project]\nname = \"x\"\n", "pdm install", vec![main, "torch==2.4.1?", "tqdm==4.66.5?"]),
+    ] {
+        let said = installed(&[lock, ("pyproject.toml", project)], run);
+        let ours = ["einops", "torch", "tqdm"];
+        let own = said.split(' ').filter(|one| ours.contains(&one.split("==").next().unwrap_or("")));
+        assert_eq!(own.collect::<Vec<_>>(), expected, "{run}: {said}");
+    }
+}
+
+#[test]
+fn of_two_builds_in_a_lock_the_python_chooses_or_the_reason_names_the_lock() {
+    let package = |version: &str, marker: &str| {
+        format!("[[package]]\nname = \"torch\"\nversion = \"{version}\"\noptional = false\nmarkers = \"{marker}\"\n")
+    };
+    let lock = |python: &str| {
+        let both = [package("2.3.1", "python_version < '3.12'"), package("2.6.0", "python_version >= '3.12'")];
+        format!("{}[metadata]\npython-versions = \"{python}\"\n", both.concat())
+    };
+    let another = "apt-get install -y python3.10\nRUN poetry install";
+    for (python, run, expected) in [
+        ("^3.10", "poetry install", "torch==2.6.0"),
+        (">=3.10,<3.12", another, "python3.10 torch==2.3.1"),
+        ("~3.12", another, "python3.10 torch==2.6.0"),
+        ("^3.10", another, "python3.10 torch=??"),
+        ("*", another, "python3.10 torch=??"),
+    ] {
+        assert_eq!(installed(&[("poetry.lock", &lock(python))], run), expected, "{python} {run}");
+    }
+    let pipenv = |requires: &str| {
+        let markers = "\"markers\": \"python_full_version >= '3.8.0' and python_version < '3.13'\"";
+        let torch = format!("\"torch\": {{\"version\": \"==2.3.1\", {markers}}}");
+        format!("{{\"_meta\": {{\"requires\": {{{requires}}}}}, \"default\": {{{torch}}}}}")
+    };
+    let another = "apt-get install -y python3.10\nRUN pipenv sync";
+    for (requires, run, expected) in [
+        ("", "pipenv sync", "torch==2.3.1"),
+        ("\"python_version\": \"3.10\"", another, "python3.10 torch==2.3.1"),
+        ("\"python_full_version\": \"3.10.4\"", another, "python3.10 torch==2.3.1"),
+        ("\"python_version\": \"3.13\"", another, "python3.10"),
+        ("", another, "python3.10 torch==2.3.1?"),
+    ] {
+        assert_eq!(installed(&[("Pipfile.lock", &pipenv(requires))], run), expected, "{requires} {run}");
     }
 }
 
@@ -491,11 +561,11 @@ fn pipenv_installs_what_its_files_say() {
                    torch = {version = \"==2.4.0\", index = \"pytorch\"}\nflask = \"*\"\nw = {version = \"*\", sys_platform = \"== 'win32'\"}\n\
                    [dev-packages]\npytest = \"~=8.0\"\n";
     let both: &[(&str, &str)] = &[("Pipfile.lock", PIPFILE_LOCK), ("Pipfile", pipfile)];
-    let locked = "flask==3.0.0? torch==2.1.0[cu118]";
+    let locked = "flask==3.0.0 torch==2.1.0[cu118]";
     for (files, run, expected) in [
         (both, "pipenv install --deploy --system", locked),
         (both, "pipenv sync", locked),
-        (both, "pipenv install --dev", "flask==3.0.0? pytest==8.0.0 torch==2.1.0[cu118]"),
+        (both, "pipenv install --dev", "flask==3.0.0 pytest==8.0.0 torch==2.1.0[cu118]"),
         (both, "pipenv install --skip-lock", "flask torch==2.4.0[cu121]"),
         (&both[1..], "pipenv install -d", "flask pytest~=8.0 torch==2.4.0[cu121]"),
         (&[], "pipenv sync", "!Pipfile.lock was not read: it is not in the build context"),
@@ -541,9 +611,9 @@ fn a_project_of_setuptools_requires_what_stands_there_as_it_is() {
     let told = "[project]\nname = 'x'\nversion = '1'\ndependencies = ['flask']\n";
     let dynamic = "[project]\nname = 'x'\nversion = '1'\ndynamic = ['dependencies']\n";
     for (files, expected) in [
-        (&[("setup.cfg", cfg), ("setup.py", "from setuptools import setup\nsetup()\n")][..], "numpy>=1? torch==2.1.0"),
-        (&[("setup.cfg", cfg), ("pyproject.toml", build)], "numpy>=1? torch==2.1.0"),
-        (&[("setup.cfg", cfg), ("pyproject.toml", dynamic)], "numpy>=1? torch==2.1.0"),
+        (&[("setup.cfg", cfg), ("setup.py", "from setuptools import setup\nsetup()\n")][..], "numpy>=1 torch==2.1.0"),
+        (&[("setup.cfg", cfg), ("pyproject.toml", build)], "numpy>=1 torch==2.1.0"),
+        (&[("setup.cfg", cfg), ("pyproject.toml", dynamic)], "numpy>=1 torch==2.1.0"),
         (&[("setup.cfg", cfg), ("pyproject.toml", told)], "flask"),
         (
             &[("setup.cfg", "[options]\ninstall_requires = file: r.txt\n")],

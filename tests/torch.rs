@@ -5,6 +5,8 @@ mod indexes;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;
+#[path = "torch/untold.rs"]
+mod untold;
 
 use imagelint::context::Files;
 use imagelint::dockerfile::Dockerfile;

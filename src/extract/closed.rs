@@ -34,7 +34,7 @@ pub(super) fn is_told(command: &Command, found: &Installs) -> bool {
     }
     // A project, or a file of a package, may hold what it likes; an extra brings more than the name says.
     let own = |word: &str| (word.contains('/') && !word.starts_with('-')) || word.starts_with('.');
-    let own = |word: &str| own(word) && !word.ends_with(".txt");
+    let own = |word: &str| own(word) && word.rsplit('.').next() != Some("txt");
     let mut words = command.words.iter().skip(1).map(|word| word.known().unwrap_or("."));
     let upkeep = words.clone().find(|word| !word.starts_with('-')).is_some_and(|word| UPKEEP.contains(&word));
     if found.packages.is_empty() {

@@ -11,6 +11,8 @@ use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::runs_another;
 
+/// How the name of a package of Python ends.
+const WHEEL: &str = ".whl";
 /// No stage fetches more files.
 const MOST: usize = 256;
 /// How many commands a pipe is followed through.
@@ -42,6 +44,9 @@ impl Fetched {
 
     /// The command with the address of what it runs in place of the file, where that was fetched.
     pub(super) fn named(&self, command: &Command, folder: &str) -> Option<Command> {
+        if let Some(named) = self.wheels(command, folder) {
+            return Some(named);
+        }
         let at = command.words.iter().take(8).position(|word| !in_front(word))?;
         let shell = command.words.get(at)?.known().is_some_and(|word| {
             let name = name_of(word);
@@ -69,6 +74,20 @@ impl Fetched {
             _ => self.address(&absolute(folder, word.known()?))?.to_owned(),
         };
         word.value = known(address);
+        Some(named)
+    }
+
+    /// The command with the addresses of the wheels that it names, whose names there say more.
+    fn wheels(&self, command: &Command, folder: &str) -> Option<Command> {
+        let address = |word: &Word| {
+            let path = word.known().filter(|text| text.ends_with(WHEEL) && !text.contains("://"))?;
+            self.address(&absolute(folder, path)).filter(|address| address.ends_with(WHEEL))
+        };
+        command.words.iter().find_map(address)?;
+        let mut named = command.clone();
+        for word in &mut named.words {
+            word.value = address(word).map(str::to_owned).map_or_else(|| word.value.clone(), known);
+        }
         Some(named)
     }
 
@@ -199,6 +218,10 @@ mod tests {
             ("wget -o log https://a.b/y.run; sh y.run", "sh https://a.b/y.run"),
             ("aria2c -x 8 -d /opt -o x.run https://a.b/y.run; sh /opt/x.run", "sh https://a.b/y.run"),
             ("wget https://a.b/y.run; mv y.run /opt/z.run; sh /opt/z.run", "sh https://a.b/y.run"),
+            (
+                "wget -O x.whl https://a.b/t-1%2Bcu118.whl; pip install x.whl y",
+                "pip install https://a.b/t-1%2Bcu118.whl y",
+            ),
             ("curl -fsSL https://a.b/i.sh | sh", "sh https://a.b/i.sh"),
             ("wget -qO- https://a.b/i.sh | sudo bash -s -- --silent", "sudo bash https://a.b/i.sh -s -- --silent"),
             ("bash <(curl -s https://a.b/i.sh)", "bash https://a.b/i.sh"),
@@ -215,6 +238,8 @@ mod tests {
             "curl https://a.b/x.run; sh x.run",
             "curl -LO https://a.b/x_1.run; curl -LO https://a.b/x_2.run; sh x_*.run",
             "wget -O- https://a.b/x.run; sh x.run",
+            "wget -O x.whl https://a.b/t.whl; pip install y.whl",
+            "wget -O x.whl https://a.b/latest; pip install x.whl",
             "wget -qOx.run https://a.b/y.run; mv y.run z.run; sh z.run",
             "wget -O x.run https://a.b/y.run; sh y.run",
             "wget $URL/x.run; sh x.run",

@@ -169,11 +169,14 @@ pub(super) fn spec(text: &str, span: Span) -> Option<Install> {
     Some(Install { manager, name, extras, version, variant, build, channel, ..empty("", span) })
 }
 
-/// `cu121` from `py3.10_cuda12.1_cudnn8.9.2_0`, `cu126` from `cuda126_generic`, `cpu` from `cpu_generic`.
+/// `cu121` from `py3.10_cuda12.1_cudnn8.9.2_0`, `cu126` from `cuda126_generic`, `cpu` from `cpu_generic`, `cu120` from
+/// `cuda120*`; `cuda12*` may be any of CUDA 12.
 fn tag_of_build(build: &str) -> Option<String> {
-    build.split('_').find_map(|part| {
+    build.split('_').find_map(|written| {
+        let part = written.trim_matches('*');
+        let whole = |tag: &String| part == written || !tag.starts_with("cu") || tag.len() > "cu12".len();
         let digits = part.strip_prefix("cuda").map(|rest| rest.replace('.', ""));
         let tag = digits.map_or_else(|| part.to_owned(), |digits| format!("cu{digits}"));
-        is_tag(&tag).then_some(tag)
+        Some(tag).filter(|tag| is_tag(tag) && whole(tag))
     })
 }

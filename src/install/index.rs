@@ -72,6 +72,16 @@ impl Place {
     }
 }
 
+/// Where an installer looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// In indexes, and behind links.
+    #[default]
+    Indexes,
+    /// Behind links alone, and in folders.
+    Links,
+}
+
 /// What a command, its files and its environment say of indexes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Indexes {
@@ -79,8 +89,7 @@ pub(super) struct Indexes {
     pub(super) extra: Vec<Place>,
     pub(super) links: Vec<Place>,
     pub(super) backend: Option<Given>,
-    /// Whether nothing but pages and folders of links is asked.
-    pub(super) no_index: bool,
+    pub(super) asks: Asks,
     /// uv takes the first index that has a distribution; pip takes the best version of all.
     pub(super) first_index: bool,
     /// Whether versions before a release are allowed.
@@ -122,7 +131,9 @@ impl Indexes {
         } else {
             self.early |= variable("PIP_PRE").is_some_and(|value| is_true(&value));
         }
-        self.no_index |= variable(if uv { "UV_NO_INDEX" } else { "PIP_NO_INDEX" }).is_some_and(|value| is_true(&value));
+        if variable(if uv { "UV_NO_INDEX" } else { "PIP_NO_INDEX" }).is_some_and(|value| is_true(&value)) {
+            self.asks = Asks::Links;
+        }
     }
 
     /// Fills what is still open from pip's settings.
@@ -161,7 +172,7 @@ impl Indexes {
                     "extra-index-url" | "extra_index_url" if extra_open => self.extra.push(place),
                     "find-links" | "find_links" if links_open => self.links.push(place),
                     "pre" => self.early |= is_true(url),
-                    "no-index" | "no_index" => self.no_index |= is_true(url),
+                    "no-index" | "no_index" if is_true(url) => self.asks = Asks::Links,
                     _ => {}
                 }
             }
@@ -171,7 +182,7 @@ impl Indexes {
     /// Whether nothing but the default index is named.
     pub(super) fn is_usual(&self) -> bool {
         let named = self.index.is_some() || !self.extra.is_empty() || !self.links.is_empty() || self.backend.is_some();
-        !named && !self.early && !self.no_index
+        !named && !self.early && self.asks == Asks::Indexes
     }
 
     /// Says of one package which builds it is chosen from.
@@ -202,7 +213,7 @@ impl Indexes {
             package.builds = Builds::Unknown(format!("the address of an index is not known: {reason}"));
             return;
         }
-        if self.no_index {
+        if self.asks == Asks::Links {
             let mut tags = self.links.iter().map(|place| place.tag.as_ref());
             let one = tags.next().flatten().filter(|first| tags.all(|tag| tag == Some(*first)));
             return match (one, self.links.first()) {
@@ -265,14 +276,14 @@ impl Indexes {
     /// Why a place that counts is not known; uv asks none behind the first that surely has what is asked for.
     fn untold(&self) -> Option<&str> {
         let asked = |place: &&Place| !self.first_index || (place.tag.is_none() && !place.usual);
-        let indexes = self.extra.iter().chain(&self.index).filter(|_| !self.no_index).take_while(asked);
+        let indexes = self.extra.iter().chain(&self.index).filter(|_| self.asks == Asks::Indexes).take_while(asked);
         indexes.chain(&self.links).find_map(|place| place.untold.as_deref())
     }
 
     /// Why the version of a package that is not pinned cannot be told, whichever it is.
     pub(super) fn any_version(&self) -> Option<String> {
         let told = |place: &Place| place.tag.is_some() || place.every;
-        (self.no_index && !self.links.iter().any(told)).then(|| NO_INDEX.to_owned())
+        (self.asks == Asks::Links && !self.links.iter().any(told)).then(|| NO_INDEX.to_owned())
     }
 
     /// What a place beside the default index has that may be newer than every release there.

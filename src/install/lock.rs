@@ -202,11 +202,14 @@ pub(super) fn flat(
 
 /// Whether one of several holds.
 fn any(all: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    all.fold(Some(false), |whole, one| match (whole, one) {
-        (Some(true), _) | (_, Some(true)) => Some(true),
-        (Some(false), Some(false)) => Some(false),
-        _ => None,
-    })
+    let mut whole = Some(false);
+    for one in all {
+        if one == Some(true) {
+            return one;
+        }
+        whole = whole.and(one);
+    }
+    whole
 }
 
 /// The versions of Python that a lock file is for.

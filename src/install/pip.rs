@@ -10,6 +10,7 @@ use crate::install::VersionSpec;
 use crate::install::address::address;
 use crate::install::files;
 use crate::install::flow;
+use crate::install::index::Asks;
 use crate::install::index::Given;
 use crate::install::index::Indexes;
 use crate::install::index::PIP_CONFIG;
@@ -194,10 +195,7 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
             continue;
         }
         let (name, inline) = split_option(text);
-        let mut given = |inline: Option<&str>| match inline {
-            Some(value) => Some((Ok(value.to_owned()), word.span)),
-            None => rest.next().map(|next| (address(&next.value, &next.raw), next.span)),
-        };
+        let mut given = |inline: Option<&str>| given(inline, word, &mut rest);
         let mut value = |inline: Option<&str>| given(inline).and_then(|(value, span)| Some((value.ok()?, span)));
         match name {
             _ if names_file(name) => {
@@ -243,6 +241,14 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
     }
 }
 
+/// What an option is given: what stands in the same word, else the next one.
+pub(super) fn given<'w>(inline: Option<&str>, word: &Word, rest: &mut impl Iterator<Item = &'w Word>) -> Option<Given> {
+    match inline {
+        Some(value) => Some((Ok(value.to_owned()), word.span)),
+        None => rest.next().map(|next| (address(&next.value, &next.raw), next.span)),
+    }
+}
+
 /// Takes `--option=$VALUE` with a value that is not known; says whether it was one that counts.
 pub(super) fn inside(word: &Word, indexes: &mut Indexes, found: &mut Installs) -> bool {
     let (name, inline) = split_option(word.raw.trim_matches(['"', '\'']));
@@ -269,7 +275,7 @@ fn bounds_only(name: &str) -> bool {
 pub(super) fn option(name: &str, value: impl FnOnce() -> Option<Given>, indexes: &mut Indexes) -> bool {
     let place = |given: Given| Place::given(given, None);
     match name {
-        "--no-index" => indexes.no_index = true,
+        "--no-index" => indexes.asks = Asks::Links,
         "-i" | "--index-url" | "--pypi-url" | "--default-index" => indexes.index = value().map(place),
         "--extra-index-url" | "--index" => indexes.extra.extend(value().map(place)),
         "-f" | "--find-links" => indexes.links.extend(value().map(place)),

@@ -5,7 +5,6 @@ use crate::install::Around;
 use crate::install::Installs;
 use crate::install::Opened;
 use crate::install::RequirementFile;
-use crate::install::address::address;
 use crate::install::conda;
 use crate::install::environment;
 use crate::install::index::Indexes;
@@ -74,10 +73,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
             "--manifest-path" => folder = above(&value().unwrap_or_default()),
             _ if WITH_VALUE.contains(&name) => drop(value()),
             _ => {
-                let given = || match inline {
-                    Some(text) => Some((Ok(text), word.span)),
-                    None => rest.next().map(|next| (address(&next.value, &next.raw), next.span)),
-                };
+                let given = || pip::given(inline.as_deref(), word, &mut rest);
                 let _taken: bool = pip::option(name, given, &mut indexes);
             }
         }

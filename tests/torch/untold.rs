@@ -1,0 +1,124 @@
+//! Where the address of an index, a bound or what lies in a folder cannot be told, no version and no build is named.
+
+use crate::PY311;
+use crate::WHL;
+use crate::check;
+
+const CUDA: &str = "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\n";
+
+#[test]
+fn the_build_of_an_index_that_is_not_known_is_not_told() {
+    let (args, uv) = (format!("{PY311}ARG IDX\nARG CU\n"), format!("{PY311}ARG IDX\nRUN uv pip install torch==2.3.1"));
+    check(
+        &[
+            (format!("{CUDA}RUN pip install torch==2.3.1 --index-url {WHL}/cu$(foo)"), "2.3.1 ?"),
+            (format!("{args}RUN pip install torch==2.3.1 --index-url $IDX"), "2.3.1 ?"),
+            (format!("{args}RUN pip install torch==2.3.1 --index-url=\"${{IDX}}\""), "2.3.1 ?"),
+            (format!("{args}RUN pip install torch==2.3.1 -i{WHL}/$CU"), "2.3.1 ?"),
+            (format!("{args}RUN pip install torch==2.3.1 -f $CU"), "2.3.1 ?"),
+            (format!("{args}RUN pip install torch==2.3.1 --extra-index-url {WHL}/$CU"), "2.3.1 ?"),
+            (format!("{args}RUN pip install torch --extra-index-url {WHL}/$CU"), "? ?"),
+            (format!("{args}ENV PIP_INDEX_URL=$IDX\nRUN pip install torch==2.3.1"), "2.3.1 ?"),
+            (format!("{args}RUN PIP_EXTRA_INDEX_URL=$IDX pip install torch==2.3.1"), "2.3.1 ?"),
+            (format!("{args}RUN pip config set global.index-url $IDX\nRUN pip install torch==2.3.1"), "2.3.1 ?"),
+            (
+                format!("{args}RUN echo '--index-url ${{IDX}}' > r && echo torch==2.3.1 >> r && pip install -r r"),
+                "2.3.1 ?",
+            ),
+            (format!("{uv} --torch-backend=$IDX"), "2.3.1 ?"),
+            (format!("{uv} --torch-backend $IDX"), "2.3.1 ?"),
+            (format!("{uv} --index $IDX --index {WHL}/cu118"), "2.3.1 ?"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn what_is_known_of_an_address_or_a_version_still_decides() {
+    let args = format!("{PY311}ARG IDX\nARG PIP_INDEX_URL\nARG HOST\n");
+    let cut = "cut -d. -f1,2 | tr -d .";
+    check(
+        &[
+            (format!("{args}RUN pip install torch==2.3.1+cu118 --index-url $IDX"), "2.3.1 11.8"),
+            (format!("{args}RUN pip install torch==2.3.1 --index-url https://$HOST/whl/cu118"), "2.3.1 11.8"),
+            (format!("{args}RUN pip install torch==2.3.1 -i https://$HOST:8080/simple"), "2.3.1 12.1"),
+            (format!("{args}RUN uv pip install torch==2.3.1 --index {WHL}/cu118 --index $IDX"), "2.3.1 11.8"),
+            // Without the command line an argument sets nothing, and only the base could set what nobody names.
+            (format!("{args}RUN pip install torch==2.3.1"), "2.3.1 12.1"),
+            (format!("{PY311}RUN pip install torch==2.3.1"), "2.3.1 12.1"),
+            (format!("{args}RUN pip install flask -i $IDX\nRUN pip install torch==2.3.1"), "2.3.1 12.1"),
+            // The base sets the version of its CUDA, which hides an argument of that name.
+            (
+                format!("{CUDA}RUN pip install torch==2.3.1 --index-url {WHL}/cu$(echo $CUDA_VERSION | {cut})"),
+                "2.3.1 11.8",
+            ),
+            (
+                format!(
+                    "{CUDA}ARG CUDA_VERSION=12.1.0\nENV CU=${{CUDA_VERSION%.*}}\nRUN pip install torch==2.3.1 -i {WHL}/cu${{CU/./}}"
+                ),
+                "2.3.1 11.8",
+            ),
+            (
+                format!("{PY311}RUN pip install torch==2.3.1 --index-url {WHL}/cu$(echo $CUDA_VERSION | {cut})"),
+                "2.3.1 ?",
+            ),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn without_an_index_a_wheel_of_a_folder_is_not_told() {
+    check(
+        &[
+            (format!("{PY311}RUN pip install --no-index --find-links=/wheels torch"), "? ?"),
+            (format!("{PY311}RUN uv pip install --no-index -f /wheels torch"), "? ?"),
+            (format!("{PY311}RUN uv pip install --no-index -f /wheels torch==2.3.1"), "2.3.1 ?"),
+            (format!("{PY311}ENV PIP_NO_INDEX=1\nRUN pip install -f /wheels torch"), "? ?"),
+            (format!("{PY311}RUN pip install --no-index -f /wheels torch==2.3.1+cu118"), "2.3.1 11.8"),
+            (format!("{PY311}RUN pip install --no-index -f {WHL}/cu118/torch_stable.html torch==2.3.1"), "2.3.1 11.8"),
+            (format!("{PY311}ENV PIP_NO_INDEX=0\nRUN pip install -f /wheels torch==2.3.1"), "2.3.1 12.1"),
+            (format!("{PY311}RUN pip install --no-index /w/flask.whl\nRUN pip install torch==2.3.1"), "2.3.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn a_bound_that_was_not_read_leaves_an_open_version_open() {
+    check(
+        &[
+            (format!("{PY311}RUN pip install torch -c /c.txt"), "? ?"),
+            (format!("{PY311}RUN pip install 'torch>=2.3' --constraint=/c.txt"), "? ?"),
+            (format!("{PY311}ARG C\nRUN pip install torch --constraint=$C"), "? ?"),
+            (format!("{PY311}ENV PIP_CONSTRAINT=/c.txt\nRUN pip install torch"), "? ?"),
+            (format!("{PY311}RUN PIP_CONSTRAINT=/c.txt pip install torch"), "? ?"),
+            (format!("{PY311}ENV UV_CONSTRAINT=/c.txt\nRUN uv pip install torch"), "? ?"),
+            // A version that is pinned stays; what was read counts; each tool has a variable of its own.
+            (format!("{PY311}RUN pip install torch==2.3.1 -c /c.txt"), "2.3.1 12.1"),
+            (
+                format!("{PY311}RUN echo torch==2.3.1 > /c.txt\nENV PIP_CONSTRAINT=/c.txt\nRUN pip install torch"),
+                "2.3.1 12.1",
+            ),
+            (format!("{PY311}ENV PIP_CONSTRAINT=\nRUN pip install 'torch<2.3.2'"), "2.3.1 12.1"),
+            (format!("{PY311}ENV UV_CONSTRAINT=/c.txt\nRUN pip install 'torch<2.3.2'"), "2.3.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn markers_on_the_command_line_count_and_a_trial_installs_nothing() {
+    let two = "RUN pip install \"torch==2.3.1; python_version<'3.11'\" \"torch==2.6.0; python_version>='3.11'\"";
+    check(
+        &[
+            (format!("{PY311}RUN pip install 'torch==2.6.0; sys_platform==\"darwin\"'"), "-"),
+            (format!("FROM python:3.10\n{two}"), "2.3.1 12.1"),
+            (format!("{PY311}{two}"), "2.6.0 12.4"),
+            (format!("{PY311}RUN pip install --dry-run torch"), "-"),
+            (format!("{PY311}RUN uv pip install torch==2.3.1 --dry-run"), "-"),
+            (format!("{PY311}RUN pip install --no-deps torch==2.3.1"), "2.3.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}
