@@ -273,12 +273,6 @@ fn an_environment_travels_from_where_its_tool_makes_it() {
         ("RUN pixi add pytorch-gpu", "/usr/local /usr/local", false),
         ("RUN pip install --root /stage torch==2.4.0", "/stage/usr/local /usr/local", true),
         ("RUN pip install --root /stage torch==2.4.0", "/usr/local /usr/local", false),
-        ("RUN pipx install torch==2.4.0", "/root/.local/share/pipx/venvs /venvs", true),
-        ("RUN pipx install torch==2.4.0", "/root/.local /root/.local", true),
-        ("RUN pipx install torch==2.4.0", "/usr/local /usr/local", false),
-        ("RUN uv tool install torch==2.4.0", "/root/.local /root/.local", true),
-        ("RUN uv tool install torch==2.4.0", "/usr/local /usr/local", false),
-        ("RUN pipx run torch==2.4.0", "/root/.local /root/.local", false),
         (venv, "/opt/venv /opt/venv", true),
         (venv, "/usr/local /usr/local", false),
     ] {

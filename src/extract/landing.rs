@@ -159,16 +159,6 @@ fn of_project(
             let told = variable("UV_PROJECT_ENVIRONMENT").and_then(|path| absolute(&path, run));
             vec![told.map_or_else(own, Place::Prefix)]
         }
-        "uv" if has("tool") => {
-            let made = variable("UV_TOOL_DIR").unwrap_or_else(|| format!("{}/.local/share/uv/tools", home()));
-            vec![Place::Within(made)]
-        }
-        "pipx" => {
-            let share = |folder: &str| format!("{}/.local{folder}/pipx/venvs", home());
-            let told = variable("PIPX_HOME").map(|told| vec![format!("{told}/venvs")]);
-            let made = told.unwrap_or_else(|| vec![share("/share"), share("")]);
-            made.into_iter().map(Place::Within).collect()
-        }
         "poetry" => {
             let told = variable("POETRY_VIRTUALENVS_CREATE").map(|value| is_no(&value));
             if told.unwrap_or(tools.poetry_in_place) || variable("VIRTUAL_ENV").is_some() {

@@ -312,11 +312,6 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
             Some(Invocation::Inside(at))
         }
         "uv" if word(1) == "pip" => Some(Invocation::Pip(2, true)),
-        // An environment for one tool, with pip's own arguments.
-        "uv" if word(1) == "tool" && word(2) == "install" => Some(Invocation::Pip(2, true)),
-        "pipx" if !words.iter().any(|one| one.known().is_none_or(|text| text.starts_with("--pip-args"))) => {
-            Some(Invocation::Pip(1, false))
-        }
         "uv" | "poetry" | "pdm" | "pixi" | "pipenv" if word(1) == "run" => {
             let mut at = 2;
             while word(at).starts_with('-') {
