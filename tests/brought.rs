@@ -299,3 +299,42 @@ fn what_ptx_carries_to_a_newer_gpu_leaves_the_libraries_of_its_cuda_unseen() {
         assert!(libraries.is_none_or(|cuda| unseen.contains(cuda)), "{command} on {gpu}: {unseen}");
     }
 }
+
+#[test]
+fn a_list_that_was_not_read_is_told_of_and_counts_where_something_speaks_of_a_gpu() {
+    let list = "RUN pip install -r requirements.txt";
+    let gpu = "RUN pip install -r requirements-gpu.txt";
+    for (dockerfile, fate, said) in [
+        (gpu.to_owned(), "undetermined", "requirements-gpu.txt"),
+        (format!("{list} --extra-index-url https://download.pytorch.org/whl/cu121"), "undetermined", "cu121"),
+        (format!("ENV TORCH_CUDA_ARCH_LIST=8.0\n{list}"), "undetermined", "requirements.txt"),
+        (format!("{list}\nRUN nvidia-smi"), "undetermined", "requirements.txt"),
+        ("ENV USE_CUDA=1\nRUN pip install $PACKAGES".to_owned(), "undetermined", "more than can be told"),
+        // Nothing speaks of one.
+        (list.to_owned(), "not-applicable", "not read: requirements.txt"),
+        (
+            "RUN pip install -r requirements-no-gpu.txt".to_owned(),
+            "not-applicable",
+            "not read: requirements-no-gpu.txt",
+        ),
+        ("ARG PACKAGES\nRUN pip install $PACKAGES".to_owned(), "not-applicable", "not read: $PACKAGES"),
+        (format!("{list} --index-url https://download.pytorch.org/whl/cpu"), "not-applicable", "not read"),
+        (format!("ENV CUDA_VISIBLE_DEVICES=-1 USE_CUDA=0\n{list}"), "not-applicable", "not read"),
+        // Nothing is left to be read.
+        ("ENV TORCH_CUDA_ARCH_LIST=8.0\nRUN pip install flask".to_owned(), "not-applicable", "nothing in it concerns"),
+        ("RUN apt-get install -y $PACKAGES".to_owned(), "not-applicable", "nothing in it concerns"),
+        ("RUN pip install flask==3.0.0".to_owned(), "not-applicable", "nothing in it concerns"),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET);
+        place.file("Dockerfile", &format!("FROM python:3.11-slim\n{dockerfile}\n"));
+        let report = place.json(&["check", "Dockerfile"]);
+        let subject = &report["subjects"][0];
+        let verdict = &subject["verdicts"][0];
+        let message = verdict["message"].as_str().unwrap_or_default();
+        assert_eq!(verdict["fate"], fate, "{dockerfile}: {message}");
+        assert!(message.contains(said), "{dockerfile}: {message}");
+        let findings = subject["findings"].as_array().map_or(0, Vec::len);
+        assert_eq!(findings > 0, fate == "undetermined", "{dockerfile}");
+    }
+}

@@ -242,3 +242,44 @@ fn gpu_code_travels_with_the_folder_that_it_was_compiled_in() {
     assert_eq!(own_code(&format!("{base}{package}{run_time}COPY --from=b /v /v\n")), ["[\"sm_86\"]"]);
     assert_eq!(own_code(&format!("{base}{package}{run_time}COPY --from=b /w /v\n")), Vec::<String>::new());
 }
+
+#[test]
+fn an_environment_travels_from_where_its_tool_makes_it() {
+    let poetry = "RUN pip install poetry && poetry config virtualenvs.create false\nRUN poetry add torch@2.4.0";
+    let setting = "ENV POETRY_VIRTUALENVS_CREATE=0\nRUN poetry add torch@2.4.0";
+    let conda = "RUN conda create -n gpu python=3.11 && conda install -n gpu pytorch=2.4.0 pytorch-cuda=12.1";
+    let venv = "RUN python -m venv /opt/venv && /opt/venv/bin/pip install torch==2.4.0";
+    for (builder, copy, travels) in [
+        (poetry, "/usr/local /usr/local", true),
+        (poetry, "/usr/local/lib/python3.11/site-packages /x", true),
+        (poetry, "/usr/local/bin /usr/local/bin", false),
+        (poetry, "/app/.venv /app/.venv", false),
+        (setting, "/usr/local /usr/local", true),
+        ("RUN poetry add torch@2.4.0", "/app /app", true),
+        ("RUN poetry add torch@2.4.0", "/root/.cache/pypoetry/virtualenvs /venvs", true),
+        ("RUN poetry add torch@2.4.0", "/usr/local /usr/local", false),
+        ("RUN poetry config virtualenvs.create true\nRUN poetry add torch@2.4.0", "/usr/local /usr/local", false),
+        (conda, "/opt/conda/envs/gpu /opt/env", true),
+        (conda, "/opt/conda/envs /opt/conda/envs", true),
+        (conda, "/opt/conda /opt/conda", true),
+        (conda, "/opt/conda/envs/web /opt/env", false),
+        (conda, "/opt/conda/bin /opt/conda/bin", false),
+        ("RUN pdm add torch==2.4.0", "/app/.venv /app/.venv", true),
+        ("RUN pipenv install torch==2.4.0", "/root/.local/share/virtualenvs /venvs", true),
+        ("RUN pipenv install --system torch==2.4.0", "/usr/local /usr/local", true),
+        ("RUN pipenv install torch==2.4.0", "/usr/local /usr/local", false),
+        ("RUN pixi add pytorch-gpu", "/app/.pixi/envs/default /env", true),
+        ("RUN pixi add pytorch-gpu", "/app /app", true),
+        ("RUN pixi add pytorch-gpu", "/usr/local /usr/local", false),
+        ("RUN pip install --root /stage torch==2.4.0", "/stage/usr/local /usr/local", true),
+        ("RUN pip install --root /stage torch==2.4.0", "/usr/local /usr/local", false),
+        (venv, "/opt/venv /opt/venv", true),
+        (venv, "/usr/local /usr/local", false),
+    ] {
+        let text = format!("FROM python:3.11 AS b\nWORKDIR /app\n{builder}\nFROM python:3.11\nCOPY --from=b {copy}\n");
+        let place = Place::new();
+        place.file("Dockerfile", &text);
+        let report = place.json(&["check", "Dockerfile"]);
+        assert_eq!(report["subjects"][0]["gpu_content"], travels, "{text}");
+    }
+}

@@ -109,8 +109,10 @@ impl<'a> Stages<'a> {
     /// The same for a stage that others copy from, with the places of its packages.
     fn read_placed(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) -> Landings {
         let mut landings = Landings::default();
+        let mut tools = landing::Tools::default();
         let mut copies = evaluated.copies.iter().filter(|copy| copy.from_stage.is_some()).peekable();
         for run in &evaluated.runs {
+            tools.note(run);
             while let Some(copy) = copies.next_if(|copy| copy.instruction < run.instruction) {
                 self.bring(reader, copy, &mut landings);
             }
@@ -119,13 +121,13 @@ impl<'a> Stages<'a> {
             let new = reader.seen.packages.iter().filter(|package| package.fact.0 >= first);
             let facts: Vec<FactId> = new.map(|package| package.fact).collect();
             if !facts.is_empty() {
-                let places = landing::of_run(run);
+                let places = landing::of_run(run, &tools);
                 landings.packages.extend(facts.into_iter().map(|fact| (fact, places.clone())));
             }
             let new = reader.seen.code.iter().filter(|code| code.fact.0 >= first);
             let facts: Vec<FactId> = new.map(|code| code.fact).collect();
             if !facts.is_empty() {
-                let (packages, programs) = (landing::of_run(run), compiled::of_run(run));
+                let (packages, programs) = (landing::of_run(run, &tools), compiled::of_run(run));
                 landings.packages.extend(facts.iter().map(|fact| (*fact, packages.clone())));
                 landings.programs.extend(facts.into_iter().map(|fact| (fact, programs.clone())));
             }

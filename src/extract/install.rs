@@ -46,6 +46,7 @@ use crate::shell::Command;
 use crate::shell::Word;
 use crate::shell::runs_another;
 use crate::source::SourceId;
+use crate::source::Span;
 
 /// Scripts run scripts, but not for ever.
 const DEEPEST: usize = 4;
@@ -182,13 +183,17 @@ impl Reader<'_> {
             let package = self.package(install);
             self.seen.bounds.push(package);
         }
-        for (word, _) in &found.unresolved {
-            if let Resolved::Unresolved { reason, .. } = word {
+        for (word, span) in &found.unresolved {
+            if let Resolved::Unresolved { names, reason } = word {
                 self.note(format!("a command installs more than can be told: {reason}"));
+                if !install::is_of_system(command) {
+                    self.untold(names, reason, *span);
+                }
             }
         }
+        let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         for file in &found.files {
-            self.unread(file);
+            self.unread(file, tag.as_deref());
         }
     }
 
@@ -209,10 +214,27 @@ impl Reader<'_> {
         (!apt.into_iter().any(another)).then(|| own.to_owned())
     }
 
-    /// A file that names packages and was not read: what it installs is missing evidence.
-    fn unread(&mut self, file: &RequirementFile) {
+    /// Words of a command that name packages and are not known: what they install is missing evidence.
+    fn untold(&mut self, names: &[String], reason: &str, span: Span) {
+        let what = names.first().map_or_else(|| "words of a command".to_owned(), |name| format!("${name}"));
+        let supply = match names.first() {
+            Some(name) => format!("give it by --build-arg {name}=VALUE, or name the packages in an image description"),
+            None => "name the packages in an image description".to_owned(),
+        };
+        let why = Why { reason: format!("a command installs more than can be told: {reason}"), supply };
+        let origins = vec![Origin::File { source: self.source, span }];
+        self.seen.facts.add(FactKey::Requirements, Some(&what), FactState::Unknown(why), Evidence::Leaf(origins));
+    }
+
+    /// A file that names packages and was not read: what it installs is missing evidence; with the build that the
+    /// command's index is of.
+    fn unread(&mut self, file: &RequirementFile, tag: Option<&str>) {
         let path = file.path.known().unwrap_or("a requirements file");
-        let what = if file.constraint { "bounds" } else { "installs" };
+        let what = match (file.constraint, tag) {
+            (true, _) => "bounds".to_owned(),
+            (false, None) => "installs".to_owned(),
+            (false, Some(tag)) => format!("installs, from the index of {tag} as well,"),
+        };
         let why = match file.why.strip_prefix("it ") {
             Some(rest) => format!("{path} {rest}, so what it {what} is not known"),
             None => format!("{path} was not read, so what it {what} is not known: {}", file.why),

@@ -3,6 +3,7 @@
 use crate::dockerfile::Lookup;
 use crate::dockerfile::RunInstruction;
 use crate::fact::Manager;
+use crate::install;
 use crate::install::normalised;
 use crate::shell;
 use crate::shell::Command;
@@ -17,6 +18,35 @@ pub(super) enum Place {
     Flat(String),
     /// Under a directory of this name, wherever that is.
     Named(&'static str),
+    /// In one of the environments of this directory, under a name that a tool makes up.
+    Within(String),
+    /// In conda's environment of this name, wherever conda is; in one of any name where it is empty.
+    Env(String),
+}
+
+/// What the commands of a stage told tools about environments.
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    /// poetry makes none, and installs for the Python that it finds.
+    poetry_in_place: bool,
+}
+
+impl Tools {
+    /// Notes what a RUN tells them.
+    pub(super) fn note(&mut self, run: &RunInstruction) {
+        for command in shell::commands(run) {
+            let words: Vec<&str> =
+                command.words.iter().filter_map(Word::known).filter(|one| !one.starts_with('-')).collect();
+            let told = words.windows(3).find(|three| matches!(three, ["config", "virtualenvs.create", _]));
+            if let Some([.., value]) = told {
+                self.poetry_in_place = is_no(value);
+            }
+        }
+    }
+}
+
+fn is_no(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "false" | "0" | "no" | "off")
 }
 
 /// Environments that a Python without further words may have; which one, the base image knows.
@@ -32,15 +62,25 @@ pub(super) fn usual() -> Vec<Place> {
 }
 
 /// Where the packages of a RUN may land.
-pub(super) fn of_run(run: &RunInstruction) -> Vec<Place> {
+pub(super) fn of_run(run: &RunInstruction, tools: &Tools) -> Vec<Place> {
     let mut found: Vec<Place> = Vec::new();
     let mut activated = None;
-    for command in shell::commands(run) {
+    let commands = shell::commands(run);
+    let installs = |command: &Command| {
+        let found = install::installs(command, run);
+        !(found.packages.is_empty() && found.files.is_empty() && found.unresolved.is_empty())
+    };
+    // Where none is seen to install, a script does.
+    let by_command = commands.iter().any(installs);
+    for command in commands {
         let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
         if let ["." | "source", script, ..] = words.as_slice() {
             activated = script.strip_suffix("/bin/activate").and_then(|root| absolute(root, run)).or(activated);
         }
-        for place in of_command(&command, &words, run, activated.as_deref()) {
+        if by_command && !installs(&command) {
+            continue;
+        }
+        for place in of_command(&command, &words, run, activated.as_deref(), tools) {
             if !found.contains(&place) {
                 found.push(place);
             }
@@ -49,21 +89,28 @@ pub(super) fn of_run(run: &RunInstruction) -> Vec<Place> {
     found
 }
 
-fn of_command(command: &Command, words: &[&str], run: &RunInstruction, activated: Option<&str>) -> Vec<Place> {
+fn of_command(
+    command: &Command,
+    words: &[&str],
+    run: &RunInstruction,
+    activated: Option<&str>,
+    tools: &Tools,
+) -> Vec<Place> {
     let variable = |name: &str| variable(command, run, name);
     let option = |long: &str, short: &str| option(words, long, short).and_then(|path| absolute(path, run));
     let program = words.first().copied().unwrap_or_default();
     let (folder, program) = program.rsplit_once('/').map_or((None, program), |(folder, name)| (Some(folder), name));
-    if words.contains(&"uv") && (words.contains(&"sync") || words.contains(&"add")) || program == "poetry" {
-        let own = variable("UV_PROJECT_ENVIRONMENT").and_then(|path| absolute(&path, run));
-        let below = own.or_else(|| absolute(".venv", run)).map_or(Place::Named(".venv"), Place::Prefix);
-        return vec![below];
+    if let Some(places) = of_project(program, words, run, tools, &variable) {
+        return places;
     }
     if let Some(folder) = option("--target", "-t").or_else(|| variable("PIP_TARGET")) {
         return vec![Place::Flat(folder)];
     }
     if let Some(root) = option("--prefix", "-p").or_else(|| variable("PIP_PREFIX")) {
         return vec![Place::Prefix(root)];
+    }
+    if let Some(root) = option("--root", "") {
+        return USUAL.iter().map(|usual| Place::Prefix(format!("{root}{usual}"))).collect();
     }
     if words.contains(&"--user") {
         let home = variable("HOME").unwrap_or_else(|| "/root".to_owned());
@@ -72,9 +119,11 @@ fn of_command(command: &Command, words: &[&str], run: &RunInstruction, activated
     let root = folder.and_then(|folder| folder.strip_suffix("/bin"));
     if CONDA.contains(&program) {
         let named = self::option(words, "--name", "-n").filter(|name| *name != "base");
+        let from_file = words.windows(2).any(|pair| matches!(pair, ["env", "create" | "update"]));
+        let own = named.or(from_file.then_some("")).map(|name| Place::Env(name.to_owned()));
         return match (root, named) {
-            (Some(root), None) => vec![Place::Prefix(root.to_owned())],
-            _ => CONDA.iter().map(|name| Place::Named(name)).collect(),
+            (Some(root), None) => std::iter::once(Place::Prefix(root.to_owned())).chain(own).collect(),
+            _ => CONDA.iter().map(|name| Place::Named(name)).chain(own).collect(),
         };
     }
     let root = root
@@ -91,6 +140,42 @@ fn of_command(command: &Command, words: &[&str], run: &RunInstruction, activated
         Some(root) if root != "/usr" && !root.is_empty() => vec![Place::Prefix(root)],
         _ => usual(),
     }
+}
+
+/// Where a tool that works on a project installs; `None` where that is as with pip.
+fn of_project(
+    program: &str,
+    words: &[&str],
+    run: &RunInstruction,
+    tools: &Tools,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Option<Vec<Place>> {
+    let has = |word: &str| words.contains(&word);
+    let of_uv = has("uv") && (has("sync") || has("add") || words.windows(2).any(|pair| pair == ["uv", "run"]));
+    let home = || variable("HOME").unwrap_or_else(|| "/root".to_owned());
+    let own = || absolute(".venv", run).map_or(Place::Named(".venv"), Place::Prefix);
+    Some(match program {
+        _ if of_uv => {
+            let told = variable("UV_PROJECT_ENVIRONMENT").and_then(|path| absolute(&path, run));
+            vec![told.map_or_else(own, Place::Prefix)]
+        }
+        "poetry" => {
+            let told = variable("POETRY_VIRTUALENVS_CREATE").map(|value| is_no(&value));
+            if told.unwrap_or(tools.poetry_in_place) || variable("VIRTUAL_ENV").is_some() {
+                return None;
+            }
+            let cache = variable("POETRY_CACHE_DIR").unwrap_or_else(|| format!("{}/.cache/pypoetry", home()));
+            let made = variable("POETRY_VIRTUALENVS_PATH").unwrap_or_else(|| format!("{cache}/virtualenvs"));
+            vec![own(), Place::Within(made)]
+        }
+        "pdm" => vec![own()],
+        "pixi" => vec![absolute(".pixi/envs", run).map_or(Place::Named(".pixi"), Place::Within)],
+        "pipenv" if !has("--system") => {
+            let made = variable("WORKON_HOME").unwrap_or_else(|| format!("{}/.local/share/virtualenvs", home()));
+            vec![own(), Place::Within(made)]
+        }
+        _ => return None,
+    })
 }
 
 /// The root of the environment whose `bin` stands first on PATH, before the system's.
@@ -142,6 +227,15 @@ pub(super) fn brings(source: &str, manager: Manager, name: &str, places: &[Place
             Place::Named(folder) => {
                 source == "/" || source.split('/').next_back().is_some_and(|last| last.starts_with(folder))
             }
+            Place::Within(folder) => covers(&source, folder) || environment(below(folder, &source), name),
+            Place::Env(own) => {
+                let whole = format!("{source}/");
+                let inside = whole.split_once("/envs/").map(|(_, rest)| rest.trim_end_matches('/'));
+                inside.is_some_and(|inside| {
+                    let called = inside.split('/').next().unwrap_or_default();
+                    (called.is_empty() || own.is_empty() || called == own) && environment(Some(inside), name)
+                })
+            }
         }),
     }
 }
@@ -166,6 +260,11 @@ fn covers(source: &str, folder: &str) -> bool {
 fn below<'a>(folder: &str, path: &'a str) -> Option<&'a str> {
     let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+}
+
+/// Whether a path below a directory of environments is that of one, or holds the package.
+fn environment(rest: Option<&str>, name: &str) -> bool {
+    rest.is_some_and(|rest| rest.split_once('/').is_none_or(|(_, inside)| library(Some(inside), name)))
 }
 
 /// Whether a path below the root of an environment holds the package: `lib`, `lib/python3.11`, its `site-packages`.
@@ -203,6 +302,8 @@ mod tests {
         let usual: Vec<Place> = USUAL.iter().map(|root| Place::Prefix((*root).to_owned())).collect();
         let venv = [Place::Prefix("/opt/venv".to_owned())];
         let flat = [Place::Flat("/deps".to_owned())];
+        let made = [Place::Within("/app/.pixi/envs".to_owned())];
+        let gpu = [Place::Env("gpu".to_owned())];
         for (source, places, expected) in [
             ("/", &usual[..], true),
             (".", &usual, true),
@@ -230,6 +331,18 @@ mod tests {
             ("/deps/numpy", &flat, false),
             ("/app/.venv", &[Place::Named(".venv")], true),
             ("/app", &[Place::Named(".venv")], false),
+            ("/app", &made, true),
+            ("/app/.pixi/envs/default", &made, true),
+            ("/app/.pixi/envs/default/lib/python3.11/site-packages", &made, true),
+            ("/app/.pixi/envs/default/bin", &made, false),
+            ("/app/.pixi/cache", &made, false),
+            ("/opt/conda/envs/gpu", &gpu, true),
+            ("/opt/conda/envs/gpu/lib", &gpu, true),
+            ("/opt/conda/envs", &gpu, true),
+            ("/opt/conda/envs/web", &gpu, false),
+            ("/opt/conda/envs/gpu/bin", &gpu, false),
+            ("/opt/conda/bin", &gpu, false),
+            ("/srv/environment", &gpu, false),
         ] {
             assert_eq!(brings(source, Manager::Pip, "torch", places), expected, "{source} {places:?}");
         }

@@ -15,6 +15,7 @@ mod environment;
 mod firmware;
 mod floor;
 mod framework;
+mod held;
 mod libraries;
 mod places;
 mod platform;
@@ -148,6 +149,9 @@ fn assemble(
         || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some();
+    let unread = if gpu_content { None } else { held::unread(&mut facts, seen, CONTAINER) };
+    let gpu_content = gpu_content || unread.is_some();
+    components.extend(unread);
     if gpu_content && components.is_empty() {
         components.push(container(&mut facts));
     }

@@ -98,6 +98,32 @@ impl<'a> Brought<'a> {
             maker: Maker::of(package),
         }
     }
+
+    /// The same where the commands may also pass it by: its build is told where what is there without it is no other.
+    fn or_what_is_there(self, now: &Torch<'_>, open_base: bool) -> Self {
+        let alike = match now {
+            Torch::None => !open_base,
+            Torch::Base => false,
+            Torch::Brought(other) => self.variant.is_ok() && self.variant.as_ref().ok() == other.variant.as_ref().ok(),
+        };
+        match &self.version {
+            Err(why) if !alike => Self { variant: Err(why.clone()), ..self },
+            _ => self,
+        }
+    }
+
+    /// The same behind one that may be there already: a build of the very version stays, of whatever index.
+    fn or_kept(self, other: &Brought<'_>, ranges: &[String]) -> Self {
+        let Err(why) = &other.version else { return self };
+        let of_same =
+            (&other.package.offered, &other.package.variant) == (&self.package.offered, &self.package.variant);
+        let replaced = match &other.package.version {
+            PackageVersion::Exact(version) => fits(ranges, version) == Some(false),
+            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => false,
+        };
+        let stays = other.package.conditional.is_some() && !of_same && !replaced;
+        if stays { Self { variant: Err(why.clone()), ..self } } else { self }
+    }
 }
 
 /// Goes through the commands.
@@ -205,7 +231,9 @@ fn step<'a>(
     }
     let ways = package.conditional.clone();
     if let Some(why) = open.or(ways) {
-        return Some(Brought::unknown(package, why));
+        let brought = Brought::unknown(package, why);
+        let past = package.conditional.is_some();
+        return Some(if past { brought.or_what_is_there(now, open_base) } else { brought });
     }
     if let (Torch::Brought(Brought { version: Err(why), .. }), false, false) = (now, replaced, exact) {
         return Some(Brought::unknown(package, why.clone()));
@@ -221,7 +249,13 @@ fn step<'a>(
         return Some(Brought { variant, ..Brought::unknown(package, why) });
     }
     Some(match &package.version {
-        PackageVersion::Exact(_) if exact => as_said(package, day),
+        PackageVersion::Exact(version) if exact => {
+            let said = as_said(package, day);
+            match now {
+                Torch::Brought(other) if !replaced && !version.contains('+') => said.or_kept(other, &ranges),
+                _ => said,
+            }
+        }
         _ => newest(package, &ranges, &python(seen, package, day.knowledge), day),
     })
 }

@@ -273,6 +273,15 @@ fn python_of(program: &str) -> Option<String> {
     number.then(|| version.to_owned())
 }
 
+/// Whether a command installs packages of the operating system.
+pub fn is_of_system(command: &Command) -> bool {
+    let program = |word: &Word| {
+        let program = word.known()?.rsplit('/').next()?;
+        matches!(invocation(program, std::slice::from_ref(word)), Some(Invocation::System)).then_some(())
+    };
+    command.words.iter().take(8).any(|word| program(word).is_some())
+}
+
 enum Invocation {
     /// The command stands after so many words.
     Inside(usize),

@@ -122,7 +122,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
         ("pipenv", Some("install")) => {
             found.packages.extend(names.iter().filter_map(|word| requirement(word.known().unwrap_or(""), word.span)));
         }
-        ("pixi", Some("install" | "run")) => match open("pixi.lock") {
+        ("pixi", Some("install" | "run" | "shell" | "shell-hook")) => match open("pixi.lock") {
             Ok(opened) => environment::lock(&opened, environment.as_deref().unwrap_or("default"), around, found),
             Err(why) => missing(&path("pixi.lock"), why, command, found),
         },

@@ -30,12 +30,17 @@ use crate::start::words;
 /// A subject without GPU content, or one of which nothing could be read: nothing to judge.
 pub(super) fn not_applicable(pool: &str, builds: &[Build]) -> model::Verdict {
     let unread = builds.iter().any(|build| build.image.base_cuda.is_unknown());
+    let files = unread_files(builds);
+    let names: Vec<&str> = files.iter().map(|file| file.key.split_once('.').map_or("", |(_, name)| name)).collect();
     let message = match builds {
-        [] => "there is no stage to judge",
-        _ if unread => "nothing in it concerns a GPU; what it builds on is an unknown base that was not read",
-        _ => "nothing in it concerns a GPU",
+        [] => "there is no stage to judge".to_owned(),
+        _ if !names.is_empty() => format!("nothing that was read concerns a GPU; not read: {}", names.join(", ")),
+        _ if unread => {
+            "nothing in it concerns a GPU; what it builds on is an unknown base that was not read".to_owned()
+        }
+        _ => "nothing in it concerns a GPU".to_owned(),
     };
-    plain(pool, "not-applicable", message.to_owned(), unread_files(builds))
+    plain(pool, "not-applicable", message, files)
 }
 
 /// A pool that nothing in the tables answers to.

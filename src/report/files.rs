@@ -49,6 +49,16 @@ fn without_content(subject: &Subject) -> String {
     let base = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.value.as_ref());
     let Some(base) = base else { return "no GPU content: there is no stage to judge".to_owned() };
     let packages = subject.facts.iter().filter(|fact| fact.key.starts_with("package.")).count();
+    let unread = |fact: &&Fact| fact.key.starts_with("requirements.") && fact.state == "unknown";
+    let lists: Vec<&str> =
+        subject.facts.iter().filter(unread).filter_map(|fact| Some(fact.key.split_once('.')?.1)).collect();
+    if !lists.is_empty() {
+        return format!(
+            "no GPU content was seen: {} was not read, none of {} needs a GPU, no variable NVIDIA_* is set",
+            lists.join(", "),
+            count(packages, "package")
+        );
+    }
     if subject.facts.iter().any(|fact| speaks_of_cuda(fact) && fact.state == "unknown") {
         return format!(
             "no GPU content was seen: the base {} was not read, none of {} needs a GPU, no variable NVIDIA_* is set",

@@ -132,3 +132,34 @@ fn a_marker_is_weighed_with_the_python_of_the_base() {
         "linux/amd64",
     );
 }
+
+#[test]
+fn of_builds_on_several_ways_none_is_told_in_whatever_order() {
+    let cpu = format!("pip install torch==2.3.1 --index-url {WHL}/cpu");
+    let links = "pip install torch==2.3.1+cpu -f https://download.pytorch.org/whl/torch_stable.html";
+    let cuda = "pip install torch==2.3.1";
+    check(
+        &[
+            (format!("{PY311}RUN if lspci | grep -qi nvidia; then {cuda}; else {cpu}; fi"), "? ?"),
+            (format!("{PY311}RUN if lspci | grep -qi nvidia; then {cpu}; else {cuda}; fi"), "? ?"),
+            (format!("{PY311}RUN if [ -f /x ]; then {cuda}; else {links}; fi"), "? ?"),
+            (format!("{PY311}ARG DEVICE\nRUN if [ \"$DEVICE\" = gpu ]; then {cuda}; else {cpu}; fi"), "? ?"),
+            (format!("{PY311}ARG DEVICE\nRUN case $DEVICE in gpu) {cuda};; *) {cpu};; esac"), "? ?"),
+            (format!("{PY311}RUN test -e /dev/nvidia0 && {cuda} || {cpu}"), "? ?"),
+            (format!("{PY311}RUN if [ -f /x ]; then {cpu}; elif [ -f /y ]; then {cuda}; else {cpu}; fi"), "? ?"),
+            // What is there on one way stays where the next asks for no more.
+            (format!("{PY311}RUN if [ -f /x ]; then {cuda}; fi\nRUN {cpu}"), "2.3.1 ?"),
+            (format!("{PYTORCH}RUN if [ -f /x ]; then {cpu} --force-reinstall; fi"), "? ?"),
+            // Either way, or at the end, it is the same build.
+            (format!("{PY311}RUN if [ -f /x ]; then {cpu}; fi"), "? none"),
+            (format!("{PY311}RUN if [ -f /x ]; then {cpu}; else {cpu}; fi"), "? none"),
+            (format!("{PY311}RUN if [ -f /x ]; then {cuda}; fi\nRUN {cpu} --force-reinstall"), "2.3.1 none"),
+            (format!("{PY311}RUN if [ -f /x ]; then {cuda}; fi\nRUN {links}"), "2.3.1 none"),
+            (format!("{PY311}RUN if [ -f /x ]; then pip install torch==2.1.0; fi\nRUN {cpu}"), "2.3.1 none"),
+            (format!("{PY311}RUN if [ -f /x ]; then {cuda}; fi\nRUN {cuda}"), "2.3.1 12.1"),
+            (format!("{PY311}ARG DEVICE=cpu\nRUN if [ \"$DEVICE\" = gpu ]; then {cuda}; else {cpu}; fi"), "2.3.1 none"),
+            (format!("{PY311}RUN {cuda} || {cpu}"), "2.3.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}
