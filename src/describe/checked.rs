@@ -26,21 +26,4 @@ pub(super) fn checked(reader: &mut Reader, description: &Description) {
         let message = format!("`{}` is no path in an image: it does not begin with `/`", path.value);
         reader.report(path.span, message, Some(format!("did you mean `/{}`?", path.value.trim_start_matches("./"))));
     }
-    for (name, package) in description.packages.pip.iter().chain(&description.packages.bounds) {
-        let version = package.value.version.trim();
-        if !may_be_version(version) {
-            let message = format!("`{version}` is no version of {}", name.value);
-            let help = "a version (\"2.1.0+cu121\"), a range (\">=2.1,<3\") or \"*\"".to_owned();
-            reader.report(package.span, message, Some(help));
-        }
-    }
-}
-
-/// Whether a text begins as a version of a Python package or a range of them does, or says nothing.
-fn may_be_version(text: &str) -> bool {
-    let bare = text.strip_prefix(['v', 'V']).unwrap_or(text);
-    text.is_empty()
-        || text == "*"
-        || text.starts_with(['<', '>', '=', '!', '~', '+'])
-        || bare.starts_with(|c: char| c.is_ascii_digit())
 }
