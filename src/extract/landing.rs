@@ -24,6 +24,9 @@ pub(super) enum Place {
     Env(String),
 }
 
+/// The setting of poetry that says whether it makes environments.
+const IN_PLACE: &str = "virtualenvs.create";
+
 /// What the commands of a stage told tools about environments.
 #[derive(Debug, Default)]
 pub(super) struct Tools {
@@ -34,10 +37,13 @@ pub(super) struct Tools {
 impl Tools {
     /// Notes what a RUN tells them.
     pub(super) fn note(&mut self, run: &RunInstruction) {
+        if !run.mentions(IN_PLACE) {
+            return;
+        }
         for command in shell::commands(run) {
             let words: Vec<&str> =
                 command.words.iter().filter_map(Word::known).filter(|one| !one.starts_with('-')).collect();
-            let told = words.windows(3).find(|three| matches!(three, ["config", "virtualenvs.create", _]));
+            let told = words.windows(3).find(|three| matches!(three, ["config", setting, _] if *setting == IN_PLACE));
             if let Some([.., value]) = told {
                 self.poetry_in_place = is_no(value);
             }
@@ -65,19 +71,20 @@ pub(super) fn usual() -> Vec<Place> {
 pub(super) fn of_run(run: &RunInstruction, tools: &Tools) -> Vec<Place> {
     let mut found: Vec<Place> = Vec::new();
     let mut activated = None;
-    let commands = shell::commands(run);
     let installs = |command: &Command| {
         let found = install::installs(command, run);
         !(found.packages.is_empty() && found.files.is_empty() && found.unresolved.is_empty())
     };
+    let commands = shell::commands(run).into_iter().map(|command| (installs(&command), command));
+    let commands: Vec<(bool, Command)> = commands.collect();
     // Where none is seen to install, a script does.
-    let by_command = commands.iter().any(installs);
-    for command in commands {
+    let by_command = commands.iter().any(|(installs, _)| *installs);
+    for (installs, command) in commands {
         let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
         if let ["." | "source", script, ..] = words.as_slice() {
             activated = script.strip_suffix("/bin/activate").and_then(|root| absolute(root, run)).or(activated);
         }
-        if by_command && !installs(&command) {
+        if by_command && !installs {
             continue;
         }
         for place in of_command(&command, &words, run, activated.as_deref(), tools) {

@@ -1,7 +1,6 @@
 //! What commands take away from the base image: compat packages, their directories, and files for `ldconfig`.
 
 use crate::dockerfile::Evaluated;
-use crate::dockerfile::RunForm;
 use crate::dockerfile::RunInstruction;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
@@ -59,12 +58,7 @@ fn drop_packages(seen: &mut Observations, source: SourceId, span: Span) {
 
 /// Whether a RUN speaks of CUDA or of files for `ldconfig` at all: only then its commands are taken apart.
 fn mentions_cuda(run: &RunInstruction) -> bool {
-    let within = |text: &str| text.contains("cuda") || text.contains(LD_CONF);
-    let form = match &run.form {
-        RunForm::Shell(text) => within(text.text()),
-        RunForm::Exec(words) => words.iter().any(|word| within(word.text())),
-    };
-    form || !run.heredocs.is_empty()
+    run.mentions("cuda") || run.mentions(LD_CONF)
 }
 
 /// Whether a package, or a pattern of packages, is that of compat: `cuda-compat-12-4`, `cuda-*`.
