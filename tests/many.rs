@@ -73,6 +73,23 @@ fn place() -> Place {
     place
 }
 
+/// A repository that holds a Helm chart.
+mod helm {
+    use super::*;
+
+    pub(crate) fn tags(tags: &[&str]) -> Reply {
+        Reply::Whole("200 OK", Vec::new(), json!({ "name": "any", "tags": tags }).to_string().into_bytes())
+    }
+
+    pub(crate) fn chart() -> Reply {
+        let of = |kind: &str| json!({"mediaType": kind, "digest": format!("sha256:{:064x}", 7), "size": 7});
+        let config = of("application/vnd.cncf.helm.config.v1+json");
+        let layers = [of("application/vnd.cncf.helm.chart.content.v1.tar+gzip")];
+        let body = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
+        Reply::Whole("200 OK", vec![format!("Content-Type: {MANIFEST}")], body.to_string().into_bytes())
+    }
+}
+
 /// A registry that serves the layout as the repository `team/app`, with a list of tags in two pages.
 fn registry(place: &Place) -> Fake {
     registry_with(place, |_, _| None)
@@ -90,7 +107,14 @@ fn registry_with(place: &Place, other: impl Fn(&str, usize) -> Option<Reply> + S
     let not_found = || Reply::Whole("404 Not Found", Vec::new(), b"{}".to_vec());
     Fake::start(move |_, request: &Request| {
         let path = request.line.split(' ').nth(1).unwrap_or_default();
-        let Some(path) = path.strip_prefix("/v2/team/app/") else { return not_found() };
+        match path {
+            "/v2/team/mixed/tags/list?n=1000" => return helm::tags(&["a", "chart"]),
+            "/v2/team/charts/tags/list?n=1000" => return helm::tags(&["chart"]),
+            "/v2/team/mixed/manifests/chart" | "/v2/team/charts/manifests/chart" => return helm::chart(),
+            _ => {}
+        }
+        let own = path.strip_prefix("/v2/team/app/").or_else(|| path.strip_prefix("/v2/team/mixed/"));
+        let Some(path) = own else { return not_found() };
         match path.split_once('?').unwrap_or((path, "")) {
             ("tags/list", "n=1000") => {
                 let next = "Link: </v2/team/app/tags/list?n=1000&last=b>; rel=\"next\"".to_owned();
@@ -226,6 +250,10 @@ fn names_come_from_arguments_and_lists_in_their_order_each_once() {
     let shown = |start: &str| lines.lines().any(|line| line.starts_with(start));
     assert!(shown("list:2:1: error refused: oci:images:c (linux/amd64): "), "{lines}");
     assert!(shown("fleet.toml:") && !lines.contains("list:5:"), "{lines}");
+    let report = out(&place.run(&["scan", "--format", "json", "--from-file", "list"]));
+    place.file("report.json", &report);
+    let again = out(&place.run(&["check", "--format", "concise", "report.json"]));
+    assert!(again.contains("list:2:1: error refused: oci:images:c (linux/amd64): "), "its line is kept: {again}");
     let told = out(&place.run(&["scan", "--from-file", "list"]));
     assert!(told.contains("note: in oci:images:c") && told.contains("note: list:2:1: names oci:images:c"), "{told}");
     // What a finding is known by has nothing to do with its line in the list, nor with there being a list.
@@ -282,6 +310,29 @@ fn a_repository_is_judged_tag_by_tag() {
     let both = place.run(&["scan", "--format", "json", "--tags", "a", &elsewhere, &repository]);
     let report: Value = serde_json::from_slice(&both.stdout).expect("json");
     assert_eq!((code(&both), names(&report)), (2, tagged(&["a"])), "one does not hide the other");
+}
+
+#[test]
+fn a_chart_among_the_tags_is_left_out_and_named() {
+    let place = place();
+    let registry = registry(&place);
+    let (mixed, charts) = (format!("{}/team/mixed", registry.host()), format!("{}/team/charts", registry.host()));
+    let left = |repository: &str| format!("note: {repository}:chart is left out: ");
+    for format in ["json", "ndjson"] {
+        let done = place.run(&["scan", "--format", format, "--all-tags", &mixed]);
+        assert!(code(&done) < 2 && err(&done).contains(&left(&mixed)), "{}", err(&done));
+        assert!(
+            err(&done).contains("an artifact of type `application/vnd.cncf.helm.config.v1+json`"),
+            "{}",
+            err(&done)
+        );
+        assert!(!out(&done).contains("chart") && out(&done).contains("mixed:a"), "{}", out(&done));
+    }
+    let done = place.run(&["scan", "--tags", "*", &charts]);
+    assert!(code(&done) == 3 && err(&done).contains(&left(&charts)), "nothing to check: {}", err(&done));
+    let named = place.run(&["scan", "--format", "concise", &format!("{mixed}:chart")]);
+    let text = format!("{}{}", out(&named), err(&named));
+    assert!(code(&named) == 2 && text.contains("not a container image but an artifact") && !text.contains("left out"));
 }
 
 #[test]

@@ -338,6 +338,49 @@ fn every_broken_archive_is_an_error() {
     }
 }
 
+#[test]
+fn one_of_several_images_is_named_by_its_reference_or_by_its_place() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = folder.path().join("several");
+    let image = |variant: &str| {
+        let mut config = layout::config("amd64");
+        config["config"]["Labels"] = json!({ "variant": variant });
+        let about = layout::blob(&path, "application/vnd.oci.image.config.v1+json", config.to_string().as_bytes());
+        let media_type = "application/vnd.oci.image.manifest.v1+json";
+        let manifest = json!({"schemaVersion": 2, "mediaType": media_type, "config": about, "layers": []});
+        layout::blob(&path, media_type, manifest.to_string().as_bytes())
+    };
+    layout::finish(&path, &[("team/app:1", image("first")), ("registry.example.com:5000/app:2", image("second"))]);
+    let config = |opened: Opened| opened.images[0].config_digest.clone();
+    let by = |name: &str| config(open(&format!("oci:{}:{name}", path.display())));
+    assert_ne!(by("@0"), by("@1"));
+    assert_eq!((by("team/app:1"), by("registry.example.com:5000/app:2")), (by("@0"), by("@1")));
+    for name in ["", ":@2", ":@", ":@-1", ":@x", ":team/app", ":team/app:2", ":1", ":app:2"] {
+        let error = fails(&format!("oci:{}{name}", path.display()));
+        assert!(matches!(*error.problem, Problem::Layout { .. }), "{name}: {error}");
+    }
+    let layer = two_layers()[1].clone();
+    let of = |at: &str| {
+        let mut config: Value = serde_json::from_slice(&config_of(&layer)).expect("JSON");
+        config["author"] = json!(at);
+        config.to_string().into_bytes()
+    };
+    let (first, second) = (of("first"), of("second"));
+    let entries = json!([{"Config": "1", "RepoTags": ["a:1"], "Layers": ["l"]}, {"Config": "2", "Layers": ["l"]}]);
+    let (_archive, text) =
+        written(&[("1", &first), ("2", &second), ("l", &layer), ("manifest.json", entries.to_string().as_bytes())]);
+    let digest = |name: &str| config(open(&format!("{text}:{name}")));
+    assert_eq!((digest("@0"), digest("@1")), (layout::sha256(&first), layout::sha256(&second)));
+    assert_eq!(digest("a:1"), digest("@0"));
+    for name in ["", ":@2", ":@1x", ":b:1"] {
+        assert!(matches!(*fails(&format!("{text}{name}")).problem, Problem::Layout { .. }), "{name}");
+    }
+}
+
+fn config_of(layer: &[u8]) -> Vec<u8> {
+    config(&[layout::sha256(layer)])
+}
+
 /// A service of podman with its own store, ended with the test.
 struct Podman {
     folder: TempDir,

@@ -83,9 +83,9 @@ fn subject_of(
     let Content::Dockerfile { source, dockerfile, options, files, bases } = &subject.content else {
         return Ok(subject);
     };
-    let opened = look
-        .open(puller, image, platforms)
-        .map_err(|error| failed(format!("its image {image} was not read: {}", names::without(&error, image))))?;
+    let opened = look.open(puller, image, platforms).map_err(|error| {
+        failed(format!("its image {image} was not read: {}", names::without(&error.message, image)))
+    })?;
     let (mut found, mut told) = (Vec::new(), vec![format!("measured in {image}, which was built from it")]);
     for one in &opened.images {
         let platform = one.config.platform.to_string();

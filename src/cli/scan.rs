@@ -42,6 +42,7 @@ use crate::oci::PulledImage;
 use crate::oci::Puller;
 use crate::oci::Source;
 use crate::reference::ImageReference;
+use crate::report::escape::clean;
 use crate::report::model::InputError;
 use crate::source::Sources;
 
@@ -85,6 +86,8 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let progress = Progress::new(options.progress, list.len());
     let layers = Layers::new(options.max_layer_bytes, options.judging.jobs(), !options.no_cache, &progress);
     let looking = Look { depth: options.depth, layers: &layers };
+    // A repository may hold artifacts beside images: who asks for its tags did not name them.
+    let of_tags = options.all_tags || !options.tags.is_empty();
     let look = |asked: &Asked| {
         let name = &asked.name;
         let opened = if asked.workloads.is_empty() {
@@ -96,8 +99,13 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         progress.image(name);
         match looked {
             Ok(images) => asked.placed(&images, &fleet, knowledge),
+            Err(error) if of_tags && asked.workloads.is_empty() && error.is_artifact => {
+                let note = format!("note: {name} is left out: {}", names::without(&error.message, name));
+                progress.beside(|| drop(writeln!(streams::err(), "{}", clean(&note))));
+                Vec::new()
+            }
             Err(error) => {
-                let message = names::without(&error, name).to_owned();
+                let message = names::without(&error.message, name).to_owned();
                 vec![Err(Box::new(InputError { input: name.clone(), message, location: None }))]
             }
         }
@@ -169,7 +177,8 @@ pub(crate) fn with_layers(
     let progress = Progress::new(Tell::None, 1);
     let layers = Layers::new(None, parallel::default_jobs(), cached, &progress);
     let look = Look { depth: Deep::Layers, layers: &layers };
-    Ok(ReadImages::of(name, &look.open(puller, name, platforms)?, look).subject(PulledImage::clone))
+    let opened = look.open(puller, name, platforms).map_err(|error| error.message)?;
+    Ok(ReadImages::of(name, &opened, look).subject(PulledImage::clone))
 }
 
 /// Reads the images of a name that FROM gives: always an image in a registry, never a folder.
@@ -178,16 +187,30 @@ pub(crate) fn pull_reference(
     platforms: &[Platform],
     puller: &Puller,
 ) -> Result<Vec<PulledImage>, String> {
-    Ok(open(puller, &Source::Registry(reference.clone()), platforms, Deep::Config)?.images)
+    let opened = open(puller, &Source::Registry(reference.clone()), platforms, Deep::Config);
+    opened.map(|opened| opened.images).map_err(|error| error.message)
 }
 
 /// The same for what a cluster runs: always an image in a registry, never a folder.
-fn open_image(puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, String> {
-    let reference = ImageReference::parse(name).map_err(|error| error.to_string())?;
+fn open_image(puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, Unopened> {
+    let reference = ImageReference::parse(name).map_err(|error| Unopened::of(&error))?;
     open(puller, &Source::Registry(reference), platforms, Deep::Layers)
 }
 
-fn open(puller: &Puller, source: &Source, platforms: &[Platform], depth: Deep) -> Result<Opened, String> {
+/// Why an image was not opened.
+pub(crate) struct Unopened {
+    pub(crate) message: String,
+    /// What lies there is no container image, and no fault of the registry.
+    is_artifact: bool,
+}
+
+impl Unopened {
+    fn of(error: &impl ToString) -> Self {
+        Self { message: error.to_string(), is_artifact: false }
+    }
+}
+
+fn open(puller: &Puller, source: &Source, platforms: &[Platform], depth: Deep) -> Result<Opened, Unopened> {
     let open = |platforms: &[Platform]| match depth {
         Deep::Layers => puller.open(source, platforms),
         Deep::Config | Deep::Sbom => puller.glance(source, platforms),
@@ -196,7 +219,10 @@ fn open(puller: &Puller, source: &Source, platforms: &[Platform], depth: Deep) -
         Err(error) if matches!(*error.problem, Problem::MissingPlatform { .. }) => open(&[]),
         other => other,
     }
-    .map_err(|error| error.to_string())
+    .map_err(|error| Unopened {
+        is_artifact: matches!(*error.problem, Problem::NotAnImage { .. }),
+        ..Unopened::of(&error)
+    })
 }
 
 /// How deep to look into images, and who reads their layers.
@@ -208,8 +234,8 @@ pub(crate) struct Look<'a> {
 
 impl Look<'_> {
     /// The images of a name that somebody gave.
-    pub(crate) fn open(self, puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, String> {
-        open(puller, &Source::parse(name).map_err(|error| error.to_string())?, platforms, self.depth)
+    pub(crate) fn open(self, puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, Unopened> {
+        open(puller, &Source::parse(name).map_err(|error| Unopened::of(&error))?, platforms, self.depth)
     }
 
     /// What is seen of one image, and what had to be left out of it.

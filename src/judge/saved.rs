@@ -55,7 +55,8 @@ pub(super) fn observed(subject: &Subject, looked: Vec<OnPlatform>) -> Observed {
         Some(Only::Nodes(nodes)) => Some(nodes.clone()),
         Some(Only::Pools(_)) | None => None,
     };
-    Observed { path: subject.path.clone(), text, notes: subject.notes.clone(), nodes, platforms }
+    let (path, notes, named_at) = (subject.path.clone(), subject.notes.clone(), subject.named_at.clone());
+    Observed { path, text, notes, nodes, named_at, platforms }
 }
 
 /// The texts that places of a report point into.
@@ -103,7 +104,7 @@ pub fn texts(list: Vec<Text>, sources: &mut Sources) -> BTreeMap<u32, SourceId> 
 
 /// A subject of a report, to be judged again.
 pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) -> Result<Subject, BadSubject> {
-    let Observed { path, text, notes, nodes, mut platforms } = saved.observed;
+    let Observed { path, text, notes, nodes, named_at, mut platforms } = saved.observed;
     if text.is_none() && platforms.is_empty() {
         return Err(BadSubject::Empty);
     }
@@ -139,7 +140,7 @@ pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) 
         notes,
         as_of: saved.as_of.and_then(|day| day.parse().ok()),
         only: nodes.map(Only::Nodes),
-        named_at: None,
+        named_at,
         named: true,
         content: Content::Saved(Saved { dockerfile, platforms }),
     })

@@ -17,6 +17,7 @@ use crate::oci::options::Limits;
 use crate::oci::options::Options;
 use crate::oci::resolve::Root;
 use crate::oci::resolve::Store;
+use crate::oci::source::numbered;
 use crate::oci::types::Descriptor;
 use crate::oci::types::Manifest;
 use crate::oci::types::REF_NAME;
@@ -94,6 +95,10 @@ impl Layout {
             let cause = "index.json is an image manifest".into();
             return Err(Problem::Malformed { what: "index", cause });
         };
+        let number = self.name.as_deref().and_then(numbered);
+        if let Some(entry) = number.and_then(|number| entries.get(number)) {
+            return Ok(Root { digest: entry.digest.clone(), bytes: self.manifest(entry)? });
+        }
         entries.retain(|entry| !entry.is_attestation());
         let name_of = |entry: &Descriptor| entry.annotation(REF_NAME).map(ToOwned::to_owned);
         let names: Vec<String> = entries.iter().filter_map(name_of).collect();

@@ -18,6 +18,7 @@ use crate::oci::image::Layer;
 use crate::oci::image::PulledImage;
 use crate::oci::options::Limits;
 use crate::oci::platform::Platform;
+use crate::oci::source::numbered;
 use crate::oci::types::Descriptor;
 use crate::oci::types::malformed;
 use crate::reference::ImageReference;
@@ -149,6 +150,9 @@ impl Saved {
 }
 
 fn chosen<'a>(entries: &'a [Entry], name: Option<&str>) -> Result<&'a Entry, Problem> {
+    if let Some(entry) = name.and_then(numbered).and_then(|number| entries.get(number)) {
+        return Ok(entry);
+    }
     let tags = |entry: &'a Entry| entry.repo_tags.iter().flatten();
     let fits = |entry: &&Entry| {
         name.is_none_or(|name| {

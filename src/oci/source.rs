@@ -135,18 +135,28 @@ impl Source {
 
     fn layout(rest: &str) -> Self {
         let whole = || Self::Layout { path: rest.into(), name: None };
+        let of = |path: &str, name: &str| Self::Layout { path: path.into(), name: Some(name.into()) };
+        let is_layout = |path: &str| Path::new(path).join("index.json").is_file();
+        let split = |at: usize| Some((rest.get(..at)?, rest.get(at + 1..)?));
+        let mut splits = rest.match_indices(':').filter_map(|(at, _)| split(at)).filter(|(_, name)| !name.is_empty());
+        if !is_layout(rest)
+            && let Some((path, name)) = splits.find(|(path, _)| is_layout(path))
+        {
+            return of(path, name);
+        }
         match rest.rsplit_once(':') {
             // A folder may have a colon in its name; a name has no separator.
             Some((path, name)) if !path.is_empty() && !name.is_empty() => {
-                if name.contains(['/', '\\']) || Path::new(rest).is_dir() {
-                    whole()
-                } else {
-                    Self::Layout { path: path.into(), name: Some(name.into()) }
-                }
+                if name.contains(['/', '\\']) || Path::new(rest).is_dir() { whole() } else { of(path, name) }
             }
             _ => whole(),
         }
     }
+}
+
+/// The number, from 0, of an image that is named by its place as in `oci:DIR:@1`, which is skopeo's spelling.
+pub(crate) fn numbered(name: &str) -> Option<usize> {
+    name.strip_prefix('@')?.parse().ok()
 }
 
 /// Whether `docker:24` and the like name an image of Docker Hub with a tag, as they always did.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::cluster::Nodes;
 use crate::fact::Observations;
+use crate::report::model::Location;
 
 /// A text that places in the report point into.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +33,9 @@ pub struct Observed {
     /// What it asks of the nodes that it runs on, where a cluster says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Nodes>,
+    /// Where a list or a manifest names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named_at: Option<Location>,
     /// What was seen for each platform; an empty name stands for all.
     pub platforms: Vec<OnPlatform>,
 }
