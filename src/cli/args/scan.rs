@@ -23,7 +23,7 @@ pub(crate) struct ScanArgs {
     /// workloads in JSON or YAML, or a compose file; `-` is standard input. Containers without GPUs are left out.
     #[arg(long, value_name = "FILE")]
     pub(crate) from_kubernetes: Option<PathBuf>,
-    /// Take each IMAGE as a repository, and judge every tag of it.
+    /// Take each IMAGE as a repository, and judge every tag of it; artifacts that are no images are left out with a note.
     #[arg(long, conflicts_with = "from_kubernetes")]
     pub(crate) all_tags: bool,
     /// Take each IMAGE as a repository, and judge the tags that this pattern fits, such as '12.*-runtime-*'.
