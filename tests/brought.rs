@@ -184,6 +184,30 @@ fn a_range_is_settled_where_all_its_releases_end_alike() {
     }
 }
 
+#[test]
+fn what_is_built_for_another_major_than_the_torch_it_runs_on_may_miss_its_runtime() {
+    let of = |cuda: &str, cudnn: &str| format!("pytorch/pytorch:2.4.0-cuda{cuda}-cudnn{cudnn}-runtime");
+    let other = "torch==2.4.0 --index-url https://download.pytorch.org/whl/cu118 && pip install";
+    for (base, packages, fate) in [
+        (of("11.8", "9"), "vllm==0.6.3".to_owned(), "undetermined"),
+        ("python:3.11-slim".to_owned(), format!("{other} vllm==0.6.3"), "undetermined"),
+        // Of the same major, of a torch that is replaced, and of an index or a build that is said.
+        (of("12.1", "9"), "vllm==0.6.3".to_owned(), "starts"),
+        (of("12.4", "9"), "vllm==0.6.3".to_owned(), "starts"),
+        (of("11.8", "9"), "vllm==0.6.4".to_owned(), "starts"),
+        (of("11.8", "9"), "vllm==0.6.3+cu118".to_owned(), "starts"),
+        ("python:3.11-slim".to_owned(), "vllm==0.6.3".to_owned(), "starts"),
+        (
+            "python:3.11-slim".to_owned(),
+            format!("{other} xformers --index-url https://download.pytorch.org/whl/cu118"),
+            "starts",
+        ),
+        ("python:3.11-slim".to_owned(), format!("{other} torchvision==0.19.0"), "starts"),
+    ] {
+        assert_eq!(installed(&base, &packages), (fate.to_owned(), String::new()), "{base} {packages}");
+    }
+}
+
 fn on(fleet: &str, dockerfile: &str, files: &[(&str, &str)]) -> (String, String) {
     let place = Place::bare();
     place.file("fleet.toml", fleet);

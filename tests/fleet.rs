@@ -119,6 +119,14 @@ fn every_source_is_read_and_says_no_more_than_it_knows() {
     assert_eq!((csv["gpu"]["count"].as_integer(), csv["driver"].as_str()), (Some(2), Some("450.80.02")));
     let body = fixture("smi.csv").lines().skip(1).collect::<Vec<_>>().join("\n");
     assert_eq!(one("smi.csv", &body).0["gpu"], csv["gpu"], "the same without its header");
+    let (named, _) = one("names.csv", "NVIDIA L4\nNVIDIA L4\n");
+    assert_eq!(named["gpu"]["count"].as_integer(), Some(2), "names that are known need no header");
+    let (listed, _) = one("l.txt", "GPU 0: NVIDIA L4 (UUID: GPU-1)\nGPU 1: NVIDIA L4 (UUID: GPU-2)\n");
+    assert_eq!((listed["gpu"]["name"].as_str(), listed["gpu"]["count"].as_integer()), (Some("NVIDIA L4"), Some(2)));
+    assert!(listed.get("driver").is_none() && listed["gpu"].get("mig").is_none());
+    let parts = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n  MIG 1g.10gb Device 0: (UUID: MIG-1)\n  \
+                 MIG 1g.10gb Device 1: (UUID: MIG-2)\n";
+    assert_eq!(one("l.txt", parts).0["gpu"]["mig"].as_str(), Some("1g.10gb"));
     let (target, _) = one("gpu-targets.yml", &fixture("gpu-targets.yml"));
     assert_eq!(target["compute_capability"].as_str(), Some("7.5"));
     assert!(target.get("gpu").is_none() && target.get("nodes").is_none());
@@ -199,6 +207,20 @@ fn broken_sources_are_errors_with_their_place() {
         ("s.csv", "name, driver_version\n[N/A], 535.161.08\n".to_owned(), "line 2: a GPU without a name"),
         ("s.csv", "name, driver_version\n".to_owned(), "no GPU"),
         ("s.csv", String::new(), "no form that is known"),
+        ("s.csv", "No devices were found\n".to_owned(), "no form that is known"),
+        (
+            "s.csv",
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n".to_owned(),
+            "no form that is known",
+        ),
+        ("s.csv", "Failed to initialize NVML: Driver/library version mismatch\n".to_owned(), "no form that is known"),
+        ("s.csv", "bash: nvidia-smi: command not found\n".to_owned(), "no form that is known"),
+        ("s.csv", "The connection to the server localhost:8080 was refused\n".to_owned(), "no form that is known"),
+        ("s.csv", "NVIDIA Z999\n".to_owned(), "no form that is known"),
+        ("s.csv", "NVIDIA L4\nNo devices were found\n".to_owned(), "no form that is known"),
+        ("smi.txt", "Wed Nov 18 10:00:00 2026\n+-----+\n| NVIDIA-SMI 535.161.08 |\n".to_owned(), "--format=csv"),
+        ("l.txt", "GPU 0: NVIDIA L4 (UUID: GPU-1)\nGPU 1: Unable to determine\n".to_owned(), "line 2: neither"),
+        ("l.txt", "  MIG 1g.10gb Device 0: (UUID: MIG-1)\n".to_owned(), "no form that is known"),
         ("s.csv", "\u{0}\u{1}\n".to_owned(), "no form that is known"),
     ];
     for (name, text, told) in cases {

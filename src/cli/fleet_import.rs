@@ -21,7 +21,7 @@ use crate::source::Sources;
 pub(crate) fn source(path: &Path, knowledge: Knowledge) -> Result<Inventory, Failure> {
     let name = path.display().to_string();
     let text = names::text(path, false, inventory::LONGEST as u64)?;
-    let found = inventory::read(&name, &text);
+    let found = inventory::read(&name, &text, knowledge);
     let found = found.map_err(|error| {
         Failure::Said(format!(
             "error: cannot read {name}: {error}\nhelp: kubectl get nodes -o json | imagelint fleet import -"

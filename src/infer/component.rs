@@ -17,7 +17,9 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::GpuCode;
+use crate::fact::Manager;
 use crate::fact::Observations;
+use crate::fact::Offered;
 use crate::fact::PackageVersion;
 use crate::fact::Role;
 use crate::fact::Signature;
@@ -150,9 +152,21 @@ fn ride(facts: &mut Facts, found: &mut BTreeMap<&'static str, Component>, seen: 
     for row in knowledge.frameworks().iter().filter(|row| !is_newer(row.distribution)) {
         let Some(on) = row.rides.and_then(|on| found.get(on)).cloned() else { continue };
         if let Some(component) = found.get_mut(row.component) {
-            riding(facts, component, &on);
+            riding(facts, component, &on, of_index(seen, row.distribution));
         }
     }
+}
+
+/// Whether a package is the build that the default index has of it.
+fn of_index(seen: &Observations, name: &str) -> bool {
+    let package = seen.packages.iter().rfind(|package| package.name == name);
+    !found_in_layers(seen)
+        && package.is_some_and(|package| {
+            package.manager == Manager::Pip
+                && package.offered == Offered::Default
+                && package.variant.is_none()
+                && matches!(&package.version, PackageVersion::Exact(version) if !version.contains('+'))
+        })
 }
 
 /// The runtime of code that is not one of the packages: as said, else the base's.

@@ -169,10 +169,27 @@ fn not_out(package: &PackageSeen, day: Date, knowledge: Knowledge) -> Option<Why
     })
 }
 
-/// A package that runs on another component's CUDA takes it from there.
-pub(super) fn riding(facts: &mut Facts, component: &mut Component, on: &Component) {
-    if matches!(on.cuda.state, State::Unknown(_)) && matches!(component.cuda.state, State::Known(_)) {
-        return;
+/// A package that runs on another component's CUDA takes it from there; a build that is certainly for another major needs
+/// the runtime of that, and whether the image has it is not known.
+pub(super) fn riding(facts: &mut Facts, component: &mut Component, on: &Component, is_own_build: bool) {
+    match (&component.cuda.state, &on.cuda.state) {
+        (State::Known(_), State::Unknown(_)) => return,
+        (State::Known(own), State::Known(there)) if is_own_build && own.major() != there.major() => {
+            let reason = format!(
+                "{} is built for CUDA {own} and {} here for CUDA {there}: whether it finds a CUDA {} runtime is not known",
+                component.name,
+                on.name,
+                own.major()
+            );
+            let supply = format!("install {} for CUDA {}, or read the built image with scan", on.name, own.major());
+            let from = vec![component.cuda.id, on.cuda.id];
+            let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
+            let name = component.name.clone();
+            let why = Why { reason, supply };
+            component.cuda = unknown(facts, FactKey::ComponentCuda, Some(&name), why, evidence);
+            return;
+        }
+        _ => {}
     }
     let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![on.cuda.id], row: None };
     let state = on.cuda.state.clone();

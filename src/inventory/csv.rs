@@ -9,6 +9,7 @@ use crate::inventory::Gpu;
 use crate::inventory::Inventory;
 use crate::inventory::InventoryError;
 use crate::inventory::Machine;
+use crate::knowledge::Knowledge;
 
 /// GPUs of one kind, with how many there are.
 type Counted = BTreeMap<(String, Option<ComputeCapability>, bool), u32>;
@@ -58,7 +59,7 @@ fn is_missing(text: &str) -> bool {
 }
 
 /// Reads the table of one machine.
-pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> {
+pub(super) fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inventory, InventoryError> {
     let rows = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let mut rows = rows.map(|(at, line)| (at + 1, line.split(',').map(str::trim).collect::<Vec<_>>())).peekable();
     let Some((_, first)) = rows.peek() else { return Err(InventoryError::Unknown) };
@@ -83,6 +84,8 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
             InventoryError::Unknown
         });
     }
+    // Two words make no GPU: where nothing else on the line is of one, its name is one that is known.
+    let is_of_gpu = has_header || columns.iter().any(|own| matches!(own, Some(Column::Driver | Column::Capability)));
     let mut drivers: BTreeMap<Option<DriverVersion>, Counted> = BTreeMap::new();
     for (line, cells) in rows {
         let bad = |message: String| Err(InventoryError::Unreadable(format!("line {line}: {message}")));
@@ -102,6 +105,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
             Err(error) => return bad(error.to_string()),
         };
         let Some(gpu) = cell(Column::Name) else { return bad("a GPU without a name".to_owned()) };
+        if !is_of_gpu && knowledge.gpu(gpu).is_none() {
+            return Err(InventoryError::Unknown);
+        }
         let mig = cell(Column::Mig) == Some("Enabled");
         *drivers.entry(driver).or_default().entry((gpu.to_owned(), capability, mig)).or_default() += 1;
     }

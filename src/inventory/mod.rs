@@ -6,6 +6,7 @@ mod drift;
 mod group;
 mod kubernetes;
 mod labels;
+mod listing;
 mod placed;
 mod selector;
 mod smi;
@@ -129,7 +130,7 @@ pub enum InventoryError {
     /// It is none of the forms that are read.
     #[error(
         "no form that is known: expected `kubectl get nodes -o json` or `-o yaml`, `nvidia-smi -q -x`, \
-         `nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv` or a gpu-targets.yml"
+         `nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv`, `nvidia-smi -L` or a gpu-targets.yml"
     )]
     Unknown,
     /// It is out of all proportion.
@@ -138,7 +139,7 @@ pub enum InventoryError {
 }
 
 /// Reads a source in whichever form it is; `name` is what the file is called.
-pub fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> {
+pub fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inventory, InventoryError> {
     if text.len() > LONGEST {
         return Err(InventoryError::TooBig);
     }
@@ -148,12 +149,14 @@ pub fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> {
         smi::read(name, start)?
     } else if start.starts_with('{') {
         kubernetes::read_json(text)?
+    } else if listing::is_one(text) {
+        listing::read(name, text)?
     } else if has_key(text, &["targets"]) {
         targets::read(text)?
     } else if has_key(text, &["kind", "items", "apiVersion"]) {
         kubernetes::read_yaml(text)?
     } else {
-        csv::read(name, text)?
+        csv::read(name, text, knowledge)?
     };
     if found.machines.len() > MOST { Err(InventoryError::TooBig) } else { Ok(found) }
 }

@@ -87,6 +87,10 @@ pub fn tags(knowledge: Knowledge, repository: &str) -> Vec<String> {
     if !knowledge.is_cuda_repository(&repository) {
         let rows = knowledge.framework_images().iter().filter(|row| row.repository == repository);
         let mut tags: Vec<String> = rows.map(|row| row.tag.to_owned()).collect();
+        if let Some(of_month) = knowledge.base_family(&repository).and_then(|family| family.month_tag) {
+            let months = knowledge.ngc_releases().iter().filter(|row| row.torch.is_some());
+            tags.extend(months.map(|row| of_month.replace("{month}", row.month)));
+        }
         tags.sort_by(|one, other| by_number(other, one));
         return tags;
     }
@@ -187,7 +191,10 @@ mod tests {
         assert!(place("12.4.1-cudnn-runtime-ubuntu22.04").is_some());
         assert!(!cuda.iter().any(|tag| tag.contains("-cudnn-base-")));
         assert!(tags(knowledge, "pytorch/pytorch").iter().all(|tag| tag.contains("cuda")));
-        for nothing in ["debian", "", "x y", "nvidia/cuda2"] {
+        let months = tags(knowledge, "nvcr.io/nvidia/pytorch");
+        let place = |tag: &str| months.iter().position(|own| own == tag);
+        assert!(place("24.01-py3").is_some() && place("24.01-py3") < place("23.10-py3"), "{months:?}");
+        for nothing in ["debian", "", "x y", "nvidia/cuda2", "nvcr.io/nvidia/pytorch2", "nvidia/pytorch"] {
             assert_eq!(tags(knowledge, nothing), Vec::<String>::new(), "{nothing}");
         }
     }
