@@ -19,7 +19,8 @@ const HARMLESS: &[&str] = &[
 const INSTALLERS: &[&str] = &["apt", "apt-get", "pip", "pip3"];
 const UPKEEP: &[&str] = &["autoclean", "autoremove", "cache", "check", "clean", "list", "purge", "remove", "update"];
 /// Files that no loader takes for a library and no shell unpacks.
-const PLAIN: &[&str] = &["cfg", "csv", "in", "ini", "json", "lock", "md", "py", "toml", "txt", "yaml", "yml"];
+pub(super) const PLAIN: &[&str] =
+    &["cfg", "csv", "in", "ini", "json", "lock", "md", "py", "toml", "txt", "yaml", "yml"];
 
 /// Whether what a command brings is all in the packages that it was found to install.
 pub(super) fn is_told(command: &Command, found: &Installs) -> bool {

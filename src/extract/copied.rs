@@ -83,7 +83,9 @@ impl<'a> Stages<'a> {
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) {
         let flattened = evaluated.base.kind == BaseKind::Scratch;
         let others = || {
-            let concerns = |copy: &&CopyInstruction| copy.from.is_some() || !driver_files::named(copy).is_empty();
+            let brings =
+                |copy: &CopyInstruction| !driver_files::named(copy).is_empty() || driver_files::unnamed(copy).is_some();
+            let concerns = move |copy: &&CopyInstruction| copy.from.is_some() || brings(copy);
             evaluated.copies.iter().filter(concerns)
         };
         if others().next().is_none() {
@@ -160,6 +162,10 @@ impl<'a> Stages<'a> {
         let Some((package, span)) = package else {
             for path in driver_files::named(copy) {
                 linked::put(&mut reader.seen, path, FileKind::Present, here.clone());
+            }
+            if let Some(path) = driver_files::unnamed(copy) {
+                let reason = format!("whether what is copied there brings {path}, and of which driver, was not seen");
+                linked::maybe(&mut reader.seen, path, reason, here);
             }
             return;
         };

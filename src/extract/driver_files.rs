@@ -4,6 +4,7 @@ use crate::cuda::CudaVersion;
 use crate::cuda::LIBCUDA;
 use crate::cuda::split_path;
 use crate::dockerfile::CopyInstruction;
+use crate::extract::closed::PLAIN;
 use crate::extract::linked;
 use crate::extract::tree::absolute;
 use crate::fact::FileKind;
@@ -17,7 +18,7 @@ const TOOLKITS: &str = "/usr/local";
 /// Letters of a pattern of names.
 const PATTERN: [char; 3] = ['*', '?', '['];
 
-/// The paths of driver libraries that a COPY brings by their names, or by that of a compat directory.
+/// The paths of driver libraries that a COPY brings by their names.
 pub(super) fn named(copy: &CopyInstruction) -> Vec<String> {
     let Some(written) = copy.destination.as_ref().and_then(|(path, _)| path.known()) else { return Vec::new() };
     let into = absolute(copy.workdir.as_deref().unwrap_or("/"), written);
@@ -25,16 +26,25 @@ pub(super) fn named(copy: &CopyInstruction) -> Vec<String> {
     for source in copy.sources.iter().filter_map(|(source, _)| source.known()).filter(|one| !one.starts_with("<<")) {
         let name = split_path(source.trim_end_matches('/')).1;
         let name = if source.contains("://") { name.split(['?', '#']).next().unwrap_or(name) } else { name };
-        let path = match landing(name, &into, written.ends_with('/') || copy.sources.len() > 1) {
-            Some(path) => path,
-            None if is_compat(&into) && !name.contains(".so") => format!("{}/{LIBCUDA}", into.trim_end_matches('/')),
-            None => continue,
-        };
+        let folder = written.ends_with('/') || copy.sources.len() > 1;
+        let Some(path) = landing(name, &into, folder) else { continue };
         if !found.contains(&path) {
             found.push(path);
         }
     }
     found
+}
+
+/// The libcuda that may lie in what a COPY brings to a compat directory, where its name does not tell.
+pub(super) fn unnamed(copy: &CopyInstruction) -> Option<String> {
+    let into = absolute(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known()?);
+    let untold = |source: &str| {
+        let name = split_path(source.trim_end_matches('/')).1;
+        let plain = name.rsplit_once('.').is_some_and(|(_, ending)| PLAIN.contains(&ending));
+        !plain && !name.contains(".so") && !source.starts_with("<<")
+    };
+    let any = copy.sources.iter().any(|(source, _)| source.known().is_none_or(untold));
+    (is_compat(&into) && any).then(|| format!("{}/{LIBCUDA}", into.trim_end_matches('/')))
 }
 
 /// Where a driver library of that name comes to lie; none of another file.
@@ -153,8 +163,6 @@ mod tests {
             ("COPY libnvidia-ml.so* /usr/lib64/", "/usr/lib64/libnvidia-ml.so.1"),
             ("WORKDIR /srv\nCOPY libcuda.so.1 lib/", "/srv/lib/libcuda.so.1"),
             ("ADD https://x.example/a/libcuda.so.535.54.03?raw=1 /usr/lib64/", "/usr/lib64/libcuda.so.535.54.03"),
-            ("COPY --from=x/y:1 /usr/local/cuda/compat /usr/local/cuda/compat", "/usr/local/cuda/compat/libcuda.so.1"),
-            ("COPY compat/* /usr/local/cuda-12.8/compat/", "/usr/local/cuda-12.8/compat/libcuda.so.1"),
         ] {
             assert_eq!(paths(line), [expected], "{line}");
         }
@@ -173,9 +181,30 @@ mod tests {
             "COPY x /usr/local/cuda/compat.txt",
             "COPY <<libcuda.so.1 /usr/lib64/\nx\nlibcuda.so.1",
             "COPY libcuda.so.1 $NOWHERE/",
+            "COPY compat /usr/local/cuda/compat",
             "RUN cp libcuda.so.1 /usr/lib64/",
         ] {
             assert_eq!(paths(line), [""; 0], "{line}");
+        }
+    }
+
+    #[test]
+    fn of_what_is_copied_to_a_compat_directory_nobody_knows_what_it_is() {
+        for (line, expected) in [
+            ("COPY --from=x/y:1 /usr/local/cuda/compat /usr/local/cuda/compat", "/usr/local/cuda/compat/libcuda.so.1"),
+            ("COPY compat/* /usr/local/cuda-12.8/compat/", "/usr/local/cuda-12.8/compat/libcuda.so.1"),
+            ("COPY x /usr/local/cuda/compat/", "/usr/local/cuda/compat/libcuda.so.1"),
+            ("COPY $X /usr/local/cuda/compat/", "/usr/local/cuda/compat/libcuda.so.1"),
+            ("COPY README.md /usr/local/cuda/compat/", ""),
+            ("COPY libcuda.so.570.86.15 /usr/local/cuda/compat/", ""),
+            ("COPY libnvidia-ptxjitcompiler.so.1 /usr/local/cuda/compat/", ""),
+            ("COPY <<x /usr/local/cuda/compat/\na\nx", ""),
+            ("COPY compat /opt/cuda/compat", ""),
+            ("COPY x /usr/local/cuda/compat.txt", ""),
+            ("COPY x $NOWHERE", ""),
+        ] {
+            let found = copies(line).iter().find_map(unnamed).unwrap_or_default();
+            assert_eq!(found, expected, "{line}");
         }
     }
 

@@ -11,8 +11,8 @@ use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::runs_another;
 
-/// How the name of a package of Python ends.
-const WHEEL: &str = ".whl";
+/// How the names of packages end that tell what is in them.
+const PACKAGES: &[&str] = &[".whl", ".deb", ".rpm"];
 /// No stage fetches more files.
 const MOST: usize = 256;
 /// How many commands a pipe is followed through.
@@ -44,7 +44,7 @@ impl Fetched {
 
     /// The command with the address of what it runs in place of the file, where that was fetched.
     pub(super) fn named(&self, command: &Command, folder: &str) -> Option<Command> {
-        if let Some(named) = self.wheels(command, folder) {
+        if let Some(named) = self.packages(command, folder) {
             return Some(named);
         }
         let at = command.words.iter().take(8).position(|word| !in_front(word))?;
@@ -77,11 +77,12 @@ impl Fetched {
         Some(named)
     }
 
-    /// The command with the addresses of the wheels that it names, whose names there say more.
-    fn wheels(&self, command: &Command, folder: &str) -> Option<Command> {
+    /// The command with the addresses of the packages that it names, whose names there say more.
+    fn packages(&self, command: &Command, folder: &str) -> Option<Command> {
         let address = |word: &Word| {
-            let path = word.known().filter(|text| text.ends_with(WHEEL) && !text.contains("://"))?;
-            self.address(&absolute(folder, path)).filter(|address| address.ends_with(WHEEL))
+            let path = word.known().filter(|text| !text.contains("://"))?;
+            let ending = PACKAGES.iter().find(|ending| path.ends_with(**ending))?;
+            self.address(&absolute(folder, path)).filter(|address| address.ends_with(ending))
         };
         command.words.iter().find_map(address)?;
         let mut named = command.clone();
@@ -222,6 +223,11 @@ mod tests {
                 "wget -O x.whl https://a.b/t-1%2Bcu118.whl; pip install x.whl y",
                 "pip install https://a.b/t-1%2Bcu118.whl y",
             ),
+            ("wget https://a.b/x_1_amd64.deb; dpkg -i x_1_amd64.deb", "dpkg -i https://a.b/x_1_amd64.deb"),
+            (
+                "curl -Lo /opt/x.rpm https://a.b/x-1.0-1.x86_64.rpm; rpm -i /opt/*.rpm",
+                "rpm -i https://a.b/x-1.0-1.x86_64.rpm",
+            ),
             ("curl -fsSL https://a.b/i.sh | sh", "sh https://a.b/i.sh"),
             ("wget -qO- https://a.b/i.sh | sudo bash -s -- --silent", "sudo bash https://a.b/i.sh -s -- --silent"),
             ("bash <(curl -s https://a.b/i.sh)", "bash https://a.b/i.sh"),
@@ -240,6 +246,9 @@ mod tests {
             "wget -O- https://a.b/x.run; sh x.run",
             "wget -O x.whl https://a.b/t.whl; pip install y.whl",
             "wget -O x.whl https://a.b/latest; pip install x.whl",
+            "wget -O x.deb https://a.b/latest; dpkg -i x.deb",
+            "wget https://a.b/x.deb; dpkg -i y.deb",
+            "wget https://a.b/x.deb; wget https://a.b/y.deb; dpkg -i *.deb",
             "wget -qOx.run https://a.b/y.run; mv y.run z.run; sh z.run",
             "wget -O x.run https://a.b/y.run; sh y.run",
             "wget $URL/x.run; sh x.run",

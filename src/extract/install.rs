@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::context::Shelf;
+use crate::cuda::LIBCUDA;
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
@@ -245,6 +246,12 @@ impl Reader<'_> {
         }
         let supply = format!("give {path} with the build context, or name its packages in an image description");
         let origins = vec![Origin::File { source: self.source, span: file.span }];
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if install::is_file(path) && Knowledge::built_in().may_be_driver(name) {
+            let state = FactState::Known(Value::Text(path.to_owned()));
+            let fact = self.seen.facts.add(FactKey::Package, Some(name), state, Evidence::Leaf(origins.clone()));
+            self.seen.of_base.perhaps.insert(format!("{path}/{LIBCUDA}"), (why.clone(), fact));
+        }
         let state = FactState::Unknown(Why { reason: why, supply });
         self.seen.facts.add(FactKey::Requirements, Some(path), state, Evidence::Leaf(origins));
         self.notes.push(note);

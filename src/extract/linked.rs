@@ -32,6 +32,8 @@ pub(super) enum Says {
     Links(String, String),
     /// It puts driver libraries at paths, each from another.
     Brings(Vec<(String, String)>),
+    /// It puts driver libraries at these paths, if it runs.
+    Perhaps(Vec<String>),
     /// It removes what lies at these paths.
     Removes(Vec<String>),
     /// It writes a text to these files.
@@ -42,10 +44,15 @@ pub(super) enum Says {
 
 /// What one command, run in a folder, does to such files.
 ///
-/// A command that may not run does nothing for certain, and is left out.
+/// A command that may not run does nothing for certain: of such a one, where driver libraries may be is told alone.
 pub(super) fn says(command: &Command, folder: &str, around: &Around<'_>) -> Says {
     if command.conditional {
-        return Says::Nothing;
+        let certain = Command { conditional: false, ..command.clone() };
+        return match says(&certain, folder, around) {
+            Says::Links(link, _) => Says::Perhaps(vec![link]),
+            Says::Brings(brought) => Says::Perhaps(brought.into_iter().map(|(path, _)| path).collect()),
+            _ => Says::Nothing,
+        };
     }
     let program = command.program();
     match program {
@@ -89,7 +96,16 @@ pub(super) fn read(says: Says, origin: Origin, seen: &mut Observations) {
                 put(seen, path, kind, origin.clone());
             }
         }
-        Says::Removes(paths) => seen.files.retain(|own, _| !paths.iter().any(|path| taken(own, path))),
+        Says::Perhaps(paths) => {
+            for path in paths {
+                let reason = format!("{path} is put there on one of several ways through the commands");
+                maybe(seen, path, reason, origin.clone());
+            }
+        }
+        Says::Removes(paths) => {
+            seen.files.retain(|own, _| !paths.iter().any(|path| taken(own, path)));
+            seen.of_base.perhaps.retain(|own, _| !paths.iter().any(|path| taken(own, path)));
+        }
         Says::Writes(paths, text) => {
             for path in paths {
                 put(seen, path, FileKind::Text(text.clone()), origin.clone());
@@ -168,6 +184,13 @@ pub(super) fn put(seen: &mut Observations, path: String, kind: FileKind, origin:
     seen.files.insert(path, FileSeen { kind, fact });
 }
 
+/// Notes a driver library that may be there.
+pub(super) fn maybe(seen: &mut Observations, path: String, reason: String, origin: Origin) {
+    let state = State::Known(Value::Text("perhaps".to_owned()));
+    let fact = seen.facts.add(FactKey::File, Some(&path), state, Evidence::Leaf(vec![origin]));
+    seen.of_base.perhaps.insert(path, (reason, fact));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,7 +215,8 @@ mod tests {
             FileKind::Text(text) => text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("|"),
             FileKind::Present | FileKind::Noted(_) => String::new(),
         };
-        seen.files.iter().map(|(path, file)| format!("{path} {}", words(&file.kind))).collect()
+        let certain = seen.files.iter().map(|(path, file)| format!("{path} {}", words(&file.kind)));
+        certain.chain(seen.of_base.perhaps.keys().map(|path| format!("{path} perhaps"))).collect()
     }
 
     #[test]
@@ -223,17 +247,21 @@ mod tests {
             ("install -m 755 libnvidia-ml.so.1 /usr/lib64/", "/usr/lib64/libnvidia-ml.so.1 "),
             ("cp /a/stubs/libcuda.so /usr/lib/libcuda.so.1", "/usr/lib/libcuda.so.1 -> /a/stubs/libcuda.so"),
             ("cp readme libcuda.so.1 /usr/lib64", "/usr/lib64/libcuda.so.1 "),
+            ("if [ -n \"$A\" ]; then cp /a/libcuda.so.1 /usr/lib64/; fi", "/usr/lib64/libcuda.so.1 perhaps"),
+            ("test -e /x || ln -s /a/libcuda.so.1 /usr/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1 perhaps"),
         ] {
             assert_eq!(left(script), [expected], "{script}");
         }
         for script in [
             "cp libcudart.so.12 /usr/lib64/",
+            "if true; then cp libcudart.so.12 /usr/lib64/; fi",
+            "if [ -n \"$A\" ]; then rm /usr/lib64/libcuda.so.1; fi",
+            "[ -n \"$A\" ] && cp libcuda.so.1 /usr/lib64/; rm -f /usr/lib64/libcuda*",
             "cp $LIB /usr/lib64/libcuda.so.1",
             "cp libcuda.so.1 $(pwd)/",
             "cp -t /usr/lib64 libcuda.so.1",
             "install -d /usr/lib64/libcuda.so.1",
             "cp libcuda.so.1 /usr/lib64/ && rm /usr/lib64/libcuda.so.1",
-            "if [ -e /a ]; then cp libcuda.so.1 /usr/lib64/; fi",
             "echo cp libcuda.so.1 /usr/lib64/",
         ] {
             assert_eq!(left(script), [""; 0], "{script}");
@@ -251,7 +279,6 @@ mod tests {
             "ln -s /usr/bin/python3 /usr/bin/python",
             "ln -st /b /a/libcuda.so",
             "ln -s $(pwd)/libcuda.so /b/libcuda.so.1",
-            "test -e /b || ln -s /a/libcuda.so /b/libcuda.so.1",
             "echo /a > /etc/ld.so.conf.d/a.txt",
             "echo /a > /etc/ld.so.conf.d/deeper/a.conf",
             "echo /a",

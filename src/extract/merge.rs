@@ -109,6 +109,9 @@ fn contents(base: &Observations, seen: &mut Observations, shift: &impl Fn(FactId
         let shifted = || FileSeen { kind: file.kind.clone(), fact: shift(file.fact) };
         seen.files.entry(path.clone()).or_insert_with(shifted);
     }
+    for (path, (reason, fact)) in &base.of_base.perhaps {
+        seen.of_base.perhaps.entry(path.clone()).or_insert_with(|| (reason.clone(), shift(*fact)));
+    }
 }
 
 /// A build can be made for the platforms that its base has.

@@ -125,13 +125,16 @@ impl EnvTemplate {
     }
 }
 
-/// What is done to what the base image brings.
+/// What is done to what the base image brings, and what may have been put beside it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OfBase {
     /// How values that cannot be told build on the environment of the base image.
     pub env_templates: BTreeMap<String, EnvTemplate>,
     /// What commands remove of it: packages and absolute paths.
     pub removed: Vec<(String, FactId)>,
+    /// Driver libraries that may be there, with what stands in the way of knowing it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub perhaps: BTreeMap<String, (String, FactId)>,
 }
 
 /// GPU code of one library.
@@ -248,7 +251,7 @@ pub struct Observations {
     /// Environment; an error where a variable has a value that cannot be told.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, (Result<String, Why>, FactId)>,
-    /// What is done to what the base image brings.
+    /// What is done to what the base image brings, and what may have been put beside it.
     pub of_base: Box<OfBase>,
     /// Packages in the order of the commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]

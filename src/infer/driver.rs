@@ -31,10 +31,15 @@ use crate::infer::compat::own_directory;
 use crate::infer::compat::own_names;
 use crate::infer::compat::own_package;
 use crate::infer::compat::removes_compat;
+use crate::infer::driver_libraries::maybe_there;
 use crate::infer::places::Tree;
 use crate::infer::unknown;
 use crate::knowledge::Knowledge;
 
+/// How libcuda is named, with whatever version.
+const LIBCUDA_BEGINS: &str = "libcuda.so";
+/// Compat packages begin so.
+const PACKAGE: &str = "cuda-compat-";
 /// The link to the toolkit that is in use.
 const TOOLKIT: &str = "/usr/local/cuda";
 
@@ -57,6 +62,11 @@ pub(super) fn compat(
         let added = seen.depth == Depth::Text;
         return beside_own(facts, fact, own.as_ref(), (kept, added), build, knowledge);
     }
+    if let Some((reason, fact)) = maybe_there(seen, |name| name.starts_with(LIBCUDA_BEGINS), is_compat) {
+        let supply = "scan the built image, or say its libraries under [files] of an image description".to_owned();
+        let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None };
+        return unknown(facts, FactKey::Compat, None, Why { reason, supply }, evidence);
+    }
     let packages = || seen.packages.iter().filter_map(|package| Some((package, compat_cuda(&package.name)?)));
     let certain = packages().find(|(package, _)| package.conditional.is_none());
     if let Some((package, _)) = packages().next().filter(|_| certain.is_none())
@@ -74,6 +84,15 @@ pub(super) fn compat(
         let package_seen = Package { linked, ..Package::installed(cuda, version) };
         let fact = compat_from_package(facts, &package_seen, vec![package.fact], knowledge);
         return beside_own(facts, fact, own.as_ref(), (true, false), build, knowledge);
+    }
+    let other = seen.packages.iter().rev().find(|package| package.manager == Manager::Apt && is_other(&package.name));
+    if let Some(package) = other {
+        let why = Why {
+            reason: format!("of which driver the libraries of {} are is not known", package.name),
+            supply: "name its libcuda under [files] of an image description, or scan the image".to_owned(),
+        };
+        let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
+        return unknown(facts, FactKey::Compat, None, why, evidence);
     }
     if !removed.is_empty() {
         let searched = "what the build leaves of the base image";
@@ -243,10 +262,15 @@ pub(super) fn library_version(name: &str) -> Option<DriverVersion> {
     (version.0.len() > 1).then_some(version)
 }
 
+/// Whether this is a compat package whose name tells no CUDA: `cuda-compat-orin-12-2`, `cuda-compat-$RELEASE`.
+fn is_other(package: &str) -> bool {
+    package.starts_with(PACKAGE) && compat_cuda(package).is_none()
+}
+
 /// CUDA of `cuda-compat-12-4`.
 fn compat_cuda(package: &str) -> Option<CudaVersion> {
     let package = package.split('=').next().unwrap_or(package);
-    package.strip_prefix("cuda-compat-")?.replace('-', ".").parse().ok()
+    package.strip_prefix(PACKAGE)?.replace('-', ".").parse().ok()
 }
 
 #[cfg(test)]
@@ -265,6 +289,20 @@ mod tests {
             ("/usr/local/compat/libcuda.so.1", false),
         ] {
             assert_eq!(is_compat(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_compat_package_says_its_cuda_or_not() {
+        for (name, cuda, other) in [
+            ("cuda-compat-12-4", Some("12.4"), false),
+            ("cuda-compat-orin-12-2", None, true),
+            ("cuda-compat-$RELEASE", None, true),
+            ("cuda-compatible", None, false),
+            ("cuda-toolkit-12-4", None, false),
+        ] {
+            let told = compat_cuda(name).map(|cuda| cuda.to_string());
+            assert_eq!((told.as_deref(), is_other(name)), (cuda, other), "{name}");
         }
     }
 

@@ -10,6 +10,7 @@ use crate::fact::Derivation;
 use crate::fact::DriverLibrary;
 use crate::fact::Evidence;
 use crate::fact::Fact;
+use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::FileKind;
@@ -43,9 +44,8 @@ pub(super) fn libraries(
     let mut from = Vec::new();
     for (path, file) in &seen.files {
         let name = split_path(path).1;
-        let driver = name.starts_with("libcuda.so") || name.starts_with("libnvidia-ml.so");
         let directories = tree.directories(path);
-        if !driver || beside_compat(path, &directories, compat) || matches!(file.kind, FileKind::Noted(_)) {
+        if !is_driver(name) || beside_compat(path, &directories, compat) || matches!(file.kind, FileKind::Noted(_)) {
             continue;
         }
         let target = match &file.kind {
@@ -70,19 +70,19 @@ pub(super) fn libraries(
     // Where every file was read, a package is no more than its files.
     let by_files = seen.depth == Depth::Layers && seen.complete.files;
     let of_system = |package: &&PackageSeen| package.manager == Manager::Apt && !by_files;
-    let mut perhaps = None;
+    let mut perhaps = maybe_there(seen, is_driver, |path| !is_compat(path)).map(|(why, fact)| (why, fact, None));
     for package in seen.packages.iter().filter(of_system) {
         if let Some(known) = knowledge.driver_package(&package.name) {
-            match brings(known, seen, build, knowledge) {
+            match brings(known, &package.name, seen, build, knowledge) {
                 Brings::Nothing => continue,
                 Brings::Perhaps(reason) => {
-                    perhaps = perhaps.or(Some((reason, package.fact, &known.info)));
+                    perhaps = perhaps.or(Some((reason, package.fact, Some(&known.info))));
                     continue;
                 }
                 Brings::Libraries => {}
             }
             if let Some(why) = &package.conditional {
-                perhaps = perhaps.or(Some((why.reason.clone(), package.fact, &known.info)));
+                perhaps = perhaps.or(Some((why.reason.clone(), package.fact, Some(&known.info))));
                 continue;
             }
             row = Some(&known.info);
@@ -107,7 +107,7 @@ pub(super) fn libraries(
         found.push(stub);
     }
     if let Some((reason, fact, info)) = perhaps.filter(|_| !found.iter().any(|one| one.libcuda && !one.stub)) {
-        let evidence = Evidence::Derived { by: Derivation::Row, from: vec![fact], row: Some(info) };
+        let evidence = Evidence::Derived { by: Derivation::Row, from: vec![fact], row: info };
         let supply = "scan the built image, or say its libraries under [files] of an image description".to_owned();
         return unknown(facts, FactKey::DriverLibraries, None, Why { reason, supply }, evidence);
     }
@@ -128,6 +128,23 @@ pub(super) fn libraries(
     facts.add_typed(FactKey::DriverLibraries, None, state, evidence)
 }
 
+/// Whether a name is that of a library of the driver that is looked for.
+fn is_driver(name: &str) -> bool {
+    name.starts_with("libcuda.so") || name.starts_with("libnvidia-ml.so")
+}
+
+/// Why a library of that name may lie at such a path, where nothing puts it there for certain.
+pub(super) fn maybe_there(
+    seen: &Observations,
+    name: fn(&str) -> bool,
+    place: fn(&str) -> bool,
+) -> Option<(String, FactId)> {
+    let certain = |path: &str| seen.files.contains_key(path);
+    let mut open =
+        seen.of_base.perhaps.iter().filter(|(path, _)| !certain(path) && name(split_path(path).1) && place(path));
+    open.next().map(|(_, (reason, fact))| (reason.clone(), *fact))
+}
+
 /// What a package puts into the image.
 enum Brings {
     Libraries,
@@ -137,11 +154,20 @@ enum Brings {
 }
 
 /// Whether a package brings libraries of a driver into this image.
-fn brings(known: &DriverPackageRow, seen: &Observations, build: &BaseBuild, knowledge: Knowledge) -> Brings {
+fn brings(
+    known: &DriverPackageRow,
+    name: &str,
+    seen: &Observations,
+    build: &BaseBuild,
+    knowledge: Knowledge,
+) -> Brings {
     // A list of everything names what came along; and the driver's own package is what others are content with.
     let listed = seen.complete.packages || matches!(seen.depth, Depth::Sbom | Depth::Layers);
     if (known.through || known.chance) && (listed || own_driver(seen, knowledge)) {
         return Brings::Nothing;
+    }
+    if name.contains('$') {
+        return Brings::Perhaps(format!("which package {name} is stands behind a variable without value"));
     }
     // What such an image has beside what the tables say was not seen.
     let dark = build.family == Family::Framework;
@@ -191,17 +217,19 @@ fn beside_compat(path: &str, directories: &[String], compat: &Fact<Compat>) -> b
 /// The driver version of a package such as `libnvidia-compute-535` at `535.183.01-0ubuntu1`; its branch alone where
 /// nothing but the name tells it.
 fn package_driver(package: &PackageSeen) -> Option<DriverVersion> {
-    let exact = match &package.version {
+    let told = match &package.version {
         PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+        // `550.54.*` is of a branch at least.
+        PackageVersion::Open(text) => text.split(['.', '*']).next().and_then(package_branch),
+        PackageVersion::Unresolved(_) => None,
     };
-    exact.or_else(|| package_branch(&package.name))
+    told.or_else(|| package_branch(&package.name))
 }
 
 /// The driver branch in the name of a package: 535 of `libnvidia-compute-535-server`.
 fn package_branch(name: &str) -> Option<DriverVersion> {
     let is_branch = |part: &&str| part.len() == 3 && part.bytes().all(|byte| byte.is_ascii_digit());
-    name.split('-').find(is_branch)?.parse().ok()
+    name.split(['-', ':']).find(is_branch)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -218,6 +246,9 @@ mod tests {
             ("libnvidia-compute-470-server", Some("470")),
             ("cuda-drivers-550", Some("550")),
             ("libcuda1-384", Some("384")),
+            ("nvidia-driver:550-dkms", Some("550")),
+            ("nvidia-driver:latest-dkms", None),
+            ("libnvidia-compute-$BRANCH", None),
             ("cuda-drivers", None),
             ("libcuda1", None),
             ("cuda-drivers-fabricmanager", None),

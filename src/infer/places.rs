@@ -216,7 +216,7 @@ fn keeps(seen: &Observations, name: &str) -> bool {
 }
 
 /// Whether the image ships the loader's cache. What is not listed as absent is taken to be there, as on every system
-/// with glibc; known it is where the tables know the system of the base.
+/// with glibc; known it is where the tables know the system of the base, and there is none where its loader keeps none.
 pub(super) fn ld_cache(
     facts: &mut Facts,
     seen: &Observations,
@@ -232,6 +232,10 @@ pub(super) fn ld_cache(
         }
         (None, _) if seen.complete.files => {
             (State::Absent { searched: EVERY_FILE }, derived(Derivation::Resolution, Vec::new(), None))
+        }
+        (None, Some(row)) if row.cacheless => {
+            let searched = "the loader of the base's system, which keeps none";
+            (State::Absent { searched }, derived(Derivation::Row, base(), Some(&row.info)))
         }
         (None, Some(row)) => {
             let evidence = derived(Derivation::Row, base(), Some(&row.info));
@@ -290,4 +294,43 @@ pub(super) fn compat_probe(
     };
     let by = if row.is_some() { Derivation::Row } else { Derivation::Inheritance };
     facts.add_typed(FactKey::CompatProbe, None, state, Evidence::Derived { by, from, row })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fact::Depth;
+    use crate::infer::infer;
+    use crate::reference::ImageReference;
+
+    /// What is said of the loader's cache in an image of that base.
+    fn cache(base: &str) -> &'static str {
+        let mut seen = Observations::new(Depth::Text);
+        let state = State::Known(crate::fact::Value::Text(base.to_owned()));
+        let fact = seen.facts.add(FactKey::Base, None, state, Evidence::Leaf(Vec::new()));
+        seen.base = BaseSeen::Image(ImageReference::parse(base).expect(base), fact);
+        seen.base_env = true;
+        let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
+        match images.first().map(|image| &image.ld_cache.state) {
+            Some(State::Known(_)) => "there",
+            Some(State::Absent { .. }) => "absent",
+            Some(State::Unknown(_)) => "unknown",
+            None => "no image",
+        }
+    }
+
+    #[test]
+    fn a_loader_that_keeps_no_cache_ships_none() {
+        for (base, expected) in [
+            ("alpine:3.20", "absent"),
+            ("python:3.11-alpine3.19", "absent"),
+            ("python:3.11-slim", "there"),
+            ("ubuntu:22.04", "there"),
+            ("rockylinux:9", "there"),
+            ("someone/alpine-like:1", "unknown"),
+            ("someone/app:1", "unknown"),
+        ] {
+            assert_eq!(cache(base), expected, "{base}");
+        }
+    }
 }

@@ -104,9 +104,14 @@ fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
         supply: "install a package of one CUDA release, or describe the image with `cuda_runtime`".to_owned(),
     };
     match (package.manager, &package.version) {
-        (Manager::Apt, _) => {
+        (Manager::Apt, version) => {
             let (row, cuda) = knowledge.runtime_package(&package.name)?;
-            Some((cuda.ok_or_else(|| untold("the repository of the distribution")), &row.info))
+            // Where the name says no release, the version is that of CUDA.
+            let own = match version {
+                PackageVersion::Exact(version) | PackageVersion::Open(version) => release(version),
+                PackageVersion::Unresolved(_) => None,
+            };
+            Some((cuda.or(own).ok_or_else(|| untold("the repository of the distribution")), &row.info))
         }
         (Manager::Pip, PackageVersion::Exact(version)) => {
             let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;

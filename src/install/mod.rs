@@ -8,8 +8,10 @@ mod files;
 mod flow;
 mod groups;
 mod index;
+mod installers;
 mod lock;
 mod marker;
+mod package_name;
 mod pattern;
 mod pip;
 mod pipenv;
@@ -40,6 +42,7 @@ pub use edit::Edit;
 pub use edit::sed;
 pub use flow::output;
 pub use marker::Environment;
+pub use package_name::is_file;
 pub use range::admits;
 pub use range::between;
 pub use range::order;
@@ -57,7 +60,7 @@ pub enum Manager {
     Pip,
     /// conda, mamba or micromamba.
     Conda,
-    /// apt, dnf or yum.
+    /// apt, dpkg, dnf, yum, zypper or rpm.
     Apt,
 }
 
@@ -245,8 +248,8 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
             Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &mut found),
             Some(Invocation::Conda) => conda::read(after(1), command, &around, &mut found),
             Some(Invocation::CondaLock) => conda::lock(after(1), command, &around, &mut found),
-            Some(Invocation::System) => system::read(after(1), command, &mut found),
-            None => system::installer(words, command, &mut found),
+            Some(Invocation::System) => system::read(program, after(1), command, &mut found),
+            None => installers::read(words, command, &mut found),
         }
         if handed.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {
             let reason = "it is handed more words by another command".to_owned();
@@ -331,7 +334,9 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
         }
         "conda" | "mamba" | "micromamba" => Some(Invocation::Conda),
         "conda-lock" => Some(Invocation::CondaLock),
-        "apt" | "apt-get" | "aptitude" | "dnf" | "yum" | "microdnf" | "tdnf" => Some(Invocation::System),
+        "apt" | "apt-get" | "aptitude" | "dpkg" | "dnf" | "dnf5" | "yum" | "microdnf" | "tdnf" | "zypper" | "rpm" => {
+            Some(Invocation::System)
+        }
         // OpenMMLab's front to pip takes pip's own arguments.
         "mim" => Some(Invocation::Pip(1, false)),
         _ if numbered("pip") => Some(Invocation::Pip(1, false)),

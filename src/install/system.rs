@@ -4,30 +4,41 @@ use crate::install::Builds;
 use crate::install::Install;
 use crate::install::Installs;
 use crate::install::Manager;
+use crate::install::RequirementFile;
 use crate::install::VersionSpec;
+use crate::install::package_name;
+use crate::install::package_name::Named;
 use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
 
-const WITH_VALUE: &[&str] =
-    &["-o", "--option", "-t", "--target-release", "-c", "--config-file", "--setopt", "--repo", "--releasever"];
-
-/// Options with which the installer of a driver installs nothing.
-const LOOKS: &[&str] = &[
+/// Options of apt, and of RPM's managers, that take the next word.
+const APT_VALUES: &[&str] = &["-o", "--option", "-t", "--target-release", "--default-release", "-c", "--config-file"];
+const RPM_VALUES: &[&str] = &[
+    "-c",
+    "-R",
+    "-d",
+    "-e",
+    "-p",
+    "-r",
+    "-t",
     "-x",
-    "--extract-only",
-    "-i",
-    "--info",
-    "--check",
-    "--list",
-    "--lsm",
-    "-h",
-    "--help",
-    "-A",
-    "--advanced-options",
-    "-v",
-    "--version",
-    "--uninstall",
+    "--config",
+    "--disableplugin",
+    "--disablerepo",
+    "--enableplugin",
+    "--enablerepo",
+    "--exclude",
+    "--forcearch",
+    "--from",
+    "--installroot",
+    "--plus-repo",
+    "--releasever",
+    "--repo",
+    "--repoid",
+    "--root",
+    "--setopt",
+    "--type",
 ];
 
 /// Options with which nothing is installed.
@@ -40,7 +51,10 @@ const DRY: &[&str] = &[
     "--recon",
     "--no-act",
     "--print-uris",
+    "--test",
 ];
+/// Words in the names of packages that set up a repository, or bring what starts containers.
+const SETS_UP: &[&str] = &["container", "docker", "keyring", "repo"];
 /// The letters of apt that stand alone, and those of them with which nothing is installed.
 const LETTERS: &str = "yqfmuVbds";
 const DRY_LETTERS: &str = "ds";
@@ -52,133 +66,138 @@ fn is_dry(text: &str, command: &Command) -> bool {
     DRY.contains(&text) || (apt && letters.is_some_and(|rest| rest.contains(|letter| DRY_LETTERS.contains(letter))))
 }
 
-pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
+/// Reads the arguments of a manager of packages.
+pub(super) fn read(program: &str, words: &[Word], command: &Command, found: &mut Installs) {
     if words.iter().filter_map(Word::known).any(|text| is_dry(text, command)) {
         return;
     }
-    let mut verb = None;
+    match program {
+        "apt" | "apt-get" | "aptitude" => by_name(words, false, command, found),
+        "dpkg" | "rpm" => by_file(program == "rpm", words, command, found),
+        _ => by_name(words, true, command, found),
+    }
+}
+
+/// `apt-get install NAME …`, `dnf module install MODULE …`.
+fn by_name(words: &[Word], rpm: bool, command: &Command, found: &mut Installs) {
+    let with_value = if rpm { RPM_VALUES } else { APT_VALUES };
+    let (mut verb, mut module) = (None, false);
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
             if verb.is_some() {
-                unresolved(word, command, found);
+                unresolved(word, rpm, command, found);
             }
             continue;
         };
         if text.starts_with('-') {
-            if WITH_VALUE.contains(&text) {
+            if with_value.contains(&text) {
                 rest.next();
             }
             continue;
         }
         let Some(removes) = verb else {
-            verb = Some(match text {
-                "install" | "reinstall" | "localinstall" => false,
-                "remove" | "purge" | "autoremove" | "erase" => true,
+            verb = match text {
+                "module" if rpm => {
+                    module = true;
+                    None
+                }
+                "in" if rpm => Some(false),
+                "rm" if rpm => Some(true),
+                "install" | "reinstall" | "localinstall" => Some(false),
+                "remove" | "purge" | "autoremove" | "erase" => Some(true),
                 _ => return,
-            });
+            };
             continue;
         };
-        if text.contains('/') && text.contains('.') {
-            continue;
+        if package_name::is_file(text) {
+            file(text, removes, word, command, found);
+        } else if !text.contains("://") && !text.starts_with(['.', '/', '~']) {
+            named(text, (rpm, module), removes, word, command, found);
         }
-        let (name, version) = text.split_once('=').map_or((text, None), |(name, version)| (name, Some(version)));
-        let name = name.split(['/', ':']).next().unwrap_or(name);
-        let dropped = name.strip_suffix('-').filter(|_| !removes);
-        if removes || dropped.is_some() {
-            found.removed.push((Manager::Apt, dropped.unwrap_or(name).to_owned(), word.span));
-            continue;
-        }
-        let version = match version {
-            Some(version) if version.contains('*') => VersionSpec::Range(version.to_owned()),
-            Some(version) => VersionSpec::Exact(version.to_owned()),
-            None => VersionSpec::None,
-        };
-        push(name, version, word, command, found);
     }
 }
 
-/// An installer of a driver: a program of its own, a script by its address, or one that says versions in its name:
-/// `sh NVIDIA-Linux-x86_64-535.54.03.run -s`.
-pub(super) fn installer(words: &[Word], command: &Command, found: &mut Installs) {
-    let shell = words.first().and_then(file).is_some_and(|name| matches!(name, "sh" | "bash" | "dash"));
-    let mut rest = words.iter().skip(usize::from(shell));
-    let Some(word) = rest.find(|word| !word.known().is_some_and(|text| text.starts_with('-'))) else { return };
-    let Some(name) = file(word) else { return };
-    let options: Vec<&str> = rest.map(|word| word.known().unwrap_or_default()).collect();
-    let knowledge = Knowledge::built_in();
-    let verb = options.iter().find(|text| !text.starts_with('-')).copied().unwrap_or_default();
-    let address = word.known().and_then(|text| text.split_once("://")).map_or("", |(_, rest)| rest);
-    let address = address.split(['?', '#']).next().unwrap_or_default().trim_start_matches("www.");
-    for known in [format!("{name} {verb}"), address.to_owned()] {
-        if knowledge.driver_package(&known).is_some_and(|row| row.chance) {
-            push(&known, VersionSpec::None, word, command, found);
+/// A package that a manager is asked for by its name.
+fn named(text: &str, (rpm, module): (bool, bool), removes: bool, word: &Word, command: &Command, found: &mut Installs) {
+    let asked = match (rpm, module && !text.starts_with('@')) {
+        (false, _) => Some(package_name::of_apt(text)),
+        (true, false) => package_name::of_rpm(text),
+        (true, true) => package_name::of_rpm(&format!("@{text}")),
+    };
+    let Some(Named { name, version }) = asked else { return };
+    let dropped = name.strip_suffix('-').filter(|_| !removes && !rpm);
+    if removes || dropped.is_some() {
+        found.removed.push((Manager::Apt, dropped.unwrap_or(&name).to_owned(), word.span));
+    } else {
+        push(&name, version, word, command, found);
+    }
+}
+
+/// `dpkg -i FILE …`, `rpm -Uvh FILE …` and what they take away.
+fn by_file(rpm: bool, words: &[Word], command: &Command, found: &mut Installs) {
+    let (mut installs, mut removes) = (false, false);
+    for text in words.iter().filter_map(Word::known).filter(|text| text.starts_with('-')) {
+        // Into the root of another system.
+        if text.starts_with("--root") || text.starts_with("--instdir") {
             return;
         }
+        let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
+        if rpm {
+            let asks = letters.contains(['q', 'V', 'K']);
+            installs |= matches!(text, "--install" | "--upgrade") || (letters.contains(['i', 'U']) && !asks);
+            removes |= text == "--erase" || (letters.contains('e') && !asks);
+        } else {
+            installs |= matches!(text, "--install" | "--unpack") || letters.starts_with('i');
+            removes |= matches!(text, "--remove" | "--purge" | "-r" | "-P");
+        }
     }
-    let Some(row) = knowledge.driver_package(name).filter(|row| row.prefix) else { return };
-    let Some(versions) = name.strip_prefix(row.name) else { return };
-    if let Some(beside) = row.beside {
-        runfile(name, versions, beside, &options, word, command, found);
-    } else if let Some(version) =
-        versions.strip_suffix(".run").filter(|_| !options.iter().any(|one| LOOKS.contains(one)))
-    {
-        let version = version.split('-').next().unwrap_or(version).to_owned();
-        push(name, VersionSpec::Exact(version), word, command, found);
-    }
-}
-
-/// The last part of a word that is a path or an address.
-fn file(word: &Word) -> Option<&str> {
-    let text = word.known()?;
-    let text = if text.contains("://") { text.split(['?', '#']).next()? } else { text };
-    text.rsplit('/').next()
-}
-
-/// An installer of the toolkit and a driver, `11.7.1_515.65.01_linux.run` behind its name: both, or what options ask for.
-fn runfile(
-    name: &str,
-    versions: &str,
-    toolkit: &str,
-    options: &[&str],
-    word: &Word,
-    command: &Command,
-    found: &mut Installs,
-) {
-    let mut parts = versions.split('_');
-    let Some(cuda) = parts.next().filter(|cuda| cuda.split('.').count() == 3) else { return };
-    let rest: Vec<&str> = parts.collect();
-    let Some(system) = rest.iter().position(|part| part.starts_with("linux")) else { return };
-    let driver = rest.first().filter(|_| system > 0);
-    let given = |names: &[&str]| {
-        options.iter().any(|option| {
-            let plain = option.trim_start_matches('-').split('=').next().unwrap_or_default();
-            option.starts_with('-') && names.contains(&plain)
-        })
-    };
-    if given(&["extract", "help", "uninstall", "version", "check", "info", "list", "noexec", "tar"]) {
-        return;
-    }
-    let asked = given(&["driver", "toolkit", "samples"]);
-    if given(&["driver"]) || !asked {
-        let version = driver.map_or(VersionSpec::None, |driver| VersionSpec::Exact((*driver).to_owned()));
-        push(name, version, word, command, found);
-    }
-    if given(&["toolkit"]) || !asked {
-        let release: Vec<&str> = cuda.split('.').take(2).collect();
-        let package = format!("{toolkit}{}", release.join("-"));
-        push(&package, VersionSpec::Exact(cuda.to_owned()), word, command, found);
+    for word in words {
+        match word.known() {
+            Some(text) if text.starts_with('-') => {}
+            None if installs => unresolved(word, rpm, command, found),
+            Some(text) if installs && package_name::is_file(text) => file(text, false, word, command, found),
+            Some(text) if removes => named(text, (rpm, false), true, word, command, found),
+            _ => {}
+        }
     }
 }
 
-fn unresolved(word: &Word, command: &Command, found: &mut Installs) {
-    match word.raw.trim_matches(['"', '\'']).split_once('=') {
-        Some((name, _)) if !name.contains(['$', '`']) => push(name, VersionSpec::Unresolved, word, command, found),
-        _ => found.unresolved.push((word.value.clone(), word.span)),
+/// A file that holds a package.
+fn file(text: &str, removes: bool, word: &Word, command: &Command, found: &mut Installs) {
+    match package_name::in_file(text) {
+        _ if removes => {}
+        Some(Named { name, version }) => push(&name, version, word, command, found),
+        None => {
+            let name = text.rsplit('/').next().unwrap_or(text);
+            let told = SETS_UP.iter().any(|what| name.contains(what));
+            if !told && Knowledge::built_in().carries_libraries(&name.to_ascii_lowercase()) {
+                found.files.push(RequirementFile {
+                    path: word.value.clone(),
+                    constraint: false,
+                    extras: Vec::new(),
+                    span: word.span,
+                    why: "it does not tell by its name which package it holds".to_owned(),
+                });
+            }
+        }
     }
 }
 
-fn push(name: &str, version: VersionSpec, word: &Word, command: &Command, found: &mut Installs) {
+/// A word of which a part is not known.
+fn unresolved(word: &Word, rpm: bool, command: &Command, found: &mut Installs) {
+    let knowledge = Knowledge::built_in();
+    let name = package_name::partly(&word.raw, rpm);
+    let whole = name.as_ref().is_some_and(|name| !name.contains(['$', '`']));
+    if let Some(name) = name.filter(|name| whole || knowledge.carries_libraries(name)) {
+        push(&name, VersionSpec::Unresolved, word, command, found);
+    }
+    if !whole {
+        found.unresolved.push((word.value.clone(), word.span));
+    }
+}
+
+pub(super) fn push(name: &str, version: VersionSpec, word: &Word, command: &Command, found: &mut Installs) {
     found.packages.push(Install {
         manager: Manager::Apt,
         name: name.to_owned(),

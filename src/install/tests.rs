@@ -102,7 +102,7 @@ fn conda_and_system_commands() {
             "apt-get update && apt-get install -y --no-install-recommends libcudnn8=8.9.0.131-1+cuda11.8 cuda-compat-12-4",
             vec!["libcudnn8 ==8.9.0.131-1+cuda11.8", "cuda-compat-12-4 -"],
         ),
-        ("yum -y install cuda-toolkit-12-4 libnccl-$V", vec!["cuda-toolkit-12-4 -"]),
+        ("yum -y install cuda-toolkit-12-4 libnccl-$V", vec!["cuda-toolkit-12-4 -", "libnccl-$V ?"]),
         ("apt-get install -y libnccl2=${V}", vec!["libnccl2 ?"]),
         ("apt-get install -y --download-only cuda-toolkit-12-4", vec![]),
         ("apt-get -yd install cuda-toolkit-12-4", vec![]),
@@ -121,6 +121,63 @@ fn conda_and_system_commands() {
     assert_eq!(purge[1].removed[0].1, "torch");
     let files: Vec<_> = purge[2].files.iter().map(|file| (file.path.known(), file.constraint)).collect();
     assert_eq!(files, [(Some("req.txt"), false), (Some("c.txt"), true)]);
+}
+
+#[test]
+fn system_packages_as_managers_write_them() {
+    for (run, expected) in [
+        ("dnf install -y nvidia-driver-cuda-libs-550.54.14", vec!["nvidia-driver-cuda-libs ==550.54.14"]),
+        ("yum -y install cuda-compat-12-4-550.54.14-1.x86_64", vec!["cuda-compat-12-4 ==550.54.14-1"]),
+        ("sudo microdnf install cuda-cudart-11-8-11.8.89", vec!["cuda-cudart-11-8 ==11.8.89"]),
+        ("dnf --enablerepo cuda -y install cuda-drivers", vec!["cuda-drivers -"]),
+        ("zypper --non-interactive in nvidia-compute-G06=550.54.14", vec!["nvidia-compute-G06 ==550.54.14"]),
+        ("zypper -n install --from cuda cuda-toolkit-12-4", vec!["cuda-toolkit-12-4 -"]),
+        ("dnf -y module install nvidia-driver:550-dkms", vec!["nvidia-driver:550-dkms -"]),
+        ("dnf module install -y nvidia-driver:latest/default", vec!["nvidia-driver:latest -"]),
+        ("dnf install -y @nvidia-driver:550", vec!["nvidia-driver:550 -"]),
+        (
+            "apt-get install -y libcuda1/bookworm libnvidia-ml1:amd64=550.54.14-1",
+            vec!["libcuda1 -", "libnvidia-ml1 ==550.54.14-1"],
+        ),
+        ("apt-get install -y libcuinj64-11.5/jammy", vec!["libcuinj64-11.5 -"]),
+        (
+            "apt-get install -y ./libnvidia-compute-535_535.183.01-0ubuntu1_amd64.deb",
+            vec!["libnvidia-compute-535 ==535.183.01-0ubuntu1"],
+        ),
+        ("dpkg --force-all -i /tmp/libcuda1_550.54.14-1_amd64.deb", vec!["libcuda1 ==550.54.14-1"]),
+        ("rpm -Uvh --nodeps cuda-compat-12-4-550.54.14-1.x86_64.rpm", vec!["cuda-compat-12-4 ==550.54.14-1"]),
+        ("dnf install -y https://a.b/c/cuda-cudart-11-8-11.8.89-1.x86_64.rpm", vec!["cuda-cudart-11-8 ==11.8.89-1"]),
+        ("apt-get install -y libnvidia-compute-$NOPE", vec!["libnvidia-compute-$NOPE ?"]),
+        // These install nothing, or nothing that is told.
+        ("dnf -y module enable nvidia-driver:550", vec![]),
+        ("dnf -y module install nvidia-driver:550/src", vec![]),
+        ("dnf -y module reset nvidia-driver && dnf info cuda-drivers", vec![]),
+        ("rpm -qip cuda-compat-12-4-550.54.14-1.x86_64.rpm", vec![]),
+        ("rpm -e cuda-compat-12-4", vec![]),
+        ("rpm --import https://a.b/key.rpm", vec![]),
+        ("rpm -i --test cuda-compat-12-4-550.54.14-1.x86_64.rpm", vec![]),
+        ("rpm --root /other -i cuda-compat-12-4-550.54.14-1.x86_64.rpm", vec![]),
+        ("dpkg -x libcuda1_550.54.14-1_amd64.deb /opt", vec![]),
+        ("dpkg -l libcuda1", vec![]),
+        ("dpkg --add-architecture i386", vec![]),
+        ("dpkg --purge libcuda1", vec![]),
+        ("apt-get install -y ./nvidia.deb ./cuda-keyring.deb $NOPE curl-$NOPE", vec![]),
+        ("zypper rm nvidia-compute-G06; zypper ref", vec![]),
+    ] {
+        assert_eq!(read(run), expected, "{run}");
+    }
+    let files = all("FROM a\nRUN dpkg -i /tmp/nvidia.deb cuda-keyring.deb x.deb libcuda1_550.54.14-1_amd64.deb");
+    let files: Vec<_> = files[0].files.iter().map(|file| file.path.known()).collect();
+    assert_eq!(files, [Some("/tmp/nvidia.deb")]);
+    for (run, expected) in [
+        ("rpm -e --nodeps cuda-compat-12-4", "cuda-compat-12-4"),
+        ("dpkg --purge libcuda1", "libcuda1"),
+        ("dnf remove -y cuda-compat-12-4-550.54.14-1", "cuda-compat-12-4"),
+        ("zypper rm nvidia-compute-G06", "nvidia-compute-G06"),
+    ] {
+        let found = all(&format!("FROM a\nRUN {run}"));
+        assert_eq!(found[0].removed[0].1, expected, "{run}");
+    }
 }
 
 #[test]

@@ -19,7 +19,6 @@ use crate::start::Basis;
 use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::Replay;
-use crate::start::Route;
 use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
@@ -104,7 +103,7 @@ pub(super) fn report(
         } else {
             Vec::new()
         },
-        not_seen: if told { not_seen(verdict, all, knowledge) } else { Vec::new() },
+        not_seen: if told { not_seen(verdict, all) } else { Vec::new() },
         notes: if told {
             let unread = if verdict.component.is_none() { unread_notes(builds) } else { Vec::new() };
             unread.into_iter().chain(notes(verdict, all, knowledge)).collect()
@@ -227,15 +226,15 @@ pub(super) fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<wo
 }
 
 /// What was asked for and not seen: GPU code, libraries; for the image that of every core component.
-fn not_seen(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Vec<String> {
+fn not_seen(verdict: &Verdict<'_>, all: &[Verdict<'_>]) -> Vec<String> {
     if verdict.component.is_some() {
-        return unseen(verdict, knowledge);
+        return unseen(verdict);
     }
     let core = all.iter().filter(|one| one.component.is_some() && !is_extension(one));
-    core.flat_map(|one| unseen(one, knowledge)).collect()
+    core.flat_map(unseen).collect()
 }
 
-fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
+fn unseen(verdict: &Verdict<'_>) -> Vec<String> {
     let Some(first) = verdict.hosts.first() else { return Vec::new() };
     if first.component.role == Role::Container {
         return vec!["anything that calls CUDA".to_owned()];
@@ -251,14 +250,7 @@ fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
         (Step::Libraries, format!("libraries that {name} needs")),
         (Step::OpenedLater, format!("libraries that {name} opens later")),
     ];
-    let mut list: Vec<String> = told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect();
-    let by_jit = verdict.hosts.iter().filter(|host| host.fate == Fate::Starts(Route::Jit));
-    for what in by_jit.filter_map(|host| words::unseen_libraries(replay_of(host, knowledge))) {
-        if !list.contains(&what) {
-            list.push(what);
-        }
-    }
-    list
+    told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect()
 }
 
 /// What decides nothing and is worth knowing: libraries without code that are picked at run time, and, beside the

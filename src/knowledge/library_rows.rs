@@ -12,6 +12,8 @@ pub struct OsRow {
     pub name: &'static str,
     /// Whether it keeps libraries as Debian does.
     pub debian: bool,
+    /// Whether its loader keeps no cache.
+    pub cacheless: bool,
 }
 
 /// A library that the container stack puts in with a driver capability.

@@ -304,9 +304,19 @@ impl Knowledge {
     pub fn driver_package(self, name: &str) -> Option<&'static DriverPackageRow> {
         self.driver_packages().iter().find(|row| match name.strip_prefix(row.name) {
             Some("") => !row.prefix,
-            Some(rest) => row.prefix && rest.starts_with(|first: char| first.is_ascii_digit()),
+            // A branch that a variable gives is one too.
+            Some(rest) => row.prefix && rest.starts_with(|first: char| first.is_ascii_digit() || first == '$'),
             None => false,
         })
+    }
+
+    /// Whether a name may be short for a package with driver libraries: `nvidia.deb`, `cuda-latest.rpm`.
+    pub fn may_be_driver(self, name: &str) -> bool {
+        let first = name.split(|c: char| !c.is_ascii_alphanumeric()).next().filter(|first| !first.is_empty());
+        let short = |row: &DriverPackageRow, first: &str| {
+            row.name.strip_prefix(first).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        first.is_some_and(|first| self.driver_packages().iter().any(|row| short(row, first)))
     }
 
     /// Whether an engine such as `docker 29.2` takes CDI for `--gpus` where the host has specifications.

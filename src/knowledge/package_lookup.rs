@@ -78,6 +78,7 @@ impl Knowledge {
         let version = |rest: &str| rest.strip_prefix('-')?.replace('-', ".").parse::<CudaVersion>().ok();
         self.runtime_packages().iter().find_map(|row| match name.strip_prefix(row.name)? {
             "" => Some((row, None)),
+            rest if rest.starts_with("-$") => Some((row, None)),
             rest => version(rest).map(|cuda| (row, Some(cuda))),
         })
     }

@@ -97,6 +97,10 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     if !from_ptx {
         return record(found);
     }
+    // Code of its own is not enough where the libraries that it calls may have none.
+    if found == StepResult::Passes(Route::Jit) && outruns_its_libraries(replay) {
+        found = StepResult::Unknown;
+    }
     let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Driver)];
     let from_compat = matches!(loaded.source, Some(Source::Compat(_))).then_some(Basis::Image(replay.image.compat.id));
     StepRecord::new(Step::Code, found, facts.chain(more).chain(from_compat), CODE)
@@ -105,7 +109,8 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
 /// Code that nobody has seen, for a GPU outside of everything that the component's own toolkit makes code for. Of an
 /// older one there is neither machine code nor PTX that it could run. For one of a generation that came later there is
 /// no machine code, and whether there is PTX is what nobody has seen; that there is any code at all is only known of a
-/// component that has a name, or of a container that is told to be for a range of GPUs.
+/// component that has a name, or of a container that is told to be for a range of GPUs. What calls a runtime that is all
+/// that is told, of the base as well, may do so by PTX, which a driver of an older CUDA does not compile.
 fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'static RowInfo)> {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability)?;
     let sets = replay.knowledge.target_sets_of(*replay.component.cuda.known()?);
@@ -120,7 +125,11 @@ fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'
         let runs = |made: ComputeCapability| made.major == capability.major && made.minor <= capability.minor;
         let ranged = || replay.image.code_floors.iter().any(|(name, _)| *name == replay.component.name);
         let has_code = !replay.component.anonymous || ranged();
-        (has_code && !targets().any(runs)).then_some((StepResult::Unknown, &row.info))
+        let foreign = replay.component.anonymous
+            && replay.image.components.len() == 1
+            && replay.image.base_cuda.is_unknown()
+            && compiler(replay, loaded) == Compiler::TooOld;
+        ((has_code && !targets().any(runs)) || foreign).then_some((StepResult::Unknown, &row.info))
     }
 }
 

@@ -168,11 +168,24 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
     let (code, cuda, component) = (&replay.component.code, &replay.component.cuda, &replay.component.name);
     let (key, reason, supply) = if code.is_unknown() {
         let gpu = &replay.host.gpu.as_ref()?.name;
+        let built = cuda.known()?;
+        let reason = if code::compiler(replay, loaded) == Compiler::TooOld {
+            format!(
+                "the driver compiles no PTX of CUDA {built}, and whether what runs on {component} has machine code for {gpu} was not seen"
+            )
+        } else {
+            format!(
+                "the compilers of CUDA {built} make no machine code for {gpu}, and whether {component} has PTX was not seen"
+            )
+        };
+        (name(code.id), reason, "list [[gpu_code]] in an image description")
+    } else if code::outruns_its_libraries(replay) && code::compiler(replay, loaded) == Compiler::Works {
+        let gpu = &replay.host.gpu.as_ref()?.name;
         let reason = format!(
-            "the compilers of CUDA {} make no machine code for {gpu}, and whether {component} has PTX was not seen",
+            "{component} has PTX for {gpu}, and whether the libraries of CUDA {} that it calls have code for it was not seen",
             cuda.known()?
         );
-        (name(code.id), reason, "list [[gpu_code]] in an image description")
+        (name(cuda.id), reason, "use a build of a CUDA release that knows the GPU, or try it there")
     } else if code::unsaid(replay) {
         let reason = format!(
             "{component} has no code for this GPU among what was listed, and of its machine code or its PTX nothing was said"

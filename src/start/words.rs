@@ -209,13 +209,6 @@ pub fn notes(replay: Replay<'_>) -> Vec<String> {
     code::idle(replay).into_iter().map(note).chain(libraries::note(replay)).collect()
 }
 
-/// What a program that starts by its PTX may lack there: the code of its CUDA's own libraries.
-pub fn unseen_libraries(replay: Replay<'_>) -> Option<String> {
-    let cuda = replay.component.cuda.known()?.release();
-    let text = || format!("GPU code for {} in the libraries of CUDA {}.{}", gpu(replay), cuda.0, cuda.1);
-    code::outruns_its_libraries(replay).then(text)
-}
-
 /// Whether a program that starts certainly uses no GPU.
 pub fn goes_without_gpu(replay: Replay<'_>) -> bool {
     libraries::goes_without(replay)

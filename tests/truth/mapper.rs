@@ -10,6 +10,9 @@ use crate::data::Report;
 
 /// Docker 19.03, the first with `--gpus`.
 const GPUS_OPTION: (u16, u8, u8) = (2019, 7, 22);
+/// Half a year later: from then on, Docker with GPUs is taken to mean the option.
+const GPUS_USUAL: (u16, u8, u8) = (2020, 1, 22);
+
 /// Podman 4.1, the first that knows CDI devices.
 const PODMAN_CDI: (u16, u8, u8) = (2022, 5, 6);
 
@@ -118,6 +121,8 @@ fn launch(host: &Host, date: Option<&Datetime>) -> Option<&'static str> {
         "docker" if before(GPUS_OPTION) || jetson(host) || host.env.contains_key("NVIDIA_VISIBLE_DEVICES") => {
             Some("nvidia-runtime")
         }
+        // The runtime of before was still what people had: how the GPUs came in is not said.
+        "docker" if before(GPUS_USUAL) => None,
         "docker" => Some("docker-gpus"),
         "k8s" => Some("kubernetes"),
         "native" => Some("native"),
@@ -175,6 +180,9 @@ mod tests {
             ("2024-01-01", "T4", "docker compose", Some("docker-gpus")),
             ("2024-01-01", "T4", "docker --runtime=nvidia --gpus=all", Some("nvidia-runtime")),
             ("2019-03-08", "T4", "docker", Some("nvidia-runtime")),
+            ("2019-09-06", "T4", "docker", None),
+            ("2019-09-06", "T4", "docker --gpus all", Some("docker-gpus")),
+            ("2020-03-01", "T4", "docker", Some("docker-gpus")),
             ("2024-01-01", "Jetson AGX Orin", "docker", Some("nvidia-runtime")),
             ("2024-01-01", "Jetson AGX Orin", "docker --gpus all", Some("docker-gpus")),
             ("2024-01-01", "T4", "native (uv)", Some("native")),
