@@ -63,6 +63,32 @@ fn a_newer_base_raises_the_minimum_and_breaks_pools() {
     assert!(text.contains("❌ fails refused |") && !text.contains("`newest` |"), "{text}");
 }
 
+#[test]
+fn a_driver_below_which_a_pool_starts_is_not_called_the_minimum() {
+    let place = Place::bare();
+    let on = |driver: &str| fleet(&[("a", driver)]).replace("A100", "T4").replace("1.17.8", "1.14.3");
+    let image = |cuda: &str, torch: &str, build: &str| {
+        format!(
+            "FROM nvidia/cuda:{cuda}-runtime-ubuntu22.04\n\
+             RUN pip install torch=={torch}+{build} --index-url https://download.pytorch.org/whl/{build}\n"
+        )
+    };
+    place.file("old.Dockerfile", &image("12.1.0", "2.2.0", "cu121"));
+    place.file("new.Dockerfile", &image("12.8.1", "2.7.1", "cu128"));
+    let told = |driver: &str| {
+        place.file("fleet.toml", &on(driver));
+        place.json(&["compare", "old.Dockerfile", "new.Dockerfile"])
+    };
+    // The compat library is for some older branches, and not for those in between.
+    let report = told("470.57.02");
+    assert_eq!(report["images"][0]["pools"][0]["after"]["fate"], "starts", "{report}");
+    assert_eq!(report["images"][0]["drivers"], Value::Array(Vec::new()), "{report}");
+    for driver in ["580.95.05", "520.61.05"] {
+        let report = told(driver);
+        assert_eq!(report["images"][0]["drivers"][0]["pools"][0], "a", "{driver}: {report}");
+    }
+}
+
 /// The other way round, and what has no effect: only what is new counts.
 #[test]
 fn only_what_is_new_makes_the_exit_code() {
@@ -189,7 +215,9 @@ fn what_no_repository_has_is_said() {
         (&["--git=--output=x..change", "Dockerfile"], "is no revision"),
         (&["--git", "main..change", "nowhere"], "there is no nowhere"),
         (&["--git", "main..change", "../x"], "outside of the repository"),
-        (&["nowhere:Dockerfile", "./nowhere"], "nowhere"),
+        (&["nowhere:Dockerfile", "Dockerfile"], "nowhere:Dockerfile: `nowhere` is no revision"),
+        (&["Dockerfile", "HEAD~99:Dockerfile"], "`HEAD~99` is no revision"),
+        (&["HEAD~99:no-such-file", "Dockerfile"], "not an image reference"),
     ] {
         let done = place.run(&[&["compare"], arguments].concat());
         assert!(

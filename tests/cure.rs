@@ -377,3 +377,101 @@ fn another_build_of_conda_is_written_where_its_version_stands() {
         assert_eq!(diff(&rest, None), Vec::<String>::new(), "{why}");
     }
 }
+
+#[test]
+fn an_image_for_the_platform_of_the_pool_is_told_where_its_base_is_there_for_it() {
+    let pool = |platform: &str| {
+        format!(
+            "[[pool]]\nname = \"a\"\ngpu = \"NVIDIA GH200 480GB\"\ndriver = \"560.35.05\"\nplatform = \"{platform}\"\n\
+             launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"
+        )
+    };
+    let arm64 = pool("linux/arm64");
+    let on = |base: &str| {
+        format!(
+            "FROM --platform=linux/amd64 {base}\nRUN pip install torch==2.5.1 --index-url https://download.pytorch.org/whl/cu124\n"
+        )
+    };
+    let place = Place::bare();
+    let told = |fleet: &str, dockerfile: &str| {
+        place.file("fleet.toml", fleet);
+        place.file("Dockerfile", dockerfile);
+        fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "a")
+    };
+    let found = told(&arm64, &on("nvidia/cuda:12.4.1-runtime-ubuntu22.04"));
+    assert_eq!(kinds(&found), ["platform"], "{found:?}");
+    assert_eq!(words(&found[0]["cures"]), ["a"], "{found:?}");
+    assert_eq!((&found[0]["safety"], list(&found[0]["edits"]).len()), (&Value::from("manual"), 0), "{found:?}");
+    for (what, dockerfile) in [
+        ("a base that is not there for it", on("nvidia/cuda:10.2-runtime-ubuntu18.04")),
+        ("a base of which that is not known", on("example.com/team/base:1")),
+        ("no platform is fixed", on("nvidia/cuda:12.4.1-runtime-ubuntu22.04").replace("--platform=linux/amd64 ", "")),
+        ("a release without a wheel for it", on("nvidia/cuda:12.4.1-runtime-ubuntu22.04").replace("2.5.1", "9.9.9")),
+    ] {
+        let found = told(&arm64, &dockerfile);
+        let cures = found.iter().any(|fix| fix["kind"] == "platform" && !words(&fix["cures"]).is_empty());
+        assert!(!cures, "{what}: {found:?}");
+    }
+    let found = told(&pool("linux/amd64"), &on("nvidia/cuda:12.4.1-runtime-ubuntu22.04"));
+    assert!(!kinds(&found).contains(&"platform".to_owned()), "it is built for that platform: {found:?}");
+}
+
+#[test]
+fn what_starts_on_some_nodes_where_it_failed_on_all_is_told_and_not_as_a_cure() {
+    // The driver is not said: with code for its GPU the release starts on nodes that have a driver for it.
+    let dockerfile = "FROM python:3.11\nRUN pip install vllm==0.4.0\n";
+    let told = |pool: &str| {
+        let place = one(pool, dockerfile);
+        let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+        assert_eq!(report["subjects"][0]["verdicts"][0]["fate"], "fails", "{report}");
+        fixes(&report, "a")
+    };
+    let found = told("gpu = \"T4\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n");
+    let first = found.first().expect("a change");
+    assert!(first["title"].as_str().is_some_and(|title| title.contains("vllm==0.4.0.post1")), "{first}");
+    assert_eq!((words(&first["cures"]), words(&first["lifts"])), (Vec::new(), vec!["a".to_owned()]), "{first}");
+    // No release has code for these, whatever the driver; and an old driver is one wall more.
+    for pool in [
+        "gpu = \"Tesla K80\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n",
+        "gpu = \"Tesla M60\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n",
+        "gpu = \"T4\"\ndriver = \"418.87.00\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n",
+    ] {
+        let found = told(pool);
+        let release = |fix: &&Value| fix["title"].as_str().is_some_and(|title| title.starts_with("install vllm=="));
+        assert!(!found.iter().any(|fix| release(&fix)), "{pool}: {found:?}");
+    }
+}
+
+#[test]
+fn the_libraries_of_the_host_are_put_first_where_the_image_names_its_compat_directory() {
+    let found = |toolkit: &str, driver: &str, tag: &str| {
+        let pool = format!(
+            "gpu = \"NVIDIA H100 80GB HBM3\"\ndriver = \"{driver}\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"{toolkit}\"\n"
+        );
+        let place = one(&pool, &format!("FROM vllm/vllm-openai:{tag}\n"));
+        let all = fixes(&place.json(&["check", "--show-fixes", "Dockerfile"]), "a");
+        all.into_iter().find(|fix| fix["title"].as_str().is_some_and(|title| title.contains("LD_LIBRARY_PATH=")))
+    };
+    // Legacy mode mounts where Debian keeps libraries; with CDI they lie where the node keeps them.
+    for (toolkit, first) in [
+        ("1.17.6", "=/usr/lib/x86_64-linux-gnu:/usr/local/nvidia/lib64:"),
+        ("1.18.1", "=/usr/lib/x86_64-linux-gnu:/usr/lib64:/usr/local/nvidia/lib64:"),
+    ] {
+        let fix = found(toolkit, "580.95.05", "v0.15.0").expect("a variable");
+        assert!(fix["title"].as_str().is_some_and(|title| title.contains(first)), "{fix}");
+        assert_eq!((&fix["kind"], &fix["safety"]), (&Value::from("environment"), &Value::from("unsafe")), "{fix}");
+        assert_eq!(words(&fix["cures"]), ["a"], "{fix}");
+    }
+    for (toolkit, driver, tag) in [
+        ("1.17.8", "580.95.05", "v0.15.0"),
+        ("1.14.3", "580.95.05", "v0.15.0"),
+        // Its compat library is what lets it start there, or is of no use either.
+        ("1.18.1", "570.124.06", "v0.15.0"),
+        ("1.17.6", "450.80.02", "v0.15.0"),
+        // Nothing names the compat directory, or nobody knows.
+        ("1.17.6", "580.95.05", "v0.6.0"),
+        ("1.17.6", "580.95.05", "v99.0.0"),
+    ] {
+        assert_eq!(found(toolkit, driver, tag), None, "{toolkit} {driver} {tag}");
+    }
+}

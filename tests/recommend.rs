@@ -173,6 +173,9 @@ fn a_wish_that_no_table_can_meet_is_an_error_with_what_there_is() {
     for (wishes, said) in [
         (&["--torch", ">=99"][..], "have no `torch>=99`: they have torch "),
         (&["--torch", "==2.4.0+cu130"], "of that release they have cu118, cu121, cu124"),
+        (&["--torch", "foo"], "`foo` is no version of torch and no range of them"),
+        (&["--jax", "latest"], "`latest` is no version of jax"),
+        (&["--torch", ">=foo"], "is no range of versions"),
         (&["--with", "torc"], "did you mean `torch`?"),
         (&["--with", "no-such-thing-at-all"], "have no releases of `no-such-thing-at-all`"),
         (&["--with", "torch => 2"], "is no range of versions"),

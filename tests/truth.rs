@@ -78,7 +78,7 @@ fn the_reports_are_facts_that_can_be_checked() {
 const CURED: f64 = 0.80;
 
 /// What the program reaches so far of all of them; below it the test fails. To be raised, up to the mark.
-const REACHED_CURED: usize = 35;
+const REACHED_CURED: usize = 37;
 
 #[test]
 fn what_helped_is_among_the_first_changes_offered() {

@@ -34,6 +34,9 @@ use crate::compare::Named;
 use crate::compare::Sides;
 use crate::compare::model::Comparison;
 use crate::compare::model::Pair;
+use crate::cuda::DriverVersion;
+use crate::fleet::DriverSpec;
+use crate::fleet::Pool;
 use crate::judge::Detail;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
@@ -174,7 +177,7 @@ fn given(options: &CompareArgs, repository: Option<&Repository>) -> Result<(Give
         let [before, after] = options.inputs.as_slice() else {
             return Err(said("name two inputs, what was and what is, or two revisions: --git main...HEAD".to_owned()));
         };
-        return Ok((one(before, repository), one(after, repository)));
+        return Ok((one(before, repository)?, one(after, repository)?));
     };
     let repository = repository.ok_or_else(|| said("--git: this folder is in no git repository".to_owned()))?;
     let mut inputs = options.inputs.clone();
@@ -204,16 +207,22 @@ fn given(options: &CompareArgs, repository: Option<&Repository>) -> Result<(Give
     Ok((Given::Revision(before, paths), after))
 }
 
-/// One input; `REV:PATH` where no file is called that and the repository has it.
-fn one(input: &str, repository: Option<&Repository>) -> Given {
-    let of_git = || {
-        let repository = repository.filter(|_| !Path::new(input).exists())?;
-        let (name, path) = input.split_once(':')?;
-        let revision = repository.revision(name).ok()?;
-        let path = path.trim_end_matches('/').to_owned();
-        repository.has(&revision, &path).then_some(Given::Revision(revision, vec![path]))
+/// One input; `REV:PATH` where no file is called that and the repository has it. Of a path that is there a revision was
+/// meant, and no image.
+fn one(input: &str, repository: Option<&Repository>) -> Result<Given, Failure> {
+    let inputs = || Given::Inputs(vec![input.to_owned()]);
+    let (Some(repository), Some((name, path)), false) = (repository, input.split_once(':'), Path::new(input).exists())
+    else {
+        return Ok(inputs());
     };
-    of_git().unwrap_or_else(|| Given::Inputs(vec![input.to_owned()]))
+    let path = path.trim_end_matches('/');
+    match repository.revision(name) {
+        Ok(revision) if repository.has(&revision, path) => Ok(Given::Revision(revision, vec![path.to_owned()])),
+        Err(error) if !path.is_empty() && repository.top.join(path).exists() => {
+            Err(Failure::Said(format!("error: {input}: {error}")))
+        }
+        Ok(_) | Err(_) => Ok(inputs()),
+    }
 }
 
 fn read(
@@ -283,16 +292,26 @@ fn drivers(subject: &Subject, asked: &impl Fn(&str) -> bool, reading: Reading<'_
     let Reading { fleet, knowledge, judging, .. } = reading;
     let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
     let images = Images::of(subject, &platforms, judging.as_of.or(subject.as_of), knowledge);
-    let mut known: BTreeMap<String, Option<Option<String>>> = BTreeMap::new();
+    let mut known: BTreeMap<String, least::Least> = BTreeMap::new();
     let mut found = Least::new();
     for pool in fleet.pools.iter().filter(|pool| asked(&pool.name.value)) {
-        let seek = || match least(&images, pool, knowledge) {
-            least::Least::From(driver) => Some(Some(driver.to_string())),
-            least::Least::Never => Some(None),
-            least::Least::Open => None,
+        let kind = known.entry(least::likeness(pool, knowledge)).or_insert_with(|| least(&images, pool, knowledge));
+        let driver = match kind {
+            least::Least::From(driver) => Some(*driver),
+            least::Least::Never => None,
+            least::Least::Open => continue,
         };
-        let driver = known.entry(least::likeness(pool, knowledge)).or_insert_with(seek);
-        found.extend(driver.clone().map(|driver| (pool.name.value.clone(), driver)));
+        if !starts_below(&images, pool, driver, knowledge) {
+            found.insert(pool.name.value.clone(), driver.map(|driver| driver.to_string()));
+        }
     }
     found
+}
+
+/// Whether it starts on a pool as it is with an older driver than that: there is a gap above it then, and what lies above
+/// the gap is not the smallest.
+fn starts_below(images: &Images, pool: &Pool, least: Option<DriverVersion>, knowledge: Knowledge) -> bool {
+    let [own] = pool.driver.as_slice() else { return false };
+    let below = matches!(own.value, DriverSpec::Exact(own) if least.is_none_or(|least| own < least));
+    below && images.on(pool, knowledge).starts()
 }

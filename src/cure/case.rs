@@ -130,7 +130,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether the steps that stopped it pass, or are open as they would have been before, and no other stops it.
+    /// Whether it starts on some host, where it failed on all; else whether the steps that stopped it pass, or are open as
+    /// they would have been before, and no other stops it.
     fn is_lifted(&self, was: &Ends, verdict: &model::Verdict, told: &model::Subject) -> bool {
         let wall = |step: &model::Step| was.get(&step.step) == Some(&Worst::Stops);
         let mut steps = verdict.scenarios.iter().flat_map(|scenario| &scenario.steps);
@@ -139,9 +140,9 @@ impl<'a> Case<'a> {
             Worst::Unknown => step.result == "unknown" && self.was_open(step, told),
             Worst::Stops => false,
         };
-        let depends = starts_somewhere(verdict);
         let walls = was.values().any(|one| *one == Worst::Stops);
-        walls && steps.all(|step| if wall(step) { passed(step) } else { depends || step.result != "stops" })
+        let mut none_stops = || steps.all(|step| if wall(step) { passed(step) } else { step.result != "stops" });
+        walls && (starts_somewhere(verdict) || none_stops())
     }
 
     /// Whether a step passes that could not be told or stopped it on some host, and no step ends worse than it did. Where

@@ -15,6 +15,11 @@ const SEARCH_PATH: &str = "LD_LIBRARY_PATH";
 /// What every program that calls CUDA asks for.
 const USUAL: &str = "compute,utility";
 
+/// Where the libraries of hosts may be mounted, by the architecture, and elsewhere than on Debian.
+const HOST_DIRECTORIES: [(&str, &str); 2] =
+    [("amd64", "/usr/lib/x86_64-linux-gnu"), ("arm64", "/usr/lib/aarch64-linux-gnu")];
+const LIB64: &str = "/usr/lib64";
+
 /// Variables that may be what is wrong.
 pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     let mut wishes: Vec<(String, Safety, Wish)> = Vec::new();
@@ -55,8 +60,43 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
             }
         }
     }
+    for path in host_first(case, value(SEARCH_PATH).as_deref()) {
+        let title = format!(
+            "set {SEARCH_PATH}={path}, so that the libcuda of the host is found before that of the compat directory"
+        );
+        wishes.push((title, Safety::Unsafe, Wish::Env(vec![(SEARCH_PATH.to_owned(), path)])));
+    }
     let candidate = |(step, (title, safety, wish))| Candidate { kind: Kind::Environment, step, title, safety, wish };
     wishes.into_iter().enumerate().map(candidate).collect()
+}
+
+/// The search path with the directory of the host's libraries first, where the image itself names its compat directory
+/// to `ldconfig`: that one, then all that it may be.
+fn host_first(case: &Case<'_>, now: Option<&str>) -> Vec<String> {
+    let image = &case.image;
+    let Some(compat) = image.compat.known().filter(|_| !image.env.get(SEARCH_PATH).is_unknown()) else {
+        return Vec::new();
+    };
+    let holds = |directory: &String| compat.libraries.iter().any(|library| library.directories.contains(directory));
+    let listed = image.ld_conf.known().into_iter().flatten().flat_map(|file| &file.directories).any(holds);
+    if !listed {
+        return Vec::new();
+    }
+    let own = image.library_directory.known().map(String::as_str);
+    let of_arch = HOST_DIRECTORIES.into_iter().filter(|(arch, _)| case.archs.iter().any(|own| own == arch));
+    let others = of_arch.map(|(_, directory)| directory).chain([LIB64]).filter(|directory| Some(*directory) != own);
+    let alone: Vec<&str> = own.into_iter().collect();
+    let all: Vec<&str> = own.into_iter().chain(others).collect();
+    let ways = [alone, all].into_iter().filter(|way| !way.is_empty());
+    ways.map(|mut way| {
+        for piece in now.into_iter().flat_map(|now| now.split(':')).filter(|piece| !piece.is_empty()) {
+            if !way.contains(&piece) {
+                way.push(piece);
+            }
+        }
+        way.join(":")
+    })
+    .collect()
 }
 
 /// What there is and what libraries need, then the usual, then everything.

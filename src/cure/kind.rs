@@ -29,6 +29,8 @@ kinds! {
     FrameworkVariant = "framework-variant";
     /// Another tag of the same image.
     BaseTag = "base-tag";
+    /// The platforms that the image is built for.
+    Platform = "platform";
     /// The driver of a pool.
     Driver = "driver";
     /// The compat library.

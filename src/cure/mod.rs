@@ -20,11 +20,12 @@
 //!
 //! | kind | what is changed | for the program | safety |
 //! |---|---|---|---|
-//! | `environment` | one variable of the image: devices, capabilities, its own requirement, search path | nothing | safe; a requirement unsafe |
+//! | `environment` | one variable of the image: devices, capabilities, its own requirement, search path | nothing | safe; a requirement, and what is searched first, unsafe |
 //! | `arch-list` | the GPUs that an extension is compiled for | nothing | safe |
 //! | `driver-libraries` | driver libraries that the image brings itself are left out | nothing | unsafe |
 //! | `framework-variant` | the same release of a framework, built for another CUDA | the build | safe; unsafe where others build on it, manual where one is a build for the CUDA that goes |
 //! | `base-tag` | another tag of the same image: its patch, its minor, its operating system | the base | safe within a CUDA minor, unsafe within an operating system and a CUDA major, or few minors of a framework on which nothing else is built, else manual |
+//! | `platform` | the platforms that the image is built for | the build | manual |
 //! | `driver` | the driver of a pool: the smallest release that cures | nothing, but the nodes | manual |
 //! | `compat` | the compat library is brought in or left out | nothing | safe to leave out, else unsafe |
 //! | `framework-version` | another release of the framework: patch, then minor | the release | unsafe; manual across majors and many minors |
@@ -43,6 +44,7 @@ mod host;
 mod kind;
 mod offer;
 mod pair;
+mod platform;
 mod pretend;
 mod repair;
 mod search;

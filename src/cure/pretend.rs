@@ -92,10 +92,20 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
             let id = fact(FactKey::Package, Some(name), name);
             new.packages.push(PackageSeen::new(Manager::Apt, name.clone(), PackageVersion::Open(String::new()), id));
         }
-        Wish::All(list) => return list.iter().try_fold(new, |seen, one| pretend(one, &seen, knowledge)),
-        Wish::Base { .. } | Wish::Build { .. } | Wish::Conda { .. } | Wish::ArchList { .. } | Wish::Pools(_) => {
-            return None;
+        Wish::Platforms(more) if !built => {
+            let list: Vec<String> =
+                seen.platforms.iter().flat_map(|(list, _)| list).chain(more).map(String::clone).collect();
+            let there = State::Known(Value::from(&list));
+            let id = new.facts.add(FactKey::Platforms, None, there, Evidence::Leaf(vec![SUPPOSED]));
+            new.platforms = Some((list, id));
         }
+        Wish::All(list) => return list.iter().try_fold(new, |seen, one| pretend(one, &seen, knowledge)),
+        Wish::Base { .. }
+        | Wish::Build { .. }
+        | Wish::Conda { .. }
+        | Wish::ArchList { .. }
+        | Wish::Platforms(_)
+        | Wish::Pools(_) => return None,
     }
     Some(new)
 }

@@ -13,6 +13,7 @@ use crate::cure::environment;
 use crate::cure::framework;
 use crate::cure::host;
 use crate::cure::pair;
+use crate::cure::platform;
 use crate::cure::split;
 use crate::cure::trial;
 use crate::cure::trial::Trials;
@@ -166,6 +167,7 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
         Kind::DriverLibraries => compat::driver_libraries(case),
         Kind::FrameworkVariant => [framework::variants(case), conda::variants(case)].concat(),
         Kind::BaseTag => base::candidates(case),
+        Kind::Platform => platform::platforms(case),
         Kind::Driver => host::drivers(case, trials),
         Kind::Compat => compat::compat(case),
         Kind::FrameworkVersion => framework::versions(case),

@@ -95,6 +95,8 @@ pub enum Wish {
     DropCompat,
     /// A compat package, `cuda-compat-12-4`.
     AddCompat(String),
+    /// An image for these platforms as well.
+    Platforms(Vec<String>),
     /// Several changes of the image together.
     All(Vec<Wish>),
     /// Changes of pools, by their names.
@@ -134,6 +136,7 @@ impl Wish {
             | Self::DropFiles(_)
             | Self::DropCompat
             | Self::AddCompat(_)
+            | Self::Platforms(_)
             | Self::Pools(_) => true,
         }
     }

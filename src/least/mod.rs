@@ -25,6 +25,7 @@ use crate::knowledge::Knowledge;
 use crate::source::Span;
 use crate::start::Fate;
 use crate::start::Route;
+use crate::start::starts_everywhere;
 use crate::start::verdicts;
 
 /// How a subject ends on a pool.
@@ -74,14 +75,25 @@ impl Images {
 
     /// The same where the hosts are known.
     pub fn on_hosts(&self, hosts: &[Host], knowledge: Knowledge) -> End {
-        let of = |host: &Host| self.builds(&host.platform);
-        let pairs: Vec<_> = hosts.iter().flat_map(|host| of(host).iter().map(move |image| (image, host))).collect();
-        match verdicts(&pairs, knowledge).first().map(|verdict| verdict.fate) {
+        match verdicts(&self.pairs(hosts), knowledge).first().map(|verdict| verdict.fate) {
             None => End::Nothing,
             Some(Some(Fate::Starts(route))) => End::Starts(route),
             Some(Some(Fate::Fails(_))) => End::Fails,
             Some(Some(Fate::Undetermined) | None) => End::Open,
         }
+    }
+
+    /// Whether it starts on all of them; the place of the first that tells otherwise is kept, and asked first the next
+    /// time.
+    fn start_on(&self, hosts: &[Host], knowledge: Knowledge, doubt: &mut usize) -> bool {
+        let pairs = self.pairs(hosts);
+        let of_all = starts_everywhere(&pairs, knowledge, doubt);
+        of_all.unwrap_or_else(|| self.on_hosts(hosts, knowledge).starts())
+    }
+
+    fn pairs<'a>(&'a self, hosts: &'a [Host]) -> Vec<(&'a ImageFacts, &'a Host)> {
+        let of = |host: &Host| self.builds(&host.platform);
+        hosts.iter().flat_map(|host| of(host).iter().map(move |image| (image, host))).collect()
     }
 
     /// The builds for a platform that concern a GPU.
@@ -194,18 +206,39 @@ pub enum Least {
     Open,
 }
 
+/// So many replays are made of every release; of pools whose nodes may be more than that allows, those releases are tried
+/// that the start-up can tell apart, and each around the one that is found.
+const MOST_REPLAYS: usize = 50_000;
+
 /// Seeks the smallest driver of a subject on a pool.
 pub fn least(images: &Images, pool: &Pool, knowledge: Knowledge) -> Least {
-    let mut least = Least::Never;
-    for driver in releases(pool, knowledge).into_iter().rev() {
-        match (images.on(&with_driver(pool, driver), knowledge), least) {
-            (End::Starts(_), _) => least = Least::From(driver),
-            (_, Least::From(_)) => break,
-            (End::Open, _) => least = Least::Open,
-            (End::Fails | End::Nothing, _) => {}
+    let releases = releases(pool, knowledge);
+    let hosts = |at: usize| {
+        releases.get(at).map_or_else(Vec::new, |driver| with_driver(pool, *driver).hosts(knowledge, images.day))
+    };
+    let newest = releases.len().saturating_sub(1);
+    let many = hosts(newest).len().saturating_mul(releases.len()) > MOST_REPLAYS;
+    let mut order: Vec<usize> = if many { images.telling(pool, &releases, knowledge) } else { (0..=newest).collect() };
+    order.sort_unstable_by(|one, other| other.cmp(one));
+    let mut doubt = 0;
+    let mut starts = |at: usize| images.start_on(&hosts(at), knowledge, &mut doubt);
+    let mut found: Option<usize> = None;
+    for at in order.iter().copied() {
+        match (starts(at), found) {
+            (true, _) => found = Some(at),
+            (false, None) => {}
+            (false, Some(first)) => {
+                // What lies between two that are told apart is tried one by one.
+                found = Some((at + 1..first).rev().take_while(|between| starts(*between)).last().unwrap_or(first));
+                break;
+            }
         }
     }
-    least
+    match found.and_then(|at| releases.get(at)) {
+        Some(driver) => Least::From(*driver),
+        None if order.into_iter().any(|at| images.on_hosts(&hosts(at), knowledge) == End::Open) => Least::Open,
+        None => Least::Never,
+    }
 }
 
 /// What two pools have in common on which everything ends alike with the same driver.
@@ -214,3 +247,7 @@ pub fn likeness(pool: &Pool, knowledge: Knowledge) -> String {
     let one = drivers.last().map_or_else(|| pool.clone(), |driver| with_driver(pool, *driver));
     format!("{:?} {:?}", one.hosts(knowledge, None), drivers.len())
 }
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -64,14 +64,20 @@ impl Wish {
     }
 }
 
-/// A wish for a distribution by name and whatever is written of its versions: `>=2.4`, `2.4`, `2.4.1+cu118` or nothing.
-pub fn named(name: &str, versions: &str) -> String {
+/// A wish for a distribution by name and whatever is written of its versions: `>=2.4`, `2.4`, `2.4.1+cu118` or nothing. What
+/// begins like none of these is no versions.
+pub fn named(name: &str, versions: &str) -> Result<String, String> {
     let versions = versions.trim();
-    if !versions.starts_with(|c: char| c.is_ascii_digit()) {
-        return format!("{name}{versions}");
+    if versions.starts_with(|c: char| c.is_ascii_digit()) {
+        let whole = versions.matches('.').count() >= 2 || versions.contains('+');
+        return Ok(if whole { format!("{name}=={versions}") } else { format!("{name}=={versions}.*") });
     }
-    let whole = versions.matches('.').count() >= 2 || versions.contains('+');
-    if whole { format!("{name}=={versions}") } else { format!("{name}=={versions}.*") }
+    if !versions.is_empty() && !versions.starts_with(['<', '>', '=', '!', '~', '[']) {
+        return Err(format!(
+            "`{versions}` is no version of {name} and no range of them, such as 2.4, 2.4.1 or '>=2.4,<3'"
+        ));
+    }
+    Ok(format!("{name}{versions}"))
 }
 
 /// `3.11` of `3.11` and `3.11.4`.
@@ -114,7 +120,11 @@ mod tests {
             ("2.4.1", "torch==2.4.1"),
             ("2.4.1+cu118", "torch==2.4.1+cu118"),
         ] {
-            assert_eq!(named("torch", versions), expected);
+            assert_eq!(named("torch", versions).as_deref(), Ok(expected));
+        }
+        assert_eq!(named("torch", "[opt-einsum]>=2").as_deref(), Ok("torch[opt-einsum]>=2"));
+        for wrong in ["foo", "latest", "v2.4", "-1", "*", ".4", "vision"] {
+            assert!(named("torch", wrong).is_err_and(|error| error.contains(&format!("`{wrong}`"))), "{wrong}");
         }
     }
 

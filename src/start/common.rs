@@ -56,6 +56,26 @@ pub fn verdicts<'a>(pairs: &[(&'a ImageFacts, &'a Host)], knowledge: Knowledge) 
     worst.into_iter().chain(components.into_iter().map(|(_, verdict)| verdict)).collect()
 }
 
+/// Whether the image starts on every one of these, as `verdicts` would say; the place of the first that tells otherwise
+/// is kept, and asked first the next time. None where nothing but extensions is there to judge.
+pub fn starts_everywhere(pairs: &[(&ImageFacts, &Host)], knowledge: Knowledge, doubt: &mut usize) -> Option<bool> {
+    let mut steps = Steps::default();
+    let mut judged = false;
+    let first = pairs.get(*doubt).map(|pair| (*doubt, pair));
+    for (at, (image, host)) in first.into_iter().chain(pairs.iter().enumerate()) {
+        let host = platform::host_for(image, host);
+        for component in image.components.iter().filter(|component| component.role != Role::Extension) {
+            judged = true;
+            steps.0.clear();
+            if !matches!(replay(Replay { image, component, host, knowledge }, &mut steps), Fate::Starts(_)) {
+                *doubt = at;
+                return Some(false);
+            }
+        }
+    }
+    judged.then_some(true)
+}
+
 /// A host and a build as tried: enough to settle what they have in common.
 #[derive(Clone, Copy)]
 struct Tried<'a> {

@@ -33,6 +33,7 @@ mod user_mode;
 pub mod words;
 
 pub use self::cause::cause;
+pub use self::common::starts_everywhere;
 pub use self::common::verdicts;
 pub use self::coverage::{Coverage, coverage};
 pub use self::fate::{Fate, HostFate, Verdict};

@@ -95,11 +95,11 @@ impl RecommendArgs {
         }
     }
 
-    /// What is wished for, those by name first.
-    pub(crate) fn wishes(&self) -> Vec<String> {
+    /// What is wished for, those by name first; the reason where what is said of one is no versions.
+    pub(crate) fn wishes(&self) -> Result<Vec<String>, String> {
         let named = [("torch", &self.torch), ("tensorflow", &self.tensorflow), ("jax", &self.jax)];
         let named = named.into_iter().filter_map(|(name, versions)| Some((name, versions.as_deref()?)));
         let named = named.map(|(name, versions)| crate::recommend::named(name, versions));
-        named.chain(self.with.iter().cloned()).collect()
+        named.chain(self.with.iter().cloned().map(Ok)).collect()
     }
 }

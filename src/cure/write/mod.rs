@@ -53,6 +53,13 @@ impl<'a> Texts<'a> {
         TextEdit { source: self.source, span, replacement: replacement.into() }
     }
 
+    /// The FROM of the root without a platform.
+    fn without_platform(&self) -> Option<TextEdit> {
+        let from = self.dockerfile.stages.get(*self.evaluated.chain.first()?)?.from;
+        let flag = self.dockerfile.instructions.get(from)?.flag("platform")?;
+        Some(self.edit(dropped(self.text, flag.span), String::new()))
+    }
+
     /// A line behind the FROM of the root, or of the stage that ships.
     fn line_behind(&self, stage: Option<&usize>, line: &str) -> Option<TextEdit> {
         let from = self.dockerfile.stages.get(*stage?)?.from;
@@ -99,6 +106,7 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Vec<TextEdit>> {
             );
             vec![texts.line_behind(texts.evaluated.chain.first(), &line).into_iter().collect()]
         }
+        Wish::Platforms(_) => texts.without_platform().map(|edit| vec![edit]).into_iter().collect(),
         Wish::All(list) => list.iter().fold(vec![Vec::new()], |done, one| together(&done, &ways(case, one))),
         Wish::DropFiles(_) | Wish::Pools(_) => Vec::new(),
     };

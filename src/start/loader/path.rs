@@ -43,7 +43,26 @@ impl<'a> SearchPath<'a> {
 
     /// The libcuda of the first directory that has one.
     pub(super) fn search(&self, replay: Replay<'a>) -> Option<Found<'a>> {
-        self.directories()?.find_map(|directory| in_directory(replay, directory))
+        let (mut may_hold, basis) = cache::host_directories(replay);
+        if cache::outside(replay) || may_hold.len() < 2 {
+            return self.directories()?.find_map(|directory| in_directory(replay, directory));
+        }
+        // The host's may lie in any of several: they are found for certain behind the last of these.
+        let all = may_hold.len();
+        for directory in self.directories()? {
+            let found = in_directory(replay, directory);
+            if found.is_none() && may_hold.contains(&directory) {
+                may_hold.retain(|other| *other != directory);
+                if may_hold.is_empty() {
+                    return Some(Found::Host);
+                }
+            }
+            if let Some(found) = found {
+                return Some(if may_hold.len() == all { found } else { Found::Open(basis) });
+            }
+        }
+        let either_way = may_hold.len() == all || cache::search(replay).0.is_host();
+        (!either_way).then_some(Found::Open(basis))
     }
 
     /// The same where the host puts none into the container.

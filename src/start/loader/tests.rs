@@ -281,6 +281,27 @@ fn the_search_path_comes_first() {
 }
 
 #[test]
+fn where_the_hosts_libraries_may_lie_in_several_directories_all_of_them_have_to_come_first() {
+    let gpus = "gpu = \"A100\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.18.1\"\ndriver = \"570.86.15\"\n";
+    let conf = "\"/etc/ld.so.conf.d/00-compat.conf\" = { text = \"/usr/local/cuda/compat\" }\n";
+    let listed = format!("{COMPAT}{DEBIAN}{conf}");
+    let both = "/usr/lib/x86_64-linux-gnu:/usr/lib64";
+    let gets_with = |value: &str| gets(&format!("{HEAD}[env]\nLD_LIBRARY_PATH = \"{value}\"\n[files]\n{listed}"), gpus);
+    for (value, expected) in [
+        (both.to_owned(), "host"),
+        (format!("/opt/lib:{both}:/usr/local/cuda/compat"), "host"),
+        ("/usr/lib64".to_owned(), "unknown"),
+        ("/usr/lib/x86_64-linux-gnu:/usr/local/cuda/compat:/usr/lib64".to_owned(), "unknown"),
+        ("/usr/lib/aarch64-linux-gnu:/usr/lib64".to_owned(), "unknown"),
+        (format!("/usr/local/cuda/compat:{both}"), "compat 550.54.15"),
+        ("/opt/lib".to_owned(), "compat 550.54.15"),
+        ("/usr/lib64x:/usr/lib".to_owned(), "compat 550.54.15"),
+    ] {
+        assert_eq!(gets_with(&value), expected, "{value}");
+    }
+}
+
+#[test]
 fn a_stub_that_ldconfig_finds_first_is_a_stub() {
     let list = format!(
         "{DEBIAN}\"/usr/local/cuda/lib64/stubs/libcuda.so\" = {{}}\n\
