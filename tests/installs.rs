@@ -226,7 +226,10 @@ fn a_list_that_commands_write_or_edit_is_what_they_make_of_it() {
             "if [ -n \"$CPU\" ]; then sed -i '/torch/d' r.txt; fi; pip install -r r.txt",
             "!r.txt was not read: a command may write it before it is read".to_owned(),
         ),
-        ("pip-compile -o r.txt in.txt && pip install -r r.txt", unknown("r.txt")),
+        (
+            "pip-compile -o r.txt in.txt && pip install -r r.txt",
+            "!r.txt was not read: in.txt was not read: it is not in the build context".to_owned(),
+        ),
         ("pip freeze > s.txt; pip install -r s.txt", unknown("s.txt")),
         ("cat b.txt >> r.txt && pip install -r r.txt", unknown("r.txt")),
         ("curl -o r.txt https://h/r.txt; pip install -r r.txt", unknown("r.txt")),
@@ -238,6 +241,118 @@ fn a_list_that_commands_write_or_edit_is_what_they_make_of_it() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_list_that_a_tool_writes_is_followed_back_to_what_it_is_made_of() {
+    let poetry = "[[package]]\nname = \"torch\"\nversion = \"2.1.0+cu118\"\ngroups = [\"main\"]\n\
+                  [[package]]\nname = \"pytest\"\nversion = \"8.0\"\ngroups = [\"dev\"]\n";
+    let project = "[project]\nname = \"app\"\nversion = \"1\"\ndependencies = [\"torch>=2.1,<2.2\"]\n\
+                   [project.optional-dependencies]\ngpu = [\"xformers\"]\n";
+    let uv = "version = 1\nrequires-python = \">=3.10\"\n[[package]]\nname = \"app\"\nversion = \"1\"\n\
+              source = { virtual = \".\" }\ndependencies = [{ name = \"torch\" }]\n\
+              [[package]]\nname = \"torch\"\nversion = \"2.4.0\"\n";
+    let files = &[
+        ("poetry.lock", poetry),
+        ("pyproject.toml", project),
+        ("uv.lock", uv),
+        ("Pipfile.lock", PIPFILE_LOCK),
+        ("r.in", "torch==2.2.0\n"),
+        ("old.txt", "torch==1.13.1\n"),
+    ];
+    let mut wrong = Vec::new();
+    for (run, expected) in [
+        ("poetry export -f requirements.txt -o r.txt && pip install -r r.txt", "torch==2.1.0+cu118[cu118]"),
+        ("poetry export --with dev > r.txt && pip install -r r.txt", "pytest==8.0 torch==2.1.0+cu118[cu118]"),
+        ("poetry export --without-hashes | pip install -r /dev/stdin", "torch==2.1.0+cu118[cu118]"),
+        ("uv export --no-hashes --output-file=r.txt && uv pip sync r.txt", "torch==2.4.0"),
+        ("uv export --frozen > /tmp/r.txt; pip install -r /tmp/r.txt", "torch==2.4.0"),
+        ("pipenv requirements > r.txt && pip install -r r.txt", "flask==3.0.0 torch==2.1.0+cu118[cu118]"),
+        ("pipenv requirements --dev-only > r.txt && pip install -r r.txt", "pytest==8.0.0 torch==2.1.0"),
+        ("uv pip compile pyproject.toml -o r.txt && uv pip install -r r.txt", "torch>=2.1,<2.2"),
+        ("uv pip compile --extra gpu pyproject.toml -o r.txt && pip-sync r.txt", "torch>=2.1,<2.2 xformers"),
+        ("pip-compile r.in && pip-sync r.txt", "torch==2.2.0"),
+        ("pip-compile r.in -o old.txt && pip-sync old.txt", "torch==1.13.1"),
+        ("pip-compile -U r.in -o old.txt && pip-sync old.txt", "torch==2.2.0"),
+        ("pip-sync old.txt", "torch==1.13.1"),
+        ("uv run --frozen python train.py", "torch==2.4.0"),
+        ("uv run --no-sync python train.py; uv run --no-project x", ""),
+        ("uv run --no-project --with torch==2.0.1 x", "torch==2.0.1"),
+        ("pixi run train; uv run --project /other python x.py", ""),
+        ("pip-sync", "!requirements.txt was not read: it is not in the build context"),
+        (
+            "pip-compile --extra-index-url https://h/whl/cu118 r.in && pip install -r r.txt",
+            "!r.txt was not read: the command that writes it chooses an index",
+        ),
+        ("pdm export -o r.txt && pip install -r r.txt", "torch>=2.1,<2.2"),
+        ("poetry export; uv export -o r.txt; pip-compile r.in; pipenv requirements", ""),
+    ] {
+        let said = installed(files, run);
+        if said != expected {
+            wrong.push(format!("{run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn wheels_are_those_of_their_folder() {
+    let names = "flask-3.0.0-py3-none-any.whl\ntorch-2.1.0+cu118-cp311-cp311-linux_x86_64.whl";
+    let two = "torch-2.1.0+cu118-cp311-cp311-linux_x86_64.whl\ntorch-2.2.0+cu121-cp311-cp311-linux_x86_64.whl";
+    let files = &[("wheels/*", names), ("two/*", two)];
+    let mut wrong = Vec::new();
+    for (run, expected) in [
+        ("pip install wheels/*.whl", "flask==3.0.0 torch==2.1.0+cu118[cu118]"),
+        ("pip install ./wheels/*", "flask==3.0.0 torch==2.1.0+cu118[cu118]"),
+        ("pip install wheels/torch-*.whl", "torch==2.1.0+cu118[cu118]"),
+        ("pip install --no-index --find-links wheels torch", "torch==2.1.0+cu118[cu118]"),
+        ("pip install --no-index --find-links=/app/wheels 'torch>=2'", "torch==2.1.0+cu118[cu118]"),
+        ("pip install --no-index -f two torch==2.2.0", "torch==2.2.0+cu121[cu121]"),
+        ("pip wheel -w /w torch==2.1.0 flask && pip install /w/*.whl", "flask torch==2.1.0"),
+        ("pip download -d /w torch==2.1.0 flask; pip install --no-index -f /w torch", "torch==2.1.0"),
+        ("pip install --no-index -f two torch", "torch=?"),
+        ("pip install --no-index -f wheels numpy", "numpy=?"),
+        ("pip wheel -w /w torch==2.1.0; pip install flask", "flask"),
+        (
+            "pip wheel -w /w torch==2.1.0; pip install /v/*.whl",
+            "!a command installs more than can be told: which wheels lie in /v is not known: no COPY brings it into the image",
+        ),
+        (
+            "pip install none/*.whl",
+            "!a command installs more than can be told: which wheels lie in /app/none is not known: it is not in the build context",
+        ),
+        ("pip uninstall -y wheels/*; ls wheels/*.whl; pip download -d wheels x", ""),
+    ] {
+        let said = installed(files, run);
+        if said != expected {
+            wrong.push(format!("{run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn markers_of_a_lock_hold_for_the_pythons_that_it_is_for() {
+    let lock = |marker: &str, requires: &str| {
+        format!(
+            "version = 1\nrequires-python = \"{requires}\"\n[[package]]\nname = \"app\"\nversion = \"1\"\n\
+             source = {{ virtual = \".\" }}\ndependencies = [{{ name = \"torch\", marker = \"{marker}\" }}]\n\
+             [[package]]\nname = \"torch\"\nversion = \"2.4.0\"\n"
+        )
+    };
+    for (marker, requires, expected) in [
+        ("python_full_version >= '3.10'", ">=3.10", "torch==2.4.0"),
+        ("python_full_version < '3.10'", ">=3.10", ""),
+        ("python_full_version < '3.12'", ">=3.10", "torch==2.4.0"),
+        ("python_full_version < '3.9' and sys_platform == 'linux'", ">=3.9, <3.13", ""),
+        ("sys_platform == 'win32'", ">=3.10", ""),
+        ("nonsense", ">=3.10", "torch==2.4.0"),
+    ] {
+        let text = lock(marker, requires);
+        // The Python of this environment is not that of the base, and is not named.
+        let said = installed(&[("uv.lock", text.as_str())], "uv sync --frozen");
+        assert_eq!(said, expected, "{marker} {requires}");
+    }
 }
 
 const PIPFILE_LOCK: &str = r#"{
@@ -573,6 +688,9 @@ fn pipenv_installs_what_its_files_say() {
         (&[("Pipfile", "[")], "pipenv install", "!Pipfile was not read: it is not as pipenv writes it"),
         (both, "pipenv install torch==2.1.0 flask", "flask torch==2.1.0"),
         (both, "pipenv run pip install flask", "flask"),
+        (both, "pipenv install --categories=dev-packages", "pytest==8.0.0 torch==2.1.0"),
+        (both, "pipenv sync --categories 'packages dev-packages'", "flask==3.0.0 pytest==8.0.0 torch==2.1.0[cu118]"),
+        (both, "pipenv install --categories other", ""),
         (both, "pipenv lock; pipenv --version; pip install pipenv", "pipenv"),
     ] {
         assert_eq!(installed(files, run), expected, "{run}");

@@ -24,6 +24,8 @@ pub use path::normal;
 const MAX_FILE: u64 = 8 << 20;
 /// No build reads more files of this kind.
 const MAX_FILES: usize = 512;
+/// Of a folder, so many names are looked at.
+const MAX_ENTRIES: usize = 4096;
 
 /// Why a file of the context was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +65,7 @@ pub struct ContextFile {
 
 /// What gives the files of a context, by their path below its root.
 pub trait Shelf {
-    /// The file at a normal path.
+    /// The file at a normal path; of `folder/*` the names of the wheels in that folder, one a line.
     fn open(&self, path: &str) -> Result<ContextFile, Missing>;
 }
 
@@ -133,10 +135,29 @@ impl Context {
         if self.ignored.holds(path) {
             return Err(Missing::Ignored);
         }
-        let text = inside(&self.root, &self.root.join(path))?;
+        let text = match path.strip_suffix("/*") {
+            Some(folder) => self.wheels(folder)?,
+            None => inside(&self.root, &self.root.join(path))?,
+        };
         let shown = self.shown.join(path);
         let shown = shown.strip_prefix("./").unwrap_or(&shown);
         Ok(SourceText::new(shown.display().to_string(), text))
+    }
+}
+
+impl Context {
+    /// The names of the wheels in a folder, one a line: asked for as `folder/*`.
+    fn wheels(&self, folder: &str) -> Result<String, Missing> {
+        let real = self.root.join(folder).canonicalize().map_err(|_| Missing::NotThere)?;
+        if !real.starts_with(&self.root) {
+            return Err(Missing::Outside);
+        }
+        let entries = fs::read_dir(&real).map_err(|_| Missing::NotThere)?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let kept = |name: &String| name.ends_with(".whl") && !self.ignored.holds(&format!("{folder}/{name}"));
+        let mut names: Vec<String> = names.take(MAX_ENTRIES).filter(kept).collect();
+        names.sort();
+        Ok(names.join("\n"))
     }
 }
 

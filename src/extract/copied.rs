@@ -8,7 +8,6 @@ use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::EvaluatedBase;
-use crate::dockerfile::RunInstruction;
 use crate::extract::compiled;
 use crate::extract::dockerfile::Reader;
 use crate::extract::driver_files;
@@ -89,14 +88,14 @@ impl<'a> Stages<'a> {
             evaluated.copies.iter().filter(concerns)
         };
         if others().next().is_none() {
-            reader.installs(evaluated);
+            reader.installs(evaluated, &evaluated.runs);
             return;
         }
         let mut runs = evaluated.runs.as_slice();
         for copy in others() {
             let before = runs.partition_point(|run| run.instruction < copy.instruction);
             let (now, later) = runs.split_at(before);
-            reader.installs(&only(evaluated, now));
+            reader.installs(evaluated, now);
             runs = later;
             self.bring(reader, copy, &mut Landings::default());
             // What an image from nothing holds is its base already.
@@ -105,7 +104,7 @@ impl<'a> Stages<'a> {
                 self.bring_driver(reader, copy);
             }
         }
-        reader.installs(&only(evaluated, runs));
+        reader.installs(evaluated, runs);
     }
 
     /// The same for a stage that others copy from, with the places of its packages.
@@ -119,12 +118,17 @@ impl<'a> Stages<'a> {
                 self.bring(reader, copy, &mut landings);
             }
             let first = reader.seen.facts.len();
-            reader.installs(&only(evaluated, std::slice::from_ref(run)));
+            reader.installs(evaluated, std::slice::from_ref(run));
             let new = reader.seen.packages.iter().filter(|package| package.fact.0 >= first);
             let facts: Vec<FactId> = new.map(|package| package.fact).collect();
             if !facts.is_empty() {
                 let places = landing::of_run(run, &tools);
                 landings.packages.extend(facts.into_iter().map(|fact| (fact, places.clone())));
+            }
+            let cloned = landing::cloned(run);
+            let conda = reader.seen.packages.iter().filter(|package| package.manager == Manager::Conda);
+            for package in conda.filter(|_| !cloned.is_empty()) {
+                landings.packages.entry(package.fact).or_default().extend(cloned.iter().cloned());
             }
             let new = reader.seen.code.iter().filter(|code| code.fact.0 >= first);
             let facts: Vec<FactId> = new.map(|code| code.fact).collect();
@@ -217,8 +221,12 @@ impl<'a> Stages<'a> {
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
         own.commands = reader.seen.commands;
         reader.seen = own;
-        reader.done = done;
         let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
+        let other = std::mem::replace(&mut reader.done, done);
+        let to = absolute(&copy.folder, destination.unwrap_or("/"));
+        for source in sources(copy) {
+            reader.done.wheels.extend(other.wheels.copied(source, &to));
+        }
         for package in others {
             let places = inner_landings.packages.get(&package.fact).map_or(&[][..], Vec::as_slice);
             if !sources(copy).any(|source| landing::brings(source, package.manager, &package.name, places)) {
@@ -262,9 +270,4 @@ fn with_copy(reader: &mut Reader<'_>, fact: FactId, copy: &CopyInstruction) -> F
     let known = facts.get(fact);
     let (key, of, state) = (known.key, known.of.clone(), known.state.clone());
     facts.add(key, of.as_deref(), state, Evidence::Leaf(origins))
-}
-
-/// The same target with some of its RUN instructions.
-fn only(evaluated: &Evaluated, runs: &[RunInstruction]) -> Evaluated {
-    Evaluated { runs: runs.to_vec(), ..evaluated.clone() }
 }

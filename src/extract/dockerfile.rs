@@ -10,6 +10,7 @@ use crate::dockerfile::EvaluatedBase;
 use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
 use crate::dockerfile::Resolved;
+use crate::dockerfile::RunInstruction;
 use crate::extract::closed;
 use crate::extract::copied::Stages;
 use crate::extract::inherited;
@@ -195,11 +196,12 @@ impl Reader<'_> {
         }
     }
 
-    /// What the RUN instructions install.
-    pub(super) fn installs(&mut self, evaluated: &Evaluated) {
+    /// What some RUN instructions of a target install.
+    pub(super) fn installs(&mut self, evaluated: &Evaluated, runs: &[RunInstruction]) {
         let inputs = install::Inputs {
             dockerfile: self.dockerfile,
             evaluated,
+            runs,
             options: self.options,
             source: self.source,
             shelf: self.shelf,

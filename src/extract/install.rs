@@ -14,6 +14,7 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::along::along;
 use crate::extract::asked;
+use crate::extract::cloned::Cloned;
 use crate::extract::closed;
 use crate::extract::fetched::Fetched;
 use crate::extract::linked;
@@ -21,7 +22,9 @@ use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
+use crate::extract::venv;
 use crate::extract::venv::Environments;
+use crate::extract::wheels::Wheels;
 use crate::extract::written::written;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
@@ -38,6 +41,7 @@ use crate::install::Around;
 use crate::install::Compiled;
 use crate::install::Environment;
 use crate::install::Install;
+use crate::install::Installs;
 use crate::install::Opened;
 use crate::install::RequirementFile;
 use crate::knowledge::How;
@@ -58,6 +62,8 @@ const MOST_SCRIPTS: usize = 64;
 pub(super) struct Inputs<'a> {
     pub(super) dockerfile: &'a Dockerfile,
     pub(super) evaluated: &'a Evaluated,
+    /// Those of its RUN instructions that are read.
+    pub(super) runs: &'a [RunInstruction],
     pub(super) options: &'a EvaluateOptions,
     pub(super) source: SourceId,
     pub(super) shelf: &'a dyn Shelf,
@@ -76,20 +82,26 @@ pub(super) struct State {
     environments: Environments,
     /// Repositories that were set up and whose packages bring something else than their names say.
     repositories: BTreeSet<&'static str>,
+    /// The Python of the base, once that was asked for.
+    python: Option<Option<&'static str>>,
     /// Files that commands fetched.
     fetched: Fetched,
+    /// Wheels that commands put into folders.
+    pub(super) wheels: Wheels,
+    /// Repositories that commands cloned.
+    cloned: Cloned,
     /// Whether a command may have brought what nobody can tell.
     pub(super) beyond: bool,
 }
 
 /// Reads every RUN in order: packages come and go in `seen`; what could not be read becomes a note.
 pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observations, notes: &mut Vec<String>) {
-    let Inputs { dockerfile, evaluated, options, source, shelf } = inputs;
+    let Inputs { dockerfile, evaluated, runs, options, source, shelf } = inputs;
     let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
     let tree = Tree { dockerfile, evaluated, options, shelf };
     let folder = String::new();
     let mut reader = Reader { tree, machine, seen, notes, done, source, dockerfile: source, folder };
-    for run in &evaluated.runs {
+    for run in runs {
         run.folder.as_ref().clone_into(&mut reader.folder);
         reader.done.environments.begin();
         let commands = shell::commands_among(run, &|path| reader.is_there(path, run));
@@ -135,22 +147,28 @@ impl Reader<'_> {
         for word in command.words.iter().filter_map(Word::known) {
             self.done.repositories.extend(knowledge.repositories_in(word));
         }
+        let base = *self.done.python.get_or_insert_with(|| of_base(&self.tree.evaluated.base.kind));
         let lookup = |name: &str| match self.done.settings.get(name) {
             Some(Resolved::Known { value, .. }) => Lookup::Known(value.clone(), Vec::new()),
             Some(Resolved::Unresolved { names, reason }) => Lookup::Unknown(names.clone(), reason.clone()),
             None => run.scope.lookup(name),
         };
         let open = |folder: &str, path: &str| self.open(folder, path, run);
-        let python = self.python(command);
+        let python = self.python(command, base);
         let environment = Environment { machine: self.machine, python: python.as_deref() };
         let named = self.done.fetched.named(command, &self.folder);
         let around = Around { lookup: &lookup, open: &open, environment };
         let mut found = install::installs_with(named.as_ref().unwrap_or(command), around);
+        let listed = |folder: &str| open("/", &format!("{folder}/*"));
+        self.done.wheels.installed(&mut found, command, &self.folder, &listed);
+        found.packages.extend(self.done.cloned.built(command, &self.folder));
+        let tool = venv::has_its_own(command);
+        let left_out = if tool { self.beside(&mut found) } else { Vec::new() };
         for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Apt) {
             let brought = self.done.repositories.iter().find_map(|one| knowledge.instead_of(one, &package.name));
             package.name = brought.unwrap_or_else(|| std::mem::take(&mut package.name));
         }
-        let apart = self.done.environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup);
+        let apart = tool || self.done.environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup);
         if apart {
             // What the base image brings does not count there.
             for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Pip) {
@@ -165,6 +183,9 @@ impl Reader<'_> {
         }
         written(self, command, run, &environment);
         self.done.fetched.note(command, &self.folder);
+        self.done.cloned.note(command, &self.folder);
+        left_out.into_iter().for_each(|note| self.note(note));
+        self.done.wheels.note(&mut found, &self.folder, self.source);
         self.done.beyond |= compiled.is_some() || !closed::is_told(command, &found);
         if let Some(compiled) = compiled {
             self.code(compiled);
@@ -198,15 +219,23 @@ impl Reader<'_> {
         }
     }
 
+    /// What a tool brings into an environment of its own does not count beside a framework that the image has itself.
+    fn beside(&self, found: &mut Installs) -> Vec<String> {
+        let knowledge = Knowledge::built_in();
+        if self.seen.packages.iter().all(|package| knowledge.framework(&package.name).is_none()) {
+            return Vec::new();
+        }
+        let left_out = std::mem::take(&mut found.packages);
+        let names = left_out.into_iter().map(|package| package.name).filter(|name| knowledge.framework(name).is_some());
+        names.map(|name| format!("{name} lies in an environment of its own, and is not judged")).collect()
+    }
+
     /// The Python that a command installs for: the one it names, else the base's where no command brings another.
-    fn python(&self, command: &Command) -> Option<String> {
+    fn python(&self, command: &Command, base: Option<&'static str>) -> Option<String> {
         if let Some(named) = install::python_named(command) {
             return Some(named);
         }
-        let BaseKind::Image(base) = &self.tree.evaluated.base.kind else { return None };
-        let row = Knowledge::built_in().python_of_image(base).filter(|_| !self.seen.other_python)?;
-        // A marker leaves packages out for good: a row from memory is not enough for that.
-        let own = (row.info.how > How::Memory).then_some(row.python)?;
+        let own = base.filter(|_| !self.seen.other_python)?;
         let another = |package: &PackageSeen| {
             let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
             version.is_some_and(|version| version.split('-').next() != Some(own))
@@ -363,6 +392,14 @@ impl Reader<'_> {
         }
         packaged(&mut self.seen.facts, install, origins, self.seen.commands)
     }
+}
+
+/// The Python of a base image.
+fn of_base(base: &BaseKind) -> Option<&'static str> {
+    let BaseKind::Image(base) = base else { return None };
+    let row = Knowledge::built_in().python_of_image(base)?;
+    // A marker leaves packages out for good: a row from memory is not enough for that.
+    (row.info.how > How::Memory).then_some(row.python)
 }
 
 /// Which word of a command is a script, and whether the same shell goes through it.

@@ -87,10 +87,45 @@ pub(super) fn of_run(run: &RunInstruction, tools: &Tools) -> Vec<Place> {
         if by_command && !installs {
             continue;
         }
+        if let Some(folder) = install::archive_of(&command) {
+            found.push(Place::Named(folder));
+            found.extend(run.workdir.iter().map(|inside| Place::Prefix(format!("{inside}/{folder}"))));
+            continue;
+        }
         for place in of_command(&command, &words, run, activated.as_deref(), tools) {
             if !found.contains(&place) {
                 found.push(place);
             }
+        }
+    }
+    found
+}
+
+/// Where else the packages of conda lie after a RUN: an environment cloned, packed into a file, unpacked from it.
+pub(super) fn cloned(run: &RunInstruction) -> Vec<Place> {
+    if !["conda", "mamba"].iter().any(|tool| run.mentions(tool)) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut folder = run.workdir.clone();
+    for command in shell::commands(run) {
+        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+        let path = |long: &str, short: &str| option(&words, long, short).and_then(|path| absolute(path, run));
+        match words.as_slice() {
+            ["cd", to] => folder = absolute(to, run),
+            [first, ..] if first.ends_with("tar") => {
+                let unpacks = words.get(1).is_some_and(|flags| flags.contains('x')) || words.contains(&"--extract");
+                let to = path("--directory", "-C").or_else(|| folder.clone());
+                found.extend(to.filter(|_| unpacks).map(Place::Prefix));
+            }
+            [first, ..] if first.ends_with("conda-pack") || words.contains(&"pack") => {
+                found.extend(path("--output", "-o").map(Place::Prefix));
+            }
+            _ if words.contains(&"--clone") => {
+                found.extend(path("--prefix", "-p").map(Place::Prefix));
+                found.extend(option(&words, "--name", "-n").map(|name| Place::Env(name.to_owned())));
+            }
+            _ => {}
         }
     }
     found

@@ -5,6 +5,7 @@ mod asked;
 mod bases;
 mod built;
 mod claims;
+mod cloned;
 mod closed;
 mod compiled;
 mod config;
@@ -29,6 +30,7 @@ mod steps;
 mod tag_now;
 mod tree;
 mod venv;
+mod wheels;
 mod written;
 
 pub use self::bases::{Bases, KnownBase, base_of, of_build};

@@ -14,6 +14,7 @@ use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::expand;
+use crate::install::NOT_BROUGHT;
 use crate::install::Opened;
 
 /// No text that is asked for by its path is longer.
@@ -107,7 +108,7 @@ impl Tree<'_> {
                 }
             }
         }
-        Err(why.unwrap_or_else(|| "no COPY brings it into the image".to_owned()))
+        Err(why.unwrap_or_else(|| NOT_BROUGHT.to_owned()))
     }
 
     /// The files of a COPY that lie at certain paths of the image, with their texts.
@@ -186,7 +187,9 @@ fn candidates(source: &str, into: &str, path: &str, names_folder: bool) -> Vec<S
     let mut out = Vec::new();
     if name.contains(['*', '?', '[']) {
         let first = rest.split('/').next().unwrap_or(rest);
-        if !first.is_empty() && matches(name, first) {
+        // All wheels of a folder are asked for by a star.
+        let all = first == "*" && name == "*.whl";
+        if !first.is_empty() && (all || matches(name, first)) {
             let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
             out.push(format!("{folder}/{rest}"));
         }

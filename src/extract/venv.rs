@@ -89,6 +89,17 @@ impl Environments {
     }
 }
 
+/// Whether a command installs a tool into an environment that is made for it alone.
+pub(super) fn has_its_own(command: &Command) -> bool {
+    let word = |at: usize| command.words.get(at).and_then(Word::known).unwrap_or("");
+    match command.program() {
+        Some("pipx" | "uvx") => true,
+        Some("uv") => word(1) == "tool",
+        Some(program) if program.starts_with("python") => word(1) == "-m" && word(2) == "pipx",
+        _ => false,
+    }
+}
+
 /// What stands behind the command that makes an environment.
 fn arguments<'a>(program: &str, words: &'a [&'a str]) -> Option<&'a [&'a str]> {
     let module = || words.windows(2).position(|pair| matches!(pair, ["-m", "venv" | "virtualenv"]));
@@ -134,6 +145,23 @@ mod tests {
             said = environments.takes(&command, "/app", head, &lookup);
         }
         said
+    }
+
+    #[test]
+    fn tools_have_environments_of_their_own() {
+        for (script, expected) in [
+            ("pipx install vllm", true),
+            ("/root/.local/bin/uv tool install vllm", true),
+            ("uvx --with torch ruff", true),
+            ("python3 -m pipx install vllm", true),
+            ("uv pip install tool", false),
+            ("pip install pipx", false),
+            ("python3 -m pip install pipx", false),
+            ("", false),
+        ] {
+            let commands = script_commands(&Mapped::whole(script, 0));
+            assert_eq!(commands.first().is_some_and(has_its_own), expected, "{script}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Files that commands write, edit or copy before other commands read them.
 
 use crate::dockerfile::Mapped;
+use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::install::Reader;
 use crate::extract::tree::absolute;
@@ -23,6 +24,12 @@ pub(super) fn written(reader: &mut Reader<'_>, command: &Command, run: &RunInstr
         let path = |word: &Word| word.known().map(|path| absolute(&reader.folder, path));
         redirected(command, &around, &path, &mut made);
         in_place(command, &around, &path, &mut made);
+        if let Some((Resolved::Known { value: to, .. }, texts)) = install::written_to(command, &around) {
+            let to = absolute(&reader.folder, &to);
+            let whole =
+                texts.and_then(|texts| joined(&to, &texts).ok_or_else(|| "it is made of several files".to_owned()));
+            made.push((to, whole));
+        }
         if let Some((from, to)) = copied(command) {
             let into = if to.ends_with(['/', '.']) {
                 format!("{to}/{}", from.rsplit('/').next().unwrap_or(from))
@@ -118,9 +125,8 @@ fn in_place(
             }
         }
         Some("perl") => words().any(|word| word.starts_with("-i") || word.starts_with("-pi")),
-        Some("mv" | "cp" | "wget" | "curl" | "pip-compile") => copied(command).is_none(),
-        Some("poetry") => words().any(|word| word == "export"),
-        Some("uv") => words().any(|word| matches!(word, "export" | "compile" | "lock")),
+        Some("mv" | "cp" | "wget" | "curl") => copied(command).is_none(),
+        Some("uv") => words().any(|word| word == "lock"),
         _ => false,
     };
     let named = command.words.iter().skip(1).filter(|word| word.known().is_some_and(|text| !text.starts_with('-')));

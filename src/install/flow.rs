@@ -6,6 +6,7 @@ use crate::install::Around;
 use crate::install::Opened;
 use crate::install::edit;
 use crate::install::edit::Edit;
+use crate::install::export;
 use crate::shell::Command;
 use crate::shell::Input;
 use crate::shell::Word;
@@ -17,6 +18,9 @@ const MOST_FILES: usize = 16;
 pub fn output(command: &Command, around: &Around<'_>) -> Result<Vec<Opened>, String> {
     let program = command.program().unwrap_or("a command");
     let cannot = || format!("what `{program}` writes cannot be told");
+    if let Some(written) = export::output(command, around) {
+        return written;
+    }
     let plain = |word: &&Word| word.known().is_none_or(|text| !text.starts_with('-') || text == "-");
     let arguments = || command.words.get(1..).unwrap_or_default();
     match program {

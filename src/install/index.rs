@@ -188,7 +188,7 @@ impl Indexes {
     /// Says of one package which builds it is chosen from.
     pub(super) fn choose(&self, package: &mut Install) {
         package.upgrade |= self.upgrade;
-        if package.variant.is_none() {
+        if package.variant.is_none() && !is_of_sources(package) {
             self.offer(package);
             package.early = package.early.take().or_else(|| self.early_by_itself(package));
             // What a package of another family brings along is chosen from the same indexes.
@@ -320,6 +320,11 @@ pub(super) fn setting(name: &str, command: &Command, around: &Around<'_>) -> Opt
         Lookup::Unknown(names, reason) => Some(Resolved::Unresolved { names, reason }),
         Lookup::Unset | Lookup::NoValue => None,
     }
+}
+
+/// Whether a package is built from sources that no index offers.
+fn is_of_sources(package: &Install) -> bool {
+    matches!((&package.builds, &package.untold), (Builds::Unknown(why), Some(untold)) if why == untold)
 }
 
 /// Whether one version is asked for that comes before a release.

@@ -1,9 +1,11 @@
 //! What commands install: Python distributions, conda packages and system packages.
 
 mod address;
+mod archive;
 mod conda;
 mod edit;
 mod environment;
+mod export;
 mod files;
 mod flow;
 mod groups;
@@ -38,8 +40,10 @@ use crate::shell::runs_another;
 use crate::source::SourceId;
 use crate::source::Span;
 
+pub use archive::archive_of;
 pub use edit::Edit;
 pub use edit::sed;
+pub use export::written_to;
 pub use flow::output;
 pub use marker::Environment;
 pub use package_name::is_file;
@@ -193,6 +197,9 @@ pub struct Around<'a> {
     pub environment: Environment<'a>,
 }
 
+/// Why a file that no instruction brings is not read.
+pub const NOT_BROUGHT: &str = "no COPY brings it into the image";
+
 /// What one command does to the packages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Installs {
@@ -202,6 +209,10 @@ pub struct Installs {
     pub removed: Vec<(Manager, String, Span)>,
     /// Bounds on what other packages bring.
     pub constraints: Vec<Install>,
+    /// The wheels that it puts into a folder, installing none of them.
+    pub gathered: Option<(Resolved, Vec<Install>)>,
+    /// Patterns of wheels that it installs: `/wheels/*.whl`.
+    pub wheels: Vec<(String, Span)>,
     /// Files that name more and were not read.
     pub files: Vec<RequirementFile>,
     /// Whether pip takes all of it from the default index.
@@ -238,6 +249,10 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
                 if program == "xargs" {
                     handed = Some(flow::handed(words, command, &around));
                 }
+                if matches!(program, "uv" | "pixi") {
+                    // What a project needs is installed before its program runs.
+                    tools::read(program, words.get(1..skip).unwrap_or(&[]), command, &around, &mut found);
+                }
                 words = after(skip);
                 continue;
             }
@@ -245,11 +260,19 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
                 let handed = handed.take();
                 pip::read(after(skip), uv, handed, command, &around, &variable, &mut found);
             }
+            Some(Invocation::Once(skip)) => tools::once(after(skip), command, &mut found),
+            Some(Invocation::Synced) => {
+                let words = export::synced(words);
+                pip::read(&words, false, None, command, &around, &variable, &mut found);
+            }
             Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &mut found),
             Some(Invocation::Conda) => conda::read(after(1), command, &around, &mut found),
             Some(Invocation::CondaLock) => conda::lock(after(1), command, &around, &mut found),
             Some(Invocation::System) => system::read(program, after(1), command, &mut found),
-            None => installers::read(words, command, &mut found),
+            None => {
+                installers::read(words, command, &mut found);
+                archive::fetched(words, command, &mut found);
+            }
         }
         if handed.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {
             let reason = "it is handed more words by another command".to_owned();
@@ -285,11 +308,44 @@ pub fn is_of_system(command: &Command) -> bool {
     command.words.iter().take(8).any(|word| program(word).is_some())
 }
 
+/// Options in front of what `uv run` and its kin run, which a value follows.
+const RUN_WITH_VALUE: &[&str] = &[
+    "--python",
+    "-p",
+    "--with",
+    "--with-requirements",
+    "--with-editable",
+    "--extra",
+    "--no-extra",
+    "--group",
+    "--no-group",
+    "--only-group",
+    "--package",
+    "--project",
+    "--directory",
+    "--env-file",
+    "--index",
+    "--default-index",
+    "--index-url",
+    "--extra-index-url",
+    "--find-links",
+    "--index-strategy",
+    "--link-mode",
+    "--cache-dir",
+    "--manifest-path",
+    "--environment",
+    "-e",
+];
+
 enum Invocation {
     /// The command stands after so many words.
     Inside(usize),
     /// pip's own arguments stand after so many words; whether it is uv.
     Pip(usize, bool),
+    /// A tool is installed to run once; its name or options stand after so many words.
+    Once(usize),
+    /// pip-tools make the environment as files say.
+    Synced,
     /// The arguments of a tool for projects stand after so many words.
     Tool(usize),
     Conda,
@@ -315,11 +371,15 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
             Some(Invocation::Inside(at))
         }
         "uv" if word(1) == "pip" => Some(Invocation::Pip(2, true)),
+        "uv" if word(1) == "tool" && word(2) == "install" => Some(Invocation::Pip(2, true)),
+        "uv" if word(1) == "tool" && word(2) == "run" => Some(Invocation::Once(3)),
+        "uvx" => Some(Invocation::Once(1)),
+        "pipx" if word(1) == "install" => Some(Invocation::Pip(1, false)),
+        "pipx" if word(1) == "run" => Some(Invocation::Once(2)),
         "uv" | "poetry" | "pdm" | "pixi" | "pipenv" if word(1) == "run" => {
             let mut at = 2;
             while word(at).starts_with('-') {
-                at +=
-                    1 + usize::from(matches!(word(at), "--python" | "-p" | "--with" | "--extra" | "--project" | "-e"));
+                at += 1 + usize::from(RUN_WITH_VALUE.contains(&word(at)));
             }
             Some(Invocation::Inside(at))
         }
@@ -333,6 +393,7 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
             Some(Invocation::Inside(at))
         }
         "conda" | "mamba" | "micromamba" => Some(Invocation::Conda),
+        "pip-sync" => Some(Invocation::Synced),
         "conda-lock" => Some(Invocation::CondaLock),
         "apt" | "apt-get" | "aptitude" | "dpkg" | "dnf" | "dnf5" | "yum" | "microdnf" | "tdnf" | "zypper" | "rpm" => {
             Some(Invocation::System)
@@ -345,6 +406,7 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
             match word(module + 1) {
                 "pip" => Some(Invocation::Pip(module + 2, false)),
                 "uv" if word(module + 2) == "pip" => Some(Invocation::Pip(module + 3, true)),
+                "pipx" => Some(Invocation::Pip(module + 2, false)),
                 _ => None,
             }
         }

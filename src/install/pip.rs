@@ -73,6 +73,10 @@ const WITH_VALUE: &[&str] = &[
     "--refresh-package",
     "--extra",
     "--root-user-action",
+    "-w",
+    "--wheel-dir",
+    "-d",
+    "--dest",
 ];
 
 pub(super) fn read(
@@ -96,9 +100,12 @@ pub(super) fn read(
         }
     };
     let dry = rest.as_slice().iter().any(|word| word.known() == Some("--dry-run"));
-    if dry || !matches!(verb, "install" | "sync" | "uninstall") {
+    let gathers = matches!(verb, "wheel" | "download");
+    if dry || !(gathers || matches!(verb, "install" | "sync" | "uninstall")) {
         return;
     }
+    let target = rest.as_slice();
+    let verb = if gathers { "install" } else { verb };
     let mut indexes = Indexes { first_index: uv, ..Indexes::default() };
     let mut fed = Fed::default();
     match handed {
@@ -137,6 +144,33 @@ pub(super) fn read(
         package.conditional |= command.conditional;
         indexes.choose(package);
     }
+    if gathers {
+        let folder = target_of(target);
+        found.gathered = Some((folder, std::mem::take(&mut found.packages)));
+        found.wheels.clear();
+    }
+}
+
+/// The folder that `pip wheel` and `pip download` put wheels into; the working directory where none is named.
+fn target_of(words: &[Word]) -> Resolved {
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let text = word.known().unwrap_or(&word.raw);
+        match text.split_once('=') {
+            Some(("--wheel-dir" | "--dest", _)) if word.known().is_none() => return word.value.clone(),
+            Some(("--wheel-dir" | "--dest", folder)) => return Resolved::literal(folder),
+            _ if matches!(text, "-w" | "--wheel-dir" | "-d" | "--dest") => {
+                return rest.next().map_or_else(|| Resolved::literal("."), |word| word.value.clone());
+            }
+            _ => match text.get(..2) {
+                Some("-w" | "-d") if !text.starts_with("--") => {
+                    return text.get(2..).map_or_else(|| Resolved::literal("."), Resolved::literal);
+                }
+                _ => {}
+            },
+        }
+    }
+    Resolved::literal(".")
 }
 
 /// The files of bounds that variables name.
@@ -319,6 +353,8 @@ fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, f
             span: word.span,
             why: String::new(),
         });
+    } else if verb == "install" && is_pattern(text) {
+        found.wheels.push((text.to_owned(), word.span));
     } else if let Some(mut package) = requirement(text, word.span) {
         match marker.map(|marker| holds(marker, around.environment)) {
             Some(Some(false)) => return,
@@ -328,6 +364,13 @@ fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, f
     } else {
         project(text, word.span, found);
     }
+}
+
+/// `/wheels/*.whl`: whatever lies there.
+fn is_pattern(text: &str) -> bool {
+    let name = text.rsplit('/').next().unwrap_or(text);
+    let wheels = text.contains('/') || name.ends_with(".whl");
+    wheels && name.contains(['*', '?']) && !text.contains("://") && !text.contains('[')
 }
 
 /// A folder with a project: `.`, `./src[extra]`.

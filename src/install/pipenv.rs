@@ -22,10 +22,37 @@ use crate::install::tree::table_at;
 use crate::install::tree::tables_at;
 use crate::install::tree::text_at;
 use crate::install::variant::tag_of_url;
+use crate::shell::Word;
 use crate::source::Span;
 
-/// The packages of a `Pipfile.lock`; with those for development where they are asked for.
-pub(super) fn lock(opened: &Opened, dev: bool, around: &Around<'_>) -> Option<Vec<Install>> {
+/// The sections of a `Pipfile` that a command asks for: those that it names, else the main one and, where it says so,
+/// that for development.
+pub(super) fn parts(words: &[Word]) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut dev = false;
+    let mut rest = words.iter().filter_map(Word::known);
+    while let Some(text) = rest.next() {
+        dev |= matches!(text, "--dev" | "-d");
+        let named = match text.split_once('=') {
+            Some(("--categories", named)) => Some(named),
+            _ if text == "--categories" => rest.next(),
+            _ if text == "--dev-only" => Some("dev-packages"),
+            _ => None,
+        };
+        parts.extend(named.into_iter().flat_map(|named| named.split([' ', ','])).map(str::to_owned));
+    }
+    parts.retain(|part| !part.is_empty());
+    if parts.is_empty() {
+        parts.push("packages".to_owned());
+    }
+    if dev && !parts.iter().any(|part| part == "dev-packages") {
+        parts.push("dev-packages".to_owned());
+    }
+    parts
+}
+
+/// The packages of those sections of a `Pipfile.lock`.
+pub(super) fn lock(opened: &Opened, parts: &[String], around: &Around<'_>) -> Option<Vec<Install>> {
     let root: Value = serde_json::from_str(opened.text.text()).ok()?;
     let meta = root.get("_meta");
     let sources = meta.and_then(|meta| meta.get("sources")).and_then(Value::as_array);
@@ -35,7 +62,13 @@ pub(super) fn lock(opened: &Opened, dev: bool, around: &Around<'_>) -> Option<Ve
         source.get("url").and_then(Value::as_str)
     };
     let mut found: Vec<Install> = Vec::new();
-    for section in ["default", "develop"].into_iter().take(1 + usize::from(dev)) {
+    let section = |part: &'_ String| match part.as_str() {
+        "packages" => "default".to_owned(),
+        "dev-packages" => "develop".to_owned(),
+        other => other.to_owned(),
+    };
+    for section in parts.iter().map(section) {
+        let section = section.as_str();
         for (name, entry) in root.get(section).and_then(Value::as_object).into_iter().flatten() {
             let said = |key: &str| entry.get(key).and_then(Value::as_str);
             let span = place(opened, section, name);
@@ -70,13 +103,13 @@ fn requires(requires: &Value) -> Option<String> {
     Some(format!("=={}.*", minor(version)))
 }
 
-/// The packages of a `Pipfile`.
-pub(super) fn pipfile(opened: &Opened, dev: bool, around: &Around<'_>) -> Option<Vec<Install>> {
+/// The packages of those sections of a `Pipfile`.
+pub(super) fn pipfile(opened: &Opened, parts: &[String], around: &Around<'_>) -> Option<Vec<Install>> {
     let root = DeTable::parse(opened.text.text()).ok()?;
     let root = root.get_ref();
     let sources = tables_at(root, &["source"]);
     let mut found = Vec::new();
-    for section in ["packages", "dev-packages"].into_iter().take(1 + usize::from(dev)) {
+    for section in parts {
         for (name, value) in table_at(root, &[section]).into_iter().flatten() {
             let span = span_of(value, opened);
             let table = value.get_ref().as_table();

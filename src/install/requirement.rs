@@ -34,6 +34,9 @@ pub fn normalised(name: &str) -> String {
 /// Reads `name[extra]==1.0; marker`, `name @ URL`, or the address of a wheel; `None` where it is neither.
 pub fn requirement(text: &str, span: Span) -> Option<Install> {
     let text = text.trim();
+    if let Some(found) = from_sources(text, span) {
+        return Some(found);
+    }
     if let Some((name, url)) = text.split_once('@')
         && !text.starts_with("git+")
         && is_name(name.trim().split('[').next().unwrap_or(""))
@@ -52,6 +55,28 @@ pub fn requirement(text: &str, span: Span) -> Option<Install> {
     let mut found = Install { name, extras, version, ..empty("", span) };
     found.variant = local_variant(&found.version, span);
     Some(found)
+}
+
+/// `git+https://github.com/owner/name@tag#egg=name`, with the name of the package in front or not: a build whose version
+/// and CUDA nobody tells. Of a repository that concerns no GPU, nothing.
+fn from_sources(text: &str, span: Span) -> Option<Install> {
+    let (before, address) = text.split_once("git+")?;
+    let name = before.trim_end().strip_suffix('@').map(str::trim);
+    if !before.is_empty() && name.is_none() {
+        return None;
+    }
+    let (address, fragment) = address.split_once('#').unwrap_or((address, ""));
+    let path = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let path = path.split_once('/').map_or(path, |(_, path)| path);
+    let path = path.split(['@', '?']).next().unwrap_or(path).trim_end_matches('/').trim_end_matches(".git");
+    let egg = fragment.split('&').find_map(|part| part.strip_prefix("egg="));
+    let (name, extras) = match name.or(egg) {
+        Some(name) => name_and_extras(name)?,
+        None => (Knowledge::built_in().distribution_of_sources(path)?, Vec::new()),
+    };
+    let why = format!("it is built from the sources of {path}, with the CUDA toolkit that is there then");
+    let builds = Builds::Unknown(why.clone());
+    Some(Install { extras, version: VersionSpec::Unresolved, untold: Some(why), builds, ..empty(&name, span) })
 }
 
 pub(super) fn empty(name: &str, span: Span) -> Install {

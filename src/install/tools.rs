@@ -1,8 +1,10 @@
 //! The commands of tools that work on a project: `uv sync`, `uv add`, poetry, pdm and pixi.
 
+use crate::context::Missing;
 use crate::dockerfile::Resolved;
 use crate::install::Around;
 use crate::install::Installs;
+use crate::install::NOT_BROUGHT;
 use crate::install::Opened;
 use crate::install::RequirementFile;
 use crate::install::conda;
@@ -34,6 +36,7 @@ const WITH_VALUE: &[&str] = &[
     "--manifest-path",
     "--source",
     "--platform",
+    "--categories",
 ];
 
 /// Reads the arguments behind the tool's name.
@@ -42,6 +45,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
     let mut verb = None;
     let mut environment = None;
     let mut folder = String::new();
+    let mut unsynced = false;
     let mut parts = Parts::default();
     let mut names: Vec<&Word> = Vec::new();
     let mut indexes = Indexes { first_index: tool == "uv", ..Indexes::default() };
@@ -64,6 +68,11 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
         }
         let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
         let mut value = || inline.clone().or_else(|| rest.next().and_then(Word::known).map(str::to_owned));
+        if verb == Some("run") && matches!(name, "--with" | "--with-requirements") {
+            given_to_run(name, value(), word, command, found);
+            continue;
+        }
+        unsynced |= matches!(name, "--no-sync" | "--no-project" | "--isolated" | "--script" | "-s");
         if parts.option(tool, name, &mut value) {
             continue;
         }
@@ -90,7 +99,9 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
         Err(why) => missing(&path("pyproject.toml"), why, command, found),
     };
     match (tool, verb) {
-        ("uv", Some("sync")) | ("poetry" | "pdm", Some("install" | "sync")) => {
+        ("uv", Some("run"))
+            if unsynced || [open("uv.lock"), open("pyproject.toml")].into_iter().all(|one| is_nowhere(&one)) => {}
+        ("uv", Some("sync" | "run")) | ("poetry" | "pdm", Some("install" | "sync")) => {
             let file = format!("{tool}.lock");
             let read = |opened: &Opened| match tool {
                 "uv" => uv_lock::uv(opened, &parts, around),
@@ -124,6 +135,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
         }
         ("pixi", Some("install" | "run" | "shell" | "shell-hook")) => match open("pixi.lock") {
             Ok(opened) => environment::lock(&opened, environment.as_deref().unwrap_or("default"), around, found),
+            Err(why) if verb == Some("run") && is_absent(&why) => {}
             Err(why) => missing(&path("pixi.lock"), why, command, found),
         },
         ("pixi", Some("add")) => {
@@ -136,6 +148,49 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
         package.conditional |= command.conditional;
         indexes.choose(package);
     }
+}
+
+/// What `uvx` and its kin install to run a tool once: what they are told to, and the tool unless that brings it.
+pub(super) fn once(words: &[Word], command: &Command, found: &mut Installs) {
+    let mut rest = words.iter();
+    let mut from = None;
+    while let Some(word) = rest.next() {
+        let Some(text) = word.known() else { return };
+        let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        if !text.starts_with('-') {
+            found.packages.extend(from.or_else(|| requirement(&text.replace('@', "=="), word.span)));
+            break;
+        }
+        let mut value = || inline.or_else(|| rest.next().and_then(Word::known)).unwrap_or("");
+        match name {
+            "--from" | "--spec" => from = requirement(value(), word.span),
+            "--with" => found.packages.extend(value().split(',').filter_map(|one| requirement(one, word.span))),
+            "-p" | "--python" | "--index-url" | "--index" | "--extra-index-url" | "--pip-args" => drop(value()),
+            _ => {}
+        }
+    }
+    for package in &mut found.packages {
+        package.conditional |= command.conditional;
+    }
+}
+
+/// What `uv run --with` asks for beside the project.
+fn given_to_run(name: &str, value: Option<String>, word: &Word, command: &Command, found: &mut Installs) {
+    let Some(value) = value else { return };
+    if name == "--with" {
+        found.packages.extend(value.split(',').filter_map(|one| requirement(one, word.span)));
+    } else {
+        missing(&value, "what `uv run` is given so is not followed".to_owned(), command, found);
+    }
+}
+
+/// Whether a file is known not to be there.
+fn is_nowhere(opened: &Result<Opened, String>) -> bool {
+    opened.as_ref().is_err_and(|why| is_absent(why))
+}
+
+fn is_absent(why: &str) -> bool {
+    why == NOT_BROUGHT || why == Missing::NotThere.to_string()
 }
 
 fn above(path: &str) -> String {
@@ -152,11 +207,11 @@ fn pipenv_files(
 ) {
     let open = |name: &str| (around.open)("", &path(name));
     let given = |option: &str| words.iter().any(|word| word.known() == Some(option));
-    let dev = given("--dev") || given("-d");
+    let parts = pipenv::parts(words);
     let lock = if given("--skip-lock") { Err("it is passed over".to_owned()) } else { open("Pipfile.lock") };
     let read = match (&lock, open("Pipfile")) {
-        (Ok(opened), _) => pipenv::lock(opened, dev, around).ok_or("Pipfile.lock"),
-        (Err(_), Ok(opened)) => pipenv::pipfile(&opened, dev, around).ok_or("Pipfile"),
+        (Ok(opened), _) => pipenv::lock(opened, &parts, around).ok_or("Pipfile.lock"),
+        (Err(_), Ok(opened)) => pipenv::pipfile(&opened, &parts, around).ok_or("Pipfile"),
         (Err(why), Err(_)) => return missing(&path("Pipfile.lock"), why.clone(), command, found),
     };
     match read {

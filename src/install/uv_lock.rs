@@ -12,8 +12,9 @@ use crate::install::lock::Members;
 use crate::install::lock::Parts;
 use crate::install::lock::entry;
 use crate::install::lock::once;
-use crate::install::marker::holds;
+use crate::install::pythons::holds_in_lock;
 use crate::install::requirement::normalised;
+use crate::install::tree::Value;
 use crate::install::tree::at;
 use crate::install::tree::list_at;
 use crate::install::tree::tables_at;
@@ -27,15 +28,30 @@ struct Need<'a> {
     extras: Vec<&'a str>,
 }
 
+/// What decides which entries a command installs: its parts, the environment, and the Pythons that the file is for.
+struct Asked<'a> {
+    parts: &'a Parts,
+    around: &'a Around<'a>,
+    requires: Option<&'a str>,
+}
+
+impl Asked<'_> {
+    /// Whether a marker may hold for a Python that the file is for.
+    fn may(&self, marker: &str) -> bool {
+        holds_in_lock(&settled(marker, self.parts), self.around.environment, self.requires) != Some(false)
+    }
+}
+
 /// The packages of a `uv.lock` that the project reaches.
 pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
     let root = DeTable::parse(opened.text.text()).ok()?;
+    let asking = Asked { parts, around, requires: text_at(root.get_ref(), &["requires-python"]) };
     let packages = tables_at(root.get_ref(), &["package"]);
     let members: Vec<&DeTable<'_>> = packages.iter().copied().filter(|package| place(package).is_some()).collect();
     let mut open: Vec<Need<'_>> = roots(&members, parts)
         .into_iter()
         .flat_map(|package| asked(package, parts))
-        .filter_map(|one| need(one, parts, around))
+        .filter_map(|one| need(one, &asking))
         .collect();
     let whole = members.is_empty();
     let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -53,13 +69,13 @@ pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<
                     let path: &[&str] =
                         if extra.is_empty() { &["dependencies"] } else { &["optional-dependencies", extra] };
                     let further = tables_at(package, path);
-                    open.extend(further.into_iter().filter_map(|one| self::need(one, parts, around)));
+                    open.extend(further.into_iter().filter_map(|one| self::need(one, &asking)));
                 }
             }
         }
     }
     let used = |(number, package): &(usize, &&DeTable<'_>)| {
-        (whole || reached.contains(&(*number, ""))) && fits(package, parts, around)
+        (whole || reached.contains(&(*number, ""))) && fits(package, &asking)
     };
     let used = packages.iter().enumerate().filter(used);
     let mut found = once(used.filter_map(|(_, package)| entry(package, opened)).collect());
@@ -115,9 +131,8 @@ fn is_extra(name: &str, parts: &Parts) -> bool {
 }
 
 /// What a dependency asks for; nothing where its marker does not hold.
-fn need<'a>(dependency: &'a DeTable<'a>, parts: &Parts, around: &Around<'_>) -> Option<Need<'a>> {
-    let out = text_at(dependency, &["marker"])
-        .is_some_and(|marker| holds(&settled(marker, parts), around.environment) == Some(false));
+fn need<'a>(dependency: &'a DeTable<'a>, asking: &Asked<'_>) -> Option<Need<'a>> {
+    let out = text_at(dependency, &["marker"]).is_some_and(|marker| !asking.may(marker));
     let name = text_at(dependency, &["name"]).filter(|_| !out)?;
     let extras = list_at(dependency, &["extra"]).into_iter().filter_map(|extra| extra.get_ref().as_str()).collect();
     let (version, registry) = (text_at(dependency, &["version"]), text_at(dependency, &["source", "registry"]));
@@ -131,10 +146,10 @@ fn is_meant(package: &DeTable<'_>, need: &Need<'_>) -> bool {
 }
 
 /// Whether one of the markers under which an entry was resolved may hold.
-fn fits(package: &DeTable<'_>, parts: &Parts, around: &Around<'_>) -> bool {
+fn fits(package: &DeTable<'_>, asking: &Asked<'_>) -> bool {
     let markers = list_at(package, &["resolution-markers"]);
-    let may = |marker: &str| holds(&settled(marker, parts), around.environment) != Some(false);
-    markers.is_empty() || markers.iter().any(|marker| marker.get_ref().as_str().is_some_and(may))
+    let may = |marker: &Value<'_>| marker.get_ref().as_str().is_some_and(|marker| asking.may(marker));
+    markers.is_empty() || markers.into_iter().any(may)
 }
 
 /// A marker where the extras and groups that conflict are decided: uv writes `extra == 'extra-3-app-gpu'` of the extra

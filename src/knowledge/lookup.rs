@@ -1,6 +1,7 @@
 //! Questions to the tables.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use jiff::civil::Date;
 
@@ -279,7 +280,10 @@ impl Knowledge {
 
     /// When a source was last read.
     pub fn newest_date(self) -> Date {
-        self.infos().iter().map(|info| info.checked).max().unwrap_or_default()
+        static BUILT_IN: OnceLock<Date> = OnceLock::new();
+        let newest = || self.infos().iter().map(|info| info.checked).max().unwrap_or_default();
+        // There are thousands of rows, and every image asks.
+        if std::ptr::eq(self.0, Self::built_in().0) { *BUILT_IN.get_or_init(newest) } else { newest() }
     }
 
     /// What the images of a repository have in common.

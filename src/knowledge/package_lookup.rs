@@ -131,4 +131,21 @@ impl Knowledge {
     pub fn framework(self, distribution: &str) -> Option<&'static FrameworkRow> {
         self.frameworks().iter().find(|row| row.distribution == distribution)
     }
+
+    /// The distribution that is built from a repository, `owner/name`, where it or what it brings along concerns a GPU.
+    pub fn distribution_of_sources(self, repository: &str) -> Option<String> {
+        let whole = repository.to_ascii_lowercase();
+        let last = whole.rsplit('/').next().unwrap_or(&whole);
+        let told = self.frameworks().iter().find(|row| row.repositories.contains(&whole.as_str()));
+        let compiled = || self.cuda_extensions().iter().find(|row| row.repository.eq_ignore_ascii_case(last));
+        let told = told.map(|row| row.distribution).or_else(|| compiled().map(|row| row.distribution));
+        let own = || {
+            let name = last.replace(['_', '.'], "-");
+            // What another framework is called by conda alone is no distribution of pip.
+            let code = self.framework(&name).is_some_and(|row| row.component == name);
+            (code || self.brought_packages().iter().any(|row| row.distribution == name && row.extra.is_empty()))
+                .then_some(name)
+        };
+        told.map(str::to_owned).or_else(own)
+    }
 }

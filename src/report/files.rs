@@ -9,6 +9,11 @@ use crate::report::model::Subject;
 use crate::report::words::count;
 use crate::report::words::title;
 
+/// How the note begins of a command whose words are not all known.
+const MORE_THAN_TOLD: &str = "a command installs more than can be told";
+/// So many lists are named that were not read.
+const MOST_NAMED: usize = 4;
+
 /// Writes one line per subject and per input that cannot be read.
 pub fn files(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
     for subject in &report.subjects {
@@ -45,13 +50,40 @@ fn reason(subject: &Subject) -> String {
     format!("{}{refused}", without_content(subject))
 }
 
+/// The lists of packages that a subject reads and that were not at hand.
+fn unread(subject: &Subject) -> Vec<&str> {
+    let open = |fact: &&Fact| fact.key.starts_with("requirements.") && fact.state == "unknown";
+    subject.facts.iter().filter(open).filter_map(|fact| Some(fact.key.split_once('.')?.1)).collect()
+}
+
+/// What notes say was not read, whether or not a format has the facts.
+fn noted(subject: &Subject) -> impl Iterator<Item = &str> {
+    let notes = subject.inspected.notes.iter();
+    notes.filter_map(|note| {
+        let words = note.starts_with(MORE_THAN_TOLD).then_some("words of a command");
+        words.or_else(|| Some(note.split_once(" was not read: ")?.0))
+    })
+}
+
+/// What is said of subjects without GPU content, where lists were not read that might have named some.
+pub(super) fn unread_in<'a>(subjects: impl IntoIterator<Item = &'a Subject>) -> String {
+    let mut lists: Vec<&str> = subjects.into_iter().filter(|subject| !subject.gpu_content).flat_map(noted).collect();
+    lists.sort_unstable();
+    lists.dedup();
+    let more = lists.len().saturating_sub(MOST_NAMED);
+    lists.truncate(MOST_NAMED);
+    match (lists.as_slice(), more) {
+        ([], _) => String::new(),
+        (_, 0) => format!("; not read: {}", lists.join(", ")),
+        (_, more) => format!("; not read: {} and {more} more", lists.join(", ")),
+    }
+}
+
 fn without_content(subject: &Subject) -> String {
     let base = subject.facts.iter().find(|fact| fact.key == "image.base").and_then(|fact| fact.value.as_ref());
     let Some(base) = base else { return "no GPU content: there is no stage to judge".to_owned() };
     let packages = subject.facts.iter().filter(|fact| fact.key.starts_with("package.")).count();
-    let unread = |fact: &&Fact| fact.key.starts_with("requirements.") && fact.state == "unknown";
-    let lists: Vec<&str> =
-        subject.facts.iter().filter(unread).filter_map(|fact| Some(fact.key.split_once('.')?.1)).collect();
+    let lists = unread(subject);
     if !lists.is_empty() {
         return format!(
             "no GPU content was seen: {} was not read, none of {} needs a GPU, no variable NVIDIA_* is set",

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::report::concise::of_error;
+use crate::report::files::unread_in;
 use crate::report::model::Finding;
 use crate::report::model::Report;
 use crate::report::model::SETTINGS;
@@ -51,7 +52,7 @@ impl Sink for Junit<'_> {
             Vec::new()
         } else {
             vec![Case {
-                skipped: Some("no GPU content, nothing to judge".to_owned()),
+                skipped: Some(format!("no GPU content, nothing to judge{}", unread_in([subject]))),
                 ..Case::named("every pool", &subject.name)
             }]
         };

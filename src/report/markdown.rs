@@ -8,6 +8,7 @@ use crate::report::concise::of_error;
 use crate::report::escape::clean;
 use crate::report::escape::is_unsafe;
 use crate::report::escape::push;
+use crate::report::files::unread_in;
 use crate::report::matrix::image_verdict;
 use crate::report::model::Finding;
 use crate::report::model::Report;
@@ -72,7 +73,8 @@ pub fn markdown(report: &Report, room: Room, out: &mut dyn io::Write) -> io::Res
 fn sentence(report: &Report, subjects: &[&Subject]) -> io::Result<String> {
     let mut line = Vec::new();
     if subjects.is_empty() {
-        return Ok(format!("no GPU content in {}: nothing to judge", count(images(report), "image")));
+        let unread = unread_in(&report.subjects);
+        return Ok(format!("no GPU content in {}: nothing to judge{unread}", count(images(report), "image")));
     }
     closing(report, subjects, &mut line)?;
     let line = String::from_utf8_lossy(&line).trim_end().to_owned();

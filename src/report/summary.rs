@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use crate::report::escape::clean;
+use crate::report::files::unread_in;
 use crate::report::human::HumanOptions;
 use crate::report::matrix::image_verdict;
 use crate::report::matrix::matrix;
@@ -19,7 +20,8 @@ pub fn summary(report: &Report, options: &HumanOptions, out: &mut impl io::Write
     let subjects: Vec<&Subject> = report.subjects.iter().filter(|subject| subject.gpu_content).collect();
     if subjects.is_empty() {
         if options.verbose {
-            writeln!(out, "no GPU content in {}: nothing to judge", count(images(report), "image"))?;
+            let unread = unread_in(&report.subjects);
+            writeln!(out, "no GPU content in {}: nothing to judge{}", count(images(report), "image"), clean(&unread))?;
         }
         if !report.errors.is_empty() {
             writeln!(out, "{} cannot be read", unread(report))?;

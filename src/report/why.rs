@@ -4,6 +4,7 @@ use std::io;
 
 use crate::report::escape::clean;
 use crate::report::escape::shorten;
+use crate::report::files::unread_in;
 use crate::report::hosts::common;
 use crate::report::hosts::groups;
 use crate::report::model::Fact;
@@ -26,7 +27,9 @@ pub fn why(report: &Report, pool: Option<&str>, out: &mut impl io::Write, color:
     for subject in &report.subjects {
         let heading = title(subject);
         if !subject.gpu_content {
-            writeln!(out, "{heading}: no GPU content, nothing to judge\n")?;
+            let unread = clean(&unread_in([subject])).into_owned();
+            let seen = if unread.is_empty() { "" } else { " was seen" };
+            writeln!(out, "{heading}: no GPU content{seen}, nothing to judge{unread}\n")?;
             continue;
         }
         writeln!(out, "{}\n", paint(&heading, Tone::Strong, color))?;

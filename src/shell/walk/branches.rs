@@ -14,6 +14,7 @@ use crate::shell::walk::chance::Chance;
 use crate::shell::walk::chance::Status;
 use crate::shell::walk::lists::List;
 use crate::shell::walk::redirects::Redirects;
+use crate::shell::walk::rounds::Rounds;
 
 /// Words behind which a command begins.
 const KEYWORDS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"];
@@ -52,6 +53,8 @@ pub(super) struct Branch {
     set: Vec<String>,
     /// The list that the branch stands in.
     list: List,
+    /// The rounds that a loop has still to go.
+    pub(super) rounds: Option<Rounds>,
 }
 
 impl Walk<'_> {
@@ -104,6 +107,7 @@ impl Walk<'_> {
                 self.arm(Chance::Yes);
             }
             "elif" => self.next_arm(),
+            "done" if self.another_round() => {}
             "fi" | "done" | "esac" => self.close(&|kind| !matches!(kind, Kind::Braces | Kind::Subshell | Kind::Script)),
             "}" => self.close(&|kind| *kind == Kind::Braces),
             "!" => self.list.negated = !self.list.negated,
@@ -125,7 +129,7 @@ impl Walk<'_> {
         let list = std::mem::take(&mut self.list);
         let (before, now) = (self.variables.clone(), list.gate);
         let (after, set) = (None, Vec::new());
-        self.branches.push(Branch { kind, now, asking, taken: Chance::No, before, after, set, list });
+        self.branches.push(Branch { kind, now, asking, taken: Chance::No, before, after, set, list, rounds: None });
     }
 
     /// Begins the commands behind a condition or pattern.
@@ -226,8 +230,10 @@ impl Walk<'_> {
     pub(super) fn loop_variable(&mut self, text: &Mapped, words: &[Range<usize>]) {
         let Some(name) = words.first().map(|range| text.get(range.clone()).to_owned()) else { return };
         let values: Vec<Word> = words.iter().skip(2).flat_map(|range| self.word(text, range.clone())).collect();
+        let rounds = Rounds::new(&name, &values);
         let value = match values.as_slice() {
             [only] => only.value.clone(),
+            [first, ..] if rounds.is_some() => first.value.clone(),
             _ => {
                 Resolved::Unresolved { names: vec![name.clone()], reason: "a loop gives it several values".to_owned() }
             }
@@ -237,6 +243,9 @@ impl Walk<'_> {
         self.assign(&name, value);
         if round {
             self.arm(Chance::Yes);
+        }
+        if let Some(branch) = self.branches.last_mut() {
+            branch.rounds = rounds;
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Going through shell text command by command, keeping the variables that it sets.
 
 mod branches;
+mod called;
 mod chance;
 mod condition;
 mod filled;
 mod lists;
 mod redirects;
+mod rounds;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -90,6 +92,21 @@ struct Walk<'a> {
     pipe: (Input, usize),
     /// How deep this text lies in substitutions.
     substitutions: usize,
+    /// The bodies of functions, by their names.
+    functions: BTreeMap<String, Mapped>,
+    /// How many of them were called.
+    called: usize,
+    /// What the function at hand was called with, where it is one and that is known.
+    arguments: Option<Vec<Word>>,
+    /// Arrays by their names; nothing where one is set on one of several ways.
+    arrays: BTreeMap<String, Option<Vec<Word>>>,
+    /// The text that is gone through, and how many were.
+    level: usize,
+    levels: usize,
+    /// How many rounds of loops were gone beside the first ones.
+    rounds: usize,
+    /// The token to go on with, where it is not the next one.
+    jump: Option<usize>,
     out: Vec<Command>,
 }
 
@@ -99,6 +116,8 @@ impl<'a> Walk<'a> {
         let pipe = (Input::None, 0);
         let (list, brackets) = (List::default(), Brackets::default());
         let (opened, over, sourced, substitutions) = (0, false, false, 0);
+        let (functions, called, arguments, arrays) = (BTreeMap::new(), 0, None, BTreeMap::new());
+        let (level, levels, rounds, jump) = (0, 0, 0, None);
         Self {
             scope,
             heredocs,
@@ -112,12 +131,21 @@ impl<'a> Walk<'a> {
             sourced,
             pipe,
             substitutions,
+            functions,
+            called,
+            arguments,
+            arrays,
+            level,
+            levels,
+            rounds,
+            jump,
             out,
         }
     }
 
     fn lookup(&self, name: &str) -> Lookup {
-        match self.variables.get(name) {
+        let argument = self.argument(name);
+        match argument.as_ref().or_else(|| self.variables.get(name)) {
             Some(Resolved::Known { value, origins }) => Lookup::Known(value.clone(), origins.clone()),
             Some(Resolved::Unresolved { reason, .. }) => Lookup::Unknown(vec![name.to_owned()], reason.clone()),
             None => self.scope.lookup(name),
@@ -129,9 +157,16 @@ impl<'a> Walk<'a> {
         let mut redirects = Redirects::default();
         let tokens = tokens(text.text());
         let sure = self.ends_well(&tokens, depth);
-        for (at, token) in tokens.into_iter().enumerate() {
+        self.levels += 1;
+        let outer = std::mem::replace(&mut self.level, self.levels);
+        let mut next = 0;
+        // Behind the last token stands the end of a command too.
+        while let Some(token) = tokens.get(next).cloned().or_else(|| (next == tokens.len()).then_some(Token::Separator))
+        {
+            let at = next;
+            next += 1;
             if self.over {
-                return;
+                break;
             }
             if self.in_pattern() {
                 self.pattern(text, &token, &mut words);
@@ -146,8 +181,21 @@ impl<'a> Walk<'a> {
                 }
             }
             match &token {
+                Token::Open if !self.brackets.open => {
+                    if let Some(behind) = self.defined(text, &mut words, &tokens, next) {
+                        next = behind;
+                        continue;
+                    }
+                    self.piped(text, &words, std::mem::take(&mut redirects), depth, false);
+                }
                 Token::Word(range) => {
                     words.push(range.clone());
+                    if text.get(range.clone()) == "{"
+                        && let Some(behind) = self.defined(text, &mut words, &tokens, next)
+                    {
+                        next = behind;
+                        continue;
+                    }
                     self.case(text, &mut words, depth);
                     continue;
                 }
@@ -159,6 +207,11 @@ impl<'a> Walk<'a> {
                 _ => self.piped(text, &words, std::mem::take(&mut redirects), depth, token == Token::Pipe),
             }
             words.clear();
+            if let Some(back) = self.jump.take() {
+                self.list = List::default();
+                next = back;
+                continue;
+            }
             match token {
                 Token::Open | Token::Close | Token::Pipe if self.brackets.open => self.brackets.operator(&token),
                 Token::And => self.list.and(sure.is_some_and(|from| at >= from) && self.branches.is_empty()),
@@ -176,9 +229,9 @@ impl<'a> Walk<'a> {
                 }
                 Token::Pipe | Token::Word(_) | Token::Redirect(_) => {}
             }
+            self.begin_rounds(text, &tokens, next);
         }
-        self.piped(text, &words, redirects, depth, false);
-        self.list.end();
+        self.level = outer;
     }
 
     /// From which token on the build fails unless every test in the list holds: in the last list, without `||`.
@@ -262,6 +315,9 @@ impl<'a> Walk<'a> {
                 self.assign(name, Resolved::Unresolved { names: vec![name.to_owned()], reason });
             }
         }
+        if self.calls(&words, depth) {
+            return;
+        }
         let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(is_shell));
         for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < DEEPEST) {
             self.script(&heredoc.body, depth + 1);
@@ -315,6 +371,9 @@ impl<'a> Walk<'a> {
     /// One word, or several where an unquoted variable holds several.
     fn word(&self, text: &Mapped, range: Range<usize>) -> Vec<Word> {
         let raw = text.get(range.clone()).to_owned();
+        if let Some(words) = raw.contains('$').then(|| self.several(&raw)).flatten() {
+            return words;
+        }
         let span = text.span(range.clone());
         if let Some(inside) = substitution(&raw) {
             let output = self.substituted(&text.slice(range.start + inside.start..range.start + inside.end));

@@ -28,7 +28,7 @@ fn scripts_fall_into_commands() {
         ("bash -lc 'a \"b c\" && d'", vec!["a b c", "d"]),
         ("sh -c \"pip install torch==2.1\"", vec!["pip install torch==2.1"]),
         ("if [ -f x ]; then V=1; else V=2; fi; a $V", vec!["~[ -f x ]", "a ?"]),
-        ("for v in 1 2; do a $v; done; b", vec!["a ?", "b"]),
+        ("for v in 1 2; do a $v; done; b", vec!["a 1", "a 2", "b"]),
         ("for v in $(x); do a $v; done; b", vec!["~a ?", "b"]),
         ("case $x in a) b;; c) d;; esac; e", vec!["~b", "~d", "e"]),
         ("P='a b' && x $P \"$P\"", vec!["x a b a b"]),
@@ -39,6 +39,53 @@ fn scripts_fall_into_commands() {
         ("echo case x in; a", vec!["echo case x in", "a"]),
     ] {
         assert_eq!(run(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn loops_functions_and_arrays_are_followed_where_they_are_plain() {
+    for (text, expected) in [
+        (
+            "for v in 1 2; do a $v; for w in x y; do b $v$w; done; done",
+            vec!["a 1", "b 1x", "b 1y", "a 2", "b 2x", "b 2y"],
+        ),
+        (
+            "for v in a b\ndo\n  if [ $v = a ]; then x $v; else y $v; fi\ndone\nz",
+            vec!["~x a", "~y a", "~x b", "~y b", "z"],
+        ),
+        ("P='1 2'; for v in $P; do a $v && b; done", vec!["a 1", "b", "a 2", "b"]),
+        ("sh -c 'for v in 1 2; do a $v; done'; b", vec!["a 1", "a 2", "b"]),
+        ("f() { a \"$@\" $1; }; f 1 '2 3'", vec!["a 1 2 3 1"]),
+        ("f() { shift; a \"$@\"; }\nf 1 2 3; b", vec!["shift", "a 2 3", "b"]),
+        ("function f { a $1; }; function g() { f x$1; }; g 1; g 2", vec!["a x1", "a x2"]),
+        ("f() {\n  local v=$1\n  for w in 1 2; do a $v$w; done\n}\nf x && b", vec!["a x1", "a x2", "b"]),
+        ("A=(1 '2 3'\n4); a \"${A[@]}\" ${A[*]}", vec!["a 1 2 3 4 1 2 3 4"]),
+        ("A=(1); A+=(2); for v in \"${A[@]}\"; do a $v; done", vec!["a 1", "a 2"]),
+        // What is not plain stays open, and what nobody calls does not run.
+        ("for v in 1 2; do a $v && break; done; b $v", vec!["a ?", "break", "b ?"]),
+        ("for v in *.txt x; do a $v; done", vec!["a ?"]),
+        ("for v in 1 $(x); do a $v; done", vec!["a ?"]),
+        ("for v in {1..3} 4; do a $v; done", vec!["a ?"]),
+        ("f() { a; }; b", vec!["b"]),
+        ("f() { f; a; }; f", vec!["a", "a", "a", "a"]),
+        ("if x; then A=(1); fi; a ${A[@]}", vec!["~x", "a ?"]),
+        ("A=(1 (2)); b", vec!["b"]),
+        ("a ${B[@]} \"$@\"", vec!["a ? ?"]),
+        ("f() (a; b); f", vec!["a", "b", "f"]),
+        ("f() { a", vec!["a"]),
+        ("A=(1", vec![]),
+        ("for v in 1 2; do a $v", vec!["a 1"]),
+    ] {
+        assert_eq!(taken(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_calls_itself_or_loops_in_loops_ends() {
+    let loops = "for a in 1 2 3 4 5 6 7 8 9; do ".repeat(12);
+    let functions = format!("f() {{ {} }}; f", "f; ".repeat(400));
+    for text in [format!("{loops} x {}", "; done".repeat(12)), functions, "f() { ".repeat(3000), "A=(".repeat(3000)] {
+        assert!(run(&text).len() <= 20_000, "{}", text.len());
     }
 }
 

@@ -1,0 +1,119 @@
+//! Repositories that commands clone, and builds in their folders: of a framework, which version and CUDA nobody tells.
+
+use std::collections::BTreeMap;
+
+use crate::extract::tree::absolute;
+use crate::install;
+use crate::install::Install;
+use crate::shell::Command;
+use crate::shell::Word;
+
+/// No stage clones more.
+const MOST: usize = 64;
+
+/// Options of `git clone` that a value follows.
+const WITH_VALUE: &[&str] = &["-b", "--branch", "--depth", "-o", "--origin", "-j", "--jobs", "-c", "--config"];
+
+/// The addresses of the repositories that were cloned, by their folders.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cloned(BTreeMap<String, String>);
+
+impl Cloned {
+    /// Remembers what a command clones.
+    pub(super) fn note(&mut self, command: &Command, folder: &str) {
+        let found = clone(command).filter(|_| self.0.len() < MOST);
+        if let Some((address, to)) = found {
+            self.0.insert(absolute(folder, &to), address);
+        }
+    }
+
+    /// What a command builds and installs in the folder of a repository.
+    pub(super) fn built(&self, command: &Command, folder: &str) -> Option<Install> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+        let program = command.program()?;
+        let place = if program.starts_with("python") && words.contains(&"setup.py") {
+            words.iter().any(|word| matches!(*word, "install" | "develop")).then_some(".")?
+        } else if (program.starts_with("pip") || words.contains(&"pip")) && words.contains(&"install") {
+            let path =
+                |word: &&&str| word.starts_with(['.', '/']) && !word.ends_with(".txt") && !word.ends_with(".whl");
+            words.iter().skip(1).find(path)?
+        } else {
+            return None;
+        };
+        let place = place.split('[').next().unwrap_or(place);
+        let address = self.0.get(&absolute(folder, place))?;
+        install::requirement(&format!("git+{address}"), command.span)
+            .map(|one| Install { conditional: command.conditional, ..one })
+    }
+}
+
+/// The address that `git clone` names, and the folder that it makes.
+fn clone(command: &Command) -> Option<(String, String)> {
+    if command.program() != Some("git") {
+        return None;
+    }
+    let words: Vec<&str> = command.words.iter().skip(1).map(|word| word.known().unwrap_or("?")).collect();
+    let at = words.iter().position(|word| *word == "clone")?;
+    let mut plain = Vec::new();
+    let mut rest = words.iter().skip(at + 1);
+    while let Some(word) = rest.next() {
+        if WITH_VALUE.contains(word) {
+            rest.next();
+        } else if !word.starts_with('-') {
+            plain.push(*word);
+        }
+    }
+    let address = *plain.first()?;
+    let last = address.trim_end_matches('/').rsplit('/').next()?;
+    let to = plain.get(1).copied().unwrap_or_else(|| last.trim_end_matches(".git"));
+    address.contains("://").then(|| (address.to_owned(), to.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::Mapped;
+    use crate::shell::script_commands;
+
+    /// What the commands of a script build of repositories.
+    fn built(script: &str) -> Vec<String> {
+        let mut cloned = Cloned::default();
+        let mut found = Vec::new();
+        let mut folder = "/src".to_owned();
+        for command in script_commands(&Mapped::whole(script, 0)) {
+            if command.program() == Some("cd") {
+                folder = absolute(&folder, command.words.get(1).and_then(Word::known).unwrap_or("/"));
+            }
+            found.extend(cloned.built(&command, &folder).map(|one| one.name));
+            cloned.note(&command, &folder);
+        }
+        found
+    }
+
+    #[test]
+    fn a_build_in_the_folder_of_a_repository_is_of_its_package() {
+        let torch = "https://github.com/pytorch/pytorch";
+        for (script, expected) in [
+            (format!("git clone --recursive {torch} && cd pytorch && python setup.py install"), vec!["torch"]),
+            (format!("git clone -b v2.1.0 {torch}.git /opt/t; cd /opt/t; python3 setup.py develop"), vec!["torch"]),
+            (format!("git clone {torch}; pip install ./pytorch"), vec!["torch"]),
+            (format!("git clone {torch}; cd pytorch; pip install -v -e ."), vec!["torch"]),
+            (format!("git clone {torch}; cd pytorch; pip install -r ./requirements.txt"), vec![]),
+            (format!("git clone {torch}; python setup.py install"), vec![]),
+            (
+                format!("git clone {torch}; cd pytorch; python setup.py --version; python tools/setup_helpers.py"),
+                vec![],
+            ),
+            (format!("git clone {torch}; cd pytorch; pip install numpy"), vec![]),
+            ("git clone https://github.com/pytorch/examples; cd examples; pip install .".to_owned(), vec![]),
+            ("git clone https://github.com/me/web pytorch; cd pytorch; pip install .".to_owned(), vec![]),
+            ("git pull; cd pytorch; python setup.py install".to_owned(), vec![]),
+            ("git clone $URL pytorch; cd pytorch; python setup.py install".to_owned(), vec![]),
+        ] {
+            assert_eq!(built(&script), expected, "{script}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Functions of a script, what they are called with, and arrays: the plain ones.
+
+use std::ops::Range;
+
+use crate::dockerfile::Mapped;
+use crate::dockerfile::Resolved;
+use crate::shell::Word;
+use crate::shell::lexer::Token;
+use crate::shell::walk::DEEPEST;
+use crate::shell::walk::MOST_VARIABLES;
+use crate::shell::walk::Walk;
+use crate::shell::walk::chance::Chance;
+
+/// Functions that call one another are followed so many times in all.
+const MOST_CALLS: usize = 256;
+
+impl Walk<'_> {
+    /// Takes `name() { … }` and `name=( … )` at an opening bracket or brace; gives the token behind it.
+    pub(super) fn defined(
+        &mut self,
+        text: &Mapped,
+        words: &mut Vec<Range<usize>>,
+        tokens: &[Token],
+        at: usize,
+    ) -> Option<usize> {
+        let last = words.last().cloned()?;
+        let word = text.get(last.clone());
+        if word.ends_with('=') && text.text().as_bytes().get(last.end) == Some(&b'(') {
+            words.pop();
+            return Some(self.array(text, word, tokens, at));
+        }
+        let plain = |token: &Token| matches!(token, Token::Close | Token::Separator);
+        let named: Vec<&str> = words.iter().map(|range| text.get(range.clone())).collect();
+        let (name, from) = match named.as_slice() {
+            ["function", name, "{"] => (*name, at - 1),
+            ["function", name] | [name] if tokens.get(at) == Some(&Token::Close) => {
+                (*name, at + tokens.iter().skip(at).take_while(|token| plain(token)).count())
+            }
+            _ => return None,
+        };
+        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let (body, behind) = body(text, tokens, from).filter(|_| name.chars().all(good))?;
+        if self.functions.len() < MOST_VARIABLES {
+            self.functions.insert(name.to_owned(), text.slice(body));
+        }
+        words.clear();
+        Some(behind)
+    }
+
+    /// The elements of an array up to its bracket.
+    fn array(&mut self, text: &Mapped, word: &str, tokens: &[Token], at: usize) -> usize {
+        let inside = tokens.get(at..).unwrap_or_default();
+        let length = inside.iter().position(|token| *token == Token::Close).unwrap_or(inside.len());
+        let mut elements = Some(Vec::new());
+        for token in inside.iter().take(length) {
+            match (token, &mut elements) {
+                (Token::Word(range), Some(elements)) => elements.extend(self.word(text, range.clone())),
+                (Token::Separator, _) => {}
+                _ => elements = None,
+            }
+        }
+        let name = word.trim_end_matches(['=', '+']);
+        let before = if word.ends_with("+=") { self.arrays.get(name).cloned() } else { Some(Some(Vec::new())) };
+        let whole = before.flatten().zip(elements.filter(|_| self.chance() == Chance::Yes));
+        let whole = whole.map(|(before, new)| before.into_iter().chain(new).collect());
+        if self.arrays.len() < MOST_VARIABLES {
+            self.arrays.insert(name.to_owned(), whole);
+        }
+        (at + length + 1).min(tokens.len())
+    }
+
+    /// The words that `"$@"` and `"${NAME[@]}"` stand for; `None` for another word.
+    pub(super) fn several(&self, raw: &str) -> Option<Vec<Word>> {
+        let plain = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or(raw);
+        if matches!(plain, "$@" | "${@}" | "$*" | "${*}") {
+            return self.arguments.clone();
+        }
+        let name = plain.strip_prefix("${")?;
+        let name = name.strip_suffix("[@]}").or_else(|| name.strip_suffix("[*]}"))?;
+        self.arrays.get(name)?.clone()
+    }
+
+    /// What an argument of the function at hand is; `None` outside of one, and for other names.
+    pub(super) fn argument(&self, name: &str) -> Option<Resolved> {
+        let number: usize = name.parse().ok()?;
+        let arguments = self.arguments.as_ref()?;
+        let word = arguments.get(number.checked_sub(1)?);
+        Some(word.map_or_else(|| Resolved::literal(""), |word| word.value.clone()))
+    }
+
+    /// Goes through a function that a command calls; says whether it did.
+    pub(super) fn calls(&mut self, words: &[Word], depth: usize) -> bool {
+        let Some((first, arguments)) = words.split_first() else { return false };
+        if first.known() == Some("shift") && arguments.is_empty() {
+            match &mut self.arguments {
+                Some(own) if self.list.gate == Chance::Yes && !own.is_empty() => drop(own.remove(0)),
+                own => *own = None,
+            }
+            return false;
+        }
+        let body = first.known().and_then(|name| self.functions.get(name)).cloned();
+        let Some(body) = body.filter(|_| depth < DEEPEST && self.called < MOST_CALLS) else { return false };
+        self.called += 1;
+        let outer = self.arguments.replace(arguments.to_vec());
+        self.script(&body, depth + 1);
+        self.arguments = outer;
+        true
+    }
+}
+
+/// What stands between the braces that open at a token, and the token behind them.
+fn body(text: &Mapped, tokens: &[Token], from: usize) -> Option<(Range<usize>, usize)> {
+    let mut depth = 0_usize;
+    let mut start = None;
+    for (at, token) in tokens.iter().enumerate().skip(from) {
+        let Token::Word(range) = token else {
+            start?;
+            continue;
+        };
+        match text.get(range.clone()) {
+            "{" => {
+                depth += 1;
+                start = start.or(Some(range.end));
+            }
+            "}" => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some((start?..range.start, at + 1));
+                }
+            }
+            _ => {
+                start?;
+            }
+        }
+    }
+    None
+}
