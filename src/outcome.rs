@@ -112,6 +112,8 @@ causes! {
     WithoutCompute = "without-compute" of NoGpu;
     /// Programs do not look where the node puts the driver.
     DriverElsewhere = "driver-elsewhere" of NoGpu;
+    /// What the loader misses is the driver's, which is not put into the container.
+    DriverOutside = "driver-outside" of LibraryMissing;
     /// A requirement is no requirement.
     MalformedRequirement = "malformed-requirement" of Refused;
     /// A driver capability that the node does not know or allow.

@@ -177,6 +177,13 @@ pub(super) fn riding(facts: &mut Facts, component: &mut Component, on: &Componen
     let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![on.cuda.id], row: None };
     let state = on.cuda.state.clone();
     component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), state, evidence);
+    let of_release = on.may_be.iter().map(|one| {
+        let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![one.cuda.id], row: None };
+        let state = one.cuda.state.clone();
+        let cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), state, evidence);
+        Component { cuda, release: one.release.clone(), may_be: Vec::new(), ..component.clone() }
+    });
+    component.may_be = of_release.collect();
 }
 
 /// A component of which neither version nor build can be told; its CUDA may still be, by the index chosen.

@@ -57,6 +57,8 @@ pub(super) struct Brought<'a> {
     pub(super) told: Option<FactId>,
     /// The releases that it may be, where the version cannot be told.
     pub(super) candidates: Vec<&'static TorchRow>,
+    /// Whether it certainly is one of those.
+    pub(super) closed: bool,
     /// Whose build it is.
     pub(super) maker: Maker<'a>,
 }
@@ -95,6 +97,7 @@ impl<'a> Brought<'a> {
             row: None,
             told: None,
             candidates: Vec::new(),
+            closed: false,
             maker: Maker::of(package),
         }
     }

@@ -19,7 +19,6 @@ use crate::start::Basis;
 use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::Replay;
-use crate::start::Route;
 use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
@@ -184,18 +183,22 @@ fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
     let mut others: Vec<String> = elsewhere().map(|host| outcome_name(host.fate)).collect();
     others.sort();
     others.dedup();
-    // The same host ends otherwise with another build of the image.
-    let by_build = elsewhere().any(|other| {
-        let same_host = |host: &HostFate<'_>| std::ptr::eq(host.host, other.host);
-        verdict.hosts.iter().filter(here).any(same_host)
-    });
-    match (others.is_empty(), by_build) {
-        (true, _) => String::new(),
-        (false, true) => {
-            format!("; which failure it is depends on the build behind the tag, others: {}", others.join(", "))
-        }
-        (false, false) => format!("; first on other nodes of the pool: {}", others.join(", ")),
-    }
+    // The same host ends otherwise with another build of the image, or with another release of what it runs.
+    let same_host = |same_image: bool| {
+        elsewhere().any(|other| {
+            let same = |host: &HostFate<'_>| {
+                std::ptr::eq(host.host, other.host) && std::ptr::eq(host.image, other.image) == same_image
+            };
+            verdict.hosts.iter().filter(here).any(same)
+        })
+    };
+    let what = match () {
+        () if others.is_empty() => return String::new(),
+        () if same_host(false) => "the build behind the tag",
+        () if same_host(true) => "the release that it is",
+        () => return format!("; first on other nodes of the pool: {}", others.join(", ")),
+    };
+    format!("; which failure it is depends on {what}, others: {}", others.join(", "))
 }
 
 fn outcome_name(fate: Fate) -> String {
@@ -252,8 +255,11 @@ fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
         (Step::OpenedLater, format!("libraries that {name} opens later")),
     ];
     let mut list: Vec<String> = told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect();
-    let by_jit = verdict.hosts.iter().filter(|host| host.fate == Fate::Starts(Route::Jit));
-    for what in by_jit.filter_map(|host| words::unseen_libraries(replay_of(host, knowledge))) {
+    let starting = verdict.hosts.iter().filter_map(|host| match host.fate {
+        Fate::Starts(route) => Some(words::unseen_libraries(replay_of(host, knowledge), route)),
+        Fate::Fails(_) | Fate::Undetermined => None,
+    });
+    for what in starting.flatten() {
         if !list.contains(&what) {
             list.push(what);
         }
@@ -261,8 +267,8 @@ fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
     list
 }
 
-/// What decides nothing and is worth knowing: libraries without code that are picked at run time, and, beside the
-/// image's verdict, what of its extensions fails.
+/// What decides nothing and is worth knowing: libraries without which no GPU is used, and, beside the image's verdict,
+/// what of its extensions fails.
 fn notes(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for note in verdict.hosts.iter().flat_map(|host| words::notes(replay_of(host, knowledge))) {
@@ -305,7 +311,13 @@ fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> mode
             launch: Some(machine.launch.as_str().to_owned()),
             mode: Some(machine.mode.as_str().to_owned()),
             toolkit: machine.toolkit_version.map(|version| version.to_string()),
-            build: host.image.build.clone(),
+            build: host
+                .image
+                .build
+                .iter()
+                .chain(&host.component.release)
+                .cloned()
+                .reduce(|one, other| one + ", " + &other),
         },
         fate: fate_name(Some(host.fate)).to_owned(),
         outcome: match host.fate {

@@ -20,6 +20,15 @@ impl Knowledge {
         self.container_toolkits().iter().find(|row| row.auto_mode == mode).map(|row| row.from)
     }
 
+    /// The release of a range that stands for it: of a day on which that was not out yet, the newest that was.
+    pub fn toolkit_sample(self, row: &ContainerToolkitRow, as_of: Option<Date>) -> CudaVersion {
+        let Some(day) = as_of else { return row.sample };
+        let in_range = |version: CudaVersion| row.from <= version && row.before.is_none_or(|before| version < before);
+        let out = self.container_toolkit_days().iter().filter(|one| one.released <= day && in_range(one.version));
+        let newest = out.map(|one| one.version).max();
+        newest.map_or(row.sample, |newest| newest.min(row.sample))
+    }
+
     /// The toolkit ranges that a host without a declared toolkit may have: none that came out after `as_of`, and none
     /// that was superseded long before its driver, or before that day.
     pub fn toolkits_in_use(

@@ -202,18 +202,20 @@ fn code_text(replay: Replay<'_>, record: &StepRecord) -> String {
     if idle.is_empty() { told } else { format!("{told}; without code for it, and not counted: {}", idle.join(", ")) }
 }
 
-/// What is worth knowing and decides nothing: libraries that are picked at run time and have no code for the GPU, and
-/// those without which no GPU is used.
+/// What is worth knowing and decides nothing: libraries without which no GPU is used.
 pub fn notes(replay: Replay<'_>) -> Vec<String> {
-    let note = |file: &str| format!("{file} of {} has no code for {}", replay.component.name, gpu(replay));
-    code::idle(replay).into_iter().map(note).chain(libraries::note(replay)).collect()
+    libraries::note(replay).into_iter().collect()
 }
 
-/// What a program that starts by its PTX may lack there: the code of its CUDA's own libraries.
-pub fn unseen_libraries(replay: Replay<'_>) -> Option<String> {
-    let cuda = replay.component.cuda.known()?.release();
-    let text = || format!("GPU code for {} in the libraries of CUDA {}.{}", gpu(replay), cuda.0, cuda.1);
-    code::outruns_its_libraries(replay).then(text)
+/// What a program that starts may lack there: code for the GPU in libraries that it picks as it runs and, where it starts
+/// by its PTX, in those of its CUDA.
+pub fn unseen_libraries(replay: Replay<'_>, route: Route) -> Vec<String> {
+    let code_in = |what: String| format!("GPU code for {} in {what}", gpu(replay));
+    let idle = code::idle(replay).into_iter().map(|file| format!("{file}, which {} may run", replay.component.name));
+    let cuda = replay.component.cuda.known().map(|cuda| cuda.release());
+    let cuda = cuda.filter(|_| route == Route::Jit && code::outruns_its_libraries(replay));
+    let of_cuda = cuda.map(|cuda| format!("the libraries of CUDA {}.{}", cuda.0, cuda.1));
+    of_cuda.into_iter().chain(idle).map(code_in).collect()
 }
 
 /// Whether a program that starts certainly uses no GPU.
