@@ -102,6 +102,8 @@ causes! {
     NoneHanded = "none-handed" of NoGpu;
     /// The containers of the pool are started without the runtime that puts GPUs in.
     PlainRuntime = "plain-runtime" of NoGpu;
+    /// The container toolkit of the pool does nothing.
+    ToolkitOff = "toolkit-off" of NoGpu;
     /// The node does not read the variable in an unprivileged container.
     VariableIgnored = "variable-ignored" of NoGpu;
     /// The node does not read lists of devices that are mounted.

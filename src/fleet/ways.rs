@@ -259,7 +259,9 @@ impl Pool {
         let hooked = devices == DeviceSource::Hook;
         let devices = match mode.value {
             Mode::Cdi if launch == Launch::DockerGpus && under_nvidia != Some(true) => DeviceSource::Launch,
-            Mode::JitCdi | Mode::None if hooked => DeviceSource::Variable,
+            // Who starts it may hand devices out without a toolkit.
+            Mode::None if devices != DeviceSource::Launch => DeviceSource::Off,
+            Mode::JitCdi if hooked => DeviceSource::Variable,
             Mode::Legacy if launch == Launch::DockerGpus && devices == DeviceSource::Launch => DeviceSource::Hook,
             _ => devices,
         };

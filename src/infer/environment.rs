@@ -14,6 +14,7 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Observations;
 use crate::fact::State;
+use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 
 /// Variables that the start-up asks for.
@@ -55,7 +56,7 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
         let fact = match (value, seen.of_base.env_templates.get(name)) {
             (Ok(value), _) => Fact { id: *id, state: State::Known(value.clone()) },
             (Err(_), Some(template)) if seen.base_env => filled(facts, name, *id, template, &of_base, build),
-            (Err(why), _) => Fact { id: *id, state: State::Unknown(why.clone()) },
+            (Err(why), _) => Fact { id: *id, state: State::Unknown(about(name, why)) },
         };
         set.insert(name.clone(), fact);
     }
@@ -83,6 +84,13 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
         }
     }
     EnvFacts { set, others: facts.add_typed(FactKey::Env, Some("*"), state, evidence) }
+}
+
+/// The same reason with the variable that it is about.
+fn about(name: &str, why: &Why) -> Why {
+    let named = why.reason.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').any(|word| word == name);
+    let reason = if named { why.reason.clone() } else { format!("the value of {name}: {}", why.reason) };
+    Why { reason, supply: why.supply.clone() }
 }
 
 fn listed_names(names: &BTreeSet<&str>) -> String {

@@ -115,6 +115,19 @@ impl<'a> Brought<'a> {
         }
     }
 
+    /// The same where it is one of two that are known, of one kind of build.
+    fn or_one_of(self, two: [&Brought<'_>; 2], knowledge: Knowledge) -> Self {
+        let [one, other] = two;
+        let wheels = two.iter().all(|brought| brought.maker == Maker::Wheel && self.maker == Maker::Wheel);
+        let rows = two.map(|brought| knowledge.torch(brought.version.as_ref().ok()?));
+        match (rows, &one.variant, &other.variant) {
+            ([Some(first), Some(second)], Ok(variant), Ok(same)) if wheels && variant == same => {
+                Self { variant: Ok(variant.clone()), candidates: vec![first, second], closed: true, ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// The same behind one that may be there already: a build of the very version stays, of whatever index.
     fn or_kept(self, other: &Brought<'_>, ranges: &[String]) -> Self {
         let Err(why) = &other.version else { return self };
@@ -233,10 +246,18 @@ fn step<'a>(
         return None;
     }
     let ways = package.conditional.clone();
+    let certain = open.is_none();
     if let Some(why) = open.or(ways) {
         let brought = Brought::unknown(package, why);
-        let past = package.conditional.is_some();
-        return Some(if past { brought.or_what_is_there(now, open_base) } else { brought });
+        if package.conditional.is_none() {
+            return Some(brought);
+        }
+        let sure = certain.then(|| newest(package, &ranges, &python(seen, package, day.knowledge), day));
+        let brought = brought.or_what_is_there(now, open_base);
+        return Some(match (sure, now) {
+            (Some(sure), Torch::Brought(there)) => brought.or_one_of([&sure, there], day.knowledge),
+            _ => brought,
+        });
     }
     if let (Torch::Brought(Brought { version: Err(why), .. }), false, false) = (now, replaced, exact) {
         return Some(Brought::unknown(package, why.clone()));

@@ -75,6 +75,7 @@ fn by_request(replay: Replay<'_>) -> Option<Cause> {
         (Asked::DriverOnly, _) => Some(Cause::DriverOnly),
         (_, Some(Basis::Pool(PoolField::Gpu))) => Some(Cause::NoneHanded),
         (_, Some(Basis::Pool(PoolField::Runtime))) => Some(Cause::PlainRuntime),
+        (_, Some(Basis::Pool(PoolField::Mode))) => Some(Cause::ToolkitOff),
         (_, Some(Basis::Entry(PoolEntry::Option(Options::ACCEPT_ENVVAR)))) => Some(Cause::VariableIgnored),
         (_, Some(Basis::Entry(PoolEntry::Option(Options::ACCEPT_MOUNTS)))) if host.options.accept_mounts => {
             Some(Cause::NoneHanded)
@@ -117,6 +118,7 @@ pub(super) fn why_no_gpu(replay: Replay<'_>) -> String {
         Some(Cause::PlainRuntime) => {
             format!("the runtime of the pool is not NVIDIA's, so nobody reads {variable}")
         }
+        Some(Cause::ToolkitOff) => "the mode of the pool is `none`, so no container toolkit puts one in".to_owned(),
         Some(Cause::VariableIgnored) => format!("{VISIBLE} does not count in an unprivileged container"),
         Some(Cause::MountsIgnored) => "the node does not read lists of devices that are mounted".to_owned(),
         Some(Cause::Hidden) => {
