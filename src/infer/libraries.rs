@@ -424,4 +424,27 @@ mod tests {
         let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
         assert!(images.iter().all(|image| image.needs.is_empty()));
     }
+
+    #[test]
+    fn files_come_level_by_level() {
+        let fact = FactId(0);
+        let file = |name: &str, needs: &[&str]| NeedsSeen {
+            file: format!("/opt/lib/{name}"),
+            component: None,
+            needs: needs.iter().map(|need| (*need).to_owned()).collect(),
+            opens: Vec::new(),
+            fact,
+        };
+        let order = |files: &[NeedsSeen]| -> Vec<String> {
+            breadth_first(files.iter().collect()).iter().map(|file| split_path(&file.file).1.to_owned()).collect()
+        };
+        let (deep, app) = (file("liba.so.1", &["libdeep.so"]), file("zapp", &["libc.so.1", "libb.so.1"]));
+        let (one, other) = (file("libb.so.1", &["liba.so.1"]), file("libc.so.1", &[]));
+        let all = [deep, one, other, app];
+        assert_eq!(order(&all), ["zapp", "libc.so.1", "libb.so.1", "liba.so.1"]);
+        // Those that ask for nothing of each other stay as they were read, and so do those that go round.
+        assert_eq!(order(&[file("y", &["q"]), file("x", &["q"])]), ["y", "x"]);
+        assert_eq!(order(&[file("y", &["x"]), file("x", &["y"])]), ["y", "x"]);
+        assert_eq!(order(&[]), [""; 0]);
+    }
 }

@@ -93,4 +93,29 @@ mod tests {
             assert_eq!(found, expected, "{sample} with {driver:?} as of {as_of:?}");
         }
     }
+
+    #[test]
+    fn a_range_is_told_by_a_release_that_was_out() {
+        let knowledge = Knowledge::built_in();
+        let sample = |version: &str, day: Option<&str>| {
+            let row = knowledge.container_toolkit(version.parse().expect(version)).expect("a range");
+            knowledge.toolkit_sample(row, day.map(|day| day.parse().expect(day))).to_string()
+        };
+        for (of, day, expected) in [
+            ("1.14.3", None, "1.14.3"),
+            ("1.14.3", Some("2021-06-29"), "1.5.1"),
+            ("1.14.3", Some("2021-06-13"), "1.5.0"),
+            ("1.14.3", Some("2020-12-14"), "1.4.0"),
+            ("1.14.3", Some("2023-10-18"), "1.14.2"),
+            // A later one of the range stands for nothing else.
+            ("1.14.3", Some("2024-12-31"), "1.14.3"),
+            ("1.3.0", Some("2021-06-29"), "1.3.0"),
+            ("1.3.0", Some("2020-07-21"), "1.2.0"),
+            // Before the first of which a day is known.
+            ("1.3.0", Some("2018-01-01"), "1.3.0"),
+            ("1.20.0", Some("2026-09-01"), "1.20.0"),
+        ] {
+            assert_eq!(sample(of, day), expected, "{of} {day:?}");
+        }
+    }
 }
