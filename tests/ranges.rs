@@ -129,7 +129,8 @@ fn a_range_of_which_all_releases_end_alike_ends_so() {
     }
     let text = "base = \"python:3.11-slim\"\n[packages.pip]\ntorch = \">=2.4,<2.6\"\n";
     let told: Vec<Vec<String>> = ends("one.image.toml", text).into_iter().map(|(_, builds)| builds).collect();
-    assert_eq!(told, [["torch 2.5.1"], ["torch 2.5.1"], ["torch 2.5.1"]]);
+    // What all of them have in common needs no trial: none has code for the newest GPU.
+    assert_eq!(told, [vec!["torch 2.5.1"], vec!["torch 2.5.1"], Vec::new()]);
 }
 
 #[test]
@@ -170,5 +171,5 @@ fn a_library_that_is_picked_at_run_time_and_has_no_code_is_not_seen() {
     };
     assert_eq!(of("libattention.so", "sm_90"), ("starts".to_owned(), true));
     assert_eq!(of("libattention.so", "sm_80"), ("starts".to_owned(), false));
-    assert_eq!(of("libtorch_cuda_cpp.so", "sm_90"), ("no-kernel-image".to_owned(), false));
+    assert_eq!(of("libtorch_cuda_cu.so", "sm_90"), ("no-kernel-image".to_owned(), false));
 }

@@ -102,6 +102,8 @@ pub(super) fn shared(
             Some(Candidate { release, variant: variant.to_owned(), code })
         })
         .collect();
+    let may_be =
+        if brought.closed { each(facts, framework, brought, &candidates, arch, knowledge) } else { Vec::new() };
     let first = candidates.first()?;
     let name = framework.component;
     let row = first.code.map(|code| &code.info).filter(|_| chosen.is_some()).or(Some(&first.release.info));
@@ -118,29 +120,30 @@ pub(super) fn shared(
     let cuda = cuda(facts, name, &candidates, variant, why);
     let code = code(facts, name, &candidates, variant, why);
     let codes = CodeWording { no_code: framework.no_code, bad_ptx: framework.bad_ptx };
-    let open = brought.closed && (cuda.is_unknown() || code.is_unknown());
-    let may_be = if open { each(facts, framework, brought, candidates, arch, knowledge) } else { Vec::new() };
     Some(Component { may_be, ..Component::core(name, cuda, code, codes) })
 }
 
-/// What it is if it is this release or that: the newest of each kind, by CUDA and code.
+/// What it is if it is this release or that: the newest of each kind, by CUDA and code. None where all are of one.
+///
+/// Their facts stand before those of the component, of which the last of a key is the one that holds.
 fn each(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
     brought: &Brought<'_>,
-    mut all: Vec<Candidate>,
+    all: &[Candidate],
     arch: &str,
     knowledge: Knowledge,
 ) -> Vec<Component> {
     let kind = |one: &Candidate| (variant_cuda(&one.variant), one.code.map(|code| (code.sass, code.ptx)));
-    all.sort_by(|one, other| order(other.release.version, one.release.version).unwrap_or(Ordering::Equal));
-    let mut kinds = Vec::new();
-    all.retain(|one| {
-        let new = !kinds.contains(&kind(one));
-        kinds.push(kind(one));
-        new
-    });
-    let decided = all.iter().map(|one| {
+    let mut sorted: Vec<&Candidate> = all.iter().collect();
+    sorted.sort_by(|one, other| order(other.release.version, one.release.version).unwrap_or(Ordering::Equal));
+    let mut kinds: Vec<&Candidate> = Vec::new();
+    for one in sorted {
+        if !kinds.iter().any(|other| kind(other) == kind(one)) {
+            kinds.push(one);
+        }
+    }
+    let decided = kinds.iter().filter(|_| kinds.len() > 1).map(|one| {
         let version = one.release.version;
         let row = Some(&one.release.info);
         let known = Brought { version: Ok(version.to_owned()), row, candidates: Vec::new(), ..brought.clone() };
