@@ -102,6 +102,8 @@ causes! {
     NoneHanded = "none-handed" of NoGpu;
     /// The containers of the pool are started without the runtime that puts GPUs in.
     PlainRuntime = "plain-runtime" of NoGpu;
+    /// The container toolkit of the pool does nothing.
+    ToolkitOff = "toolkit-off" of NoGpu;
     /// The node does not read the variable in an unprivileged container.
     VariableIgnored = "variable-ignored" of NoGpu;
     /// The node does not read lists of devices that are mounted.
@@ -112,6 +114,8 @@ causes! {
     WithoutCompute = "without-compute" of NoGpu;
     /// Programs do not look where the node puts the driver.
     DriverElsewhere = "driver-elsewhere" of NoGpu;
+    /// What the loader misses is the driver's, which is not put into the container.
+    DriverOutside = "driver-outside" of LibraryMissing;
     /// A requirement is no requirement.
     MalformedRequirement = "malformed-requirement" of Refused;
     /// A driver capability that the node does not know or allow.

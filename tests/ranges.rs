@@ -79,3 +79,97 @@ fn what_is_in_an_image_is_not_what_an_installer_would_take() {
     let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts");
     assert!(verdicts.iter().all(|one| one["fate"] == "undetermined"), "{verdicts:?}");
 }
+
+const POOLS: &str = "[[pool]]\nname = \"new\"\ngpu = \"A100\"\ndriver = \"550.90.07\"\nlaunch = \"native\"\n\
+    [[pool]]\nname = \"old\"\ngpu = \"A100\"\ndriver = \"470.82.01\"\nlaunch = \"native\"\n\
+    [[pool]]\nname = \"next\"\ngpu = \"B200\"\ndriver = \"570.211.01\"\nplatform = \"linux/amd64\"\nlaunch = \"native\"\n";
+
+/// How a file ends on the three pools, with the releases of which the scenarios tell.
+fn ends(file: &str, text: &str) -> Vec<(String, Vec<String>)> {
+    let place = Place::bare();
+    place.file("fleet.toml", POOLS);
+    place.file(file, text);
+    let report = place.json(&["check", file]);
+    let verdicts = report["subjects"][0]["verdicts"].as_array().expect("verdicts");
+    let of_image = verdicts.iter().filter(|verdict| verdict["component"].is_null());
+    let told = |verdict: &serde_json::Value| {
+        let end = verdict["outcome"].as_str().or(verdict["fate"].as_str()).unwrap_or_default().to_owned();
+        let scenarios = verdict["scenarios"].as_array().expect("scenarios").iter();
+        (end, scenarios.filter_map(|one| one["when"]["build"].as_str().map(str::to_owned)).collect())
+    };
+    of_image.map(told).collect()
+}
+
+/// Fates of a description with a range of torch on the three pools.
+fn of_range(range: &str, more: &str) -> Vec<String> {
+    let text = format!("base = \"python:3.11-slim\"\n{more}[packages.pip]\ntorch = \"{range}\"\n");
+    ends("one.image.toml", &text).into_iter().map(|(end, _)| end).collect()
+}
+
+#[test]
+fn a_range_of_which_all_releases_end_alike_ends_so() {
+    let (starts, old, no_code, open) = ("starts", "insufficient-driver", "no-kernel-image", "undetermined");
+    for (range, more, expected) in [
+        // CUDA 12.1 and 12.4.
+        (">=2.4,<2.6", "", [starts, old, no_code]),
+        (">=2.2,<2.6", "", [starts, old, no_code]),
+        // CUDA 11.7 and 12.1: the older driver takes the one of them.
+        (">=2.0,<2.2", "", [starts, open, no_code]),
+        // CUDA 12.6 and 12.8, and only the later has code for the newest GPU.
+        (">=2.7,<2.9", "", [starts, old, open]),
+        // A release of tomorrow may be meant; of a day all are known.
+        (">=2.4", "", [open, open, open]),
+        (">=2.4,<3", "", [open, open, open]),
+        ("", "", [open, open, open]),
+        (">=2.4,<3", "as_of = 2025-01-15\n", [starts, old, no_code]),
+        // No release.
+        (">=2.4,<2.4", "", [open, open, open]),
+    ] {
+        assert_eq!(of_range(range, more), expected, "{range} {more}");
+    }
+    let text = "base = \"python:3.11-slim\"\n[packages.pip]\ntorch = \">=2.4,<2.6\"\n";
+    let told: Vec<Vec<String>> = ends("one.image.toml", text).into_iter().map(|(_, builds)| builds).collect();
+    // What all of them have in common needs no trial: none has code for the newest GPU.
+    assert_eq!(told, [vec!["torch 2.5.1"], vec!["torch 2.5.1"], Vec::new()]);
+}
+
+#[test]
+fn a_torch_that_a_command_may_replace_is_one_of_two() {
+    let of = |first: &str, then: &str| {
+        let text =
+            format!("FROM python:3.11-slim\nRUN pip install {first}\nRUN [ -e /x ] && pip install {then} || true\n");
+        ends("Dockerfile", &text).into_iter().map(|(end, _)| end).collect::<Vec<_>>()
+    };
+    let (starts, old, no_code, open) = ("starts", "insufficient-driver", "no-kernel-image", "undetermined");
+    for (first, then, expected) in [
+        ("torch==2.5.1", "torch==2.4.0", [starts, old, no_code]),
+        ("torch==2.5.1", "vllm==0.6.0", [starts, old, no_code]),
+        ("torch==2.5.1", "torch==2.0.1", [starts, open, no_code]),
+        ("torch==2.5.1", "torch==2.8.0", [starts, old, open]),
+        ("torch==2.5.1", "torch==$NOWHERE", [open, open, open]),
+    ] {
+        assert_eq!(of(first, then), expected, "{first}, {then}");
+    }
+}
+
+#[test]
+fn a_library_that_is_picked_at_run_time_and_has_no_code_is_not_seen() {
+    let of = |name: &str, target: &str| {
+        let place = Place::bare();
+        place.file("fleet.toml", POOL);
+        let own = "[[gpu_code]]\nfile = \"torch/lib/libtorch_cuda.so\"\ncomponent = \"torch\"\nsass = [\"sm_80\"]\nptx = []\n";
+        let other = format!(
+            "[[gpu_code]]\nfile = \"torch/lib/{name}\"\ncomponent = \"torch\"\nsass = [\"{target}\"]\nptx = []\n"
+        );
+        let head = "base = \"python:3.11-slim\"\n[packages.pip]\ntorch = \"2.4.0\"\n";
+        place.file("one.image.toml", &format!("{head}{own}{other}"));
+        let report = place.json(&["check", "one.image.toml"]);
+        let verdict = &report["subjects"][0]["verdicts"][0];
+        let list = verdict["not_seen"].as_array().expect("a list").iter();
+        let named = list.filter_map(|one| one.as_str()).any(|one| one.contains(name));
+        (verdict["outcome"].as_str().or(verdict["fate"].as_str()).unwrap_or_default().to_owned(), named)
+    };
+    assert_eq!(of("libattention.so", "sm_90"), ("starts".to_owned(), true));
+    assert_eq!(of("libattention.so", "sm_80"), ("starts".to_owned(), false));
+    assert_eq!(of("libtorch_cuda_cu.so", "sm_90"), ("no-kernel-image".to_owned(), false));
+}

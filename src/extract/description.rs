@@ -120,6 +120,10 @@ impl Reader {
                 Family::Libraries => self.seen.complete.libraries = true,
             }
         }
+        if let Some(span) = description.complete.iter().map(|family| family.span).reduce(Span::to) {
+            let list: Vec<String> = description.complete.iter().map(|one| one.value.as_str().to_owned()).collect();
+            self.seen.complete_by = Some(self.fact(FactKey::Complete, None, State::Known(Value::List(list)), span));
+        }
         for (name, value) in &description.env {
             let fact = self.text(FactKey::Env, Some(&name.value), &value.value, value.span);
             self.seen.env.insert(name.value.clone(), (Ok(value.value.clone()), fact));

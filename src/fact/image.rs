@@ -244,12 +244,25 @@ pub struct Component {
     pub codes: CodeWording,
     /// Whether it stands for whatever the image may run: of its GPU code nobody has said that there is any.
     pub anonymous: bool,
+    /// Which release it is, where that is one of several.
+    pub release: Option<String>,
+    /// The releases of which it certainly is one, where that is all that is known: one of each kind, the newest first.
+    pub may_be: Vec<Self>,
 }
 
 impl Component {
     /// One that the image is there to run, known by name.
     pub fn core(name: &str, cuda: Fact<CudaVersion>, code: Fact<GpuCode>, codes: CodeWording) -> Self {
-        Self { name: name.to_owned(), role: Role::Core, cuda, code, codes, anonymous: false }
+        Self {
+            name: name.to_owned(),
+            role: Role::Core,
+            cuda,
+            code,
+            codes,
+            anonymous: false,
+            release: None,
+            may_be: Vec::new(),
+        }
     }
 }
 

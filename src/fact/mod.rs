@@ -248,6 +248,17 @@ impl Facts {
         origins.splice(0..0, new);
     }
 
+    /// Lets every absence that was concluded from nothing else rest on a fact that claims it.
+    pub fn claim(&mut self, id: FactId) {
+        for Entry { state, evidence, .. } in &mut self.0 {
+            if let (State::Absent { .. }, Evidence::Derived { from, row: None, .. }) = (state, evidence)
+                && from.is_empty()
+            {
+                from.push(id);
+            }
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> u32 {
         u32::try_from(self.0.len()).unwrap_or(u32::MAX)

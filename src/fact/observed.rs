@@ -293,6 +293,9 @@ pub struct Observations {
     pub cuda_runtime: Option<(CudaVersion, FactId)>,
     /// What was seen whole.
     pub complete: Completeness,
+    /// Where somebody says so who has not read the image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete_by: Option<FactId>,
 }
 
 impl Observations {
@@ -322,6 +325,7 @@ impl Observations {
             tag_now: None,
             cuda_runtime: None,
             complete: Completeness::default(),
+            complete_by: None,
         }
     }
 }

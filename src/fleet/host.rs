@@ -67,6 +67,8 @@ pub enum DeviceSource {
     Enroot,
     /// Nobody reads what says so.
     Nobody,
+    /// Nobody does: the pool says that the container toolkit does nothing.
+    Off,
 }
 
 /// The GPU of a host.

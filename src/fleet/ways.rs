@@ -31,6 +31,8 @@ pub(super) struct Versions {
     pub(super) toolkit: CudaVersion,
     pub(super) library: CudaVersion,
     declared: bool,
+    /// Whether none but those of a day are tried.
+    of_day: bool,
     /// Newer than the tables: what it does is not known.
     pub(super) newer: bool,
 }
@@ -45,9 +47,9 @@ impl Versions {
     }
 
     /// Whether a container that asks for no capability gets compute. Toolkits without it are too old to be
-    /// taken for granted: they have to be declared.
+    /// taken for granted: they have to be declared, or a day to be given on which they were in use.
     pub(super) fn compute_by_default(self, knowledge: Knowledge) -> bool {
-        !self.declared || self.has(ToolkitChange::ComputeByDefault, knowledge)
+        !(self.declared || self.of_day) || self.has(ToolkitChange::ComputeByDefault, knowledge)
     }
 
     /// A library that a Windows driver asks for under WSL and this toolkit does not bring.
@@ -178,9 +180,12 @@ impl Pool {
             let row = known.or(knowledge.container_toolkits().last());
             // Of a toolkit of which the library alone is declared, the number is not known: the two went apart.
             let declared = self.toolkit.is_some();
-            return row.map(|row| Versions { row, toolkit, library, declared, newer }).into_iter().collect();
+            let of_day = as_of.is_some();
+            return row.map(|row| Versions { row, toolkit, library, declared, of_day, newer }).into_iter().collect();
         }
-        let of = |row, version| Versions { row, toolkit: version, library: version, declared: false, newer: false };
+        let of_day = as_of.is_some();
+        let of =
+            |row, version| Versions { row, toolkit: version, library: version, declared: false, of_day, newer: false };
         // A range in the midst of which a library came is tried on both sides.
         let later = |row: &'static ContainerToolkitRow| {
             let lacked = knowledge.wsl_lacks(windows?.branch(), row.sample)?;
@@ -189,8 +194,12 @@ impl Pool {
             (in_range && out).then_some(of(row, lacked.toolkit_from))
         };
         let rows = knowledge.toolkits_in_use(driver, as_of);
-        let found: Vec<Versions> =
-            rows.flat_map(|row| std::iter::once(of(row, row.sample)).chain(later(row))).collect();
+        let found: Vec<Versions> = rows
+            .flat_map(|row| std::iter::once(of(row, knowledge.toolkit_sample(row, as_of))).chain(later(row)))
+            .collect();
+        if of_day {
+            return found;
+        }
         // Those that have to be declared are tried only where there were no others yet.
         let taken: Vec<Versions> =
             found.iter().filter(|versions| versions.has(ToolkitChange::ComputeByDefault, knowledge)).copied().collect();
@@ -250,7 +259,9 @@ impl Pool {
         let hooked = devices == DeviceSource::Hook;
         let devices = match mode.value {
             Mode::Cdi if launch == Launch::DockerGpus && under_nvidia != Some(true) => DeviceSource::Launch,
-            Mode::JitCdi | Mode::None if hooked => DeviceSource::Variable,
+            // Who starts it may hand devices out without a toolkit.
+            Mode::None if devices != DeviceSource::Launch => DeviceSource::Off,
+            Mode::JitCdi if hooked => DeviceSource::Variable,
             Mode::Legacy if launch == Launch::DockerGpus && devices == DeviceSource::Launch => DeviceSource::Hook,
             _ => devices,
         };

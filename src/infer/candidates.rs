@@ -21,6 +21,7 @@ use crate::fact::Why;
 use crate::infer::framework::variant_cuda;
 use crate::infer::torch::Brought;
 use crate::infer::torch::Maker;
+use crate::infer::torch_build;
 use crate::infer::unknown;
 use crate::install::admits;
 use crate::install::order;
@@ -29,6 +30,8 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::TorchBuildRow;
 use crate::knowledge::TorchRow;
 
+/// A number that no release reaches.
+const BEYOND: &str = "99999";
 const SEARCHED: &str = "every release that it may be, of which none has a CUDA build here";
 
 /// The range and the build of `>=2.9+cu128`.
@@ -53,6 +56,19 @@ pub(super) fn within(range: &str, as_of: Option<Date>, knowledge: Knowledge) -> 
         (None, _) => true,
     };
     knowledge.torch_releases().iter().filter(|row| admits(range, row.version) == Some(true)).filter(out).collect()
+}
+
+/// Whether no release can lie in a range but those of the tables: of a day all are known, and without one there may be
+/// newer ones by tomorrow.
+pub(super) fn ends(range: &str, as_of: Option<Date>, knowledge: Knowledge) -> bool {
+    let rows = knowledge.torch_releases();
+    if as_of.is_some() {
+        return rows.iter().all(|row| row.released.is_some() || admits(range, row.version) == Some(false));
+    }
+    let newest = rows.iter().map(|row| row.version).reduce(|one, other| later(one, other, Ordering::Greater));
+    let of_major = newest.and_then(|version| version.split('.').next()).map(|major| format!("{major}.{BEYOND}"));
+    let beyond = [of_major.unwrap_or_default(), BEYOND.to_owned()];
+    beyond.iter().all(|version| admits(range, version) == Some(false))
 }
 
 /// One release with the build of it that is in question.
@@ -86,6 +102,8 @@ pub(super) fn shared(
             Some(Candidate { release, variant: variant.to_owned(), code })
         })
         .collect();
+    let may_be =
+        if brought.closed { each(facts, framework, brought, &candidates, arch, knowledge) } else { Vec::new() };
     let first = candidates.first()?;
     let name = framework.component;
     let row = first.code.map(|code| &code.info).filter(|_| chosen.is_some()).or(Some(&first.release.info));
@@ -102,7 +120,37 @@ pub(super) fn shared(
     let cuda = cuda(facts, name, &candidates, variant, why);
     let code = code(facts, name, &candidates, variant, why);
     let codes = CodeWording { no_code: framework.no_code, bad_ptx: framework.bad_ptx };
-    Some(Component::core(name, cuda, code, codes))
+    Some(Component { may_be, ..Component::core(name, cuda, code, codes) })
+}
+
+/// What it is if it is this release or that: the newest of each kind, by CUDA and code. None where all are of one.
+///
+/// Their facts stand before those of the component, of which the last of a key is the one that holds.
+fn each(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    brought: &Brought<'_>,
+    all: &[Candidate],
+    arch: &str,
+    knowledge: Knowledge,
+) -> Vec<Component> {
+    let kind = |one: &Candidate| (variant_cuda(&one.variant), one.code.map(|code| (code.sass, code.ptx)));
+    let mut sorted: Vec<&Candidate> = all.iter().collect();
+    sorted.sort_by(|one, other| order(other.release.version, one.release.version).unwrap_or(Ordering::Equal));
+    let mut kinds: Vec<&Candidate> = Vec::new();
+    for one in sorted {
+        if !kinds.iter().any(|other| kind(other) == kind(one)) {
+            kinds.push(one);
+        }
+    }
+    let decided = kinds.iter().filter(|_| kinds.len() > 1).map(|one| {
+        let version = one.release.version;
+        let row = Some(&one.release.info);
+        let known = Brought { version: Ok(version.to_owned()), row, candidates: Vec::new(), ..brought.clone() };
+        let release = Some(format!("{} {version}", framework.component));
+        Component { release, ..torch_build::brought(facts, framework, &known, arch, knowledge) }
+    });
+    decided.collect()
 }
 
 fn cuda(facts: &mut Facts, name: &str, all: &[Candidate], from: FactId, why: &Why) -> Fact<CudaVersion> {
@@ -125,8 +173,12 @@ fn cuda(facts: &mut Facts, name: &str, all: &[Candidate], from: FactId, why: &Wh
 
 /// The version before or after all others.
 fn bound(all: &[Candidate], wanted: Ordering) -> &'static str {
-    let better = |one: &'static str, other: &'static str| if order(other, one) == Some(wanted) { other } else { one };
-    all.iter().map(|one| one.release.version).reduce(better).unwrap_or_default()
+    let versions = all.iter().map(|one| one.release.version);
+    versions.reduce(|one, other| later(one, other, wanted)).unwrap_or_default()
+}
+
+fn later(one: &'static str, other: &'static str, wanted: Ordering) -> &'static str {
+    if order(other, one) == Some(wanted) { other } else { one }
 }
 
 fn code(facts: &mut Facts, name: &str, all: &[Candidate], from: FactId, why: &Why) -> Fact<GpuCode> {

@@ -95,7 +95,13 @@ pub(super) fn components(
             }
         } else if seen.complete.code {
             component.code = unseen_code(facts, &component.name, seen, vec![component.cuda.id]);
+        } else {
+            continue;
         }
+        // What was read holds whichever release it is; where that tells the CUDA as well, nothing is open.
+        let code = component.code.clone();
+        component.may_be.retain(|_| component.cuda.is_unknown());
+        component.may_be.iter_mut().for_each(|one| one.code = code.clone());
     }
     let own_code = code.remove(OWN_RUNTIME);
     // Of packages that merely lie in the image nobody says that it is there to run them.

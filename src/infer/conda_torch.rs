@@ -54,7 +54,8 @@ pub(super) fn conda<'a>(package: &'a PackageSeen, seen: &Observations, knowledge
         (Maker::Unknown, Some(channel)) => Maker::Channel(channel),
         (maker, _) => maker,
     };
-    Brought { package, version, variant, newest: false, row: None, told: None, candidates: Vec::new(), maker }
+    let (candidates, closed) = (Vec::new(), false);
+    Brought { package, version, variant, newest: false, row: None, told: None, candidates, closed, maker }
 }
 
 /// Of one of pip and one of conda in one image, that which Python imports.

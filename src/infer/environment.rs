@@ -14,6 +14,7 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Observations;
 use crate::fact::State;
+use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 
 /// Variables that the start-up asks for.
@@ -55,7 +56,7 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
         let fact = match (value, seen.of_base.env_templates.get(name)) {
             (Ok(value), _) => Fact { id: *id, state: State::Known(value.clone()) },
             (Err(_), Some(template)) if seen.base_env => filled(facts, name, *id, template, &of_base, build),
-            (Err(why), _) => Fact { id: *id, state: State::Unknown(why.clone()) },
+            (Err(why), _) => Fact { id: *id, state: State::Unknown(about(name, why)) },
         };
         set.insert(name.clone(), fact);
     }
@@ -83,6 +84,13 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
         }
     }
     EnvFacts { set, others: facts.add_typed(FactKey::Env, Some("*"), state, evidence) }
+}
+
+/// The same reason with the variable that it is about.
+fn about(name: &str, why: &Why) -> Why {
+    let named = why.reason.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').any(|word| word == name);
+    let reason = if named { why.reason.clone() } else { format!("the value of {name}: {}", why.reason) };
+    Why { reason, supply: why.supply.clone() }
 }
 
 fn listed_names(names: &BTreeSet<&str>) -> String {
@@ -116,4 +124,60 @@ fn filled(
     };
     let state = known.map_or_else(|| State::Unknown(build.unseen(&listed_names(&variables))), State::Known);
     facts.add_typed(FactKey::Env, Some(name), state, evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::describe::Description;
+    use crate::extract::of_description;
+    use crate::fact::Confidence;
+    use crate::fact::Origin;
+    use crate::infer::infer;
+    use crate::knowledge::Knowledge;
+    use crate::source::SourceId;
+    use crate::source::SourceText;
+
+    /// How far the absence of a variable can be trusted, and where it is said.
+    fn unset(seen: &Observations) -> Option<(Confidence, usize)> {
+        let images = infer(seen, "linux/amd64", None, Knowledge::built_in());
+        let image = images.first().expect("an image");
+        let fact = image.env.get("NVIDIA_VISIBLE_DEVICES");
+        matches!(fact.state, State::Absent { .. })
+            .then(|| (image.facts.confidence(fact.id), image.facts.origins(fact.id).len()))
+    }
+
+    fn described(text: &str) -> Observations {
+        let text = SourceText::new("x.image.toml", text.to_owned());
+        of_description(&Description::read(&text).expect("a description"), Some(SourceId(0)), None)
+    }
+
+    #[test]
+    fn that_all_is_listed_is_somebodys_word() {
+        assert_eq!(unset(&described("complete = [\"env\"]\n")), Some((Confidence::Declared, 1)));
+        assert_eq!(unset(&described("complete = [\"env\", \"files\"]\n")), Some((Confidence::Declared, 1)));
+        // What was read needs nobody's word; what is not listed whole is not absent; what is set is what it is.
+        let mut read = Observations::new(Depth::Layers);
+        read.complete.env = true;
+        assert_eq!(unset(&read), Some((Confidence::Measured, 0)));
+        assert_eq!(unset(&described("complete = [\"files\"]\n")), None);
+        assert_eq!(unset(&described("complete = [\"env\"]\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n")), None);
+        assert!(matches!(described("complete = [\"env\"]\n").complete_by, Some(FactId(0))));
+        let origins = |seen: &Observations| seen.complete_by.map(|id| seen.facts.origins(id));
+        assert!(matches!(origins(&described("complete = [\"env\"]\n")).as_deref(), Some([Origin::File { .. }])));
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_told_is_told_with_its_name() {
+        let why = |reason: &str| Why { reason: reason.to_owned(), supply: String::new() };
+        for (reason, expected) in [
+            ("no default gives it a value", "the value of A_B: no default gives it a value"),
+            ("the value of A_B is not known", "the value of A_B is not known"),
+            ("A_B is not known", "A_B is not known"),
+            ("A_BC is not known", "the value of A_B: A_BC is not known"),
+            ("XA_B is not known", "the value of A_B: XA_B is not known"),
+        ] {
+            assert_eq!(about("A_B", &why(reason)).reason, expected);
+        }
+    }
 }

@@ -191,9 +191,18 @@ pub(super) fn riding(facts: &mut Facts, component: &mut Component, on: &Componen
         }
         _ => {}
     }
-    let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![on.cuda.id], row: None };
-    let state = on.cuda.state.clone();
-    component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), state, evidence);
+    let mut of = |cuda: &Fact<CudaVersion>| {
+        let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![cuda.id], row: None };
+        facts.add_typed(FactKey::ComponentCuda, Some(&component.name), cuda.state.clone(), evidence)
+    };
+    // The last fact of a key is the one that holds.
+    let of_release = on.may_be.iter().map(|one| {
+        let (cuda, release) = (of(&one.cuda), one.release.clone());
+        Component { cuda, release, may_be: Vec::new(), ..component.clone() }
+    });
+    let may_be: Vec<Component> = of_release.collect();
+    let cuda = of(&on.cuda);
+    *component = Component { cuda, may_be, ..component.clone() };
 }
 
 /// A component of which neither version nor build can be told; its CUDA may still be, by the index chosen.

@@ -1,5 +1,7 @@
 //! Shared libraries that components ask for by name, and whether the image has them.
 
+use std::collections::BTreeSet;
+
 use crate::cuda::CudaVersion;
 use crate::cuda::LdConf;
 use crate::cuda::split_path;
@@ -16,6 +18,7 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Manager;
 use crate::fact::Needs;
+use crate::fact::NeedsSeen;
 use crate::fact::Observations;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
@@ -88,13 +91,13 @@ pub(super) fn needs(
 fn asked(seen: &Observations, components: &[Component], component: &Component, knowledge: Knowledge) -> Asked {
     let mut asked = Asked::default();
     let own = components.iter().find(|one| one.name == OWN_RUNTIME).or(components.first());
-    for file in &seen.needs {
-        let of = file.component.as_deref().or(own.map(|own| own.name.as_str()));
-        if of == Some(&component.name) {
-            asked.at_start.extend(file.needs.iter().cloned());
-            asked.later.extend(file.opens.iter().cloned());
-            asked.from.push(file.fact);
-        }
+    let of = |file: &&NeedsSeen| {
+        file.component.as_deref().or(own.map(|own| own.name.as_str())) == Some(component.name.as_str())
+    };
+    for file in breadth_first(seen.needs.iter().filter(of).collect()) {
+        asked.at_start.extend(file.needs.iter().cloned());
+        asked.later.extend(file.opens.iter().cloned());
+        asked.from.push(file.fact);
     }
     for package in &seen.packages {
         let of = knowledge.framework(&package.name).is_some_and(|framework| framework.component == component.name);
@@ -113,10 +116,34 @@ fn asked(seen: &Observations, components: &[Component], component: &Component, k
         asked.at_start.iter().flat_map(|name| knowledge.parts_of(name)).map(|part| (*part).to_owned()).collect();
     asked.later.extend(parts);
     for list in [&mut asked.at_start, &mut asked.later] {
-        list.sort();
-        list.dedup();
+        let mut told: BTreeSet<String> = BTreeSet::new();
+        list.retain(|name| told.insert(name.clone()));
     }
     asked
+}
+
+/// Files in the order in which the loader comes to what they ask for: first those that no other asks for, then what
+/// these ask for, level by level.
+fn breadth_first(files: Vec<&NeedsSeen>) -> Vec<&NeedsSeen> {
+    let name = |file: &NeedsSeen| split_path(&file.file).1.to_owned();
+    let wanted: BTreeSet<&str> = files.iter().flat_map(|file| &file.needs).map(String::as_str).collect();
+    let (mut order, mut rest): (Vec<&NeedsSeen>, Vec<&NeedsSeen>) =
+        files.into_iter().partition(|file| !wanted.contains(name(file).as_str()));
+    let mut at = 0;
+    while !rest.is_empty() {
+        // Files that ask for each other have no first: as they were read.
+        let Some(file) = order.get(at).copied() else {
+            order.append(&mut rest);
+            break;
+        };
+        for need in &file.needs {
+            let (next, others) = rest.into_iter().partition(|one| name(one) == *need);
+            order.extend::<Vec<&NeedsSeen>>(next);
+            rest = others;
+        }
+        at += 1;
+    }
+    order
 }
 
 /// The release part of an exact version.
@@ -396,5 +423,28 @@ mod tests {
         seen.complete.files = true;
         let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
         assert!(images.iter().all(|image| image.needs.is_empty()));
+    }
+
+    #[test]
+    fn files_come_level_by_level() {
+        let fact = FactId(0);
+        let file = |name: &str, needs: &[&str]| NeedsSeen {
+            file: format!("/opt/lib/{name}"),
+            component: None,
+            needs: needs.iter().map(|need| (*need).to_owned()).collect(),
+            opens: Vec::new(),
+            fact,
+        };
+        let order = |files: &[NeedsSeen]| -> Vec<String> {
+            breadth_first(files.iter().collect()).iter().map(|file| split_path(&file.file).1.to_owned()).collect()
+        };
+        let (deep, app) = (file("liba.so.1", &["libdeep.so"]), file("zapp", &["libc.so.1", "libb.so.1"]));
+        let (one, other) = (file("libb.so.1", &["liba.so.1"]), file("libc.so.1", &[]));
+        let all = [deep, one, other, app];
+        assert_eq!(order(&all), ["zapp", "libc.so.1", "libb.so.1", "liba.so.1"]);
+        // Those that ask for nothing of each other stay as they were read, and so do those that go round.
+        assert_eq!(order(&[file("y", &["q"]), file("x", &["q"])]), ["y", "x"]);
+        assert_eq!(order(&[file("y", &["x"]), file("x", &["y"])]), ["y", "x"]);
+        assert_eq!(order(&[]), [""; 0]);
     }
 }

@@ -155,6 +155,13 @@ fn assemble(
     if gpu_content && components.is_empty() {
         components.push(container(&mut facts));
     }
+    if let Some(claim) = seen.complete_by {
+        facts.claim(claim);
+    }
+    for component in &mut components {
+        let role = component.role;
+        component.may_be.iter_mut().for_each(|one| one.role = role);
+    }
     ImageFacts {
         facts,
         build: build.label,
@@ -201,6 +208,8 @@ fn container(facts: &mut Facts) -> Component {
         code: unknown(facts, FactKey::ComponentCode, Some(CONTAINER), why(), evidence()),
         codes: component::PLAIN_WORDING,
         anonymous: true,
+        release: None,
+        may_be: Vec::new(),
     }
 }
 

@@ -57,6 +57,8 @@ pub(super) struct Brought<'a> {
     pub(super) told: Option<FactId>,
     /// The releases that it may be, where the version cannot be told.
     pub(super) candidates: Vec<&'static TorchRow>,
+    /// Whether it certainly is one of those.
+    pub(super) closed: bool,
     /// Whose build it is.
     pub(super) maker: Maker<'a>,
 }
@@ -95,6 +97,7 @@ impl<'a> Brought<'a> {
             row: None,
             told: None,
             candidates: Vec::new(),
+            closed: false,
             maker: Maker::of(package),
         }
     }
@@ -108,6 +111,19 @@ impl<'a> Brought<'a> {
         };
         match &self.version {
             Err(why) if !alike => Self { variant: Err(why.clone()), ..self },
+            _ => self,
+        }
+    }
+
+    /// The same where it is one of two that are known, of one kind of build.
+    fn or_one_of(self, two: [&Brought<'_>; 2], knowledge: Knowledge) -> Self {
+        let [one, other] = two;
+        let wheels = two.iter().all(|brought| brought.maker == Maker::Wheel && self.maker == Maker::Wheel);
+        let rows = two.map(|brought| knowledge.torch(brought.version.as_ref().ok()?));
+        match (rows, &one.variant, &other.variant) {
+            ([Some(first), Some(second)], Ok(variant), Ok(same)) if wheels && variant == same => {
+                Self { variant: Ok(variant.clone()), candidates: vec![first, second], closed: true, ..self }
+            }
             _ => self,
         }
     }
@@ -230,10 +246,18 @@ fn step<'a>(
         return None;
     }
     let ways = package.conditional.clone();
+    let certain = open.is_none();
     if let Some(why) = open.or(ways) {
         let brought = Brought::unknown(package, why);
-        let past = package.conditional.is_some();
-        return Some(if past { brought.or_what_is_there(now, open_base) } else { brought });
+        if package.conditional.is_none() {
+            return Some(brought);
+        }
+        let sure = certain.then(|| newest(package, &ranges, &python(seen, package, day.knowledge), day));
+        let brought = brought.or_what_is_there(now, open_base);
+        return Some(match (sure, now) {
+            (Some(sure), Torch::Brought(there)) => brought.or_one_of([&sure, there], day.knowledge),
+            _ => brought,
+        });
     }
     if let (Torch::Brought(Brought { version: Err(why), .. }), false, false) = (now, replaced, exact) {
         return Some(Brought::unknown(package, why.clone()));

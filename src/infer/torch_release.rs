@@ -8,6 +8,7 @@ use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::Why;
+use crate::infer::candidates::ends;
 use crate::infer::candidates::parts;
 use crate::infer::candidates::within;
 use crate::infer::framework::variant_cuda;
@@ -85,6 +86,7 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
         row: row.map(|row| &row.info),
         told: None,
         candidates: Vec::new(),
+        closed: false,
         maker: Maker::of(package),
     }
 }
@@ -105,7 +107,8 @@ fn any_of<'a>(package: &'a PackageSeen, range: &str, why: Why, day: Day<'_>) -> 
         return brought;
     }
     let variant = Ok(tag.or_else(|| package.variant.clone()));
-    Brought { variant, candidates: within(&range, day.as_of, day.knowledge), ..brought }
+    let closed = ends(&range, day.as_of, day.knowledge);
+    Brought { variant, candidates: within(&range, day.as_of, day.knowledge), closed, ..brought }
 }
 
 /// Whether a local part names a build: `cu124`, `cpu`, `rocm6.2`.
@@ -200,7 +203,12 @@ pub(super) fn newest<'a>(
                 Offered::Default => Ok(None),
                 Offered::Beside(_) | Offered::Unknown(_) => Err(why.clone()),
             };
-            return Brought { variant, candidates: rows.to_vec(), ..Brought::unknown(package, why.clone()) };
+            return Brought {
+                variant,
+                candidates: rows.to_vec(),
+                closed: true,
+                ..Brought::unknown(package, why.clone())
+            };
         }
         (_, Ok(_)) => return unknown("several releases fit".to_owned()),
     };
@@ -218,6 +226,7 @@ pub(super) fn newest<'a>(
         row: Some(&row.info),
         told: None,
         candidates: Vec::new(),
+        closed: false,
         maker: Maker::of(package),
     }
 }

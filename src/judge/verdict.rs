@@ -103,7 +103,7 @@ pub(super) fn report(
         } else {
             Vec::new()
         },
-        not_seen: if told { not_seen(verdict, all) } else { Vec::new() },
+        not_seen: if told { not_seen(verdict, all, knowledge) } else { Vec::new() },
         notes: if told {
             let unread = if verdict.component.is_none() { unread_notes(builds) } else { Vec::new() };
             unread.into_iter().chain(notes(verdict, all, knowledge)).collect()
@@ -183,18 +183,22 @@ fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
     let mut others: Vec<String> = elsewhere().map(|host| outcome_name(host.fate)).collect();
     others.sort();
     others.dedup();
-    // The same host ends otherwise with another build of the image.
-    let by_build = elsewhere().any(|other| {
-        let same_host = |host: &HostFate<'_>| std::ptr::eq(host.host, other.host);
-        verdict.hosts.iter().filter(here).any(same_host)
-    });
-    match (others.is_empty(), by_build) {
-        (true, _) => String::new(),
-        (false, true) => {
-            format!("; which failure it is depends on the build behind the tag, others: {}", others.join(", "))
-        }
-        (false, false) => format!("; first on other nodes of the pool: {}", others.join(", ")),
-    }
+    // The same host ends otherwise with another build of the image, or with another release of what it runs.
+    let same_host = |same_image: bool| {
+        elsewhere().any(|other| {
+            let same = |host: &HostFate<'_>| {
+                std::ptr::eq(host.host, other.host) && std::ptr::eq(host.image, other.image) == same_image
+            };
+            verdict.hosts.iter().filter(here).any(same)
+        })
+    };
+    let what = match () {
+        () if others.is_empty() => return String::new(),
+        () if same_host(false) => "the build behind the tag",
+        () if same_host(true) => "the release that it is",
+        () => return format!("; first on other nodes of the pool: {}", others.join(", ")),
+    };
+    format!("; which failure it is depends on {what}, others: {}", others.join(", "))
 }
 
 fn outcome_name(fate: Fate) -> String {
@@ -226,15 +230,15 @@ pub(super) fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<wo
 }
 
 /// What was asked for and not seen: GPU code, libraries; for the image that of every core component.
-fn not_seen(verdict: &Verdict<'_>, all: &[Verdict<'_>]) -> Vec<String> {
+fn not_seen(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Vec<String> {
     if verdict.component.is_some() {
-        return unseen(verdict);
+        return unseen(verdict, knowledge);
     }
     let core = all.iter().filter(|one| one.component.is_some() && !is_extension(one));
-    core.flat_map(unseen).collect()
+    core.flat_map(|one| unseen(one, knowledge)).collect()
 }
 
-fn unseen(verdict: &Verdict<'_>) -> Vec<String> {
+fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
     let Some(first) = verdict.hosts.first() else { return Vec::new() };
     if first.component.role == Role::Container {
         return vec!["anything that calls CUDA".to_owned()];
@@ -250,11 +254,18 @@ fn unseen(verdict: &Verdict<'_>) -> Vec<String> {
         (Step::Libraries, format!("libraries that {name} needs")),
         (Step::OpenedLater, format!("libraries that {name} opens later")),
     ];
-    told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect()
+    let mut list: Vec<String> = told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect();
+    let starting = verdict.hosts.iter().filter(|host| matches!(host.fate, Fate::Starts(_)));
+    for what in starting.flat_map(|host| words::unseen_libraries(replay_of(host, knowledge))) {
+        if !list.contains(&what) {
+            list.push(what);
+        }
+    }
+    list
 }
 
-/// What decides nothing and is worth knowing: libraries without code that are picked at run time, and, beside the
-/// image's verdict, what of its extensions fails.
+/// What decides nothing and is worth knowing: libraries without which no GPU is used, and, beside the image's verdict,
+/// what of its extensions fails.
 fn notes(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for note in verdict.hosts.iter().flat_map(|host| words::notes(replay_of(host, knowledge))) {
@@ -297,7 +308,13 @@ fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> mode
             launch: Some(machine.launch.as_str().to_owned()),
             mode: Some(machine.mode.as_str().to_owned()),
             toolkit: machine.toolkit_version.map(|version| version.to_string()),
-            build: host.image.build.clone(),
+            build: host
+                .image
+                .build
+                .iter()
+                .chain(&host.component.release)
+                .cloned()
+                .reduce(|one, other| one + ", " + &other),
         },
         fate: fate_name(Some(host.fate)).to_owned(),
         outcome: match host.fate {

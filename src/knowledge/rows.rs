@@ -268,6 +268,17 @@ pub struct ContainerToolkitRow {
     pub released: Option<Date>,
 }
 
+/// A release of the container toolkit.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolkitDayRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its number.
+    pub version: CudaVersion,
+    /// When it came out.
+    pub released: Date,
+}
+
 /// A package that puts driver libraries into an image.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a column of the table")]

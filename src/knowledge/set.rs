@@ -91,6 +91,8 @@ whole_tables! {
     arm64_builds: Arm64BuildRow = arm64_builds;
     /// Every range of container toolkit versions, oldest first.
     container_toolkits: ContainerToolkitRow = container_toolkits;
+    /// Every release of the container toolkit, oldest first.
+    container_toolkit_days: ToolkitDayRow = container_toolkit_days;
     /// Every change of the container toolkit.
     toolkit_changes: ToolkitChangeRow = toolkit_changes;
     /// Every library that newer Windows drivers ask for and older container toolkits do not bring.

@@ -20,6 +20,15 @@ impl Knowledge {
         self.container_toolkits().iter().find(|row| row.auto_mode == mode).map(|row| row.from)
     }
 
+    /// The release of a range that stands for it: of a day on which that was not out yet, the newest that was.
+    pub fn toolkit_sample(self, row: &ContainerToolkitRow, as_of: Option<Date>) -> CudaVersion {
+        let Some(day) = as_of else { return row.sample };
+        let in_range = |version: CudaVersion| row.from <= version && row.before.is_none_or(|before| version < before);
+        let out = self.container_toolkit_days().iter().filter(|one| one.released <= day && in_range(one.version));
+        let newest = out.map(|one| one.version).max();
+        newest.map_or(row.sample, |newest| newest.min(row.sample))
+    }
+
     /// The toolkit ranges that a host without a declared toolkit may have: none that came out after `as_of`, and none
     /// that was superseded long before its driver, or before that day.
     pub fn toolkits_in_use(
@@ -82,6 +91,31 @@ mod tests {
         ] {
             let found = samples(driver, as_of).iter().any(|found| found == sample);
             assert_eq!(found, expected, "{sample} with {driver:?} as of {as_of:?}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_told_by_a_release_that_was_out() {
+        let knowledge = Knowledge::built_in();
+        let sample = |version: &str, day: Option<&str>| {
+            let row = knowledge.container_toolkit(version.parse().expect(version)).expect("a range");
+            knowledge.toolkit_sample(row, day.map(|day| day.parse().expect(day))).to_string()
+        };
+        for (of, day, expected) in [
+            ("1.14.3", None, "1.14.3"),
+            ("1.14.3", Some("2021-06-29"), "1.5.1"),
+            ("1.14.3", Some("2021-06-13"), "1.5.0"),
+            ("1.14.3", Some("2020-12-14"), "1.4.0"),
+            ("1.14.3", Some("2023-10-18"), "1.14.2"),
+            // A later one of the range stands for nothing else.
+            ("1.14.3", Some("2024-12-31"), "1.14.3"),
+            ("1.3.0", Some("2021-06-29"), "1.3.0"),
+            ("1.3.0", Some("2020-07-21"), "1.2.0"),
+            // Before the first of which a day is known.
+            ("1.3.0", Some("2018-01-01"), "1.3.0"),
+            ("1.20.0", Some("2026-09-01"), "1.20.0"),
+        ] {
+            assert_eq!(sample(of, day), expected, "{of} {day:?}");
         }
     }
 }

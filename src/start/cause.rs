@@ -19,12 +19,14 @@ use crate::start::device::Given;
 use crate::start::device::brings_libcuda;
 use crate::start::device::given;
 use crate::start::environment::Env;
+use crate::start::libraries;
 use crate::start::loader;
 use crate::start::loader::Alone;
 use crate::start::mount::firmware_path;
 use crate::start::request::Asked;
 use crate::start::request::Request;
 use crate::start::request::VISIBLE;
+use crate::start::request::at_work;
 use crate::start::request::mig_variable;
 use crate::start::request::request;
 use crate::start::request::stands_in;
@@ -35,6 +37,10 @@ use crate::start::user_mode;
 pub fn cause(replay: Replay<'_>, wall: Wall) -> Option<Cause> {
     match (wall.outcome(), wall.reason()) {
         (Outcome::NoGpu, _) => no_gpu(replay),
+        (Outcome::LibraryMissing, _) => {
+            let of_driver = wall.codes().certain.is_none() && libraries::lacks_driver(replay);
+            of_driver.then_some(Cause::DriverOutside)
+        }
         (Outcome::Refused, Some(reason)) => refused(replay, reason),
         (Outcome::GpuUnsupported, _) => {
             let of_image = matches!(loader::step(replay).0.source, Some(Source::Compat(_) | Source::Image(_)));
@@ -49,10 +55,11 @@ fn stops(step: &StepRecord) -> bool {
 }
 
 fn no_gpu(replay: Replay<'_>) -> Option<Cause> {
-    if stops(&device::devices(replay)) {
+    if stops(&device::devices(replay)) || !at_work(request(Env::of(replay), replay.host).asked) {
         return by_request(replay);
     }
-    if stops(&device::capabilities(replay)) {
+    let without_libcuda = matches!(given(replay), Given::Set(set) if !brings_libcuda(set));
+    if stops(&device::capabilities(replay)) || without_libcuda {
         return Some(Cause::WithoutCompute);
     }
     Some(Cause::DriverElsewhere)
@@ -68,6 +75,7 @@ fn by_request(replay: Replay<'_>) -> Option<Cause> {
         (Asked::DriverOnly, _) => Some(Cause::DriverOnly),
         (_, Some(Basis::Pool(PoolField::Gpu))) => Some(Cause::NoneHanded),
         (_, Some(Basis::Pool(PoolField::Runtime))) => Some(Cause::PlainRuntime),
+        (_, Some(Basis::Pool(PoolField::Mode))) => Some(Cause::ToolkitOff),
         (_, Some(Basis::Entry(PoolEntry::Option(Options::ACCEPT_ENVVAR)))) => Some(Cause::VariableIgnored),
         (_, Some(Basis::Entry(PoolEntry::Option(Options::ACCEPT_MOUNTS)))) if host.options.accept_mounts => {
             Some(Cause::NoneHanded)
@@ -110,6 +118,7 @@ pub(super) fn why_no_gpu(replay: Replay<'_>) -> String {
         Some(Cause::PlainRuntime) => {
             format!("the runtime of the pool is not NVIDIA's, so nobody reads {variable}")
         }
+        Some(Cause::ToolkitOff) => "the mode of the pool is `none`, so no container toolkit puts one in".to_owned(),
         Some(Cause::VariableIgnored) => format!("{VISIBLE} does not count in an unprivileged container"),
         Some(Cause::MountsIgnored) => "the node does not read lists of devices that are mounted".to_owned(),
         Some(Cause::Hidden) => {

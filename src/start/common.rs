@@ -89,16 +89,30 @@ fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowled
     let mut told: Vec<HostFate<'a>> = Vec::new();
     let mut everywhere: Option<Vec<Wall>> = None;
     let mut steps = Steps::default();
+    let mut meet =
+        |image: &'a ImageFacts, host: &'a Host, component: &'a Component, fate: Fate, steps: &[StepRecord]| {
+            tried.push(Tried { host, image, fate });
+            stands(&mut everywhere, steps);
+            let known = |other: &HostFate<'_>| same_way(other, fate, image, component, steps);
+            if pairs.len() <= FEW || !told.iter().any(known) {
+                told.push(HostFate { host, image, component, fate, steps: steps.to_vec() });
+            }
+        };
     for (image, host) in pairs.iter().copied() {
         let host = platform::host_for(image, host);
         for component in image.components.iter().filter(|component| component.name == name) {
             steps.0.clear();
             let fate = replay(Replay { image, component, host, knowledge }, &mut steps);
-            tried.push(Tried { host, image, fate });
-            stands(&mut everywhere, &steps.0);
-            let known = |other: &HostFate<'_>| same_way(other, fate, image, component, &steps.0);
-            if pairs.len() <= FEW || !told.iter().any(known) {
-                told.push(HostFate { host, image, component, fate, steps: steps.0.clone() });
+            let releases = if fate == Fate::Undetermined {
+                alike(&component.may_be, Replay { image, component, host, knowledge })
+            } else {
+                Vec::new()
+            };
+            if releases.is_empty() {
+                meet(image, host, component, fate, &steps.0);
+            }
+            for (component, fate, steps) in &releases {
+                meet(image, host, component, *fate, steps);
             }
         }
     }
@@ -106,6 +120,25 @@ fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowled
     let confidence = told.iter().map(HostFate::confidence).min().unwrap_or(Confidence::Measured);
     let (open_fields, open_build) = if fate.is_none() { settlers(&tried) } else { (Vec::new(), false) };
     Verdict { component: Some(name), fate, hosts: told, confidence, open_fields, open_build }
+}
+
+/// How a component ends, release by release, where it is not known which it is and all start or all fail: one of each
+/// way. Empty where that is not so.
+fn alike<'a>(releases: &'a [Component], replay_of: Replay<'a>) -> Vec<(&'a Component, Fate, Vec<StepRecord>)> {
+    let mut found: Vec<(&Component, Fate, Vec<StepRecord>)> = Vec::new();
+    for component in releases {
+        let mut steps = Steps::default();
+        let fate = replay(Replay { component, ..replay_of }, &mut steps);
+        let fails = |fate: Fate| matches!(fate, Fate::Fails(_));
+        let other = found.iter().any(|(_, one, _)| fails(*one) != fails(fate));
+        if other || fate == Fate::Undetermined {
+            return Vec::new();
+        }
+        if !found.iter().any(|(_, one, told)| *one == fate && turn(told) == turn(&steps.0)) {
+            found.push((component, fate, steps.0));
+        }
+    }
+    found
 }
 
 /// Whether a host ends as another, for the same step and with the same code.

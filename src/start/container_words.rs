@@ -19,11 +19,14 @@ use crate::start::cause::unsaid;
 use crate::start::cause::why_no_gpu;
 use crate::start::cause::without_compute;
 use crate::start::device::Given;
+use crate::start::device::HIDING;
 use crate::start::device::WANTED;
 use crate::start::device::brings_libcuda;
 use crate::start::device::given;
 use crate::start::device::reading;
+use crate::start::device::untold_visible;
 use crate::start::environment::Env;
+use crate::start::libraries;
 use crate::start::loader;
 use crate::start::mount::LEADS_TO;
 use crate::start::mount::firmware_path;
@@ -71,6 +74,9 @@ pub(super) fn devices(replay: Replay<'_>, record: &StepRecord) -> String {
             format!("{}{}", message(replay, wall), unsaid(host))
         }
         StepResult::Stops(wall) => message(replay, wall),
+        StepResult::NotApplicable if libraries::stops(replay) => {
+            "no GPU is put into the container, and the program ends before it asks for one".to_owned()
+        }
         StepResult::NotApplicable => {
             "no GPU is put into the container, and the stub of the image answers for it".to_owned()
         }
@@ -234,11 +240,14 @@ fn mount_message(replay: Replay<'_>) -> String {
 /// What would have to be known of a device that the environment names.
 pub(super) fn missing_device(replay: Replay<'_>) -> Option<MissingFact> {
     let env = Env::of(replay);
+    if let Some(name) = untold_visible(env, replay.host) {
+        return Some(missing_visible(name));
+    }
     if request(env, replay.host).asked != Asked::UntoldDevice {
         return None;
     }
     let name = first(env, replay.host, None)?;
-    let by_index = name.rsplit('=').next().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    let by_index = name.rsplit('=').next().is_some_and(is_number);
     Some(if by_index {
         MissingFact {
             key: "pool.gpu".to_owned(),
@@ -252,4 +261,28 @@ pub(super) fn missing_device(replay: Replay<'_>) -> Option<MissingFact> {
             supply: "ask for devices by index, or let the launch choose them".to_owned(),
         }
     })
+}
+
+/// The same of one that the CUDA runtime is told to use.
+fn missing_visible(name: &str) -> MissingFact {
+    // What is no identifier is read as a number, whatever stands behind it.
+    if name.trim_start_matches('+').starts_with(|sign: char| sign.is_ascii_digit()) {
+        MissingFact {
+            key: "pool.gpu".to_owned(),
+            reason: format!(
+                "whether the container has a GPU `{name}` for {HIDING}: the pool does not say how many it has"
+            ),
+            supply: "add `count` to the `gpu` of the pool".to_owned(),
+        }
+    } else {
+        MissingFact {
+            key: format!("env.{HIDING}"),
+            reason: format!("whether the node has `{name}`, which {HIDING} names"),
+            supply: "name GPUs by their numbers, or leave it to the launch to choose them".to_owned(),
+        }
+    }
+}
+
+fn is_number(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -23,6 +23,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::environment::Env;
+use crate::start::libraries;
 use crate::start::libraries::brings;
 use crate::start::loader;
 use crate::start::loader::Alone;
@@ -108,8 +109,7 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
         let result = StepResult::Stops(Wall::refused(Reason::Capability));
         return StepRecord::new(Step::Devices, result, [env.basis(WANTED), Basis::Pool(PoolField::Mode)], CAPABILITIES);
     }
-    let visible = env.get(HIDING).filter(|_| asked == Asked::Gpus).map(|value| Visible::of(value, at_most(env, host)));
-    match visible {
+    match visible(env, host) {
         Some(Visible::None) if !stopped_later(replay) && !by_stub(replay) => {
             let result = StepResult::Stops(Wall::new(Outcome::NoGpu, Codes::certain(100)));
             return StepRecord::new(Step::Devices, result, [env.basis(HIDING)], RUNTIME);
@@ -143,8 +143,12 @@ pub(super) fn devices(replay: Replay<'_>) -> StepRecord {
 }
 
 /// What a program says that gets neither device nor library of the host: with a libcuda of the image that there is no
-/// device, without one that there is no driver. A stub answers for itself, where the loader finds it.
+/// device, without one that there is no driver. A stub answers for itself, where the loader finds it; and one that the
+/// loader stops says nothing.
 fn nothing_given(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
+    if libraries::stops(replay) {
+        return (StepResult::NotApplicable, None);
+    }
     let (codes, library) = match loader::alone(replay) {
         Alone::Nothing => (Codes::certain(35), None),
         Alone::Stub => return (StepResult::NotApplicable, None),
@@ -167,6 +171,18 @@ fn not_for_computing(replay: Replay<'_>) -> (StepResult, Option<Basis>) {
         Alone::Open(missing) => return (StepResult::Unknown, Some(missing)),
     };
     (StepResult::Stops(Wall::new(Outcome::NoGpu, codes)), library)
+}
+
+/// What the variable leaves of the GPUs that a container gets; none where it is not set, or there is no GPU to leave out.
+fn visible(env: Env<'_>, host: &Host) -> Option<Visible> {
+    let value = env.get(HIDING).filter(|_| request(env, host).asked == Asked::Gpus)?;
+    Some(Visible::of(value, at_most(env, host)))
+}
+
+/// The device that programs are to see, where nobody has said whether the container has it.
+pub(super) fn untold_visible<'a>(env: Env<'a>, host: &Host) -> Option<&'a str> {
+    let value = env.value(HIDING).filter(|_| visible(env, host) == Some(Visible::Untold))?;
+    Some(value.split(',').next().unwrap_or(value).trim())
 }
 
 /// What `CUDA_VISIBLE_DEVICES` leaves of the GPUs of a container.
@@ -208,14 +224,14 @@ impl Visible {
 /// How the identifiers of GPUs and of their parts begin.
 const NAMED: [&str; 2] = ["GPU-", "MIG-"];
 
-/// Whether a container without devices already ends at its capabilities or requirements.
+/// Whether a container without devices already ends at its capabilities or requirements, or its program in the loader.
 fn stopped_later(replay: Replay<'_>) -> bool {
     let without_libcuda = match given(replay) {
         Given::Refused => true,
         Given::Set(set) => !brings_libcuda(set),
         Given::NotAsked | Given::Untold(_) => false,
     };
-    without_libcuda || refused_later(replay)
+    without_libcuda || refused_later(replay) || libraries::stops(replay)
 }
 
 /// Whether programs get a stub, which asks for no device.
@@ -347,8 +363,8 @@ pub(super) fn capabilities(replay: Replay<'_>) -> StepRecord {
         Given::Untold(missing) => return StepRecord::new(Step::Capabilities, StepResult::Unknown, [missing], cite),
         Given::Refused => StepResult::Stops(Wall::refused(Reason::Capability)),
         Given::Set(set) if brings_libcuda(set) => StepResult::Passes(Route::Native),
-        // Libcuda stays outside, unless the container is not even created.
-        Given::Set(_) if refused_later(replay) => StepResult::Passes(Route::Native),
+        // Libcuda stays outside, unless the container is not even created or the loader asks for it first.
+        Given::Set(_) if refused_later(replay) || libraries::stops(replay) => StepResult::Passes(Route::Native),
         Given::Set(_) => {
             let (result, library) = not_for_computing(replay);
             let facts = decided.into_iter().chain(library);

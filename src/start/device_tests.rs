@@ -1,8 +1,13 @@
 //! Devices, by launch, mode, configuration and variable.
 
+use super::devices;
+use crate::knowledge::Knowledge;
+use crate::start::Replay;
 use crate::start::Step;
 use crate::start::step_tests::expect;
 use crate::start::step_tests::hosts;
+use crate::start::step_tests::with_env;
+use crate::start::words;
 
 const LEGACY: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"";
 const JIT: &str = "launch = \"nvidia-runtime\"\ntoolkit = \"1.18.2\"";
@@ -286,6 +291,58 @@ fn swarm_resources_stand_in_for_the_variable() {
             (&jit, given, "no-gpu 35", ""),
             (&newer, given, "passes", ""),
             (LEGACY, given, "no-gpu 35", ""),
+        ],
+    );
+}
+
+/// What would have to be known of the devices of a pool.
+fn missing(fields: &str, variables: &str) -> Vec<(String, String)> {
+    let image = with_env(variables);
+    let hosts = hosts(fields);
+    let replay =
+        Replay { image: &image, component: &image.components[0], host: &hosts[0], knowledge: Knowledge::built_in() };
+    let found = words::missing(replay, &devices(replay));
+    found.into_iter().map(|one| (one.key, one.reason)).collect()
+}
+
+#[test]
+fn a_device_that_programs_are_to_see_is_told_by_the_number_of_gpus() {
+    let see = |value: &str| format!("NVIDIA_VISIBLE_DEVICES = \"all\"\nCUDA_VISIBLE_DEVICES = \"{value}\"");
+    for (value, key, says) in [
+        ("1", "pool.gpu", "a GPU `1` for CUDA_VISIBLE_DEVICES: the pool does not say how many"),
+        (" 3,0", "pool.gpu", "a GPU `3`"),
+        ("GPU-8932f937", "env.CUDA_VISIBLE_DEVICES", "has `GPU-8932f937`, which CUDA_VISIBLE_DEVICES names"),
+    ] {
+        let found = missing(LEGACY, &see(value));
+        assert!(matches!(found.as_slice(), [(own, why)] if own == key && why.contains(says)), "{value}: {found:?}");
+    }
+    for (fields, value) in
+        [(LEGACY, "0"), (LEGACY, "0,1"), (COUNTED, "3"), (COUNTED, "4"), (LEGACY, "-1"), (LEGACY, "")]
+    {
+        assert_eq!(missing(fields, &see(value)), [], "{fields} {value}");
+    }
+    // Nothing hangs on it where no GPU is asked for.
+    assert_eq!(missing(LEGACY, "CUDA_VISIBLE_DEVICES = \"1\""), []);
+    // Of a pool that says nothing of its GPU, the number is what is missing.
+    let bare = "launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\nbrand = \"tesla\"";
+    assert!(missing(bare, &see("2")).iter().all(|(_, why)| why.contains("how many")), "{:?}", missing(bare, &see("2")));
+}
+
+#[test]
+fn a_mode_of_none_puts_no_gpu_in() {
+    let all = "NVIDIA_VISIBLE_DEVICES = \"all\"";
+    let none = |launch: &str| format!("launch = \"{launch}\"\ntoolkit = \"1.17.8\"\nmode = \"none\"");
+    expect(
+        Step::Devices,
+        &[
+            (&none("nvidia-runtime"), all, "no-gpu 35", "the mode of the pool is `none`"),
+            (&none("docker-gpus"), all, "no-gpu 35", "the mode of the pool is `none`"),
+            (&none("kubernetes"), "", "no-gpu 35", "the mode of the pool is `none`"),
+            // Who starts it hands them out without a toolkit.
+            (&none("docker-cdi"), "", "passes", "docker-cdi"),
+            (&none("native"), "", "passes", "native"),
+            (&none("singularity"), "", "passes", "singularity"),
+            (LEGACY, all, "passes", "asks for GPUs"),
         ],
     );
 }

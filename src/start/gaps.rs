@@ -44,6 +44,8 @@ pub fn missing(replay: Replay<'_>, record: &StepRecord) -> Vec<MissingFact> {
             Basis::Image(id) => of_image(id),
             // What code runs is told by the capability, whatever the brand.
             Basis::Pool(PoolField::Gpu) if record.step == Step::Code && has_capability(replay) => None,
+            // Which devices there are is told by their number, whatever the GPU.
+            Basis::Pool(PoolField::Gpu) if record.step == Step::Devices => None,
             // A module is told by its CUDA version alone.
             Basis::Pool(PoolField::Gpu) if record.step == Step::UserMode && user_mode::is_jetson(replay) => None,
             // A driver knows capabilities, whatever the brand; and its branch, whatever its CUDA.

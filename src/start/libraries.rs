@@ -6,12 +6,14 @@ use crate::fact::FactId;
 use crate::fact::Needs;
 use crate::fact::Presence;
 use crate::fact::Soname;
+use crate::fleet::Launch;
 use crate::fleet::Mode;
 use crate::fleet::Options;
 use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
 use crate::outcome::Outcome;
 use crate::start::Basis;
+use crate::start::BasisList;
 use crate::start::Cite;
 use crate::start::Codes;
 use crate::start::Replay;
@@ -20,9 +22,15 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::cause::why_no_gpu;
 use crate::start::device::Given;
 use crate::start::device::given_as_to;
 use crate::start::environment::Env;
+use crate::start::loader;
+use crate::start::loader::Alone;
+use crate::start::request::Asked;
+use crate::start::request::at_work;
+use crate::start::request::request;
 
 const AT_START: Cite = Cite("ld.so(8): what a program needs is resolved before its first instruction");
 const LATER: Cite = Cite(
@@ -30,6 +38,8 @@ const LATER: Cite = Cite(
 );
 
 const WANTED: &str = "NVIDIA_DRIVER_CAPABILITIES";
+/// The one library of the driver that an image may bring itself.
+const LIBCUDA: &str = "libcuda.so.1";
 
 /// Whether a library is there once the container runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +63,22 @@ pub(super) fn needed(replay: Replay<'_>) -> StepRecord {
         There::Yes => StepResult::Passes(Route::Native),
     };
     record(replay, Step::Libraries, result, fact, list, AT_START)
+}
+
+/// Whether the loader certainly stops the program, before it can ask for a GPU.
+pub(super) fn stops(replay: Replay<'_>) -> bool {
+    matches!(needed(replay).result, StepResult::Stops(_))
+}
+
+/// Whether the first library that the loader misses is one of the driver's.
+pub(super) fn lacks_driver(replay: Replay<'_>) -> bool {
+    first_missing(replay).is_some_and(|library| matches!(library.presence, Presence::Driver(_)))
+}
+
+/// The library that the loader names: the first that it does not find, in the order in which they are asked for.
+fn first_missing(replay: Replay<'_>) -> Option<&Soname> {
+    let list = of_component(replay)?.at_start.known()?;
+    list.iter().find(|library| there(replay, library) == There::No)
 }
 
 /// Will the libraries be there that it opens later? They never keep it from starting; but what goes on without a GPU
@@ -90,13 +116,23 @@ fn record(
     let stops = matches!(result, StepResult::Stops(_));
     let decided = |library: &&Soname| !stops || there(replay, library) == There::No;
     let driver = list.iter().filter(decided).any(|library| matches!(library.presence, Presence::Driver(_)));
-    let asked = driver && replay.host.mode == Mode::Legacy;
-    let variable = Env::of(replay).basis(WANTED);
-    let more =
-        [variable, Basis::Pool(PoolField::Mode), Basis::Entry(PoolEntry::Option(Options::SUPPORTED_CAPABILITIES))]
-            .into_iter()
-            .filter(|_| asked);
-    StepRecord::new(step, result, [Basis::Image(fact.id)].into_iter().chain(more), cite)
+    let more = if driver { kept_by(replay, stops) } else { BasisList::default() };
+    StepRecord::new(step, result, [Basis::Image(fact.id)].into_iter().chain(more.iter()), cite)
+}
+
+/// What says which libraries of the driver come into the container.
+fn kept_by(replay: Replay<'_>, stops: bool) -> BasisList {
+    let (env, host) = (Env::of(replay), replay.host);
+    let request = request(env, host);
+    if stops && !at_work(request.asked) {
+        return BasisList::of(request.facts.into_iter().flatten());
+    }
+    if stops && host.launch == Launch::Gke {
+        return BasisList::of([env.basis(loader::SEARCH_PATH), Basis::Pool(PoolField::Launch)]);
+    }
+    let option = Basis::Entry(PoolEntry::Option(Options::SUPPORTED_CAPABILITIES));
+    let asked = [env.basis(WANTED), Basis::Pool(PoolField::Mode), option];
+    BasisList::of(asked.into_iter().filter(|_| host.mode == Mode::Legacy))
 }
 
 fn worst(replay: Replay<'_>, list: &[Soname]) -> There {
@@ -109,20 +145,47 @@ fn there(replay: Replay<'_>, library: &Soname) -> There {
         Presence::Absent => There::No,
         Presence::Unseen => There::Unseen,
         Presence::Unfound => There::Unfound,
-        Presence::Driver(capability) => brought(replay, capability),
+        Presence::Driver(capability) => brought(replay, &library.name, capability),
     }
 }
 
-/// Whether the container stack brings the libraries of a driver capability: legacy mode alone asks the variable.
-fn brought(replay: Replay<'_>, capability: &str) -> There {
-    match given_as_to(replay, capability) {
-        // Nothing is asked of the hook, and nothing comes.
-        Given::NotAsked if replay.host.mode == Mode::Legacy => There::No,
-        Given::NotAsked => There::Yes,
-        Given::Set(set) if brings(set, capability) => There::Yes,
-        Given::Set(_) => There::No,
+/// Whether the container stack brings a library of a driver capability: legacy mode alone asks the variable for which,
+/// and none comes where nothing is asked for.
+fn brought(replay: Replay<'_>, name: &str, capability: &str) -> There {
+    let host = replay.host;
+    let asked = request(Env::of(replay), host).asked;
+    let outside = match given_as_to(replay, capability) {
+        Given::NotAsked => !at_work(asked),
+        Given::Set(set) => !brings(set, capability),
         // Of the latter the container is not created at all.
-        Given::Untold(_) | Given::Refused => There::Unseen,
+        Given::Untold(_) | Given::Refused => return There::Unseen,
+    };
+    match outside {
+        true if host.toolkit_newer => There::Unseen,
+        true if name == LIBCUDA => of_image(replay),
+        true => There::No,
+        false if asked == Asked::UntoldVariable => There::Unseen,
+        false if host.launch == Launch::Gke => on_gke(replay, name),
+        false => There::Yes,
+    }
+}
+
+/// A libcuda of the image's own, where the host puts none in.
+fn of_image(replay: Replay<'_>) -> There {
+    match loader::alone(replay) {
+        Alone::Nothing => There::No,
+        Alone::Stub | Alone::Driver(..) => There::Yes,
+        Alone::Open(_) => There::Unseen,
+    }
+}
+
+/// GKE puts the driver where a program looks only if it is told to.
+fn on_gke(replay: Replay<'_>, name: &str) -> There {
+    match loader::finds_driver_on_gke(replay) {
+        Some(true) => There::Yes,
+        Some(false) if name == LIBCUDA => of_image(replay),
+        Some(false) => There::No,
+        None => There::Unseen,
     }
 }
 
@@ -147,12 +210,26 @@ fn lacking(replay: Replay<'_>, step: Step, how: There) -> Vec<&str> {
 
 /// What the loader says of the first library that it does not find.
 pub(super) fn message(replay: Replay<'_>) -> String {
-    let needed = lacking(replay, Step::Libraries, There::No).into_iter().next();
+    let needed = first_missing(replay);
     if needed.is_none() && goes_without(replay) {
         return without_gpu(replay);
     }
-    let first = needed.unwrap_or("a needed library");
-    format!("{first}: cannot open shared object file: No such file or directory")
+    let first = needed.map_or("a needed library", |library| library.name.as_str());
+    let why = needed.and_then(|library| match library.presence {
+        Presence::Driver(capability) => Some(format!(" ({})", kept_out(replay, capability))),
+        _ => None,
+    });
+    format!("{first}: cannot open shared object file: No such file or directory{}", why.unwrap_or_default())
+}
+
+/// Why the libraries of a driver capability are not in the container.
+fn kept_out(replay: Replay<'_>, capability: &str) -> String {
+    match given_as_to(replay, capability) {
+        Given::Set(_) if replay.host.launch != Launch::Gke => {
+            format!("the driver capability {capability} is not given")
+        }
+        _ => why_no_gpu(replay),
+    }
 }
 
 /// Whether the component goes on without a GPU where it cannot open a library.
@@ -198,7 +275,7 @@ fn searched(replay: Replay<'_>) -> String {
         _ => None,
     });
     let image = of_image.then(|| "no file, package or base of the image brings it".to_owned());
-    let driver = of_driver.map(|capability| format!("the driver capability {capability} is not given"));
+    let driver = of_driver.map(|capability| kept_out(replay, capability));
     let told: Vec<String> = image.into_iter().chain(driver).collect();
     if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) }
 }

@@ -220,3 +220,82 @@ fn only_what_is_missing_decides_and_says_what_was_searched() {
         assert!(said.ends_with(searched), "{said}");
     }
 }
+
+/// What the steps find on a pool of an image that asks for libraries: devices, capabilities, libraries; and what is said.
+fn steps(fields: &str, head: &str, files: &str, asks: &str) -> ([String; 3], String) {
+    let image = crate::start::step_tests::image(&format!(
+        "{head}cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
+         [files]\n\"/usr/lib/libhere.so.1\" = {{}}\n{files}[[gpu_code]]\nsass = [\"sm_80\"]\n{asks}\n"
+    ));
+    let hosts = crate::start::step_tests::hosts(fields);
+    let on = |step| crate::start::step_tests::step(&image, &hosts[0], step);
+    let found = [Step::Devices, Step::Capabilities, Step::Libraries].map(on);
+    let said = found[2].1.clone();
+    (found.map(|(word, _)| word), said)
+}
+
+/// The loader comes before the first call of CUDA, so that there is no code where it stops.
+#[test]
+fn a_program_that_is_linked_with_libcuda_ends_in_the_loader_where_none_comes_in() {
+    let (legacy, jit) =
+        ("launch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\n", "launch = \"nvidia-runtime\"\ntoolkit = \"1.18.2\"\n");
+    let (gpus, gke, cdi) = (
+        "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n",
+        "launch = \"gke\"\n",
+        "launch = \"docker-cdi\"\ntoolkit = \"1.18.2\"\n",
+    );
+    let env = |pool: &str, env: &str| format!("{pool}env = {{ {env} }}\n");
+    let all = "NVIDIA_VISIBLE_DEVICES = \"all\"";
+    let hidden = "NVIDIA_VISIBLE_DEVICES = \"all\", CUDA_VISIBLE_DEVICES = \"\"";
+    let utility = "NVIDIA_DRIVER_CAPABILITIES = \"utility\"";
+    let (linked, opens) = ("needs = [\"libcuda.so.1\"]", "opens = [\"libcuda.so.1\"]");
+    let (gone, here) = ("needs = [\"libgone.so.1\"]", "needs = [\"libhere.so.1\"]");
+    let (baked, beside) = ("\"/usr/lib64/libcuda.so.535.54.03\" = {}\n", "\"/opt/libcuda.so.535.54.03\" = {}\n");
+    let missing = "library-missing";
+    for (pool, files, asks, expected, says) in [
+        (legacy, "", linked, ["n/a", "n/a", missing], "NVIDIA_VISIBLE_DEVICES is not set"),
+        (jit, "", linked, ["n/a", "n/a", missing], "NVIDIA_VISIBLE_DEVICES is not set"),
+        (&env(legacy, "NVIDIA_VISIBLE_DEVICES = \"void\""), "", linked, ["n/a", "n/a", missing], "is `void`"),
+        (jit, beside, linked, ["n/a", "n/a", missing], "is not set"),
+        (&env(gpus, utility), "", linked, ["passes", "passes", missing], "capability compute is not given"),
+        (gke, "", linked, ["passes", "n/a", missing], "LD_LIBRARY_PATH does not name"),
+        // Another one that is missing comes before what CUDA would say.
+        (legacy, "", gone, ["n/a", "n/a", missing], "libgone.so.1"),
+        (&env(legacy, hidden), "", gone, ["passes", "passes", missing], "libgone.so.1"),
+        (&env(legacy, "NVIDIA_VISIBLE_DEVICES = \"none\""), "", gone, ["passes", "passes", missing], "libgone.so.1"),
+        // It is there.
+        (&env(legacy, all), "", linked, ["passes", "passes", "passes"], ""),
+        (&env(jit, all), "", linked, ["passes", "n/a", "passes"], ""),
+        (&env(cdi, utility), "", linked, ["passes", "n/a", "passes"], ""),
+        (&env(gpus, "NVIDIA_DRIVER_CAPABILITIES = \"video\""), "", linked, ["passes", "passes", "passes"], ""),
+        (&env(gke, "LD_LIBRARY_PATH = \"/usr/local/nvidia/lib64\""), "", linked, ["passes", "n/a", "passes"], ""),
+        (&env(legacy, "NVIDIA_VISIBLE_DEVICES = \"none\""), "", linked, ["no-gpu 100", "passes", "passes"], ""),
+        (&env(legacy, hidden), "", linked, ["no-gpu 100", "passes", "passes"], ""),
+        (legacy, baked, linked, ["no-gpu 100", "n/a", "passes"], ""),
+        // It is opened by the program, which goes on and asks.
+        (legacy, "", opens, ["no-gpu 35", "n/a", "n/a"], ""),
+        (jit, "", opens, ["no-gpu 35", "n/a", "n/a"], ""),
+        (legacy, "", here, ["no-gpu 35", "n/a", "passes"], ""),
+        (&env(gpus, utility), "", here, ["passes", "no-gpu 35", "passes"], ""),
+    ] {
+        let (found, said) = steps(pool, "", files, asks);
+        assert_eq!(found, expected, "{pool} {files} {asks}: {said}");
+        assert!(said.contains(says), "{pool} {files} {asks}: {said}");
+    }
+    // What cannot be told is not missing.
+    let untold = "env_unknown = [\"NVIDIA_VISIBLE_DEVICES\"]\n";
+    assert_eq!(steps(legacy, untold, "", linked).0, ["unknown", "passes", "not seen"]);
+    assert_eq!(steps(gke, "env_unknown = [\"LD_LIBRARY_PATH\"]\n", "", linked).0, ["passes", "n/a", "not seen"]);
+}
+
+#[test]
+fn the_loader_names_the_first_that_it_misses_in_the_order_of_the_file() {
+    for (asks, first) in [
+        ("needs = [\"libz.so.1\", \"liba.so.1\"]", "libz.so.1"),
+        ("needs = [\"liba.so.1\", \"libz.so.1\"]", "liba.so.1"),
+        ("needs = [\"libhere.so.1\", \"libz.so.1\", \"liba.so.1\", \"libz.so.1\"]", "libz.so.1"),
+    ] {
+        let (_, _, message) = found("", asks, "docker-gpus");
+        assert!(message.starts_with(&format!("{first}: ")), "{asks}: {message}");
+    }
+}

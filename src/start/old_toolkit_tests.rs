@@ -1,5 +1,10 @@
 //! Steps as older container toolkits took them.
 
+use crate::fleet;
+use crate::fleet::GpuName;
+use crate::knowledge::Knowledge;
+use crate::source::SourceId;
+use crate::source::SourceText;
 use crate::start::Step;
 use crate::start::step_tests::expect;
 use crate::start::step_tests::hosts;
@@ -60,7 +65,7 @@ fn each_reading_names_its_release() {
     for (toolkit, release) in [("1.17.8", "v1.20.0"), ("1.13.5", "v1.13.5"), ("1.6.0", "v1.6.0")] {
         let hosts = hosts(&gpus(toolkit));
         let component = image.components.first().expect("a component");
-        let knowledge = crate::knowledge::Knowledge::built_in();
+        let knowledge = Knowledge::built_in();
         let replay = crate::start::Replay { image: &image, component, host: &hosts[0], knowledge };
         let cite = crate::start::device::capabilities(replay).cite;
         assert!(cite.0.contains(release), "{toolkit}: {}", cite.0);
@@ -212,7 +217,7 @@ fn a_driver_that_is_declared_by_its_cuda_alone_has_no_number() {
         let (result, said) = step(&image, &host, Step::Runtime);
         assert_eq!(result, "insufficient-driver 35", "{said}");
         let component = image.components.first().expect("a component");
-        let knowledge = crate::knowledge::Knowledge::built_in();
+        let knowledge = Knowledge::built_in();
         let replay = crate::start::Replay { image: &image, component, host: &host, knowledge };
         let mut steps = crate::start::Steps::default();
         let crate::start::Fate::Fails(wall) = crate::start::replay(replay, &mut steps) else { panic!("it fails") };
@@ -226,4 +231,40 @@ fn a_driver_that_is_declared_by_its_cuda_alone_has_no_number() {
         let (_, loader) = step(&image, &hosts[0], Step::Loader);
         assert!(loader.contains("510.39.01"), "{loader}");
     }
+}
+
+/// The container toolkits that are tried on a day where a pool says nothing of its own, with what a container gets that
+/// asks for no capability.
+fn tried(fields: &str, day: Option<&str>) -> Vec<String> {
+    let text = SourceText::new("fleet.toml", format!("[[pool]]\nname = \"p\"\ngpu = \"RTX 2080 Ti\"\n{fields}"));
+    let fleet = fleet::read(SourceId(0), &text, &|_| GpuName::Known).expect("good fleet");
+    let hosts = fleet.pools[0].hosts(Knowledge::built_in(), day.map(|day| day.parse().expect(day)));
+    let mut found: Vec<String> = Vec::new();
+    for host in hosts {
+        let compute = if host.behaviour.default_capabilities.has("compute") { "compute" } else { "utility" };
+        found.extend(host.toolkit_version.map(|version| format!("{version} {compute}")));
+    }
+    found
+}
+
+#[test]
+fn toolkits_of_a_day_are_those_that_were_there() {
+    let (old, new) =
+        ("launch = \"docker-gpus\"\ndriver = \"450.102.04\"\n", "launch = \"docker-gpus\"\ndriver = \"550.54.15\"\n");
+    let declared = format!("{old}toolkit = \"1.14.3\"\n");
+    for (fields, day, expected) in [
+        (old, Some("2021-06-29"), &["1.3.0 utility", "1.5.1 compute"][..]),
+        (old, Some("2020-10-01"), &["1.3.0 utility"]),
+        (old, Some("2023-12-13"), &["1.3.0 utility", "1.14.3 compute"]),
+        // Superseded for more than three years.
+        (old, Some("2023-12-15"), &["1.14.3 compute"]),
+        (new, Some("2024-06-01"), &["1.14.3 compute"]),
+        // What is declared is what there is, whatever the day.
+        (&declared, Some("2021-06-29"), &["1.14.3 compute"]),
+    ] {
+        assert_eq!(tried(fields, day), expected, "{fields} {day:?}");
+    }
+    // Without a day the oldest have to be declared.
+    let today = tried(old, None);
+    assert!(!today.is_empty() && today.iter().all(|one| one.ends_with(" compute")), "{today:?}");
 }

@@ -71,6 +71,7 @@ pub(super) fn request(env: Env<'_>, host: &Host) -> Request {
     match host.devices {
         DeviceSource::Launch => handed,
         DeviceSource::Nobody => Request::of(Asked::Nothing, [Some(Basis::Pool(PoolField::Runtime)), launch, None]),
+        DeviceSource::Off => Request::of(Asked::Nothing, [Some(Basis::Pool(PoolField::Mode)), launch, None]),
         // Variables of `swarm-resource` are read before the one that the engine or the device plugin sets.
         DeviceSource::Hook | DeviceSource::Variable if stands_in(env, host).is_some() => by_environment(env, host),
         DeviceSource::Hook | DeviceSource::Variable if reads_variable(host) => handed,

@@ -202,11 +202,15 @@ fn code_text(replay: Replay<'_>, record: &StepRecord) -> String {
     if idle.is_empty() { told } else { format!("{told}; without code for it, and not counted: {}", idle.join(", ")) }
 }
 
-/// What is worth knowing and decides nothing: libraries that are picked at run time and have no code for the GPU, and
-/// those without which no GPU is used.
+/// What is worth knowing and decides nothing: libraries without which no GPU is used.
 pub fn notes(replay: Replay<'_>) -> Vec<String> {
-    let note = |file: &str| format!("{file} of {} has no code for {}", replay.component.name, gpu(replay));
-    code::idle(replay).into_iter().map(note).chain(libraries::note(replay)).collect()
+    libraries::note(replay).into_iter().collect()
+}
+
+/// What a program that starts may lack there: code for the GPU in libraries that it picks as it runs.
+pub fn unseen_libraries(replay: Replay<'_>) -> Vec<String> {
+    let idle = code::idle(replay).into_iter();
+    idle.map(|file| format!("GPU code for {} in {file}, which {} may run", gpu(replay), replay.component.name)).collect()
 }
 
 /// Whether a program that starts certainly uses no GPU.

@@ -132,6 +132,7 @@ macro_rules! every_table {
         follows_absolute_link: Bool, hook_needs_cache: Flag, keeps_listed_directories: Flag,
         auto_mode: Str, sample: Cuda, released: OptDay,
     }
+    container_toolkit_days: ToolkitDayRow by [version] { version: Cuda, released: Day }
     errors: ErrorRow by [code] {
         code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda, driver_name: OptStr, rules: Strs,
     }

@@ -1,6 +1,7 @@
 //! What a program finds where the host puts no libcuda into the container: one that the image holds, or none.
 
 use crate::cuda::DriverVersion;
+use crate::fleet::DeviceSource;
 use crate::fleet::Mode;
 use crate::start::Basis;
 use crate::start::Loaded;
@@ -36,7 +37,8 @@ pub(in crate::start) enum Alone {
 
 /// Whether the host certainly puts no libcuda into the container: nobody asks for a GPU, or not for computing.
 pub(super) fn is_alone(replay: Replay<'_>) -> bool {
-    if replay.host.mode == Mode::None || replay.host.toolkit_newer {
+    let by_nobody = matches!(replay.host.devices, DeviceSource::Nobody | DeviceSource::Off);
+    if (replay.host.mode == Mode::None && !by_nobody) || replay.host.toolkit_newer {
         return false;
     }
     let libcuda = |given| matches!(given, Given::Set(set) if !brings_libcuda(set));

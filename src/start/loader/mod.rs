@@ -42,6 +42,7 @@ const GKE: Cite = Cite(
 pub(super) use self::alone::Alone;
 pub(super) use self::alone::alone;
 pub(super) use self::path::GKE_DIRECTORY;
+pub(super) use self::path::VARIABLE as SEARCH_PATH;
 
 /// Where a program's libcuda comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +136,12 @@ pub(super) fn scattered(replay: Replay<'_>) -> bool {
     select::scattered(replay)
 }
 
+/// Whether a program on GKE looks where the node puts the driver; none where that cannot be told.
+pub(super) fn finds_driver_on_gke(replay: Replay<'_>) -> Option<bool> {
+    let path = SearchPath::of(replay);
+    (!path.unseen).then(|| path.names(GKE_DIRECTORY))
+}
+
 /// Which libcuda does the loader find?
 pub(super) fn step(replay: Replay<'_>) -> (Loaded<'_>, StepRecord) {
     if alone::is_alone(replay) {
@@ -206,7 +213,10 @@ fn told<'a>(replay: Replay<'a>, found: Found<'a>, first: Option<Basis>, cite: Ci
         Found::Compat(library) => {
             let facts = [compat].into_iter().chain(first).chain(pool).chain(row);
             let loaded = Loaded { forced_by: first, ..Loaded::compat(replay, library) };
-            (loaded, StepRecord::new(Step::Loader, StepResult::Passes(Route::ForwardCompat), facts, cite))
+            // One of the very version of the driver is no other than the host's.
+            let same = loaded.version.is_some() && loaded.version == replay.host.driver;
+            let route = if same { Route::Native } else { Route::ForwardCompat };
+            (loaded, StepRecord::new(Step::Loader, StepResult::Passes(route), facts, cite))
         }
         Found::Image(library) => {
             let result = if library.stub {

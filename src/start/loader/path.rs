@@ -13,7 +13,8 @@ use crate::start::environment::variable_of;
 use crate::start::loader::Found;
 use crate::start::loader::cache;
 
-const VARIABLE: &str = "LD_LIBRARY_PATH";
+/// Whose directories those are.
+pub(in crate::start) const VARIABLE: &str = "LD_LIBRARY_PATH";
 /// Where GKE puts the driver.
 pub(in crate::start) const GKE_DIRECTORY: &str = "/usr/local/nvidia/lib64";
 
@@ -68,6 +69,11 @@ impl<'a> SearchPath<'a> {
     /// The same where the host puts none into the container.
     pub(super) fn search_image(&self, replay: Replay<'a>) -> Option<Found<'a>> {
         self.directories()?.find_map(|directory| in_directory_of_image(replay, directory))
+    }
+
+    /// Whether it names a directory.
+    pub(super) fn names(&self, wanted: &str) -> bool {
+        self.directories().is_some_and(|mut all| all.any(|directory| directory == wanted))
     }
 
     fn directories(&self) -> Option<impl Iterator<Item = &'a str> + use<'a>> {

@@ -363,3 +363,25 @@ fn what_is_not_known_is_not_guessed() {
     let looks = format!("{HEAD}[env]\nLD_LIBRARY_PATH = \"/usr/local/nvidia/lib:/usr/local/nvidia/lib64\"\n");
     assert_eq!(gets(&looks, gke), "host", "GKE with it");
 }
+
+#[test]
+fn a_compat_library_of_the_drivers_own_version_is_no_other_driver() {
+    for (driver, expected) in
+        [("550.54.15", Route::Native), ("550.54.14", Route::ForwardCompat), ("535.54.03", Route::ForwardCompat)]
+    {
+        let forced = format!(
+            "{}env = {{ LD_LIBRARY_PATH = \"/usr/local/cuda/compat\" }}\n",
+            pool("docker-gpus", "1.17.8", driver)
+        );
+        let images = crate::start::step_tests::image(&files(COMPAT));
+        let text = SourceText::new("fleet.toml", format!("[[pool]]\nname = \"p\"\n{forced}"));
+        let source = Sources::default().add(text.clone());
+        let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
+        let knowledge = Knowledge::built_in();
+        let hosts = fleet.pools[0].hosts(knowledge, None);
+        let (loaded, record) =
+            step(Replay { image: &images, component: &images.components[0], host: &hosts[0], knowledge });
+        assert!(matches!(loaded.source, Some(Source::Compat(_))), "{driver}");
+        assert_eq!(record.result, StepResult::Passes(expected), "{driver}");
+    }
+}
