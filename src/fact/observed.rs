@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::cuda::CodeTarget;
 use crate::cuda::CudaVersion;
+use crate::fact::ArchListSeen;
 use crate::fact::ElfNote;
 use crate::fact::FactId;
 use crate::fact::Facts;
@@ -125,13 +126,16 @@ impl EnvTemplate {
     }
 }
 
-/// What is done to what the base image brings.
+/// What is done to what the base image brings, and with its compiler.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OfBase {
     /// How values that cannot be told build on the environment of the base image.
     pub env_templates: BTreeMap<String, EnvTemplate>,
     /// What commands remove of it: packages and absolute paths.
     pub removed: Vec<(String, FactId)>,
+    /// Lists of GPUs that commands compile for, in the stages that the image is made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arch_lists: Vec<ArchListSeen>,
 }
 
 /// GPU code of one library.
