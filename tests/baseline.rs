@@ -37,6 +37,25 @@ fn what_is_known_is_counted_and_not_told() {
 }
 
 #[test]
+fn as_many_findings_are_written_down_as_are_told_and_known() {
+    let place = known();
+    // A pool like the first one: one finding is of both.
+    let alike = place::FLEET.split("\n\n").next().expect("the first pool").replace("\"old\"", "\"older\"");
+    place.file("fleet.toml", &format!("{}\n{alike}\n", place::FLEET));
+    let report = out(&place.run(&["check", ".", "--format", "json"]));
+    let report: serde_json::Value = serde_json::from_str(&report).expect("a report");
+    let subjects = report["subjects"].as_array().expect("subjects").iter();
+    let told: usize = subjects.map(|subject| subject["findings"].as_array().expect("findings").len()).sum();
+    let written = out(&place.run(&["check", ".", "--write-baseline", "known.json"]));
+    let many = if told == 1 { "finding" } else { "findings" };
+    assert!(told > 0 && written.contains(&format!("known.json: {told} {many} written down")), "{told}: {written}");
+    let known = err(&place.run(CHECK));
+    assert!(known.contains(&format!("{told} {many} of the baseline known.json")), "{told}: {known}");
+    let entries = fs::read_to_string(place.path("known.json")).expect("a file").matches("\"fingerprint\"").count();
+    assert!(entries > told, "a finding on two pools has two entries: {entries}");
+}
+
+#[test]
 fn lines_that_move_are_still_known_and_wherever_the_program_runs() {
     let place = known();
     place.file(

@@ -93,6 +93,7 @@ impl<'a> Sieve<'a> {
         self.made = made;
         if self.write.is_some() {
             self.found.extend(prints);
+            self.hidden += 1;
             return None;
         }
         let (_, known) = self.known.as_ref()?;
@@ -132,7 +133,7 @@ impl<'a> Sieve<'a> {
         let text = baseline.to_json().map_err(io::Error::from)?;
         fs::write(path, text)
             .map_err(|error| Failure::Said(format!("error: cannot write {}: {error}", path.display())))?;
-        writeln!(streams::out(), "{}: {} written down", path.display(), count(baseline.len(), "finding"))?;
+        writeln!(streams::out(), "{}: {} written down", path.display(), count(self.hidden, "finding"))?;
         Ok(())
     }
 

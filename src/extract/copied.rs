@@ -220,6 +220,7 @@ impl<'a> Stages<'a> {
         let programs = std::mem::take(&mut reader.seen.code);
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
         own.commands = reader.seen.commands;
+        own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
         reader.seen = own;
         let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
         let other = std::mem::replace(&mut reader.done, done);

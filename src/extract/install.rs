@@ -18,6 +18,7 @@ use crate::extract::cloned::Cloned;
 use crate::extract::closed;
 use crate::extract::fetched::Fetched;
 use crate::extract::linked;
+use crate::extract::listed;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::tree::Tree;
@@ -92,6 +93,8 @@ pub(super) struct State {
     cloned: Cloned,
     /// Whether a command may have brought what nobody can tell.
     pub(super) beyond: bool,
+    /// Whether the installer of a toolkit ran.
+    other_toolkit: bool,
 }
 
 /// Reads every RUN in order: packages come and go in `seen`; what could not be read becomes a note.
@@ -181,6 +184,15 @@ impl Reader<'_> {
         if depth == 0 {
             asked::read(command, run, &lookup, self.source, self.seen);
         }
+        let at = listed::At {
+            base: &self.tree.evaluated.base,
+            folder: &self.folder,
+            source: self.source,
+            dockerfile: self.dockerfile,
+            other_toolkit: self.done.other_toolkit,
+        };
+        listed::read(command, &at, &lookup, self.seen);
+        self.done.other_toolkit |= listed::installs_toolkit(command);
         written(self, command, run, &environment);
         self.done.fetched.note(command, &self.folder);
         self.done.cloned.note(command, &self.folder);

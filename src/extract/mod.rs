@@ -21,6 +21,7 @@ mod install;
 mod landing;
 mod layers;
 mod linked;
+mod listed;
 mod locked;
 mod merge;
 mod packaged;

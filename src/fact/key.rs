@@ -32,6 +32,7 @@ keys! {
     Code = "code.*", "list", "Targets of one library's GPU code.";
     BuildAsk = "build.asks.*", "text", "Command that asks the machine that builds for its GPU or its driver.";
     Complete = "image.complete", "list", "Families of which everything is said to be listed.";
+    ArchList = "build.arch_list.*", "list", "List of GPUs that a command compiles for.";
     CudaRuntime = "image.cuda_runtime", "version", "CUDA runtime of code that is not one of the packages.";
     TagNow = "image.base.tag_now", "list", "What the tag of the base asks of a node by now, other than the pinned digest.";
     BaseCuda = "image.base.cuda", "version", "CUDA toolkit of the base image.";

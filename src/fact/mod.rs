@@ -4,6 +4,7 @@
 //! with its origin) or concluded from other facts and a table row. Labels, confidence and, later,
 //! fixes all walk that graph down to a leaf that somebody can edit.
 
+mod arch_list;
 mod as_text;
 mod image;
 mod key;
@@ -17,6 +18,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::Serialize;
 
+pub use self::arch_list::ArchListSeen;
 pub use self::image::{
     CodeWording, Compat, CompatLibrary, Component, DriverLibrary, EnvFacts, GpuCode, ImageFacts, Library, Needs,
     Presence, Role, Signature, Soname,

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::cuda::CodeTarget;
 use crate::cuda::CudaVersion;
+use crate::fact::ArchListSeen;
 use crate::fact::ElfNote;
 use crate::fact::FactId;
 use crate::fact::Facts;
@@ -125,7 +126,7 @@ impl EnvTemplate {
     }
 }
 
-/// What is done to what the base image brings, and what may have been put beside it.
+/// What is done to what the base image brings and with its compiler, and what may have been put beside it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OfBase {
     /// How values that cannot be told build on the environment of the base image.
@@ -135,6 +136,9 @@ pub struct OfBase {
     /// Driver libraries that may be there, with what stands in the way of knowing it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub perhaps: BTreeMap<String, (String, FactId)>,
+    /// Lists of GPUs that commands compile for, in the stages that the image is made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arch_lists: Vec<ArchListSeen>,
 }
 
 /// GPU code of one library.

@@ -186,7 +186,11 @@ fn architectures(list: &str, found: &mut Compiled) -> Option<()> {
 }
 
 /// The value of a variable, where it is written, and whether that is in the command's own text.
-fn variable(command: &Command, lookup: &dyn Fn(&str) -> Lookup, name: &str) -> Option<(String, Vec<Span>, bool)> {
+pub(super) fn variable(
+    command: &Command,
+    lookup: &dyn Fn(&str) -> Lookup,
+    name: &str,
+) -> Option<(String, Vec<Span>, bool)> {
     match command.variable(name) {
         Some(Resolved::Known { value, origins }) => Some((value.clone(), origins.clone(), true)),
         Some(Resolved::Unresolved { .. }) => None,
@@ -197,13 +201,13 @@ fn variable(command: &Command, lookup: &dyn Fn(&str) -> Lookup, name: &str) -> O
     }
 }
 
-/// A package of the table that this command compiles.
-fn extension(
+/// The package of the table that a command compiles.
+pub(super) fn row_of<'a>(
     command: &Command,
     folder: &str,
     lookup: &dyn Fn(&str) -> Lookup,
-    extensions: &[CudaExtensionRow],
-) -> Option<Compiled> {
+    extensions: &'a [CudaExtensionRow],
+) -> Option<&'a CudaExtensionRow> {
     let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
     let installs = words.iter().any(|word| matches!(*word, "install" | "develop" | "bdist_wheel" | "build_ext"));
     let variable = |name: &str| variable(command, lookup, name);
@@ -231,8 +235,18 @@ fn extension(
         let compiles = (row.sdist && !links) || forced || from_source;
         own || words.iter().any(address) || (compiles && words.iter().any(named))
     };
-    let row = extensions.iter().filter(|_| installs).find(built)?;
-    let (list, origins, inside) = variable(row.variable)?;
+    extensions.iter().filter(|_| installs).find(built)
+}
+
+/// What the command makes of that package.
+fn extension(
+    command: &Command,
+    folder: &str,
+    lookup: &dyn Fn(&str) -> Lookup,
+    extensions: &[CudaExtensionRow],
+) -> Option<Compiled> {
+    let row = row_of(command, folder, lookup, extensions)?;
+    let (list, origins, inside) = variable(command, lookup, row.variable)?;
     let mut found = Compiled { component: Some(row.distribution.to_owned()), ..Compiled::default() };
     row.variable.clone_into(&mut found.by);
     if row.cmake {

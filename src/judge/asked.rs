@@ -12,6 +12,8 @@ use crate::rules::Page;
 use crate::rules::Severity;
 use crate::settings::Ignore;
 use crate::settings::Level;
+use crate::settings::Place;
+use crate::settings::RuleLevel;
 
 /// How bad what a page says is on a pool, as the settings say, else the page.
 pub(super) fn severity(page: &Page, pool: Option<&str>, settings: Settings<'_>) -> Severity {
@@ -46,16 +48,14 @@ pub(super) fn left_out(rule: &str, pool: Option<&str>, settings: Settings<'_>) -
     Some(LeftOut::Ignored(format!("{}:{place}: {rule}{on} is ignored: {}", text.name(), ignore.reason)))
 }
 
-/// The ignores of settings that have run out, and those that left nothing out where `all` was judged that they may
-/// speak of; as a subject of its own, where there are any.
+/// What of the settings has no effect: ignores that have run out, and those that left nothing out where `all` was judged
+/// that they may speak of; likewise what is said of files among which no input was; rules whose level is set, and which do
+/// not speak. As a subject of its own, where there is anything.
 pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -> Option<model::Subject> {
     let page = settings.book.reader(Notice::UnusedIgnore)?;
     let own = settings.own?;
     let places = Places { sources: settings.sources, fleet: settings.fleet };
-    let tell = |ignore: &Ignore| {
-        let (message, help) = idle(ignore, today, all, settings)?;
-        let until = ignore.until.as_ref().filter(|_| ignore.is_over(today));
-        let place = until.map_or(ignore.place, |until| until.place);
+    let tell = |(place, message, help): (Place, String, String)| {
         left_out(&page.name, None, settings).is_none().then(|| model::Finding {
             rule: page.name.clone(),
             severity: severity(page, None, settings).to_string(),
@@ -67,7 +67,21 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
             fixes: Vec::new(),
         })
     };
-    let findings: Vec<model::Finding> = own.settings.ignores.iter().filter_map(tell).collect();
+    let ignores = own.settings.ignores.iter().filter_map(|ignore| {
+        let (message, help) = idle(ignore, today, all, settings)?;
+        let until = ignore.until.as_ref().filter(|_| ignore.is_over(today));
+        Some((until.map_or(ignore.place, |until| until.place), message, help))
+    });
+    let paths = own.settings.paths.iter().filter(|one| all && !one.was_used()).map(|one| {
+        let message = "`match` fits none of the inputs: what is said here has no effect".to_owned();
+        (one.place, message, "correct the pattern, or take the entry out".to_owned())
+    });
+    let of_paths = own.settings.paths.iter().flat_map(|one| &one.rules);
+    let levels = own.settings.rules.iter().chain(of_paths).filter(|level| silent(level, settings)).map(|level| {
+        let message = format!("`{}` is a preview and does not speak: its level has no effect", level.rule.value);
+        (level.rule.place, message, "set `preview = true`, or take the level out".to_owned())
+    });
+    let findings: Vec<model::Finding> = ignores.chain(paths).chain(levels).filter_map(tell).collect();
     (!findings.is_empty()).then(|| model::Subject {
         name: name.to_owned(),
         kind: model::SETTINGS.to_owned(),
@@ -83,6 +97,14 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
         description: serde_json::Value::Null,
         observed: Observed::default(),
     })
+}
+
+/// Whether a level is for a rule that does not speak, and does not turn it off.
+fn silent(level: &RuleLevel, settings: Settings<'_>) -> bool {
+    let off = |set: Level| set == Level::Off;
+    let all_off = level.severity.as_ref().is_none_or(|severity| off(severity.value));
+    let all_off = all_off && level.pools.iter().all(|(_, set)| off(*set));
+    !all_off && settings.book.get(&level.rule.value).is_some_and(|page| !settings.book.lets_speak(page))
 }
 
 /// Why an ignore has no effect, and what to do.

@@ -128,7 +128,12 @@ impl RuleBook {
 
     /// Those of them that speak.
     pub fn speaking(&self) -> impl Iterator<Item = &Page> {
-        self.practice.iter().filter(|page| self.preview || page.status == Status::Stable)
+        self.practice.iter().filter(|page| self.lets_speak(page))
+    }
+
+    /// Whether a page speaks: one that is not stable yet does where previews are asked for.
+    pub fn lets_speak(&self, page: &Page) -> bool {
+        self.preview || page.status == Status::Stable
     }
 
     /// All pages: start-up in the order of the start-up, practice by name, then the notices.

@@ -17,6 +17,8 @@ const PACKAGES: &[&str] = &["RUN", "lock files", "layers", "description", "table
 const FILES: &[&str] = &["RUN", "COPY", "layers", "description", "tables"];
 /// What is run while the image is built.
 const COMMANDS: &[&str] = &["RUN", "ENV"];
+/// The lists of GPUs that code is compiled for.
+const LISTS: &[&str] = &["ENV", "RUN", "image configuration", "description", "tables"];
 /// What the image starts.
 const START: &[&str] = &["ENTRYPOINT", "image configuration", "description"];
 /// All of it.
@@ -83,14 +85,17 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("image.compat.cuda", Type::Version, "CUDA release", "CUDA release that the compat package is of", FILES),
     entry("image.packages", Type::List, "names", "packages of every manager that commands or package lists name", PACKAGES),
     entry("image.packages.named", Type::List, "names", "the same, whatever else the base image or a file that was not read may bring: always seen whole", PACKAGES),
-    entry("image.packages.other_cuda", Type::List, "names", "system packages whose name or version says a CUDA major release that is not the base image's", PACKAGES),
+    entry("image.packages.other_cuda", Type::List, "names", "system packages, and wheels without libraries of their own, whose name or version says a CUDA major release that is not the base image's", PACKAGES),
     entry("image.cuda_mix", Type::List, "name (CUDA release)", "the packages with GPU code, where they were built with different CUDA major releases", PACKAGES),
     entry("package.*", Type::Text, "as installed", "the version of a package; a `-` in its name is written `_` here", PACKAGES),
     entry("toolkit.cuda", Type::Version, "CUDA release", "CUDA release of the nvcc in the image, by the package that brings it", PACKAGES),
     entry("build.gpu_asks", Type::List, "commands", "commands that end the build where no GPU is", COMMANDS),
     entry("build.code_asks", Type::List, "commands", "commands that compile for the GPU of the machine that builds", COMMANDS),
     entry("build.variant_asks", Type::List, "commands", "commands that choose packages by the driver of the machine that builds", COMMANDS),
-    entry("arch_list.refused", Type::List, "8.6, 9.0+PTX", "entries of TORCH_CUDA_ARCH_LIST that the compiler of `toolkit.cuda` does not know", ENVIRONMENT),
+    entry("arch_list.refused", Type::List, "8.6, 9.0+PTX", "entries of a list of GPUs that the compiler which reads it does not know: TORCH_CUDA_ARCH_LIST of the image, else the first such list that a command compiles by", LISTS),
+    entry("arch_list.name", Type::Text, "variable or option", "where those entries stand: `TORCH_CUDA_ARCH_LIST`, `CMAKE_CUDA_ARCHITECTURES`, `-gencode`, …", LISTS),
+    entry("arch_list.compiler", Type::Version, "CUDA release", "CUDA release of the compiler that does not know them", LISTS),
+    entry("arch_list.cubins_alone", Type::Text, "variable or option", "the first list that a command compiles by and that asks for no PTX", LISTS),
     entry("arch_list.entries", Type::List, "8.6, 9.0+PTX", "what TORCH_CUDA_ARCH_LIST names, as the environment of the image sets it", ENVIRONMENT),
     entry("arch_list.ptx", Type::Bool, "", "an entry of that list ends in `+PTX`", ENVIRONMENT),
     entry("torch.present", Type::Bool, "", "PyTorch is installed", PACKAGES),

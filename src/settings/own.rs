@@ -27,9 +27,13 @@ pub struct Own<'a> {
 impl<'a> Own<'a> {
     /// What is said of these files alone, the last first: it counts most.
     fn for_paths(self) -> impl Iterator<Item = &'a ForPaths> {
-        let fits =
-            move |one: &&ForPaths| self.path.is_some_and(|path| one.paths.iter().any(|pattern| pattern.fits(path)));
+        let fits = move |one: &&ForPaths| self.path.is_some_and(|path| one.fits(path));
         self.settings.paths.iter().rev().filter(fits)
+    }
+
+    /// Keeps in mind which entries for some files alone are for this one.
+    pub fn note_paths(self) {
+        self.for_paths().for_each(drop);
     }
 
     /// How bad a rule is, where the settings say it.

@@ -170,6 +170,8 @@ fn for_paths(file: &mut File<'_>, whole: Span, table: &DeTable<'_>) -> ForPaths 
         platforms: None,
         pools: Vec::new(),
         rules: Vec::new(),
+        place: file.place(whole),
+        used: Arc::default(),
     };
     let mut said = false;
     for (key, span, value) in entries(table) {
@@ -178,6 +180,7 @@ fn for_paths(file: &mut File<'_>, whole: Span, table: &DeTable<'_>) -> ForPaths 
                 said = true;
                 file.reader.not_empty(span, value, "`match` names no file");
                 found.paths = file.patterns(key, value);
+                found.place = file.place(span_of(value));
             }
             "target" => found.target = file.text(key, value),
             "build-args" => found.build_args = file.build_args(key, value),

@@ -1,5 +1,6 @@
 //! What the tables of a settings file hold: how bad rules are, what is left out, what holds for some files.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -113,4 +114,23 @@ pub struct ForPaths {
     pub pools: Vec<PoolPattern>,
     /// How bad rules are.
     pub rules: Vec<RuleLevel>,
+    /// Where it is written.
+    pub place: Place,
+    pub(super) used: Arc<AtomicBool>,
+}
+
+impl ForPaths {
+    /// Whether it was for one of the inputs.
+    pub fn was_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is for a file; keeps in mind that it was for one.
+    pub(super) fn fits(&self, path: &Path) -> bool {
+        let fits = self.paths.iter().any(|pattern| pattern.fits(path));
+        if fits {
+            self.used.store(true, Ordering::Relaxed);
+        }
+        fits
+    }
 }

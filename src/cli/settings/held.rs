@@ -59,7 +59,9 @@ pub(crate) fn of_inputs(
             Content::ByPlatform(_) | Content::Saved(_) => None,
         };
         loaded.keep(&subject.name, path.as_deref(), sources);
-        let pools = loaded.of_subject(&subject.name).and_then(Own::pools);
+        let own = loaded.of_subject(&subject.name);
+        own.into_iter().for_each(Own::note_paths);
+        let pools = own.and_then(Own::pools);
         if let Some(pools) = pools {
             let names = fleet.pools.iter().map(|pool| pool.name.value.clone());
             let fits = |name: &String| pools.iter().any(|pattern| pattern.fits(name));

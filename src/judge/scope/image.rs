@@ -1,7 +1,5 @@
 //! What a page may ask of the image itself: environment, file tree, what it starts.
 
-use crate::cuda::CodeTarget;
-use crate::cuda::CudaVersion;
 use crate::fact::BuildAskSeen;
 use crate::fact::CompatLibrary;
 use crate::fact::Depth;
@@ -10,10 +8,12 @@ use crate::fact::FactId;
 use crate::fact::Manager;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
-use crate::fact::State;
 use crate::infer::ASKED;
 use crate::judge::scope::Said;
 use crate::judge::scope::Subject;
+use crate::judge::scope::arch_lists::ARCH_LIST;
+use crate::judge::scope::arch_lists::Refused;
+use crate::judge::scope::arch_lists::entries;
 use crate::judge::scope::counted;
 use crate::judge::scope::list;
 use crate::judge::scope::number;
@@ -27,8 +27,6 @@ use crate::rules::Lookup;
 use crate::rules::Value;
 use crate::start::is_in_a_hosts_place;
 
-/// The variable that names what extensions are built for: a name that is read, as those of the runtime are.
-const ARCH_LIST: &str = "TORCH_CUDA_ARCH_LIST";
 /// How the packages with a compat library begin, before their CUDA release.
 const COMPAT: &str = "cuda-compat-";
 
@@ -65,7 +63,10 @@ impl Subject<'_> {
             "build.gpu_asks" => self.build_asks("gpu"),
             "build.code_asks" => self.build_asks("code"),
             "build.variant_asks" => self.build_asks("variant"),
-            "arch_list.refused" => self.arch_list_refused(),
+            "arch_list.refused" => self.arch_list_refused(Refused::Entries),
+            "arch_list.name" => self.arch_list_refused(Refused::Name),
+            "arch_list.compiler" => self.arch_list_refused(Refused::Compiler),
+            "arch_list.cubins_alone" => self.arch_list_of_cubins(),
             "arch_list.entries" => of(image.env.get(ARCH_LIST), |value| list(entries(value).map(str::to_owned))),
             "arch_list.ptx" => counted(image.env.get(ARCH_LIST), Value::Bool(false), |value| {
                 Value::Bool(entries(value).any(|entry| entry.to_ascii_uppercase().ends_with("+PTX")))
@@ -127,24 +128,6 @@ impl Subject<'_> {
         let commands = asks.iter().map(|ask| ask.command.clone()).collect();
         Said::plain(seen(commands, true)).on(asks.first().map(|ask| ask.fact))
     }
-
-    fn arch_list_refused(&self) -> Said {
-        let variable = self.image.env.get(ARCH_LIST);
-        let listed = of(variable, |value| list(entries(value).map(str::to_owned)));
-        let State::Known(value) = &variable.state else { return listed };
-        let targets = match self.toolkit().lookup {
-            Lookup::Known(Value::Version(cuda)) => self.knowledge.target_set(CudaVersion(cuda)),
-            _ => None,
-        };
-        let Some(row) = targets else { return Said { lookup: Lookup::Unknown, ..listed } };
-        let number = |entry: &&str| {
-            let target: CodeTarget = entry.trim_end_matches("+PTX").parse().ok()?;
-            Some(target)
-        };
-        let refused = |entry: &&str| number(entry).is_some_and(|target| !row.targets.contains(&target));
-        let found = entries(value).filter(refused).map(str::to_owned).collect();
-        Said { lookup: seen(found, true), ..listed }
-    }
 }
 
 /// The first word of the variables that the container toolkit reads.
@@ -173,9 +156,4 @@ fn versions(libraries: &[CompatLibrary]) -> Vec<String> {
     names.sort();
     names.dedup();
     names
-}
-
-/// The entries of a list of architectures: blanks, commas and semicolons stand between them.
-fn entries(value: &str) -> impl Iterator<Item = &str> {
-    value.split([' ', ';', ',']).filter(|entry| !entry.is_empty())
 }

@@ -3,6 +3,7 @@
 //! A name has one line: in `image`, `loader`, `base`, `packages` or `pool`, each beside what it is blamed on. A test compares
 //! them with the entries of the vocabulary.
 
+mod arch_lists;
 mod base;
 mod image;
 mod loader;

@@ -8,6 +8,7 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::ImageFacts;
 use crate::fact::Manager;
+use crate::fact::Observations;
 use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
@@ -38,7 +39,7 @@ const OF_BASES: &str = "torch";
 const NOT_TOLD: &str = "of its own";
 
 /// The flavour of CUDA base images that has a compiler.
-const WITH_COMPILER: &str = "devel";
+pub(super) const WITH_COMPILER: &str = "devel";
 
 impl Subject<'_> {
     /// What is known under a name that speaks of what is installed.
@@ -93,9 +94,31 @@ impl Subject<'_> {
                 && package.conditional.is_none()
                 && said.is_some_and(|major| major != cuda.0.part(0))
         };
-        let found: Vec<&PackageSeen> = all.packages.iter().filter(other).collect();
+        let of_wheel = |package: &&PackageSeen| self.wheel_asks_for_another(package, all, cuda.0.part(0));
+        let found: Vec<&PackageSeen> = all.packages.iter().filter(|one| other(one) || of_wheel(one)).collect();
         let names = found.iter().map(|package| package.name.clone()).collect();
         Said::plain(seen(names, true)).on(found.first().map(|package| package.fact))
+    }
+
+    /// Whether a wheel opens libraries of another CUDA major release than `base` while it runs, which nothing beside the
+    /// base image brings; what is missing at the start is in the verdicts.
+    fn wheel_asks_for_another(&self, package: &PackageSeen, all: &Observations, base: u32) -> bool {
+        let mut rows = self.knowledge.library_needs().iter().filter(|row| row.distribution == package.name);
+        let row = match &package.version {
+            PackageVersion::Exact(exact) => {
+                exact.parse().ok().and_then(|version| self.knowledge.needs_of(&package.name, version))
+            }
+            // The newest one.
+            PackageVersion::Open(bounds) if bounds.is_empty() => rows.find(|row| row.before.is_none()),
+            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+        };
+        let named = self.knowledge.named_cuda(&package.name).map(|(cuda, _)| cuda.0.part(0));
+        let beside = |one: &PackageSeen| one.name != package.name && self.knowledge.carries_libraries(&one.name);
+        package.manager == Manager::Pip
+            && package.conditional.is_none()
+            && named.is_some_and(|major| major != base)
+            && row.is_some_and(|row| row.needs.is_empty() && !row.opens.is_empty())
+            && !all.packages.iter().any(beside)
     }
 
     /// The components with GPU code and their CUDA releases, where the major ones differ.

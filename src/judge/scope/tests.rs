@@ -131,6 +131,7 @@ fn what_is_told_of_two_things_that_do_not_go_together() {
     for (text, name, expected) in [
         ("[env]\nTORCH_CUDA_ARCH_LIST = \"7.0 12.0+PTX Ada\"\n", "arch_list.refused", "12.0+PTX"),
         ("[env]\nTORCH_CUDA_ARCH_LIST = \"9.0a\"\n", "arch_list.refused", "absent"),
+        ("[env]\nTORCH_CUDA_ARCH_LIST = \"7.0 12.0+PTX Ada\"\n", "arch_list.name", "TORCH_CUDA_ARCH_LIST"),
         ("[files]\n\"/usr/local/cuda/lib64/stubs/libcuda.so\" = {}\n", "image.driver_libraries", "absent"),
         (
             "[files]\n\"/usr/lib/libcuda.so.1\" = { link = \"/usr/local/cuda/lib64/stubs/libcuda.so\" }\n",

@@ -1,0 +1,373 @@
+//! Which GPUs a command asks the compiler for: the lists that name them, each by the command that reads it.
+
+use crate::cuda::CodeTarget;
+use crate::dockerfile::Lookup;
+use crate::dockerfile::Resolved;
+use crate::install::targets::row_of;
+use crate::install::targets::variable;
+use crate::knowledge::CudaExtensionRow;
+use crate::shell::Command;
+use crate::shell::Word;
+use crate::source::Span;
+
+/// The list that extensions of torch are built by.
+const OF_TORCH: &str = "TORCH_CUDA_ARCH_LIST";
+/// The lists that are given to cmake by `-D`; whether entries without a mark stand for PTX as well, where that can be told.
+const OF_CMAKE: &[(&str, Option<bool>)] =
+    &[("CMAKE_CUDA_ARCHITECTURES", Some(true)), (OF_TORCH, Some(false)), ("CUDA_ARCH_BIN", None)];
+/// Words that put another compiler in the place of the toolkit's own.
+const OTHER_COMPILER: &[&str] = &["CUDACXX", "CUDA_HOME", "CUDA_PATH", "NVCC"];
+/// Where the toolkit of the image lies.
+const USUAL: &str = "/usr/local/cuda";
+/// What a `-D` of cmake says to leave something out.
+const OFF: &[&str] = &["OFF", "FALSE", "NO", "N", "0"];
+
+/// A list of GPUs that a command compiles for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArchList {
+    /// The variable or the option that it stands in.
+    pub name: String,
+    /// Its entries as written, with what they stand for; those that stand for no number are left out.
+    pub entries: Vec<(String, CodeTarget)>,
+    /// Whether PTX is asked for; none where the list cannot say.
+    pub ptx: Option<bool>,
+    /// Where it is written in the command's own text.
+    pub spans: Vec<Span>,
+    /// Where it is written in the Dockerfile, for a variable of its own.
+    pub outside: Vec<Span>,
+    /// Whether the command names a compiler of its own.
+    pub other_compiler: bool,
+}
+
+impl ArchList {
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), ptx: Some(false), ..Self::default() }
+    }
+
+    fn add(&mut self, entry: &str, target: &str) {
+        if let Ok(target) = target.parse()
+            && !self.entries.iter().any(|(own, _)| own == entry)
+        {
+            self.entries.push((entry.to_owned(), target));
+        }
+    }
+
+    fn with_ptx(&mut self, asked: bool) {
+        self.ptx = self.ptx.map(|ptx| ptx || asked);
+    }
+
+    /// Adds the entries of a list of cmake; `plain` says whether one without a mark stands for PTX as well.
+    fn of_cmake(&mut self, list: &str, plain: Option<bool>) {
+        if plain.is_none() {
+            self.ptx = None;
+        }
+        for part in list.split([';', ' ', ',']).map(|part| part.trim_matches(['\\', '"', '\''])) {
+            let number = part.split_once('(').map_or(part, |(number, _)| number);
+            match number.rsplit_once('-') {
+                Some((number, "real")) => self.add(part, number),
+                Some((number, "virtual")) => {
+                    self.add(part, number);
+                    self.with_ptx(true);
+                }
+                // `native`, `all` and `all-major` are for the compiler to fill in.
+                _ if number.starts_with(|first: char| first.is_ascii_alphabetic()) => self.ptx = None,
+                _ => {
+                    let bare = number.strip_suffix("+PTX");
+                    self.add(part, bare.unwrap_or(number));
+                    self.with_ptx(bare.is_some() || (plain == Some(true) && !part.is_empty()));
+                }
+            }
+        }
+    }
+}
+
+/// The lists that a command reads and hands to the compiler.
+pub fn lists(
+    command: &Command,
+    folder: &str,
+    lookup: &dyn Fn(&str) -> Lookup,
+    extensions: &[CudaExtensionRow],
+) -> Vec<ArchList> {
+    let Some(program) = command.program() else { return Vec::new() };
+    let found = match program {
+        "nvcc" => nvcc(command).into_iter().collect(),
+        "cmake" => cmake(command, lookup),
+        "make" | "ninja" => of_variable(command, lookup, OF_TORCH).into_iter().collect(),
+        _ if program.starts_with("pip") || program.starts_with("python") || program == "uv" => {
+            python(command, folder, lookup, extensions)
+        }
+        _ => Vec::new(),
+    };
+    let other_compiler = other_compiler(command, lookup);
+    let whole = found.into_iter().filter(|list| !list.entries.is_empty());
+    whole.map(|list| ArchList { other_compiler, ..list }).collect()
+}
+
+/// Whether a command may be given another compiler than that of the toolkit in its usual place.
+fn other_compiler(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> bool {
+    let elsewhere = |path: &str| {
+        let path = path.trim_end_matches('/');
+        path.contains('/') && path != USUAL && !path.starts_with(&format!("{USUAL}/"))
+    };
+    let named = OTHER_COMPILER.iter().any(|name| match command.variable(name) {
+        Some(Resolved::Known { value, .. }) => elsewhere(value),
+        Some(Resolved::Unresolved { .. }) => true,
+        None => matches!(lookup(name), Lookup::Known(value, _) if elsewhere(&value)),
+    });
+    let path = command.program() == Some("nvcc") && command.words.first().and_then(Word::known).is_some_and(elsewhere);
+    let asked = ["CMAKE_CUDA_COMPILER", "CUDAToolkit_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+    named || path || command.words.iter().any(|word| asked.iter().any(|name| word.raw.contains(name)))
+}
+
+fn nvcc(command: &Command) -> Option<ArchList> {
+    let mut words = command.words.iter().skip(1);
+    let mut found = ArchList::new("-gencode");
+    let mut linked = false;
+    let (mut arch, mut codes) = (false, false);
+    while let Some(word) = words.next() {
+        let text = word.known()?;
+        let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        let option = match name {
+            "-gencode" | "--generate-code" => "-gencode",
+            "-arch" | "--gpu-architecture" => "-arch",
+            "-code" | "--gpu-code" => "-code",
+            _ => continue,
+        };
+        let value = match inline {
+            Some(value) => value.to_owned(),
+            None => words.next().and_then(Word::known)?.to_owned(),
+        };
+        found.spans.push(word.span);
+        arch |= option == "-arch";
+        codes |= option == "-code";
+        for (at, part) in value.split(['=', ',', '[', ']', '"', '\'', ' ']).enumerate() {
+            linked |= part.starts_with("lto_");
+            if part.starts_with("sm_") || part.starts_with("compute_") {
+                found.add(part, part);
+            }
+            // The first of `arch=compute_80,code=...` is a step on the way alone.
+            let kept = option != "-gencode" || at > 1;
+            found.with_ptx(kept && option != "-arch" && part.starts_with("compute_"));
+        }
+    }
+    if arch {
+        "-arch".clone_into(&mut found.name);
+        found.with_ptx(!codes);
+    }
+    if linked {
+        found.ptx = None;
+    }
+    Some(found)
+}
+
+/// `cmake -DCMAKE_CUDA_ARCHITECTURES=80`, and the variables that are read where a build is configured.
+fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Vec<ArchList> {
+    let words: Vec<(&str, Span)> = command.words.iter().map(|word| (word.known().unwrap_or("?"), word.span)).collect();
+    let acts = |(word, _): &(&str, Span)| {
+        matches!(*word, "--build" | "--install" | "--open" | "-E" | "-P" | "--version" | "--help")
+    };
+    if words.iter().any(acts) {
+        return Vec::new();
+    }
+    let definitions = definitions(&words);
+    let off = |name: &str, value: &str| name.contains("CUDA") && OFF.contains(&value.to_ascii_uppercase().as_str());
+    if definitions.iter().any(|(name, value, _)| off(name, value)) {
+        return Vec::new();
+    }
+    let mut found: Vec<ArchList> = definitions.into_iter().filter_map(given).collect();
+    let unsaid = |name: &str| command.words.iter().all(|word| !word.raw.contains(name));
+    if unsaid("CMAKE_CUDA_ARCHITECTURES")
+        && let Some(mut list) =
+            of_variable_as(command, lookup, "CUDAARCHS", |list, text| list.of_cmake(text, Some(true)))
+    {
+        "CUDAARCHS".clone_into(&mut list.name);
+        found.push(list);
+    }
+    found
+}
+
+/// The definitions of a command line of cmake: `-DX=1`, `-D X=1`, `-DX:STRING=1`.
+fn definitions<'a>(words: &[(&'a str, Span)]) -> Vec<(&'a str, &'a str, Span)> {
+    let mut found = Vec::new();
+    let mut before = "";
+    for (word, span) in words {
+        let text = if before == "-D" { Some(*word) } else { word.strip_prefix("-D") };
+        if let Some((name, value)) = text.and_then(|text| text.split_once('=')) {
+            found.push((name.split(':').next().unwrap_or(name), value, *span));
+        }
+        before = word;
+    }
+    found
+}
+
+/// The list that a definition holds.
+fn given((name, value, span): (&str, &str, Span)) -> Option<ArchList> {
+    let (known, plain) = OF_CMAKE.iter().find(|(known, _)| *known == name)?;
+    let mut list = ArchList::new(known);
+    list.of_cmake(value, *plain);
+    list.spans.push(span);
+    Some(list)
+}
+
+/// What pip, uv and setup.py compile: extensions by torch's list, projects of cmake by its arguments.
+fn python(
+    command: &Command,
+    folder: &str,
+    lookup: &dyn Fn(&str) -> Lookup,
+    extensions: &[CudaExtensionRow],
+) -> Vec<ArchList> {
+    let row = row_of(command, folder, lookup, extensions);
+    // Some pick from their list by the release of the compiler, and hand it nothing that it does not know.
+    if row.is_some_and(|row| row.plain) || (row.is_none() && !compiles(command)) {
+        return Vec::new();
+    }
+    if row.is_none_or(|row| !row.cmake) {
+        return of_variable(command, lookup, OF_TORCH).into_iter().collect();
+    }
+    let arguments = |list: &mut ArchList, text: &str| {
+        for (name, value, _) in
+            definitions(&text.split([' ', '\t']).map(|word| (word, command.span)).collect::<Vec<_>>())
+        {
+            if name == "CMAKE_CUDA_ARCHITECTURES" {
+                list.of_cmake(value, Some(true));
+            }
+        }
+    };
+    let found = of_variable_as(command, lookup, "CMAKE_ARGS", arguments);
+    found.map(|list| ArchList { name: "CMAKE_CUDA_ARCHITECTURES".to_owned(), ..list }).into_iter().collect()
+}
+
+/// Whether a command of Python builds what lies in a folder or a repository, and not what an index serves.
+fn compiles(command: &Command) -> bool {
+    let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+    let any = |names: &[&str]| words.iter().any(|word| names.contains(word));
+    let setup = words.iter().any(|word| word.rsplit('/').next() == Some("setup.py"));
+    if setup {
+        return any(&["install", "develop", "build", "build_ext", "bdist_wheel"]);
+    }
+    let source = |word: &&str| {
+        word.contains("git+") || matches!(*word, "." | "./" | "..") || word.starts_with("./") || word.starts_with(".[")
+    };
+    let editable = any(&["-e", "--editable"]);
+    let forced = any(&["--no-build-isolation"]) || words.iter().any(|word| word.starts_with("--no-binary"));
+    any(&["install", "wheel", "build"]) && (editable || forced || words.iter().skip(1).any(source))
+}
+
+/// A list in a variable, in torch's form.
+fn of_variable(command: &Command, lookup: &dyn Fn(&str) -> Lookup, name: &str) -> Option<ArchList> {
+    of_variable_as(command, lookup, name, |list, text| list.of_cmake(text, Some(false)))
+}
+
+fn of_variable_as(
+    command: &Command,
+    lookup: &dyn Fn(&str) -> Lookup,
+    name: &str,
+    read: impl Fn(&mut ArchList, &str),
+) -> Option<ArchList> {
+    let (text, origins, inside) = variable(command, lookup, name)?;
+    let mut list = ArchList::new(name);
+    read(&mut list, &text);
+    if inside {
+        list.spans = origins;
+    } else {
+        list.outside = origins;
+    }
+    if list.spans.is_empty() && list.outside.is_empty() {
+        list.spans.push(command.span);
+    }
+    Some(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dockerfile::Mapped;
+    use crate::knowledge::Knowledge;
+    use crate::shell::script_commands;
+
+    /// `name: entries` of every list, with a `+` where PTX is asked for, a `?` where that cannot be told, and a `!` where
+    /// the compiler is another.
+    fn read(text: &str, folder: &str) -> Vec<String> {
+        let lookup = |name: &str| match name {
+            "CUDA_ROOT" => Lookup::Known("/opt/cuda".to_owned(), Vec::new()),
+            _ => Lookup::Unset,
+        };
+        let commands = script_commands(&Mapped::whole(text, 0));
+        let rows = Knowledge::built_in().cuda_extensions();
+        let found = commands.iter().flat_map(|one| lists(one, folder, &lookup, rows));
+        let told = |list: ArchList| {
+            let entries: Vec<String> = list.entries.into_iter().map(|(entry, _)| entry).collect();
+            let ptx = list.ptx.map_or("?", |ptx| if ptx { "+" } else { "" });
+            format!("{}: {}{ptx}{}", list.name, entries.join(" "), if list.other_compiler { "!" } else { "" })
+        };
+        found.map(told).collect()
+    }
+
+    #[test]
+    fn lists_are_read_by_the_commands_that_compile() {
+        for (text, folder, expected) in [
+            ("nvcc -gencode arch=compute_80,code=sm_80 a.cu", "/", "-gencode: compute_80 sm_80"),
+            ("nvcc -gencode=arch=compute_90,code=[sm_90,compute_90] a.cu", "/", "-gencode: compute_90 sm_90+"),
+            ("nvcc -arch=sm_35 -o a a.cu", "/", "-arch: sm_35+"),
+            ("nvcc -arch=compute_70 -code=sm_70 a.cu", "/", "-arch: compute_70 sm_70"),
+            ("nvcc -gencode arch=compute_80,code=lto_80 a.cu", "/", "-gencode: compute_80?"),
+            ("/opt/cuda-11/bin/nvcc -arch sm_80 a.cu", "/", "-arch: sm_80+!"),
+            ("/usr/local/cuda/bin/nvcc -arch sm_80 a.cu", "/", "-arch: sm_80+"),
+            ("cmake .. -DCMAKE_CUDA_ARCHITECTURES='80;86-real'", "/", "CMAKE_CUDA_ARCHITECTURES: 80 86-real+"),
+            ("cmake -D CMAKE_CUDA_ARCHITECTURES:STRING=90a-real .", "/", "CMAKE_CUDA_ARCHITECTURES: 90a-real"),
+            ("cmake -DTORCH_CUDA_ARCH_LIST='7.0 9.0+PTX' .", "/", "TORCH_CUDA_ARCH_LIST: 7.0 9.0+PTX+"),
+            ("cmake -DWITH_CUDA=ON -DCUDA_ARCH_BIN=3.0,7.5 ..", "/", "CUDA_ARCH_BIN: 3.0 7.5?"),
+            ("cmake -DCMAKE_CUDA_ARCHITECTURES='75;native' ..", "/", "CMAKE_CUDA_ARCHITECTURES: 75?"),
+            ("CUDAARCHS=52 cmake -B b", "/", "CUDAARCHS: 52+"),
+            (
+                "CUDACXX=/usr/local/cuda-11.8/bin/nvcc cmake -DCMAKE_CUDA_ARCHITECTURES=52 .",
+                "/",
+                "CMAKE_CUDA_ARCHITECTURES: 52+!",
+            ),
+            ("TORCH_CUDA_ARCH_LIST='7.5 Turing' pip install git+https://h/o/r", "/", "TORCH_CUDA_ARCH_LIST: 7.5?"),
+            ("export TORCH_CUDA_ARCH_LIST=8.0; cd x && python setup.py install", "/", "TORCH_CUDA_ARCH_LIST: 8.0"),
+            ("TORCH_CUDA_ARCH_LIST=8.0 uv pip install --no-build-isolation -e .", "/", "TORCH_CUDA_ARCH_LIST: 8.0"),
+            ("TORCH_CUDA_ARCH_LIST=8.0 pip install torch-scatter", "/", "TORCH_CUDA_ARCH_LIST: 8.0"),
+            ("TORCH_CUDA_ARCH_LIST=8.0+PTX make", "/", "TORCH_CUDA_ARCH_LIST: 8.0+PTX+"),
+            (
+                "CMAKE_ARGS='-DGGML_CUDA=on -DCMAKE_CUDA_ARCHITECTURES=52' pip install llama-cpp-python",
+                "/",
+                "CMAKE_CUDA_ARCHITECTURES: 52+",
+            ),
+        ] {
+            assert_eq!(read(text, folder), [expected], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_compiles_nothing_reads_no_list() {
+        for text in [
+            "nvcc --version",
+            "nvcc -o a a.cu",
+            "nvcc -arch=native a.cu",
+            "nvcc -arch=$UNKNOWN$(x) a.cu",
+            "echo nvcc -arch=sm_35",
+            "gcc -march=native x.c",
+            "cmake --build b",
+            "CUDAARCHS=35 cmake --build b",
+            "CUDAARCHS=35 make",
+            "cmake -DCMAKE_CUDA_ARCHITECTURES=native ..",
+            "cmake -DCMAKE_CUDA_ARCHITECTURES=OFF ..",
+            "cmake -DWITH_CUDA=OFF -DCUDA_ARCH_BIN=3.0 ..",
+            "cmake -DGGML_CUDA=off -DCMAKE_CUDA_ARCHITECTURES=35 ..",
+            "cmake -DCMAKE_BUILD_TYPE=Release ..",
+            "TORCH_CUDA_ARCH_LIST=3.5 pip install torch xformers",
+            "TORCH_CUDA_ARCH_LIST=3.5 pip install -r requirements.txt",
+            "TORCH_CUDA_ARCH_LIST=3.5 python train.py",
+            "TORCH_CUDA_ARCH_LIST=3.5 python setup.py sdist",
+            "TORCH_CUDA_ARCH_LIST=Turing python setup.py install",
+            "TORCH_CUDA_ARCH_LIST=3.5 ls; python setup.py install",
+            "FLASH_ATTN_CUDA_ARCHS=120 FLASH_ATTENTION_FORCE_BUILD=TRUE pip install flash-attn",
+            "python setup.py install",
+            "pip install . && export TORCH_CUDA_ARCH_LIST=3.5",
+            "CMAKE_ARGS=-DCMAKE_CUDA_ARCHITECTURES=35 pip install flask",
+        ] {
+            assert_eq!(read(text, "/"), [] as [String; 0], "{text}");
+        }
+    }
+}
