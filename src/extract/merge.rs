@@ -31,7 +31,7 @@ pub(super) fn merge(base: &Observations, seen: &mut Observations) {
             }
         }
         seen.complete.env |= base.complete.env;
-        seen.complete_by = seen.complete_by.or(base.complete_by.map(|fact| shift(fact)));
+        seen.complete_by = seen.complete_by.or(base.complete_by.map(&shift));
         seen.complete.libraries &= base.complete.libraries;
         if seen.entrypoint.is_none() {
             seen.entrypoint = base.entrypoint.as_ref().map(|(words, fact)| (words.clone(), shift(*fact)));

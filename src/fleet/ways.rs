@@ -31,8 +31,6 @@ pub(super) struct Versions {
     pub(super) toolkit: CudaVersion,
     pub(super) library: CudaVersion,
     declared: bool,
-    /// Whether none but those of a day are tried.
-    of_day: bool,
     /// Newer than the tables: what it does is not known.
     pub(super) newer: bool,
 }
@@ -47,9 +45,9 @@ impl Versions {
     }
 
     /// Whether a container that asks for no capability gets compute. Toolkits without it are too old to be
-    /// taken for granted: they have to be declared, or a day to be given on which they were in use.
+    /// taken for granted, on any day: whoever sees their containers without a driver says which they are.
     pub(super) fn compute_by_default(self, knowledge: Knowledge) -> bool {
-        !(self.declared || self.of_day) || self.has(ToolkitChange::ComputeByDefault, knowledge)
+        !self.declared || self.has(ToolkitChange::ComputeByDefault, knowledge)
     }
 
     /// A library that a Windows driver asks for under WSL and this toolkit does not bring.
@@ -180,12 +178,9 @@ impl Pool {
             let row = known.or(knowledge.container_toolkits().last());
             // Of a toolkit of which the library alone is declared, the number is not known: the two went apart.
             let declared = self.toolkit.is_some();
-            let of_day = as_of.is_some();
-            return row.map(|row| Versions { row, toolkit, library, declared, of_day, newer }).into_iter().collect();
+            return row.map(|row| Versions { row, toolkit, library, declared, newer }).into_iter().collect();
         }
-        let of_day = as_of.is_some();
-        let of =
-            |row, version| Versions { row, toolkit: version, library: version, declared: false, of_day, newer: false };
+        let of = |row, version| Versions { row, toolkit: version, library: version, declared: false, newer: false };
         // A range in the midst of which a library came is tried on both sides.
         let later = |row: &'static ContainerToolkitRow| {
             let lacked = knowledge.wsl_lacks(windows?.branch(), row.sample)?;
@@ -197,7 +192,7 @@ impl Pool {
         let found: Vec<Versions> = rows
             .flat_map(|row| std::iter::once(of(row, knowledge.toolkit_sample(row, as_of))).chain(later(row)))
             .collect();
-        if of_day {
+        if as_of.is_some() {
             return found;
         }
         // Those that have to be declared are tried only where there were no others yet.
