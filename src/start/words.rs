@@ -210,7 +210,8 @@ pub fn notes(replay: Replay<'_>) -> Vec<String> {
 /// What a program that starts may lack there: code for the GPU in libraries that it picks as it runs.
 pub fn unseen_libraries(replay: Replay<'_>) -> Vec<String> {
     let idle = code::idle(replay).into_iter();
-    idle.map(|file| format!("GPU code for {} in {file}, which {} may run", gpu(replay), replay.component.name)).collect()
+    idle.map(|file| format!("GPU code for {} in {file}, which {} may run", gpu(replay), replay.component.name))
+        .collect()
 }
 
 /// Whether a program that starts certainly uses no GPU.
