@@ -154,7 +154,8 @@ impl Context {
         }
         let entries = fs::read_dir(&real).map_err(|_| Missing::NotThere)?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let kept = |name: &String| name.ends_with(".whl") && !self.ignored.holds(&format!("{folder}/{name}"));
+        let kept =
+            |name: &String| name.rsplit('.').next() == Some("whl") && !self.ignored.holds(&format!("{folder}/{name}"));
         let mut names: Vec<String> = names.take(MAX_ENTRIES).filter(kept).collect();
         names.sort();
         Ok(names.join("\n"))

@@ -38,7 +38,7 @@ impl Cloned {
             words.iter().any(|word| matches!(*word, "install" | "develop")).then_some(".")?
         } else if (program.starts_with("pip") || words.contains(&"pip")) && words.contains(&"install") {
             let path =
-                |word: &&&str| word.starts_with(['.', '/']) && !word.ends_with(".txt") && !word.ends_with(".whl");
+                |word: &&&str| word.starts_with(['.', '/']) && !matches!(word.rsplit('.').next(), Some("txt" | "whl"));
             words.iter().skip(1).find(path)?
         } else {
             return None;

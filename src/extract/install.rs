@@ -1,5 +1,6 @@
 //! What the commands of the shipped stage install, with the files and scripts that they read.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -84,7 +85,7 @@ pub(super) struct State {
     /// Repositories that were set up and whose packages bring something else than their names say.
     repositories: BTreeSet<&'static str>,
     /// The Python of the base, once that was asked for.
-    python: Option<Option<&'static str>>,
+    python: OnceCell<Option<&'static str>>,
     /// Files that commands fetched.
     fetched: Fetched,
     /// Wheels that commands put into folders.
@@ -150,7 +151,7 @@ impl Reader<'_> {
         for word in command.words.iter().filter_map(Word::known) {
             self.done.repositories.extend(knowledge.repositories_in(word));
         }
-        let base = *self.done.python.get_or_insert_with(|| of_base(&self.tree.evaluated.base.kind));
+        let base = *self.done.python.get_or_init(|| of_base(&self.tree.evaluated.base.kind));
         let lookup = |name: &str| match self.done.settings.get(name) {
             Some(Resolved::Known { value, .. }) => Lookup::Known(value.clone(), Vec::new()),
             Some(Resolved::Unresolved { names, reason }) => Lookup::Unknown(names.clone(), reason.clone()),
@@ -196,7 +197,9 @@ impl Reader<'_> {
         written(self, command, run, &environment);
         self.done.fetched.note(command, &self.folder);
         self.done.cloned.note(command, &self.folder);
-        left_out.into_iter().for_each(|note| self.note(note));
+        for note in left_out {
+            self.note(note);
+        }
         self.done.wheels.note(&mut found, &self.folder, self.source);
         self.done.beyond |= compiled.is_some() || !closed::is_told(command, &found);
         if let Some(compiled) = compiled {

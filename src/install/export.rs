@@ -103,7 +103,7 @@ fn of_lock(tool: &str, words: &[Word], command: &Command, around: &Around<'_>) -
     }
     let mut found = Installs::default();
     tools::read(tool, &asked, command, around, &mut found);
-    listed(found)
+    listed(&found)
 }
 
 /// What the lists ask for that versions are looked for; those that are there already stay.
@@ -159,7 +159,7 @@ fn of_source(opened: Opened, parts: &Parts, around: &Around<'_>) -> Result<Opene
         Some("pyproject.toml") if project::requires(&opened) => {
             let (mut found, mut indexes) = (Installs::default(), Indexes::default());
             project::pep621(&opened, false, parts, around, &mut indexes, &mut found);
-            listed(found)?.into_iter().next().ok_or_else(|| "the project asks for nothing".to_owned())
+            listed(&found)?.into_iter().next().ok_or_else(|| "the project asks for nothing".to_owned())
         }
         Some("pyproject.toml" | "setup.py" | "setup.cfg") => {
             Err("what the project asks for is not followed".to_owned())
@@ -169,7 +169,7 @@ fn of_source(opened: Opened, parts: &Parts, around: &Around<'_>) -> Result<Opene
 }
 
 /// The list that names these packages, each word where its package is written.
-fn listed(found: Installs) -> Result<Vec<Opened>, String> {
+fn listed(found: &Installs) -> Result<Vec<Opened>, String> {
     if let Some(file) = found.files.first() {
         return Err(format!("{} was not read: {}", file.path.known().unwrap_or("a file"), file.why));
     }
@@ -228,7 +228,7 @@ fn inline(words: &[Word], names: &[&str]) -> Option<Resolved> {
 
 /// The file that pip-compile writes where none is named: `requirements.txt` of `requirements.in`.
 fn by_source(words: &[Word]) -> Resolved {
-    let source = words.iter().filter_map(Word::known).find(|text| text.ends_with(".in"));
+    let source = words.iter().filter_map(Word::known).find(|text| text.rsplit('.').next() == Some("in"));
     source.map_or_else(
         || Resolved::literal("requirements.txt"),
         |source| Resolved::literal(format!("{}.txt", source.trim_end_matches(".in"))),

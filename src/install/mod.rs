@@ -407,9 +407,8 @@ fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
         _ if numbered("python") => {
             let module = (1..words.len().min(8)).find(|at| word(*at) == "-m")?;
             match word(module + 1) {
-                "pip" => Some(Invocation::Pip(module + 2, false)),
+                "pip" | "pipx" => Some(Invocation::Pip(module + 2, false)),
                 "uv" if word(module + 2) == "pip" => Some(Invocation::Pip(module + 3, true)),
-                "pipx" => Some(Invocation::Pip(module + 2, false)),
                 _ => None,
             }
         }

@@ -369,7 +369,7 @@ fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, f
 /// `/wheels/*.whl`: whatever lies there.
 fn is_pattern(text: &str) -> bool {
     let name = text.rsplit('/').next().unwrap_or(text);
-    let wheels = text.contains('/') || name.ends_with(".whl");
+    let wheels = text.contains('/') || name.rsplit('.').next() == Some("whl");
     wheels && name.contains(['*', '?']) && !text.contains("://") && !text.contains('[')
 }
 

@@ -3,6 +3,7 @@
 use crate::context::Missing;
 use crate::dockerfile::Resolved;
 use crate::install::Around;
+use crate::install::Install;
 use crate::install::Installs;
 use crate::install::NOT_BROUGHT;
 use crate::install::Opened;
@@ -114,15 +115,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
             }
         }
         ("uv" | "poetry" | "pdm", Some("add")) => {
-            for word in names {
-                let text = word.known().unwrap_or("");
-                found.packages.extend(
-                    match text.split_once('@').filter(|_| tool == "poetry" && !text.contains("://")) {
-                        Some((name, range)) => Some(named(name, project::poetry_range(range), word.span)),
-                        None => requirement(text, word.span),
-                    },
-                );
-            }
+            found.packages.extend(names.into_iter().filter_map(|word| added(tool, word)));
             if let (Ok(opened), "uv") = (open("pyproject.toml"), tool) {
                 project::pep621(&opened, true, &parts, around, &mut indexes, found);
             }
@@ -147,6 +140,15 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
         indexes.choose(package);
+    }
+}
+
+/// A package that a tool adds to a project.
+fn added(tool: &str, word: &Word) -> Option<Install> {
+    let text = word.known().unwrap_or("");
+    match text.split_once('@').filter(|_| tool == "poetry" && !text.contains("://")) {
+        Some((name, range)) => Some(named(name, project::poetry_range(range), word.span)),
+        None => requirement(text, word.span),
     }
 }
 

@@ -67,7 +67,7 @@ fn loops_functions_and_arrays_are_followed_where_they_are_plain() {
         ("for v in 1 $(x); do a $v; done", vec!["a ?"]),
         ("for v in {1..3} 4; do a $v; done", vec!["a ?"]),
         ("f() { a; }; b", vec!["b"]),
-        ("f() { f; a; }; f", vec!["a", "a", "a", "a"]),
+        ("f() { f; a; }; f", vec!["f", "a", "a", "a", "a"]),
         ("if x; then A=(1); fi; a ${A[@]}", vec!["~x", "a ?"]),
         ("A=(1 (2)); b", vec!["b"]),
         ("a ${B[@]} \"$@\"", vec!["a ? ?"]),
