@@ -102,8 +102,12 @@ fn installed(files: &[(&str, &str)], run: &str) -> String {
 }
 
 fn installed_on(platform: &str, files: &[(&str, &str)], run: &str) -> String {
+    installed_by(platform, files, "COPY . .", run)
+}
+
+fn installed_by(platform: &str, files: &[(&str, &str)], copy: &str, run: &str) -> String {
     let mut sources = Sources::default();
-    let text = format!("FROM python:3.12\nWORKDIR /app\nCOPY . .\nRUN {run}\n");
+    let text = format!("FROM python:3.12\nWORKDIR /app\n{copy}\nRUN {run}\n");
     let source = sources.add(SourceText::new("Dockerfile", text.clone()));
     let add = |(path, text): &(&str, &str)| {
         let source = sources.add(SourceText::new(*path, *text));
@@ -526,6 +530,30 @@ fn extras_of_setuptools_are_those_asked_for() {
         let said = installed(&[("setup.py", text)], "pip install .[gpu]");
         assert!(said.contains("setup.py was not read: what it installs is not known"), "{text}: {said}");
     }
+}
+
+#[test]
+fn a_lock_that_a_copy_names_and_that_is_not_there_leaves_the_installs_open() {
+    let project = "[project]\nname = 'x'\ndependencies = ['torch>=2.1']\n";
+    let lock = include_str!("fixtures/locks/groups/poetry.lock");
+    for (copy, run, open) in [
+        ("COPY pyproject.toml poetry.lock ./", "poetry install", true),
+        ("COPY pyproject.toml ./pyproject.toml\nCOPY docker/uv.lock ./uv.lock", "uv sync --frozen", true),
+        ("COPY pdm.lock pyproject.toml /app/", "pdm sync", true),
+        // Nothing says that there is one, or another tool is run.
+        ("COPY . .", "poetry install", false),
+        ("COPY pyproject.toml poetry.lock* ./", "poetry install", false),
+        ("COPY pyproject.toml ./", "uv sync", false),
+        ("COPY pyproject.toml poetry.lock ./", "uv sync", false),
+        ("COPY pyproject.toml poetry.lock ./", "pip install .", false),
+    ] {
+        let said = installed_by("linux/amd64", &[("pyproject.toml", project)], copy, run);
+        assert_eq!(said.contains("was not read: a COPY names it"), open, "{copy} {run}: {said}");
+        assert_eq!(said.contains("torch"), !open, "{copy} {run}: {said}");
+    }
+    let files = [("pyproject.toml", project), ("poetry.lock", lock)];
+    let said = installed_by("linux/amd64", &files, "COPY pyproject.toml poetry.lock ./", "poetry install");
+    assert!(said.contains("einops==0.8.0") && !said.contains("a COPY names it"), "{said}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::expand;
+use crate::install::NAMED;
 use crate::install::NOT_BROUGHT;
 use crate::install::Opened;
 
@@ -102,6 +103,9 @@ impl Tree<'_> {
                 for candidate in candidates(source, &into, path, names_folder) {
                     match self.at_source(copy, &candidate, path, depth) {
                         Ok(opened) => return Ok(opened),
+                        Err(Some(reason)) if names(copy, source, path) && reason == Missing::NotThere.to_string() => {
+                            why = Some(NAMED.to_owned());
+                        }
                         Err(Some(reason)) => drop(why.get_or_insert(reason)),
                         Err(None) => {}
                     }
@@ -166,6 +170,12 @@ impl Tree<'_> {
         let body = heredocs.iter().find(|heredoc| heredoc.name == name).filter(|_| here == path)?;
         Some(Opened { source: None, path: path.to_owned(), text: body.body.clone() })
     }
+}
+
+/// Whether a COPY from the context names a lock file.
+fn names(copy: &CopyInstruction, source: &str, path: &str) -> bool {
+    let same = source.rsplit('/').next() == path.rsplit('/').next();
+    copy.from.is_none() && same && source.rsplit_once('.').is_some_and(|(_, ending)| ending == "lock")
 }
 
 /// The name of a heredoc behind its sign: `EOF` of `-"EOF"`.

@@ -60,6 +60,9 @@ pub use targets::Compiled;
 pub use targets::compiled;
 pub use variant::tag_of_url;
 
+/// Why a lock file is not there that a COPY names: what is installed is by that file all the same.
+pub const NAMED: &str = "a COPY names it, and it is not in the build context";
+
 /// Who installs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Manager {

@@ -5,6 +5,7 @@ use crate::dockerfile::Resolved;
 use crate::install::Around;
 use crate::install::Install;
 use crate::install::Installs;
+use crate::install::NAMED;
 use crate::install::NOT_BROUGHT;
 use crate::install::Opened;
 use crate::install::RequirementFile;
@@ -111,6 +112,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
             match open(&file).map(|opened| read(&opened)) {
                 Ok(Some(packages)) => found.packages.extend(packages),
                 Ok(None) => missing(&path(&file), format!("it is not as {tool} writes it"), command, found),
+                Err(why) if why == NAMED => missing(&path(&file), why, command, found),
                 Err(_) => manifest(found, &mut indexes),
             }
         }
