@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 const DEEPEST: usize = 16;
 
 /// Puts variables into a text; `None` where a value is needed that nothing gives.
-pub(super) fn interpolate(text: &str, variables: &BTreeMap<String, String>) -> Option<String> {
+pub fn interpolate(text: &str, variables: &BTreeMap<String, String>) -> Option<String> {
     within(text, variables, 0)
 }
 

@@ -15,6 +15,7 @@ pub use bake::bake;
 pub use compose::compose;
 pub use extends::Opens;
 pub use interpolate::environment_file;
+pub use interpolate::interpolate;
 
 /// More builds than this in one file are nobody's.
 const MOST_BUILDS: usize = 1_000;

@@ -153,7 +153,7 @@ pub(super) fn inside(path: &Path, folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// The variables of the `.env` file beside a compose file.
-fn environment(folder: &Path) -> BTreeMap<String, String> {
+pub(crate) fn environment(folder: &Path) -> BTreeMap<String, String> {
     let file = folder.join(".env");
     let text = inside(&file, folder).ok().and_then(|file| read_text(&file, MAX_TEXT).ok());
     text.map(|text| builds::environment_file(&text)).unwrap_or_default()

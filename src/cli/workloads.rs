@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::cli::Failure;
+use crate::cli::builds;
 use crate::cli::names;
 use crate::cli::scan::ReadImages;
 use crate::cluster;
@@ -100,7 +101,8 @@ impl<'a> Launched<'a> {
 /// What a file of workloads asks about, by image; and what of it could not be followed.
 pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<InputError>), Failure> {
     let text = names::text(path, password, cluster::LONGEST as u64)?;
-    let found = cluster::workloads(&text)
+    let variables = builds::environment(path.parent().unwrap_or(Path::new("")));
+    let found = cluster::workloads(&text, &variables)
         .map_err(|error| Failure::Said(format!("error: cannot read {}: {error}", path.display())))?;
     let mut images: BTreeMap<String, Vec<Workload>> = BTreeMap::new();
     for workload in found.list {
@@ -110,7 +112,9 @@ pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<Input
     let errors = found.notes.into_iter().map(error).collect();
     let text = SourceText::new(path.display().to_string(), text);
     let asked = |(name, workloads): (String, Vec<Workload>)| {
-        let at = image_at(text.text(), &name).and_then(|span| names::place(&text, &name, span));
+        let written = workloads.iter().find_map(|workload| workload.written.as_deref()).unwrap_or(&name);
+        let span = image_at(text.text(), &name).or_else(|| image_at(text.text(), written));
+        let at = span.and_then(|span| names::place(&text, &name, span));
         Asked { name, at, workloads }
     };
     Ok((images.into_iter().map(asked).collect(), errors))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::builds::interpolate;
 use crate::cluster::Nodes;
 use crate::cluster::Workload;
 use crate::cluster::Workloads;
@@ -11,8 +12,9 @@ use crate::cluster::command;
 use crate::cluster::items;
 use crate::cluster::text;
 
-/// Reads the services.
-pub(super) fn read(file: &Value, found: &mut Workloads) {
+/// Reads the services; `variables` are those of the `.env` file beside the compose file.
+pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, found: &mut Workloads) {
+    let plain = |text: &str| interpolate(text, variables);
     for (name, service) in file.get("services").and_then(Value::as_object).into_iter().flatten() {
         let name = format!("service {name}");
         if service.get("extends").is_some() {
@@ -24,25 +26,21 @@ pub(super) fn read(file: &Value, found: &mut Workloads) {
             continue;
         }
         let image = text(service, &["image"]);
-        let told = match image.map(plain) {
-            Some(Some(image)) => {
+        let told = match image.map(|written| (written, plain(written))) {
+            Some((written, Some(image))) => {
                 let env_from = service.get("env_file").is_some();
-                let env = environment(service.get("environment"));
+                let env = environment(service.get("environment"), plain);
                 let command = command::of_service(service, plain);
-                found.list.insert(Workload { name, image, env, env_from, command, nodes: Nodes::default() });
+                let written = (written != image).then(|| written.to_owned());
+                let nodes = Nodes::default();
+                found.list.insert(Workload { name, image, written, env, env_from, command, nodes });
                 continue;
             }
-            Some(None) => "its image is named by a variable",
+            Some((_, None)) => "its image is named by a variable that neither `.env` nor a default gives",
             None => "it has no image: `check --compose` judges what is built",
         };
         found.notes.insert(format!("{name}: {told}"));
     }
-}
-
-/// A text without variables; `$$` is a dollar sign.
-fn plain(text: &str) -> Option<String> {
-    let told = text.replace("$$", "\0");
-    (!told.contains('$')).then(|| told.replace('\0', "$"))
 }
 
 fn has_gpu(service: &Value) -> bool {
@@ -69,7 +67,7 @@ fn is_cdi(device: &str) -> bool {
     device.starts_with("nvidia.com/")
 }
 
-fn environment(written: Option<&Value>) -> BTreeMap<String, Option<String>> {
+fn environment(written: Option<&Value>, plain: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Option<String>> {
     let scalar = |value: &Value| match value {
         Value::String(text) => plain(text),
         Value::Bool(truth) => Some(truth.to_string()),

@@ -29,8 +29,10 @@ const MOST: usize = 200_000;
 pub struct Workload {
     /// `namespace/Deployment/name: container`, or `service name`.
     pub name: String,
-    /// The image as written.
+    /// The image.
     pub image: String,
+    /// The image as the file has it, where variables were put into it.
+    pub written: Option<String>,
     /// Variables set at run time; none where the value stands elsewhere.
     pub env: BTreeMap<String, Option<String>>,
     /// Whether further variables come from elsewhere.
@@ -68,15 +70,16 @@ pub enum ClusterError {
     TooBig,
 }
 
-/// Reads JSON, YAML of one or more documents, and lists of objects.
-pub fn workloads(text: &str) -> Result<Workloads, ClusterError> {
+/// Reads JSON, YAML of one or more documents, and lists of objects. `variables` are those of the `.env` file beside the
+/// file, which a compose file may name.
+pub fn workloads(text: &str, variables: &BTreeMap<String, String>) -> Result<Workloads, ClusterError> {
     if text.len() > LONGEST {
         return Err(ClusterError::TooBig);
     }
     let mut found = Workloads::default();
     let mut seen = false;
     for document in documents(text)? {
-        seen |= object(&document, &mut found);
+        seen |= object(&document, variables, &mut found);
         if found.list.len() > MOST {
             return Err(ClusterError::TooBig);
         }
@@ -95,7 +98,7 @@ fn documents(text: &str) -> Result<Vec<Value>, ClusterError> {
 }
 
 /// Reads an object or a list of them; false where it is neither.
-fn object(value: &Value, found: &mut Workloads) -> bool {
+fn object(value: &Value, variables: &BTreeMap<String, String>, found: &mut Workloads) -> bool {
     if let Some(items) = value.get("items").and_then(Value::as_array) {
         for item in items {
             pod::read(item, found);
@@ -103,7 +106,7 @@ fn object(value: &Value, found: &mut Workloads) -> bool {
         return true;
     }
     if value.get("services").is_some_and(Value::is_object) && value.get("kind").is_none() {
-        compose::read(value, found);
+        compose::read(value, variables, found);
         return true;
     }
     pod::read(value, found)

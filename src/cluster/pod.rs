@@ -89,6 +89,7 @@ fn read_container(whole: &str, spec: &Value, container: &Value, found: &mut Work
     found.list.insert(Workload {
         name,
         image: image.to_owned(),
+        written: None,
         command: command::of_pod(container, &env, env_from),
         env,
         env_from,

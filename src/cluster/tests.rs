@@ -1,4 +1,10 @@
+use super::workloads as with_variables;
 use super::*;
+
+/// Without a file of variables beside it.
+fn workloads(text: &str) -> Result<Workloads, ClusterError> {
+    with_variables(text, &BTreeMap::new())
+}
 
 const LIST: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
   {"kind": "Pod", "metadata": {"name": "serve-5d-x", "namespace": "ml",
@@ -211,9 +217,10 @@ fn services_with_gpus_are_read_from_compose_files() {
             ("service old", "old:1"),
             ("service short", "short:1"),
             ("service swarm", "swarm:1"),
+            ("service tagged", "x:1"),
         ]
     );
-    assert_eq!((found.without_gpu, found.notes.len()), (3, 3), "{:?}", found.notes);
+    assert_eq!((found.without_gpu, found.notes.len()), (3, 2), "{:?}", found.notes);
     let env = |at: usize| found.list.iter().nth(at).expect("a service").env.clone();
     let text = |text: &str| Some(text.to_owned());
     let of = |list: &[(&str, Option<String>)]| -> BTreeMap<String, Option<String>> {
@@ -222,7 +229,42 @@ fn services_with_gpus_are_read_from_compose_files() {
     assert_eq!(env(1), of(&[("A", text("1")), ("B", None), ("C", None), ("D", text("a$b"))]));
     assert_eq!(env(3), of(&[("A", text("1")), ("B", None)]));
     let commands: Vec<bool> = found.list.iter().map(|one| one.command.is_of_image()).collect();
-    assert_eq!(commands, [true, false, true, true, true, true]);
+    assert_eq!(commands, [true, false, true, true, true, true, true]);
+}
+
+#[test]
+fn images_of_services_take_variables_as_builds_do() {
+    let beside = BTreeMap::from([("TAG".to_owned(), "2".to_owned()), ("NONE".to_owned(), String::new())]);
+    let read = |image: &str, variables: &BTreeMap<String, String>| {
+        let text = format!("services: {{s: {{image: '{image}', gpus: all, command: 'run $TAG'}}}}");
+        with_variables(&text, variables).expect("services")
+    };
+    for (image, alone, with) in [
+        ("${REG:-127.0.0.1:5000}/team/hl:${TAG:-1}", Some("127.0.0.1:5000/team/hl:1"), Some("127.0.0.1:5000/team/hl:2")),
+        ("hl:$TAG", None, Some("hl:2")),
+        ("hl:${NONE-1}x", Some("hl:1x"), Some("hl:x")),
+        // Nothing gives these a value, whatever stands beside them.
+        ("hl:$tag", None, None),
+        ("hl:${TAG_}", None, None),
+        ("hl:${OTHER:?needed}", None, None),
+        ("hl:${NONE:?needed}", None, None),
+        ("hl:${TAG", None, None),
+        // And these are no variables.
+        ("hl:1", Some("hl:1"), Some("hl:1")),
+        ("hl:$$TAG", Some("hl:$TAG"), Some("hl:$TAG")),
+    ] {
+        for (expected, variables) in [(alone, &BTreeMap::new()), (with, &beside)] {
+            let found = read(image, variables);
+            let images: Vec<&str> = found.list.iter().map(|one| one.image.as_str()).collect();
+            assert_eq!(images, expected.into_iter().collect::<Vec<_>>(), "{image} with {variables:?}");
+            assert_eq!(found.notes.len(), usize::from(expected.is_none()), "{image}: {:?}", found.notes);
+            let written = found.list.first().and_then(|one| one.written.as_deref());
+            assert_eq!(written, expected.filter(|expected| *expected != image).map(|_| image));
+        }
+    }
+    let command = |found: &Workloads| found.list.first().expect("one").command.arguments.clone();
+    assert_eq!(command(&read("a", &BTreeMap::new())), Words::Elsewhere);
+    assert_eq!(command(&read("a", &beside)), Words::Told(vec!["run".to_owned(), "2".to_owned()]));
 }
 
 #[test]
