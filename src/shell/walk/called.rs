@@ -14,6 +14,9 @@ use crate::shell::walk::chance::Chance;
 /// Functions that call one another are followed so many times in all.
 const MOST_CALLS: usize = 256;
 
+/// Words in front of an assignment that leave it one.
+const DECLARING: &[&str] = &["local", "declare", "typeset", "readonly", "export", "-a", "-r"];
+
 impl Walk<'_> {
     /// Takes `name() { … }` and `name=( … )` at an opening bracket or brace; gives the token behind it.
     pub(super) fn defined(
@@ -27,7 +30,9 @@ impl Walk<'_> {
         let word = text.get(last.clone());
         if word.ends_with('=') && text.text().as_bytes().get(last.end) == Some(&b'(') {
             words.pop();
-            return Some(self.array(text, word, tokens, at));
+            // Behind `then` or `else` the way that is gone is not told yet.
+            let is_plain = words.iter().all(|range| DECLARING.contains(&text.get(range.clone())));
+            return Some(self.array(text, word, tokens, at, is_plain));
         }
         let plain = |token: &Token| matches!(token, Token::Close | Token::Separator);
         let named: Vec<&str> = words.iter().map(|range| text.get(range.clone())).collect();
@@ -48,7 +53,7 @@ impl Walk<'_> {
     }
 
     /// The elements of an array up to its bracket.
-    fn array(&mut self, text: &Mapped, word: &str, tokens: &[Token], at: usize) -> usize {
+    fn array(&mut self, text: &Mapped, word: &str, tokens: &[Token], at: usize, is_plain: bool) -> usize {
         let inside = tokens.get(at..).unwrap_or_default();
         let length = inside.iter().position(|token| *token == Token::Close).unwrap_or(inside.len());
         let mut elements = Some(Vec::new());
@@ -61,7 +66,7 @@ impl Walk<'_> {
         }
         let name = word.trim_end_matches(['=', '+']);
         let before = if word.ends_with("+=") { self.arrays.get(name).cloned() } else { Some(Some(Vec::new())) };
-        let whole = before.flatten().zip(elements.filter(|_| self.chance() == Chance::Yes));
+        let whole = before.flatten().zip(elements.filter(|_| is_plain && self.chance() == Chance::Yes));
         let whole = whole.map(|(before, new)| before.into_iter().chain(new).collect());
         if self.arrays.len() < MOST_VARIABLES {
             self.arrays.insert(name.to_owned(), whole);

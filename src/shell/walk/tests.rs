@@ -69,6 +69,7 @@ fn loops_functions_and_arrays_are_followed_where_they_are_plain() {
         ("f() { a; }; b", vec!["b"]),
         ("f() { f; a; }; f", vec!["f", "a", "a", "a", "a"]),
         ("if x; then A=(1); fi; a ${A[@]}", vec!["~x", "a ?"]),
+        ("A=(2); if x; then\nA=(1); fi; a ${A[@]}", vec!["~x", "a ?"]),
         ("A=(1 (2)); b", vec!["b"]),
         ("a ${B[@]} \"$@\"", vec!["a ? ?"]),
         ("f() (a; b); f", vec!["a", "b", "f"]),
