@@ -4,12 +4,16 @@ use std::env;
 use std::io;
 use std::io::IsTerminal as _;
 use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
+use std::sync::Weak;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -27,6 +31,8 @@ use crate::report::words::count;
 
 /// Between two plain lines.
 const PAUSE: Duration = Duration::from_secs(3);
+/// After such a silence a plain line tells what is waited for.
+const SILENCE: Duration = Duration::from_secs(10);
 /// Characters of a name in a bar.
 const NAME: usize = 48;
 /// The line of everything, and that of a layer.
@@ -45,12 +51,16 @@ pub(crate) fn vanish() {
 }
 
 /// How far all images are.
-pub(crate) struct Progress {
+pub(crate) struct Progress(Arc<State>);
+
+struct State {
     style: Style,
     started: Instant,
     images: usize,
     done: AtomicUsize,
     bytes: AtomicU64,
+    /// Images that are being read.
+    open: Mutex<Vec<String>>,
 }
 
 enum Style {
@@ -80,13 +90,25 @@ impl Progress {
             Tell::Bar => bars(images),
             Tell::None | Tell::Auto => Style::Silent,
         };
-        Self { style, started: Instant::now(), images, done: AtomicUsize::new(0), bytes: AtomicU64::new(0) }
+        let (done, bytes, open) = (AtomicUsize::new(0), AtomicU64::new(0), Mutex::default());
+        let state = Arc::new(State { style, started: Instant::now(), images, done, bytes, open });
+        if matches!(state.style, Style::Plain(_)) {
+            let state = Arc::downgrade(&state);
+            // Without a thread there are fewer lines.
+            let _ = thread::Builder::new().spawn(move || State::tell_of_silence(&state));
+        }
+        Self(state)
+    }
+
+    /// An image is begun.
+    pub(crate) fn begin(&self, image: &str) {
+        self.0.open().push(clean(image).into_owned());
     }
 
     /// A layer of an image is begun; `number` counts from 1.
     pub(crate) fn layer(&self, image: &str, number: usize, of: usize, bytes: u64) -> Layer<'_> {
         let label = format!("{}: layer {number} of {of}", shorten(&clean(image), NAME));
-        let bar = match &self.style {
+        let bar = match &self.0.style {
             Style::Bars { all, .. } => {
                 let style = ProgressStyle::with_template(LAYER).unwrap_or_else(|_| ProgressStyle::default_bar());
                 Some(all.add(ProgressBar::new(bytes).with_style(style).with_prefix(label.clone())))
@@ -98,16 +120,21 @@ impl Progress {
 
     /// An image is done.
     pub(crate) fn image(&self, image: &str) {
-        self.done.fetch_add(1, Ordering::Relaxed);
-        if let Style::Bars { total, .. } = &self.style {
+        self.0.done.fetch_add(1, Ordering::Relaxed);
+        if let Style::Bars { total, .. } = &self.0.style {
             total.inc(1);
         }
-        self.plain(false, || format!("{}: done", clean(image)));
+        let mut open = self.0.open();
+        if let Some(at) = open.iter().position(|one| *one == clean(image)) {
+            open.remove(at);
+        }
+        drop(open);
+        self.0.plain(false, || format!("{}: done", clean(image)));
     }
 
     /// Writes to standard output without disturbing the bars.
     pub(crate) fn beside<R>(&self, write: impl FnOnce() -> R) -> R {
-        match &self.style {
+        match &self.0.style {
             Style::Bars { all, .. } => all.suspend(write),
             Style::Silent | Style::Plain(_) => write(),
         }
@@ -115,11 +142,32 @@ impl Progress {
 
     /// Everything is done: bars vanish, and the last plain line tells it all.
     pub(crate) fn finish(&self) {
-        if let Style::Bars { all, total } = &self.style {
+        if let Style::Bars { all, total } = &self.0.style {
             total.finish_and_clear();
             let _ = all.clear();
         }
-        self.plain(true, String::new);
+        self.0.open().clear();
+        self.0.plain(true, String::new);
+    }
+}
+
+impl State {
+    fn open(&self) -> MutexGuard<'_, Vec<String>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what is waited for, as long as it is and nothing else is told.
+    fn tell_of_silence(state: &Weak<Self>) {
+        loop {
+            thread::sleep(PAUSE);
+            let Some(state) = state.upgrade() else { return };
+            let Style::Plain(last) = &state.style else { return };
+            let silent = last.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= SILENCE;
+            let waited = state.open().first().cloned();
+            if let Some(image) = waited.filter(|_| silent) {
+                state.plain(false, || format!("waiting for {image}"));
+            }
+        }
     }
 
     fn read(&self, bytes: u64) {
@@ -160,12 +208,12 @@ impl Layer<'_> {
             return;
         }
         self.packed = packed;
-        self.progress.read(more);
+        self.progress.0.read(more);
         if let Some(bar) = &self.bar {
             bar.set_position(packed);
         }
         let line = || format!("{}, {} of {}", self.label, size(packed), size(self.size));
-        self.progress.plain(false, line);
+        self.progress.0.plain(false, line);
     }
 }
 
@@ -226,10 +274,10 @@ mod tests {
         layer.at(1_000_000);
         layer.at(3_000_000);
         layer.at(2_000_000);
-        let line = progress.line("x", Duration::from_secs(2));
+        let line = progress.0.line("x", Duration::from_secs(2));
         assert_eq!(line, "progress: 0 of 2 images, 3.0 MB read, 1.5 MB/s; x");
         progress.image("x");
-        assert_eq!(progress.line("", Duration::ZERO), "progress: 1 of 2 images, 3.0 MB read, 3.0 GB/s");
+        assert_eq!(progress.0.line("", Duration::ZERO), "progress: 1 of 2 images, 3.0 MB read, 3.0 GB/s");
         assert_eq!(Progress::new(Tell::None, 1).beside(|| 7), 7);
     }
 }

@@ -87,6 +87,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let looking = Look { depth: options.depth, layers: &layers };
     let look = |asked: &Asked| {
         let name = &asked.name;
+        progress.begin(name);
         let opened = if asked.workloads.is_empty() {
             looking.open(&puller, name, &platforms)
         } else {

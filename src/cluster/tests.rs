@@ -240,7 +240,11 @@ fn images_of_services_take_variables_as_builds_do() {
         with_variables(&text, variables).expect("services")
     };
     for (image, alone, with) in [
-        ("${REG:-127.0.0.1:5000}/team/hl:${TAG:-1}", Some("127.0.0.1:5000/team/hl:1"), Some("127.0.0.1:5000/team/hl:2")),
+        (
+            "${REG:-127.0.0.1:5000}/team/hl:${TAG:-1}",
+            Some("127.0.0.1:5000/team/hl:1"),
+            Some("127.0.0.1:5000/team/hl:2"),
+        ),
         ("hl:$TAG", None, Some("hl:2")),
         ("hl:${NONE-1}x", Some("hl:1x"), Some("hl:x")),
         // Nothing gives these a value, whatever stands beside them.
