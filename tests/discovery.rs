@@ -414,7 +414,7 @@ fn describe_and_needs_take_one_input_that_is_there() {
     assert_eq!(code(&place.run(&["needs", "d/nope"])), 2);
     let done = place.run(&["describe", "fleet.toml"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()), "a fleet is no description: {}", err(&done));
-    assert!(err(&done).starts_with("error: cannot read fleet.toml: unknown key `pool`"), "{}", err(&done));
+    assert!(err(&done).starts_with("error: cannot read fleet.toml: it is a fleet file"), "{}", err(&done));
     place.file("requirements.txt", "torch\n");
     let done = place.run(&["describe", "requirements.txt"]);
     assert_eq!((code(&done), out(&done)), (3, String::new()), "{}", err(&done));

@@ -224,6 +224,6 @@ fn runs_nowhere(subjects: &[Subject], fleet: &Fleet) -> Result<bool, Failure> {
 /// Whether a file says what a cluster or a compose file runs, which another command judges.
 fn is_run(name: &str) -> bool {
     let begins = |line: &str| ["kind:", "apiVersion:", "services:"].iter().any(|key| line.starts_with(key));
-    let yaml = name.ends_with(".yaml") || name.ends_with(".yml");
+    let yaml = Path::new(name).extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
     yaml && read_text(Path::new(name), MAX_TEXT).is_ok_and(|text| text.lines().any(begins))
 }

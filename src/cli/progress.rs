@@ -13,7 +13,6 @@ use std::sync::Weak;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
-use std::thread;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -24,6 +23,7 @@ use indicatif::ProgressStyle;
 
 use crate::cli::args::Tell;
 use crate::cli::layers::size;
+use crate::cli::parallel;
 use crate::cli::streams;
 use crate::report::escape::clean;
 use crate::report::escape::shorten;
@@ -94,8 +94,7 @@ impl Progress {
         let state = Arc::new(State { style, started: Instant::now(), images, done, bytes, open });
         if matches!(state.style, Style::Plain(_)) {
             let state = Arc::downgrade(&state);
-            // Without a thread there are fewer lines.
-            let _ = thread::Builder::new().spawn(move || State::tell_of_silence(&state));
+            parallel::every(PAUSE, move || State::tell_of_silence(&state));
         }
         Self(state)
     }
@@ -156,18 +155,16 @@ impl State {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says what is waited for, as long as it is and nothing else is told.
-    fn tell_of_silence(state: &Weak<Self>) {
-        loop {
-            thread::sleep(PAUSE);
-            let Some(state) = state.upgrade() else { return };
-            let Style::Plain(last) = &state.style else { return };
-            let silent = last.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= SILENCE;
-            let waited = state.open().first().cloned();
-            if let Some(image) = waited.filter(|_| silent) {
-                state.plain(false, || format!("waiting for {image}"));
-            }
+    /// Says what is waited for where nothing else was told for a while; whether there is more to wait for.
+    fn tell_of_silence(state: &Weak<Self>) -> bool {
+        let Some(state) = state.upgrade() else { return false };
+        let Style::Plain(last) = &state.style else { return false };
+        let silent = last.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= SILENCE;
+        let waited = state.open().first().cloned();
+        if let Some(image) = waited.filter(|_| silent) {
+            state.plain(false, || format!("waiting for {image}"));
         }
+        true
     }
 
     fn read(&self, bytes: u64) {
@@ -263,6 +260,24 @@ mod tests {
         ] {
             assert_eq!(style(tell, terminal, dumb), expected, "{tell:?} {terminal} {dumb}");
         }
+    }
+
+    #[test]
+    fn what_is_waited_for_is_what_was_begun_and_is_not_done() {
+        let progress = Progress::new(Tell::None, 2);
+        for image in ["a", "b\u{1b}[2J", "a"] {
+            progress.begin(image);
+        }
+        progress.image("a");
+        progress.image("never begun");
+        assert_eq!(progress.0.open().iter().map(|one| one.contains('\u{1b}')).collect::<Vec<_>>(), [false, false]);
+        assert!(progress.0.open().first().is_some_and(|one| one.starts_with('b')));
+        let state = Arc::downgrade(&progress.0);
+        assert!(!State::tell_of_silence(&state), "nobody asked for plain lines");
+        progress.finish();
+        assert!(progress.0.open().is_empty());
+        drop(progress);
+        assert!(!State::tell_of_silence(&state), "there is nothing to wait for");
     }
 
     #[test]

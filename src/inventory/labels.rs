@@ -122,8 +122,8 @@ pub(super) fn add(node: &Node, found: &mut Inventory) {
     }
     let mut build = Build::default();
     if !has_resource && !said {
-        let note = "a device of NVIDIA is on the bus of these nodes, and nothing says that containers are given a GPU";
-        build.notes.insert(note.to_owned());
+        let told = "a device of NVIDIA is on the bus of these nodes, and nothing says that containers are given a GPU";
+        build.notes.insert(told.to_owned());
     }
     build.driver = driver(labels, &mut build);
     build.cuda = cuda(labels);
