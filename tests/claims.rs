@@ -154,7 +154,7 @@ fn a_list_of_packages_is_taken_at_its_word_and_no_more() {
     let place = place_with("https://spdx.dev/Document", LIST);
     let report = place.json(SCAN);
     assert_eq!(report["subjects"][0]["inspected"]["depth"], "sbom", "{report:#}");
-    assert!(notes(&report).contains("2 packages, 1 of them concern a GPU"), "{}", notes(&report));
+    assert!(notes(&report).contains("2 packages, 1 of them concerns a GPU"), "{}", notes(&report));
     let torch = torch_on_new(&report);
     let confidence = torch["confidence"].as_str().expect("a word");
     assert!(["declared", "inferred", "assumed"].contains(&confidence), "{torch:#}");

@@ -349,6 +349,20 @@ fn a_list_that_no_dockerfile_reads_is_nothing_to_check() {
         assert_eq!(err(&done), format!("nothing to check: no Dockerfile reads {name}\n"));
         assert_eq!(place.json(&["check", name])["subjects"], serde_json::json!([]), "{name}");
     }
+    // Objects of a cluster are judged by another command, and so says the help.
+    place.file("k8s.yaml", "kind: Pod\nspec: {containers: [{name: a, image: b}]}\n");
+    let done = place.run(&["check", "k8s.yaml"]);
+    assert!(code(&done) == 0 && err(&done).contains("scan --from-kubernetes k8s.yaml"), "{}", err(&done));
+    // A fleet is no description of an image; one with a key that is not known there is.
+    place.file("own.toml", "[[pool]]\nname = \"a\"\n");
+    let told = err(&place.run(&["check", "own.toml"])) + &out(&place.run(&["check", "own.toml"]));
+    assert!(told.contains("it is a fleet file") && told.contains("fleet check own.toml"), "{told}");
+    for (name, text) in [("own.toml", "pools = 3\n"), ("own.image.toml", "[[pool]]\nname = \"a\"\n")] {
+        place.file(name, text);
+        let done = place.run(&["check", name]);
+        let told = err(&done) + &out(&done);
+        assert!(told.contains("unknown key `pool") && !told.contains("it is a fleet file"), "{told}");
+    }
     // Nor is a text of which nothing says that it is a list.
     let done = place.run(&["check", "a/unused.txt"]);
     assert_eq!((code(&done), err(&done)), (3, "nothing to check: no Dockerfile reads a/unused.txt\n".to_owned()));
@@ -400,7 +414,7 @@ fn describe_and_needs_take_one_input_that_is_there() {
     assert_eq!(code(&place.run(&["needs", "d/nope"])), 2);
     let done = place.run(&["describe", "fleet.toml"]);
     assert_eq!((code(&done), out(&done)), (2, String::new()), "a fleet is no description: {}", err(&done));
-    assert!(err(&done).starts_with("error: cannot read fleet.toml: unknown key `pool`"), "{}", err(&done));
+    assert!(err(&done).starts_with("error: cannot read fleet.toml: it is a fleet file"), "{}", err(&done));
     place.file("requirements.txt", "torch\n");
     let done = place.run(&["describe", "requirements.txt"]);
     assert_eq!((code(&done), out(&done)), (3, String::new()), "{}", err(&done));

@@ -100,6 +100,35 @@ fn the_order_and_the_number_of_nodes_change_no_name() {
 }
 
 #[test]
+fn a_device_on_the_bus_is_a_gpu_that_nobody_offers() {
+    let import_of = |labels: &Value| {
+        let node = json!({"kind": "Node", "metadata": {"name": "n", "labels": labels}});
+        import("nodes.json", &json!({"kind": "NodeList", "items": [node]}).to_string())
+    };
+    for label in ["pci-10de", "pci-0302_10de", "pci-0300_10de"] {
+        let (code, text, error) = import_of(&json!({format!("feature.node.kubernetes.io/{label}.present"): "true"}));
+        assert_eq!(code, 0, "{error}");
+        let pool = pools(&text).into_values().next().expect("a pool");
+        assert!(pool.get("gpu").is_none() && pool.get("driver").is_none(), "{text}");
+        assert!(text.contains("a device of NVIDIA is on the bus") && !text.contains("Left out"), "{text}");
+    }
+    for labels in [
+        json!({}),
+        json!({"feature.node.kubernetes.io/pci-10de.present": "false"}),
+        json!({"feature.node.kubernetes.io/pci-0200_15b3.present": "true"}),
+        json!({"feature.node.kubernetes.io/pci-0403_10de.present": "true"}),
+        json!({"feature.node.kubernetes.io/pci-1002.present": "true"}),
+    ] {
+        let (code, text, error) = import_of(&labels);
+        assert!(code == 3 && text.is_empty() && error.contains("1 node without"), "{labels}: {error}");
+    }
+    let (_, text, _) = import_of(&json!({
+        "feature.node.kubernetes.io/pci-10de.present": "true", "nvidia.com/gpu.product": "Tesla-T4"
+    }));
+    assert!(!text.contains("on the bus"), "{text}");
+}
+
+#[test]
 fn every_source_is_read_and_says_no_more_than_it_knows() {
     let one = |name: &str, text: &str| {
         let (code, text, error) = import(name, text);

@@ -389,6 +389,13 @@ fn fixes_and_ignores_are_offered_where_something_is_told() {
     let edit = &cure["edit"]["documentChanges"][0]["edits"][0];
     editor.change("Dockerfile", 2, &json!([{ "range": edit["range"], "text": edit["newText"] }]));
     assert_eq!(brief(&editor.told("Dockerfile", Some(2))), Vec::<String>::new());
+    // Where lines end in two signs, so does the one that is put in.
+    editor.change("Dockerfile", 2, &whole(&REFUSED.replace('\n', "\r\n")));
+    editor.told("Dockerfile", Some(2));
+    let actions = editor.actions("Dockerfile", 1);
+    let ignore = actions.iter().find(|action| title(action) == "Ignore refused here").expect("an ignore");
+    let text = &ignore["edit"]["documentChanges"][0]["edits"][0]["newText"];
+    assert_eq!(*text, "# imagelint: ignore[refused] \r\n");
     // And so it is with the ignore, which stands behind the directive.
     let text = REFUSED.replacen("FROM", "# imagelint: ignore[refused] \nFROM", 1);
     editor.change("Dockerfile", 3, &whole(&text));

@@ -550,11 +550,44 @@ fn labels_of_gpu_and_driver_choose_pools_by_what_they_declare() {
 }
 
 #[test]
+fn a_compose_file_names_images_by_variables_that_stand_beside_it() {
+    let place = place();
+    place.file("fleet.toml", LABELLED);
+    let registry = registry(&place);
+    let text = format!(
+        "services:\n  a: {{image: '${{REG:-{}}}/team/app:${{TAG:-x}}', gpus: all}}\n  b: {{image: 'app:$NONE', gpus: all}}\n",
+        registry.host()
+    );
+    place.file("app/compose.yaml", &text);
+    place.file("app/.env", "TAG=a\n");
+    place.file(".env", "NONE=1\n");
+    let scan = |file: &str| place.json(&["scan", "--fail-on", "never", "--from-kubernetes", file]);
+    let report = scan("app/compose.yaml");
+    assert_eq!(fates(&report, "service a").len(), 2, "{report}");
+    assert_eq!(report["subjects"][0]["name"], format!("{}/team/app:a (service a)", registry.host()));
+    // What another folder says counts for nothing.
+    let errors = report["errors"].as_array().expect("errors");
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0]["message"].as_str().is_some_and(|told| told.starts_with("service b: its image is named by")));
+    let line = "app/compose.yaml:2:15: ";
+    let concise = out(&place.run(&["scan", "--format", "concise", "--from-kubernetes", "app/compose.yaml"]));
+    assert!(concise.lines().any(|told| told.starts_with(line)), "{concise}");
+}
+
+#[test]
 fn a_file_without_gpu_workloads_is_told() {
     let place = place();
     place.file("fleet.toml", LABELLED);
     place.file("pod.yaml", "kind: Pod\nspec: {containers: [{name: a, image: 'busybox'}]}\n");
     assert_eq!(code(&place.run(&["scan", "--from-kubernetes", "pod.yaml"])), 3);
+    for (file, told) in [
+        ("pod.yaml", "note: no container of pod.yaml gets a GPU: it has 1 container without\n"),
+        ("empty.json", "note: no container of empty.json gets a GPU: no container is in it\n"),
+    ] {
+        place.file("empty.json", "{\"items\": []}");
+        let done = place.run(&["scan", "--from-kubernetes", file]);
+        assert_eq!((code(&done), err(&done)), (3, told.to_owned()));
+    }
     place.file("none.yaml", "kind: ConfigMap\n");
     place.file("broken.json", "{");
     for (arguments, told) in [

@@ -60,6 +60,30 @@ fn one_run_writes_several_reports() {
 }
 
 #[test]
+fn a_line_says_whose_libcuda_is_too_old() {
+    let place = Place::bare();
+    let said = |driver: &str, files: &str| {
+        let pool =
+            format!("[[pool]]\nname = \"b\"\ngpu = \"A100\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\n");
+        place.file("fleet.toml", &(pool + "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"));
+        let env = "NVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_DISABLE_REQUIRE = \"true\"\n";
+        let code = "[[gpu_code]]\nfile = \"app\"\nsass = [\"sm_80\"]\nptx = []\n";
+        let head = "complete = [\"env\", \"packages\", \"files\", \"code\"]\ncuda_runtime = \"13.0\"\n";
+        place.file("a.image.toml", &format!("{head}[env]\n{env}{files}{code}"));
+        out(&place.run(&["check", "--format", "concise", "a.image.toml"]))
+    };
+    let compat = "[files]\n\"/usr/local/cuda/compat/libcuda.so.550.90.07\" = {}\n";
+    let told = said("470.182.03", compat);
+    assert!(told.contains("on libcuda 550.90.07 of the image's compat directory [b]"), "{told}");
+    assert!(!told.contains("on driver"), "{told}");
+    // Where the host's is loaded, it is the driver's.
+    for (driver, files) in [("470.182.03", ""), ("550.54.15", ""), ("570.86.15", compat)] {
+        let told = said(driver, files);
+        assert!(told.contains(&format!("on driver {driver} [b]")) && !told.contains("libcuda"), "{told}");
+    }
+}
+
+#[test]
 fn a_person_reads_on_where_all_reports_are_files() {
     let place = Place::new();
     place.file("Dockerfile", FAILING);

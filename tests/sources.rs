@@ -179,6 +179,7 @@ fn archives_of_skopeo_give_config_and_layers_packed_or_not() {
     }
     for name in [format!("docker-archive:{docker}:example.com/team/app:2"), format!("oci-archive:{oci}:two")] {
         let error = fails(&name);
+        assert!(error.to_string().contains("it has no single image named"), "{error}");
         assert!(matches!(*error.problem, Problem::Layout { .. }), "{error}");
         assert!(error.to_string().contains("one of:"), "{error}");
     }

@@ -154,6 +154,15 @@ fn exit_codes_count_what_breaks() {
         assert!(code(&done) == expected && text.contains(said), "{more:?} {}: {text}", code(&done));
     }
     assert_eq!(code(&place.run(&["fleet", "what-if"])), 2);
+    // Where no fleet is declared, that is what is missing.
+    let help = "help: there is no fleet file here: name one with --fleet fleet.toml";
+    for (place, more, helped) in [
+        (&Place::bare(), &["--set", "t5.driver=550.54.15"][..], true),
+        (&place, &["--set", "t5.driver=550.54.15"], false),
+    ] {
+        let done = place.run(&[&["fleet", "what-if"], &ALL[..], more].concat());
+        assert_eq!((code(&done), err(&done).contains(help)), (2, helped), "{}", err(&done));
+    }
 }
 
 /// What a report keeps is enough: the files that it was made from are gone.

@@ -53,6 +53,7 @@ pub(crate) fn put(inputs: &mut Inputs, options: &CheckArgs, platforms: &[Platfor
         .partition(|(_, (_, image))| image.is_none());
     let built = parallel::map(options.judging.jobs(), &dockerfiles, |(at, (subject, image))| {
         let name = image.map_or("", String::as_str);
+        progress.begin(name);
         let built = (*at, subject_of(subject.clone(), name, platforms, puller, look));
         progress.image(name);
         built

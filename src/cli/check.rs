@@ -29,6 +29,8 @@ use crate::cli::settings;
 use crate::cli::settings::Held;
 use crate::cli::settings::Loaded;
 use crate::cli::streams;
+use crate::cli::texts::MAX_TEXT;
+use crate::cli::texts::read_text;
 use crate::cli::workloads;
 use crate::fleet::Fleet;
 use crate::judge::Content;
@@ -184,6 +186,13 @@ fn nothing(options: &CheckArgs, inputs: &Inputs) -> Result<(), Failure> {
             writeln!(streams::err(), "nothing to check: no Dockerfile and no image description was found{help}")?;
         } else {
             writeln!(streams::err(), "nothing to check: no Dockerfile reads {}", inputs.unread.join(", "))?;
+            if let Some(name) = inputs.unread.iter().find(|name| is_run(name)) {
+                writeln!(
+                    streams::err(),
+                    "help: imagelint scan --from-kubernetes {name} takes what a cluster or a compose file runs, \
+                     imagelint check --compose {name} what is built"
+                )?;
+            }
         }
     }
     Ok(())
@@ -210,4 +219,11 @@ fn runs_nowhere(subjects: &[Subject], fleet: &Fleet) -> Result<bool, Failure> {
         writeln!(streams::err(), "{name} runs on no pool: no `dockerfiles` pattern of {fleet} matches {path}")?;
     }
     Ok(!told.is_empty() && told.len() == subjects.len())
+}
+
+/// Whether a file says what a cluster or a compose file runs, which another command judges.
+fn is_run(name: &str) -> bool {
+    let begins = |line: &str| ["kind:", "apiVersion:", "services:"].iter().any(|key| line.starts_with(key));
+    let yaml = Path::new(name).extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+    yaml && read_text(Path::new(name), MAX_TEXT).is_ok_and(|text| text.lines().any(begins))
 }

@@ -170,7 +170,11 @@ fn of_labels(mut fleet: Fleet) -> Result<Field, Failure> {
         return Err(Failure::Said(message));
     }
     if fleet.pools.is_empty() {
-        return Err(Failure::Said(format!("error: Kubernetes starts containers on no pool of {}: {help}", fleet.name)));
+        let name = &fleet.name;
+        let message = format!(
+            "error: Kubernetes starts containers on no pool of {name}: declare `launch = \"kubernetes\"` where it does, {help}"
+        );
+        return Err(Failure::Said(message));
     }
     let labels = |pool: &Pool| pool.labels.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect();
     let group = |pool: &Pool| Group { told: pool.name.value.clone(), nodes: vec![labels(pool)] };

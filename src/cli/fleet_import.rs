@@ -14,6 +14,7 @@ use crate::inventory;
 use crate::inventory::Inventory;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
+use crate::report::words::count;
 use crate::source::SourceText;
 use crate::source::Sources;
 
@@ -51,7 +52,11 @@ pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exi
     }
     if found.machines.is_empty() {
         let nodes = found.without_gpu.len();
-        writeln!(streams::err(), "nothing to import: no machine with a GPU is in it ({nodes} nodes without)")?;
+        writeln!(
+            streams::err(),
+            "nothing to import: no machine with a GPU is in it ({} without)",
+            count(nodes, "node")
+        )?;
         return Ok(Exit::Nothing);
     }
     let drafts = inventory::drafts(&found);

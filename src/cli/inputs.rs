@@ -288,6 +288,13 @@ impl Inputs {
                     content: Content::Fixed(seen),
                 });
             }
+            Err(_) if is_fleet(name, text.text()) => self.error(
+                name,
+                format!(
+                    "it is a fleet file and no image description: `imagelint fleet check {name}` checks it, and \
+                     `--fleet {name}` judges images by it"
+                ),
+            ),
             Err(errors) => self.mistakes(name, &errors, text, sources),
         }
     }
@@ -350,4 +357,9 @@ impl Inputs {
     pub(super) fn error(&mut self, input: &str, message: String) {
         self.errors.push(InputError { input: input.to_owned(), message, location: None });
     }
+}
+
+/// Whether a file that was meant to describe an image declares pools.
+fn is_fleet(name: &str, text: &str) -> bool {
+    !name.ends_with(".image.toml") && text.lines().any(|line| line.trim_end().starts_with("[[pool]]"))
 }

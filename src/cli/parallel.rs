@@ -7,6 +7,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 use std::thread;
+use std::time::Duration;
 
 /// Room for the readers of nested texts, which the default of a thread may not have.
 const STACK: usize = 8 << 20;
@@ -43,6 +44,18 @@ pub(crate) fn map<T: Sync, R: Send>(jobs: usize, items: &[T], work: impl Fn(&T) 
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Does something beside the rest, with a pause before each time, until it says that there is no more; nobody waits for it.
+pub(crate) fn every(pause: Duration, act: impl Fn() -> bool + Send + 'static) {
+    let rounds = move || {
+        thread::sleep(pause);
+        while act() {
+            thread::sleep(pause);
+        }
+    };
+    // Where there are no more threads it is left out.
+    let _ = thread::Builder::new().spawn(rounds);
 }
 
 /// So many may do something at a time.

@@ -4,9 +4,12 @@ use std::env;
 use std::io;
 use std::io::IsTerminal as _;
 use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::MutexGuard;
 use std::sync::OnceLock;
 use std::sync::PoisonError;
+use std::sync::Weak;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
@@ -20,6 +23,7 @@ use indicatif::ProgressStyle;
 
 use crate::cli::args::Tell;
 use crate::cli::layers::size;
+use crate::cli::parallel;
 use crate::cli::streams;
 use crate::report::escape::clean;
 use crate::report::escape::shorten;
@@ -27,6 +31,8 @@ use crate::report::words::count;
 
 /// Between two plain lines.
 const PAUSE: Duration = Duration::from_secs(3);
+/// After such a silence a plain line tells what is waited for.
+const SILENCE: Duration = Duration::from_secs(10);
 /// Characters of a name in a bar.
 const NAME: usize = 48;
 /// The line of everything, and that of a layer.
@@ -45,12 +51,16 @@ pub(crate) fn vanish() {
 }
 
 /// How far all images are.
-pub(crate) struct Progress {
+pub(crate) struct Progress(Arc<State>);
+
+struct State {
     style: Style,
     started: Instant,
     images: usize,
     done: AtomicUsize,
     bytes: AtomicU64,
+    /// Images that are being read.
+    open: Mutex<Vec<String>>,
 }
 
 enum Style {
@@ -80,13 +90,24 @@ impl Progress {
             Tell::Bar => bars(images),
             Tell::None | Tell::Auto => Style::Silent,
         };
-        Self { style, started: Instant::now(), images, done: AtomicUsize::new(0), bytes: AtomicU64::new(0) }
+        let (done, bytes, open) = (AtomicUsize::new(0), AtomicU64::new(0), Mutex::default());
+        let state = Arc::new(State { style, started: Instant::now(), images, done, bytes, open });
+        if matches!(state.style, Style::Plain(_)) {
+            let state = Arc::downgrade(&state);
+            parallel::every(PAUSE, move || State::tell_of_silence(&state));
+        }
+        Self(state)
+    }
+
+    /// An image is begun.
+    pub(crate) fn begin(&self, image: &str) {
+        self.0.open().push(clean(image).into_owned());
     }
 
     /// A layer of an image is begun; `number` counts from 1.
     pub(crate) fn layer(&self, image: &str, number: usize, of: usize, bytes: u64) -> Layer<'_> {
         let label = format!("{}: layer {number} of {of}", shorten(&clean(image), NAME));
-        let bar = match &self.style {
+        let bar = match &self.0.style {
             Style::Bars { all, .. } => {
                 let style = ProgressStyle::with_template(LAYER).unwrap_or_else(|_| ProgressStyle::default_bar());
                 Some(all.add(ProgressBar::new(bytes).with_style(style).with_prefix(label.clone())))
@@ -98,16 +119,21 @@ impl Progress {
 
     /// An image is done.
     pub(crate) fn image(&self, image: &str) {
-        self.done.fetch_add(1, Ordering::Relaxed);
-        if let Style::Bars { total, .. } = &self.style {
+        self.0.done.fetch_add(1, Ordering::Relaxed);
+        if let Style::Bars { total, .. } = &self.0.style {
             total.inc(1);
         }
-        self.plain(false, || format!("{}: done", clean(image)));
+        let mut open = self.0.open();
+        if let Some(at) = open.iter().position(|one| *one == clean(image)) {
+            open.remove(at);
+        }
+        drop(open);
+        self.0.plain(false, || format!("{}: done", clean(image)));
     }
 
     /// Writes to standard output without disturbing the bars.
     pub(crate) fn beside<R>(&self, write: impl FnOnce() -> R) -> R {
-        match &self.style {
+        match &self.0.style {
             Style::Bars { all, .. } => all.suspend(write),
             Style::Silent | Style::Plain(_) => write(),
         }
@@ -115,11 +141,30 @@ impl Progress {
 
     /// Everything is done: bars vanish, and the last plain line tells it all.
     pub(crate) fn finish(&self) {
-        if let Style::Bars { all, total } = &self.style {
+        if let Style::Bars { all, total } = &self.0.style {
             total.finish_and_clear();
             let _ = all.clear();
         }
-        self.plain(true, String::new);
+        self.0.open().clear();
+        self.0.plain(true, String::new);
+    }
+}
+
+impl State {
+    fn open(&self) -> MutexGuard<'_, Vec<String>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what is waited for where nothing else was told for a while; whether there is more to wait for.
+    fn tell_of_silence(state: &Weak<Self>) -> bool {
+        let Some(state) = state.upgrade() else { return false };
+        let Style::Plain(last) = &state.style else { return false };
+        let silent = last.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= SILENCE;
+        let waited = state.open().first().cloned();
+        if let Some(image) = waited.filter(|_| silent) {
+            state.plain(false, || format!("waiting for {image}"));
+        }
+        true
     }
 
     fn read(&self, bytes: u64) {
@@ -160,12 +205,12 @@ impl Layer<'_> {
             return;
         }
         self.packed = packed;
-        self.progress.read(more);
+        self.progress.0.read(more);
         if let Some(bar) = &self.bar {
             bar.set_position(packed);
         }
         let line = || format!("{}, {} of {}", self.label, size(packed), size(self.size));
-        self.progress.plain(false, line);
+        self.progress.0.plain(false, line);
     }
 }
 
@@ -218,6 +263,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_waited_for_is_what_was_begun_and_is_not_done() {
+        let progress = Progress::new(Tell::None, 2);
+        for image in ["a", "b\u{1b}[2J", "a"] {
+            progress.begin(image);
+        }
+        progress.image("a");
+        progress.image("never begun");
+        assert_eq!(progress.0.open().iter().map(|one| one.contains('\u{1b}')).collect::<Vec<_>>(), [false, false]);
+        assert!(progress.0.open().first().is_some_and(|one| one.starts_with('b')));
+        let state = Arc::downgrade(&progress.0);
+        assert!(!State::tell_of_silence(&state), "nobody asked for plain lines");
+        progress.finish();
+        assert!(progress.0.open().is_empty());
+        drop(progress);
+        assert!(!State::tell_of_silence(&state), "there is nothing to wait for");
+    }
+
+    #[test]
     fn a_line_tells_bytes_and_rate() {
         let progress = Progress::new(Tell::None, 2);
         let mut layer = progress.layer("registry/x:1\u{1b}[2J", 3, 7, 5_000_000);
@@ -226,10 +289,10 @@ mod tests {
         layer.at(1_000_000);
         layer.at(3_000_000);
         layer.at(2_000_000);
-        let line = progress.line("x", Duration::from_secs(2));
+        let line = progress.0.line("x", Duration::from_secs(2));
         assert_eq!(line, "progress: 0 of 2 images, 3.0 MB read, 1.5 MB/s; x");
         progress.image("x");
-        assert_eq!(progress.line("", Duration::ZERO), "progress: 1 of 2 images, 3.0 MB read, 3.0 GB/s");
+        assert_eq!(progress.0.line("", Duration::ZERO), "progress: 1 of 2 images, 3.0 MB read, 3.0 GB/s");
         assert_eq!(Progress::new(Tell::None, 1).beside(|| 7), 7);
     }
 }

@@ -90,6 +90,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let of_tags = options.all_tags || !options.tags.is_empty();
     let look = |asked: &Asked| {
         let name = &asked.name;
+        progress.begin(name);
         let opened = if asked.workloads.is_empty() {
             looking.open(&puller, name, &platforms)
         } else {

@@ -57,7 +57,7 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
     let WhatIfArgs { set, add, remove, reading, platforms, .. } = options;
     let ReadingArgs { pull, access, build } = reading;
     let changed = what_if::changed(&fleet, Asked { set, add, remove }, knowledge, &mut sources)
-        .map_err(|error| Failure::Said(format!("error: {error}")))?;
+        .map_err(|error| Failure::Said(format!("error: {error}{}", no_fleet(&fleet))))?;
     // Everything is read once, for all pools of both.
     let gone = fleet.pools.iter().filter(|pool| remove.contains(&pool.name.value)).cloned();
     let both = Fleet { pools: changed.fleet.pools.iter().cloned().chain(gone).collect(), ..changed.fleet.clone() };
@@ -95,6 +95,11 @@ pub(crate) fn run(options: &WhatIfArgs, knowledge: Knowledge) -> Result<Exit, Fa
     }
     out.flush()?;
     Ok(exit(&told, judging.fail_on()))
+}
+
+/// What to do where the pools that are asked for are not there because nobody declared a fleet.
+fn no_fleet(fleet: &Fleet) -> &'static str {
+    if fleet.built_in { "\nhelp: there is no fleet file here: name one with --fleet fleet.toml" } else { "" }
 }
 
 /// What is judged on the changed fleet. A pool that is as it was ends as it did, unless images look for pools by name or

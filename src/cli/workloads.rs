@@ -1,12 +1,14 @@
 //! The workloads of a cluster: which images they run, and on which pools.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::Path;
 
 use crate::cli::Failure;
 use crate::cli::builds;
 use crate::cli::names;
 use crate::cli::scan::ReadImages;
+use crate::cli::streams;
 use crate::cluster;
 use crate::cluster::Command;
 use crate::cluster::Workload;
@@ -20,6 +22,7 @@ use crate::knowledge::Knowledge;
 use crate::oci::PulledImage;
 use crate::report::model::InputError;
 use crate::report::model::Location;
+use crate::report::words::count;
 use crate::source::SourceText;
 use crate::source::Span;
 
@@ -107,6 +110,13 @@ pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<Input
     let mut images: BTreeMap<String, Vec<Workload>> = BTreeMap::new();
     for workload in found.list {
         images.entry(workload.image.clone()).or_default().push(workload);
+    }
+    if images.is_empty() && found.notes.is_empty() {
+        let without = match found.without_gpu {
+            0 => "no container is in it".to_owned(),
+            number => format!("it has {} without", count(number, "container")),
+        };
+        let _ = writeln!(streams::err(), "note: no container of {} gets a GPU: {without}", path.display());
     }
     let error = |message| InputError { input: path.display().to_string(), message, location: None };
     let errors = found.notes.into_iter().map(error).collect();

@@ -59,8 +59,10 @@ pub fn of_claims(image: &PulledImage, claims: &Claims) -> (Observations, Vec<Str
         seen.packages.push(package);
     }
     let digest = claims.digest.get(..19).unwrap_or(&claims.digest);
+    let packages = if all == 1 { "package" } else { "packages" };
+    let concern = if known == 1 { "concerns" } else { "concern" };
     let note = format!(
-        "packages as the image's own list of them claims (SBOM {digest}): {all} packages, {known} of them concern a GPU; \
+        "packages as the image's own list of them claims (SBOM {digest}): {all} {packages}, {known} of them {concern} a GPU; \
          layers were not read"
     );
     (seen, vec![note])

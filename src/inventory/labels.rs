@@ -51,6 +51,12 @@ const DRIVER: &str = "nvidia.com/cuda.driver-version";
 const OLD_DRIVER: &str = "nvidia.com/cuda.driver";
 const CUDA: &str = "nvidia.com/cuda.runtime-version";
 const OLD_CUDA: &str = "nvidia.com/cuda.runtime";
+/// Node Feature Discovery has seen a device of NVIDIA on the bus: of any class, or one that draws or computes.
+const ON_THE_BUS: [&str; 3] = [
+    "feature.node.kubernetes.io/pci-10de.present",
+    "feature.node.kubernetes.io/pci-0300_10de.present",
+    "feature.node.kubernetes.io/pci-0302_10de.present",
+];
 const GKE: &str = "cloud.google.com/gke-accelerator";
 const PRODUCT: &str = "nvidia.com/gpu.product";
 
@@ -109,11 +115,16 @@ pub(super) fn add(node: &Node, found: &mut Inventory) {
         || get(labels, GKE).is_some()
         || get(labels, "nvidia.com/gpu.present") == Some("true")
         || get(labels, "kubernetes.azure.com/accelerator") == Some("nvidia");
-    if !has_resource && !said {
+    let on_the_bus = ON_THE_BUS.iter().any(|name| get(labels, name) == Some("true"));
+    if !has_resource && !said && !on_the_bus {
         found.without_gpu.push(labels.clone());
         return;
     }
     let mut build = Build::default();
+    if !has_resource && !said {
+        let told = "a device of NVIDIA is on the bus of these nodes, and nothing says that containers are given a GPU";
+        build.notes.insert(told.to_owned());
+    }
     build.driver = driver(labels, &mut build);
     build.cuda = cuda(labels);
     build.gpus = gpus(node, &mut build);

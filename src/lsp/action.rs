@@ -53,9 +53,7 @@ pub(super) fn of(report: &Report, places: &Places<'_, '_>, asked: &Asked<'_>) ->
                 let safe = fix.safety == "safe" && fix.breaks.is_empty() && fix.is_for_failure() && !preferred;
                 if let Some(offer) = cure(fix, safe, &shown, places, asked) {
                     preferred |= safe;
-                    if !cures.contains(&offer) {
-                        cures.push(offer);
-                    }
+                    offered(&mut cures, offer);
                 }
             }
             if let Some((at, offer)) = ignore(finding, &shown, asked) {
@@ -64,6 +62,18 @@ pub(super) fn of(report: &Report, places: &Places<'_, '_>, asked: &Asked<'_>) ->
         }
     }
     cures.into_iter().chain(ignores.into_values()).collect()
+}
+
+/// Adds what is offered; where the same edit is offered already, it is one that answers both findings.
+fn offered(cures: &mut Vec<Value>, offer: Value) {
+    let same = |one: &&mut Value| one["title"] == offer["title"] && one["edit"] == offer["edit"];
+    let Some(there) = cures.iter_mut().find(same) else { return cures.push(offer) };
+    let preferred = there["isPreferred"] == true || offer["isPreferred"] == true;
+    there["isPreferred"] = preferred.into();
+    let more = offer["diagnostics"].as_array().cloned().unwrap_or_default();
+    if let Some(list) = there["diagnostics"].as_array_mut() {
+        list.extend(more.into_iter().filter(|one| !list.contains(one)).collect::<Vec<_>>());
+    }
 }
 
 fn cure(fix: &Fix, preferred: bool, shown: &Diagnostic, places: &Places<'_, '_>, asked: &Asked<'_>) -> Option<Value> {
@@ -97,7 +107,7 @@ fn ignore(finding: &Finding, shown: &Diagnostic, asked: &Asked<'_>) -> Option<(u
     let (start, line) = asked.lines.line_at(instruction.span.start);
     let indent: String = line.chars().take_while(|c| *c == ' ' || *c == '\t').collect();
     let place = asked.lines.position(start);
-    let new_text = format!("{indent}# imagelint: ignore[{}] \n", finding.rule);
+    let new_text = format!("{indent}# imagelint: ignore[{}] {}", finding.rule, asked.lines.ending(start));
     let edit = TextEdit { range: Range { start: place, end: place }, new_text };
     let edits = BTreeMap::from([(asked.uri.to_owned(), vec![edit])]);
     let action = json!({
@@ -119,4 +129,30 @@ fn workspace(edits: BTreeMap<String, Vec<TextEdit>>, asked: &Asked<'_>) -> Value
         json!({ "textDocument": { "uri": uri, "version": version }, "edits": edits })
     };
     json!({ "documentChanges": edits.into_iter().map(change).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_edit_is_offered_once_for_all_findings_that_it_answers() {
+        let offer = |title: &str, edit: u32, about: &str, preferred: bool| json!({ "title": title, "edit": edit, "diagnostics": [about], "isPreferred": preferred });
+        let mut cures = Vec::new();
+        offered(&mut cures, offer("take the tag", 1, "refused", false));
+        offered(&mut cures, offer("take the tag", 1, "no-gpu", true));
+        offered(&mut cures, offer("take the tag", 1, "refused", false));
+        assert_eq!(
+            cures,
+            [json!({
+                "title": "take the tag", "edit": 1, "diagnostics": ["refused", "no-gpu"], "isPreferred": true
+            })]
+        );
+        // Another edit, or another title, is another change.
+        offered(&mut cures, offer("take the tag", 2, "refused", false));
+        offered(&mut cures, offer("take a tag", 1, "refused", false));
+        assert_eq!(cures.len(), 3, "{cures:?}");
+        assert_eq!(cures[1]["diagnostics"], json!(["refused"]));
+        assert_eq!(cures[2]["isPreferred"], false);
+    }
 }

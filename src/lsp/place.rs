@@ -127,6 +127,13 @@ impl<'a> Lines<'a> {
         (self.starts.get(line).copied().unwrap_or_default(), self.content(line))
     }
 
+    /// What the line at an offset ends with; the last one as others do that lie before it.
+    pub(super) fn ending(&self, offset: usize) -> &'static str {
+        let next = self.starts.iter().find(|start| **start > offset).or(self.starts.last().filter(|start| **start > 0));
+        let before = next.and_then(|next| self.text.get(..*next)).unwrap_or_default();
+        if before.ends_with("\r\n") { "\r\n" } else { "\n" }
+    }
+
     fn content(&self, line: usize) -> &'a str {
         let start = self.starts.get(line).copied().unwrap_or(self.text.len());
         let end = self.starts.get(line + 1).copied().unwrap_or(self.text.len());
@@ -139,6 +146,22 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "a\u{10400}b\r\nñ\rend\n";
+
+    #[test]
+    fn lines_end_as_the_file_has_them() {
+        for (text, at, expected) in [
+            ("a\r\nb\r\n", 0, "\r\n"),
+            ("a\r\nb", 3, "\r\n"),
+            ("a\r\nb\n", 3, "\n"),
+            ("a\nb\r\n", 0, "\n"),
+            ("a\nb", 2, "\n"),
+            ("a", 0, "\n"),
+            ("", 0, "\n"),
+            ("a\rb", 0, "\n"),
+        ] {
+            assert_eq!(Lines::new(text, Encoding::Utf8).ending(at), expected, "{text:?} at {at}");
+        }
+    }
 
     #[test]
     fn columns_count_the_units_agreed_on() {

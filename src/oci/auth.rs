@@ -13,6 +13,7 @@ use crate::oci::error::Problem;
 use crate::oci::error::one_line;
 use crate::oci::http::Ask;
 use crate::oci::http::Http;
+use crate::oci::http::authority;
 use crate::oci::page::words;
 
 /// The largest answer of a token service.
@@ -86,7 +87,7 @@ async fn fetch(http: &Http, ask: &Ask, lookup: &Lookup) -> Result<String, Proble
         return Err(page);
     }
     let status = answer.status.as_u16();
-    let by = format!("the token service {}", ask.url.host_str().unwrap_or_default());
+    let by = format!("the token service {}", authority(&ask.url));
     let said = words(&answer.body);
     match status {
         200 => {}

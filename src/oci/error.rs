@@ -277,7 +277,7 @@ pub enum Problem {
         cause: String,
     },
     /// A layout or an archive with several images, or none of the name asked for.
-    #[error("{}; name one behind a colon, as in oci:DIR:NAME{}", ambiguous(.asked.as_deref()), choice(.names))]
+    #[error("{}; name one behind a colon, as in oci:DIR:NAME{}", ambiguous(.asked.as_deref(), .names), choice(.names))]
     Layout {
         /// The name asked for.
         asked: Option<String>,
@@ -315,11 +315,12 @@ fn elsewhere(urls: &[String]) -> String {
     if urls.is_empty() { String::new() } else { format!("; its addresses are not gone to: {}", urls.join(", ")) }
 }
 
-fn ambiguous(asked: Option<&str>) -> String {
-    asked.map_or_else(
-        || "it does not hold exactly one image".into(),
-        |name| format!("it has no single image named `{name}`"),
-    )
+fn ambiguous(asked: Option<&str>, names: &[String]) -> String {
+    match (asked, names.len()) {
+        (Some(name), _) => format!("it has no single image named `{name}`"),
+        (None, 0 | 1) => "it does not hold exactly one image".into(),
+        (None, _) => "it holds several images".into(),
+    }
 }
 
 fn choice(names: &[String]) -> String {

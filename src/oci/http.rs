@@ -269,9 +269,13 @@ fn redirect(response: &Response, from: &Url) -> Option<Url> {
 }
 
 fn refused(url: &Url, reason: &'static str) -> Problem {
-    let host = url.host_str().unwrap_or_default();
+    Problem::Refused { to: format!("{}://{}{}", url.scheme(), authority(url), url.path()), reason }
+}
+
+/// The host of an address, with its port where it is not the usual one.
+pub(crate) fn authority(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    Problem::Refused { to: format!("{}://{host}{port}{}", url.scheme(), url.path()), reason }
+    format!("{}{port}", url.host_str().unwrap_or_default())
 }
 
 /// The problem behind an error of the connection.

@@ -21,6 +21,7 @@ use crate::oci::http::Answer;
 use crate::oci::http::Ask;
 use crate::oci::http::Http;
 use crate::oci::http::Opened;
+use crate::oci::http::authority;
 use crate::oci::options::Options;
 use crate::oci::page::words;
 
@@ -111,7 +112,7 @@ impl Session {
         }
         let status = answer.status.as_u16();
         if matches!(status, 401 | 403) {
-            let by = answer.url.host_str().unwrap_or_default().to_owned();
+            let by = authority(&answer.url);
             let told = self.lookup.get().map(|lookup| lookup.told.clone());
             let credentials = told.unwrap_or_else(|| "no way of logging in was offered".into());
             return Err(Problem::Unauthorized { by, status, said: words(&answer.body), credentials });

@@ -106,7 +106,8 @@ impl Source {
             }
         };
         let with_name = || text.match_indices(':').find_map(|(at, _)| of(&text[..at], text.get(at + 1..)));
-        let absent = || named.then(|| Self::Archive { path: text.into(), name: None, form: Form::Either });
+        let absent =
+            || (named || is_archive(text)).then(|| Self::Archive { path: text.into(), name: None, form: Form::Either });
         of(text, None).or_else(|| with_name().filter(|_| named)).or_else(absent)
     }
 
@@ -159,6 +160,16 @@ pub(crate) fn numbered(name: &str) -> Option<usize> {
     name.strip_prefix('@')?.parse().ok()
 }
 
+/// Whether a name is that of an archive that lies nowhere: it ends as archives do, and names no registry.
+fn is_archive(text: &str) -> bool {
+    const ENDS: [&str; 5] = [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz"];
+    let host = text.split_once('/').map_or("", |(host, _)| host);
+    ENDS.iter().any(|end| text.len() > end.len() && text.ends_with(end))
+        && !host.contains(['.', ':'])
+        && host != "localhost"
+        && !text.contains(['@', ':'])
+}
+
 /// Whether `docker:24` and the like name an image of Docker Hub with a tag, as they always did.
 fn is_tag(rest: &str) -> bool {
     rest.starts_with(|sign: char| sign.is_ascii_digit()) && !rest.contains(['/', ':', '@'])
@@ -192,7 +203,9 @@ mod tests {
         };
         assert_eq!(parsed("docker-archive:x.tar"), archive("x.tar", None, Form::Docker));
         assert_eq!(parsed("oci-archive:x.tar:a/b:c"), archive("x.tar", Some("a/b:c"), Form::Oci));
-        assert_eq!(parsed("./nowhere.tar"), archive("./nowhere.tar", None, Form::Either));
+        for absent in ["./nowhere.tar", "nowhere.tar", "built/nowhere.tar.gz", "a.tgz"] {
+            assert_eq!(parsed(absent), archive(absent, None, Form::Either));
+        }
         let engine = |kind, image: &str| Source::Engine { kind, image: image.into() };
         assert_eq!(parsed("docker:nvidia/cuda:12"), engine(Kind::Docker, "nvidia/cuda:12"));
         assert_eq!(parsed("docker-daemon:a"), engine(Kind::Docker, "a"));
@@ -203,7 +216,22 @@ mod tests {
     fn names_of_images_stay_names_of_images() {
         assert_eq!(parsed("docker://debian"), parsed("debian"));
         assert_eq!(parsed("registry:debian"), parsed("debian"));
-        for text in ["docker:24", "docker:latest", "registry:2", "registry:5000/app", "docker/dockerfile:1", "src"] {
+        for text in [
+            "docker:24",
+            "docker:latest",
+            "registry:2",
+            "registry:5000/app",
+            "docker/dockerfile:1",
+            "src",
+            "a.b/x.tar",
+            "localhost/x.tar",
+            "127.0.0.1:5000/x.tar",
+            "x.tar:1",
+            "docker://x.tar",
+            "registry:x.tar",
+            "tar",
+            "x.tart",
+        ] {
             assert!(matches!(parsed(text), Source::Registry(_)), "{text}");
         }
         for text in ["singularity:x.sif", "containers-storage:x", "a b", "docker:"] {

@@ -317,7 +317,13 @@ fn told(replay: Replay<'_>, wall: Wall, met: &Met) -> String {
         },
         Outcome::InsufficientDriver => {
             let runtime = replay.component.cuda.known().map_or_else(String::new, |cuda| format!(" {cuda}"));
-            format!("{said}: CUDA{runtime} of {name} on driver {accepted}")
+            // What the runtime asks is the libcuda that is loaded, which need not be that of the pool's driver.
+            let asked = match found.source {
+                Some(Source::Compat(_)) => format!("libcuda {accepted} of the image's compat directory"),
+                Some(Source::Image(_)) => format!("libcuda {accepted} of the image"),
+                Some(Source::Host | Source::Nowhere) | None => format!("driver {accepted}"),
+            };
+            format!("{said}: CUDA{runtime} of {name} on {asked}")
         }
         Outcome::CpuOnly => format!("{name} is a build without CUDA: no error, and no GPU is used"),
         Outcome::NoKernelImage | Outcome::UnsupportedPtx | Outcome::JitFailed => {
