@@ -244,12 +244,14 @@ pub struct Component {
     pub codes: CodeWording,
     /// Whether it stands for whatever the image may run: of its GPU code nobody has said that there is any.
     pub anonymous: bool,
+    /// Whether everything was looked through for code that it cannot do without, and that was not found.
+    pub hollow: bool,
 }
 
 impl Component {
     /// One that the image is there to run, known by name.
     pub fn core(name: &str, cuda: Fact<CudaVersion>, code: Fact<GpuCode>, codes: CodeWording) -> Self {
-        Self { name: name.to_owned(), role: Role::Core, cuda, code, codes, anonymous: false }
+        Self { name: name.to_owned(), role: Role::Core, cuda, code, codes, anonymous: false, hollow: false }
     }
 }
 

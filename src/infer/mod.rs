@@ -201,6 +201,7 @@ fn container(facts: &mut Facts) -> Component {
         code: unknown(facts, FactKey::ComponentCode, Some(CONTAINER), why(), evidence()),
         codes: component::PLAIN_WORDING,
         anonymous: true,
+        hollow: false,
     }
 }
 

@@ -60,6 +60,8 @@ pub struct FrameworkRow {
     pub cpu_on: &'static [&'static str],
     /// Whether it uses no GPU unless a program asks it to.
     pub optional: bool,
+    /// Whether it compiles its code for the GPU at hand while it runs.
+    pub compiles: bool,
 }
 
 /// A package that another one brings along.
