@@ -11,6 +11,7 @@ use crate::STARTS;
 use crate::both;
 use crate::debian;
 use crate::elf::Elf;
+use crate::elf::Entry;
 use crate::elf::container;
 use crate::elf::ptx;
 use crate::elf::sass;
@@ -20,6 +21,7 @@ use crate::image::Layer;
 use crate::library;
 use crate::place;
 use crate::scan;
+use crate::with_torch;
 
 const OPEN: [&str; 2] = ["undetermined", "undetermined"];
 const NONE_FOUND: &str = "none was found among the files of the image";
@@ -117,14 +119,14 @@ fn what_needs_no_code_in_its_files_or_has_it_is_told_as_before() {
         assert!(!report.to_string().contains(NONE_FOUND), "{what}: {report:#}");
         assert!(!notes(&report).contains("was not inspected"), "{what}: {}", notes(&report));
     }
-    let cpu = scan(&image(record(None)));
+    let cpu = scan(&Image::new(&[PATH]).layer("ADD rootfs", debian()).layer("RUN pip install", record(None)));
     assert_eq!(cpu["subjects"][0]["gpu_content"], false, "{cpu:#}");
     // A GPU for which no compiler of that CUDA makes code has none, whatever lies there.
     let place = place(&[("one", &image(record(Some("13.0"))))]);
-    let fleet = crate::FLEET.replace("\"A100\"", "\"V100\"");
+    let fleet = crate::FLEET.replace("\"A100\"", "\"V100\"").replace("570.211.01", "580.82.07");
     place.file("fleet.toml", &fleet);
     let report = place.json(&["scan", "oci:images:one"]);
-    assert!(fate(&report, "a100").starts_with("fails"), "{report:#}");
+    assert_eq!(fate(&report, "a100"), NO_CODE, "{report:#}");
     assert_eq!(fate(&report, "h100"), "undetermined", "{report:#}");
 }
 
@@ -140,20 +142,70 @@ fn of_many_libraries_that_cannot_be_read_the_first_are_named() {
 
 #[test]
 fn a_description_that_tells_all_code_and_none_of_torch_leaves_it_open() {
-    let place = place(&[]);
+    let place = place(&[("one", &image(record(None)))]);
     let fate_of = |text: &str| {
         place.file("one.image.toml", text);
         let report = place.json(&["check", "one.image.toml"]);
         both(&report)
     };
-    let torch = "packages = [\"pip:torch==2.6.0+cu124\"]\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n";
-    let env = "[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\nNVIDIA_DRIVER_CAPABILITIES = \"compute,utility\"\n";
+    let head = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n";
+    let env = "NVIDIA_DRIVER_CAPABILITIES = \"compute,utility\"\n[packages.pip]\n";
+    let torch = format!("{head}{env}torch = \"2.6.0+cu124\"\n");
     let code = "[[gpu_code]]\nfile = \"libtorch_cuda.so\"\ncomponent = \"torch\"\nptx = []\n";
-    assert_eq!(fate_of(&format!("{torch}{env}")), OPEN);
-    assert_eq!(fate_of(&format!("{torch}{env}{code}sass = [\"sm_80\", \"sm_90\"]\n")), [STARTS, STARTS]);
-    assert_eq!(fate_of(&format!("{torch}{env}{code}sass = [\"sm_80\"]\n")), [STARTS, NO_CODE]);
-    let cupy = torch.replace("torch==2.6.0+cu124", "cupy-cuda12x==13.3.0");
-    assert_eq!(fate_of(&format!("{cupy}{env}")), [STARTS, STARTS]);
-    let open = torch.replace(", \"code\"", "");
-    assert_eq!(fate_of(&format!("{open}{env}")), [STARTS, STARTS]);
+    assert_eq!(fate_of(&torch), OPEN);
+    assert_eq!(fate_of(&format!("{torch}{code}sass = [\"sm_80\", \"sm_90\"]\n")), [STARTS, STARTS]);
+    assert_eq!(fate_of(&format!("{torch}{code}sass = [\"sm_80\"]\n")), [STARTS, NO_CODE]);
+    assert_eq!(fate_of(&format!("{head}{env}cupy-cuda12x = \"13.3.0\"\n")), [STARTS, STARTS]);
+    assert_eq!(fate_of(&torch.replace(", \"code\"", "")), [STARTS, STARTS]);
+}
+
+#[test]
+fn a_library_that_was_not_read_whole_says_that_tables_stand_for_it() {
+    let of = |containers: &[Vec<u8>]| {
+        let bytes = Elf::default().registered(containers).bytes();
+        scan(&image(record(Some("12.4")).file(&format!("{SITE}/{LIBRARY}"), &bytes)))
+    };
+    let one = container(&[sass(80, ' '), sass(90, ' ')]);
+    let report = of(&[one[..one.len() - 64].to_vec()]);
+    let told = "of the GPU code of torch is told what the tables have of its build";
+    assert!(notes(&report).contains(told), "{report:#}");
+    assert_eq!(both(&report), [STARTS, STARTS], "{report:#}");
+    assert_eq!(report["subjects"][0]["verdicts"][0]["confidence"], "inferred", "{report:#}");
+    let report = of(&[one]);
+    assert!(!notes(&report).contains(told), "{report:#}");
+    assert_eq!(report["subjects"][0]["verdicts"][0]["confidence"], "measured", "{report:#}");
+}
+
+#[test]
+fn of_several_libraries_it_is_told_what_they_have_and_not_what_one_lacks() {
+    let parts = "no code for this GPU but in parts with PTX";
+    let report = |first: &[Entry], second: &[Entry]| {
+        let linked = |entries: &[Entry]| {
+            let elf = Elf::default().registered(&[container(entries)]);
+            elf.relocatable(&[container(&[ptx(80, (8, 4))])]).bytes()
+        };
+        let layer = package("bitsandbytes", "0.45.0");
+        let layer = layer.file(&format!("{SITE}/bitsandbytes/libbitsandbytes_cuda118.so"), &linked(first));
+        let layer = layer.file(&format!("{SITE}/bitsandbytes/libbitsandbytes_cuda124.so"), &linked(second));
+        scan(&with_torch(&[sass(80, ' '), sass(90, ' ')]).layer("RUN pip install", layer))
+    };
+    let (old, new) = ([sass(80, ' ')], [sass(80, ' '), sass(90, ' ')]);
+    for (first, second) in [(&old[..], &new[..]), (&new, &old)] {
+        let text = report(first, second).to_string();
+        assert!(!text.contains(parts), "{text}");
+        assert!(text.contains("not all libraries of bitsandbytes that lie in the image have code"), "{text}");
+    }
+    assert!(report(&old, &old).to_string().contains(parts));
+    assert_eq!(both(&report(&new, &new)), [STARTS, STARTS]);
+}
+
+#[test]
+fn an_encrypted_layer_is_named_as_such_and_no_other() {
+    let whole = || image(record(Some("12.4")).file(&format!("{SITE}/{LIBRARY}"), &library(&[sass(80, ' ')])));
+    for (ending, told) in [("+encrypted", true), ("+gzip+encrypted", true), ("", false), ("+gzip", false)] {
+        let report = scan(&whole().packed(ending));
+        assert_eq!(notes(&report).contains("was not inspected: it is encrypted"), told, "{ending}: {report:#}");
+        assert_eq!(fate(&report, "h100") == NO_CODE, !told, "{ending}: {report:#}");
+        assert_ne!(fate(&report, "h100"), STARTS, "{ending}");
+    }
 }

@@ -55,7 +55,7 @@ impl Audit<'_> {
         let floor = self.floor();
         for placed in tree.entries().filter(|placed| placed.layer >= floor) {
             let EntryKind::Elf(elf) = placed.kind else {
-                odd.extend(self.unreadable(placed));
+                odd.extend(unreadable(placed, knowledge));
                 continue;
             };
             if elf.not_inspected.contains(&Missed::Foreign) || machine.is_some_and(|machine| machine != elf.machine) {
@@ -105,14 +105,6 @@ impl Audit<'_> {
         asked
     }
 
-    /// A file that is no ELF file, where it has the place of a library that counts.
-    fn unreadable<'t>(&self, placed: Placed<'t>) -> Option<(&'t str, &'static str)> {
-        let knowledge = Knowledge::built_in();
-        let named = matches!(placed.kind, EntryKind::Present) && split_path(placed.path).1.contains(".so");
-        let component = counts(placed.path, knowledge).filter(|_| named)?;
-        knowledge.code_library(&component, placed.path).is_some_and(|named| named).then_some((placed.path, NOT_ELF))
-    }
-
     /// Libraries that count and cannot be read: the first ones by their names.
     fn odd(&mut self, odd: &[(&str, &str)]) {
         for (path, why) in odd.iter().take(MOST_ODD) {
@@ -155,6 +147,13 @@ impl Audit<'_> {
             self.seen.needs.push(NeedsSeen { file, component: own, needs, opens: Vec::new(), fact });
         }
     }
+}
+
+/// A file that is no ELF file, where it has the name of a library that counts.
+fn unreadable(placed: Placed<'_>, knowledge: Knowledge) -> Option<(&str, &'static str)> {
+    let named = matches!(placed.kind, EntryKind::Present) && split_path(placed.path).1.contains(".so");
+    let component = counts(placed.path, knowledge).filter(|_| named)?;
+    knowledge.code_library(&component, placed.path).is_some_and(|named| named).then_some((placed.path, NOT_ELF))
 }
 
 /// The component whose GPU code a file would hold, where its place or name tells that it would count.
