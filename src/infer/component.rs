@@ -28,6 +28,7 @@ use crate::infer::framework::Image;
 use crate::infer::framework::installed;
 use crate::infer::framework::riding;
 use crate::infer::framework::wording;
+use crate::infer::per_cuda;
 use crate::infer::runtime_packages;
 use crate::infer::torch;
 use crate::infer::torch::Torch;
@@ -88,6 +89,7 @@ pub(super) fn components(
         let beside = |entry: &&CodeSeen| knowledge.lies_beside_code(&component.name, &entry.file);
         let of_its_own = |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || !entries.iter().all(beside);
         if let Some(entries) = code.remove(component.name.as_str()).filter(of_its_own) {
+            let entries = per_cuda::loaded(entries, component, seen, knowledge);
             component.code = read_code(facts, seen, &component.name, &entries);
             if component.cuda.is_unknown() && !is_conditional(seen, &component.name, knowledge) {
                 component.cuda =

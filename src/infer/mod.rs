@@ -17,6 +17,7 @@ mod floor;
 mod framework;
 mod held;
 mod libraries;
+mod per_cuda;
 mod places;
 mod platform;
 mod python;

@@ -62,6 +62,10 @@ pub struct FrameworkRow {
     pub optional: bool,
     /// Whether it compiles its code for the GPU at hand while it runs.
     pub compiles: bool,
+    /// What stands before the digits of a CUDA version in the name of a library, where that of its own CUDA is loaded.
+    pub per_cuda: Option<&'static str>,
+    /// The variable that names another one.
+    pub per_cuda_unless: Option<&'static str>,
 }
 
 /// A package that another one brings along.

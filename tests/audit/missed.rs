@@ -61,6 +61,10 @@ fn of_arm() -> Vec<u8> {
     elf.registered(&[container(&[sass(80, ' '), sass(90, ' ')])]).bytes()
 }
 
+fn both_pools() -> [Entry; 2] {
+    [sass(80, ' '), sass(90, ' ')]
+}
+
 fn broken() -> Vec<u8> {
     [&b"\x7fELF"[..], &[0xff; 200]].concat()
 }
@@ -179,24 +183,43 @@ fn a_library_that_was_not_read_whole_says_that_tables_stand_for_it() {
 #[test]
 fn of_several_libraries_it_is_told_what_they_have_and_not_what_one_lacks() {
     let parts = "no code for this GPU but in parts with PTX";
-    let report = |first: &[Entry], second: &[Entry]| {
+    let of = |image: Image, first: &[Entry], second: &[Entry]| {
         let linked = |entries: &[Entry]| {
             let elf = Elf::default().registered(&[container(entries)]);
             elf.relocatable(&[container(&[ptx(80, (8, 4))])]).bytes()
         };
         let layer = package("bitsandbytes", "0.45.0");
-        let layer = layer.file(&format!("{SITE}/bitsandbytes/libbitsandbytes_cuda118.so"), &linked(first));
+        let layer = layer.file(&format!("{SITE}/bitsandbytes/libbitsandbytes_cuda121.so"), &linked(first));
         let layer = layer.file(&format!("{SITE}/bitsandbytes/libbitsandbytes_cuda124.so"), &linked(second));
-        scan(&with_torch(&[sass(80, ' '), sass(90, ' ')]).layer("RUN pip install", layer))
+        scan(&image.layer("RUN pip install", layer))
+    };
+    let torch = || with_torch(&[sass(80, ' '), sass(90, ' ')]);
+    // Which of them is loaded is not known where a variable names it, or where torch is for another CUDA.
+    let set = || {
+        let image = Image::new(&[GPUS, COMPUTE, PATH, "BNB_CUDA_VERSION=121"]).layer("ADD rootfs", debian());
+        image.layer("RUN pip install torch", crate::torch(Layer::new(), SITE, "2.6.0+cu124", "12.4", &both_pools()))
+    };
+    let other = || {
+        let image = Image::new(&[GPUS, COMPUTE, PATH]).layer("ADD rootfs", debian());
+        image.layer("RUN pip install torch", crate::torch(Layer::new(), SITE, "2.6.0+cu126", "12.6", &both_pools()))
     };
     let (old, new) = ([sass(80, ' ')], [sass(80, ' '), sass(90, ' ')]);
     for (first, second) in [(&old[..], &new[..]), (&new, &old)] {
-        let text = report(first, second).to_string();
-        assert!(!text.contains(parts), "{text}");
-        assert!(text.contains("not all libraries of bitsandbytes that lie in the image have code"), "{text}");
+        for image in [set(), other()] {
+            let text = of(image, first, second).to_string();
+            assert!(!text.contains(parts), "{text}");
+            assert!(text.contains("not all libraries of bitsandbytes that lie in the image have code"), "{text}");
+        }
     }
-    assert!(report(&old, &old).to_string().contains(parts));
-    assert_eq!(both(&report(&new, &new)), [STARTS, STARTS]);
+    for image in [torch(), set(), other()] {
+        assert!(of(image, &old, &old).to_string().contains(parts));
+    }
+    assert_eq!(both(&of(set(), &new, &new)), [STARTS, STARTS]);
+    // That of torch's CUDA is loaded, whatever the other has.
+    assert_eq!(both(&of(torch(), &old, &new)), [STARTS, STARTS]);
+    let report = of(torch(), &new, &old);
+    assert_eq!(fate(&report, "h100"), "undetermined", "{report:#}");
+    assert!(report.to_string().contains(parts), "{report:#}");
 }
 
 #[test]
