@@ -8,6 +8,8 @@ mod image;
 #[path = "support/layout.rs"]
 #[expect(dead_code, reason = "images of their own")]
 mod layout;
+#[path = "audit/missed.rs"]
+mod missed;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "fleets of their own")]
 mod place;

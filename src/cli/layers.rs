@@ -103,6 +103,9 @@ impl<'a> Layers<'a> {
     }
 
     fn read<'p>(&'p self, layer: &Layer, blobs: &Blobs, told: impl FnOnce() -> progress::Layer<'p>) -> Outcome {
+        if layer.is_encrypted() {
+            return Err("it is encrypted".to_owned());
+        }
         // First of all, so that the answer is the same whatever is known already.
         if let Some(largest) = self.largest.filter(|largest| layer.size > *largest) {
             return Err(format!("it has {}, and --max-layer-bytes allows {}", size(layer.size), size(largest)));

@@ -248,6 +248,8 @@ pub struct Component {
     pub release: Option<String>,
     /// The releases of which it certainly is one, where that is all that is known: one of each kind, the newest first.
     pub may_be: Vec<Self>,
+    /// Whether everything was looked through for code that it cannot do without, and that was not found.
+    pub hollow: bool,
 }
 
 impl Component {
@@ -262,6 +264,7 @@ impl Component {
             anonymous: false,
             release: None,
             may_be: Vec::new(),
+            hollow: false,
         }
     }
 }

@@ -30,6 +30,7 @@ use crate::infer::framework::Image;
 use crate::infer::framework::installed;
 use crate::infer::framework::riding;
 use crate::infer::framework::wording;
+use crate::infer::per_cuda;
 use crate::infer::runtime_packages;
 use crate::infer::torch;
 use crate::infer::torch::Torch;
@@ -87,21 +88,26 @@ pub(super) fn components(
     let mut list: Vec<Component> = found.into_values().collect();
     list.extend(runtime_packages::named(facts, seen, PLAIN_WORDING, knowledge));
     for component in &mut list {
-        if let Some(entries) = code.remove(component.name.as_str()) {
+        let beside = |entry: &&CodeSeen| knowledge.lies_beside_code(&component.name, &entry.file);
+        let of_its_own = |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || !entries.iter().all(beside);
+        if let Some(entries) = code.remove(component.name.as_str()).filter(of_its_own) {
+            let entries = per_cuda::loaded(entries, component, seen, knowledge);
             component.code = read_code(facts, seen, &component.name, &entries);
             if component.cuda.is_unknown() && !is_conditional(seen, &component.name, knowledge) {
                 component.cuda =
                     of_compiler(facts, &component.name, &entries, knowledge).unwrap_or(component.cuda.clone());
             }
         } else if seen.complete.code {
-            component.code = unseen_code(facts, &component.name, seen, vec![component.cuda.id]);
+            missed_code(facts, component, seen, knowledge);
         } else {
             continue;
         }
         // What was read holds whichever release it is; where that tells the CUDA as well, nothing is open.
         let code = component.code.clone();
         component.may_be.retain(|_| component.cuda.is_unknown());
-        component.may_be.iter_mut().for_each(|one| one.code = code.clone());
+        for one in &mut component.may_be {
+            (one.code, one.hollow) = (code.clone(), component.hollow);
+        }
     }
     let own_code = code.remove(OWN_RUNTIME);
     // Of packages that merely lie in the image nobody says that it is there to run them.
@@ -251,6 +257,36 @@ fn read_code(facts: &mut Facts, seen: &Observations, name: &str, entries: &[&Cod
     let from = entries.iter().map(|entry| entry.fact).collect();
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
     facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(code), evidence)
+}
+
+/// A component of which everything that was looked through has no GPU code: it has none, unless it is a build that
+/// cannot do without.
+fn missed_code(facts: &mut Facts, component: &mut Component, seen: &Observations, knowledge: Knowledge) {
+    let held = |code: &GpuCode| {
+        let holds = |(own, _): &(Signature, usize)| !own.sass.is_empty() || !own.ptx.is_empty();
+        code.libraries.iter().any(|library| library.containers.iter().any(holds))
+    };
+    let name = component.name.clone();
+    let files: Vec<&str> = knowledge.code_files(&name).collect();
+    let has_some = !files.is_empty() || component.code.known().is_some_and(held);
+    component.hollow =
+        has_some && !matches!(component.cuda.state, State::Absent { .. }) && !knowledge.runs_without_code(&name);
+    if !component.hollow {
+        component.code = unseen_code(facts, &name, seen, vec![component.cuda.id]);
+    } else if !is_conditional(seen, &name, knowledge) {
+        let files = if files.is_empty() { String::new() } else { format!(" in {}", files.join(" or ")) };
+        let (looked, supply) = if found_in_layers(seen) {
+            ("the files of the image", "see what lies there: a file may be missing, empty or for another machine")
+        } else {
+            ("what is said to be all of it", "list it under [[gpu_code]] in the image description")
+        };
+        let why = Why {
+            reason: format!("a CUDA build of {name} has GPU code{files}, and none was found among {looked}"),
+            supply: supply.to_owned(),
+        };
+        let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![component.cuda.id], row: None };
+        component.code = unknown(facts, FactKey::ComponentCode, Some(&name), why, evidence);
+    }
 }
 
 fn unseen_code(facts: &mut Facts, name: &str, seen: &Observations, from: Vec<FactId>) -> Fact<GpuCode> {

@@ -17,6 +17,7 @@ mod floor;
 mod framework;
 mod held;
 mod libraries;
+mod per_cuda;
 mod places;
 mod platform;
 mod python;
@@ -210,6 +211,7 @@ fn container(facts: &mut Facts) -> Component {
         anonymous: true,
         release: None,
         may_be: Vec::new(),
+        hollow: false,
     }
 }
 

@@ -5,7 +5,8 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::knowledge::rows::RowInfo;
 
-/// A library that holds the GPU code a component cannot do without; its other libraries are picked at run time.
+/// A library that holds the GPU code a component cannot do without; its other libraries are picked at run time, and a
+/// row that says so is of one of them.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeLibraryRow {
     /// Where the row stands.
@@ -14,6 +15,8 @@ pub struct CodeLibraryRow {
     pub component: &'static str,
     /// How the file's name begins: `libtorch_cuda.so`.
     pub file: &'static str,
+    /// Whether it lies beside those: picked at run time, and of no use without them.
+    pub beside: bool,
 }
 
 /// A folder or module that Python imports under another name than its distribution has.

@@ -238,7 +238,24 @@ impl Knowledge {
         let name = file.rsplit('/').next().unwrap_or(file);
         let mut rows = self.code_libraries().iter().filter(|row| row.component == component).peekable();
         rows.peek()?;
-        Some(rows.any(|row| name.starts_with(row.file)))
+        Some(rows.any(|row| !row.beside && name.starts_with(row.file)))
+    }
+
+    /// Whether a library is one of those that a component picks at run time, beside what it cannot do without.
+    pub fn lies_beside_code(self, component: &str, file: &str) -> bool {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let mut rows = self.code_libraries().iter().filter(|row| row.component == component && row.beside);
+        rows.any(|row| name.starts_with(row.file))
+    }
+
+    /// How the names of the libraries begin that a component cannot do without.
+    pub fn code_files(self, component: &str) -> impl Iterator<Item = &'static str> {
+        self.code_libraries().iter().filter(move |row| row.component == component && !row.beside).map(|row| row.file)
+    }
+
+    /// Whether a component runs without GPU code in its files: it compiles for the GPU at hand, or uses none unasked.
+    pub fn runs_without_code(self, component: &str) -> bool {
+        self.frameworks().iter().any(|row| row.component == component && (row.compiles || row.optional))
     }
 
     /// The component whose GPU code a file holds, where its name tells it wherever it lies.

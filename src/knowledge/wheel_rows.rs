@@ -64,6 +64,12 @@ pub struct FrameworkRow {
     pub repositories: &'static [&'static str],
     /// How archives of its libraries are called, and the folders that they unpack into.
     pub archives: &'static [&'static str],
+    /// Whether it compiles its code for the GPU at hand while it runs.
+    pub compiles: bool,
+    /// What stands before the digits of a CUDA version in the name of a library, where that of its own CUDA is loaded.
+    pub per_cuda: Option<&'static str>,
+    /// The variable that names another one.
+    pub per_cuda_unless: Option<&'static str>,
 }
 
 /// A package that another one brings along.

@@ -132,6 +132,11 @@ pub struct Layer {
 }
 
 impl Layer {
+    /// Whether only those who have a key can read the layer.
+    pub fn is_encrypted(&self) -> bool {
+        self.media_type.ends_with("+encrypted")
+    }
+
     /// Whether the layer is one that registries need not hold.
     pub fn is_foreign(&self) -> bool {
         self.media_type.contains(".foreign.") || self.media_type.contains(".nondistributable.")

@@ -65,20 +65,25 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         State::Known(code) => code,
         State::Absent { .. } => return record(StepResult::NotApplicable),
         State::Unknown(_) if is_container(replay) => return record(StepResult::NotApplicable),
+        State::Unknown(_) if replay.component.hollow && uses_none(replay, loaded) => {
+            return record(StepResult::NotApplicable);
+        }
         State::Unknown(_) => {
             if let Some(step) = floor::step(replay) {
                 return step;
             }
             let Some((result, row)) = beyond_toolkit(replay, loaded) else {
-                let open = if is_unlisted(replay) { StepResult::Unknown } else { StepResult::NotSeen };
-                return record(open);
+                return record(if is_unlisted(replay) || replay.component.hollow {
+                    StepResult::Unknown
+                } else {
+                    StepResult::NotSeen
+                });
             };
             let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Gpu), Basis::Row(row)];
             return StepRecord::new(Step::Code, result, more, TARGETS);
         }
     };
-    // What goes on without a GPU where a library is missing looks for its code after its libraries.
-    if loaded.source == Some(Source::Nowhere) || libraries::goes_without(replay) {
+    if uses_none(replay, loaded) {
         return record(StepResult::NotApplicable);
     }
     let Some(capability) = gpu.and_then(|gpu| gpu.capability) else {
@@ -104,6 +109,12 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Driver)];
     let from_compat = matches!(loaded.source, Some(Source::Compat(_))).then_some(Basis::Image(replay.image.compat.id));
     StepRecord::new(Step::Code, found, facts.chain(more).chain(from_compat), CODE)
+}
+
+/// Whether no code is looked for: there is no libcuda, or what goes on without a GPU where a library is missing, which
+/// looks for its code after its libraries.
+fn uses_none(replay: Replay<'_>, loaded: &Loaded) -> bool {
+    loaded.source == Some(Source::Nowhere) || libraries::goes_without(replay)
 }
 
 /// Code that nobody has seen, for a GPU outside of everything that the component's own toolkit makes code for. Of an
@@ -246,14 +257,12 @@ fn is_named(replay: Replay<'_>, library: &Library) -> bool {
     replay.knowledge.code_library(&replay.component.name, &library.file) == Some(true)
 }
 
-/// Whether code for the GPU may come of linking parts of a library while the program runs.
+/// Whether code for the GPU may come of linking parts of a library while the program runs, and of nothing else.
 pub(super) fn to_link(replay: Replay<'_>) -> bool {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
     let (Some(code), Some(capability)) = (replay.component.code.known(), capability) else { return false };
-    counted(replay, code).any(|library| {
-        let coverage = coverage(library, capability, is_jetson(replay), replay.knowledge);
-        coverage.linkable && !coverage.enough(coverage.cubin + coverage.ptx)
-    })
+    let found = || counted(replay, code).map(|one| coverage(one, capability, is_jetson(replay), replay.knowledge));
+    found().any(|one| one.linkable) && !found().any(|one| one.enough(one.cubin + one.ptx))
 }
 
 /// Whether the code that the GPU would need is of a kind that nobody has spoken of.

@@ -53,6 +53,7 @@ impl Layer {
 pub(crate) struct Image {
     config: Value,
     layers: Vec<Vec<u8>>,
+    packed: &'static str,
 }
 
 impl Image {
@@ -65,7 +66,7 @@ impl Image {
             "history": [{"created_by": "ENV first", "empty_layer": true}],
             "rootfs": {"type": "layers", "diff_ids": []}
         });
-        Self { config, layers: Vec::new() }
+        Self { config, layers: Vec::new(), packed: "" }
     }
 
     /// With a layer more, made by a step of the history.
@@ -92,6 +93,12 @@ impl Image {
         self
     }
 
+    /// With another ending of the media type of the last layer.
+    pub(crate) fn packed(mut self, ending: &'static str) -> Self {
+        self.packed = ending;
+        self
+    }
+
     /// The digest of a layer.
     pub(crate) fn digest(&self, layer: usize) -> String {
         layout::sha256(&self.layers[layer])
@@ -115,8 +122,11 @@ impl Image {
     pub(crate) fn write(&self, folder: &Path) -> Value {
         let config = self.config.to_string();
         let config = layout::blob(folder, "application/vnd.oci.image.config.v1+json", config.as_bytes());
-        let of = |bytes: &Vec<u8>| layout::blob(folder, "application/vnd.oci.image.layer.v1.tar", bytes);
-        let layers: Vec<Value> = self.layers.iter().map(of).collect();
+        let ending = |at: usize| if at + 1 == self.layers.len() { self.packed } else { "" };
+        let of = |(at, bytes): (usize, &Vec<u8>)| {
+            layout::blob(folder, &format!("application/vnd.oci.image.layer.v1.tar{}", ending(at)), bytes)
+        };
+        let layers: Vec<Value> = self.layers.iter().enumerate().map(of).collect();
         let media_type = "application/vnd.oci.image.manifest.v1+json";
         let document = json!({"schemaVersion": 2, "mediaType": media_type, "config": config, "layers": layers});
         layout::blob(folder, media_type, document.to_string().as_bytes())

@@ -9,6 +9,7 @@ use crate::SITE;
 use crate::debian;
 use crate::elf::sass;
 use crate::facts;
+use crate::fate;
 use crate::image::Image;
 use crate::image::Layer;
 use crate::place;
@@ -179,4 +180,93 @@ fn folders_that_a_file_adds_and_sources_that_are_imported_in_place_count() {
     let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", layer);
     let report = scan(&image);
     assert!(facts(&report).iter().any(|fact| fact["key"] == "torch.cuda" && fact["value"] == "12.4"), "{report:#}");
+}
+
+/// A pool whose driver is between CUDA 11.8 and 12.4, and one whose driver has both.
+const BETWEEN: &str = r#"[[pool]]
+name = "t4"
+gpu = "T4"
+driver = "470.182.03"
+platform = "linux/amd64"
+launch = "docker-gpus"
+toolkit = "1.17.8"
+
+[[pool]]
+name = "h100"
+gpu = "H100"
+driver = "570.211.01"
+platform = "linux/amd64"
+launch = "docker-gpus"
+toolkit = "1.17.8"
+"#;
+const CUDA_12: (&str, Option<&str>) = ("2.6.0+cu124", Some("12.4"));
+const CUDA_11: (&str, Option<&str>) = ("2.1.0+cu118", Some("11.8"));
+const CPU: (&str, Option<&str>) = ("2.6.0+cpu", None);
+
+/// A torch of one build in each of two environments, and what becomes of the image: fates, and `torch.cuda`.
+fn apart(builds: [(&str, Option<&str>); 2], number: u32, words: &[&str]) -> ([String; 2], Option<String>, Value) {
+    let layer = ["a", "b"].iter().zip(builds).fold(Layer::new(), |layer, (name, (version, cuda))| {
+        let site = format!("/opt/{name}/lib/python3.11/site-packages");
+        let layer = layer.text(&format!("/opt/{name}/pyvenv.cfg"), "home = /usr/bin\nversion = 3.11.2\n");
+        let layer = layer.link(&format!("/opt/{name}/bin/python"), "/usr/bin/python3.11");
+        match cuda {
+            Some(cuda) => torch(layer, &site, version, cuda, &[sass(75, ' '), sass(number, ' ')]),
+            None => layer.text(
+                &format!("{site}/torch/version.py"),
+                &format!("__version__ = '{version}'\ncuda: Optional[str] = None\nhip: Optional[str] = None\n"),
+            ),
+        }
+    });
+    let image = Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", layer);
+    let place = place(&[("one", &image.starts(words))]);
+    place.file("fleet.toml", BETWEEN);
+    let report = place.json(&["scan", "oci:images:one"]);
+    let known = |fact: &&Value| fact["key"] == "torch.cuda" && fact["state"] == "known";
+    let cuda = facts(&report).iter().find(known).and_then(|fact| Some(fact["value"].as_str()?.to_owned()));
+    (["t4", "h100"].map(|pool| fate(&report, pool)), cuda, report)
+}
+
+#[test]
+fn of_two_environments_with_builds_of_their_own_neither_decides_by_its_name() {
+    for builds in [[CUDA_12, CUDA_11], [CUDA_11, CUDA_12], [CPU, CUDA_12], [CUDA_12, CPU], [CPU, CUDA_11]] {
+        for number in [80, 90] {
+            let (fates, cuda, report) = apart(builds, number, &["/entry.sh"]);
+            assert_eq!((&fates[0][..], cuda), ("undetermined", None), "{builds:?}: {report:#}");
+            let both_lack_code = number == 80 && !builds.contains(&CPU);
+            let expected = if both_lack_code { "fails no-kernel-image" } else { "undetermined" };
+            assert_eq!(fates[1], expected, "{builds:?} with {number}: {report:#}");
+            assert!(report.to_string().contains("several environments have torch"), "{builds:?}");
+        }
+    }
+    // What all of them have in common holds, whichever it is.
+    let later = ("2.5.0+cu124", Some("12.4"));
+    for builds in [[CUDA_12, later], [later, CUDA_12], [CUDA_12, CUDA_12]] {
+        let (fates, cuda, report) = apart(builds, 90, &["/entry.sh"]);
+        assert_eq!(fates, ["fails insufficient-driver", "starts"], "{builds:?}: {report:#}");
+        assert_eq!(cuda.as_deref(), Some("12.4"));
+    }
+    // Where it is known which of them runs, the other says nothing.
+    for (name, [t4, h100]) in [("a", ["fails insufficient-driver", "starts"]), ("b", ["starts", "starts"])] {
+        let program = format!("/opt/{name}/bin/python");
+        let (fates, _, report) = apart([CUDA_12, CUDA_11], 90, &[&program, "serve.py"]);
+        assert_eq!(fates, [t4, h100], "{name}: {report:#}");
+    }
+}
+
+#[test]
+fn of_two_records_in_one_folder_that_of_the_version_that_is_there_counts() {
+    let image = |records: &[&str]| {
+        let layer = torch(Layer::new(), SITE, "2.6.0+cu124", "12.4", &[sass(75, ' '), sass(90, ' ')]);
+        let layer = records.iter().fold(layer.without(&format!("{SITE}/none")), |layer, version| {
+            let text = format!("Metadata-Version: 2.1\nName: torch\nVersion: {version}\n");
+            layer.text(&format!("{SITE}/torch-{version}.dist-info/METADATA"), &text)
+        });
+        Image::new(&[GPUS, COMPUTE]).layer("ADD rootfs", debian()).layer("RUN pip install", layer)
+    };
+    for records in [&["2.1.0"][..], &["2.7.1"], &["2.1.0", "2.7.1"], &[]] {
+        let report = scan(&image(records));
+        assert_eq!(counting(&report), "2.6.0", "{records:?}");
+        let cuda = facts(&report).iter().find(|fact| fact["key"] == "torch.cuda").expect("a fact");
+        assert_eq!(cuda["value"], "12.4", "{records:?}");
+    }
 }

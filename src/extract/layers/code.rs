@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::cuda::CodeTarget;
 use crate::cuda::split_path;
 use crate::elf::ElfSeen;
+use crate::elf::Missed;
 use crate::elf::Place;
 use crate::extract::layers::Audit;
 use crate::extract::layers::files::is_cuda_library;
@@ -24,6 +25,12 @@ use crate::layer::Tree;
 
 /// `e_machine` of what runs on a platform.
 const MACHINES: [(&str, u16); 2] = [("amd64", 62), ("arm64", 183)];
+
+/// So many libraries that cannot be read are named.
+const MOST_ODD: usize = 4;
+
+const FOREIGN: &str = "it is not an ELF file for the platform of the image";
+const NOT_ELF: &str = "it was not read as an ELF file";
 
 /// Machine code and PTX of a container.
 type Code = (Vec<CodeTarget>, Vec<CodeTarget>);
@@ -44,10 +51,15 @@ impl Audit<'_> {
         let machine = MACHINES.iter().find(|(name, _)| name == arch).map(|(_, machine)| *machine);
         let mut found: BTreeMap<Option<String>, Vec<File<'_>>> = BTreeMap::new();
         let mut open: BTreeSet<Option<String>> = BTreeSet::new();
+        let mut odd: Vec<(&str, &str)> = Vec::new();
         let floor = self.floor();
         for placed in tree.entries().filter(|placed| placed.layer >= floor) {
-            let EntryKind::Elf(elf) = placed.kind else { continue };
-            if machine.is_some_and(|machine| machine != elf.machine) {
+            let EntryKind::Elf(elf) = placed.kind else {
+                odd.extend(unreadable(placed, knowledge));
+                continue;
+            };
+            if elf.not_inspected.contains(&Missed::Foreign) || machine.is_some_and(|machine| machine != elf.machine) {
+                odd.extend(counts(placed.path, knowledge).map(|_| (placed.path, FOREIGN)));
                 continue;
             }
             let code = registered(elf);
@@ -61,11 +73,14 @@ impl Audit<'_> {
                 Owner::Image => (None, None),
             };
             if !whole {
-                self.note(placed.path, &why(elf));
                 self.seen.complete.code = false;
                 let decides = component
                     .as_deref()
                     .is_none_or(|component| knowledge.code_library(component, placed.path).unwrap_or(true));
+                let instead = component.as_deref().filter(|_| decides).map_or_else(String::new, |component| {
+                    format!("; of the GPU code of {component} is told what the tables have of its build, if anything")
+                });
+                self.note(placed.path, &format!("{}{instead}", why(elf)));
                 if decides {
                     open.insert(component.clone());
                 }
@@ -74,16 +89,30 @@ impl Audit<'_> {
                 found.entry(component).or_default().push(File { placed, elf, site, code });
             }
         }
+        self.odd(&odd);
         // Of a component that was read in part, what was read is not all that counts.
         found.retain(|component, _| !open.contains(component));
         let mut asked = BTreeSet::new();
         for (component, mut files) in found {
             only_counting(&mut files, python);
+            if component.as_ref().and_then(|name| self.several.get(name)).is_some_and(|all| !lies_in_all(&files, all)) {
+                continue;
+            }
             for file in files {
                 self.file(component.as_deref(), file, &mut asked);
             }
         }
         asked
+    }
+
+    /// Libraries that count and cannot be read: the first ones by their names.
+    fn odd(&mut self, odd: &[(&str, &str)]) {
+        for (path, why) in odd.iter().take(MOST_ODD) {
+            self.note(path, why);
+        }
+        if let Some(more @ 1..) = odd.len().checked_sub(MOST_ODD) {
+            self.notes.push(format!("{more} more libraries were not inspected: they cannot be read on this platform"));
+        }
     }
 
     fn file(&mut self, component: Option<&str>, file: File<'_>, asked: &mut BTreeSet<String>) {
@@ -118,6 +147,20 @@ impl Audit<'_> {
             self.seen.needs.push(NeedsSeen { file, component: own, needs, opens: Vec::new(), fact });
         }
     }
+}
+
+/// A file that is no ELF file, where it has the name of a library that counts.
+fn unreadable(placed: Placed<'_>, knowledge: Knowledge) -> Option<(&str, &'static str)> {
+    let named = matches!(placed.kind, EntryKind::Present) && split_path(placed.path).1.contains(".so");
+    let component = counts(placed.path, knowledge).filter(|_| named)?;
+    knowledge.code_library(&component, placed.path).is_some_and(|named| named).then_some((placed.path, NOT_ELF))
+}
+
+/// The component whose GPU code a file would hold, where its place or name tells that it would count.
+fn counts(path: &str, knowledge: Knowledge) -> Option<String> {
+    let Owner::Component { name, .. } = owner(path, knowledge) else { return None };
+    let known = knowledge.frameworks().iter().any(|row| row.component == name);
+    (known && knowledge.code_library(&name, path).unwrap_or(true)).then_some(name)
 }
 
 /// What the runtime registers, by what a container holds.
@@ -172,6 +215,12 @@ fn only_counting(files: &mut Vec<File<'_>>, python: &Python) {
     let sites: Vec<Site> = sites.into_iter().map(site).collect();
     let counting: Vec<String> = python.counting(&sites).into_iter().map(|site| site.folder.clone()).collect();
     files.retain(|file| file.site.as_ref().is_none_or(|site| counting.contains(site)));
+}
+
+/// Whether each of several environments that may count has GPU code: of one without any, that of the others says nothing.
+fn lies_in_all(files: &[File<'_>], folders: &BTreeSet<String>) -> bool {
+    let has = |folder: &String| files.iter().any(|file| file.site.as_ref() == Some(folder));
+    folders.iter().all(has)
 }
 
 /// `opt/venv` of `opt/venv/lib/python3.11/site-packages`.

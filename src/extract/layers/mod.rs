@@ -15,6 +15,7 @@ mod runtime;
 
 pub(super) use self::packages::concerns;
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::extract::config::of_head;
@@ -57,13 +58,15 @@ struct Audit<'a> {
     missing: &'a [MissingLayer],
     seen: Observations,
     notes: Vec<String>,
+    /// Components of which several environments have builds that differ, with the folders of all that may count.
+    several: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// What an image holds, and what had to be left out of it. `tree` has a layer for each of the image, with nothing in it
 /// where that is missing.
 pub fn of_layers(image: &PulledImage, tree: &Tree, missing: &[MissingLayer]) -> (Observations, Vec<String>) {
     let seen = of_head(image, Depth::Layers);
-    let mut audit = Audit { image, tree, missing, seen, notes: Vec::new() };
+    let mut audit = Audit { image, tree, missing, seen, notes: Vec::new(), several: BTreeMap::new() };
     audit.seen.complete = Completeness { env: true, packages: true, files: true, code: true, libraries: true };
     audit.left_out();
     let steps: BTreeSet<usize> =

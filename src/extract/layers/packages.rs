@@ -30,10 +30,15 @@ use crate::layer::Placed;
 /// So many packages of the system are told: NVIDIA's own repository has fewer names for one system.
 const MOST_SYSTEM: usize = 1_000;
 
+/// So many records of one package in one folder are told apart.
+const MOST_RECORDS: usize = 8;
+
 /// A Python distribution or conda package in one folder.
 struct Found<'a> {
     site: Site,
     version: String,
+    /// Versions that other records in the same folder say.
+    others: Vec<String>,
     /// What it was built for.
     variant: Option<String>,
     /// The entry that says most of it.
@@ -104,7 +109,13 @@ impl Audit<'_> {
                 supply: "name the interpreter in ENTRYPOINT, or put its folder first on PATH".to_owned(),
             });
             let manager = if manager == installed::Manager::Conda { Manager::Conda } else { Manager::Pip };
-            let package = self.package(manager, &name, first, open);
+            let of_all = those.iter().all(|one| one.variant == first.variant);
+            if open.is_some() && manager == Manager::Pip {
+                let own = Knowledge::built_in().framework(&name).map(|row| row.component.to_owned());
+                let folders = those.iter().map(|one| one.site.folder.clone());
+                self.several.entry(own.unwrap_or_else(|| name.clone())).or_default().extend(folders);
+            }
+            let package = self.package(manager, &name, first, open, of_all);
             order.push((first.placed.layer, package));
         }
         // conda's records first: what Python says of its own distributions is nearer to what it imports.
@@ -117,14 +128,23 @@ impl Audit<'_> {
         self.seen.packages.extend(plain(below).chain(told).chain(plain(above)));
     }
 
-    fn package(&mut self, manager: Manager, name: &str, found: &Found<'_>, open: Option<Why>) -> PackageSeen {
+    /// A package; its build is told where it is the same `of_all` that may count, and nothing may have replaced it.
+    fn package(
+        &mut self,
+        manager: Manager,
+        name: &str,
+        found: &Found<'_>,
+        open: Option<Why>,
+        of_all: bool,
+    ) -> PackageSeen {
+        let hidden = self.hidden(found.placed.layer);
         let fact = self.fact(FactKey::Package, name, Value::Text(found.version.clone()), found.placed);
         let mut package = PackageSeen::new(manager, name.to_owned(), said(&found.version), fact);
-        if let Some(variant) = &found.variant {
+        if let Some(variant) = found.variant.as_ref().filter(|_| of_all && hidden.is_none()) {
             package.variant = Some(variant.clone());
             package.offered = Offered::Only(variant.clone());
         }
-        package.conditional = open.or_else(|| self.hidden(found.placed.layer));
+        package.conditional = open.or(hidden);
         package
     }
 
@@ -198,10 +218,13 @@ fn is_database(path: &str) -> bool {
 /// A record of a distribution; the one that says its version counts, and of those the first.
 fn put<'a>(found: &mut ByName<'a>, package: &Package, site: &Site, placed: Placed<'a>) {
     let sites = found.entry((package.manager, package.name.clone())).or_default();
-    let new = || Found { site: site.clone(), version: package.version.clone(), variant: None, placed };
+    let new =
+        || Found { site: site.clone(), version: package.version.clone(), others: Vec::new(), variant: None, placed };
     let one = sites.entry(site.folder.clone()).or_insert_with(new);
     if one.version.is_empty() {
         *one = new();
+    } else if one.version != package.version && one.others.len() < MOST_RECORDS {
+        one.others.push(package.version.clone());
     }
 }
 
@@ -218,8 +241,9 @@ fn add_builds<'a>(found: &mut ByName<'a>, built: &Built<'a>) {
         let mut those: Vec<&mut Found<'a>> = named.filter_map(|(_, sites)| sites.get_mut(&site.folder)).collect();
         for one in &mut those {
             // A leftover of another version would say nothing of it.
-            let (plain, own) = (version.as_deref().map(public), public(&one.version));
-            if plain.is_none_or(|plain| same_version(plain, own)) {
+            let plain = version.as_deref().map(public);
+            let mut own = std::iter::once(&one.version).chain(&one.others).map(|own| public(own));
+            if plain.is_none_or(|plain| own.any(|own| same_version(plain, own))) {
                 one.version = version.clone().unwrap_or_else(|| one.version.clone());
                 one.variant.clone_from(&variant);
                 one.placed = *placed;
@@ -228,7 +252,8 @@ fn add_builds<'a>(found: &mut ByName<'a>, built: &Built<'a>) {
         if those.is_empty()
             && let Some(version) = version
         {
-            let one = Found { site: site.clone(), version: version.clone(), variant, placed: *placed };
+            let one =
+                Found { site: site.clone(), version: version.clone(), others: Vec::new(), variant, placed: *placed };
             let sites = found.entry((installed::Manager::Python, package.clone())).or_default();
             sites.insert(site.folder.clone(), one);
         }

@@ -140,7 +140,7 @@ macro_rules! every_table {
     build_asks: BuildAskRow by [what, program, words] {
         what: Str, program: Str, words: Strs, variable: OptStr, value: OptStr, without: OptStr, unless: OptStr,
     }
-    code_libraries: CodeLibraryRow by [component, file] { component: Str, file: Str }
+    code_libraries: CodeLibraryRow by [component, file] { component: Str, file: Str, beside: Flag }
     code_owners: CodeOwnerRow by [import] { import: Str, component: Str }
     cuda_parts: CudaPartRow by [place] { place: Str }
     jetson_upgrades: JetsonUpgradeRow by [base] { base: Cuda, compatible: Cudas }
@@ -159,7 +159,8 @@ macro_rules! every_table {
     }
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
-        optional: Flag, repositories: Strs, archives: Strs,
+        optional: Flag, repositories: Strs, archives: Strs, compiles: Flag, per_cuda: OptStr,
+        per_cuda_unless: OptStr,
     }
     driver_packages: DriverPackageRow by [name] {
         name: Str, prefix: Flag, libcuda: Bool, graphics: Flag, toolkit: Flag, through: Flag, releases: Strs,
