@@ -291,7 +291,7 @@ impl Inputs {
             Err(_) if is_fleet(name, text.text()) => self.error(
                 name,
                 format!(
-                    "it is a fleet file and no image description: `imagelint fleet check {name}` checks it, and \
+                    "it is a fleet file (`[[pool]]`) and no image description: `imagelint fleet check {name}` checks it, and \
                      `--fleet {name}` judges images by it"
                 ),
             ),

@@ -55,8 +55,14 @@ pub(super) fn observed(subject: &Subject, looked: Vec<OnPlatform>) -> Observed {
         Some(Only::Nodes(nodes)) => Some(nodes.clone()),
         Some(Only::Pools(_)) | None => None,
     };
-    let (path, notes, named_at) = (subject.path.clone(), subject.notes.clone(), subject.named_at.clone());
-    Observed { path, text, notes, nodes, named_at, platforms }
+    Observed {
+        path: subject.path.clone(),
+        text,
+        notes: subject.notes.clone(),
+        nodes,
+        named_at: subject.named_at.clone(),
+        platforms,
+    }
 }
 
 /// The texts that places of a report point into.

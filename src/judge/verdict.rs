@@ -255,8 +255,11 @@ fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
         (Step::OpenedLater, format!("libraries that {name} opens later")),
     ];
     let mut list: Vec<String> = told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect();
-    let starting = verdict.hosts.iter().filter(|host| matches!(host.fate, Fate::Starts(_)));
-    for what in starting.flat_map(|host| words::unseen_libraries(replay_of(host, knowledge))) {
+    let starting = verdict.hosts.iter().filter_map(|host| match host.fate {
+        Fate::Starts(route) => Some(words::unseen_libraries(replay_of(host, knowledge), route)),
+        Fate::Fails(_) | Fate::Undetermined => None,
+    });
+    for what in starting.flatten() {
         if !list.contains(&what) {
             list.push(what);
         }

@@ -64,6 +64,8 @@ pub struct FrameworkRow {
     pub repositories: &'static [&'static str],
     /// How archives of its libraries are called, and the folders that they unpack into.
     pub archives: &'static [&'static str],
+    /// Where it is told that its PTX was refused on GPUs newer than its CUDA.
+    pub ptx_doubted: Option<&'static str>,
     /// Whether it compiles its code for the GPU at hand while it runs.
     pub compiles: bool,
     /// What stands before the digits of a CUDA version in the name of a library, where that of its own CUDA is loaded.

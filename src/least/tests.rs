@@ -40,8 +40,10 @@ fn in_full(images: &Images, pool: &Pool, knowledge: Knowledge) -> Least {
 fn it_is_what_all_releases_tried_in_full_say() {
     let knowledge = Knowledge::built_in();
     let complete = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
-    let torch = format!("{complete}[packages.pip]\ntorch = \"2.1.0+cu121\"\n");
-    let bound = format!("{torch}[env]\nNVIDIA_REQUIRE_CUDA = \"cuda>=12.1 driver<560\"\n");
+    let code =
+        "[[gpu_code]]\nfile = \"torch/lib/libtorch_cuda.so\"\ncomponent = \"torch\"\nsass = [\"sm_80\", \"sm_75\"]\n";
+    let torch = format!("{complete}[packages.pip]\ntorch = \"2.1.0+cu121\"\n{code}");
+    let bound = format!("{torch}\n[env]\nNVIDIA_REQUIRE_CUDA = \"cuda>=12.1 driver<560\"\n");
     let compat = format!(
         "{torch}[files]\n\"/usr/local/cuda-12.1/compat/libcuda.so.530.30.02\" = {{}}\n\
          \"/usr/local/cuda\" = {{ link = \"cuda-12.1\" }}\n"

@@ -190,7 +190,10 @@ fn of_verdict(verdict: &Verdict<'_>, bare: bool, knowledge: Knowledge) -> End {
     }
     let seen = [Step::Code, Step::Libraries, Step::OpenedLater];
     let unseen = !bare && met(&|step, result| seen.contains(&step) && result == StepResult::NotSeen);
-    End::Starts { route, unseen }
+    // What PTX alone carries to a GPU leaves the libraries of its CUDA behind.
+    let behind =
+        route == Route::Jit && own().any(|host| !words::unseen_libraries(replay(host, knowledge), route).is_empty());
+    End::Starts { route, unseen: unseen || behind }
 }
 
 fn replay<'a>(host: &HostFate<'a>, knowledge: Knowledge) -> Replay<'a> {

@@ -10,6 +10,7 @@ use crate::fact::Library;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fleet::PoolField;
+use crate::knowledge::FrameworkRow;
 use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
@@ -102,8 +103,7 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     if !from_ptx {
         return record(found);
     }
-    // Code of its own is not enough where the libraries that it calls may have none.
-    if found == StepResult::Passes(Route::Jit) && outruns_its_libraries(replay) {
+    if found == StepResult::Passes(Route::Jit) && is_doubted(replay) {
         found = StepResult::Unknown;
     }
     let more = [Basis::Image(replay.component.cuda.id), Basis::Pool(PoolField::Driver)];
@@ -157,6 +157,13 @@ pub(super) fn outruns_its_libraries(replay: Replay<'_>) -> bool {
     let mut targets = sets.iter().flat_map(|row| row.targets).map(|target| target.capability).peekable();
     let runs = |made: ComputeCapability| made.major == capability.major && made.minor <= capability.minor;
     targets.peek().is_some() && !targets.any(runs)
+}
+
+/// Whether its PTX is all that it has for a GPU that its CUDA does not know, and was refused on such.
+pub(super) fn is_doubted(replay: Replay<'_>) -> bool {
+    let of_component = |row: &&FrameworkRow| row.component == replay.component.name;
+    replay.knowledge.frameworks().iter().find(of_component).is_some_and(|row| row.ptx_doubted.is_some())
+        && outruns_its_libraries(replay)
 }
 
 /// Whether it is a build of its own, named as such, of a framework whose builds the tables list: of one that they do not

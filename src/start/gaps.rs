@@ -181,10 +181,10 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
             )
         };
         (name(code.id), reason, "list [[gpu_code]] in an image description")
-    } else if code::outruns_its_libraries(replay) && code::compiler(replay, loaded) == Compiler::Works {
+    } else if code::is_doubted(replay) && code::compiler(replay, loaded) == Compiler::Works {
         let gpu = &replay.host.gpu.as_ref()?.name;
         let reason = format!(
-            "{component} has PTX for {gpu}, and whether the libraries of CUDA {} that it calls have code for it was not seen",
+            "{component} has nothing but PTX for {gpu}, and on GPUs newer than CUDA {} drivers were seen to refuse it",
             cuda.known()?
         );
         (name(cuda.id), reason, "use a build of a CUDA release that knows the GPU, or try it there")

@@ -207,11 +207,15 @@ pub fn notes(replay: Replay<'_>) -> Vec<String> {
     libraries::note(replay).into_iter().collect()
 }
 
-/// What a program that starts may lack there: code for the GPU in libraries that it picks as it runs.
-pub fn unseen_libraries(replay: Replay<'_>) -> Vec<String> {
-    let idle = code::idle(replay).into_iter();
-    idle.map(|file| format!("GPU code for {} in {file}, which {} may run", gpu(replay), replay.component.name))
-        .collect()
+/// What a program that starts may lack there: code for the GPU in libraries that it picks as it runs and, where it starts
+/// by its PTX, in those of its CUDA.
+pub fn unseen_libraries(replay: Replay<'_>, route: Route) -> Vec<String> {
+    let code_in = |what: String| format!("GPU code for {} in {what}", gpu(replay));
+    let idle = code::idle(replay).into_iter().map(|file| format!("{file}, which {} may run", replay.component.name));
+    let cuda = replay.component.cuda.known().map(|cuda| cuda.release());
+    let cuda = cuda.filter(|_| route == Route::Jit && code::outruns_its_libraries(replay));
+    let of_cuda = cuda.map(|cuda| format!("the libraries of CUDA {}.{}", cuda.0, cuda.1));
+    of_cuda.into_iter().chain(idle).map(code_in).collect()
 }
 
 /// Whether a program that starts certainly uses no GPU.

@@ -14,6 +14,8 @@ use crate::shell::walk::chance::Chance;
 /// Functions that call one another are followed so many times in all.
 const MOST_CALLS: usize = 256;
 
+/// An array with more elements is not known.
+const MOST_ELEMENTS: usize = 1024;
 /// Words in front of an assignment that leave it one.
 const DECLARING: &[&str] = &["local", "declare", "typeset", "readonly", "export", "-a", "-r"];
 
@@ -59,7 +61,12 @@ impl Walk<'_> {
         let mut elements = Some(Vec::new());
         for token in inside.iter().take(length) {
             match (token, &mut elements) {
-                (Token::Word(range), Some(elements)) => elements.extend(self.word(text, range.clone())),
+                (Token::Word(range), Some(list)) => {
+                    list.extend(self.word(text, range.clone()));
+                    if list.len() > MOST_ELEMENTS {
+                        elements = None;
+                    }
+                }
                 (Token::Separator, _) => {}
                 _ => elements = None,
             }
@@ -67,7 +74,8 @@ impl Walk<'_> {
         let name = word.trim_end_matches(['=', '+']);
         let before = if word.ends_with("+=") { self.arrays.get(name).cloned() } else { Some(Some(Vec::new())) };
         let whole = before.flatten().zip(elements.filter(|_| is_plain && self.chance() == Chance::Yes));
-        let whole = whole.map(|(before, new)| before.into_iter().chain(new).collect());
+        let whole = whole.map(|(before, new)| before.into_iter().chain(new).collect::<Vec<Word>>());
+        let whole = whole.filter(|whole| whole.len() <= MOST_ELEMENTS);
         if self.arrays.len() < MOST_VARIABLES {
             self.arrays.insert(name.to_owned(), whole);
         }

@@ -41,6 +41,8 @@ use crate::shell::walk::redirects::Redirects;
 const DEEPEST: usize = 4;
 const MOST_COMMANDS: usize = 20_000;
 const MOST_VARIABLES: usize = 256;
+/// Variables, arrays and arguments may stand for so many more words than are written.
+const MOST_SPREAD: usize = 50_000;
 
 pub(super) fn commands(run: &RunInstruction, there: &dyn Fn(&str) -> bool) -> Vec<Command> {
     let mut walk = Walk::new(&run.scope, &run.heredocs, there);
@@ -84,6 +86,8 @@ struct Walk<'a> {
     opened: usize,
     /// Whether so many were that the rest is not read.
     over: bool,
+    /// How many words were read beside those that are written.
+    spread: usize,
     list: List,
     brackets: Brackets,
     /// Whether a file was read in that may set any variable.
@@ -115,7 +119,7 @@ impl<'a> Walk<'a> {
         let (variables, branches, out) = (BTreeMap::new(), Vec::new(), Vec::new());
         let pipe = (Input::None, 0);
         let (list, brackets) = (List::default(), Brackets::default());
-        let (opened, over, sourced, substitutions) = (0, false, false, 0);
+        let (opened, over, spread, sourced, substitutions) = (0, false, 0, false, 0);
         let (functions, called, arguments, arrays) = (BTreeMap::new(), 0, None, BTreeMap::new());
         let (level, levels, rounds, jump) = (0, 0, 0, None);
         Self {
@@ -126,6 +130,7 @@ impl<'a> Walk<'a> {
             branches,
             opened,
             over,
+            spread,
             list,
             brackets,
             sourced,
@@ -294,7 +299,11 @@ impl<'a> Walk<'a> {
             own.push((name.to_owned(), self.value(value, origin)));
             rest = after;
         }
-        let words: Vec<Word> = rest.iter().flat_map(|range| self.word(text, range.clone())).collect();
+        // What stands for more words than are read ends the reading.
+        let most = rest.len() + MOST_SPREAD.saturating_sub(self.spread);
+        let words: Vec<Word> = rest.iter().flat_map(|range| self.word(text, range.clone())).take(most).collect();
+        self.spread += words.len().saturating_sub(rest.len());
+        self.over |= self.spread >= MOST_SPREAD;
         if words.is_empty() {
             for (name, value) in std::mem::take(&mut own) {
                 self.set(&name, value);

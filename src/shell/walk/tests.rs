@@ -71,7 +71,7 @@ fn loops_functions_and_arrays_are_followed_where_they_are_plain() {
         ("if x; then A=(1); fi; a ${A[@]}", vec!["~x", "a ?"]),
         ("A=(2); if x; then\nA=(1); fi; a ${A[@]}", vec!["~x", "a ?"]),
         ("A=(1 (2)); b", vec!["b"]),
-        ("a ${B[@]} \"$@\"", vec!["a ? ?"]),
+        ("a ${B[@]} \"$@\"", vec!["a ? "]),
         ("f() (a; b); f", vec!["a", "b", "f"]),
         ("f() { a", vec!["a"]),
         ("A=(1", vec![]),
@@ -85,8 +85,19 @@ fn loops_functions_and_arrays_are_followed_where_they_are_plain() {
 fn what_calls_itself_or_loops_in_loops_ends() {
     let loops = "for a in 1 2 3 4 5 6 7 8 9; do ".repeat(12);
     let functions = format!("f() {{ {} }}; f", "f; ".repeat(400));
-    for text in [format!("{loops} x {}", "; done".repeat(12)), functions, "f() { ".repeat(3000), "A=(".repeat(3000)] {
-        assert!(run(&text).len() <= 20_000, "{}", text.len());
+    let arrays = format!("A=(x); {}a \"${{A[@]}}\"", "A+=(\"${A[@]}\" \"${A[@]}\"); ".repeat(60));
+    let arguments = format!("f() {{ g {}; }}; g() {{ h {0}; }}; h() {{ f {0}; }}; f 1 2 3", "\"$@\" ".repeat(2000));
+    for text in [
+        format!("{loops} x {}", "; done".repeat(12)),
+        functions,
+        arrays,
+        arguments,
+        "f() { ".repeat(3000),
+        "A=(".repeat(3000),
+    ] {
+        let commands = run(&text);
+        assert!(commands.len() <= 20_000, "{}", text.len());
+        assert!(commands.iter().map(|command| command.split(' ').count()).sum::<usize>() < 200_000, "{}", text.len());
     }
 }
 
