@@ -72,10 +72,10 @@ fn loops_functions_and_arrays_are_followed_where_they_are_plain() {
         ("A=(2); if x; then\nA=(1); fi; a ${A[@]}", vec!["~x", "a ?"]),
         ("A=(1 (2)); b", vec!["b"]),
         ("a ${B[@]} \"$@\"", vec!["a ? "]),
-        ("f() (a; b); f", vec!["a", "b", "f"]),
-        ("f() { a", vec!["a"]),
+        ("f() (a; b); f", vec!["f", "a", "b", "f"]),
+        ("f() { a", vec!["f", "a"]),
         ("A=(1", vec![]),
-        ("for v in 1 2; do a $v", vec!["a 1"]),
+        ("for v in 1 2; do a $v", vec!["a ?"]),
     ] {
         assert_eq!(taken(text), expected, "{text}");
     }
