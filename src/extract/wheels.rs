@@ -13,7 +13,6 @@ use crate::install::Opened;
 use crate::install::VersionSpec;
 use crate::install::public;
 use crate::shell::Command;
-
 use crate::source::SourceId;
 use crate::source::Span;
 
