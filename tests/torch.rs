@@ -168,6 +168,13 @@ fn pins_of_others_bring_their_torch() {
             (format!("{PY311}RUN pip install accelerate"), "2.15.0 13.2"),
             (format!("{PY311}RUN pip install vllm"), "2.14.0 13.0"),
             (format!("{PY311}RUN pip install vllm==$NOWHERE"), "? ?"),
+            // What other packages ask of torch, by their own version; a range below the newest takes its newest.
+            (format!("{PY311}RUN pip install torchaudio==2.9.0"), "2.9.0 12.8"),
+            (format!("{PY311}RUN pip install torchvision==0.19.1"), "2.4.1 12.1"),
+            (format!("{PY311}RUN pip install 'torchvision<0.20'"), "2.4.1 12.1"),
+            (format!("{PY311}RUN pip install torch torchvision==0.19.1"), "2.4.1 12.1"),
+            (format!("{PY311}RUN pip install torchvision==0.0.1"), "? ?"),
+            (format!("{PY311}RUN pip install torchvision==99.0"), "? ?"),
             (format!("{PY311}RUN pip install vllm==0.0.1"), "? ?"),
             (format!("{PY311}RUN pip install torch==2.4.0 vllm"), "2.4.0 12.1"),
             (format!("{PY311}RUN pip install numpy flask"), "-"),

@@ -23,10 +23,12 @@ use crate::infer::torch_release::as_said;
 use crate::infer::torch_release::fits;
 use crate::infer::torch_release::newest;
 use crate::infer::torch_wheel::believed;
+use crate::install::admits;
 use crate::install::order;
 use crate::install::public;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
+use crate::knowledge::TorchPinRow;
 use crate::knowledge::TorchRow;
 
 /// What the image holds.
@@ -299,16 +301,32 @@ fn held(now: &Torch<'_>, build: &BaseBuild) -> Option<String> {
     }
 }
 
+/// The newest listed version that a range admits, where that is not the newest of all.
+fn newest_within(range: &str, listed: &[&'static TorchPinRow]) -> Option<&'static TorchPinRow> {
+    let newest = |rows: &mut dyn Iterator<Item = &'static TorchPinRow>| {
+        rows.reduce(|one, other| if order(other.version, one.version) == Some(Ordering::Greater) { other } else { one })
+    };
+    let of_all = newest(&mut listed.iter().copied())?;
+    let admitted = newest(&mut listed.iter().copied().filter(|row| admits(range, row.version) != Some(false)))?;
+    (admitted.version != of_all.version).then_some(admitted)
+}
+
 /// What a package asks of torch; `None` where it asks for none.
 fn pin(package: &PackageSeen, knowledge: Knowledge) -> Option<Result<&'static str, Why>> {
     let rows = || knowledge.torch_pins().iter().filter(|row| row.distribution == package.name);
+    let listed = || rows().filter(|row| row.version != "*");
     let any = rows().find(|row| row.version == "*");
     rows().next()?;
-    if let PackageVersion::Exact(version) = &package.version
-        && let Some(row) = rows().find(|row| order(row.version, public(version)) == Some(Ordering::Equal))
-    {
-        return Some(Ok(row.torch));
-    }
+    let any = match &package.version {
+        PackageVersion::Exact(version) => {
+            let own = listed().find(|row| order(row.version, public(version)) == Some(Ordering::Equal));
+            own.or(any.filter(|_| listed().next().is_none()))
+        }
+        PackageVersion::Open(range) if any.is_some() && !range.is_empty() => {
+            newest_within(range, &listed().collect::<Vec<_>>()).or(any)
+        }
+        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => any,
+    };
     Some(any.map(|row| row.torch).ok_or_else(|| Why {
         reason: format!("which release of torch {} brings is not in the tables", package.name),
         supply: "pin torch beside it".to_owned(),
