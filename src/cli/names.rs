@@ -63,10 +63,15 @@ pub(crate) fn place_of(name: &str, places: &Places) -> Option<Location> {
     places.get(name).or_else(|| places.get(repository()?)).cloned()
 }
 
+/// Whether the names that are given are of repositories, and their tags are asked about.
+pub(crate) fn are_tags(options: &ScanArgs) -> bool {
+    options.all_tags || !options.tags.is_empty()
+}
+
 /// Every image that is asked about, where these are the names that were given.
 pub(crate) fn all(asked: Vec<String>, options: &ScanArgs, puller: &Puller) -> Result<Names, Failure> {
     let mut names = Names::default();
-    if options.all_tags || !options.tags.is_empty() {
+    if are_tags(options) {
         let wanted = patterns(&options.tags)?;
         let mut repositories = HashSet::new();
         for repository in asked.into_iter().filter(|name| repositories.insert(name.clone())) {

@@ -87,7 +87,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
     let layers = Layers::new(options.max_layer_bytes, options.judging.jobs(), !options.no_cache, &progress);
     let looking = Look { depth: options.depth, layers: &layers };
     // A repository may hold artifacts beside images: who asks for its tags did not name them.
-    let of_tags = options.all_tags || !options.tags.is_empty();
+    let of_tags = names::are_tags(options);
     let look = |asked: &Asked| {
         let name = &asked.name;
         progress.begin(name);

@@ -7,6 +7,7 @@ use crate::fact::PackageVersion;
 use crate::install::admits;
 use crate::install::public;
 use crate::knowledge::Knowledge;
+use crate::knowledge::TorchPinRow;
 use crate::knowledge::by_number;
 
 /// How far one place is from another; of two that are as far, the later is nearer.
@@ -102,7 +103,7 @@ pub(super) fn companions(case: &Case<'_>, torch: &str, version: &str) -> Option<
         if own.torch.is_empty() || admits(own.torch, version) == Some(true) {
             continue;
         }
-        let fits = |row: &&crate::knowledge::TorchPinRow| {
+        let fits = |row: &&TorchPinRow| {
             row.version != "*" && row.torch.starts_with("==") && admits(row.torch, version) == Some(true)
         };
         let to = rows().filter(fits).max_by(|one, other| by_number(one.version, other.version))?;

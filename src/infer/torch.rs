@@ -315,8 +315,8 @@ fn newest_within(range: &str, listed: &[&'static TorchPinRow]) -> Option<&'stati
 fn pin(package: &PackageSeen, knowledge: Knowledge) -> Option<Result<&'static str, Why>> {
     let rows = || knowledge.torch_pins().iter().filter(|row| row.distribution == package.name);
     let listed = || rows().filter(|row| row.version != "*");
-    let any = rows().find(|row| row.version == "*");
     rows().next()?;
+    let any = rows().find(|row| row.version == "*");
     let any = match &package.version {
         PackageVersion::Exact(version) => {
             let own = listed().find(|row| order(row.version, public(version)) == Some(Ordering::Equal));
