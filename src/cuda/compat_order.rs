@@ -4,6 +4,18 @@ use std::iter;
 
 use crate::cuda::DriverVersion;
 
+/// The directory of libraries on systems that are not of Debian's family.
+pub const LIB64: &str = "/usr/lib64";
+
+/// Debian's own directory for libraries of an architecture.
+pub fn debian_directory(arch: &str) -> &'static str {
+    match arch {
+        "arm64" => "/usr/lib/aarch64-linux-gnu",
+        "ppc64le" => "/usr/lib/powerpc64le-linux-gnu",
+        _ => "/usr/lib/x86_64-linux-gnu",
+    }
+}
+
 /// A file that names directories to `ldconfig`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LdConf {

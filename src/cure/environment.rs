@@ -1,5 +1,7 @@
 //! Variables of the image: devices, driver capabilities, its own requirement, the search path, lists of GPUs.
 
+use crate::cuda::LIB64;
+use crate::cuda::debian_directory;
 use crate::cure::Candidate;
 use crate::cure::Kind;
 use crate::cure::Safety;
@@ -14,11 +16,6 @@ const REQUIREMENT: &str = "NVIDIA_REQUIRE_CUDA";
 const SEARCH_PATH: &str = "LD_LIBRARY_PATH";
 /// What every program that calls CUDA asks for.
 const USUAL: &str = "compute,utility";
-
-/// Where the libraries of hosts may be mounted, by the architecture, and elsewhere than on Debian.
-const HOST_DIRECTORIES: [(&str, &str); 2] =
-    [("amd64", "/usr/lib/x86_64-linux-gnu"), ("arm64", "/usr/lib/aarch64-linux-gnu")];
-const LIB64: &str = "/usr/lib64";
 
 /// Variables that may be what is wrong.
 pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
@@ -83,8 +80,8 @@ fn host_first(case: &Case<'_>, now: Option<&str>) -> Vec<String> {
         return Vec::new();
     }
     let own = image.library_directory.known().map(String::as_str);
-    let of_arch = HOST_DIRECTORIES.into_iter().filter(|(arch, _)| case.archs.iter().any(|own| own == arch));
-    let others = of_arch.map(|(_, directory)| directory).chain([LIB64]).filter(|directory| Some(*directory) != own);
+    let others =
+        case.archs.iter().map(|arch| debian_directory(arch)).chain([LIB64]).filter(|directory| Some(*directory) != own);
     let alone: Vec<&str> = own.into_iter().collect();
     let all: Vec<&str> = own.into_iter().chain(others).collect();
     let ways = [alone, all].into_iter().filter(|way| !way.is_empty());

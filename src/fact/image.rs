@@ -84,6 +84,11 @@ impl DriverLibrary {
     pub fn unversioned(&self) -> bool {
         self.path.ends_with("/libcuda.so.1") || self.path.ends_with("/libcuda.so")
     }
+
+    /// Whether a package brings it, of which no file was seen.
+    pub fn packaged(&self) -> bool {
+        !self.path.starts_with('/')
+    }
 }
 
 impl From<&ComputeCapability> for Value {

@@ -101,7 +101,11 @@ impl Pool {
     /// Where a field is written, the first place where there are several; none where it is left out.
     pub fn span_of(&self, field: PoolField) -> Option<Span> {
         match field {
-            PoolField::Gpu => self.gpu.first().map(|gpu| gpu.span),
+            PoolField::Gpu => {
+                let capability = self.compute_capability.as_ref().map(|capability| capability.span);
+                let first = self.gpu.first().map(|gpu| gpu.span);
+                first.or(capability).or(self.brand.as_ref().map(|brand| brand.span))
+            }
             PoolField::Driver => self.driver.first().map(|driver| driver.span),
             PoolField::Platform => self.platform.as_ref().map(|platform| platform.span),
             PoolField::Launch => self.launch.as_ref().map(|launch| launch.span),
@@ -131,7 +135,12 @@ impl Pool {
         match field {
             PoolField::Gpu => {
                 let names: Vec<&str> = self.gpu.iter().map(|gpu| gpu.value.name.as_str()).collect();
-                (!names.is_empty()).then(|| names.join(", "))
+                let capability =
+                    self.compute_capability.as_ref().map(|own| format!("compute capability {}", own.value));
+                let brand = self.brand.as_ref().map(|own| format!("brand {}", own.value));
+                let names = (!names.is_empty()).then(|| names.join(", "));
+                let told: Vec<String> = names.into_iter().chain(capability).chain(brand).collect();
+                (!told.is_empty()).then(|| told.join("; "))
             }
             PoolField::Driver => self.driver_text(),
             PoolField::Platform => self.platform.as_ref().map(|platform| platform.value.clone()),

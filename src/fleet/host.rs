@@ -257,7 +257,7 @@ impl Pool {
         let wsl = self.wsl.as_ref().is_some_and(|wsl| wsl.value);
         let kernel = Kernel::of(driver, row.map(|row| row.class), wsl, knowledge);
         let driver_cuda = self.driver_cuda.as_ref().map(|cuda| cuda.value).or(kernel.cuda);
-        let gpu = self.host_gpu(gpu, row, kernel.branch);
+        let gpu = self.host_gpu(gpu, row, kernel.branch, knowledge);
         let platform = self.platform_of(row);
         let behaviour = Behaviour::of(way.versions, knowledge);
         let by_image = matches!(way.devices, DeviceSource::Environment) && way.auto;
@@ -297,7 +297,13 @@ impl Pool {
     }
 
     /// What is known of the GPU; none where the pool says nothing of it, not even its brand.
-    fn host_gpu(&self, gpu: Option<&GpuSpec>, row: Option<&'static GpuRow>, branch: Option<u32>) -> Option<HostGpu> {
+    fn host_gpu(
+        &self,
+        gpu: Option<&GpuSpec>,
+        row: Option<&'static GpuRow>,
+        branch: Option<u32>,
+        knowledge: Knowledge,
+    ) -> Option<HostGpu> {
         let overridden = self.compute_capability.as_ref().map(|capability| capability.value);
         let of_pool = self.brand.as_ref().map(|brand| brand.value.clone());
         let brand = gpu.and_then(|gpu| gpu.brand.clone()).or(of_pool);
@@ -309,14 +315,22 @@ impl Pool {
             (None, None, None) => return None,
         };
         let capability = gpu.and_then(|gpu| gpu.compute_capability);
+        // Another brand than that of the row is another product of the same chip.
+        let of_row = row.and_then(|row| brand_of_row(row, branch));
+        let another = brand.as_deref().filter(|brand| of_row.as_deref().is_some_and(|own| own != *brand));
+        let by_brand = another.and_then(|brand| knowledge.brand_number(brand));
+        let forward_compat = match by_brand {
+            Some(number) => Some(knowledge.compat_brand(number)),
+            None => row.and_then(|row| row.forward_compat),
+        };
         Some(HostGpu {
             name,
             named: gpu.is_some(),
             count: gpu.and_then(|gpu| gpu.count),
             capability: capability.or(overridden).or(row.map(|row| row.capability)),
             class: row.map(|row| row.class),
-            forward_compat: row.and_then(|row| row.forward_compat),
-            brand: brand.or_else(|| brand_of_row(row?, branch)),
+            forward_compat,
+            brand: brand.or(of_row),
             row: row.map(|row| &row.info),
         })
     }

@@ -1,7 +1,9 @@
 //! Places of an image: where links lead, which directories `ldconfig` is told of, where the host's libraries go.
 
 use crate::cuda::COMPAT_ROOT;
+use crate::cuda::LIB64;
 use crate::cuda::LdConf;
+use crate::cuda::debian_directory;
 use crate::cuda::resolve;
 use crate::cuda::split_path;
 use crate::fact::BaseSeen;
@@ -21,7 +23,6 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::OsRow;
 
 /// Where systems other than Debian's keep libraries.
-const LIB64: &str = "/usr/lib64";
 /// What tells Debian's systems.
 const DEBIAN_MARK: &str = "/etc/debian_version";
 /// What `ldconfig` reads.
@@ -106,16 +107,6 @@ fn merged(path: &str) -> String {
     }
 }
 
-/// Debian's own directory for libraries of an architecture.
-fn debian_directory(arch: &str) -> String {
-    let triplet = match arch {
-        "arm64" => "aarch64-linux-gnu",
-        "ppc64le" => "powerpc64le-linux-gnu",
-        _ => "x86_64-linux-gnu",
-    };
-    format!("/usr/lib/{triplet}")
-}
-
 /// Where legacy mode mounts the host's libraries: Debian's directory where the image has Debian's mark.
 pub(super) fn library_directory(
     facts: &mut Facts,
@@ -129,7 +120,7 @@ pub(super) fn library_directory(
     let derived = |by, from, row| Evidence::Derived { by, from, row };
     if let Some(mark) = seen.files.get(DEBIAN_MARK) {
         let evidence = derived(Derivation::Resolution, vec![mark.fact], None);
-        return facts.add_typed(key, None, State::Known(debian_directory(arch)), evidence);
+        return facts.add_typed(key, None, State::Known(debian_directory(arch).to_owned()), evidence);
     }
     if seen.complete.files {
         let searched = State::Absent { searched: EVERY_FILE };
@@ -138,7 +129,7 @@ pub(super) fn library_directory(
         return facts.add_typed(key, None, State::Known(LIB64.to_owned()), evidence);
     }
     if let Some(row) = operating_system(seen, knowledge) {
-        let directory = if row.debian { debian_directory(arch) } else { LIB64.to_owned() };
+        let directory = if row.debian { debian_directory(arch).to_owned() } else { LIB64.to_owned() };
         let evidence = derived(Derivation::Row, base, Some(&row.info));
         return facts.add_typed(key, None, State::Known(directory), evidence);
     }

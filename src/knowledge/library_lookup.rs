@@ -5,7 +5,7 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
-use crate::knowledge::rows::{DriverSonameRow, LibraryNeedsRow, LibraryPackageRow, OsRow};
+use crate::knowledge::rows::{DriverSonameRow, LibraryNeedsRow, LibraryPackageRow, OsRow, ProcessorPackageRow};
 
 impl Knowledge {
     /// The operating system that an image name speaks of: by a word of its tag, else by its repository.
@@ -47,6 +47,11 @@ impl Knowledge {
     /// Whether a distribution is known to bring no CUDA library, with all that comes along.
     pub fn is_library_free(self, distribution: &str) -> bool {
         self.library_free().iter().any(|row| row.distribution == distribution)
+    }
+
+    /// The row of a distribution for processors alone.
+    pub fn processor_package(self, distribution: &str) -> Option<&'static ProcessorPackageRow> {
+        self.processor_packages().iter().find(|row| row.distribution == distribution)
     }
 
     /// What a version of a distribution asks for.

@@ -51,6 +51,17 @@ pub struct LibraryFreeRow {
     pub distribution: &'static str,
 }
 
+/// A distribution without GPU code whose project has another one with it.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessorPackageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name.
+    pub distribution: &'static str,
+    /// The one with GPU code.
+    pub instead: &'static str,
+}
+
 /// A word in package names that speaks for CUDA libraries inside, whichever they are.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryCarrierRow {

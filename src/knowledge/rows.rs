@@ -14,7 +14,7 @@ pub use crate::knowledge::image_rows::*;
 pub use crate::knowledge::instances::CloudInstanceRow;
 pub use crate::knowledge::library_rows::{
     DriverSonameRow, LibraryCarrierRow, LibraryFreeRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow,
-    StubDirectoryRow, ToolkitLibraryRow,
+    ProcessorPackageRow, StubDirectoryRow, ToolkitLibraryRow,
 };
 pub use crate::knowledge::torch_rows::*;
 pub use crate::knowledge::wheel_rows::*;

@@ -125,6 +125,8 @@ whole_tables! {
     library_carriers: LibraryCarrierRow = library_carriers;
     /// Every distribution that brings no CUDA library.
     library_free: LibraryFreeRow = library_free;
+    /// Every distribution for processors alone.
+    processor_packages: ProcessorPackageRow = processor_packages;
     /// Every distribution that asks for libraries from outside.
     library_needs: LibraryNeedsRow = library_needs;
     /// Every library that opens parts of itself.

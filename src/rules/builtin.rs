@@ -42,6 +42,10 @@ pub(super) const PAGES: &[(&str, &str)] = &[
     ("rules/practice/native-in-build.md", include_str!("../../rules/practice/native-in-build.md")),
     ("rules/practice/no-gpu-used.md", include_str!("../../rules/practice/no-gpu-used.md")),
     ("rules/practice/packages-by-build-machine.md", include_str!("../../rules/practice/packages-by-build-machine.md")),
+    (
+        "rules/practice/processor-package-on-gpu-base.md",
+        include_str!("../../rules/practice/processor-package-on-gpu-base.md"),
+    ),
     ("rules/practice/refused-by-check-alone.md", include_str!("../../rules/practice/refused-by-check-alone.md")),
     (
         "rules/practice/requirement-without-branches.md",

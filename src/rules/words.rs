@@ -87,6 +87,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("image.packages.named", Type::List, "names", "the same, whatever else the base image or a file that was not read may bring: always seen whole", PACKAGES),
     entry("image.packages.other_cuda", Type::List, "names", "system packages, and wheels without libraries of their own, whose name or version says a CUDA major release that is not the base image's", PACKAGES),
     entry("image.cuda_mix", Type::List, "name (CUDA release)", "the packages with GPU code, where they were built with different CUDA major releases", PACKAGES),
+    entry("image.processor_packages", Type::List, "names", "packages without GPU code of projects that have it in another package, where nothing that was seen in the image has GPU code", PACKAGES),
     entry("package.*", Type::Text, "as installed", "the version of a package; a `-` in its name is written `_` here", PACKAGES),
     entry("toolkit.cuda", Type::Version, "CUDA release", "CUDA release of the nvcc in the image, by the package that brings it", PACKAGES),
     entry("build.gpu_asks", Type::List, "commands", "commands that end the build where no GPU is", COMMANDS),

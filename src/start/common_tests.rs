@@ -77,6 +77,24 @@ fn builds_that_all_fail_fail_whichever_it_is() {
 }
 
 #[test]
+fn a_brand_that_the_pool_declares_is_asked_and_not_that_of_the_row() {
+    let image = "base = \"nvidia/cuda:11.3.1-base-ubuntu20.04\"\n";
+    for (gpu, brand, expected) in [
+        ("RTX 2080 Ti", "", "compat-not-supported"),
+        ("RTX 2080 Ti", "brand = \"geforce\"\n", "compat-not-supported"),
+        ("RTX 2080 Ti", "brand = \"tesla\"\n", "starts"),
+        ("Tesla T4", "", "starts"),
+        ("Tesla T4", "brand = \"tesla\"\n", "starts"),
+        ("Tesla T4", "brand = \"geforce\"\n", "compat-not-supported"),
+    ] {
+        let pool = format!(
+            "gpu = \"{gpu}\"\ndriver = \"460.80\"\nlaunch = \"docker-gpus\"\nlibnvidia_container = \"1.4.0\"\n{brand}"
+        );
+        assert_eq!(found(image, &pool).0, expected, "{gpu} {brand}");
+    }
+}
+
+#[test]
 fn of_many_hosts_one_of_each_way_is_told() {
     let image = own("12.2", "sm_75");
     let (_, _, _, _, told) = found(&image, "gpu = \"Tesla T4\"\n");

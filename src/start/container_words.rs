@@ -229,7 +229,7 @@ fn mount_message(replay: Replay<'_>) -> String {
     let libraries = replay.image.driver_libraries.known();
     let library = libraries.into_iter().flatten().find(|library| in_the_way(library, set));
     let path = match library {
-        Some(library) if !library.directories.is_empty() => library.path.as_str(),
+        Some(library) if !library.packaged() => library.path.as_str(),
         _ if set.has("utility") => "/libnvidia-ml.so.1",
         _ => "/libcuda.so.1",
     };

@@ -105,7 +105,7 @@ pub(super) fn firmware_path(replay: Replay<'_>) -> Option<&str> {
 /// for is not mounted.
 pub(super) fn in_the_way(library: &DriverLibrary, set: Capabilities) -> bool {
     let (compute, utility) = (brings(set, "compute"), brings(set, "utility"));
-    if library.directories.is_empty() {
+    if library.packaged() {
         return library.link && (utility || (compute && library.libcuda));
     }
     let asked = if library.libcuda { compute } else { utility };
@@ -114,7 +114,7 @@ pub(super) fn in_the_way(library: &DriverLibrary, set: Capabilities) -> bool {
 
 /// Whether a link in the image stands where a library of a WSL host is mounted.
 pub fn is_in_a_hosts_place(library: &DriverLibrary) -> bool {
-    !library.directories.is_empty() && library.link && has_a_hosts_name(&library.path)
+    !library.packaged() && library.link && has_a_hosts_name(&library.path)
 }
 
 /// Whether a path is one under which a library of a WSL host is mounted.

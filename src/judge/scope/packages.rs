@@ -3,6 +3,7 @@
 use crate::cuda::CudaVersion;
 use crate::fact::Component;
 use crate::fact::Derivation;
+use crate::fact::Entry;
 use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
@@ -64,6 +65,7 @@ impl Subject<'_> {
             }
             "image.packages.other_cuda" => Some(self.other_cuda()),
             "image.cuda_mix" => Some(self.cuda_mix()),
+            "image.processor_packages" => Some(self.processor_packages()),
             "toolkit.cuda" => Some(self.toolkit()),
             _ => None,
         }
@@ -119,6 +121,28 @@ impl Subject<'_> {
             && named.is_some_and(|major| major != base)
             && row.is_some_and(|row| row.needs.is_empty() && !row.opens.is_empty())
             && !all.packages.iter().any(beside)
+    }
+
+    /// Packages for processors alone, where everything that installs was read and nothing of it has GPU code.
+    fn processor_packages(&self) -> Said {
+        let Some(all) = self.seen else { return Said::plain(Lookup::Unknown) };
+        let there = |name: &str| all.packages.iter().any(|package| package.name == name);
+        let alone = |package: &&PackageSeen| {
+            let row = self.knowledge.processor_package(&package.name).filter(|_| package.manager != Manager::Apt);
+            row.is_some_and(|row| !there(row.instead))
+        };
+        let found: Vec<&PackageSeen> = all.packages.iter().filter(alone).collect();
+        let certain = all.packages.iter().all(|package| package.conditional.is_none());
+        let unread = |entry: &Entry| entry.key == FactKey::Requirements && matches!(entry.state, State::Unknown(_));
+        // What the base image brings along is no reason to want a GPU.
+        let installed = |one: &Component| one.role != Role::Container && !one.anonymous;
+        let has_code = |one: &Component| installed(one) && !matches!(one.cuda.state, State::Absent { .. });
+        let silent = !certain || all.facts.iter().any(|(_, entry)| unread(entry));
+        if found.is_empty() || silent || self.image.components.iter().any(has_code) {
+            return Said::plain(Lookup::Absent);
+        }
+        let names = found.iter().map(|package| package.name.clone());
+        Said::plain(list(names)).on(found.first().map(|package| package.fact))
     }
 
     /// The components with GPU code and their CUDA releases, where the major ones differ.

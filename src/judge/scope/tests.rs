@@ -155,6 +155,18 @@ fn what_is_told_of_two_things_that_do_not_go_together() {
             "cupy (CUDA 12), torch (CUDA 11.8)",
         ),
         ("[packages.pip]\ntorch = \"2.1.0+cu121\"\ncupy-cuda12x = \"13.2.0\"\n", "image.cuda_mix", "absent"),
+        (
+            "complete = [\"packages\"]\n[packages.pip]\nonnxruntime = \"1.19.2\"\n",
+            "image.processor_packages",
+            "onnxruntime",
+        ),
+        ("[packages.pip]\nonnxruntime = \"1.19.2\"\n", "image.processor_packages", "onnxruntime"),
+        (
+            "[packages.pip]\nonnxruntime = \"1.19.2\"\nonnxruntime-gpu = \"1.19.2\"\n",
+            "image.processor_packages",
+            "absent",
+        ),
+        ("[packages.pip]\nonnxruntime = \"1.19.2\"\ntorch = \"2.1.0+cu121\"\n", "image.processor_packages", "absent"),
     ] {
         assert_eq!(told(&format!("{base}{text}"), name), expected, "{text}");
     }

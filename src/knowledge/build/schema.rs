@@ -180,6 +180,7 @@ macro_rules! every_table {
     }
     library_carriers: LibraryCarrierRow by [word] { word: Str }
     library_free: LibraryFreeRow by [distribution] { distribution: Str }
+    processor_packages: ProcessorPackageRow by [distribution] { distribution: Str, instead: Str }
     library_needs: LibraryNeedsRow by [distribution, from] {
         distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag,
     }

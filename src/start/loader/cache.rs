@@ -1,7 +1,9 @@
 //! The loader's cache, as the last `ldconfig` of the mode leaves it.
 
 use crate::cuda::DriverVersion;
+use crate::cuda::LIB64;
 use crate::cuda::Linked;
+use crate::cuda::debian_directory;
 use crate::cuda::linked;
 use crate::cuda::search_order;
 use crate::fact::CompatLibrary;
@@ -19,12 +21,8 @@ use crate::start::loader::select::Choice;
 
 /// Directories that `ldconfig` looks into by itself.
 const DEFAULT: [&str; 2] = [LIB, LIB64];
-/// The second, which systems that are not of Debian's family search first.
-const LIB64: &str = "/usr/lib64";
 /// The first.
 const LIB: &str = "/usr/lib";
-/// Where the host's libraries may go where nobody has told.
-const ANYWHERE: [&str; 3] = ["/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
 /// Files that the container stack writes for `ldconfig`: the compat directory, the host's directories, and those
 /// that the image lists itself.
 const WRITTEN: [&str; 3] = ["00-compat-", "00-nvcr-", "zz-nvcr-"];
@@ -51,9 +49,12 @@ pub(super) fn host_directories(replay: Replay<'_>) -> (Vec<&str>, Basis) {
         }
         Mode::Legacy | Mode::Csv | Mode::None => (image, Basis::Image(replay.image.library_directory.id)),
     };
-    let foreign = if replay.host.platform.ends_with("arm64") { "x86_64" } else { "aarch64" };
-    let possible = || ANYWHERE.into_iter().filter(|directory| !directory.contains(foreign)).collect();
-    (known.map_or_else(possible, |directory| vec![directory]), basis)
+    (known.map_or_else(|| anywhere(replay).to_vec(), |directory| vec![directory]), basis)
+}
+
+/// Where the host's libraries may go where nobody has told.
+fn anywhere(replay: Replay<'_>) -> [&'static str; 2] {
+    [LIB64, debian_directory(replay.host.platform.split('/').nth(1).unwrap_or_default())]
 }
 
 /// The same where the host's libraries go into one directory.
@@ -129,6 +130,12 @@ pub(super) fn lies_in(names: &[String], directory: &str) -> bool {
     names.iter().any(|name| name == directory)
 }
 
+/// Whether a library of the image lies in a directory: a package puts its own into that of the system.
+pub(super) fn holds(replay: Replay<'_>, directory: &str, library: &DriverLibrary) -> bool {
+    let own = || replay.image.library_directory.known().is_some_and(|own| own == directory);
+    lies_in(&library.directories, directory) || (library.packaged() && own())
+}
+
 /// What `ldconfig` links in the directory of the host's libraries, which those of the image share. It makes links anew,
 /// and leaves a file that has the very name as it is.
 pub(super) fn in_host_directory<'a>(replay: Replay<'a>, directory: &str) -> Found<'a> {
@@ -141,8 +148,14 @@ pub(super) fn in_host_directory<'a>(replay: Replay<'a>, directory: &str) -> Foun
     let mounts = matches!(select::choice(replay), Choice::Mounted);
     let mounted = select::mounted(replay).filter(move |_| mounts);
     let mounted = mounted.map(|library| (Some(library.version), Found::Compat(library)));
-    let baked =
-        baked(replay).filter(|library| library.directories.is_empty() || lies_in(&library.directories, directory));
+    let by_files = matches!(replay.host.mode, Mode::Cdi | Mode::JitCdi);
+    let own = replay.image.library_directory.known();
+    if by_files && own.is_none() && baked(replay).any(|library| library.packaged() && !library.stub) {
+        return Found::Open(Basis::Image(replay.image.library_directory.id));
+    }
+    // Legacy mode mounts into the directory of the image's own system, whichever that is.
+    let there = |library: &&DriverLibrary| library.packaged() && own.is_none() || holds(replay, directory, library);
+    let baked = baked(replay).filter(there);
     let own_branch = replay.host.branch();
     let baked =
         baked.map(|library| (rank(library).filter(|version| told(*version, own_branch)), Found::Image(library)));
@@ -160,13 +173,10 @@ pub(super) fn in_host_directory<'a>(replay: Replay<'a>, directory: &str) -> Foun
 /// directory is mounted beside it.
 pub(super) fn baked_above_host(replay: Replay<'_>) -> Option<&DriverLibrary> {
     let host = replay.host.driver?;
-    let directory = replay.image.library_directory.known();
-    let there = |library: &&DriverLibrary| {
-        let in_one = |one: &str| library.directories.is_empty() || lies_in(&library.directories, one);
-        match directory {
-            Some(directory) => in_one(directory),
-            None => ANYWHERE.into_iter().any(in_one),
-        }
+    let (directories, _) = host_directories(replay);
+    let there = |library: &&DriverLibrary| match replay.host.mode {
+        Mode::Cdi | Mode::JitCdi => directories.iter().all(|one| holds(replay, one, library)),
+        _ => directories.iter().any(|one| library.packaged() || holds(replay, one, library)),
     };
     let above = |library: &&DriverLibrary| {
         let version = rank(library).filter(|version| told(*version, replay.host.branch()));
@@ -188,7 +198,7 @@ pub(super) fn of_image(replay: Replay<'_>) -> Option<Found<'_>> {
     let order = search_order(std::iter::empty(), image, std::iter::empty(), DEFAULT.into_iter().chain(own));
     let by_directory = order.into_iter().find_map(|directory| in_image_directory(replay, directory));
     // A package puts its library where `ldconfig` looks.
-    let packaged = || baked(replay).find(|library| library.directories.is_empty()).map(Found::Image);
+    let packaged = || baked(replay).find(|library| library.packaged()).map(Found::Image);
     by_directory.or_else(packaged)
 }
 
@@ -196,7 +206,7 @@ pub(super) fn of_image(replay: Replay<'_>) -> Option<Found<'_>> {
 pub(super) fn in_image_directory<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
     let compat = compat_libraries(replay).filter(|library| lies_in(&library.directories, directory));
     let compat = compat.map(|library| (Some(library.version), Found::Compat(library)));
-    let baked = baked(replay).filter(|library| lies_in(&library.directories, directory));
+    let baked = baked(replay).filter(|library| holds(replay, directory, library));
     match linked(compat.chain(baked.map(|library| (rank(library), Found::Image(library))))) {
         Linked::None => None,
         Linked::One(found) => Some(found),

@@ -121,7 +121,7 @@ fn in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option<Foun
     }
     // The loader opens that very name; a link of it says which version it means.
     let baked = replay.image.driver_libraries.known().into_iter().flatten();
-    let named = baked.filter(|library| cache::lies_in(&library.directories, directory) && library.libcuda);
+    let named = baked.filter(|library| cache::holds(replay, directory, library) && library.libcuda);
     let soname = named.clone().find(|library| library.path.ends_with("/libcuda.so.1"));
     if let Some(library) = soname {
         return Some(Found::Image(library));

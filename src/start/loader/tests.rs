@@ -350,18 +350,47 @@ fn what_is_not_known_is_not_guessed() {
     assert_eq!(gets(open, &old), "unknown", "nothing said of files");
     let no_driver = "gpu = \"A100\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.3\"\n".to_owned();
     assert_eq!(gets(&files(""), &no_driver), "host", "nothing to choose from");
-    let packages = format!("{HEAD}[packages.apt]\nlibnvidia-compute-535 = \"*\"\n");
+    let head = format!("{HEAD}[files]\n{DEBIAN}");
+    let packages = format!("{head}[packages.apt]\nlibnvidia-compute-535 = \"*\"\n");
     assert_eq!(gets(&packages, &old), "libnvidia-compute-535", "a package of a newer branch");
     let newer = pool("docker-gpus", "1.17.3", "550.54.14");
     assert_eq!(gets(&packages, &newer), "host", "a package of an older branch");
     let same = pool("docker-gpus", "1.17.3", "535.54.03");
     assert_eq!(gets(&packages, &same), "unknown", "a package of some release of the branch");
-    let unnamed = format!("{HEAD}[packages.apt]\nlibcuda1 = \"*\"\n");
+    let unnamed = format!("{head}[packages.apt]\nlibcuda1 = \"*\"\n");
     assert_eq!(gets(&unnamed, &old), "unknown", "a package of an unknown branch");
     let gke = "gpu = \"A100\"\nlaunch = \"gke\"\ndriver = \"535.129.03\"\n";
     assert_eq!(gets(&files(""), gke), "stops: nowhere", "GKE without the search path");
     let looks = format!("{HEAD}[env]\nLD_LIBRARY_PATH = \"/usr/local/nvidia/lib:/usr/local/nvidia/lib64\"\n");
     assert_eq!(gets(&looks, gke), "host", "GKE with it");
+}
+
+#[test]
+fn a_package_puts_its_library_where_its_system_keeps_them() {
+    let newer = |head: &str| format!("{head}[packages.apt]\nlibnvidia-compute-535 = \"*\"\n");
+    let debian = newer(&format!("{HEAD}[files]\n{DEBIAN}"));
+    let open = newer("cuda_runtime = \"12.4\"\n");
+    let pool = |launch: &str, directory: &str| {
+        format!(
+            "gpu = \"A100\"\nlaunch = \"{launch}\"\ntoolkit = \"1.17.8\"\ndriver = \"470.57.02\"\n{}",
+            if directory.is_empty() { String::new() } else { format!("library_directory = \"{directory}\"\n") }
+        )
+    };
+    for (what, image, pool, expected) in [
+        ("beside the host's", &debian, pool("docker-cdi", "/usr/lib/x86_64-linux-gnu"), "libnvidia-compute-535"),
+        ("apart from the host's, which are searched first", &debian, pool("docker-cdi", "/usr/lib64"), "host"),
+        ("host's directory not told", &debian, pool("docker-cdi", ""), "unknown"),
+        ("image's directory not told", &open, pool("docker-cdi", "/usr/lib64"), "unknown"),
+        ("mounted into the image's own", &debian, pool("docker-gpus", ""), "libnvidia-compute-535"),
+        (
+            "mounted into the image's own, told otherwise",
+            &debian,
+            pool("docker-gpus", "/usr/lib64"),
+            "libnvidia-compute-535",
+        ),
+    ] {
+        assert_eq!(gets(image, &pool), expected, "{what}");
+    }
 }
 
 #[test]
