@@ -34,6 +34,27 @@ fn told(report: &Value) -> Vec<(String, Vec<String>)> {
     subjects.map(|subject| (subject["name"].as_str().expect("a name").to_owned(), of(subject))).collect()
 }
 
+/// Whatever a step names is in the report: facts of its subject, fields of its pool, declared or left out; rows of tables
+/// have a name of their own.
+fn names_what_it_holds(report: &Value) {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let pools = list(&report["fleet"]["pools"]);
+    for subject in list(&report["subjects"]) {
+        let facts: Vec<String> = list(&subject["facts"]).iter().map(|fact| text(&fact["id"])).collect();
+        for verdict in list(&subject["verdicts"]) {
+            let pool = pools.iter().find(|pool| pool["name"] == verdict["pool"]).expect("a pool");
+            let declared = list(&pool["fields"]).iter().map(|field| text(&field["key"])).collect::<Vec<_>>();
+            let left_out = list(&pool["undeclared"]).iter().map(text).collect::<Vec<_>>();
+            let steps = list(&verdict["scenarios"]).into_iter().flat_map(|one| list(&one["steps"]));
+            for id in steps.flat_map(|step| list(&step["facts"])).map(|id| text(&id)) {
+                let known = facts.contains(&id) || declared.contains(&id) || left_out.contains(&id) || id.contains('/');
+                assert!(known, "{id} of {}", subject["name"]);
+            }
+        }
+    }
+}
+
 /// The verdicts of files, and of their descriptions, subject by subject.
 fn both(place: &Place, files: &[String], more: &[&str]) -> Vec<(String, Vec<String>, Vec<String>)> {
     let check = |files: &[String], more: &[&str]| {
@@ -43,6 +64,7 @@ fn both(place: &Place, files: &[String], more: &[&str]) -> Vec<(String, Vec<Stri
         place.json(&arguments)
     };
     let first = check(files, more);
+    names_what_it_holds(&first);
     let described: Vec<String> = first["subjects"]
         .as_array()
         .expect("subjects")
@@ -155,4 +177,21 @@ fn a_description_is_of_the_day_that_was_asked_for() {
         assert_eq!(outcome("x.image.toml"), expected, "{}", out(&done));
     }
     assert_ne!(outcome("Dockerfile"), "compat-not-supported");
+}
+
+#[test]
+fn code_on_a_plain_base_is_not_passed_over() {
+    let place = Place::new();
+    place.file("fleet.toml", POOLS);
+    let code = "[[gpu_code]]\nfile = \"app\"\ncomponent = \"app\"\nsass = [\"sm_70\"]\nptx = []\n";
+    for head in ["base = \"ubuntu:22.04\"\n", "base = \"python:3.11-slim\"\n", "complete = [\"env\"]\n", ""] {
+        place.file("app.image.toml", &format!("{head}{code}"));
+        let report = place.json(&["check", "--fleet", "fleet.toml", "app.image.toml"]);
+        let subject = &report["subjects"][0];
+        assert_eq!(subject["gpu_content"], true, "{head}");
+        assert_eq!(subject["verdicts"][0]["outcome"], "no-kernel-image", "{head}");
+    }
+    place.file("app.image.toml", "base = \"ubuntu:22.04\"\n[packages.pip]\nflask = \"3.0.0\"\n");
+    let report = place.json(&["check", "--fleet", "fleet.toml", "app.image.toml"]);
+    assert_eq!(report["subjects"][0]["gpu_content"], false);
 }

@@ -226,6 +226,7 @@ fn of_fleet(fleet: &Fleet, options: &JudgingArgs, sources: &Sources) -> model::F
                 nodes: pool.nodes.as_ref().map(|nodes| nodes.value),
                 location: judge::pool_place(fleet, pool, sources),
                 fields: judge::pool_fields(fleet, pool, sources),
+                undeclared: judge::undeclared(pool),
             })
             .collect(),
     }

@@ -186,6 +186,11 @@ impl CudaVersion {
     pub const fn release(self) -> (u32, u32) {
         (self.major(), self.minor())
     }
+
+    /// Whether it is a major alone, `12`, of which the minor is not said.
+    pub const fn is_major(self) -> bool {
+        self.0.len() == 1
+    }
 }
 
 impl DriverVersion {

@@ -198,6 +198,12 @@ impl GpuCode {
         }
         code
     }
+
+    /// Whether there is any: libraries may be listed that have none.
+    pub fn holds_some(&self) -> bool {
+        let holds = |(own, _): &(Signature, usize)| !own.sass.is_empty() || !own.ptx.is_empty();
+        self.libraries.iter().any(|library| library.containers.iter().any(holds))
+    }
 }
 
 impl From<Signature> for GpuCode {

@@ -27,6 +27,7 @@ macro_rules! fields {
 
 fields! {
     Gpu = "gpu", "`gpu`, with its overrides.";
+    Brand = "brand", "`brand`.";
     Driver = "driver", "`driver`, with its override.";
     Platform = "platform", "`platform`.";
     Launch = "launch", "`launch`.";
@@ -54,6 +55,15 @@ pub enum PoolEntry {
 }
 
 impl PoolEntry {
+    /// The options that steps name.
+    pub const OPTIONS: &[Self] = &[
+        Self::Option(Options::ACCEPT_ENVVAR),
+        Self::Option(Options::ACCEPT_MOUNTS),
+        Self::Option(Options::DISABLE_REQUIRE),
+        Self::Option(Options::MODE),
+        Self::Option(Options::SUPPORTED_CAPABILITIES),
+    ];
+
     /// The table that it stands in.
     pub const fn field(self) -> PoolField {
         match self {
@@ -87,6 +97,14 @@ impl PoolEntry {
         };
         format!("{}.{name}", self.field().name())
     }
+
+    /// The key in reports, of an option; of a variable, which has none without a host, that of the whole table.
+    pub fn undeclared_key(self) -> String {
+        match self {
+            Self::Variable(_) => self.field().name().to_owned(),
+            Self::Option(name) => format!("{}.{name}", self.field().name()),
+        }
+    }
 }
 
 impl Pool {
@@ -106,6 +124,7 @@ impl Pool {
                 let first = self.gpu.first().map(|gpu| gpu.span);
                 first.or(capability).or(self.brand.as_ref().map(|brand| brand.span))
             }
+            PoolField::Brand => self.brand.as_ref().map(|brand| brand.span),
             PoolField::Driver => self.driver.first().map(|driver| driver.span),
             PoolField::Platform => self.platform.as_ref().map(|platform| platform.span),
             PoolField::Launch => self.launch.as_ref().map(|launch| launch.span),
@@ -142,6 +161,7 @@ impl Pool {
                 let told: Vec<String> = names.into_iter().chain(capability).chain(brand).collect();
                 (!told.is_empty()).then(|| told.join("; "))
             }
+            PoolField::Brand => self.brand.as_ref().map(|brand| brand.value.clone()),
             PoolField::Driver => self.driver_text(),
             PoolField::Platform => self.platform.as_ref().map(|platform| platform.value.clone()),
             PoolField::Launch => self.launch.as_ref().map(|launch| launch.value.to_string()),

@@ -22,6 +22,7 @@ use crate::fleet::host_values::brand_of_row;
 use crate::fleet::host_values::values;
 use crate::fleet::options::default_capabilities;
 use crate::fleet::possible::PoolGpu;
+use crate::fleet::variants::Variants;
 use crate::fleet::ways::Versions;
 use crate::fleet::ways::Way;
 use crate::knowledge::CompatSelection;
@@ -176,6 +177,8 @@ pub struct Host {
     pub values: RequirementHost,
     /// Fields that the pool leaves open and that were filled in here.
     pub assumed: Vec<PoolField>,
+    /// The same host with each value of what is still open.
+    pub(super) variants: Variants,
 }
 
 impl Host {
@@ -289,6 +292,7 @@ impl Pool {
             behaviour,
             values,
             assumed: way.assumed.clone(),
+            variants: Variants::default(),
         };
         if by_image || way.devices == DeviceSource::LaunchAndEnvironment {
             host.in_cdi = Some(Box::new(in_cdi(host.clone())));

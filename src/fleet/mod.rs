@@ -10,6 +10,7 @@ mod options;
 mod pool;
 mod possible;
 mod values;
+mod variants;
 mod ways;
 mod words;
 

@@ -197,7 +197,11 @@ fn own_runtime(
     let state = match &base_cuda.state {
         State::Known(version) => State::Known(*version),
         State::Absent { .. } if holds_code(seen, name) => State::Unknown(Why {
-            reason: format!("{name} has GPU code, and its CUDA runtime was not found: it may be linked in"),
+            reason: if found_in_layers(seen) {
+                format!("{name} has GPU code, and its CUDA runtime was not found: it may be linked in")
+            } else {
+                format!("{name} has GPU code, and with which CUDA it was built is not said")
+            },
             supply: "say it as `cuda_runtime` in an image description".to_owned(),
         }),
         State::Absent { searched } => State::Absent { searched },
@@ -229,7 +233,11 @@ fn of_compiler(
 
 /// Whether GPU code of a component lies in the image.
 fn holds_code(seen: &Observations, name: &str) -> bool {
-    found_in_layers(seen) && seen.code.iter().any(|code| code.component.as_deref().unwrap_or(OWN_RUNTIME) == name)
+    let of_it = |code: &&CodeSeen| code.component.as_deref().unwrap_or(OWN_RUNTIME) == name;
+    let some = |code: &CodeSeen| {
+        code.unsaid.is_some() || [&code.sass, &code.ptx, &code.linkable].iter().any(|list| !list.is_empty())
+    };
+    seen.code.iter().filter(of_it).any(|code| found_in_layers(seen) || some(code))
 }
 
 /// Whether files were found in the image, rather than named by somebody who knows what it is there for.
@@ -262,13 +270,9 @@ fn read_code(facts: &mut Facts, seen: &Observations, name: &str, entries: &[&Cod
 /// A component of which everything that was looked through has no GPU code: it has none, unless it is a build that
 /// cannot do without.
 fn missed_code(facts: &mut Facts, component: &mut Component, seen: &Observations, knowledge: Knowledge) {
-    let held = |code: &GpuCode| {
-        let holds = |(own, _): &(Signature, usize)| !own.sass.is_empty() || !own.ptx.is_empty();
-        code.libraries.iter().any(|library| library.containers.iter().any(holds))
-    };
     let name = component.name.clone();
     let files: Vec<&str> = knowledge.code_files(&name).collect();
-    let has_some = !files.is_empty() || component.code.known().is_some_and(held);
+    let has_some = !files.is_empty() || component.code.known().is_some_and(GpuCode::holds_some);
     component.hollow =
         has_some && !matches!(component.cuda.state, State::Absent { .. }) && !knowledge.runs_without_code(&name);
     if !component.hollow {

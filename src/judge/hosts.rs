@@ -77,9 +77,7 @@ impl Hosts {
         let list = verdicts(&pairs(&hosts, builds), settings.knowledge);
         let settled = list.iter().map(Settled::of).collect();
         let tells = |host: &Host| {
-            let same = |told: &Host| {
-                std::ptr::eq(told, host) || host.in_cdi.as_deref().is_some_and(|own| std::ptr::eq(own, told))
-            };
+            let same = |told: &Host| host.stands_for(told);
             list.iter().any(|verdict| verdict.hosts.iter().any(|told| same(told.host)))
         };
         let telling: Vec<bool> = hosts.iter().map(tells).collect();

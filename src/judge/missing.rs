@@ -46,6 +46,7 @@ fn settled_by(field: PoolField, verdict: &Verdict<'_>) -> &'static str {
 fn supply(field: PoolField) -> &'static str {
     match field {
         PoolField::Gpu => "split the pool by `gpu`",
+        PoolField::Brand => "set `brand` of the pool",
         PoolField::Driver => "set `driver` of the pool to one version",
         PoolField::Launch => "set `launch` of the pool",
         PoolField::Toolkit => "set `toolkit` of the pool",

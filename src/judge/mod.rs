@@ -29,6 +29,7 @@ use crate::fact::ImageFacts;
 use crate::fact::Observations;
 use crate::fleet::Fleet;
 use crate::fleet::Pool;
+use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
 use crate::infer::infer;
 use crate::inventory::suits;
@@ -300,6 +301,14 @@ pub fn pool_fields(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Vec<model::
         key,
     });
     fields.chain(entries).collect()
+}
+
+/// The keys of every field that a pool leaves out, and of every option of its container toolkit that steps may name.
+pub fn undeclared(pool: &Pool) -> Vec<String> {
+    let fields =
+        PoolField::ALL.iter().filter(|field| pool.text_of(**field).is_none()).map(|field| field.name().to_owned());
+    let options = PoolEntry::OPTIONS.iter().filter(|entry| entry.of(pool).is_none());
+    fields.chain(options.map(|entry| entry.undeclared_key())).collect()
 }
 
 /// Whether a subject runs on a pool, and the pool was asked for.

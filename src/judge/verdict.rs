@@ -24,6 +24,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Verdict;
 use crate::start::Wall;
+use crate::start::field_value;
 use crate::start::words;
 
 /// A subject without GPU content, or one of which nothing could be read: nothing to judge.
@@ -304,6 +305,7 @@ fn is_extension(verdict: &Verdict<'_>) -> bool {
 
 fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> model::Scenario {
     let machine = host.host;
+    let open = |field| machine.assumed.contains(&field).then(|| field_value(field, machine));
     model::Scenario {
         when: model::When {
             gpu: machine.gpu.as_ref().map(|gpu| gpu.name.clone()),
@@ -311,6 +313,8 @@ fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> mode
             launch: Some(machine.launch.as_str().to_owned()),
             mode: Some(machine.mode.as_str().to_owned()),
             toolkit: machine.toolkit_version.map(|version| version.to_string()),
+            brand: open(PoolField::Brand),
+            library_directory: open(PoolField::LibraryDirectory),
             build: host
                 .image
                 .build

@@ -46,7 +46,7 @@ pub fn groups(scenarios: &[Scenario]) -> Vec<Group<'_>> {
         .collect()
 }
 
-type Fields<'a> = [(&'static str, Option<&'a str>); 6];
+type Fields<'a> = [(&'static str, Option<&'a str>); 8];
 
 fn fields(when: &When) -> Fields<'_> {
     [
@@ -55,12 +55,14 @@ fn fields(when: &When) -> Fields<'_> {
         ("launch", when.launch.as_deref()),
         ("mode", when.mode.as_deref()),
         ("toolkit", when.toolkit.as_deref()),
+        ("brand", when.brand.as_deref()),
+        ("library_directory", when.library_directory.as_deref()),
         ("build", when.build.as_deref()),
     ]
 }
 
-fn differing(scenarios: &[Scenario]) -> [bool; 6] {
-    let mut differing = [false; 6];
+fn differing(scenarios: &[Scenario]) -> [bool; 8] {
+    let mut differing = [false; 8];
     if let Some(first) = scenarios.first() {
         for scenario in scenarios {
             for (at, (a, b)) in fields(&first.when).iter().zip(fields(&scenario.when)).enumerate() {
@@ -82,7 +84,7 @@ fn same(a: &Scenario, b: &Scenario) -> bool {
 }
 
 /// One line where the hosts are every combination of their values, one per host otherwise.
-fn hosts(whens: &[&When], differing: [bool; 6]) -> Vec<String> {
+fn hosts(whens: &[&When], differing: [bool; 8]) -> Vec<String> {
     let rows: Vec<Vec<(&str, Option<&str>)>> = whens
         .iter()
         .map(|when| fields(when).into_iter().zip(differing).filter(|(_, differs)| *differs).map(|(f, _)| f).collect())
@@ -131,6 +133,8 @@ mod tests {
             launch: Some("docker --gpus".to_owned()),
             mode: None,
             toolkit: None,
+            brand: None,
+            library_directory: None,
             build: None,
         };
         Scenario { when, fate: fate.to_owned(), outcome: None, steps: Vec::new() }

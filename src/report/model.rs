@@ -64,6 +64,9 @@ pub struct Pool {
     /// Every field that it declares.
     #[serde(default)]
     pub fields: Vec<PoolField>,
+    /// Keys of the fields that it leaves out and that steps may name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undeclared: Vec<String>,
 }
 
 /// A field that a pool declares.
@@ -199,6 +202,12 @@ pub struct When {
     pub mode: Option<String>,
     /// Container toolkit version.
     pub toolkit: Option<String>,
+    /// Brand of the GPU, where the hosts differ in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brand: Option<String>,
+    /// Directory of the driver's libraries on the node, where the hosts differ in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library_directory: Option<String>,
     /// Build of the image where several answer to its tag.
     pub build: Option<String>,
 }

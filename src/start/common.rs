@@ -10,6 +10,7 @@ use crate::fact::Role;
 use crate::fleet::Host;
 use crate::fleet::PoolField;
 use crate::knowledge::Knowledge;
+use crate::start::Basis;
 use crate::start::Codes;
 use crate::start::Fate;
 use crate::start::HostFate;
@@ -108,8 +109,16 @@ fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowled
             } else {
                 Vec::new()
             };
-            if releases.is_empty() {
+            let variants = if fate == Fate::Undetermined && releases.is_empty() {
+                settled(Replay { image, component, host, knowledge }, &steps.0)
+            } else {
+                Vec::new()
+            };
+            if releases.is_empty() && variants.is_empty() {
                 meet(image, host, component, fate, &steps.0);
+            }
+            for (host, fate, steps) in &variants {
+                meet(image, host, component, *fate, steps);
             }
             for (component, fate, steps) in &releases {
                 meet(image, host, component, *fate, steps);
@@ -139,6 +148,28 @@ fn alike<'a>(releases: &'a [Component], replay_of: Replay<'a>) -> Vec<(&'a Compo
         }
     }
     found
+}
+
+/// How a component ends with each value of what the pool leaves open and what the first step that cannot be told turns
+/// on. Empty where none of them tells it.
+fn settled<'a>(replay_of: Replay<'a>, steps: &[StepRecord]) -> Vec<(&'a Host, Fate, Vec<StepRecord>)> {
+    let Some(open) = steps.iter().find(|step| step.result == StepResult::Unknown) else { return Vec::new() };
+    let fields = open.facts.iter().filter_map(|basis| match basis {
+        Basis::Pool(field) => Some(field),
+        _ => None,
+    });
+    for field in fields {
+        let with = |host| {
+            let mut steps = Steps::default();
+            let fate = replay(Replay { host, ..replay_of }, &mut steps);
+            (host, fate, steps.0)
+        };
+        let each: Vec<_> = replay_of.host.with_each(field, replay_of.knowledge).iter().map(with).collect();
+        if each.iter().any(|(_, fate, _)| *fate != Fate::Undetermined) {
+            return each;
+        }
+    }
+    Vec::new()
 }
 
 /// Whether a host ends as another, for the same step and with the same code.
@@ -238,7 +269,9 @@ fn settlers(tried: &[Tried<'_>]) -> (Vec<PoolField>, bool) {
     if several_builds && settled_by(tried, build) {
         return (Vec::new(), true);
     }
-    for field in &open {
+    // What only some hosts turn on settles nothing between them and the others.
+    let of_all = |field: &&PoolField| !field.is_of_few() || tried.iter().all(|one| one.host.assumed.contains(field));
+    for field in open.iter().filter(of_all) {
         if settled_by(tried, |one| field_value(*field, one.host)) {
             return (vec![*field], false);
         }

@@ -94,6 +94,84 @@ fn a_brand_that_the_pool_declares_is_asked_and_not_that_of_the_row() {
     }
 }
 
+/// A libcuda above the host's, where the image's own system keeps libraries.
+fn listed_compat() -> String {
+    format!(
+        "cuda_runtime = \"12.9\"\n{WHOLE}[files]\n\"/etc/debian_version\" = {{}}\n\
+         \"/usr/local/cuda-12.9/compat/libcuda.so.575.57.08\" = {{}}\n\
+         \"/etc/ld.so.conf.d/cuda-compat.conf\" = {{ text = \"/usr/local/cuda-12.9/compat\" }}\n\
+         [[gpu_code]]\nsass = [\"sm_90\"]\nptx = []\n"
+    )
+}
+
+#[test]
+fn what_hangs_on_a_directory_that_the_pool_leaves_open_depends_on_it() {
+    let pool = |launch: &str, directory: &str| {
+        format!("gpu = \"H100\"\ndriver = \"580.82.07\"\nlaunch = \"{launch}\"\ntoolkit = \"1.18.1\"\n{directory}")
+    };
+    let image = listed_compat();
+    let (outcome, _, fields, ..) = found(&image, &pool("docker-cdi", ""));
+    assert_eq!((outcome.as_str(), fields), ("depends", vec![PoolField::LibraryDirectory]));
+    let debian = found(&image, &pool("docker-cdi", "library_directory = \"/usr/lib/x86_64-linux-gnu\"\n"));
+    assert_eq!((debian.0.as_str(), debian.1), ("driver-mismatch", Some(803)));
+    assert_eq!(found(&image, &pool("docker-cdi", "library_directory = \"/usr/lib64\"\n")).0, "starts");
+    // Where the container stack mounts into the image's own directory nothing hangs on the node's.
+    assert_eq!(found(&image, &pool("docker-gpus", "")).0, "starts");
+    assert_eq!(found(&own("12.9", "sm_90"), &pool("docker-cdi", "")).0, "starts");
+}
+
+#[test]
+fn what_looks_for_its_libraries_first_does_not_come_to_its_runtime() {
+    let image = |files: &[&str]| {
+        let files: Vec<String> = files.iter().map(|name| format!("\"/usr/lib64/lib{name}\" = {{}}\n")).collect();
+        format!("{WHOLE}[packages.pip]\ntensorflow = \"2.15.1\"\n[files]\n{}", files.concat())
+    };
+    let pool = |driver: &str| format!("gpu = \"A100\"\ndriver = \"{driver}\"\n{PLAIN}");
+    for driver in ["470.223.02", "525.60.13", "535.54.03"] {
+        assert_eq!(found(&image(&[]), &pool(driver)).0, "library-missing", "{driver}");
+    }
+    let all = [
+        "cudart.so.12",
+        "cublas.so.12",
+        "cublasLt.so.12",
+        "cufft.so.11",
+        "curand.so.10",
+        "cusolver.so.11",
+        "cusparse.so.12",
+        "cudnn.so.8",
+    ];
+    let (outcome, code, ..) = found(&image(&all), &pool("470.223.02"));
+    assert_eq!((outcome.as_str(), code), ("insufficient-driver", Some(35)));
+}
+
+#[test]
+fn code_that_a_description_lists_is_of_a_cuda_build_whatever_the_base() {
+    let pool = format!("gpu = \"A100\"\ndriver = \"550.54.15\"\n{PLAIN}");
+    let code =
+        |head: &str, kinds: &str| format!("{head}\n[[gpu_code]]\nfile = \"/usr/bin/x\"\ncomponent = \"x\"\n{kinds}\n");
+    for head in ["base = \"ubuntu:22.04\"", "base = \"python:3.11-slim\"", "complete = [\"env\", \"code\"]", WHOLE] {
+        assert_eq!(found(&code(head, "sass = [\"sm_90\"]\nptx = []"), &pool).0, "no-kernel-image", "{head}");
+        assert_eq!(found(&code(head, "sass = [\"sm_80\"]"), &pool).0, "undetermined", "{head}");
+        assert_eq!(found(&code(head, "sass = []\nptx = []"), &pool).0, "cpu-only", "{head}");
+    }
+}
+
+#[test]
+fn what_hangs_on_a_brand_that_nobody_told_depends_on_it() {
+    let image = "base = \"nvidia/cuda:11.3.1-base-ubuntu20.04\"\n";
+    let pool = |more: &str| {
+        format!(
+            "gpu = {{ name = \"Own 9000\", compute_capability = \"7.5\" }}\ndriver = \"460.80\"\nlaunch = \"docker-gpus\"\nlibnvidia_container = \"1.4.0\"\n{more}"
+        )
+    };
+    let (outcome, _, fields, ..) = found(image, &pool(""));
+    assert_eq!((outcome.as_str(), fields), ("depends", vec![PoolField::Brand]));
+    assert_eq!(found(image, &pool("brand = \"tesla\"\n")).0, "starts");
+    assert_eq!(found(image, &pool("brand = \"geforce\"\n")).0, "compat-not-supported");
+    // What asks for no compat library asks for no brand.
+    assert_eq!(found(&own("11.2", "sm_75"), &pool("")).0, "starts");
+}
+
 #[test]
 fn of_many_hosts_one_of_each_way_is_told() {
     let image = own("12.2", "sm_75");

@@ -192,6 +192,8 @@ impl HostFate<'_> {
 pub(crate) fn field_value(field: PoolField, host: &Host) -> String {
     match field {
         PoolField::Gpu => host.gpu.as_ref().map(|gpu| gpu.name.clone()).unwrap_or_default(),
+        PoolField::Brand => host.gpu.as_ref().and_then(|gpu| gpu.brand.clone()).unwrap_or_default(),
+        PoolField::LibraryDirectory => host.library_directory.clone().unwrap_or_default(),
         PoolField::Driver => host.driver.map(|driver| driver.to_string()).unwrap_or_default(),
         PoolField::Platform => host.platform.clone(),
         PoolField::Launch => host.launch.as_str().to_owned(),
@@ -204,7 +206,6 @@ pub(crate) fn field_value(field: PoolField, host: &Host) -> String {
         | PoolField::Runtime
         | PoolField::Strategy
         | PoolField::Privileged
-        | PoolField::Modeset
-        | PoolField::LibraryDirectory => String::new(),
+        | PoolField::Modeset => String::new(),
     }
 }

@@ -282,7 +282,7 @@ fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
         PoolField::Gpu if gpu.is_some_and(|gpu| gpu.capability.is_none()) => {
             ("the GPU is not in the tables".to_owned(), "set `compute_capability` of the pool".to_owned())
         }
-        PoolField::Gpu if gpu.is_some_and(|gpu| gpu.brand.is_none()) => {
+        PoolField::Brand if host.lacks_brand() => {
             ("the brand of the GPU under this driver is not known".to_owned(), "set `brand` of the pool".to_owned())
         }
         PoolField::LibraryDirectory if host.library_directory.is_none() => {

@@ -36,6 +36,7 @@ pub use self::cause::cause;
 pub use self::common::starts_everywhere;
 pub use self::common::verdicts;
 pub use self::coverage::{Coverage, coverage};
+pub(crate) use self::fate::field_value;
 pub use self::fate::{Fate, HostFate, Verdict};
 pub use self::loader::{Loaded, Source};
 pub use self::mount::is_in_a_hosts_place;

@@ -114,8 +114,13 @@ pub(super) fn step(replay: Replay<'_>) -> StepRecord {
         Check::Malformed => StepResult::Stops(Wall::refused(Reason::MalformedRequirement)),
         Check::Undetermined(needs) => {
             let driver = needs.contains(Property::Driver) || needs.contains(Property::Cuda);
-            let gpu = needs.contains(Property::Arch) || needs.contains(Property::Brand);
-            let fields = [driver.then_some(PoolField::Driver), gpu.then_some(PoolField::Gpu)];
+            let brand = needs.contains(Property::Brand);
+            let gpu = needs.contains(Property::Arch) || (brand && !host.lacks_brand());
+            let fields = [
+                driver.then_some(PoolField::Driver),
+                gpu.then_some(PoolField::Gpu),
+                brand.then_some(PoolField::Brand).filter(|_| host.lacks_brand()),
+            ];
             let missing = fields.into_iter().flatten().map(Basis::Pool);
             return StepRecord::new(Step::Requirement, StepResult::Unknown, missing, cite);
         }

@@ -3,6 +3,7 @@
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fact::Component;
+use crate::fact::GpuCode;
 use crate::fact::Role;
 use crate::fact::State;
 use crate::fleet::PoolField;
@@ -23,6 +24,7 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::libraries;
 use crate::start::user_mode;
 
 const BUILD: Cite = Cite(
@@ -69,7 +71,10 @@ pub(super) fn is_without_cuda(replay: Replay<'_>) -> bool {
 
 /// Is there a CUDA build at all?
 pub(super) fn build(replay: Replay<'_>) -> StepRecord {
-    let cuda = &replay.component.cuda;
+    let (cuda, code) = (&replay.component.cuda, &replay.component.code);
+    if cuda.is_unknown() && code.known().is_some_and(GpuCode::holds_some) {
+        return StepRecord::new(Step::Build, StepResult::Passes(Route::Native), [Basis::Image(code.id)], BUILD);
+    }
     let result = match &cuda.state {
         _ if is_container(replay) => StepResult::NotApplicable,
         State::Known(_) => StepResult::Passes(Route::Native),
@@ -94,7 +99,8 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
         State::Absent { .. } => return StepRecord::new(Step::Runtime, StepResult::NotApplicable, facts, MINOR),
         State::Unknown(_) => return StepRecord::new(Step::Runtime, StepResult::Unknown, facts, MINOR),
     };
-    if loaded.source == Some(Source::Nowhere) {
+    // What goes on without a GPU looks for its libraries before it calls the first of them.
+    if loaded.source == Some(Source::Nowhere) || libraries::goes_without(replay) {
         return StepRecord::new(Step::Runtime, StepResult::NotApplicable, facts, MINOR);
     }
     let (result, row) = match loaded.cuda {
@@ -147,8 +153,22 @@ fn is_disputed(floor: &MinorCompatRow, driver: DriverVersion) -> bool {
     driver < floor.min_driver && floor.from_branch.is_some_and(|branch| branch <= driver.branch())
 }
 
-/// A runtime on a driver, and the row of the floor where that decides.
+/// A runtime on a driver, and the row of the floor where that decides. One of which the major alone is known may be the
+/// first or the last of it.
 fn compared(
+    knowledge: Knowledge,
+    runtime: CudaVersion,
+    supported: CudaVersion,
+    driver: Option<DriverVersion>,
+) -> (StepResult, Option<&'static RowInfo>) {
+    let first = compared_in_full(knowledge, runtime, supported, driver);
+    let of_major = |row: &&ToolkitRow| runtime.is_major() && row.version.major() == runtime.major();
+    let Some(last) = knowledge.toolkits().iter().rfind(of_major) else { return first };
+    let last = compared_in_full(knowledge, last.version, supported, driver);
+    (of_both(first.0, last.0), first.1.or(last.1))
+}
+
+fn compared_in_full(
     knowledge: Knowledge,
     runtime: CudaVersion,
     supported: CudaVersion,
@@ -300,6 +320,13 @@ mod tests {
             ("10.2", "10.2", "440.64.00", true),
             // A driver of a later release is newer, whatever its number.
             ("8.0.61", "9.0", "384.59", true),
+            // Of which the major alone is known.
+            ("12", "12.0", "525.60.13", true),
+            ("12", "13.0", "580.65.06", true),
+            ("12", "11.4", "470.223.02", false),
+            ("11", "12.2", "535.54.03", true),
+            ("10", "10.2", "440.33.01", true),
+            ("10", "9.2", "396.26", false),
             // The driver's own word.
             ("13.99", "13.99", "9999.1", true),
         ] {
@@ -310,7 +337,12 @@ mod tests {
     /// The release notes name 525.60.13, the compatibility guide the whole branch.
     #[test]
     fn a_driver_of_which_two_documents_differ_is_not_told() {
-        for (runtime, supported, driver) in [("12.1", "12.0", "525.53"), ("12.9", "12.0", "525.60.11")] {
+        for (runtime, supported, driver) in [
+            ("12.1", "12.0", "525.53"),
+            ("12.9", "12.0", "525.60.11"),
+            ("12", "12.0", "525.60.11"),
+            ("10", "10.1", "418.39"),
+        ] {
             assert_eq!(runs(runtime, supported, Some(driver)), None, "{runtime} on {driver}");
         }
     }

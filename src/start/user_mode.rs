@@ -70,7 +70,9 @@ pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
             let rows = row.into_iter().chain(gpu_row).map(Basis::Row);
             let wsl = replay.host.wsl.then_some(Basis::Pool(PoolField::Wsl));
             let facts = [Basis::Image(replay.image.compat.id)].into_iter().chain(loaded.forced_by).chain(wsl);
-            let facts = facts.chain([driver, Basis::Pool(PoolField::Gpu)]).chain(rows);
+            let asked = result == StepResult::Unknown && replay.host.lacks_brand() && !is_jetson(replay);
+            let brand = asked.then_some(Basis::Pool(PoolField::Brand));
+            let facts = facts.chain([driver, Basis::Pool(PoolField::Gpu)]).chain(brand).chain(rows);
             StepRecord::new(Step::UserMode, result, facts, if replay.host.wsl { LINUX } else { FORWARD })
         }
     }

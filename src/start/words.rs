@@ -161,6 +161,11 @@ fn runtime_text(replay: Replay<'_>, record: &StepRecord) -> String {
         StepResult::Stops(_) => {
             format!("the CUDA {runtime} runtime of {name} needs a newer driver than one for {supported}")
         }
+        StepResult::NotApplicable if libraries::goes_without(replay) => {
+            format!(
+                "{name} looks for its libraries before it asks the CUDA {runtime} runtime, and does not find them all"
+            )
+        }
         StepResult::NotApplicable => format!("the CUDA {runtime} runtime of {name} finds no driver"),
         _ => format!("the driver supports {supported}, the runtime of {name} is CUDA {runtime}"),
     }

@@ -3,7 +3,6 @@
 use crate::cuda::DriverVersion;
 use crate::cuda::LIB64;
 use crate::cuda::Linked;
-use crate::cuda::debian_directory;
 use crate::cuda::linked;
 use crate::cuda::search_order;
 use crate::fact::CompatLibrary;
@@ -49,12 +48,7 @@ pub(super) fn host_directories(replay: Replay<'_>) -> (Vec<&str>, Basis) {
         }
         Mode::Legacy | Mode::Csv | Mode::None => (image, Basis::Image(replay.image.library_directory.id)),
     };
-    (known.map_or_else(|| anywhere(replay).to_vec(), |directory| vec![directory]), basis)
-}
-
-/// Where the host's libraries may go where nobody has told.
-fn anywhere(replay: Replay<'_>) -> [&'static str; 2] {
-    [LIB64, debian_directory(replay.host.platform.split('/').nth(1).unwrap_or_default())]
+    (known.map_or_else(|| replay.host.library_directories().to_vec(), |directory| vec![directory]), basis)
 }
 
 /// The same where the host's libraries go into one directory.
