@@ -354,7 +354,8 @@ fn markers_of_a_lock_hold_for_the_pythons_that_it_is_for() {
     ] {
         let text = lock(marker, requires);
         // The Python of this environment is not that of the base, and is not named.
-        let said = installed(&[("uv.lock", text.as_str())], "uv sync --frozen");
+        let run = "UV_PYTHON_PREFERENCE=only-managed uv sync --frozen";
+        let said = installed(&[("uv.lock", text.as_str())], run);
         assert_eq!(said, expected, "{marker} {requires}");
     }
 }
@@ -423,6 +424,45 @@ fn of_extras_that_conflict_a_lock_gives_the_builds_of_those_asked_for() {
         let ours: Vec<&str> = bare.filter(|one| one.starts_with("torch") || one.starts_with("jax")).collect();
         assert_eq!(ours.join(" "), expected, "{platform} {run}: {said}");
     }
+}
+
+/// A lock whose builds of torch depend on machine, system and Python.
+#[test]
+fn of_builds_by_marker_a_lock_gives_the_one_for_the_machine_and_the_python() {
+    let uv = include_str!("fixtures/locks/markers/uv.lock");
+    let one = |platform: &str, files: &[(&str, &str)], run: &str| {
+        let files = [&[("uv.lock", uv)][..], files].concat();
+        let said = installed_on(platform, &files, run);
+        let ours: Vec<&str> = said.split(' ').filter(|one| one.starts_with("torch") || one.starts_with("xf")).collect();
+        ours.join(" ")
+    };
+    let pinned = [(".python-version", "3.11\n")];
+    let open = [(".python-version", ">=3.10\n")];
+    for (platform, files, run, expected) in [
+        // The base has 3.12.
+        ("linux/amd64", &[][..], "uv sync --frozen", "torch==2.5.1+cu124[cu124]"),
+        ("linux/arm64", &[], "uv sync --frozen", "torch==2.5.1+cpu[cpu]"),
+        ("linux/amd64", &[], "uv sync --frozen --python 3.11", "torch==2.6.0+cu124[cu124]"),
+        ("linux/amd64", &[], "UV_PYTHON=python3.10 uv sync --frozen", "torch==2.6.0+cu124[cu124]"),
+        ("linux/arm64", &[], "uv sync -p 3.11.7 --frozen", "torch==2.6.0+cpu[cpu]"),
+        ("linux/amd64", &pinned, "uv sync --frozen --no-dev", "torch==2.6.0+cu124[cu124]"),
+        ("linux/arm64", &pinned, "uv sync --frozen", "torch==2.6.0+cpu[cpu]"),
+        ("linux/amd64", &pinned, "uv sync --frozen --extra fast", "torch==2.6.0+cu124[cu124] xformers==0.0.29.post3"),
+        ("linux/arm64", &pinned, "uv sync --frozen --extra fast", "torch==2.6.0+cpu[cpu]"),
+        ("linux/amd64", &[], "uv sync --frozen --extra fast", "torch==2.5.1+cu124[cu124]"),
+        // Which Python it is cannot be told: the version is open, the build is not.
+        ("linux/amd64", &open, "uv sync --frozen", "torch=?[cu124]"),
+        ("linux/arm64", &open, "uv sync --frozen", "torch=?[cpu]"),
+        ("linux/amd64", &[], "uv python install 3.11 && uv sync --frozen", "torch=?[cu124]"),
+        ("linux/amd64", &[], "UV_PYTHON_PREFERENCE=only-managed uv sync --frozen", "torch=?[cu124]"),
+        ("linux/amd64", &[], "uv sync --frozen --only-group dev", ""),
+    ] {
+        assert_eq!(one(platform, files, run), expected, "{platform} {files:?} {run}");
+    }
+    // A base that the project does not admit is not the Python that uv takes.
+    let older = uv.replace("requires-python = \">=3.10, <3.13\"", "requires-python = \">=3.10, <3.12\"");
+    let said = installed(&[("uv.lock", older.as_str())], "uv sync --frozen");
+    assert!(said.contains("torch==2.6.0+cu124[cu124]"), "{said}");
 }
 
 #[test]

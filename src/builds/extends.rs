@@ -14,6 +14,9 @@ const LONGEST_CHAIN: usize = 16;
 /// No more files are opened for one.
 const MOST_FILES: usize = 64;
 
+/// Of a file with more services, the first ones are read.
+const MOST_SERVICES: usize = 10_000;
+
 /// Opens a file by its path from the compose file's folder.
 pub type Opens<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -148,6 +151,26 @@ impl<'a> Services<'a> {
         (merged(below, build), platform.or(its_platform), missing)
     }
 
+    /// A service with what it extends; an error names what cannot be followed.
+    fn whole(&mut self, file: &str, name: &str, depth: usize) -> (Value, Option<String>) {
+        let Some(service) = self.file(file).and_then(|services| services.get(name)).cloned() else {
+            let place = if file.is_empty() { "this file".to_owned() } else { format!("`{file}`") };
+            return (Value::Null, Some(format!("service `{name}` of {place} was not read")));
+        };
+        let Some(extends) = service.get("extends") else { return (service, None) };
+        let parent = extends.as_str().or_else(|| extends.get("service").and_then(Value::as_str));
+        let other = extends.get("file").and_then(Value::as_str);
+        match parent {
+            _ if depth >= LONGEST_CHAIN => (service, Some(format!("service `{name}` extends itself"))),
+            None => (service, Some(format!("service `{name}` extends what is no service"))),
+            Some(parent) => {
+                let other = other.map_or_else(|| file.to_owned(), |other| below(folder(file), other));
+                let (base, missing) = self.whole(&other, parent, depth + 1);
+                (over(base, service), missing)
+            }
+        }
+    }
+
     fn file(&mut self, path: &str) -> Option<&Map<String, Value>> {
         if !self.files.contains_key(path) && self.files.len() < MOST_FILES {
             let read = (self.open)(path).and_then(|text| services(&parsed(&text).ok()?));
@@ -155,6 +178,74 @@ impl<'a> Services<'a> {
         }
         self.files.get(path)?.as_ref()
     }
+}
+
+/// A service with all that it extends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Whole {
+    /// Its name.
+    pub name: String,
+    /// What it says, and what those say that it extends.
+    pub service: Value,
+    /// What could not be followed.
+    pub missing: Option<String>,
+    /// The variables for what it says.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// The services of a compose file and of those that it includes; `variables` and `open` are as for [`compose`].
+///
+/// [`compose`]: crate::builds::compose
+pub fn services_of(
+    file: &Value,
+    variables: &BTreeMap<String, String>,
+    open: Opens<'_>,
+) -> Result<Vec<Whole>, BuildsError> {
+    let mut services = Services::new(file, variables, open)?;
+    let names = services.names();
+    let one = |(file, name, _): (String, String, bool)| {
+        let (service, missing) = services.whole(&file, &name, 0);
+        let variables = services.variables(&file).unwrap_or(variables).clone();
+        Whole { name, service, missing, variables }
+    };
+    Ok(names.into_iter().take(MOST_SERVICES).map(one).collect())
+}
+
+/// One service over another, as compose merges them: a command takes the other's place, mappings are merged, lists
+/// joined.
+fn over(below: Value, above: Value) -> Value {
+    match (below, above) {
+        (Value::Object(mut below), Value::Object(above)) => {
+            for (key, value) in above {
+                let (replaced, pairs) = (
+                    matches!(key.as_str(), "command" | "entrypoint"),
+                    matches!(key.as_str(), "environment" | "labels"),
+                );
+                let merged = match below.remove(&key) {
+                    Some(other) if pairs => over(mapping(other), mapping(value)),
+                    Some(other) if !replaced => over(other, value),
+                    _ => value,
+                };
+                below.insert(key, merged);
+            }
+            Value::Object(below)
+        }
+        (Value::Array(mut below), Value::Array(above)) => {
+            below.extend(above);
+            Value::Array(below)
+        }
+        (_, above) => above,
+    }
+}
+
+/// A list of `NAME=VALUE` as a mapping.
+fn mapping(value: Value) -> Value {
+    let Value::Array(list) = value else { return value };
+    let pair = |item: &str| match item.split_once('=') {
+        Some((name, value)) => (name.to_owned(), Value::String(value.to_owned())),
+        None => (item.to_owned(), Value::Null),
+    };
+    Value::Object(list.iter().filter_map(Value::as_str).map(pair).collect())
 }
 
 fn folder(file: &str) -> &str {
@@ -181,11 +272,7 @@ fn long(build: &Value, file: &str) -> Value {
     }
     for key in ["args", "additional_contexts"] {
         if let Some(Value::Array(list)) = build.get(key) {
-            let pairs = list.iter().filter_map(Value::as_str).map(|item| match item.split_once('=') {
-                Some((name, value)) => (name.to_owned(), Value::String(value.to_owned())),
-                None => (item.to_owned(), Value::Null),
-            });
-            let pairs = Value::Object(pairs.collect());
+            let pairs = mapping(Value::Array(list.clone()));
             build.insert(key.to_owned(), pairs);
         }
     }

@@ -14,6 +14,8 @@ use thiserror::Error;
 pub use bake::bake;
 pub use compose::compose;
 pub use extends::Opens;
+pub use extends::Whole;
+pub use extends::services_of;
 pub use interpolate::environment_file;
 pub use interpolate::interpolate;
 

@@ -43,7 +43,7 @@ impl Inputs {
         let described = match kind {
             Kind::Bake => builds::bake(&name, &text),
             Kind::Compose => {
-                let open = |path: &str| read_text(&inside(&folder.join(path), folder).ok()?, MAX_TEXT).ok();
+                let open = |path: &str| beside(folder, path);
                 builds::compose(&text, &environment(folder), &open)
             }
         };
@@ -150,6 +150,11 @@ pub(super) fn inside(path: &Path, folder: &Path) -> Result<PathBuf, String> {
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
     let seen = here.and_then(|here| found.strip_prefix(here).map(Path::to_path_buf).ok());
     Ok(seen.unwrap_or(found))
+}
+
+/// The text of a file that a compose file names, by its path from its folder.
+pub(crate) fn beside(folder: &Path, path: &str) -> Option<String> {
+    read_text(&inside(&folder.join(path), folder).ok()?, MAX_TEXT).ok()
 }
 
 /// The variables of the `.env` file beside a compose file.

@@ -104,8 +104,8 @@ impl<'a> Launched<'a> {
 /// What a file of workloads asks about, by image; and what of it could not be followed.
 pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<InputError>), Failure> {
     let text = names::text(path, password, cluster::LONGEST as u64)?;
-    let variables = builds::environment(path.parent().unwrap_or(Path::new("")));
-    let found = cluster::workloads(&text, &variables)
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let found = cluster::workloads(&text, &builds::environment(folder), &|path| builds::beside(folder, path))
         .map_err(|error| Failure::Said(format!("error: cannot read {}: {error}", path.display())))?;
     let mut images: BTreeMap<String, Vec<Workload>> = BTreeMap::new();
     for workload in found.list {

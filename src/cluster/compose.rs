@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::builds::Opens;
+use crate::builds::Whole;
 use crate::builds::interpolate;
+use crate::builds::services_of;
 use crate::cluster::Nodes;
 use crate::cluster::Workload;
 use crate::cluster::Workloads;
@@ -12,23 +15,23 @@ use crate::cluster::command;
 use crate::cluster::items;
 use crate::cluster::text;
 
-/// Reads the services; `variables` are those of the `.env` file beside the compose file.
-pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, found: &mut Workloads) {
-    let plain = |text: &str| interpolate(text, variables);
-    for (name, service) in file.get("services").and_then(Value::as_object).into_iter().flatten() {
-        let name = format!("service {name}");
-        if service.get("extends").is_some() {
-            found.notes.insert(format!("{name}: it extends another service, which is not followed"));
-            continue;
-        }
+/// Reads the services with what they extend; `variables` are those of the `.env` file beside the compose file, and `open`
+/// opens a file by its path from there.
+pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open: Opens<'_>, found: &mut Workloads) {
+    for Whole { name, service, missing, variables } in services_of(file, variables, open).unwrap_or_default() {
+        let plain = |text: &str| interpolate(text, &variables);
+        let (name, service) = (format!("service {name}"), &service);
+        let open = missing.is_some();
+        found.notes.extend(missing.map(|missing| format!("{name}: {missing}")));
         if !has_gpu(service) {
-            found.without_gpu += 1;
+            // What was not read may ask for one.
+            found.without_gpu += usize::from(!open);
             continue;
         }
         let image = text(service, &["image"]);
         let told = match image.map(|written| (written, plain(written))) {
             Some((written, Some(image))) => {
-                let env_from = service.get("env_file").is_some();
+                let env_from = open || service.get("env_file").is_some();
                 let env = environment(service.get("environment"), plain);
                 let command = command::of_service(service, plain);
                 let written = (written != image).then(|| written.to_owned());
@@ -37,6 +40,7 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, found: &m
                 continue;
             }
             Some((_, None)) => "its image is named by a variable that neither `.env` nor a default gives",
+            None if open => continue,
             None => "it has no image: `check --compose` judges what is built",
         };
         found.notes.insert(format!("{name}: {told}"));

@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::builds::Opens;
+
 pub use command::Command;
 pub use command::Words;
 pub use demand::Demand;
@@ -71,15 +73,15 @@ pub enum ClusterError {
 }
 
 /// Reads JSON, YAML of one or more documents, and lists of objects. `variables` are those of the `.env` file beside the
-/// file, which a compose file may name.
-pub fn workloads(text: &str, variables: &BTreeMap<String, String>) -> Result<Workloads, ClusterError> {
+/// file, which a compose file may name; `open` opens a file that it includes or extends, by its path from its folder.
+pub fn workloads(text: &str, variables: &BTreeMap<String, String>, open: Opens<'_>) -> Result<Workloads, ClusterError> {
     if text.len() > LONGEST {
         return Err(ClusterError::TooBig);
     }
     let mut found = Workloads::default();
     let mut seen = false;
     for document in documents(text)? {
-        seen |= object(&document, variables, &mut found);
+        seen |= object(&document, variables, open, &mut found);
         if found.list.len() > MOST {
             return Err(ClusterError::TooBig);
         }
@@ -98,7 +100,7 @@ fn documents(text: &str) -> Result<Vec<Value>, ClusterError> {
 }
 
 /// Reads an object or a list of them; false where it is neither.
-fn object(value: &Value, variables: &BTreeMap<String, String>, found: &mut Workloads) -> bool {
+fn object(value: &Value, variables: &BTreeMap<String, String>, open: Opens<'_>, found: &mut Workloads) -> bool {
     if let Some(items) = value.get("items").and_then(Value::as_array) {
         for item in items {
             pod::read(item, found);
@@ -106,7 +108,7 @@ fn object(value: &Value, variables: &BTreeMap<String, String>, found: &mut Workl
         return true;
     }
     if value.get("services").is_some_and(Value::is_object) && value.get("kind").is_none() {
-        compose::read(value, variables, found);
+        compose::read(value, variables, open, found);
         return true;
     }
     pod::read(value, found)

@@ -3,7 +3,7 @@ use super::*;
 
 /// Without a file of variables beside it.
 fn workloads(text: &str) -> Result<Workloads, ClusterError> {
-    with_variables(text, &BTreeMap::new())
+    with_variables(text, &BTreeMap::new(), &|_| None)
 }
 
 const LIST: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
@@ -213,6 +213,7 @@ fn services_with_gpus_are_read_from_compose_files() {
         [
             ("service cdi", "cdi:1"),
             ("service model", "vllm:1"),
+            ("service more", "vllm:1"),
             ("service named", "named:1"),
             ("service old", "old:1"),
             ("service short", "short:1"),
@@ -220,16 +221,81 @@ fn services_with_gpus_are_read_from_compose_files() {
             ("service tagged", "x:1"),
         ]
     );
-    assert_eq!((found.without_gpu, found.notes.len()), (3, 2), "{:?}", found.notes);
+    assert_eq!((found.without_gpu, found.notes.len()), (3, 1), "{:?}", found.notes);
     let env = |at: usize| found.list.iter().nth(at).expect("a service").env.clone();
     let text = |text: &str| Some(text.to_owned());
     let of = |list: &[(&str, Option<String>)]| -> BTreeMap<String, Option<String>> {
         list.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
     };
     assert_eq!(env(1), of(&[("A", text("1")), ("B", None), ("C", None), ("D", text("a$b"))]));
-    assert_eq!(env(3), of(&[("A", text("1")), ("B", None)]));
+    assert_eq!(env(2), env(1));
+    assert_eq!(env(4), of(&[("A", text("1")), ("B", None)]));
     let commands: Vec<bool> = found.list.iter().map(|one| one.command.is_of_image()).collect();
-    assert_eq!(commands, [true, false, true, true, true, true, true]);
+    assert_eq!(commands, [true, false, false, true, true, true, true, true]);
+}
+
+#[test]
+fn a_service_has_what_those_have_that_it_extends() {
+    let text = r#"
+include: [more/part.yaml]
+services:
+  base:
+    image: "base:${TAG}"
+    command: serve
+    environment: [A=1, B=2]
+    deploy: {resources: {reservations: {devices: [{driver: nvidia, capabilities: [gpu]}]}}}
+  own: {extends: base, environment: {B: 3, C: 4}, command: train, image: "own:1"}
+  kept: {extends: {service: base}}
+  far: {extends: {file: more/far.yaml, service: gpu}, image: "far:1"}
+  plain: {extends: {file: more/far.yaml, service: web}}
+  gone: {extends: {file: none.yaml, service: x}, image: "gone:1"}
+  half: {extends: {file: none.yaml, service: x}, image: "half:1", gpus: all}
+  circle: {extends: circle, image: "circle:1", gpus: all}
+  none: {extends: 5, image: "none:1"}
+"#;
+    let open = |path: &str| {
+        let text = match path {
+            "more/far.yaml" => {
+                "services: {gpu: {extends: {file: deep.yaml, service: one}, environment: [X=1]}, web: {image: web}}"
+            }
+            "more/deep.yaml" => "services: {one: {runtime: nvidia, image: deep, env_file: a.env}}",
+            "more/part.yaml" => "services: {part: {image: part, gpus: all}}",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    };
+    let found = with_variables(text, &BTreeMap::from([("TAG".to_owned(), "7".to_owned())]), &open).expect("services");
+    let said = |one: &Workload| {
+        let env = one.env.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("?")));
+        let elsewhere = if one.env_from { " +" } else { "" };
+        format!("{} {} [{}]{elsewhere}", one.name, one.image, env.collect::<Vec<_>>().join(","))
+    };
+    assert_eq!(
+        found.list.iter().map(said).collect::<Vec<_>>(),
+        [
+            "service base base:7 [A=1,B=2]",
+            "service circle circle:1 [] +",
+            "service far far:1 [X=1] +",
+            "service half half:1 [] +",
+            "service kept base:7 [A=1,B=2]",
+            "service own own:1 [A=1,B=3,C=4]",
+            "service part part [] ".trim_end(),
+        ]
+    );
+    let own = found.list.iter().find(|one| one.name == "service own").expect("one");
+    let kept = found.list.iter().find(|one| one.name == "service kept").expect("one");
+    assert_ne!(own.command, kept.command);
+    assert_eq!(found.without_gpu, 1, "what was not read may ask for a GPU");
+    let notes: Vec<&str> = found.notes.iter().map(String::as_str).collect();
+    assert_eq!(
+        notes,
+        [
+            "service circle: service `circle` extends itself",
+            "service gone: service `x` of `none.yaml` was not read",
+            "service half: service `x` of `none.yaml` was not read",
+            "service none: service `none` extends what is no service",
+        ]
+    );
 }
 
 #[test]
@@ -237,7 +303,7 @@ fn images_of_services_take_variables_as_builds_do() {
     let beside = BTreeMap::from([("TAG".to_owned(), "2".to_owned()), ("NONE".to_owned(), String::new())]);
     let read = |image: &str, variables: &BTreeMap<String, String>| {
         let text = format!("services: {{s: {{image: '{image}', gpus: all, command: 'run $TAG'}}}}");
-        with_variables(&text, variables).expect("services")
+        with_variables(&text, variables, &|_| None).expect("services")
     };
     for (image, alone, with) in [
         (

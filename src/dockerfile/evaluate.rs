@@ -278,6 +278,7 @@ impl Walk<'_> {
             from,
             from_stage,
             sources,
+            parents: instruction.flag("parents").is_some(),
             destination,
             workdir,
             folder,

@@ -239,6 +239,8 @@ pub struct CopyInstruction {
     pub from_stage: Option<usize>,
     /// What is copied.
     pub sources: Vec<(Resolved, Span)>,
+    /// Whether they keep the folders that they lie in.
+    pub parents: bool,
     /// Where it goes.
     pub destination: Option<(Resolved, Span)>,
     /// The working directory, where WORKDIR says it.

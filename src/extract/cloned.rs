@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::dockerfile::CopyInstruction;
 use crate::extract::tree::absolute;
 use crate::install;
 use crate::install::Install;
@@ -27,6 +28,18 @@ impl Cloned {
         }
     }
 
+    /// Remembers the repository that an ADD names.
+    pub(super) fn added(&mut self, copy: &CopyInstruction) {
+        let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
+        for source in copy.sources.iter().filter_map(|(source, _)| source.known()) {
+            if let (Some(address), Some(to)) = (repository(source), destination)
+                && self.0.len() < MOST
+            {
+                self.0.insert(absolute(&copy.folder, to), address.to_owned());
+            }
+        }
+    }
+
     /// What a command builds and installs in the folder of a repository.
     pub(super) fn built(&self, command: &Command, folder: &str) -> Option<Install> {
         if self.0.is_empty() {
@@ -48,6 +61,13 @@ impl Cloned {
         install::requirement(&format!("git+{address}"), command.span)
             .map(|one| Install { conditional: command.conditional, ..one })
     }
+}
+
+/// The repository that a source of ADD is, without what is asked of it.
+pub(super) fn repository(source: &str) -> Option<&str> {
+    let address = source.split(['#', '?']).next().unwrap_or(source);
+    let git = address.starts_with("git@") || address.starts_with("git://");
+    (git || (address.contains("://") && address.ends_with(".git"))).then_some(address)
 }
 
 /// The address that `git clone` names, and the folder that it makes.

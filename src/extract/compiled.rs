@@ -1,35 +1,14 @@
-//! Where a RUN leaves the programs that it compiles, and which copied paths bring them along.
+//! Where commands leave the programs that they compile, and which copied paths bring them along.
 
 use crate::cuda::lies_below;
-use crate::dockerfile::RunInstruction;
 use crate::extract::tree::absolute;
-use crate::shell;
 use crate::shell::Command;
-use crate::shell::Word;
 
 /// Where `make install` puts things, where nothing else is said; Python has folders of its own there.
 const USUAL: &str = "/usr/local";
 
-/// The folders and files that programs compiled by a RUN may lie in, from the folder that it begins in.
-pub(super) fn of_run(run: &RunInstruction) -> Vec<String> {
-    let mut folder = absolute("/", run.workdir.as_deref().unwrap_or("/"));
-    let mut found = Vec::new();
-    for command in shell::commands(run) {
-        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-        if command.program() == Some("cd") {
-            folder = absolute(&folder, words.get(1).copied().unwrap_or("~/"));
-            continue;
-        }
-        for place in of_command(&command, &words, &folder) {
-            if place != "/" && !found.contains(&place) {
-                found.push(place);
-            }
-        }
-    }
-    found
-}
-
-fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec<String> {
+/// The folders and files that programs may lie in that a command compiles in a folder.
+pub(super) fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec<String> {
     let after = |short: &str| {
         let at = words.iter().position(|word| *word == short)?;
         words.get(at + 1).map(|path| absolute(folder, path))
@@ -70,13 +49,25 @@ pub(super) fn brings(source: &str, places: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dockerfile::Dockerfile;
-    use crate::dockerfile::EvaluateOptions;
+    use crate::dockerfile::Mapped;
+    use crate::shell::Word;
+    use crate::shell::script_commands;
 
     fn places(workdir: &str, run: &str) -> String {
-        let file = Dockerfile::parse(&format!("FROM a\nWORKDIR {workdir}\nRUN {run}\n"));
-        let evaluated = file.evaluate(&EvaluateOptions::default()).expect("a stage");
-        evaluated.runs.iter().flat_map(of_run).collect::<Vec<_>>().join(" ")
+        let mut folder = workdir.to_owned();
+        let mut found: Vec<String> = Vec::new();
+        for command in script_commands(&Mapped::whole(run, 0)) {
+            let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+            if let ["cd", to] = words.as_slice() {
+                folder = absolute(&folder, to);
+            }
+            for place in of_command(&command, &words, &folder) {
+                if place != "/" && !found.contains(&place) {
+                    found.push(place);
+                }
+            }
+        }
+        found.join(" ")
     }
 
     #[test]

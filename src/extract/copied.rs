@@ -1,6 +1,6 @@
 //! What COPY brings from other stages: packages travel with the directories that they lie in.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::CopyInstruction;
@@ -8,13 +8,20 @@ use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::EvaluatedBase;
+use crate::dockerfile::Resolved;
+use crate::dockerfile::RunInstruction;
+use crate::extract::archives;
 use crate::extract::compiled;
 use crate::extract::dockerfile::Reader;
 use crate::extract::driver_files;
+use crate::extract::install::State as Done;
 use crate::extract::landing;
 use crate::extract::landing::Place;
 use crate::extract::linked;
+use crate::extract::mounts::mounts;
 use crate::extract::tree::absolute;
+use crate::extract::tree::below;
+use crate::extract::tree::carried;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
 use crate::fact::FactId;
@@ -27,6 +34,7 @@ use crate::fact::PackageVersion;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
+use crate::install::Opened;
 use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
 use crate::source::Span;
@@ -35,13 +43,6 @@ use crate::source::Span;
 const MOST_STAGES: usize = 64;
 /// The link to the toolkit in use.
 const TOOLKIT: &str = "/usr/local/cuda";
-
-/// Where the packages of a stage may lie, by their facts, and the programs that it compiles.
-#[derive(Debug, Default)]
-struct Landings {
-    packages: BTreeMap<FactId, Vec<Place>>,
-    programs: BTreeMap<FactId, Vec<String>>,
-}
 
 /// The other stages of a file.
 pub(super) struct Stages<'a> {
@@ -81,67 +82,75 @@ impl<'a> Stages<'a> {
     /// Reads what a target installs and what its COPY instructions bring, in the order of the file.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) {
         let flattened = evaluated.base.kind == BaseKind::Scratch;
-        let others = || {
-            let brings =
-                |copy: &CopyInstruction| !driver_files::named(copy).is_empty() || driver_files::unnamed(copy).is_some();
-            let concerns = move |copy: &&CopyInstruction| copy.from.is_some() || brings(copy);
-            evaluated.copies.iter().filter(concerns)
-        };
-        if others().next().is_none() {
-            reader.installs(evaluated, &evaluated.runs);
-            return;
-        }
-        let mut runs = evaluated.runs.as_slice();
-        for copy in others() {
-            let before = runs.partition_point(|run| run.instruction < copy.instruction);
-            let (now, later) = runs.split_at(before);
-            reader.installs(evaluated, now);
-            runs = later;
-            self.bring(reader, copy, &mut Landings::default());
+        let brings =
+            |copy: &CopyInstruction| !driver_files::named(copy).is_empty() || driver_files::unnamed(copy).is_some();
+        let concerns = |copy: &CopyInstruction| copy.from.is_some() || brings(copy);
+        self.walk(reader, evaluated, &concerns, &mut |stages, reader, copy| {
             // What an image from nothing holds is its base already.
-            if !(flattened && sources(copy).any(landing::whole)) {
-                self.bring_of_base(reader, copy);
-                self.bring_driver(reader, copy);
+            if concerns(copy) && !(flattened && sources(copy).any(landing::whole)) {
+                stages.bring_of_base(reader, copy);
+                stages.bring_driver(reader, copy);
             }
-        }
-        reader.installs(evaluated, runs);
+        });
     }
 
-    /// The same for a stage that others copy from, with the places of its packages.
-    fn read_placed(&mut self, reader: &mut Reader<'_>, evaluated: &Evaluated) -> Landings {
-        let mut landings = Landings::default();
-        let mut tools = landing::Tools::default();
-        let mut copies = evaluated.copies.iter().filter(|copy| copy.from_stage.is_some()).peekable();
+    /// Goes through the instructions of a target; `further` is told of each COPY that concerns it or brings an archive.
+    fn walk(
+        &mut self,
+        reader: &mut Reader<'_>,
+        evaluated: &Evaluated,
+        concerns: &dyn Fn(&CopyInstruction) -> bool,
+        further: &mut dyn FnMut(&mut Self, &mut Reader<'_>, &CopyInstruction),
+    ) {
+        let wanted = |copy: &&CopyInstruction| concerns(copy) || archives::named(copy);
+        let mut copies = evaluated.copies.iter().filter(wanted).peekable();
+        let mut copied = |stages: &mut Self, reader: &mut Reader<'_>, copy: &CopyInstruction| {
+            stages.bring(reader, copy);
+            archives::bring(reader, copy);
+            further(stages, reader, copy);
+        };
         for run in &evaluated.runs {
-            tools.note(run);
             while let Some(copy) = copies.next_if(|copy| copy.instruction < run.instruction) {
-                self.bring(reader, copy, &mut landings);
+                copied(self, reader, copy);
             }
-            let first = reader.seen.facts.len();
+            let mounts = mounts(self.dockerfile, run);
+            let of_stages = || mounts.iter().filter_map(|mount| Some((mount, mount.stage?)));
+            for (mount, stage) in of_stages() {
+                let copy = copy_of(run, stage, mount.source.clone(), mount.target.clone());
+                let looked = self.look(reader, stage);
+                looked.into_iter().for_each(|looked| carry_files(reader, &looked.done, &copy));
+            }
             reader.installs(evaluated, std::slice::from_ref(run));
-            let new = reader.seen.packages.iter().filter(|package| package.fact.0 >= first);
-            let facts: Vec<FactId> = new.map(|package| package.fact).collect();
-            if !facts.is_empty() {
-                let places = landing::of_run(run, &tools);
-                landings.packages.extend(facts.into_iter().map(|fact| (fact, places.clone())));
-            }
-            let cloned = landing::cloned(run);
-            let conda = reader.seen.packages.iter().filter(|package| package.manager == Manager::Conda);
-            for package in conda.filter(|_| !cloned.is_empty()) {
-                landings.packages.entry(package.fact).or_default().extend(cloned.iter().cloned());
-            }
-            let new = reader.seen.code.iter().filter(|code| code.fact.0 >= first);
-            let facts: Vec<FactId> = new.map(|code| code.fact).collect();
-            if !facts.is_empty() {
-                let (packages, programs) = (landing::of_run(run, &tools), compiled::of_run(run));
-                landings.packages.extend(facts.iter().map(|fact| (*fact, packages.clone())));
-                landings.programs.extend(facts.into_iter().map(|fact| (fact, programs.clone())));
+            for (mount, stage) in of_stages() {
+                let moved = reader.done.lands.moved().to_vec();
+                for (from, to) in moved {
+                    let Some(rest) = below(&from, &mount.target) else { continue };
+                    let source = format!("{}/{rest}", mount.source);
+                    self.bring(reader, &copy_of(run, stage, source, to));
+                }
             }
         }
         for copy in copies {
-            self.bring(reader, copy, &mut landings);
+            copied(self, reader, copy);
         }
-        landings
+    }
+
+    /// Reads another stage apart from the one at hand, but for its facts.
+    fn look(&mut self, reader: &mut Reader<'_>, stage: usize) -> Option<Looked> {
+        let inner = self.evaluate(stage)?;
+        // What the other stage took away, bounded or wrote stays there.
+        let done = std::mem::take(&mut reader.done);
+        let mut own = reader.seen.clone();
+        reader.seen.packages = Vec::new();
+        reader.seen.code = Vec::new();
+        self.walk(reader, &inner, &|copy| copy.from_stage.is_some(), &mut |_, _, _| {});
+        let packages = std::mem::take(&mut reader.seen.packages);
+        let code = std::mem::take(&mut reader.seen.code);
+        std::mem::swap(&mut own.facts, &mut reader.seen.facts);
+        own.commands = reader.seen.commands;
+        own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
+        reader.seen = own;
+        Some(Looked { packages, code, done: std::mem::replace(&mut reader.done, done) })
     }
 
     /// The image at the bottom of what is copied from, and where it is named.
@@ -208,53 +217,78 @@ impl<'a> Stages<'a> {
     }
 
     /// Adds the packages of another stage that lie in what is copied.
-    fn bring(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction, landings: &mut Landings) {
-        let Some(inner) = copy.from_stage.and_then(|stage| self.evaluate(stage)) else { return };
-        // What the other stage took away, bounded or wrote stays there.
-        let done = std::mem::take(&mut reader.done);
-        let mut own = reader.seen.clone();
-        reader.seen.packages = Vec::new();
-        reader.seen.code = Vec::new();
-        let inner_landings = self.read_placed(reader, &inner);
-        let others = std::mem::take(&mut reader.seen.packages);
-        let programs = std::mem::take(&mut reader.seen.code);
-        std::mem::swap(&mut own.facts, &mut reader.seen.facts);
-        own.commands = reader.seen.commands;
-        own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
-        reader.seen = own;
+    fn bring(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
+        let Some(Looked { packages, code, done }) = copy.from_stage.and_then(|stage| self.look(reader, stage)) else {
+            return;
+        };
+        carry_files(reader, &done, copy);
         let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
-        let other = std::mem::replace(&mut reader.done, done);
-        let to = absolute(&copy.folder, destination.unwrap_or("/"));
-        for source in sources(copy) {
-            reader.done.wheels.extend(other.wheels.copied(source, &to));
-        }
-        for package in others {
-            let places = inner_landings.packages.get(&package.fact).map_or(&[][..], Vec::as_slice);
+        let to = || destination.map(|path| absolute(&copy.folder, path));
+        for package in packages {
+            let places = done.lands.package(package.fact);
             if !sources(copy).any(|source| landing::brings(source, package.manager, &package.name, places)) {
                 continue;
             }
-            let mut places = places.to_vec();
             let fact = with_copy(reader, package.fact, copy);
-            places.extend(destination.map(|path| Place::Prefix(path.trim_end_matches('/').to_owned())));
-            landings.packages.insert(fact, places);
+            let places = places.iter().cloned().chain(to().map(Place::Prefix)).collect();
+            reader.done.lands.put(fact, places);
             reader.seen.packages.push(PackageSeen { fact, ..package });
         }
-        for code in programs {
-            let mut packages = inner_landings.packages.get(&code.fact).cloned().unwrap_or_default();
-            let mut places = inner_landings.programs.get(&code.fact).cloned().unwrap_or_default();
+        for code in code {
+            let (packages, places) = (done.lands.package(code.fact), done.lands.program(code.fact));
             let along = sources(copy).any(|source| match &code.component {
-                Some(package) => landing::brings(source, Manager::Pip, package, &packages),
-                None => compiled::brings(source, &places),
+                Some(package) => landing::brings(source, Manager::Pip, package, packages),
+                None => compiled::brings(source, places),
             });
             if !along {
                 continue;
             }
             let fact = with_copy(reader, code.fact, copy);
-            packages.extend(destination.map(|path| Place::Prefix(path.trim_end_matches('/').to_owned())));
-            places.extend(destination.map(|path| absolute("/", path)));
-            landings.packages.insert(fact, packages);
-            landings.programs.insert(fact, places);
+            let packages = packages.iter().cloned().chain(to().map(Place::Prefix)).collect();
+            let places = places.iter().cloned().chain(to()).collect();
+            reader.done.lands.put(fact, packages);
+            reader.done.lands.put_program(fact, places);
             reader.seen.code.push(CodeSeen { fact, ..code });
+        }
+    }
+}
+
+/// What was seen of another stage.
+struct Looked {
+    packages: Vec<PackageSeen>,
+    code: Vec<CodeSeen>,
+    done: Done,
+}
+
+/// A COPY that does what a mount or a command of a RUN does with files of a stage.
+fn copy_of(run: &RunInstruction, stage: usize, source: String, to: String) -> CopyInstruction {
+    let literal = |path: String| (Resolved::literal(path), run.span);
+    CopyInstruction {
+        stage: run.stage,
+        instruction: run.instruction,
+        span: run.span,
+        from: Some(literal(stage.to_string())),
+        from_stage: Some(stage),
+        sources: vec![literal(source)],
+        parents: false,
+        destination: Some(literal(to)),
+        workdir: run.workdir.clone(),
+        folder: Arc::clone(&run.folder),
+    }
+}
+
+/// Brings the wheels and files that another stage gathered, fetched or wrote.
+fn carry_files(reader: &mut Reader<'_>, other: &Done, copy: &CopyInstruction) {
+    let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());
+    let to = absolute(&copy.folder, destination.unwrap_or("/"));
+    for source in sources(copy) {
+        reader.done.wheels.extend(other.wheels.copied(source, &to));
+        reader.done.fetched.extend(other.fetched.copied(source, copy));
+        for (path, made) in &other.made {
+            if let Some(to) = carried(path, source, copy) {
+                let made = made.clone().map(|opened| Opened { path: to.clone(), ..opened });
+                reader.done.made.insert(to, made);
+            }
         }
     }
 }

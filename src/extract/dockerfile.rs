@@ -162,8 +162,9 @@ impl Reader<'_> {
 
     /// Notes the stages that nothing is built from and that are not judged here.
     fn other_targets(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
-        let shipped = evaluated.chain.last();
-        for stage in dockerfile.leaves().into_iter().filter(|stage| Some(stage) != shipped) {
+        // A FROM that names a stage through a variable builds on it too.
+        let built_on = |stage: &usize| evaluated.chain.contains(stage);
+        for stage in dockerfile.leaves().into_iter().filter(|stage| !built_on(stage)) {
             let Some(stage) = dockerfile.stages.get(stage) else { continue };
             let name = stage.name.clone().unwrap_or_else(|| stage.index.to_string());
             self.notes.push(format!("stage `{name}` is not judged here: `--target {name}` would ship it"));

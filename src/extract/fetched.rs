@@ -1,11 +1,15 @@
-//! What commands fetch from an address and then run: an installer is known by the name that it has there.
+//! What commands and ADD fetch from an address, and what commands then run of it: an installer is known by the name that it has there.
 
 use std::collections::BTreeMap;
 
 use crate::cuda::split_path;
+use crate::dockerfile::CopyInstruction;
 use crate::dockerfile::Pattern;
 use crate::dockerfile::Resolved;
+use crate::extract::cloned::repository;
 use crate::extract::tree::absolute;
+use crate::extract::tree::carried;
+use crate::extract::tree::ends_in_folder;
 use crate::shell::Command;
 use crate::shell::Input;
 use crate::shell::Word;
@@ -32,6 +36,33 @@ impl Fetched {
         if let Some((path, address)) = found.filter(|_| self.0.len() < MOST) {
             self.0.insert(path, address);
         }
+    }
+
+    /// Remembers the addresses that an ADD names; what is unpacked at once, or cloned, is no file.
+    pub(super) fn added(&mut self, copy: &CopyInstruction) {
+        let Some(destination) = copy.destination.as_ref().and_then(|(path, _)| path.known()) else { return };
+        for source in copy.sources.iter().filter_map(|(source, _)| source.known()) {
+            if source.contains("://") && repository(source).is_none() && self.0.len() < MOST {
+                let name = decoded(name_of(without_query(source)));
+                let to = if ends_in_folder(copy, destination) {
+                    format!("{destination}/{name}")
+                } else {
+                    destination.to_owned()
+                };
+                self.0.insert(absolute(&copy.folder, &to), source.to_owned());
+            }
+        }
+    }
+
+    /// The files that a COPY brings from here.
+    pub(super) fn copied(&self, source: &str, copy: &CopyInstruction) -> Self {
+        let moved = self.0.iter().filter_map(|(path, address)| Some((carried(path, source, copy)?, address.clone())));
+        Self(moved.collect())
+    }
+
+    /// Adds the files of another stage.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
     }
 
     fn moved(&self, command: &Command, folder: &str) -> Option<(String, String)> {
@@ -116,6 +147,11 @@ fn streamed(command: &Command) -> Option<String> {
     None
 }
 
+/// The file that a command fetches from an address.
+pub(super) fn fetched_to(command: &Command, folder: &str) -> Option<String> {
+    fetches(command).and_then(|(_, to)| Some(absolute(folder, &to?)))
+}
+
 /// The address that a command fetches, with the file that it makes; none where it writes to its standard output.
 fn fetches(command: &Command) -> Option<(String, Option<String>)> {
     let at = command.words.iter().take(8).position(|word| !in_front(word))?;
@@ -154,7 +190,7 @@ fn fetches(command: &Command) -> Option<(String, Option<String>)> {
             _ => to = long("--output").or_else(|| long("--output-document")).or_else(|| long("--out")).or(to),
         }
     }
-    let name = || name_of(address.split(['?', '#']).next().unwrap_or_default()).to_owned();
+    let name = || name_of(without_query(&address)).to_owned();
     let to = match to {
         Some(to) if matches!(to.as_str(), "-" | "/dev/stdout") => None,
         Some(to) if to.is_empty() => return None,
@@ -174,6 +210,15 @@ fn in_front(word: &Word) -> bool {
 /// Whether a path is of a pattern with stars.
 fn matches(pattern: &str, path: &str) -> bool {
     Pattern::new(pattern).and_then(|pattern| pattern.matches(path)) == Some(true)
+}
+
+fn without_query(address: &str) -> &str {
+    address.split(['?', '#']).next().unwrap_or_default()
+}
+
+/// A name with the signs that addresses write otherwise, as far as versions have them.
+fn decoded(name: &str) -> String {
+    name.replace("%2B", "+").replace("%2b", "+")
 }
 
 fn name_of(path: &str) -> &str {

@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::context::Shelf;
-use crate::cuda::LIBCUDA;
-use crate::dockerfile::BaseKind;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
@@ -18,10 +16,13 @@ use crate::extract::asked;
 use crate::extract::cloned::Cloned;
 use crate::extract::closed;
 use crate::extract::fetched::Fetched;
+use crate::extract::lands::At;
+use crate::extract::lands::Lands;
 use crate::extract::linked;
 use crate::extract::listed;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
+use crate::extract::pythons;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
 use crate::extract::venv;
@@ -30,14 +31,15 @@ use crate::extract::wheels::Wheels;
 use crate::extract::written::written;
 use crate::fact::CodeSeen;
 use crate::fact::Evidence;
+use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::Origin;
 use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
 use crate::fact::State as FactState;
 use crate::fact::Value;
-use crate::fact::Why;
 use crate::install;
 use crate::install::Around;
 use crate::install::Compiled;
@@ -45,15 +47,13 @@ use crate::install::Environment;
 use crate::install::Install;
 use crate::install::Installs;
 use crate::install::Opened;
-use crate::install::RequirementFile;
-use crate::knowledge::How;
+use crate::install::VersionSpec;
 use crate::knowledge::Knowledge;
 use crate::shell;
 use crate::shell::Command;
 use crate::shell::Word;
 use crate::shell::runs_another;
 use crate::source::SourceId;
-use crate::source::Span;
 
 /// Scripts run scripts, but not for ever.
 const DEEPEST: usize = 4;
@@ -86,8 +86,14 @@ pub(super) struct State {
     repositories: BTreeSet<&'static str>,
     /// The Python of the base, once that was asked for.
     python: OnceCell<Option<&'static str>>,
-    /// Files that commands fetched.
-    fetched: Fetched,
+    /// Whether a command brought a Python that uv may take in place of the base's.
+    pub(super) other_python: bool,
+    /// Files that commands and ADD fetched.
+    pub(super) fetched: Fetched,
+    /// How many of the COPY and ADD instructions were looked at for those.
+    copies: usize,
+    /// Where things were put.
+    pub(super) lands: Lands,
     /// Wheels that commands put into folders.
     pub(super) wheels: Wheels,
     /// Repositories that commands cloned.
@@ -108,9 +114,21 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
     for run in runs {
         run.folder.as_ref().clone_into(&mut reader.folder);
         reader.done.environments.begin();
+        reader.done.lands.begin(run);
+        let copies = evaluated.copies.iter().take_while(|copy| copy.instruction < run.instruction);
+        for copy in copies.skip(reader.done.copies) {
+            reader.done.copies += 1;
+            reader.done.fetched.added(copy);
+            reader.done.cloned.added(copy);
+        }
+        let first = reader.seen.facts.len();
         let commands = shell::commands_among(run, &|path| reader.is_there(path, run));
         for command in commands {
             reader.step(&command, run, 0);
+        }
+        let places = reader.done.lands.compiled().to_vec();
+        for code in reader.seen.code.iter().filter(|code| code.fact.0 >= first) {
+            reader.done.lands.put_program(code.fact, places.clone());
         }
     }
 }
@@ -119,11 +137,11 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
 pub(super) struct Reader<'a> {
     tree: Tree<'a>,
     machine: &'static str,
-    seen: &'a mut Observations,
-    notes: &'a mut Vec<String>,
+    pub(super) seen: &'a mut Observations,
+    pub(super) notes: &'a mut Vec<String>,
     pub(super) done: &'a mut State,
     /// The text that the commands at hand stand in.
-    source: SourceId,
+    pub(super) source: SourceId,
     /// The text of the Dockerfile.
     dockerfile: SourceId,
     pub(super) folder: String,
@@ -132,7 +150,7 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     fn step(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
         self.seen.commands += 1;
-        self.seen.other_python |= other_python(command);
+        self.seen.other_python |= pythons::other(command);
         self.done.environments.note(command, &self.folder);
         if command.program() == Some("cd") {
             let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
@@ -144,6 +162,8 @@ impl Reader<'_> {
                 |word: &Word| absolute(&self.folder, word.known().unwrap_or("/").split('*').next().unwrap_or(""));
             self.done.gone.extend(command.words.iter().skip(1).map(path));
         }
+        self.done.lands.note(At { command, run, folder: &self.folder }, &self.seen.packages);
+        self.packed_elsewhere(command);
         if self.configure(command) || self.script(command, run, depth) {
             return;
         }
@@ -151,14 +171,14 @@ impl Reader<'_> {
         for word in command.words.iter().filter_map(Word::known) {
             self.done.repositories.extend(knowledge.repositories_in(word));
         }
-        let base = *self.done.python.get_or_init(|| of_base(&self.tree.evaluated.base.kind));
+        let base = *self.done.python.get_or_init(|| pythons::of_base(&self.tree.evaluated.base.kind));
         let lookup = |name: &str| match self.done.settings.get(name) {
             Some(Resolved::Known { value, .. }) => Lookup::Known(value.clone(), Vec::new()),
             Some(Resolved::Unresolved { names, reason }) => Lookup::Unknown(names.clone(), reason.clone()),
             None => run.scope.lookup(name),
         };
         let open = |folder: &str, path: &str| self.open(folder, path, run);
-        let python = self.python(command, base);
+        let python = pythons::python(self, command, base, run, &lookup);
         let environment = Environment { machine: self.machine, python: python.as_deref() };
         let named = self.done.fetched.named(command, &self.folder);
         let around = Around { lookup: &lookup, open: &open, environment };
@@ -166,6 +186,7 @@ impl Reader<'_> {
         let listed = |folder: &str| open("/", &format!("{folder}/*"));
         self.done.wheels.installed(&mut found, command, &self.folder, &listed);
         found.packages.extend(self.done.cloned.built(command, &self.folder));
+        found.packages.extend(install::unpacked(command).filter(|one| !self.has(one)));
         let tool = venv::has_its_own(command);
         let left_out = if tool { self.beside(&mut found) } else { Vec::new() };
         for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Apt) {
@@ -195,6 +216,7 @@ impl Reader<'_> {
         listed::read(command, &at, &lookup, self.seen);
         self.done.other_toolkit |= listed::installs_toolkit(command);
         written(self, command, run, &environment);
+        self.done.other_python |= pythons::brings_another(command);
         self.done.fetched.note(command, &self.folder);
         self.done.cloned.note(command, &self.folder);
         for note in left_out {
@@ -202,17 +224,23 @@ impl Reader<'_> {
         }
         self.done.wheels.note(&mut found, &self.folder, self.source);
         self.done.beyond |= compiled.is_some() || !closed::is_told(command, &found);
+        let empty = found.packages.is_empty() && compiled.is_none();
+        let at = At { command: named.as_ref().unwrap_or(command), run, folder: &self.folder };
+        let places = if empty { Vec::new() } else { self.done.lands.of_command(at) };
         if let Some(compiled) = compiled {
-            self.code(compiled);
+            let fact = self.code(compiled);
+            self.done.lands.put(fact, places.clone());
         }
         take_away(self.seen, &found);
         // What a command names itself stands after what that brings along, and so wins.
         for install in along(&found, self.seen, Knowledge::built_in()) {
             let package = self.package(&install);
+            self.done.lands.put(package.fact, places.clone());
             self.seen.packages.push(package);
         }
         for install in &found.packages {
             let package = self.package(install);
+            self.done.lands.put(package.fact, places.clone());
             let apart = apart && package.manager == Manager::Pip;
             self.seen.packages.push(PackageSeen { apart, ..package });
         }
@@ -234,6 +262,18 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether a package of a name and version was seen before, such as that of an archive that was fetched.
+    fn has(&self, one: &Install) -> bool {
+        self.seen.packages.iter().any(|package| {
+            let same = match (&package.version, &one.version) {
+                (PackageVersion::Exact(own), VersionSpec::Exact(version)) => own == version,
+                (_, VersionSpec::Unresolved) => true,
+                _ => false,
+            };
+            same && package.name == one.name
+        })
+    }
+
     /// What a tool brings into an environment of its own does not count beside a framework that the image has itself.
     fn beside(&self, found: &mut Installs) -> Vec<String> {
         let knowledge = Knowledge::built_in();
@@ -243,68 +283,6 @@ impl Reader<'_> {
         let left_out = std::mem::take(&mut found.packages);
         let names = left_out.into_iter().map(|package| package.name).filter(|name| knowledge.framework(name).is_some());
         names.map(|name| format!("{name} lies in an environment of its own, and is not judged")).collect()
-    }
-
-    /// The Python that a command installs for: the one it names, else the base's where no command brings another.
-    fn python(&self, command: &Command, base: Option<&'static str>) -> Option<String> {
-        if let Some(named) = install::python_named(command) {
-            return Some(named);
-        }
-        let own = base.filter(|_| !self.seen.other_python)?;
-        let another = |package: &PackageSeen| {
-            let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
-            version.is_some_and(|version| version.split('-').next() != Some(own))
-        };
-        let apt = self.seen.packages.iter().filter(|package| package.manager == Manager::Apt);
-        (!apt.into_iter().any(another)).then(|| own.to_owned())
-    }
-
-    /// Words of a command that name packages and are not known: what they install is missing evidence.
-    fn untold(&mut self, names: &[String], reason: &str, span: Span) {
-        let what = names.first().map_or_else(|| "words of a command".to_owned(), |name| format!("${name}"));
-        let supply = match names.first() {
-            Some(name) => format!("give it by --build-arg {name}=VALUE, or name the packages in an image description"),
-            None => "name the packages in an image description".to_owned(),
-        };
-        let why = Why { reason: format!("a command installs more than can be told: {reason}"), supply };
-        let origins = vec![Origin::File { source: self.source, span }];
-        self.seen.facts.add(FactKey::Requirements, Some(&what), FactState::Unknown(why), Evidence::Leaf(origins));
-    }
-
-    /// A file that names packages and was not read: what it installs is missing evidence; with the build that the
-    /// command's index is of.
-    fn unread(&mut self, file: &RequirementFile, tag: Option<&str>) {
-        let path = file.path.known().unwrap_or("a requirements file");
-        let what = match (file.constraint, tag) {
-            (true, _) => "bounds".to_owned(),
-            (false, None) => "installs".to_owned(),
-            (false, Some(tag)) => format!("installs, from the index of {tag} as well,"),
-        };
-        let why = match file.why.strip_prefix("it ") {
-            Some(rest) => format!("{path} {rest}, so what it {what} is not known"),
-            None => format!("{path} was not read, so what it {what} is not known: {}", file.why),
-        };
-        let note = format!("{path} was not read: {}", file.why);
-        if self.notes.contains(&note) {
-            return;
-        }
-        let supply = format!("give {path} with the build context, or name its packages in an image description");
-        let origins = vec![Origin::File { source: self.source, span: file.span }];
-        let name = path.rsplit('/').next().unwrap_or(path);
-        if install::is_file(path) && Knowledge::built_in().may_be_driver(name) {
-            let state = FactState::Known(Value::Text(path.to_owned()));
-            let fact = self.seen.facts.add(FactKey::Package, Some(name), state, Evidence::Leaf(origins.clone()));
-            self.seen.of_base.perhaps.insert(format!("{path}/{LIBCUDA}"), (why.clone(), fact));
-        }
-        let state = FactState::Unknown(Why { reason: why, supply });
-        self.seen.facts.add(FactKey::Requirements, Some(path), state, Evidence::Leaf(origins));
-        self.notes.push(note);
-    }
-
-    fn note(&mut self, note: String) {
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
     }
 
     pub(super) fn open(&self, folder: &str, path: &str, run: &RunInstruction) -> Result<Opened, String> {
@@ -352,6 +330,7 @@ impl Reader<'_> {
             Ok(opened) => opened,
             Err(why) => {
                 if is_script(path) {
+                    self.unseen(path, &why, command.span);
                     self.note(format!("{path} was not read: {why}"));
                 }
                 return false;
@@ -382,7 +361,7 @@ impl Reader<'_> {
         true
     }
 
-    fn code(&mut self, compiled: Compiled) {
+    fn code(&mut self, compiled: Compiled) -> FactId {
         let inside = compiled.spans.iter().map(|span| Origin::File { source: self.source, span: *span });
         let outside = compiled.outside.iter().map(|span| Origin::File { source: self.dockerfile, span: *span });
         let origins = inside.chain(outside).collect();
@@ -394,6 +373,7 @@ impl Reader<'_> {
         let Compiled { component, sass, ptx, .. } = compiled;
         let (linkable, isa, unsaid) = (Vec::new(), None, None);
         self.seen.code.push(CodeSeen { file: name, component, sass, ptx, linkable, isa, count: 1, unsaid, fact });
+        fact
     }
 
     fn package(&mut self, install: &Install) -> PackageSeen {
@@ -407,14 +387,6 @@ impl Reader<'_> {
         }
         packaged(&mut self.seen.facts, install, origins, self.seen.commands)
     }
-}
-
-/// The Python of a base image.
-fn of_base(base: &BaseKind) -> Option<&'static str> {
-    let BaseKind::Image(base) = base else { return None };
-    let row = Knowledge::built_in().python_of_image(base)?;
-    // A marker leaves packages out for good: a row from memory is not enough for that.
-    (row.info.how > How::Memory).then_some(row.python)
 }
 
 /// Which word of a command is a script, and whether the same shell goes through it.
@@ -437,17 +409,6 @@ fn script_word(command: &Command) -> Option<(usize, bool)> {
         _ => (is_script(first) || first.starts_with("./") || (first.starts_with('/') && !first.contains("/bin/")))
             .then_some((at, false)),
     }
-}
-
-/// Whether a command brings or chooses a Python that is not the image's own.
-fn other_python(command: &Command) -> bool {
-    let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-    let tool = |word: &&str| {
-        ["conda", "mamba", "pyenv", "deadsnakes", "pixi"].iter().any(|name| word.to_ascii_lowercase().contains(name))
-    };
-    let uv = words.first().is_some_and(|first| first.rsplit('/').next() == Some("uv"));
-    let chosen = |word: &&str| matches!(*word, "python" | "venv" | "sync" | "run") || word.starts_with("--python");
-    words.iter().any(tool) || (uv && words.iter().skip(1).any(chosen))
 }
 
 /// Whether a path names a script of the shell.

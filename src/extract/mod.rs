@@ -1,6 +1,7 @@
 //! Evidence into observations: one reader per kind of input, nothing concluded yet.
 
 mod along;
+mod archives;
 mod asked;
 mod bases;
 mod built;
@@ -19,17 +20,22 @@ mod history;
 mod inherited;
 mod install;
 mod landing;
+mod lands;
 mod layers;
 mod linked;
 mod listed;
 mod locked;
 mod merge;
+mod mounts;
+mod moves;
 mod packaged;
+mod pythons;
 mod removed;
 mod run_time;
 mod steps;
 mod tag_now;
 mod tree;
+mod unread;
 mod venv;
 mod wheels;
 mod written;

@@ -5,15 +5,14 @@ use crate::context::Shelf;
 use crate::context::matches;
 use crate::context::normal;
 use crate::dockerfile::CopyInstruction;
-use crate::dockerfile::Dialect;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
-use crate::dockerfile::Instruction;
 use crate::dockerfile::Mapped;
+use crate::dockerfile::Pattern;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
-use crate::dockerfile::expand;
+use crate::extract::mounts::mounts;
 use crate::install::NAMED;
 use crate::install::NOT_BROUGHT;
 use crate::install::Opened;
@@ -42,11 +41,32 @@ pub(super) fn absolute(folder: &str, path: &str) -> String {
     }
 }
 
+/// Whether a COPY or ADD puts its sources below a folder, under their own names.
+pub(super) fn ends_in_folder(copy: &CopyInstruction, destination: &str) -> bool {
+    destination.ends_with('/') || copy.sources.len() > 1 || destination.ends_with('.')
+}
+
+/// Where a COPY puts a file of another stage, where it brings it from `source`.
+pub(super) fn carried(path: &str, source: &str, copy: &CopyInstruction) -> Option<String> {
+    let destination = copy.destination.as_ref().and_then(|(path, _)| path.known())?;
+    let into = absolute(&copy.folder, destination);
+    let source = absolute("/", source);
+    let (folder, name) = source.rsplit_once('/')?;
+    if name.contains(['*', '?', '[']) {
+        let rest = below(path, folder)?;
+        return matches(name, rest.split('/').next()?).then(|| absolute(&into, rest));
+    }
+    match below(path, &source)? {
+        "" if ends_in_folder(copy, destination) => Some(absolute(&into, name)),
+        "" => Some(into),
+        rest => Some(absolute(&into, rest)),
+    }
+}
+
 impl Tree<'_> {
     /// The file at a path of the image, as a RUN finds it.
     pub(super) fn open(&self, run: &RunInstruction, path: &str) -> Result<Opened, String> {
-        let instruction = self.dockerfile.instructions.get(run.instruction);
-        if let Some(answer) = instruction.and_then(|instruction| self.mounted(instruction, run, path)) {
+        if let Some(answer) = self.mounted(run, path) {
             return answer;
         }
         self.copied(Some(run), usize::MAX, path, 0)
@@ -59,32 +79,25 @@ impl Tree<'_> {
     }
 
     /// `--mount=type=bind,source=requirements.txt,target=requirements.txt`.
-    fn mounted(&self, instruction: &Instruction, run: &RunInstruction, path: &str) -> Option<Result<Opened, String>> {
-        for flag in instruction.flags.iter().filter(|flag| flag.name == "mount") {
-            let text = flag.value.as_ref().map_or("", Mapped::text);
-            let dialect = Dialect::Dockerfile(self.dockerfile.escape);
-            let value = |names: &[&str]| {
-                let pair =
-                    |part: &str| part.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.to_owned()));
-                let found = text.split(',').filter_map(pair).find(|(name, _)| names.contains(&name.as_str()));
-                found.and_then(|(_, value)| {
-                    expand(&value, dialect, &|name| run.scope.lookup(name)).known().map(str::to_owned)
-                })
-            };
-            if value(&["type"]).is_some_and(|kind| kind != "bind") {
-                continue;
-            }
-            let Some(target) = value(&["target", "dst", "destination"]) else { continue };
-            let target = absolute(&run.folder, &target);
-            let Some(below) = below(path, &target) else { continue };
-            if value(&["from"]).is_some() {
-                return Some(Err("it comes from another stage or image".to_owned()));
-            }
-            let source = value(&["source", "src"]).unwrap_or_default();
-            let answer = self.shelf(&format!("{source}/{below}"), path);
-            return Some(answer.map_err(|missing| missing.to_string()));
+    fn mounted(&self, run: &RunInstruction, path: &str) -> Option<Result<Opened, String>> {
+        for mount in mounts(self.dockerfile, run) {
+            let Some(below) = below(path, &mount.target) else { continue };
+            let source = format!("{}/{below}", mount.source);
+            return Some(match (mount.from, mount.stage) {
+                (None, _) => self.shelf(&source, path).map_err(|missing| missing.to_string()),
+                (Some(_), Some(stage)) => self.of_stage(stage, run.instruction, &source, 0),
+                (Some(from), None) => Err(format!("it comes from `{from}`")),
+            });
         }
         None
+    }
+
+    /// The file of another stage as its COPY instructions bring it.
+    fn of_stage(&self, stage: usize, before: usize, path: &str, depth: usize) -> Result<Opened, String> {
+        let options = EvaluateOptions { target: Some(stage.to_string()), ..self.options.clone() };
+        let evaluated = self.dockerfile.evaluate(&options).map_err(|error| error.to_string())?;
+        let tree = Tree { evaluated: &evaluated, ..*self };
+        tree.copied(None, before, &absolute("/", path), depth + 1)
     }
 
     fn copied(&self, run: Option<&RunInstruction>, before: usize, path: &str, depth: usize) -> Result<Opened, String> {
@@ -94,13 +107,18 @@ impl Tree<'_> {
             let Some((destination, _)) = &copy.destination else { continue };
             let Some(destination) = destination.known() else { continue };
             let into = absolute(&copy.folder, destination);
-            let names_folder = destination.ends_with('/') || copy.sources.len() > 1 || destination.ends_with('.');
+            let names_folder = ends_in_folder(copy, destination);
             for (source, _) in &copy.sources {
                 let Some(source) = source.known() else { continue };
                 if let Some(found) = self.heredoc(copy, source, &into, path, names_folder) {
                     return Ok(found);
                 }
-                for candidate in candidates(source, &into, path, names_folder) {
+                let candidates = if copy.parents {
+                    below(path, &into).and_then(|rest| in_parents(source, rest)).into_iter().collect()
+                } else {
+                    candidates(source, &into, path, names_folder)
+                };
+                for candidate in candidates {
                     match self.at_source(copy, &candidate, path, depth) {
                         Ok(opened) => return Ok(opened),
                         Err(Some(reason)) if names(copy, source, path) && reason == Missing::NotThere.to_string() => {
@@ -145,10 +163,7 @@ impl Tree<'_> {
         match (&copy.from, copy.from_stage) {
             (None, _) => self.shelf(from, path).map_err(|missing| Some(missing.to_string())),
             (Some(_), Some(stage)) if depth < DEEPEST => {
-                let options = EvaluateOptions { target: Some(stage.to_string()), ..self.options.clone() };
-                let evaluated = self.dockerfile.evaluate(&options).map_err(|error| Some(error.to_string()))?;
-                let tree = Tree { evaluated: &evaluated, ..*self };
-                tree.copied(None, copy.instruction, &absolute("/", from), depth + 1).map_err(Some)
+                self.of_stage(stage, copy.instruction, from, depth).map_err(Some)
             }
             (Some((Resolved::Known { value, .. }, _)), _) => Err(Some(format!("it comes from `{value}`"))),
             (Some(_), _) => Err(Some("it comes from another stage or image".to_owned())),
@@ -184,9 +199,18 @@ fn heredoc_name(written: &str) -> &str {
 }
 
 /// What follows a folder, or nothing where both are the same.
-fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
+pub(super) fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
     if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
+}
+
+/// Where what lies at `rest` of the destination comes from when a source keeps its folders, those behind `/./` alone.
+fn in_parents(source: &str, rest: &str) -> Option<String> {
+    let (above, kept) = source.split_once("/./").unwrap_or(("", source));
+    let kept = normal(kept);
+    let whole = Pattern::new(&kept).and_then(|pattern| pattern.matches(rest)) == Some(true);
+    let inside = below(&format!("/{rest}"), &format!("/{kept}")).is_some();
+    (whole || inside).then(|| if above.is_empty() { rest.to_owned() } else { format!("{above}/{rest}") })
 }
 
 /// Where `path` may come from when `source` is copied to `into`, likeliest first.
@@ -240,6 +264,22 @@ mod tests {
             ("a.txt", "/app", "/etc/passwd", true, vec![]),
         ] {
             assert_eq!(candidates(source, into, path, folder), expected, "{source} {into} {path}");
+        }
+    }
+
+    #[test]
+    fn a_source_that_keeps_its_folders_is_found_below_them() {
+        for (source, rest, expected) in [
+            ("./req/gpu.txt", "req/gpu.txt", Some("req/gpu.txt")),
+            ("req", "req/gpu.txt", Some("req/gpu.txt")),
+            ("**/*.txt", "a/b/r.txt", Some("a/b/r.txt")),
+            ("x/./y/r.txt", "y/r.txt", Some("x/y/r.txt")),
+            ("req/gpu.txt", "gpu.txt", None),
+            ("x/./y/r.txt", "x/y/r.txt", None),
+            ("req", "requirements.txt", None),
+            ("*.txt", "r.in", None),
+        ] {
+            assert_eq!(in_parents(source, rest).as_deref(), expected, "{source} {rest}");
         }
     }
 

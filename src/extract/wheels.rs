@@ -7,6 +7,7 @@ use crate::dockerfile::Resolved;
 use crate::extract::tree::absolute;
 use crate::install;
 use crate::install::Builds;
+use crate::install::Folders;
 use crate::install::Install;
 use crate::install::Installs;
 use crate::install::Opened;
@@ -34,13 +35,17 @@ impl Wheels {
 
     /// The folders that a COPY brings from here to `destination`.
     pub(super) fn copied(&self, source: &str, destination: &str) -> Self {
-        let from = absolute("/", source.trim_end_matches('*'));
-        let from = from.trim_end_matches('/');
+        let whole = absolute("/", source);
+        // Of a pattern, the folder counts that it is looked for in.
+        let pattern = whole.rsplit_once('/').filter(|(_, name)| name.contains('*'));
+        let from = pattern.map_or(whole.as_str(), |(folder, _)| folder).trim_end_matches('/');
         let to = absolute("/", destination);
         let moved = self.0.iter().filter_map(|(folder, packages)| {
             let rest = folder.strip_prefix(from)?;
             let inside = rest.is_empty() || rest.starts_with('/');
-            inside.then(|| (format!("{}{rest}", to.trim_end_matches('/')), packages.clone()))
+            let named = |one: &Install| pattern.is_none_or(|(_, pattern)| is_of(pattern, &one.name));
+            let packages = packages.iter().filter(|one| named(one)).cloned().collect();
+            inside.then(|| (format!("{}{rest}", to.trim_end_matches('/')), packages))
         });
         Self(moved.collect())
     }
@@ -72,10 +77,12 @@ impl Wheels {
                 }
             }
         }
-        for link in links(command) {
-            let Ok(wheels) = self.at(&absolute(folder, link), command.span, listed) else { continue };
+        let Folders { named, alone } = std::mem::take(&mut found.folders);
+        for link in named {
+            let Ok(wheels) = self.at(&absolute(folder, &link), command.span, listed) else { continue };
             for package in found.packages.iter_mut().filter(|package| package.variant.is_none()) {
-                let mut own = wheels.iter().filter(|(_, wheel)| wheel.name == package.name && goes(wheel, package));
+                let meant = |wheel: &Install| goes(wheel, package) && (alone || wins(wheel, package));
+                let mut own = wheels.iter().filter(|(_, wheel)| wheel.name == package.name && meant(wheel));
                 if let (Some((_, wheel)), None) = (own.next(), own.next()) {
                     package.version = wheel.version.clone();
                     package.untold.clone_from(&wheel.untold);
@@ -104,6 +111,13 @@ impl Wheels {
     }
 }
 
+/// Whether a wheel of a package may have a name of a pattern, of which the part in front of the first star is looked at.
+fn is_of(pattern: &str, package: &str) -> bool {
+    let start = pattern.split('*').next().unwrap_or_default().replace('-', "_").to_ascii_lowercase();
+    let name = format!("{}_", package.replace('-', "_"));
+    name.starts_with(&start) || start.starts_with(&name)
+}
+
 /// Whether a wheel is of the version that is asked for.
 fn goes(wheel: &Install, asked: &Install) -> bool {
     match (&asked.version, &wheel.version) {
@@ -114,42 +128,17 @@ fn goes(wheel: &Install, asked: &Install) -> bool {
     }
 }
 
-/// The folders that a command looks for wheels in, and nowhere else.
-fn links(command: &Command) -> Vec<&str> {
-    let words: Vec<&str> = command.words.iter().map(|word| word.known().unwrap_or("")).collect();
-    if !words.contains(&"--no-index") {
-        return Vec::new();
+/// Whether a wheel goes before what an index has of the same version: pip takes a local version for a later one.
+fn wins(wheel: &Install, asked: &Install) -> bool {
+    match (&asked.version, &wheel.version) {
+        (VersionSpec::Exact(asked), VersionSpec::Exact(own)) => !asked.contains('+') && own.contains('+'),
+        _ => false,
     }
-    let value =
-        |(at, word): (usize, &&'_ str)| -> Option<usize> { (matches!(*word, "-f" | "--find-links")).then_some(at + 1) };
-    let next = words.iter().enumerate().filter_map(value).filter_map(|at| words.get(at).copied());
-    let same = words.iter().filter_map(|word| word.strip_prefix("--find-links="));
-    let folders = next.chain(same).map(|folder| folder.strip_prefix("file://").unwrap_or(folder));
-    folders.filter(|folder| !folder.contains("://") && !folder.is_empty()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dockerfile::Mapped;
-    use crate::shell::script_commands;
-
-    #[test]
-    fn folders_are_looked_in_where_no_index_is_asked() {
-        for (script, expected) in [
-            ("pip install --no-index --find-links /w torch", vec!["/w"]),
-            ("pip install --no-index --find-links=/w -f ./v torch", vec!["./v", "/w"]),
-            ("pip install --no-index -f file:///w torch", vec!["/w"]),
-            ("pip install -f /w torch", vec![]),
-            ("pip install --no-index -f https://a.b/w torch", vec![]),
-            ("pip install --no-index torch", vec![]),
-            ("pip install --no-index -f", vec![]),
-        ] {
-            let commands = script_commands(&Mapped::whole(script, 0));
-            assert_eq!(commands.first().map(links).unwrap_or_default(), expected, "{script}");
-        }
-    }
-
     #[test]
     fn folders_go_along_with_the_copy_that_holds_them() {
         let wheels = Wheels(BTreeMap::from([("/build/wheels".to_owned(), Vec::new())]));
@@ -158,6 +147,7 @@ mod tests {
             ("/build/wheels/", "/w/", Some("/w")),
             ("/build", "/", Some("/wheels")),
             ("/build/wheels/*", "/w", Some("/w")),
+            ("/build/wheels/*.whl", "/w/", Some("/w")),
             ("/", "/", Some("/build/wheels")),
             ("/build/wheel", "/w", None),
             ("/opt", "/opt", None),

@@ -1,4 +1,4 @@
-//! Archives of a framework's libraries that a command fetches: the address tells version and CUDA.
+//! Archives of a framework's libraries: the address or the name of the file tells version and CUDA.
 
 use crate::dockerfile::Resolved;
 use crate::install::Builds;
@@ -13,6 +13,7 @@ use crate::install::variant::tag_of_version;
 use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
+use crate::source::Span;
 
 /// Reads the addresses that `curl` and its kin are given.
 pub(super) fn fetched(words: &[Word], command: &Command, found: &mut Installs) {
@@ -29,24 +30,57 @@ pub fn archive_of(command: &Command) -> Option<&'static str> {
     command.words.iter().filter(|word| word.raw.contains("://")).find_map(|word| Some(named(&word.raw)?.0))
 }
 
-fn one(word: &Word) -> Option<Install> {
-    let text = word.known().unwrap_or(&word.raw);
+/// Whether a path or address is that of an archive of a framework.
+pub fn is_archive(text: &str) -> bool {
+    named(text).is_some_and(|(.., rest)| stem(rest).is_some())
+}
+
+/// The folder that the archive at a path or address unpacks into.
+pub fn archive_folder(text: &str) -> Option<&'static str> {
+    named(text).map(|(folder, ..)| folder)
+}
+
+/// What is in the archive at a path or address.
+pub fn archive(text: &str, span: Span) -> Option<Install> {
     let (_, distribution, rest) = named(text)?;
-    let empty = empty(distribution, word.span);
-    if let Resolved::Unresolved { reason, .. } = &word.value {
-        let (why, builds) = (reason.clone(), Builds::Unknown(reason.clone()));
-        return Some(Install { version: VersionSpec::Unresolved, untold: Some(why), builds, ..empty });
-    }
-    let stem = rest.strip_suffix(".zip").or_else(|| rest.strip_suffix(".tar.gz"))?;
-    let stem = stem.replace("%2B", "+").replace("%2b", "+");
-    let version = stem.rsplit('-').next().unwrap_or_default().to_owned();
+    let empty = empty(distribution, span);
+    let version = stem(rest)?.rsplit('-').next().unwrap_or_default().to_owned();
     let tag = tag_of_version(&version).or_else(|| text.split('/').find(|part| is_tag(part)).map(str::to_owned));
-    let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span: word.span, source: None });
+    let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span, source: None });
     if !version.starts_with(|c: char| c.is_ascii_digit()) {
         let why = format!("the archive is that of `{version}`");
         return Some(Install { version: VersionSpec::Unresolved, untold: Some(why), variant, ..empty });
     }
     Some(Install { version: VersionSpec::Exact(version), variant, ..empty })
+}
+
+/// What is in the archive that a command unpacks, where the file's own name tells it.
+pub fn unpacked(command: &Command) -> Option<Install> {
+    let program = command.program()?;
+    if !matches!(program, "unzip" | "tar" | "bsdtar" | "7z") {
+        return None;
+    }
+    let file =
+        |word: &Word| word.known().filter(|text| !text.contains("://")).and_then(|text| archive(text, word.span));
+    let found = command.words.iter().skip(1).find_map(file)?;
+    Some(Install { conditional: command.conditional, ..found })
+}
+
+fn one(word: &Word) -> Option<Install> {
+    let text = word.known().unwrap_or(&word.raw);
+    if let Resolved::Unresolved { reason, .. } = &word.value {
+        let (_, distribution, _) = named(text)?;
+        let (why, builds) = (reason.clone(), Builds::Unknown(reason.clone()));
+        let empty = empty(distribution, word.span);
+        return Some(Install { version: VersionSpec::Unresolved, untold: Some(why), builds, ..empty });
+    }
+    archive(text, word.span)
+}
+
+/// What stands between the name of an archive and its ending, as versions are written.
+fn stem(rest: &str) -> Option<String> {
+    let stem = rest.strip_suffix(".zip").or_else(|| rest.strip_suffix(".tar.gz"))?;
+    Some(stem.replace("%2B", "+").replace("%2b", "+"))
 }
 
 /// The archive, the distribution that it is of, and the rest of the file's name; none for other systems.

@@ -17,8 +17,22 @@ use crate::shell::Command;
 use crate::shell::Word;
 use crate::source::Span;
 
-const WITH_VALUE: &[&str] =
-    &["-c", "--channel", "-n", "--name", "-p", "--prefix", "--solver", "--experimental-solver", "-r", "--root-prefix"];
+const WITH_VALUE: &[&str] = &[
+    "-c",
+    "--channel",
+    "--clone",
+    "-n",
+    "--name",
+    "-p",
+    "--prefix",
+    "--platform",
+    "--repodata-fn",
+    "--solver",
+    "--experimental-solver",
+    "--subdir",
+    "-r",
+    "--root-prefix",
+];
 
 pub(super) fn read(words: &[Word], command: &Command, around: &Around<'_>, found: &mut Installs) {
     let mut rest = words.iter().skip_while(|word| word.known().is_some_and(|text| text.starts_with('-')));

@@ -5,6 +5,7 @@ use crate::dockerfile::ONLY_THE_BASE;
 use crate::dockerfile::Resolved;
 use crate::install::Around;
 use crate::install::Builds;
+use crate::install::Folders;
 use crate::install::Install;
 use crate::install::Opened;
 use crate::install::Variant;
@@ -41,6 +42,8 @@ pub(super) struct Place {
     early: Option<Early>,
     /// Whether it stands for the default index.
     usual: bool,
+    /// The folder that it is, where it is none of the network.
+    folder: Option<String>,
     span: Span,
     source: Option<SourceId>,
 }
@@ -48,7 +51,7 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn new(url: &str, span: Span, source: Option<SourceId>) -> Self {
         let (tag, every, early) = (tag_of_url(url), every_build(url), early_of_url(url));
-        Self { untold: None, tag, every, early, usual: is_usual(url), span, source }
+        Self { untold: None, tag, every, early, usual: is_usual(url), folder: folder(url), span, source }
     }
 
     /// The place of an address as an option gives it; uv lets an index carry a name: `name=https://…`.
@@ -179,6 +182,12 @@ impl Indexes {
         }
     }
 
+    /// The folders where wheels are looked for.
+    pub(super) fn folders(&self) -> Folders {
+        let named = self.links.iter().filter_map(|place| place.folder.clone()).collect();
+        Folders { named, alone: self.asks == Asks::Links }
+    }
+
     /// Whether nothing but the default index is named.
     pub(super) fn is_usual(&self) -> bool {
         let named = self.index.is_some() || !self.extra.is_empty() || !self.links.is_empty() || self.backend.is_some();
@@ -303,6 +312,12 @@ impl Indexes {
         let open = !matches!(package.version, VersionSpec::Exact(_)) && package.builds == Builds::Default;
         (open && self.early).then(|| "versions before a release are allowed".to_owned())
     }
+}
+
+/// The folder that an address of links is, where it is one.
+fn folder(url: &str) -> Option<String> {
+    let path = url.strip_prefix("file://").unwrap_or(url);
+    (!path.contains("://") && !path.is_empty()).then(|| path.to_owned())
 }
 
 /// Why nothing can be told where no index is asked.

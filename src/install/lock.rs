@@ -252,8 +252,11 @@ pub(super) fn once(mut found: Vec<Install>) -> Vec<Install> {
                 own.untold = Some(format!(
                     "the lock file has several builds of {name}, and which one is for this image is not known"
                 ));
-                own.variant = None;
-                own.builds = Builds::Unknown("the lock file has several builds of it".to_owned());
+                let tag = |one: &Install| one.variant.as_ref().map(|variant| variant.tag.clone());
+                if own.variant.is_none() || tag(own) != tag(&install) {
+                    own.variant = None;
+                    own.builds = Builds::Unknown("the lock file has several builds of it".to_owned());
+                }
             }
             Some(_) => {}
             None => seen.push(install),

@@ -41,7 +41,11 @@ use crate::shell::runs_another;
 use crate::source::SourceId;
 use crate::source::Span;
 
+pub use archive::archive;
+pub use archive::archive_folder;
 pub use archive::archive_of;
+pub use archive::is_archive;
+pub use archive::unpacked;
 pub use edit::Edit;
 pub use edit::sed;
 pub use export::written_to;
@@ -206,6 +210,15 @@ pub struct Around<'a> {
 /// Why a file that no instruction brings is not read.
 pub const NOT_BROUGHT: &str = "no COPY brings it into the image";
 
+/// Folders of wheels that a command looks in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folders {
+    /// Their paths as the command names them.
+    pub named: Vec<String>,
+    /// Whether it looks nowhere else.
+    pub alone: bool,
+}
+
 /// What one command does to the packages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Installs {
@@ -219,6 +232,8 @@ pub struct Installs {
     pub gathered: Option<(Resolved, Vec<Install>)>,
     /// Patterns of wheels that it installs: `/wheels/*.whl`.
     pub wheels: Vec<(String, Span)>,
+    /// The folders that pip looks for wheels in.
+    pub folders: Folders,
     /// Files that name more and were not read.
     pub files: Vec<RequirementFile>,
     /// Whether pip takes all of it from the default index.

@@ -127,6 +127,9 @@ pub(super) fn read(
         }
     }
     found.usual = indexes.is_usual();
+    if verb == "install" && !(uv && indexes.asks == Asks::Indexes) {
+        found.folders = indexes.folders();
+    }
     let unread = found.files.iter().find(|file| file.constraint && !file.why.is_empty()).map(|file| {
         let path = file.path.known().unwrap_or("a file");
         format!("{path} bounds it and was not read: {}", file.why)

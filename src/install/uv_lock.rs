@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use toml::de::DeTable;
 
 use crate::install::Around;
+use crate::install::Environment;
 use crate::install::Install;
 use crate::install::Opened;
+use crate::install::admits;
 use crate::install::lock::Members;
 use crate::install::lock::Parts;
 use crate::install::lock::entry;
@@ -31,21 +33,28 @@ struct Need<'a> {
 /// What decides which entries a command installs: its parts, the environment, and the Pythons that the file is for.
 struct Asked<'a> {
     parts: &'a Parts,
-    around: &'a Around<'a>,
+    environment: Environment<'a>,
     requires: Option<&'a str>,
 }
 
 impl Asked<'_> {
     /// Whether a marker may hold for a Python that the file is for.
     fn may(&self, marker: &str) -> bool {
-        holds_in_lock(&settled(marker, self.parts), self.around.environment, self.requires) != Some(false)
+        holds_in_lock(&settled(marker, self.parts), self.environment, self.requires) != Some(false)
     }
 }
 
 /// The packages of a `uv.lock` that the project reaches.
 pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
     let root = DeTable::parse(opened.text.text()).ok()?;
-    let asking = Asked { parts, around, requires: text_at(root.get_ref(), &["requires-python"]) };
+    let requires = text_at(root.get_ref(), &["requires-python"]);
+    // A Python that the project does not admit is not the one that uv takes.
+    let admitted = |python: &&str| {
+        let patch = |patch: &str| admits(requires.unwrap_or_default(), &format!("{python}{patch}")) != Some(false);
+        requires.is_none() || patch(".0") || patch(".99")
+    };
+    let environment = Environment { python: around.environment.python.filter(admitted), ..around.environment };
+    let asking = Asked { parts, environment, requires };
     let packages = tables_at(root.get_ref(), &["package"]);
     let members: Vec<&DeTable<'_>> = packages.iter().copied().filter(|package| place(package).is_some()).collect();
     let mut open: Vec<Need<'_>> = roots(&members, parts)

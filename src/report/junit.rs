@@ -91,6 +91,7 @@ impl Junit<'_> {
             word if verdict.message.is_empty() => word.to_owned(),
             word => format!("{word}: {}", verdict.message),
         });
+        case.said.extend(verdict.notes.iter().map(|note| format!("note: {note}")));
         // Neither passed nor failed: nobody knows yet, or there is nothing to know.
         case.skipped = (!matches!(verdict.fate.as_str(), "starts" | "fails")).then(|| case.said.join("; "));
         let about: Vec<&Finding> =

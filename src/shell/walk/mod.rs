@@ -75,6 +75,10 @@ pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolve
     walk.out
 }
 
+fn is_number(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|one| one.is_ascii_digit())
+}
+
 struct Walk<'a> {
     scope: &'a Scope,
     heredocs: &'a [Heredoc],
@@ -153,6 +157,8 @@ impl<'a> Walk<'a> {
         match argument.as_ref().or_else(|| self.variables.get(name)) {
             Some(Resolved::Known { value, origins }) => Lookup::Known(value.clone(), origins.clone()),
             Some(Resolved::Unresolved { reason, .. }) => Lookup::Unknown(vec![name.to_owned()], reason.clone()),
+            // What a script or RUN is not called with is not set; within a function it may be.
+            None if self.called == 0 && self.substitutions == 0 && is_number(name) => Lookup::Unset,
             None => self.scope.lookup(name),
         }
     }

@@ -1,0 +1,142 @@
+//! The Python that commands install for.
+
+use crate::dockerfile::BaseKind;
+use crate::dockerfile::Lookup;
+use crate::dockerfile::RunInstruction;
+use crate::extract::install::Reader;
+use crate::fact::Manager;
+use crate::fact::PackageSeen;
+use crate::install;
+use crate::knowledge::How;
+use crate::knowledge::Knowledge;
+use crate::shell::Command;
+use crate::shell::Word;
+
+/// The file in which a project names its Python.
+const PINNED: &str = ".python-version";
+
+/// The Python that a command installs for: the one that it names, else the base's where no command brings another.
+pub(super) fn python(
+    reader: &Reader<'_>,
+    command: &Command,
+    base: Option<&'static str>,
+    run: &RunInstruction,
+    lookup: &dyn Fn(&str) -> Lookup,
+) -> Option<String> {
+    if let Some(named) = install::python_named(command) {
+        return Some(named);
+    }
+    let project = works_on_project(command);
+    if project && let Some(told) = told(reader, command, run, lookup) {
+        return told;
+    }
+    let another = if project { reader.done.other_python } else { reader.seen.other_python };
+    let own = base.filter(|_| !another)?;
+    let another = |package: &PackageSeen| {
+        let version = package.name.strip_prefix("python").filter(|rest| rest.starts_with("3."));
+        version.is_some_and(|version| version.split('-').next() != Some(own))
+    };
+    let apt = reader.seen.packages.iter().filter(|package| package.manager == Manager::Apt);
+    (!apt.into_iter().any(another)).then(|| own.to_owned())
+}
+
+/// The Python of a base image.
+pub(super) fn of_base(base: &BaseKind) -> Option<&'static str> {
+    let BaseKind::Image(base) = base else { return None };
+    let row = Knowledge::built_in().python_of_image(base)?;
+    // A marker leaves packages out for good: a row from memory is not enough for that.
+    (row.info.how > How::Memory).then_some(row.python)
+}
+
+/// Whether a command brings or chooses a Python that is not the image's own.
+pub(super) fn other(command: &Command) -> bool {
+    let chosen = |word: &&str| matches!(*word, "python" | "venv" | "sync" | "run") || word.starts_with("--python");
+    brings_another(command) || is_uv(command) && words(command).skip(1).any(|word| chosen(&word))
+}
+
+/// Whether a command brings a Python that uv may take in place of the one that is there, or an environment with one.
+pub(super) fn brings_another(command: &Command) -> bool {
+    let tool = |word: &str| {
+        ["conda", "mamba", "pyenv", "deadsnakes", "pixi"].iter().any(|name| word.to_ascii_lowercase().contains(name))
+    };
+    let chosen =
+        |word: &str| matches!(word, "python" | "venv" | "--managed-python" | "-p") || word.starts_with("--python");
+    words(command).any(tool) || (is_uv(command) && words(command).skip(1).any(chosen))
+}
+
+fn words(command: &Command) -> impl Iterator<Item = &str> {
+    command.words.iter().filter_map(Word::known)
+}
+
+fn is_uv(command: &Command) -> bool {
+    command.program() == Some("uv")
+}
+
+/// Whether uv makes the environment of a project: it takes the first Python that is there and that the project admits.
+fn works_on_project(command: &Command) -> bool {
+    is_uv(command) && words(command).nth(1).is_some_and(|verb| matches!(verb, "sync" | "run" | "add"))
+}
+
+/// The Python that uv is told to take; `Some(None)` where it is told one that is not known, `None` where it is told none.
+fn told(
+    reader: &Reader<'_>,
+    command: &Command,
+    run: &RunInstruction,
+    lookup: &dyn Fn(&str) -> Lookup,
+) -> Option<Option<String>> {
+    let value = |name: &str| match (command.variable(name), lookup(name)) {
+        (Some(own), _) => own.known().map(str::to_owned),
+        (None, Lookup::Known(value, _)) => Some(value),
+        (None, _) => None,
+    };
+    let mut rest = words(command).skip(1);
+    while let Some(word) = rest.next() {
+        match word.split_once('=') {
+            _ if matches!(word, "--python" | "-p") => return Some(rest.next().and_then(version)),
+            Some(("--python", value)) => return Some(version(value)),
+            _ => {}
+        }
+    }
+    if let Some(named) = value("UV_PYTHON") {
+        return Some(version(&named));
+    }
+    if let Ok(pinned) = reader.open("", PINNED, run) {
+        let mut lines = pinned.text.text().lines().map(str::trim);
+        return Some(lines.find(|line| !line.is_empty() && !line.starts_with('#')).and_then(version));
+    }
+    let managed = value("UV_PYTHON_PREFERENCE").is_some_and(|preference| preference == "only-managed");
+    (managed || value("UV_MANAGED_PYTHON").is_some()).then_some(None)
+}
+
+/// The version in `3.11`, `3.11.7`, `python3.11` and `cpython-3.11.7`.
+fn version(named: &str) -> Option<String> {
+    let named = named.trim_start_matches('c').trim_start_matches("python").trim_start_matches(['-', '@']);
+    let mut parts = named.split(['.', '-', '+']);
+    let (first, second) = (parts.next()?, parts.next()?);
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|one| one.is_ascii_digit());
+    (number(first) && number(second)).then(|| format!("{first}.{second}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn uv_is_told_a_python_in_several_forms() {
+        for (named, expected) in [
+            ("3.11", Some("3.11")),
+            ("3.11.7", Some("3.11")),
+            ("python3.12", Some("3.12")),
+            ("cpython-3.10.2", Some("3.10")),
+            ("cpython@3.13", Some("3.13")),
+            ("3", None),
+            (">=3.10", None),
+            ("pypy3.10", None),
+            ("python", None),
+            ("/usr/bin/python3", None),
+            ("", None),
+        ] {
+            assert_eq!(version(named).as_deref(), expected, "{named}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What commands install by files and scripts that were not read: it is missing evidence, and no silence.
+
+use crate::cuda::LIBCUDA;
+use crate::extract::install::Reader;
+use crate::extract::tree::absolute;
+use crate::fact::Evidence;
+use crate::fact::FactKey;
+use crate::fact::Manager;
+use crate::fact::Origin;
+use crate::fact::PackageSeen;
+use crate::fact::State;
+use crate::fact::Value;
+use crate::fact::Why;
+use crate::install;
+use crate::install::RequirementFile;
+use crate::knowledge::Knowledge;
+use crate::shell::Command;
+use crate::shell::Word;
+use crate::source::Span;
+
+impl Reader<'_> {
+    /// Words of a command that name packages and are not known: what they install is missing evidence.
+    pub(super) fn untold(&mut self, names: &[String], reason: &str, span: Span) {
+        let what = names.first().map_or_else(|| "words of a command".to_owned(), |name| format!("${name}"));
+        let supply = match names.first() {
+            Some(name) => format!("give it by --build-arg {name}=VALUE, or name the packages in an image description"),
+            None => "name the packages in an image description".to_owned(),
+        };
+        let why = Why { reason: format!("a command installs more than can be told: {reason}"), supply };
+        self.missing(&what, why, span);
+    }
+
+    /// A file that names packages and was not read: what it installs is missing evidence; with the build that the
+    /// command's index is of.
+    pub(super) fn unread(&mut self, file: &RequirementFile, tag: Option<&str>) {
+        let path = file.path.known().unwrap_or("a requirements file");
+        let what = match (file.constraint, tag) {
+            (true, _) => "bounds".to_owned(),
+            (false, None) => "installs".to_owned(),
+            (false, Some(tag)) => format!("installs, from the index of {tag} as well,"),
+        };
+        let why = match file.why.strip_prefix("it ") {
+            Some(rest) => format!("{path} {rest}, so what it {what} is not known"),
+            None => format!("{path} was not read, so what it {what} is not known: {}", file.why),
+        };
+        let note = format!("{path} was not read: {}", file.why);
+        if self.notes.contains(&note) {
+            return;
+        }
+        let supply = format!("give {path} with the build context, or name its packages in an image description");
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if install::is_file(path) && Knowledge::built_in().may_be_driver(name) {
+            let state = State::Known(Value::Text(path.to_owned()));
+            let origins = vec![Origin::File { source: self.source, span: file.span }];
+            let fact = self.seen.facts.add(FactKey::Package, Some(name), state, Evidence::Leaf(origins));
+            self.seen.of_base.perhaps.insert(format!("{path}/{LIBCUDA}"), (why.clone(), fact));
+        }
+        self.missing(path, Why { reason: why, supply }, file.span);
+        self.notes.push(note);
+    }
+
+    /// A script of the context that was not read: what it installs is missing evidence.
+    pub(super) fn unseen(&mut self, path: &str, why: &str, span: Span) {
+        // What a tool or the base image brings is no file that somebody could give.
+        if why == install::NOT_BROUGHT || self.done.made.contains_key(&absolute(&self.folder, path)) {
+            return;
+        }
+        let reason = match why.strip_prefix("it ") {
+            Some(rest) => format!("{path} {rest}, so what it installs is not known"),
+            None => format!("{path} was not read, so what it installs is not known: {why}"),
+        };
+        let supply = format!("give {path} with the build context, or name its packages in an image description");
+        self.missing(path, Why { reason, supply }, span);
+    }
+
+    fn missing(&mut self, what: &str, why: Why, span: Span) {
+        let origins = vec![Origin::File { source: self.source, span }];
+        self.seen.facts.add(FactKey::Requirements, Some(what), State::Unknown(why), Evidence::Leaf(origins));
+    }
+
+    pub(super) fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// An environment that `conda-unpack` sets up and that no command made: it was packed outside of the build.
+    pub(super) fn packed_elsewhere(&mut self, command: &Command) {
+        let own = |package: &PackageSeen| package.manager == Manager::Conda;
+        if command.program() != Some("conda-unpack") || self.seen.packages.iter().any(own) {
+            return;
+        }
+        let first = command.words.first().and_then(Word::known).unwrap_or_default();
+        let place = first.rsplit_once("/bin/").map_or("an environment", |(place, _)| place);
+        let reason = format!("{place} was packed outside of the build, so what is installed in it is not known");
+        let supply = "scan the built image, or name its packages in an image description".to_owned();
+        self.note(format!("{place} was not read: it was packed outside of the build"));
+        self.missing(place, Why { reason, supply }, command.span);
+    }
+}
