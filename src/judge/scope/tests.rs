@@ -155,6 +155,14 @@ fn what_is_told_of_two_things_that_do_not_go_together() {
             "cupy (CUDA 12), torch (CUDA 11.8)",
         ),
         ("[packages.pip]\ntorch = \"2.1.0+cu121\"\ncupy-cuda12x = \"13.2.0\"\n", "image.cuda_mix", "absent"),
+        (
+            "[packages.pip]\ntorch = \"2.1.0+cu121\"\ntorchaudio = \"2.1.0+cu118\"\n",
+            "image.cuda_mix",
+            "torch (CUDA 12.1), torchaudio (CUDA 11.8)",
+        ),
+        ("[packages.pip]\ntorch = \"2.1.0+cu121\"\ntorchaudio = \"2.1.0+cu121\"\n", "image.cuda_mix", "absent"),
+        ("[packages.pip]\ntorch = \"2.1.0+cu121\"\ntorchaudio = \"2.1.0+cpu\"\n", "image.cuda_mix", "absent"),
+        ("[packages.pip]\ntorch = \"2.1.0+cu121\"\nx = \"1.0+cu12\"\n", "image.cuda_mix", "absent"),
     ] {
         assert_eq!(told(&format!("{base}{text}"), name), expected, "{text}");
     }
