@@ -19,6 +19,9 @@ use crate::start::loader;
 use crate::start::runtime;
 use crate::start::user_mode;
 
+/// How to supply what a libcuda of the image says of itself.
+const NOTE: &str = "scan the built image, or say the `elf_note` of this libcuda under [files] of an image description";
+
 /// Something that would have to be known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MissingFact {
@@ -104,7 +107,7 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
                 "whether libcuda {} of the image has a note of the branches it is for was not seen",
                 library.version
             );
-            (name(replay.image.compat.id), reason, "say its `elf_note` under [files] of an image description")
+            (name(replay.image.compat.id), reason, NOTE)
         }
         Step::UserMode if let Some(Source::Image(path)) = loaded.source.filter(|_| loaded.version.is_none()) => {
             let reason = format!("of which driver {path} is was not seen");
@@ -125,7 +128,7 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
                 "no source says whether libcuda {} may run on {} with driver {driver}",
                 library.version, gpu.name
             );
-            (name(replay.image.compat.id), reason, "say its `elf_note` under [files] of an image description")
+            (name(replay.image.compat.id), reason, NOTE)
         }
         Step::GpuKnown => return of_gpu(replay),
         Step::Runtime if runtime::is_beyond(replay.knowledge, *cuda.known()?) => {
