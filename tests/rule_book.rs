@@ -208,3 +208,62 @@ fn the_web_book_is_whole_and_its_links_lead_somewhere() {
     }
     assert!(links > 2 * RuleBook::built_in().pages().count(), "{links}");
 }
+
+/// Message, help and pools of every finding of a rule.
+fn told(rule: &str, dockerfile: &str, fleet: &str) -> Vec<(String, String, Vec<String>)> {
+    let folder = TempDir::new().expect("temporary folder");
+    let place = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).expect("written");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let (file, fleet) = (place("Dockerfile", dockerfile), place("fleet.toml", fleet));
+    let (_, report) = json(&["check", "--fail-on", "never", "--format", "json", "--fleet", &fleet, &file]);
+    let all = report["subjects"][0]["findings"].as_array().cloned().unwrap_or_default();
+    let word = |one: &Value, key: &str| one[key].as_str().expect("text").to_owned();
+    let pools = |one: &Value| {
+        let pools = one["pools"].as_array().expect("pools");
+        pools.iter().filter_map(|pool| pool.as_str().map(str::to_owned)).collect()
+    };
+    let own = all.iter().filter(|one| one["rule"] == rule);
+    own.map(|one| (word(one, "message"), word(one, "help"), pools(one))).collect()
+}
+
+#[test]
+fn a_cause_is_told_once_with_all_its_pools_and_with_what_settles_it() {
+    let pool = |name: &str, gpu: &str, rest: &str| {
+        format!("[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\nplatform = \"linux/amd64\"\n{rest}\n")
+    };
+    let whole = "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\ndriver = \"550.54.15\"";
+    let fleet = [pool("t4", "T4", whole), pool("a100", "A100", whole)].concat();
+    let unread = "FROM registry.example/base:1\nRUN pip install torch==2.4.0\n";
+    let [(message, help, pools)] = &told("undetermined", unread, &fleet)[..] else { panic!("one cause") };
+    assert_eq!(pools, &["t4", "a100"]);
+    assert_eq!(message.matches("registry.example/base:1").count(), 1, "{message}");
+    assert!(help.starts_with("read its configuration by --pull, ") && help.contains("imagelint scan"), "{help}");
+    assert_eq!(help.matches("imagelint scan").count(), 1, "{help}");
+    let argument = "ARG BASE\nFROM ${BASE}\nRUN pip install torch==2.4.0\n";
+    let [(message, help, _)] = &told("undetermined", argument, &fleet)[..] else { panic!("one cause") };
+    assert!(
+        message.contains("no default gives BASE a value") && help.contains("--build-arg BASE="),
+        "{message}: {help}"
+    );
+    // What hangs on the same fields is one cause, whatever comes of it; on others it is another.
+    let open = "toolkit = \"1.17.8\"\ndriver = \"550.54.15\"";
+    let old = "toolkit = \"1.17.8\"\ndriver = \"470.182.03\"";
+    let known = "FROM python:3.11-slim\nRUN pip install torch==2.4.0\n";
+    let fleet = [pool("t4", "T4", open), pool("a100", "A100", open), pool("b", "A100", whole)].concat();
+    let [(message, help, pools)] = &told("depends", known, &fleet)[..] else { panic!("one cause") };
+    assert_eq!(
+        (message.as_str(), help.as_str()),
+        ("depends on pool.launch: no-gpu or starts", "set `launch` of the pool")
+    );
+    assert_eq!(pools, &["t4", "a100"]);
+    let fleet =
+        [pool("t4", "T4", open), pool("any", "A100", "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"")].concat();
+    let causes = told("depends", known, &fleet);
+    assert!(causes.iter().all(|(_, help, pools)| pools.len() == 1 && !help.contains("elf_note")), "{causes:?}");
+    assert_eq!(causes.len(), 2, "{causes:?}");
+    assert!(told("depends", known, &pool("old", "T4", &format!("launch = \"docker-gpus\"\n{old}"))).is_empty());
+    assert!(told("undetermined", "FROM registry.example/base:1\nRUN make\n", &fleet).is_empty());
+}

@@ -32,6 +32,8 @@ pub struct Package {
     pub early: Option<String>,
     /// Whether a version that is there already is replaced.
     pub upgrade: bool,
+    /// Whether it was installed without what it depends on.
+    pub alone: bool,
     /// Python that it is installed for, where the command says it.
     pub python: Option<String>,
     /// Which command of the build installs it: those of one command are chosen together, later ones replace earlier ones.
@@ -59,6 +61,7 @@ const KEYS: &[&str] = &[
     "index_unknown",
     "early",
     "upgrade",
+    "alone",
     "python",
     "command",
 ];
@@ -92,6 +95,7 @@ impl Package {
             ("index_unknown", text(&self.index_unknown)),
             ("early", text(&self.early)),
             ("upgrade", self.upgrade.then_some(Json::Bool(true))),
+            ("alone", self.alone.then_some(Json::Bool(true))),
             ("python", text(&self.python)),
             ("command", self.command.map(|command| json!(command))),
         ];
@@ -222,6 +226,7 @@ fn package(reader: &mut Reader, table: &DeTable<'_>) -> Package {
             "index_unknown" => found.index_unknown = reader.string(key, value),
             "early" => found.early = reader.string(key, value),
             "upgrade" => found.upgrade = reader.boolean(key, value).unwrap_or(false),
+            "alone" => found.alone = reader.boolean(key, value).unwrap_or(false),
             "python" => found.python = reader.string(key, value),
             "command" => found.command = reader.number(key, value),
             _ => reader.unknown_key(key, span, KEYS),

@@ -18,7 +18,10 @@ impl Run<'_> {
             }
             Lookup::Unset => Some(String::new()),
             Lookup::NoValue => {
-                self.miss(vec![name.to_owned()], "no default gives it a value, only the command line can");
+                self.miss(
+                    vec![name.to_owned()],
+                    &format!("no default gives {name} a value, only the command line can"),
+                );
                 None
             }
             Lookup::Unknown(names, reason) => {

@@ -27,7 +27,7 @@ use crate::source::Span;
 pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledge) -> Vec<Install> {
     let named = &command.packages;
     let mut found = Vec::new();
-    for install in named.iter().filter(|install| install.manager == Manager::Pip) {
+    for install in named.iter().filter(|install| install.manager == Manager::Pip && !install.alone) {
         let extras: Vec<String> = install.extras.iter().map(|extra| normalised(extra)).collect();
         let meant = meant(install, &command.constraints, knowledge);
         for row in knowledge.brought_by(&install.name, &extras).filter(|row| brings(row, &meant, knowledge)) {
@@ -106,6 +106,7 @@ pub(super) fn with_extras(
         builds: Builds::Default,
         early: None,
         upgrade: package.upgrade,
+        alone: package.alone,
         build: None,
         python: package.python.clone(),
         span: Span::default(),

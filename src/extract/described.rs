@@ -78,6 +78,7 @@ pub(super) fn observed(manager: Manager, name: String, package: &Package, depth:
         early: package.early.as_ref().map(why),
         // Commands keep what is there unless they say otherwise; a plain description is of what is there.
         upgrade: package.upgrade || depth != Depth::Text,
+        alone: package.alone,
         python: package.python.clone(),
         conditional: package.conditional.as_ref().map(why),
         command: package.command.unwrap_or(0),
@@ -178,7 +179,7 @@ fn is_simple(package: &PackageSeen, depth: Depth) -> bool {
         && of_build
         && package.early.is_none()
         && package.conditional.is_none()
-        && !(package.upgrade && depth == Depth::Text)
+        && !((package.upgrade || package.alone) && depth == Depth::Text)
 }
 
 /// Everything that has a say in which package it is.
@@ -208,6 +209,7 @@ fn in_full(package: &PackageSeen) -> Package {
         index_unknown,
         early: package.early.as_ref().map(|why| why.reason.clone()),
         upgrade: package.upgrade,
+        alone: package.alone,
         python: package.python.clone(),
         command: Some(package.command),
     }

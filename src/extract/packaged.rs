@@ -59,6 +59,7 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
         variant: install.variant.as_ref().map(|variant| variant.tag.clone()),
         offered,
         upgrade: install.upgrade,
+        alone: install.alone,
         channel: install.channel.clone(),
         python: install.python.clone(),
         conditional,

@@ -74,6 +74,9 @@ pub struct PackageSeen {
     pub early: Option<Why>,
     /// Whether a version that is there already is replaced.
     pub upgrade: bool,
+    /// Whether it came without what it depends on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
     /// The channel of conda that the command names first.
     #[serde(default)]
     pub channel: Option<String>,
@@ -101,6 +104,7 @@ impl PackageSeen {
             offered: Offered::Default,
             early: None,
             upgrade: true,
+            alone: false,
             channel: None,
             python: None,
             conditional: None,

@@ -67,7 +67,7 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
     } else if build.env_known {
         State::Absent { searched: "the environment of the base image family and every ENV" }
     } else {
-        State::Unknown(build.unseen("the environment of the image"))
+        State::Unknown(unread(seen, build))
     };
     // A description lists what its author has seen of the environment; a Dockerfile is silent about its base.
     let by = if seen.depth == Depth::Description { Derivation::Resolution } else { Derivation::Inheritance };
@@ -95,6 +95,15 @@ fn about(name: &str, why: &Why) -> Why {
 
 fn listed_names(names: &BTreeSet<&str>) -> String {
     names.iter().copied().collect::<Vec<_>>().join(", ")
+}
+
+/// Why the environment is not known: that of a base is in its configuration, which a registry serves.
+fn unread(seen: &Observations, build: &BaseBuild) -> Why {
+    let mut why = build.unseen("the environment of the image");
+    if seen.depth == Depth::Text && build.is_unread() {
+        why.supply = format!("read its configuration by --pull, {}", why.supply);
+    }
+    why
 }
 
 /// A value that builds on the base's: with what the base sets, where that is known.

@@ -58,6 +58,8 @@ use crate::knowledge::Knowledge;
 
 /// The name of the component that stands for a container in which nothing was seen that calls CUDA.
 const CONTAINER: &str = "container";
+/// The commands whose packages hang on a driver.
+const BY_DRIVER: &str = "variant";
 
 /// The facts of every build that answers to what was seen, for one platform such as `linux/amd64`.
 pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
@@ -149,7 +151,8 @@ fn assemble(
         || components.iter().any(|component| concerns_gpu(component, seen, &facts))
         || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())
         || driver_libraries.known().is_some()
-        || compat.known().is_some();
+        || compat.known().is_some()
+        || seen.build_asks.iter().any(|ask| ask.what == BY_DRIVER);
     let unread = if gpu_content { None } else { held::unread(&mut facts, seen, CONTAINER) };
     let gpu_content = gpu_content || unread.is_some();
     components.extend(unread);

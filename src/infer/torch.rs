@@ -206,7 +206,8 @@ fn step<'a>(
     let asked = here.iter().rfind(|package| is_torch(package, day.knowledge)).copied();
     let pins: Vec<(&'a PackageSeen, Result<&'static str, Why>)> = here
         .iter()
-        .filter(|package| package.manager == Manager::Pip && Some(package.fact) != asked.map(|asked| asked.fact))
+        .filter(|package| package.manager == Manager::Pip && !package.alone)
+        .filter(|package| Some(package.fact) != asked.map(|asked| asked.fact))
         .filter_map(|package| Some((*package, pin(package, day.knowledge)?)))
         .collect();
     let package = asked.or_else(|| pins.first().map(|(package, _)| *package))?;

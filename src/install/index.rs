@@ -97,7 +97,16 @@ pub(super) struct Indexes {
     pub(super) first_index: bool,
     /// Whether versions before a release are allowed.
     pub(super) early: bool,
+    pub(super) ways: Ways,
+}
+
+/// How a command treats what is there, and what packages depend on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ways {
+    /// A version that is there already is replaced.
     pub(super) upgrade: bool,
+    /// Nothing is installed that is not asked for by its name.
+    pub(super) alone: bool,
 }
 
 impl Indexes {
@@ -133,6 +142,7 @@ impl Indexes {
             self.first_index &= strategy.is_none_or(|strategy| strategy == "first-index");
         } else {
             self.early |= variable("PIP_PRE").is_some_and(|value| is_true(&value));
+            self.ways.alone |= variable("PIP_NO_DEPS").is_some_and(|value| is_true(&value));
         }
         if variable(if uv { "UV_NO_INDEX" } else { "PIP_NO_INDEX" }).is_some_and(|value| is_true(&value)) {
             self.asks = Asks::Links;
@@ -196,7 +206,8 @@ impl Indexes {
 
     /// Says of one package which builds it is chosen from.
     pub(super) fn choose(&self, package: &mut Install) {
-        package.upgrade |= self.upgrade;
+        package.upgrade |= self.ways.upgrade;
+        package.alone |= self.ways.alone;
         if package.variant.is_none() && !is_of_sources(package) {
             self.offer(package);
             package.early = package.early.take().or_else(|| self.early_by_itself(package));

@@ -156,6 +156,8 @@ pub struct Install {
     pub early: Option<String>,
     /// Whether a version that is there already is replaced.
     pub upgrade: bool,
+    /// Whether it comes without what it depends on.
+    pub alone: bool,
     /// conda's build string, where it is asked for.
     pub build: Option<String>,
     /// conda's channel that comes first, where it is named.

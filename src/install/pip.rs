@@ -318,12 +318,13 @@ pub(super) fn option(name: &str, value: impl FnOnce() -> Option<Given>, indexes:
         "-f" | "--find-links" => indexes.links.extend(value().map(place)),
         "--torch-backend" => indexes.backend = value(),
         "--pre" => indexes.early = true,
+        "--no-deps" | "--no-dependencies" => indexes.ways.alone = true,
         "--prerelease" => indexes.early |= value().is_some_and(|(strategy, _)| strategy.as_deref() == Ok("allow")),
         "--index-strategy" => {
             indexes.first_index &= value().is_none_or(|(strategy, _)| strategy.as_deref() == Ok("first-index"));
         }
         "-U" | "--upgrade" | "--force-reinstall" | "-I" | "--ignore-installed" | "--reinstall" => {
-            indexes.upgrade = true;
+            indexes.ways.upgrade = true;
         }
         _ => return false,
     }

@@ -90,6 +90,7 @@ pub(super) fn empty(name: &str, span: Span) -> Install {
         builds: Builds::Default,
         early: None,
         upgrade: false,
+        alone: false,
         build: None,
         channel: None,
         python: None,

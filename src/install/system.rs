@@ -208,6 +208,7 @@ pub(super) fn push(name: &str, version: VersionSpec, word: &Word, command: &Comm
         builds: Builds::Default,
         early: None,
         upgrade: false,
+        alone: false,
         build: None,
         channel: None,
         python: None,

@@ -7,6 +7,7 @@ mod findings;
 mod hosts;
 mod missing;
 mod open;
+mod opened;
 mod place;
 pub mod saved;
 mod scope;

@@ -10,9 +10,9 @@ use crate::judge::findings::label;
 use crate::judge::findings::locations;
 use crate::judge::findings::push;
 use crate::judge::missing::missing;
+use crate::judge::opened::Opened;
 use crate::judge::place::Places;
 use crate::judge::scope::NoticeWords;
-use crate::judge::verdict::message;
 use crate::report::model;
 use crate::report::model::Finding;
 use crate::report::model::Location;
@@ -28,11 +28,14 @@ use crate::start::Verdict;
 const MOST_PLACES: usize = 8;
 const MOST_HOSTS: usize = 64;
 
+/// What helps where nothing is named that is missing.
+const NO_HELP: &str = "ask for the chain of steps by --why";
+
 /// A cause, and what is told of it.
 struct Cause {
     notice: Notice,
     severity: Severity,
-    message: String,
+    opened: Opened,
     help: String,
     pools: Vec<String>,
     locations: Vec<Location>,
@@ -59,23 +62,28 @@ pub(super) fn report(
         if orders.ignores(&page.name, Some(pool), &located) {
             continue;
         }
-        let message = message(verdict, settings.knowledge);
+        let Some(opened) = Opened::of(verdict, settings.knowledge) else { continue };
         let help = help(verdict, settings);
         let severity = asked::severity(page, Some(pool), settings);
+        // What is supplied in one way is one cause, whatever it is on which pool.
         let alike = |cause: &&mut Cause| {
-            (cause.notice, cause.severity, &cause.message, &cause.help) == (notice, severity, &message, &help)
+            (cause.notice, cause.severity, &cause.help) == (notice, severity, &help)
+                && (help != NO_HELP || cause.opened.text() == opened.text())
         };
-        match causes.iter_mut().find(alike) {
-            Some(cause) => {
-                cause.pools.push(pool.clone());
-                for location in located {
-                    push(&mut cause.locations, location);
+        let opened = match causes.iter_mut().find(alike) {
+            Some(cause) => match cause.opened.join(opened) {
+                Ok(()) => {
+                    cause.pools.push(pool.clone());
+                    for location in located {
+                        push(&mut cause.locations, location);
+                    }
+                    continue;
                 }
-            }
-            None => {
-                causes.push(Cause { notice, severity, message, help, pools: vec![pool.clone()], locations: located });
-            }
-        }
+                Err(other) => other,
+            },
+            None => opened,
+        };
+        causes.push(Cause { notice, severity, opened, help, pools: vec![pool.clone()], locations: located });
     }
     causes.into_iter().filter_map(|cause| finding(cause, settings)).collect()
 }
@@ -94,9 +102,10 @@ pub(super) fn no_host(
         return None;
     }
     let help = verdict.missing.iter().map(|gap| gap.supply.as_str()).collect::<Vec<_>>().join("; ");
-    let (notice, message, pools) = (Notice::Undetermined, verdict.message.clone(), vec![pool.name.value.clone()]);
+    let told = verdict.message.strip_prefix("cannot tell: ").unwrap_or(&verdict.message).to_owned();
+    let (notice, opened, pools) = (Notice::Undetermined, Opened::Reasons(vec![told]), vec![pool.name.value.clone()]);
     let severity = asked::severity(settings.book.reader(notice)?, Some(&pool.name.value), settings);
-    finding(Cause { notice, severity, message, help, pools, locations }, settings)
+    finding(Cause { notice, severity, opened, help, pools, locations }, settings)
 }
 
 fn finding(cause: Cause, settings: Settings<'_>) -> Option<Finding> {
@@ -104,7 +113,7 @@ fn finding(cause: Cause, settings: Settings<'_>) -> Option<Finding> {
     Some(Finding {
         rule: page.name.clone(),
         severity: cause.severity.to_string(),
-        message: page.message.render(&NoticeWords(cause.message)),
+        message: page.message.render(&NoticeWords(cause.opened.text())),
         help: Some(page.help.render(&NoticeWords(cause.help))),
         pools: cause.pools,
         component: None,
@@ -113,15 +122,21 @@ fn finding(cause: Cause, settings: Settings<'_>) -> Option<Finding> {
     })
 }
 
-/// How to supply what is missing, each once.
+/// How to supply what is missing, each once; where fields of the pool decide, these first, for they may settle all.
 fn help(verdict: &Verdict<'_>, settings: Settings<'_>) -> String {
     let mut told: Vec<String> = Vec::new();
-    for gap in missing(verdict, settings.knowledge) {
-        if !told.contains(&gap.supply) {
-            told.push(gap.supply);
+    let gaps = missing(verdict, settings.knowledge);
+    let asked = |gap: &&model::Missing| {
+        verdict.fate.is_some() || verdict.open_fields.is_empty() || gap.key.starts_with("pool.")
+    };
+    for gap in gaps.iter().filter(asked) {
+        if told.iter().any(|one| one.contains(&gap.supply)) {
+            continue;
         }
+        told.retain(|one| !gap.supply.contains(one.as_str()));
+        told.push(gap.supply.clone());
     }
-    if told.is_empty() { "ask for the chain of steps by --why".to_owned() } else { told.join("; ") }
+    if told.is_empty() { NO_HELP.to_owned() } else { told.join("; ") }
 }
 
 /// The places of what decides on some hosts or is not known, then those of the pool.

@@ -9,10 +9,10 @@ use crate::judge::Build;
 use crate::judge::Settings;
 use crate::judge::facts::fact_id;
 use crate::judge::facts::row_id;
-use crate::judge::missing::is_pinned;
 use crate::judge::missing::missing;
 use crate::judge::missing::unread_files;
 use crate::judge::missing::unread_notes;
+use crate::judge::opened::Opened;
 use crate::knowledge::Knowledge;
 use crate::report::model;
 use crate::start::Basis;
@@ -150,24 +150,8 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
             let without = verdict.hosts.iter().all(|host| words::goes_without_gpu(replay_of(host, knowledge)));
             format!("starts ({}){}", route.name(), if without { ", and uses no GPU" } else { "" })
         }
-        Some(Fate::Undetermined) => {
-            let reasons: Vec<String> = reasons(verdict, knowledge);
-            if reasons.is_empty() {
-                return "cannot tell: nothing that is known decides it".to_owned();
-            }
-            format!("cannot tell: {}", reasons.join("; "))
-        }
-        None => {
-            let fields: Vec<&str> = verdict.open_fields.iter().map(|field| field.name()).collect();
-            let on = match (verdict.open_build, is_pinned(verdict)) {
-                (true, true) => "which build the digest is".to_owned(),
-                (true, false) => "the build behind the tag".to_owned(),
-                (false, _) => fields.join(", "),
-            };
-            let mut fates: Vec<String> = verdict.hosts.iter().map(|host| outcome_name(host.fate)).collect();
-            fates.sort();
-            fates.dedup();
-            format!("depends on {on}: {}", fates.join(" or "))
+        Some(Fate::Undetermined) | None => {
+            Opened::of(verdict, knowledge).map_or_else(String::new, |opened| opened.text())
         }
     }
 }
@@ -202,18 +186,12 @@ fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
     format!("; which failure it is depends on {what}, others: {}", others.join(", "))
 }
 
-fn outcome_name(fate: Fate) -> String {
+pub(super) fn outcome_name(fate: Fate) -> String {
     match fate {
         Fate::Starts(_) => "starts".to_owned(),
         Fate::Fails(wall) => wall.outcome().to_string(),
         Fate::Undetermined => "cannot tell".to_owned(),
     }
-}
-
-fn reasons(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
-    let mut reasons: Vec<String> = all_missing(verdict, knowledge).into_iter().map(|missing| missing.reason).collect();
-    reasons.dedup();
-    reasons
 }
 
 pub(super) fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<words::MissingFact> {

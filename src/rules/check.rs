@@ -75,6 +75,8 @@ impl Checker<'_> {
             let help = match (left_type, right_type) {
                 (Type::Text, Type::Version) => as_version(left).map(|call| format!("write `{call}`")),
                 (Type::Version, Type::Text) => as_version(right).map(|call| format!("write `{call}`")),
+                (Type::Text, Type::Date) => as_date(left),
+                (Type::Date, Type::Text) => as_date(right),
                 _ => None,
             };
             return Err(Fault::new(span, format!("compares a {left_type} with a {right_type}")).help(help));
@@ -287,6 +289,13 @@ fn date(text: &str, span: Span) -> Result<Date, Fault> {
 }
 
 /// A text as the version that it is, in the words of a condition.
+fn as_date(node: &Node) -> Option<String> {
+    match &node.kind {
+        Kind::Text(text) => Some(format!("write `date(\"{text}\")`")),
+        _ => None,
+    }
+}
+
 fn as_version(node: &Node) -> Option<String> {
     match &node.kind {
         Kind::Text(text) => Some(format!("version(\"{text}\")")),

@@ -161,6 +161,8 @@ fn what_is_wrong_is_underlined() {
         ("image.base.cuda > \"12.4\"", "image.base.cuda > \"12.4\"", "version(\"12.4\")"),
         ("image.base.cuda > 12.4", "12.4", "version(\"12.4\")"),
         ("image.base.tag < \"b\"", "image.base.tag < \"b\"", ""),
+        ("day > \"2026-01-31\"", "day > \"2026-01-31\"", "write `date(\"2026-01-31\")`"),
+        ("day > torch.version", "day > torch.version", ""),
         ("torch.version >= \"2.0\"", "torch.version >= \"2.0\"", "`version(torch.version)` and `version(\"2.0\")`"),
         ("torch.version >= version(\"2.0\")", "torch.version >= version(\"2.0\")", "write `version(torch.version)`"),
         ("version(image.base.cuda) > version(\"1\")", "image.base.cuda", ""),
@@ -215,7 +217,7 @@ fn what_is_wrong_is_underlined() {
         ("é == 1", "é", ""),
         (&deep, "(", ""),
         (&nots, "!", ""),
-        (&long, &long, ""),
+        (&long, "t", ""),
     ] {
         let fault = Condition::parse(text, &Vocabulary::built_in()).expect_err(text);
         assert_eq!(&text[fault.span.start..fault.span.end], under, "{text}: {}", fault.reason);

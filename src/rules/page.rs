@@ -272,7 +272,8 @@ fn check_examples(name: &str, severity: Severity, examples: &[Example], heading:
             .help(format!("write `# {severity}: {name}` above the input")));
     }
     if !examples.iter().any(|example| example.expect.is_empty()) {
-        return Err(Fault::new(heading, "missing: an example of which nothing is said"));
+        return Err(Fault::new(heading, "missing: an example of which nothing is said")
+            .help("write an input that is one fact away, without a first line that expects a rule".to_owned()));
     }
     Ok(())
 }

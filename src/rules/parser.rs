@@ -45,7 +45,7 @@ pub(super) enum Kind {
 /// The tree of a source.
 pub(super) fn parse(source: &str) -> Result<Node, Fault> {
     if source.len() > LONGEST {
-        return Err(Fault::new(Span::new(0, source.len()), format!("a condition has at most {LONGEST} bytes")));
+        return Err(Fault::new(Span::new(0, 1), format!("a condition has at most {LONGEST} bytes")));
     }
     let mut parser = Parser { tokens: tokens(source)?, at: 0, end: source.len() };
     let node = parser.or(0)?;

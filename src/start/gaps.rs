@@ -19,6 +19,11 @@ use crate::start::loader;
 use crate::start::runtime;
 use crate::start::user_mode;
 
+/// How to supply what is newer than the tables.
+const NEWER: &str = "use a newer imagelint: the tables of this one end before it";
+/// How to supply what a libcuda of the image says of itself.
+const NOTE: &str = "scan the built image, or say the `elf_note` of this libcuda under [files] of an image description";
+
 /// Something that would have to be known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MissingFact {
@@ -104,7 +109,7 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
                 "whether libcuda {} of the image has a note of the branches it is for was not seen",
                 library.version
             );
-            (name(replay.image.compat.id), reason, "say its `elf_note` under [files] of an image description")
+            (name(replay.image.compat.id), reason, NOTE)
         }
         Step::UserMode if let Some(Source::Image(path)) = loaded.source.filter(|_| loaded.version.is_none()) => {
             let reason = format!("of which driver {path} is was not seen");
@@ -125,12 +130,12 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
                 "no source says whether libcuda {} may run on {} with driver {driver}",
                 library.version, gpu.name
             );
-            (name(replay.image.compat.id), reason, "say its `elf_note` under [files] of an image description")
+            (name(replay.image.compat.id), reason, NOTE)
         }
         Step::GpuKnown => return of_gpu(replay),
         Step::Runtime if runtime::is_beyond(replay.knowledge, *cuda.known()?) => {
             let reason = newer(format!("CUDA {}", cuda.known()?));
-            (name(cuda.id), reason, "nothing but newer knowledge tells it")
+            (name(cuda.id), reason, NEWER)
         }
         Step::Runtime if let Some(floor) = runtime::disputed(replay, &loaded) => {
             let reason = format!(
@@ -214,7 +219,7 @@ fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
             Compiler::Unknown if cuda.known().is_some() && loaded.cuda.is_some() => {
                 let date = replay.knowledge.newest_date();
                 let reason = format!("PTX of CUDA {} is newer than the knowledge of {date}", cuda.known()?);
-                (name(cuda.id), reason, "nothing but newer knowledge tells it")
+                (name(cuda.id), reason, NEWER)
             }
             _ => return None,
         }
@@ -227,7 +232,7 @@ fn of_gpu(replay: Replay<'_>) -> Option<MissingFact> {
     let (host, knowledge) = (replay.host, replay.knowledge);
     let capability = host.gpu.as_ref()?.capability?;
     let lacks = |field: PoolField, reason: String| {
-        let supply = "nothing but newer knowledge tells it".to_owned();
+        let supply = NEWER.to_owned();
         Some(MissingFact { key: field.name().to_owned(), reason, supply })
     };
     if user_mode::is_jetson(replay) {
@@ -266,7 +271,7 @@ fn of_pool(replay: Replay<'_>, field: PoolField) -> Option<MissingFact> {
     let (reason, supply) = match field {
         PoolField::Toolkit if host.toolkit_newer => {
             let version = host.toolkit_version.map_or_else(String::new, |version| format!(" {version}"));
-            (format!("container toolkit{version} is {}", newer()), "nothing but newer knowledge tells it".to_owned())
+            (format!("container toolkit{version} is {}", newer()), NEWER.to_owned())
         }
         PoolField::Driver if host.driver.is_none() => {
             ("the pool does not say its driver".to_owned(), "set `driver` of the pool".to_owned())

@@ -122,3 +122,29 @@ fn markers_on_the_command_line_count_and_a_trial_installs_nothing() {
         "linux/amd64",
     );
 }
+
+#[test]
+fn what_is_installed_alone_brings_no_torch() {
+    let two = format!("{PY311}RUN pip install torch==2.4.0\nRUN ");
+    check(
+        &[
+            (format!("{two}pip install --no-deps torchaudio==2.3.0"), "2.4.0 12.1"),
+            (
+                format!(
+                    "{two}pip install torchaudio==2.3.0 --no-deps --index-url https://download.pytorch.org/whl/cu118"
+                ),
+                "2.4.0 12.1",
+            ),
+            (format!("{two}PIP_NO_DEPS=1 pip install torchaudio==2.3.0"), "2.4.0 12.1"),
+            (format!("{two}uv pip install --no-deps torchaudio==2.3.0"), "2.4.0 12.1"),
+            (format!("{PY311}RUN pip install --no-deps torchvision==0.18.0"), "-"),
+            (format!("{PY311}RUN pip install --no-deps vllm==0.6.3"), "-"),
+            // With what they depend on they bring it.
+            (format!("{two}pip install torchaudio==2.3.0"), "2.3.0 12.1"),
+            (format!("{two}PIP_NO_DEPS=0 pip install torchaudio==2.3.0"), "2.3.0 12.1"),
+            (format!("{two}pip install --no-deps numpy && pip install torchaudio==2.3.0"), "2.3.0 12.1"),
+            (format!("{PY311}RUN pip install torchvision==0.18.0"), "2.3.0 12.1"),
+        ],
+        "linux/amd64",
+    );
+}

@@ -160,6 +160,11 @@ impl BaseBuild {
         self.platforms = Some((platforms, row)).filter(|(platforms, _)| !platforms.is_empty());
     }
 
+    /// Whether its name is known, and it is the reason that something cannot be told.
+    pub(super) fn is_unread(&self) -> bool {
+        !self.read && self.unresolved.is_none() && !self.name.is_empty()
+    }
+
     /// Why something of the base cannot be told.
     pub(super) fn unseen(&self, what: &str) -> Why {
         if let Some(why) = &self.unresolved {
@@ -168,7 +173,7 @@ impl BaseBuild {
         let base = if self.name.is_empty() { "the image".to_owned() } else { format!("`{}`", self.name) };
         let seen = match (self.read, self.env_known || self.cuda.is_some()) {
             (true, _) => "is not in the tables and of it the configuration alone was read",
-            (false, true) => "is in the tables, which do not tell it, and was not read",
+            (false, true) => "is in the tables without this tag's contents, and was not read",
             (false, false) => "is not in the tables and was not read",
         };
         Why {

@@ -16,6 +16,7 @@ use crate::fact::PackageVersion;
 use crate::fact::Role;
 use crate::fact::State;
 use crate::fact::Value as FactValue;
+use crate::infer::variant_cuda;
 use crate::judge::scope::Said;
 use crate::judge::scope::Subject;
 use crate::judge::scope::list;
@@ -157,6 +158,13 @@ impl Subject<'_> {
                 _ => {}
             }
         }
+        let of_wheels = self.wheels_of_a_variant();
+        built.extend(
+            of_wheels
+                .iter()
+                .filter(|(name, ..)| !self.is_component(name))
+                .map(|(name, cuda, fact)| (name, cuda, *fact)),
+        );
         let first = built.first().map(|(_, cuda, _)| cuda.0.part(0));
         let other = built.iter().find(|(_, cuda, _)| Some(cuda.0.part(0)) != first);
         let Some((.., fact)) = other else {
@@ -167,6 +175,23 @@ impl Subject<'_> {
         };
         let names = built.iter().map(|(name, cuda, _)| format!("{name} (CUDA {cuda})"));
         Said::plain(list(names)).on(Some(*fact))
+    }
+
+    /// The wheels of which the version says the CUDA release, as `2.11.0+cu128` of torchaudio does.
+    fn wheels_of_a_variant(&self) -> Vec<(String, CudaVersion, FactId)> {
+        let certain = |one: &&PackageSeen| one.manager == Manager::Pip && one.conditional.is_none();
+        let told = |one: &PackageSeen| match &one.version {
+            PackageVersion::Exact(exact) => {
+                let cuda = variant_cuda(exact.split_once('+')?.1)?;
+                self.knowledge.toolkit(cuda).map(|_| (one.name.clone(), cuda, one.fact))
+            }
+            PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
+        };
+        self.seen.map(|all| all.packages.iter().filter(certain).filter_map(told).collect()).unwrap_or_default()
+    }
+
+    fn is_component(&self, name: &str) -> bool {
+        self.image.components.iter().any(|component| component.name == name)
     }
 
     /// The runtimes that system packages, packages of conda and a CUDA base image bring, where they are of several

@@ -167,6 +167,14 @@ fn what_is_told_of_two_things_that_do_not_go_together() {
             "absent",
         ),
         ("[packages.pip]\nonnxruntime = \"1.19.2\"\ntorch = \"2.1.0+cu121\"\n", "image.processor_packages", "absent"),
+        (
+            "[packages.pip]\ntorch = \"2.1.0+cu121\"\ntorchaudio = \"2.1.0+cu118\"\n",
+            "image.cuda_mix",
+            "torch (CUDA 12.1), torchaudio (CUDA 11.8)",
+        ),
+        ("[packages.pip]\ntorch = \"2.1.0+cu121\"\ntorchaudio = \"2.1.0+cu121\"\n", "image.cuda_mix", "absent"),
+        ("[packages.pip]\ntorch = \"2.1.0+cu121\"\ntorchaudio = \"2.1.0+cpu\"\n", "image.cuda_mix", "absent"),
+        ("[packages.pip]\ntorch = \"2.1.0+cu121\"\nx = \"1.0+cu12\"\n", "image.cuda_mix", "absent"),
     ] {
         assert_eq!(told(&format!("{base}{text}"), name), expected, "{text}");
     }

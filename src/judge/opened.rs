@@ -1,0 +1,136 @@
+//! What leaves a verdict open, in words that several pools can share.
+
+use crate::judge::missing::is_pinned;
+use crate::judge::verdict::all_missing;
+use crate::judge::verdict::outcome_name;
+use crate::knowledge::Knowledge;
+use crate::start::Fate;
+use crate::start::Verdict;
+
+/// Between what is not known and why.
+const NOT_KNOWN: &str = " is not known: ";
+
+/// What a verdict hangs on, or why it cannot be told.
+pub(super) enum Opened {
+    /// What would have to be known, each once.
+    Reasons(Vec<String>),
+    /// Fields of the pool or builds of the image, and the names of the ends that they lead to, in order.
+    Depends(String, Vec<String>),
+}
+
+impl Opened {
+    /// Of a verdict that starts or fails, none.
+    pub(super) fn of(verdict: &Verdict<'_>, knowledge: Knowledge) -> Option<Self> {
+        match verdict.fate {
+            Some(Fate::Undetermined) => {
+                let mut reasons: Vec<String> = Vec::new();
+                for missing in all_missing(verdict, knowledge) {
+                    add(&mut reasons, missing.reason);
+                }
+                Some(Self::Reasons(reasons))
+            }
+            None => {
+                let fields: Vec<&str> = verdict.open_fields.iter().map(|field| field.name()).collect();
+                let on = match (verdict.open_build, is_pinned(verdict)) {
+                    (true, true) => "which build the digest is".to_owned(),
+                    (true, false) => "the build behind the tag".to_owned(),
+                    (false, _) => fields.join(", "),
+                };
+                let mut ends: Vec<String> = verdict.hosts.iter().map(|host| outcome_name(host.fate)).collect();
+                ends.sort();
+                ends.dedup();
+                Some(Self::Depends(on, ends))
+            }
+            Some(Fate::Starts(_) | Fate::Fails(_)) => None,
+        }
+    }
+
+    /// Takes in what another pool says of the same cause; gives it back where it is another cause.
+    pub(super) fn join(&mut self, other: Self) -> Result<(), Self> {
+        match (self, other) {
+            (Self::Reasons(own), Self::Reasons(others)) => others.into_iter().for_each(|one| add(own, one)),
+            (Self::Depends(on, own), Self::Depends(same, others)) if *on == same => {
+                others.into_iter().for_each(|one| add(own, one));
+                own.sort();
+            }
+            (_, other) => return Err(other),
+        }
+        Ok(())
+    }
+
+    /// One line.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Reasons(reasons) if reasons.is_empty() => "cannot tell: nothing that is known decides it".to_owned(),
+            Self::Reasons(reasons) => format!("cannot tell: {}", folded(reasons).join("; ")),
+            Self::Depends(on, ends) => format!("depends on {on}: {}", ends.join(" or ")),
+        }
+    }
+}
+
+fn add(all: &mut Vec<String>, one: String) {
+    if !all.contains(&one) {
+        all.push(one);
+    }
+}
+
+/// Things that are not known for one and the same reason, told with it once.
+fn folded(reasons: &[String]) -> Vec<String> {
+    let mut told: Vec<(Vec<&str>, &str)> = Vec::new();
+    for reason in reasons {
+        let (what, why) = reason.split_once(NOT_KNOWN).unwrap_or(("", reason));
+        match told
+            .iter_mut()
+            .find(|(whats, other)| *other == why && !what.is_empty() && whats.iter().all(|one| !one.is_empty()))
+        {
+            Some((whats, _)) => whats.push(what),
+            None => told.push((vec![what], why)),
+        }
+    }
+    let line = |(whats, why): (Vec<&str>, &str)| match whats.as_slice() {
+        [""] => why.to_owned(),
+        [what] => format!("{what}{NOT_KNOWN}{why}"),
+        several => format!("{} are not known: {why}", several.join(" and ")),
+    };
+    told.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reasons(all: &[&str]) -> Opened {
+        Opened::Reasons(all.iter().map(|one| (*one).to_owned()).collect())
+    }
+
+    fn depends(on: &str, ends: &[&str]) -> Opened {
+        Opened::Depends(on.to_owned(), ends.iter().map(|one| (*one).to_owned()).collect())
+    }
+
+    #[test]
+    fn one_reason_for_two_things_is_told_once() {
+        for (all, expected) in [
+            (&["a is not known: x", "b is not known: x"][..], "a and b are not known: x"),
+            (&["a is not known: x", "b is not known: y"], "a is not known: x; b is not known: y"),
+            (&["a is not known: x", "no source says", "b is not known: x"], "a and b are not known: x; no source says"),
+            (&["x", "a is not known: x"], "x; a is not known: x"),
+            (&["no source says"], "no source says"),
+            (&[], "nothing that is known decides it"),
+        ] {
+            assert_eq!(reasons(all).text(), format!("cannot tell: {expected}"), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn pools_share_what_they_hang_on_and_nothing_else() {
+        let mut own = depends("pool.driver", &["refused", "starts"]);
+        assert!(own.join(depends("pool.driver", &["no-gpu", "starts"])).is_ok());
+        assert_eq!(own.text(), "depends on pool.driver: no-gpu or refused or starts");
+        assert!(own.join(depends("pool.launch", &["starts"])).is_err());
+        assert!(own.join(reasons(&["a"])).is_err());
+        let mut own = reasons(&["a"]);
+        assert!(own.join(depends("pool.driver", &["starts"])).is_err());
+        assert!(own.join(reasons(&["a", "b"])).is_ok());
+        assert_eq!(own.text(), "cannot tell: a; b");
+    }
+}
