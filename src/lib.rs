@@ -13,7 +13,7 @@
 //! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`inventory`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
 //! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
-//! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`needs`], [`cure`], [`least`], [`compare`], [`what_if`], [`recommend`] | pages that tell, conditions that notice, the report as data and in print; the search over all nodes; changes that cure, tried; the smallest driver of a pool; what a change of images or of the fleet does; what to build for a fleet | decide a fate |
+//! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`least`], [`needs`], [`cure`], [`compare`], [`what_if`], [`recommend`] | pages that tell, conditions that notice, the report as data and in print; the smallest driver of a pool; the search over all nodes; changes that cure, tried; what a change of images or of the fleet does; what to build for a fleet | decide a fate |
 //! | door | [`lsp`], [`cli`] | what editors say and are told; flags, files, exit codes | decide anything |
 //!
 //! # Invariants

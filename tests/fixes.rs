@@ -118,6 +118,94 @@ fn lists_of_packages_are_changed_too() {
     assert_eq!((text(&place, "Dockerfile").as_str(), code(&done)), (dockerfile, 0));
 }
 
+/// An index that is for one build alone has no other: it is changed with the version that names its build.
+#[test]
+fn an_index_of_the_old_build_is_changed_with_the_version() {
+    let index = |build: &str| format!("--extra-index-url https://download.pytorch.org/whl/{build}");
+    let list = |build: &str, noted: &str| {
+        format!(
+            "# was https://download.pytorch.org/whl/{noted}\n{}\ntorch==2.4.0+{build}  # why\nnumpy\n",
+            index(build)
+        )
+    };
+    let by_list = "FROM python:3.11-slim\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n".to_owned();
+    let with_index = |build: &str| {
+        format!(
+            "FROM python:3.11-slim\nCOPY requirements.txt .\nRUN pip install -r requirements.txt {}\n",
+            index(build)
+        )
+    };
+    let command =
+        |build: &str| format!("FROM python:3.11-slim\nRUN pip install torch==2.4.0+{build} {}\n", index(build));
+    let argument = |build: &str| {
+        format!(
+            "FROM python:3.11-slim\nARG CU={build}\n\
+             RUN pip install torch==2.4.0+{build} -f \"https://wheels.example.com/whl/${{CU}}\" && \\\n  curl -O https://example.com/cu124\n"
+        )
+    };
+    for (before, after) in [
+        ([by_list.clone(), list("cu124", "cu124")], [by_list.clone(), list("cu118", "cu124")]),
+        (
+            [with_index("cu124"), "torch==2.4.0+cu124\n".to_owned()],
+            [with_index("cu118"), "torch==2.4.0+cu118\n".to_owned()],
+        ),
+        ([command("cu124"), String::new()], [command("cu118"), String::new()]),
+        ([argument("cu124"), String::new()], [argument("cu118"), String::new()]),
+        // A page of all builds stays.
+        (
+            [by_list.clone(), "-f https://wheels.example.com/all.html\ntorch==2.4.0+cu124\n".to_owned()],
+            [by_list.clone(), "-f https://wheels.example.com/all.html\ntorch==2.4.0+cu118\n".to_owned()],
+        ),
+    ] {
+        let place = place(&[("Dockerfile", &before[0]), ("requirements.txt", &before[1])]);
+        let done = place.run(&["check", "--fix", "Dockerfile"]);
+        let now = ["Dockerfile", "requirements.txt"].map(|name| text(&place, name));
+        assert_eq!(now, after, "{}{}", err(&done), out(&done));
+        assert_eq!(code(&done), 0, "{}", out(&done));
+    }
+}
+
+#[test]
+fn a_value_keeps_its_quotes() {
+    for quote in ["\"", "'", ""] {
+        let before = format!(
+            "FROM python:3.11-slim\nENV A=1 NVIDIA_DRIVER_CAPABILITIES={quote}graphics{quote} B=2\nRUN pip install torch==2.1.0+cu118\n"
+        );
+        let place = place(&[("Dockerfile", &before)]);
+        let done = place.run(&["check", "--fix", "--pool", "a100", "Dockerfile"]);
+        let after = text(&place, "Dockerfile");
+        let expected = before.replace("graphics", "graphics,compute,utility");
+        assert_eq!(after, expected, "{}{}", err(&done), out(&done));
+    }
+}
+
+/// PTX carries a program to a newer GPU and not the libraries that it calls: machine code first, and neither is safe.
+#[test]
+fn what_starts_only_by_compiling_ptx_comes_behind_machine_code_and_is_not_written_as_safe() {
+    let before = "FROM python:3.11-slim\nRUN pip install torch==2.6.0\n";
+    let place = place(&[("Dockerfile", before)]);
+    let pool = |name: &str, gpu: &str| {
+        format!(
+            "[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"580.95.05\"\nplatform = \"linux/amd64\"\n\
+             launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"
+        )
+    };
+    place.file("fleet.toml", &format!("{}{}", pool("new", "B200"), pool("now", "H100")));
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let fixes = report["subjects"][0]["findings"][0]["fixes"].as_array().expect("fixes").clone();
+    let compiled =
+        |fix: &serde_json::Value| fix["title"].as_str().is_some_and(|title| title.contains("PTX is compiled"));
+    assert!(!fixes.is_empty() && !compiled(&fixes[0]), "{report}");
+    assert_eq!(fixes[0]["kind"], "framework-version", "{report}");
+    let by_ptx: Vec<_> = fixes.iter().filter(|fix| compiled(fix)).collect();
+    assert!(!by_ptx.is_empty() && by_ptx.iter().all(|fix| fix["safety"] != "safe"), "{report}");
+    let safe = place.run(&["check", "--fix", "Dockerfile"]);
+    assert_eq!(text(&place, "Dockerfile"), before, "{}", err(&safe));
+    let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(code(&done), 0, "{}", out(&done));
+    assert!(text(&place, "Dockerfile").contains("torch==2.7"), "{}", text(&place, "Dockerfile"));
+}
+
 #[test]
 fn a_variable_is_set_behind_the_last_from() {
     let fleet = "[[pool]]\nname = \"a\"\ngpu = \"A100-SXM4-40GB\"\ndriver = \"550.54.15\"\nplatform = \"linux/amd64\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\n";

@@ -111,7 +111,7 @@ fn installed_by(platform: &str, files: &[(&str, &str)], copy: &str, run: &str) -
     let source = sources.add(SourceText::new("Dockerfile", text.clone()));
     let add = |(path, text): &(&str, &str)| {
         let source = sources.add(SourceText::new(*path, *text));
-        ((*path).to_owned(), ContextFile { source, text: (*text).into() })
+        ((*path).to_owned(), ContextFile::new(source, *text))
     };
     let shelf = Memory { files: files.iter().map(add).collect() };
     let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };

@@ -34,9 +34,6 @@ use crate::compare::Named;
 use crate::compare::Sides;
 use crate::compare::model::Comparison;
 use crate::compare::model::Pair;
-use crate::cuda::DriverVersion;
-use crate::fleet::DriverSpec;
-use crate::fleet::Pool;
 use crate::judge::Detail;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
@@ -301,17 +298,9 @@ fn drivers(subject: &Subject, asked: &impl Fn(&str) -> bool, reading: Reading<'_
             least::Least::Never => None,
             least::Least::Open => continue,
         };
-        if !starts_below(&images, pool, driver, knowledge) {
+        if !least::starts_below(&images, pool, driver, knowledge) {
             found.insert(pool.name.value.clone(), driver.map(|driver| driver.to_string()));
         }
     }
     found
-}
-
-/// Whether it starts on a pool as it is with an older driver than that: there is a gap above it then, and what lies above
-/// the gap is not the smallest.
-fn starts_below(images: &Images, pool: &Pool, least: Option<DriverVersion>, knowledge: Knowledge) -> bool {
-    let [own] = pool.driver.as_slice() else { return false };
-    let below = matches!(own.value, DriverSpec::Exact(own) if least.is_none_or(|least| own < least));
-    below && images.on(pool, knowledge).starts()
 }

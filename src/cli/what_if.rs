@@ -32,6 +32,7 @@ use crate::judge::Detail;
 use crate::knowledge::Knowledge;
 use crate::least;
 use crate::least::Images;
+use crate::least::OfAll;
 use crate::report::json::SCHEMA_VERSION;
 use crate::report::model;
 use crate::report::words::count;
@@ -41,7 +42,6 @@ use crate::source::Sources;
 use crate::what_if;
 use crate::what_if::Asked;
 use crate::what_if::Changed;
-use crate::what_if::Smallest;
 use crate::what_if::model::Driver;
 use crate::what_if::model::Image;
 use crate::what_if::model::WhatIf;
@@ -205,9 +205,9 @@ fn drivers(side: &Side, judged: &[model::Subject], changed: &Changed, reading: R
         kinds.entry((least::likeness(pool, knowledge), own)).or_insert(*pool);
     }
     let kinds: Vec<_> = kinds.into_iter().collect();
-    let found: Vec<Smallest> = parallel::map(judging.jobs(), &kinds, |((_, own), pool)| {
+    let found: Vec<OfAll> = parallel::map(judging.jobs(), &kinds, |((_, own), pool)| {
         let own: Vec<_> = own.iter().filter_map(|at| Some((images.get(*at)?, *alike.get(*at)?))).collect();
-        what_if::smallest(pool, &own, knowledge)
+        least::least_of_all(pool, &own, knowledge)
     });
     let mut told = Vec::new();
     for (pool, own) in pools.iter().filter(|(_, own)| !own.is_empty()) {
@@ -215,13 +215,15 @@ fn drivers(side: &Side, judged: &[model::Subject], changed: &Changed, reading: R
         let Some(smallest) = kinds.iter().position(|(kind, _)| *kind == key).and_then(|at| found.get(at)) else {
             continue;
         };
+        let enough = smallest.driver.is_some() && is_enough(pool, own, judged, smallest);
         let name = |at: &usize| own.get(*at).and_then(|at| judged.get(*at)).map(title);
         told.push(Driver {
             pool: pool.name.value.clone(),
             driver: pool.driver_text(),
             images: own.len(),
             smallest: smallest.driver.map(|driver| driver.to_string()),
-            enough: smallest.driver.is_some() && is_enough(pool, own, judged, smallest),
+            enough,
+            below: enough && least::is_below(pool, smallest.driver),
             never: smallest.never.iter().filter_map(name).collect(),
             open: smallest.open.iter().filter_map(name).collect(),
         });
@@ -230,7 +232,7 @@ fn drivers(side: &Side, judged: &[model::Subject], changed: &Changed, reading: R
 }
 
 /// Whether all that can start on a pool start with the driver that it has.
-fn is_enough(pool: &Pool, own: &[usize], judged: &[model::Subject], smallest: &Smallest) -> bool {
+fn is_enough(pool: &Pool, own: &[usize], judged: &[model::Subject], smallest: &OfAll) -> bool {
     let exact = pool.driver.iter().all(|driver| matches!(driver.value, DriverSpec::Exact(_)));
     let able = own.iter().enumerate().filter(|(at, _)| !smallest.never.contains(at) && !smallest.open.contains(at));
     let mut starts = able.filter_map(|(_, at)| compare::on(judged.get(*at)?, &pool.name.value));

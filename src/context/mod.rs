@@ -1,6 +1,7 @@
 //! The build context: the files that a build may read, and nothing outside of its root.
 
 mod ignored;
+mod kept;
 mod path;
 
 use std::cell::RefCell;
@@ -17,6 +18,7 @@ use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
 
+pub use kept::Kept;
 pub use path::matches;
 pub use path::normal;
 
@@ -61,6 +63,15 @@ pub struct ContextFile {
     pub source: SourceId,
     /// What is in it.
     pub text: Arc<str>,
+    /// What was made of that.
+    pub kept: Kept,
+}
+
+impl ContextFile {
+    /// A file with a text, of which nothing is kept.
+    pub fn new(source: SourceId, text: impl Into<Arc<str>>) -> Self {
+        Self { source, text: text.into(), kept: Kept::default() }
+    }
 }
 
 /// What gives the files of a context, by their path below its root.
@@ -86,9 +97,19 @@ impl Files {
         let mut any = false;
         for file in files.0.values_mut().flatten().filter(|file| file.source == source) {
             file.text = Arc::clone(text);
+            file.kept = Kept::room();
             any = true;
         }
         any.then_some(files)
+    }
+
+    /// The same files, with room for what is made of them: for those who read them again and again.
+    #[must_use]
+    pub fn keeping(mut self) -> Self {
+        for file in self.0.values_mut().flatten() {
+            file.kept = Kept::room();
+        }
+        self
     }
 
     /// The same files, where their texts have other ids.
@@ -217,7 +238,7 @@ impl Shelf for Gathering<'_> {
         }
         let file = self.context.read(path).map(|text| {
             let content = Arc::from(text.text());
-            ContextFile { source: self.sources.borrow_mut().add(text), text: content }
+            ContextFile::new(self.sources.borrow_mut().add(text), content)
         });
         files.0.insert(path.to_owned(), file.clone());
         file

@@ -48,3 +48,30 @@ fn without_a_context_nothing_is_read() {
     assert!(Context::new(std::path::Path::new("/nowhere/at/all"), None).is_none());
     assert_eq!(Files::default().open("requirements.txt").err(), Some(Missing::NoContext));
 }
+
+/// Whoever changes one text of many has what was made of the others, and nothing that was made of the old one.
+#[test]
+fn what_is_kept_of_a_text_goes_with_that_text() {
+    let root = tempfile::tempdir().expect("folder");
+    for name in ["a.lock", "b.txt"] {
+        fs::write(root.path().join(name), "old\n").expect("file");
+    }
+    let context = Context::new(root.path(), None).expect("context");
+    let mut sources = Sources::default();
+    let gathering = Gathering::new(&context, &mut sources);
+    let [lock, list] = ["a.lock", "b.txt"].map(|name| gathering.open(name).expect("a file").source);
+    let files = gathering.into_files();
+    let length = |files: &Files, name: &str| {
+        let file = files.open(name).expect("a file");
+        (file.kept.get(|| file.text.len()), file)
+    };
+    let same =
+        |one: &Files, other: &Files, name: &str| std::sync::Arc::ptr_eq(&length(one, name).0, &length(other, name).0);
+    assert!(!same(&files, &files, "a.lock"), "nobody asked for it to be kept");
+    let files = files.keeping();
+    assert!(same(&files, &files.clone(), "a.lock"));
+    let new = files.with(list, &"a longer text\n".into()).expect("one of the files");
+    assert!(same(&files, &new, "a.lock") && !same(&files, &new, "b.txt"));
+    assert_eq!((*length(&files, "b.txt").0, *length(&new, "b.txt").0), (4, 14));
+    assert!(same(&new, &new, "b.txt") && lock != list);
+}

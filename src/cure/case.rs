@@ -97,7 +97,8 @@ impl<'a> Case<'a> {
         archs.dedup();
         let seen = judge::observations(&subject.content, &platform)?;
         let image = infer(&seen, &platform, settings.as_of, knowledge).into_iter().find(|image| image.gpu_content)?;
-        let told = judge::judge_on(subject, Settings { detail: Detail::Steps, ..settings }, hosts);
+        let names: Vec<String> = aimed.iter().map(|pool| pool.name.value.clone()).collect();
+        let told = judge::judge_on(subject, Settings { detail: Detail::Steps, pools: &names, ..settings }, hosts);
         let verdicts = || whole(&told).filter(|one| aim.takes(&one.fate));
         let steps = verdicts().map(|one| (one.pool.clone(), ends(one))).collect();
         let of_hosts = verdicts().flat_map(|one| one.scenarios.iter().map(|scenario| &scenario.outcome));

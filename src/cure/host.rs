@@ -14,7 +14,8 @@ use crate::cure::trial::Trials;
 use crate::fleet::DriverSpec;
 use crate::fleet::Mode;
 use crate::fleet::Pool;
-use crate::knowledge::GpuClass;
+use crate::least::releases;
+use crate::least::with_driver;
 
 /// Without a check of the requirement.
 const UNCHECKED: (&str, &str) = ("NVIDIA_DISABLE_REQUIRE", "1");
@@ -26,7 +27,6 @@ const MODES: [Mode; 3] = [Mode::Legacy, Mode::JitCdi, Mode::Cdi];
 pub(super) fn drivers(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {
     let cured: Vec<(String, PoolChange)> = case
         .aimed()
-        .filter(|pool| !pool.wsl.as_ref().is_some_and(|wsl| wsl.value))
         .filter_map(|pool| Some((pool.name.value.clone(), PoolChange::Driver(smallest(case, pool, trials)?))))
         .collect();
     one(Kind::Driver, cured, |change| match change {
@@ -35,41 +35,37 @@ pub(super) fn drivers(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate
     })
 }
 
-/// The smallest newer release that starts, and after which the branch goes on to start.
+/// The smallest newer release that starts, and with which the newest of its branch does: a change, which may lie below
+/// a gap, and not what [`least`](crate::least) calls the smallest driver.
 fn smallest(case: &Case<'_>, pool: &Pool, trials: &mut Trials<'_>) -> Option<DriverVersion> {
     let knowledge = case.knowledge();
-    let jetson = |name: &str| knowledge.gpu(name).is_some_and(|row| row.class == GpuClass::Jetson);
-    let branches: Vec<Vec<DriverVersion>> = if pool.gpu.iter().any(|gpu| jetson(&gpu.value.name)) {
-        knowledge.jetson_releases().iter().map(|row| vec![row.driver]).collect()
-    } else {
-        knowledge.branches().iter().map(|row| row.releases.to_vec()).collect()
-    };
+    let all = releases(pool, knowledge);
     let now = pool.driver.iter().filter_map(|driver| newest(&driver.value)).max();
     let floor = pool.driver_cuda.as_ref().map(|one| one.value).filter(|_| now.is_none());
     let newer = |version: &DriverVersion| {
         let cuda = knowledge.branches().iter().find(|row| row.branch == version.branch()).map(|row| row.cuda);
         now.is_none_or(|now| now < *version) && floor.is_none_or(|floor| cuda.is_some_and(|cuda| floor < cuda))
     };
-    let mut helps = |version: DriverVersion| {
-        let change = (pool.name.value.clone(), PoolChange::Driver(version));
-        help(&trials.pools(case, &[change]), &pool.name.value)
+    let newer: Vec<DriverVersion> = all.into_iter().filter(newer).collect();
+    let images = Trials::images(case, pool);
+    let mut doubt = 0;
+    let starts = |version| {
+        let hosts = with_driver(pool, version).hosts(knowledge, images.day());
+        images.start_on(&hosts, knowledge, &mut doubt)
     };
-    let mut lifting = None;
-    for releases in branches {
-        let releases: Vec<DriverVersion> = releases.into_iter().filter(newer).collect();
-        let Some(last) = releases.last().copied() else { continue };
-        let end = helps(last);
-        if end == Help::None || (end == Help::Lifts && lifting.is_some()) {
-            continue;
-        }
-        // Of a branch that ends well, the first release that does.
-        let first = releases.iter().copied().find(|version| helps(*version) == end).unwrap_or(last);
-        if end == Help::Starts {
-            return Some(first);
-        }
-        lifting = Some(first);
-    }
-    lifting
+    first_of_branch(&newer, starts).or_else(|| {
+        first_of_branch(&newer, |version| {
+            let change = (pool.name.value.clone(), PoolChange::Driver(version));
+            help(&trials.pools(case, &[change]), &pool.name.value) == Help::Lifts
+        })
+    })
+}
+
+/// Of the first branch that ends well, the first release that does.
+fn first_of_branch(releases: &[DriverVersion], mut does: impl FnMut(DriverVersion) -> bool) -> Option<DriverVersion> {
+    let mut branches = releases.chunk_by(|one, other| one.branch() == other.branch());
+    let branch = branches.find(|branch| branch.last().is_some_and(|last| does(*last)))?;
+    branch.iter().copied().find(|version| does(*version))
 }
 
 /// What a change does for a pool.

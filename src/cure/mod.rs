@@ -17,6 +17,8 @@
 //! patches of a minor, then neighbouring minors, one release standing for each. What cures without breaking anything
 //! comes before what breaks a pool, and what cures all pools before what cures some. What is more than two minors away,
 //! or of another major, is the last resort and comes behind everything that is near and helps on as many pools.
+//! What starts with machine code comes before what starts only with PTX that is compiled for a newer GPU, which says
+//! nothing of the libraries of CUDA that it calls, and is never safe.
 //!
 //! | kind | what is changed | for the program | safety |
 //! |---|---|---|---|

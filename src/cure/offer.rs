@@ -6,6 +6,7 @@ use crate::cure::Tried;
 use crate::cure::case::Aim;
 use crate::cure::search::search;
 use crate::cure::supposed::supposed;
+use crate::cure::trial::keeping;
 use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
@@ -21,6 +22,7 @@ const MOST_OPEN: usize = 4;
 /// Looks for changes that cure, and gives them to the findings: to every error what cures one of its pools, to every
 /// verdict that is left open what makes it start there whatever is not known.
 pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<'_>, hosts: &Hosts) {
+    let subject = &keeping(subject);
     let open = |finding: &model::Finding| is_open(finding);
     let error = |finding: &model::Finding| finding.severity == "error" && !is_open(finding);
     if judged.findings.iter().any(error) {

@@ -10,6 +10,7 @@ use crate::cure::case::Aim;
 use crate::cure::offer::fix;
 use crate::cure::search::search;
 use crate::cure::trial::content;
+use crate::cure::trial::keeping;
 use crate::dockerfile::Dockerfile;
 use crate::edit;
 use crate::edit::TextEdit;
@@ -40,7 +41,7 @@ pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, least: S
     let mut repair = Repair::default();
     let kinds: Vec<Kind> = Kind::ALL.iter().copied().filter(|kind| kind.of_image()).collect();
     let mut sources = settings.sources.clone();
-    let mut now = subject.clone();
+    let mut now = keeping(subject);
     for _ in 0..ROUNDS {
         let settings = Settings { sources: &sources, ..settings };
         let judged = judge::judge_on(&now, settings, hosts);

@@ -35,6 +35,8 @@ pub struct PoolFate {
     pub outcome: Option<String>,
     /// Whether a step that stopped it before, or may have, passes now, and what else there is cannot be told.
     pub lifted: bool,
+    /// Whether it starts only with code that is compiled for the GPU at start-up.
+    pub compiled: bool,
 }
 
 /// A change that was tried and helps on at least one pool.
@@ -64,6 +66,8 @@ pub struct Tried {
     pub narrows: Vec<String>,
     /// Pools on which it no longer starts with it.
     pub breaks: Vec<String>,
+    /// Whether it starts on one of those only with code that is compiled at start-up.
+    pub compiled: bool,
     /// What has to be true for it to help, of what is not known of the image.
     pub supposed: Option<String>,
     /// The subject with it, where its text or what was seen of it is another.
@@ -122,7 +126,7 @@ pub(super) fn search(
     for kind in kinds {
         for candidate in candidates(*kind, &case, &mut trials) {
             let Some(one) = attempt(&case, candidate, &mut trials) else { continue };
-            let enough = one.breaks.is_empty() && one.helps(aim) == all;
+            let enough = one.breaks.is_empty() && one.helps(aim) == all && !one.compiled;
             tried.push(one);
             if enough {
                 break;
@@ -137,7 +141,8 @@ pub(super) fn search(
     let rank = |one: &Tried| {
         let left = all - one.starts(aim).len().min(all);
         let (far, several) = (one.step >= FAR, matches!(one.wish, Wish::All(_)));
-        (!one.breaks.is_empty(), all - one.helps(aim).min(all), far, left, several, one.kind, one.step)
+        let helps = all - one.helps(aim).min(all);
+        (!one.breaks.is_empty(), helps, far, left, one.compiled, several, one.kind, one.step)
     };
     tried.sort_by_key(rank);
     let (mut first, mut others): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
@@ -146,6 +151,7 @@ pub(super) fn search(
         let of_kind = || first.iter().chain(&others).filter(|other| other.kind == one.kind);
         let no_better = |other: &Tried| {
             other.safety <= one.safety
+                && other.compiled <= one.compiled
                 && one.starts(aim).iter().all(|pool| other.starts(aim).contains(pool))
                 && one.eases(aim).iter().all(|pool| other.starts(aim).contains(pool) || other.eases(aim).contains(pool))
                 && other.breaks.iter().all(|pool| one.breaks.contains(pool))
@@ -196,7 +202,14 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
         };
         list.push(one.pool.clone());
     }
-    let Candidate { kind, step, title, safety, wish } = candidate;
+    let Candidate { kind, step, mut title, safety, wish } = candidate;
+    let started = |one: &&PoolFate| cures.contains(&one.pool) || settles.contains(&one.pool);
+    let compiled = outcome.fates.iter().filter(started).any(|one| one.compiled);
+    // PTX carries a program to a newer GPU, and not the libraries of CUDA that it calls.
+    let safety = if compiled { safety.max(Safety::Unsafe) } else { safety };
+    if compiled {
+        title.push_str(", of which PTX is compiled at start-up");
+    }
     // What no file holds, nobody can write.
     let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };
     let edits = if safety == Safety::Manual { Vec::new() } else { outcome.edits };
@@ -213,6 +226,7 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
         lifts,
         narrows,
         breaks,
+        compiled,
         supposed: None,
         subject: outcome.subject,
     };

@@ -17,6 +17,7 @@ use crate::fleet;
 use crate::fleet::Declared;
 use crate::fleet::DriverSpec;
 use crate::fleet::Fleet;
+use crate::fleet::Pool;
 use crate::judge;
 use crate::judge::Content;
 use crate::judge::Detail;
@@ -25,10 +26,12 @@ use crate::judge::Only;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::judge::saved::Saved;
+use crate::least::Images;
 use crate::report::model;
 use crate::report::observed::OnPlatform;
 use crate::source::SourceText;
 use crate::source::Span;
+use crate::start::Route;
 
 /// So many trials are made for one subject that fails.
 pub(super) const MOST: usize = 400;
@@ -99,9 +102,28 @@ impl Trials<'_> {
         None
     }
 
+    /// The fates on the pools that changes are sought for; with those on all others where it helps on one.
     fn judged(&self, case: &Case<'_>, subject: &Subject) -> Vec<PoolFate> {
-        let judged = |detail| judge::judge_on(subject, Settings { detail, ..case.settings }, self.hosts);
-        lifted(case, judged)
+        let judged = |pools: &[String], detail| {
+            judge::judge_on(subject, Settings { detail, pools, ..case.settings }, self.hosts)
+        };
+        let runs = whole(case.before);
+        let (aimed, others): (Vec<_>, Vec<_>) = runs.partition(|one| case.aim.takes(&one.fate));
+        let [aimed, others] =
+            [aimed, others].map(|list| list.into_iter().map(|one| one.pool.clone()).collect::<Vec<String>>());
+        let mut found = lifted(case, |detail| judged(&aimed, detail));
+        if !others.is_empty() && found.iter().any(|one| one.fate == "starts" || one.lifted) {
+            found.extend(fates(&judged(&others, Detail::Fates)));
+            let place = |pool: &str| whole(case.before).position(|one| one.pool == pool);
+            found.sort_by_cached_key(|one| place(&one.pool));
+        }
+        found
+    }
+
+    /// What is seen, inferred for the platforms of a pool.
+    pub(super) fn images(case: &Case<'_>, pool: &Pool) -> Images {
+        let (subject, knowledge) = (fixed(case, case.seen.clone()), case.knowledge());
+        Images::of(&subject, &pool.platforms(knowledge), case.settings.as_of, knowledge)
     }
 
     /// The fates of these pools with their changes, and of the others as they are.
@@ -134,7 +156,8 @@ impl Trials<'_> {
                 continue;
             }
             let settings = Settings { fleet: &fleet, pools: &[], ..case.settings };
-            for fate in lifted(case, |detail| judge::judge(&subject, Settings { detail, ..settings })) {
+            let hosts = Hosts::of(settings);
+            for fate in lifted(case, |detail| judge::judge_on(&subject, Settings { detail, ..settings }, &hosts)) {
                 if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {
                     *known = fate;
                 }
@@ -194,24 +217,39 @@ pub(super) fn fates(subject: &model::Subject) -> Vec<PoolFate> {
         fate: verdict.fate.clone(),
         outcome: verdict.outcome.clone(),
         lifted: false,
+        compiled: verdict.route.as_deref() == Some(Route::Jit.name()),
     };
     whole(subject).map(fate).collect()
 }
 
 /// The fates of a subject that is judged; in detail where what stopped it is gone and nothing is certain instead of it.
 fn lifted(case: &Case<'_>, judged: impl Fn(Detail) -> model::Subject) -> Vec<PoolFate> {
-    let mut found = fates(&judged(Detail::Fates));
+    // Where all that is sought may be open before and after, the details are wanted of nearly every trial.
+    let often = case.aim == Aim::Open;
+    let first = judged(if often { Detail::Steps } else { Detail::Fates });
+    let mut found = fates(&first);
     let was = |pool: &str| whole(case.before).any(|one| one.pool == pool && case.aim.takes(&one.fate));
     let open = |one: &PoolFate| Aim::Open.takes(&one.fate) && was(&one.pool);
     if !found.iter().any(open) {
         return found;
     }
-    let told = judged(Detail::Steps);
+    let told = if often { first } else { judged(Detail::Steps) };
     for one in &mut found {
         let verdict = whole(&told).find(|told| told.pool == one.pool);
         one.lifted = open(one) && verdict.is_some_and(|verdict| case.is_gone(verdict, &told));
     }
     found
+}
+
+/// A subject of which the files that it asks for are read once, however many texts of it are tried.
+pub(super) fn keeping(subject: &Subject) -> Subject {
+    let content = match subject.content.clone() {
+        Content::Dockerfile { source, dockerfile, options, files, bases } => {
+            Content::Dockerfile { source, dockerfile, options, files: files.keeping(), bases }
+        }
+        content @ (Content::Fixed(_) | Content::ByPlatform(_) | Content::Saved(_)) => content,
+    };
+    Subject { content, ..shell(subject) }
 }
 
 /// The content of a Dockerfile with another text.

@@ -75,7 +75,7 @@ impl Tree<'_> {
     fn shelf(&self, context: &str, path: &str) -> Result<Opened, Missing> {
         let file = self.shelf.open(&normal(context))?;
         let text = Mapped::whole(&file.text, 0);
-        Ok(Opened { source: Some(file.source), path: path.to_owned(), text })
+        Ok(Opened { kept: file.kept, ..Opened::new(Some(file.source), path, text) })
     }
 
     /// `--mount=type=bind,source=requirements.txt,target=requirements.txt`.
@@ -183,7 +183,7 @@ impl Tree<'_> {
         let here = if names_folder { format!("{into}/{name}") } else { into.to_owned() };
         let heredocs = &self.dockerfile.instructions.get(copy.instruction)?.heredocs;
         let body = heredocs.iter().find(|heredoc| heredoc.name == name).filter(|_| here == path)?;
-        Some(Opened { source: None, path: path.to_owned(), text: body.body.clone() })
+        Some(Opened::new(None, path, body.body.clone()))
     }
 }
 

@@ -94,7 +94,7 @@ fn joined(path: &str, parts: &[Opened]) -> Option<Opened> {
             start += raw.len();
         }
     }
-    Some(Opened { source: first.source, path: path.to_owned(), text })
+    Some(Opened::new(first.source, path, text))
 }
 
 /// `sed -i`, and programs that write files of their own.

@@ -36,7 +36,7 @@ impl Edit {
         let budget = Cell::new(BUDGET);
         let mut opened = opened.clone();
         for step in &self.0 {
-            opened.text = step.apply(&opened.text, &budget);
+            opened = opened.with(step.apply(&opened.text, &budget));
             if budget.get() == 0 || opened.text.text().len() > LONGEST {
                 return Err("it is too long for the edits of a command to be followed".to_owned());
             }

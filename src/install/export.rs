@@ -190,7 +190,7 @@ fn listed(found: &Installs) -> Result<Vec<Opened>, String> {
         }
         text.push("\n", package.span.end);
     }
-    Ok(vec![Opened { source, path: "/dev/stdout".to_owned(), text }])
+    Ok(vec![Opened::new(source, "/dev/stdout", text)])
 }
 
 fn line(package: &Install) -> Result<String, String> {

@@ -130,15 +130,15 @@ impl Walk<'_, '_> {
 
     fn read(&mut self, opened: &Opened, constraint: bool, depth: usize) {
         let folder = opened.path.rsplit_once('/').map_or("/", |(folder, _)| folder);
-        for line in lines(opened.text.text()) {
+        for line in opened.kept.get(|| lines(opened.text.text())).iter() {
             match line {
                 Line::Requirement { text, marker, range } => {
-                    let span = opened.text.span(range);
-                    self.requirement(&text, marker.as_deref(), constraint, span, opened);
+                    let span = opened.text.span(range.clone());
+                    self.requirement(text, marker.as_deref(), constraint, span, opened);
                 }
                 Line::Option { name, value, range } => {
-                    let span = opened.text.span(range);
-                    self.option(&name, value, constraint, span, folder, opened, depth);
+                    let span = opened.text.span(range.clone());
+                    self.option(name, value.clone(), constraint, span, folder, opened, depth);
                 }
             }
         }

@@ -50,7 +50,7 @@ pub(super) fn input(command: &Command, around: &Around<'_>) -> Result<Vec<Opened
     match &command.input {
         Input::Pipe(before) => output(before, around),
         Input::File(word) => Ok(vec![open(word, around)?]),
-        Input::Text(text) => Ok(vec![Opened { source: None, path: "/dev/stdin".to_owned(), text: text.clone() }]),
+        Input::Text(text) => Ok(vec![Opened::new(None, "/dev/stdin", text.clone())]),
         Input::Unknown => Err("what it reads cannot be told".to_owned()),
         Input::None => Err("nothing is there for it to read".to_owned()),
     }
@@ -133,7 +133,7 @@ fn words(program: &str, arguments: &[Word]) -> Option<Opened> {
         }
     }
     text.push("\n", arguments.last().map_or(0, |word| word.span.start));
-    Some(Opened { source: None, path: "/dev/stdout".to_owned(), text })
+    Some(Opened::new(None, "/dev/stdout", text))
 }
 
 /// A text with one word a line, as programs find their arguments; lines that are more than a list of names stay.
@@ -148,5 +148,5 @@ pub(super) fn one_a_line(opened: &Opened) -> Opened {
         }
         start += raw.len();
     }
-    Opened { text, ..opened.clone() }
+    opened.with(text)
 }

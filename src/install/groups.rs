@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use toml::de::DeTable;
-
 use crate::install::Opened;
 use crate::install::lock::Parts;
 use crate::install::requirement::normalised;
+use crate::install::tree;
+use crate::install::tree::Table;
 use crate::install::tree::at;
 use crate::install::tree::list_at;
 use crate::install::tree::table_at;
@@ -17,10 +17,10 @@ use crate::install::tree::text_at;
 /// Whether each group that a project names is installed where the command does not say.
 pub(super) fn unasked(project: &Opened, tool: &str) -> BTreeMap<String, bool> {
     let mut groups = BTreeMap::new();
-    let Ok(root) = DeTable::parse(project.text.text()) else { return groups };
-    let root = root.get_ref();
+    let root = tree::root(project);
+    let Some(root) = &*root else { return groups };
     let names = |path: &[&str]| -> Vec<String> {
-        table_at(root, path).into_iter().flat_map(DeTable::iter).map(|(name, _)| normalised(name.get_ref())).collect()
+        table_at(root, path).into_iter().flat_map(Table::iter).map(|(name, _)| normalised(name.get_ref())).collect()
     };
     groups.extend(names(&["dependency-groups"]).into_iter().map(|name| (name, true)));
     if tool == "pdm" {
@@ -31,7 +31,7 @@ pub(super) fn unasked(project: &Opened, tool: &str) -> BTreeMap<String, bool> {
     if table_at(root, &["tool", "poetry", "dev-dependencies"]).is_some() {
         groups.insert("dev".to_owned(), true);
     }
-    for (name, group) in table_at(root, &["tool", "poetry", "group"]).into_iter().flat_map(DeTable::iter) {
+    for (name, group) in table_at(root, &["tool", "poetry", "group"]).into_iter().flat_map(Table::iter) {
         let optional = group.get_ref().as_table().and_then(|group| at(group, &["optional"]));
         let optional = optional.and_then(|optional| optional.get_ref().as_bool()) == Some(true);
         groups.insert(normalised(name.get_ref()), !optional);
@@ -48,7 +48,7 @@ pub(super) struct Reach {
 
 impl Reach {
     /// Follows the extras that are asked for to all that their packages need; none where the file lists no extras.
-    pub(super) fn of(root: &DeTable<'_>, parts: &Parts) -> Option<Self> {
+    pub(super) fn of(root: &Table, parts: &Parts) -> Option<Self> {
         let extras = table_at(root, &["extras"])?;
         let asked = extras.iter().filter(|(name, _)| parts.extra(name.get_ref()));
         let listed = asked.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter());
@@ -69,12 +69,12 @@ impl Reach {
 }
 
 /// All packages that the first ones need; with those that they need for extras of their own, or without.
-fn closure(packages: &[&DeTable<'_>], first: &[String], optional: bool) -> BTreeSet<String> {
+fn closure(packages: &[&Table], first: &[String], optional: bool) -> BTreeSet<String> {
     let mut needs: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for package in packages {
         let Some(name) = text_at(package, &["name"]) else { continue };
         let own = needs.entry(normalised(name)).or_default();
-        for (name, value) in table_at(package, &["dependencies"]).into_iter().flat_map(DeTable::iter) {
+        for (name, value) in table_at(package, &["dependencies"]).into_iter().flat_map(Table::iter) {
             let may = value.get_ref().as_table().and_then(|table| at(table, &["optional"]));
             let may = may.and_then(|may| may.get_ref().as_bool()) == Some(true);
             if optional || !may {
@@ -93,7 +93,7 @@ fn closure(packages: &[&DeTable<'_>], first: &[String], optional: bool) -> BTree
 }
 
 /// The markers of a package, one for each group that says its own; those of groups that are not installed left out.
-pub(super) fn markers(package: &DeTable<'_>, installed: &dyn Fn(&str) -> bool) -> Vec<Option<String>> {
+pub(super) fn markers(package: &Table, installed: &dyn Fn(&str) -> bool) -> Vec<Option<String>> {
     let Some(table) = table_at(package, &["markers"]) else {
         let one = text_at(package, &["markers"]).or_else(|| text_at(package, &["marker"]));
         return vec![one.map(str::to_owned)];

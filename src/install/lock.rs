@@ -1,7 +1,5 @@
 //! Lock files of poetry and pdm, with exact versions, and which parts of a project a command installs.
 
-use toml::de::DeTable;
-
 use crate::install::Around;
 use crate::install::Builds;
 use crate::install::Install;
@@ -16,6 +14,8 @@ use crate::install::project::poetry_range;
 use crate::install::pythons::holds_in_lock;
 use crate::install::requirement::named;
 use crate::install::requirement::normalised;
+use crate::install::tree;
+use crate::install::tree::Table;
 use crate::install::tree::at;
 use crate::install::tree::list_at;
 use crate::install::tree::span_of;
@@ -158,8 +158,8 @@ pub(super) fn flat(
     project: Option<&Opened>,
     around: &Around<'_>,
 ) -> Option<Vec<Install>> {
-    let root = DeTable::parse(opened.text.text()).ok()?;
-    let root = root.get_ref();
+    let root = tree::root(opened);
+    let root = (*root).as_ref()?;
     let reach = Reach::of(root, parts);
     let unasked = project.map(|project| groups::unasked(project, tool)).unwrap_or_default();
     let requires = requires(root);
@@ -213,7 +213,7 @@ fn any(all: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 }
 
 /// The versions of Python that a lock file is for.
-fn requires(root: &DeTable<'_>) -> Option<String> {
+fn requires(root: &Table) -> Option<String> {
     let targets = tables_at(root, &["metadata", "targets"]);
     let target = || targets.first().filter(|_| targets.len() == 1).and_then(|one| text_at(one, &["requires_python"]));
     match poetry_range(text_at(root, &["metadata", "python-versions"]).or_else(target)?) {
@@ -223,7 +223,7 @@ fn requires(root: &DeTable<'_>) -> Option<String> {
     }
 }
 
-pub(super) fn entry(package: &DeTable<'_>, opened: &Opened) -> Option<Install> {
+pub(super) fn entry(package: &Table, opened: &Opened) -> Option<Install> {
     let name = text_at(package, &["name"])?;
     let version = at(package, &["version"])?;
     let mut install = named(name, VersionSpec::Exact(version.get_ref().as_str()?.to_owned()), span_of(version, opened));

@@ -31,6 +31,7 @@ mod tree;
 mod uv_lock;
 mod variant;
 
+use crate::context::Kept;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
@@ -196,6 +197,21 @@ pub struct Opened {
     pub path: String,
     /// What is in it.
     pub text: Mapped,
+    /// What was made of that.
+    pub kept: Kept,
+}
+
+impl Opened {
+    /// A text, of which nothing is kept.
+    pub fn new(source: Option<SourceId>, path: impl Into<String>, text: Mapped) -> Self {
+        Self { source, path: path.into(), text, kept: Kept::default() }
+    }
+
+    /// The same file with another text.
+    #[must_use]
+    pub fn with(&self, text: Mapped) -> Self {
+        Self::new(self.source, self.path.clone(), text)
+    }
 }
 
 /// What a command finds around it.

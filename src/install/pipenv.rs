@@ -1,8 +1,5 @@
 //! `Pipfile.lock` and `Pipfile`: what pipenv installs, and from which index.
 
-use serde_json::Value;
-use toml::de::DeTable;
-
 use crate::install::Around;
 use crate::install::Builds;
 use crate::install::Install;
@@ -16,6 +13,8 @@ use crate::install::pythons::holds_in_lock;
 use crate::install::requirement::named;
 use crate::install::requirement::requirement;
 use crate::install::requirement::specifier;
+use crate::install::tree;
+use crate::install::tree::Table;
 use crate::install::tree::at;
 use crate::install::tree::span_of;
 use crate::install::tree::table_at;
@@ -24,6 +23,7 @@ use crate::install::tree::text_at;
 use crate::install::variant::tag_of_url;
 use crate::shell::Word;
 use crate::source::Span;
+use serde_json::Value;
 
 /// The sections of a `Pipfile` that a command asks for: those that it names, else the main one and, where it says so,
 /// that for development.
@@ -53,7 +53,8 @@ pub(super) fn parts(words: &[Word]) -> Vec<String> {
 
 /// The packages of those sections of a `Pipfile.lock`.
 pub(super) fn lock(opened: &Opened, parts: &[String], around: &Around<'_>) -> Option<Vec<Install>> {
-    let root: Value = serde_json::from_str(opened.text.text()).ok()?;
+    let root = opened.kept.get(|| serde_json::from_str::<Value>(opened.text.text()).ok());
+    let root = (*root).as_ref()?;
     let meta = root.get("_meta");
     let sources = meta.and_then(|meta| meta.get("sources")).and_then(Value::as_array);
     let requires = meta.and_then(|meta| meta.get("requires")).and_then(requires);
@@ -105,12 +106,12 @@ fn requires(requires: &Value) -> Option<String> {
 
 /// The packages of those sections of a `Pipfile`.
 pub(super) fn pipfile(opened: &Opened, parts: &[String], around: &Around<'_>) -> Option<Vec<Install>> {
-    let root = DeTable::parse(opened.text.text()).ok()?;
-    let root = root.get_ref();
+    let root = tree::root(opened);
+    let root = (*root).as_ref()?;
     let sources = tables_at(root, &["source"]);
     let mut found = Vec::new();
     for section in parts {
-        for (name, value) in table_at(root, &[section]).into_iter().flatten() {
+        for (name, value) in table_at(root, &[section]).into_iter().flat_map(Table::iter) {
             let span = span_of(value, opened);
             let table = value.get_ref().as_table();
             let said = |key: &str| table.and_then(|table| text_at(table, &[key]));

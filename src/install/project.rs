@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use toml::de::DeTable;
-
 use crate::install::Around;
 use crate::install::Builds;
 use crate::install::Install;
@@ -21,6 +19,8 @@ use crate::install::requirement::named;
 use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
 use crate::install::requirement::specifier;
+use crate::install::tree;
+use crate::install::tree::Table;
 use crate::install::tree::Value;
 use crate::install::tree::at;
 use crate::install::tree::list_at;
@@ -40,8 +40,8 @@ pub(super) fn pep621(
     indexes: &mut Indexes,
     found: &mut Installs,
 ) {
-    let Ok(root) = DeTable::parse(opened.text.text()) else { return };
-    let root = root.get_ref();
+    let root = tree::root(opened);
+    let Some(root) = &*root else { return };
     let from = found.packages.len();
     for value in list_at(root, &["project", "dependencies"]).into_iter().filter(|_| parts.main()) {
         found.packages.extend(value.get_ref().as_str().and_then(|text| one(text, value, opened, around)));
@@ -93,10 +93,10 @@ pub(super) fn all(
 
 /// The groups that uv installs unasked: what the project names, else `dev`.
 pub(super) fn unasked_groups(opened: &Opened) -> Option<Vec<String>> {
-    let root = DeTable::parse(opened.text.text()).ok()?;
-    let root = root.get_ref();
-    let named = at(root, &["tool", "uv", "default-groups"]).map(toml::Spanned::get_ref);
-    let every = || table_at(root, OPTIONAL[1]).into_iter().flat_map(DeTable::iter).map(|(name, _)| name);
+    let root = tree::root(opened);
+    let root = (*root).as_ref()?;
+    let named = at(root, &["tool", "uv", "default-groups"]).map(Value::get_ref);
+    let every = || table_at(root, OPTIONAL[1]).into_iter().flat_map(Table::iter).map(|(name, _)| name);
     Some(match named.map(|named| (named.as_str(), named.as_array())) {
         Some((Some("all"), _)) => every().map(|name| name.get_ref().to_string()).collect(),
         Some((_, Some(list))) => list.iter().filter_map(|one| one.get_ref().as_str()).map(str::to_owned).collect(),
@@ -107,35 +107,35 @@ pub(super) fn unasked_groups(opened: &Opened) -> Option<Vec<String>> {
 /// What the groups of poetry and pdm list that a command without a lock file installs: all but those that are
 /// optional, unless it says otherwise.
 fn groups(opened: &Opened, poetry_s: bool, parts: &Parts, around: &Around<'_>, found: &mut Installs) {
-    let Ok(root) = DeTable::parse(opened.text.text()) else { return };
-    let root = root.get_ref();
+    let root = tree::root(opened);
+    let Some(root) = &*root else { return };
     let wanted = |name: &str, optional: bool| parts.group(name).unwrap_or(!optional && !parts.no_dev);
-    for (name, list) in table_at(root, OPTIONAL[1]).into_iter().flat_map(DeTable::iter) {
+    for (name, list) in table_at(root, OPTIONAL[1]).into_iter().flat_map(Table::iter) {
         // Those that the command names are read with the extras.
         if parts.group(name.get_ref()).is_none() && wanted(name.get_ref(), false) {
             let list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
-            let install = |value: &Value<'_>| one(value.get_ref().as_str()?, value, opened, around);
+            let install = |value: &Value| one(value.get_ref().as_str()?, value, opened, around);
             found.packages.extend(list.filter_map(install));
         }
     }
     if !poetry_s {
-        let lists = table_at(root, &["tool", "pdm", "dev-dependencies"]).into_iter().flat_map(DeTable::iter);
+        let lists = table_at(root, &["tool", "pdm", "dev-dependencies"]).into_iter().flat_map(Table::iter);
         for (_, list) in lists.filter(|(name, _)| wanted(name.get_ref(), false)) {
             let list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
-            let install = |value: &Value<'_>| one(value.get_ref().as_str()?, value, opened, around);
+            let install = |value: &Value| one(value.get_ref().as_str()?, value, opened, around);
             found.packages.extend(list.filter_map(install));
         }
         return;
     }
-    let mut tables: Vec<&DeTable<'_>> = Vec::new();
+    let mut tables: Vec<&Table> = Vec::new();
     tables.extend(table_at(root, &["tool", "poetry", "dev-dependencies"]).filter(|_| wanted("dev", false)));
-    for (name, group) in table_at(root, &["tool", "poetry", "group"]).into_iter().flat_map(DeTable::iter) {
+    for (name, group) in table_at(root, &["tool", "poetry", "group"]).into_iter().flat_map(Table::iter) {
         let Some(group) = group.get_ref().as_table() else { continue };
         let optional = at(group, &["optional"]).and_then(|value| value.get_ref().as_bool()) == Some(true);
         tables.extend(table_at(group, &["dependencies"]).filter(|_| wanted(name.get_ref(), optional)));
     }
     let extras = BTreeSet::new();
-    for (name, value) in tables.into_iter().flat_map(DeTable::iter) {
+    for (name, value) in tables.into_iter().flat_map(Table::iter) {
         found.packages.extend(poetry(name.get_ref(), value, &extras, root, opened, around));
     }
 }
@@ -144,17 +144,17 @@ fn groups(opened: &Opened, poetry_s: bool, parts: &Parts, around: &Around<'_>, f
 const OPTIONAL: [&[&str]; 2] = [&["project", "optional-dependencies"], &["dependency-groups"]];
 
 /// The optional parts that are installed: those asked for, and those that they name in turn.
-fn chosen(root: &DeTable<'_>, parts: &Parts, own: Option<&str>) -> BTreeSet<String> {
+fn chosen(root: &Table, parts: &Parts, own: Option<&str>) -> BTreeSet<String> {
     let asked = parts.extras.iter().chain(&parts.groups).chain(&parts.only);
     let mut open: Vec<String> = asked.map(|name| normalised(name)).collect();
     if parts.unasked.is_some() || parts.all_groups {
-        let groups = table_at(root, OPTIONAL[1]).into_iter().flat_map(DeTable::iter);
+        let groups = table_at(root, OPTIONAL[1]).into_iter().flat_map(Table::iter);
         let groups = groups.map(|(name, _)| name.get_ref().as_ref()).filter(|name| parts.uv_group(name));
         open.extend(groups.map(normalised));
     }
     if parts.all_extras {
         let tables = [OPTIONAL[0], &["tool", "poetry", "extras"]];
-        let names = tables.into_iter().filter_map(|path| table_at(root, path)).flat_map(DeTable::iter);
+        let names = tables.into_iter().filter_map(|path| table_at(root, path)).flat_map(Table::iter);
         let names = names.map(|(name, _)| normalised(name.get_ref()));
         open.extend(names.filter(|name| !parts.leaves_out(name)));
     }
@@ -176,16 +176,16 @@ fn chosen(root: &DeTable<'_>, parts: &Parts, own: Option<&str>) -> BTreeSet<Stri
 }
 
 /// What the optional parts of these names list.
-fn optional<'t, 'i>(root: &'t DeTable<'i>, names: &BTreeSet<String>) -> Vec<&'t Value<'i>> {
-    let tables = OPTIONAL.into_iter().filter_map(|path| table_at(root, path)).flat_map(DeTable::iter);
+fn optional<'t>(root: &'t Table, names: &BTreeSet<String>) -> Vec<&'t Value> {
+    let tables = OPTIONAL.into_iter().filter_map(|path| table_at(root, path)).flat_map(Table::iter);
     let wanted = tables.filter(|(name, _)| names.contains(&normalised(name.get_ref())));
     wanted.filter_map(|(_, list)| list.get_ref().as_array()).flat_map(|list| list.iter()).collect()
 }
 
 /// Whether one of poetry's chosen extras names a distribution.
-fn in_extra(root: &DeTable<'_>, names: &BTreeSet<String>, distribution: &str) -> bool {
+fn in_extra(root: &Table, names: &BTreeSet<String>, distribution: &str) -> bool {
     let Some(extras) = table_at(root, &["tool", "poetry", "extras"]) else { return false };
-    let lists = |list: &Value<'_>| {
+    let lists = |list: &Value| {
         let mut list = list.get_ref().as_array().into_iter().flat_map(|list| list.iter());
         list.any(|one| one.get_ref().as_str().is_some_and(|name| normalised(name) == normalised(distribution)))
     };
@@ -194,15 +194,15 @@ fn in_extra(root: &DeTable<'_>, names: &BTreeSet<String>, distribution: &str) ->
 
 /// Whether a project says in this file what it requires.
 pub(super) fn requires(opened: &Opened) -> bool {
-    let Ok(root) = DeTable::parse(opened.text.text()) else { return true };
-    let root = root.get_ref();
+    let root = tree::root(opened);
+    let Some(root) = &*root else { return true };
     let dynamic =
         list_at(root, &["project", "dynamic"]).iter().any(|one| one.get_ref().as_str() == Some("dependencies"));
     let told = at(root, &["project"]).is_some() && !dynamic;
     told || at(root, &["tool", "poetry", "dependencies"]).is_some()
 }
 
-fn one(text: &str, value: &Value<'_>, opened: &Opened, around: &Around<'_>) -> Option<Install> {
+fn one(text: &str, value: &Value, opened: &Opened, around: &Around<'_>) -> Option<Install> {
     let (text, marker) = text.split_once(';').map_or((text, None), |(text, marker)| (text, Some(marker)));
     let mut package = requirement(text, span_of(value, opened))?;
     match marker.map(|marker| holds(marker, around.environment)) {
@@ -216,16 +216,10 @@ fn one(text: &str, value: &Value<'_>, opened: &Opened, around: &Around<'_>) -> O
 
 /// `[tool.uv.sources]`: the index that one distribution comes from; one that is named for an extra or a group counts
 /// where `wanted` has that part.
-fn uv_source(
-    package: &mut Install,
-    root: &DeTable<'_>,
-    wanted: &BTreeSet<String>,
-    opened: &Opened,
-    around: &Around<'_>,
-) {
+fn uv_source(package: &mut Install, root: &Table, wanted: &BTreeSet<String>, opened: &Opened, around: &Around<'_>) {
     let Some(sources) = table_at(root, &["tool", "uv", "sources"]) else { return };
     let Some((_, value)) = sources.iter().find(|(name, _)| normalised(name.get_ref()) == package.name) else { return };
-    let tables: Vec<&DeTable<'_>> = match value.get_ref().as_array() {
+    let tables: Vec<&Table> = match value.get_ref().as_array() {
         Some(list) => list.iter().filter_map(|one| one.get_ref().as_table()).collect(),
         None => value.get_ref().as_table().into_iter().collect(),
     };
@@ -254,7 +248,7 @@ fn uv_source(
     }
 }
 
-fn decide(package: &mut Install, url: &Value<'_>, opened: &Opened) {
+fn decide(package: &mut Install, url: &Value, opened: &Opened) {
     if let Some(tag) = url.get_ref().as_str().and_then(tag_of_url) {
         let (span, source) = (span_of(url, opened), opened.source);
         package.builds = Builds::Only(tag.clone());
@@ -265,9 +259,9 @@ fn decide(package: &mut Install, url: &Value<'_>, opened: &Opened) {
 /// A dependency as poetry writes it: a range, or a table with a range, a source or an address.
 fn poetry(
     name: &str,
-    value: &Value<'_>,
+    value: &Value,
     extras: &BTreeSet<String>,
-    root: &DeTable<'_>,
+    root: &Table,
     opened: &Opened,
     around: &Around<'_>,
 ) -> Option<Install> {

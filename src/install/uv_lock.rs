@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use toml::de::DeTable;
-
 use crate::install::Around;
 use crate::install::Environment;
 use crate::install::Install;
@@ -16,6 +14,8 @@ use crate::install::lock::entry;
 use crate::install::lock::once;
 use crate::install::pythons::holds_in_lock;
 use crate::install::requirement::normalised;
+use crate::install::tree;
+use crate::install::tree::Table;
 use crate::install::tree::Value;
 use crate::install::tree::at;
 use crate::install::tree::list_at;
@@ -46,8 +46,9 @@ impl Asked<'_> {
 
 /// The packages of a `uv.lock` that the project reaches.
 pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<Vec<Install>> {
-    let root = DeTable::parse(opened.text.text()).ok()?;
-    let requires = text_at(root.get_ref(), &["requires-python"]);
+    let root = tree::root(opened);
+    let root = (*root).as_ref()?;
+    let requires = text_at(root, &["requires-python"]);
     // A Python that the project does not admit is not the one that uv takes.
     let admitted = |python: &&str| {
         let patch = |patch: &str| admits(requires.unwrap_or_default(), &format!("{python}{patch}")) != Some(false);
@@ -55,8 +56,8 @@ pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<
     };
     let environment = Environment { python: around.environment.python.filter(admitted), ..around.environment };
     let asking = Asked { parts, environment, requires };
-    let packages = tables_at(root.get_ref(), &["package"]);
-    let members: Vec<&DeTable<'_>> = packages.iter().copied().filter(|package| place(package).is_some()).collect();
+    let packages = tables_at(root, &["package"]);
+    let members: Vec<&Table> = packages.iter().copied().filter(|package| place(package).is_some()).collect();
     let mut open: Vec<Need<'_>> = roots(&members, parts)
         .into_iter()
         .flat_map(|package| asked(package, parts))
@@ -83,9 +84,8 @@ pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<
             }
         }
     }
-    let used = |(number, package): &(usize, &&DeTable<'_>)| {
-        (whole || reached.contains(&(*number, ""))) && fits(package, &asking)
-    };
+    let used =
+        |(number, package): &(usize, &&Table)| (whole || reached.contains(&(*number, ""))) && fits(package, &asking);
     let used = packages.iter().enumerate().filter(used);
     let mut found = once(used.filter_map(|(_, package)| entry(package, opened)).collect());
     found.retain(|install| !parts.passed_over.iter().any(|name| normalised(name) == install.name));
@@ -93,14 +93,14 @@ pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<
 }
 
 /// Where a package of the project itself lies.
-fn place<'a>(package: &'a DeTable<'a>) -> Option<&'a str> {
+fn place<'a>(package: &'a Table) -> Option<&'a str> {
     ["virtual", "editable"].iter().find_map(|kind| text_at(package, &["source", kind]))
 }
 
 /// The members that a command installs: the one that it names, else all that it asks for, else the one at the root;
 /// all of them where no project lies there.
-fn roots<'a>(members: &[&'a DeTable<'a>], parts: &Parts) -> Vec<&'a DeTable<'a>> {
-    let those = |wanted: &dyn Fn(&DeTable<'_>) -> bool| -> Vec<&'a DeTable<'a>> {
+fn roots<'a>(members: &[&'a Table], parts: &Parts) -> Vec<&'a Table> {
+    let those = |wanted: &dyn Fn(&Table) -> bool| -> Vec<&'a Table> {
         members.iter().copied().filter(|member| wanted(member)).collect()
     };
     let root = || those(&|member| place(member) == Some("."));
@@ -114,7 +114,7 @@ fn roots<'a>(members: &[&'a DeTable<'a>], parts: &Parts) -> Vec<&'a DeTable<'a>>
 }
 
 /// What a package of the project itself asks for, in the parts that are installed.
-fn asked<'a>(package: &'a DeTable<'a>, parts: &Parts) -> Vec<&'a DeTable<'a>> {
+fn asked<'a>(package: &'a Table, parts: &Parts) -> Vec<&'a Table> {
     let mut found = Vec::new();
     for list in ["dependencies", "dev-dependencies", "optional-dependencies"] {
         let groups = list == "dev-dependencies";
@@ -140,7 +140,7 @@ fn is_extra(name: &str, parts: &Parts) -> bool {
 }
 
 /// What a dependency asks for; nothing where its marker does not hold.
-fn need<'a>(dependency: &'a DeTable<'a>, asking: &Asked<'_>) -> Option<Need<'a>> {
+fn need<'a>(dependency: &'a Table, asking: &Asked<'_>) -> Option<Need<'a>> {
     let out = text_at(dependency, &["marker"]).is_some_and(|marker| !asking.may(marker));
     let name = text_at(dependency, &["name"]).filter(|_| !out)?;
     let extras = list_at(dependency, &["extra"]).into_iter().filter_map(|extra| extra.get_ref().as_str()).collect();
@@ -148,16 +148,16 @@ fn need<'a>(dependency: &'a DeTable<'a>, asking: &Asked<'_>) -> Option<Need<'a>>
     Some(Need { name, version, registry, extras })
 }
 
-fn is_meant(package: &DeTable<'_>, need: &Need<'_>) -> bool {
+fn is_meant(package: &Table, need: &Need<'_>) -> bool {
     let agrees =
         |wanted: Option<&str>, path: &[&str]| wanted.is_none_or(|wanted| text_at(package, path) == Some(wanted));
     agrees(need.version, &["version"]) && agrees(need.registry, &["source", "registry"])
 }
 
 /// Whether one of the markers under which an entry was resolved may hold.
-fn fits(package: &DeTable<'_>, asking: &Asked<'_>) -> bool {
+fn fits(package: &Table, asking: &Asked<'_>) -> bool {
     let markers = list_at(package, &["resolution-markers"]);
-    let may = |marker: &Value<'_>| marker.get_ref().as_str().is_some_and(|marker| asking.may(marker));
+    let may = |marker: &Value| marker.get_ref().as_str().is_some_and(|marker| asking.may(marker));
     markers.is_empty() || markers.into_iter().any(may)
 }
 

@@ -1,7 +1,16 @@
-//! The smallest driver of a pool on which a subject starts, all else of the pool as declared.
+//! The smallest driver: one definition for all that tell one, `compare`, `needs`, `fleet what-if` and `recommend`.
 //!
-//! What was seen of a subject is inferred once and replayed on as many drivers as there are. As everywhere nothing is
-//! taken for monotone: each release that the tables know is tried.
+//! It is the release from which on every known release does, all else as it is: of the releases that the tables know,
+//! the first of the last unbroken row of those with which all start that is asked about. Where the newest releases do
+//! not do any more, the row ends before them. An older release that does, with one that does not in between, is not the
+//! smallest: who has it starts, and does no longer after an upgrade to one that is named as enough. As everywhere nothing
+//! is taken for monotone.
+//!
+//! What cures a pool is another question: the smallest *change* may be a release below such a gap.
+//!
+//! What was seen of a subject is inferred once and replayed on as many drivers as there are.
+
+mod drivers;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -13,16 +22,23 @@ use crate::cuda::DriverVersion;
 use crate::fact::Evidence;
 use crate::fact::Facts;
 use crate::fact::ImageFacts;
-use crate::fleet::Declared;
-use crate::fleet::DriverSpec;
 use crate::fleet::Host;
 use crate::fleet::Pool;
 use crate::infer::infer;
 use crate::judge;
 use crate::judge::Subject;
-use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
-use crate::source::Span;
+pub use crate::least::drivers::Drivers;
+pub use crate::least::drivers::Least;
+pub use crate::least::drivers::OfAll;
+pub use crate::least::drivers::all_releases;
+pub use crate::least::drivers::is_below;
+pub use crate::least::drivers::lasting;
+pub use crate::least::drivers::least;
+pub use crate::least::drivers::least_of_all;
+pub use crate::least::drivers::releases;
+pub use crate::least::drivers::starts_below;
+pub use crate::least::drivers::with_driver;
 use crate::start::Fate;
 use crate::start::Route;
 use crate::start::starts_everywhere;
@@ -85,7 +101,7 @@ impl Images {
 
     /// Whether it starts on all of them; the place of the first that tells otherwise is kept, and asked first the next
     /// time.
-    fn start_on(&self, hosts: &[Host], knowledge: Knowledge, doubt: &mut usize) -> bool {
+    pub fn start_on(&self, hosts: &[Host], knowledge: Knowledge, doubt: &mut usize) -> bool {
         let pairs = self.pairs(hosts);
         let of_all = starts_everywhere(&pairs, knowledge, doubt);
         of_all.unwrap_or_else(|| self.on_hosts(hosts, knowledge).starts())
@@ -157,6 +173,11 @@ impl Images {
         ends.chain(others).collect()
     }
 
+    /// Whether nothing in it concerns a GPU, on any platform.
+    pub fn is_empty(&self) -> bool {
+        self.builds.values().all(Vec::is_empty)
+    }
+
     /// Day for which hosts are asked.
     pub fn day(&self) -> Option<Date> {
         self.day
@@ -172,75 +193,6 @@ fn versions(text: &str) -> Vec<DriverVersion> {
     words.filter(|word| word.len() >= 3).filter_map(|word| word.parse().ok()).collect()
 }
 
-/// The pool with another driver.
-pub fn with_driver(pool: &Pool, driver: DriverVersion) -> Pool {
-    let spec = Declared { value: DriverSpec::Exact(driver), span: Span::default() };
-    Pool { driver: vec![spec], driver_cuda: None, ..pool.clone() }
-}
-
-/// The driver releases that nodes of a pool can have, oldest first; none where another system holds the driver.
-pub fn releases(pool: &Pool, knowledge: Knowledge) -> Vec<DriverVersion> {
-    if pool.wsl.as_ref().is_some_and(|wsl| wsl.value) {
-        return Vec::new();
-    }
-    let jetson = |name: &str| knowledge.gpu(name).is_some_and(|row| row.class == GpuClass::Jetson);
-    let mut found: Vec<DriverVersion> = if pool.gpu.iter().any(|gpu| jetson(&gpu.value.name)) {
-        knowledge.jetson_releases().iter().map(|row| row.driver).collect()
-    } else {
-        let of_branches = knowledge.branches().iter().flat_map(|row| row.releases.iter().copied());
-        of_branches.chain(knowledge.minor_compats().iter().map(|row| row.min_driver)).collect()
-    };
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// The smallest driver of a subject on a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Least {
-    /// From it on every known release starts, or all up to the last that does.
-    From(DriverVersion),
-    /// No known release starts.
-    Never,
-    /// No known release starts for certain, and of some it cannot be told.
-    Open,
-}
-
-/// So many replays are made of every release; of pools whose nodes may be more than that allows, those releases are tried
-/// that the start-up can tell apart, and each around the one that is found.
-const MOST_REPLAYS: usize = 50_000;
-
-/// Seeks the smallest driver of a subject on a pool.
-pub fn least(images: &Images, pool: &Pool, knowledge: Knowledge) -> Least {
-    let releases = releases(pool, knowledge);
-    let hosts = |at: usize| {
-        releases.get(at).map_or_else(Vec::new, |driver| with_driver(pool, *driver).hosts(knowledge, images.day))
-    };
-    let newest = releases.len().saturating_sub(1);
-    let many = hosts(newest).len().saturating_mul(releases.len()) > MOST_REPLAYS;
-    let mut order: Vec<usize> = if many { images.telling(pool, &releases, knowledge) } else { (0..=newest).collect() };
-    order.sort_unstable_by(|one, other| other.cmp(one));
-    let mut doubt = 0;
-    let mut starts = |at: usize| images.start_on(&hosts(at), knowledge, &mut doubt);
-    let mut found: Option<usize> = None;
-    for at in order.iter().copied() {
-        match (starts(at), found) {
-            (true, _) => found = Some(at),
-            (false, None) => {}
-            (false, Some(first)) => {
-                // What lies between two that are told apart is tried one by one.
-                found = Some((at + 1..first).rev().take_while(|between| starts(*between)).last().unwrap_or(first));
-                break;
-            }
-        }
-    }
-    match found.and_then(|at| releases.get(at)) {
-        Some(driver) => Least::From(*driver),
-        None if order.into_iter().any(|at| images.on_hosts(&hosts(at), knowledge) == End::Open) => Least::Open,
-        None => Least::Never,
-    }
-}
-
 /// What two pools have in common on which everything ends alike with the same driver.
 pub fn likeness(pool: &Pool, knowledge: Knowledge) -> String {
     let drivers = releases(pool, knowledge);
@@ -249,5 +201,4 @@ pub fn likeness(pool: &Pool, knowledge: Knowledge) -> String {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

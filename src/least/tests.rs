@@ -5,8 +5,31 @@ use crate::describe::Description;
 use crate::extract;
 use crate::fleet;
 use crate::fleet::GpuName;
+use crate::least::drivers::MOST_REPLAYS;
 use crate::source::SourceText;
 use crate::source::Sources;
+
+/// Places that do, as a text: `.` does not, `#` does.
+#[test]
+fn the_last_unbroken_row_is_asked_no_further_than_it_reaches() {
+    for (places, expected, asked) in [
+        ("..####", 2..6, 5),
+        ("##.###", 3..6, 4),
+        ("#..##..", 3..5, 5),
+        ("######", 0..6, 6),
+        (".....#", 5..6, 2),
+        ("#.....", 0..1, 6),
+        ("......", 0..0, 6),
+        ("", 0..0, 0),
+    ] {
+        let mut count = 0;
+        let row = lasting(places.len(), |at| {
+            count += 1;
+            places.as_bytes()[at] == b'#'
+        });
+        assert_eq!((row, count), (expected, asked), "{places}");
+    }
+}
 
 fn images(text: &str) -> Images {
     let description = Description::read(&SourceText::new("x.image.toml", text)).expect("a description");
@@ -24,8 +47,10 @@ fn pool(text: &str) -> Pool {
 
 /// Each release in full, as its verdict says.
 fn in_full(images: &Images, pool: &Pool, knowledge: Knowledge) -> Least {
-    let mut least = Least::Never;
-    for driver in releases(pool, knowledge).into_iter().rev() {
+    let releases = releases(pool, knowledge);
+    // Where another system holds the driver, nobody can tell.
+    let mut least = if releases.is_empty() { Least::Open } else { Least::Never };
+    for driver in releases.into_iter().rev() {
         match (images.on(&with_driver(pool, driver), knowledge), least) {
             (End::Starts(_), _) => least = Least::From(driver),
             (_, Least::From(_)) => break,
@@ -84,4 +109,38 @@ fn a_pool_that_says_nothing_is_asked_of_fewer_releases_with_the_same_end() {
     let told = images.telling(&any, &drivers, knowledge);
     assert!(told.len() < drivers.len(), "{} of {}", told.len(), drivers.len());
     assert_eq!(least(&images, &any, knowledge), in_full(&images, &any, knowledge));
+}
+
+#[test]
+fn of_several_images_it_is_the_last_row_in_which_all_start() {
+    let knowledge = Knowledge::built_in();
+    let complete = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
+    let with = |cuda: &str, require: &str| {
+        images(&format!(
+            "{complete}cuda_runtime = \"{cuda}\"\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n\
+             NVIDIA_REQUIRE_DRIVER = \"{require}\"\n"
+        ))
+    };
+    let pool = pool("gpu = \"T4\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.14.3\"");
+    let release = |text: &str| text.parse::<DriverVersion>().expect("a release");
+    // One that starts in two rows, one with a ceiling, one that starts from some release on, one that never does.
+    let gap = with("11.4", "driver>=470,driver<471 driver>=535");
+    let old = with("11.4", "driver>=470,driver<525");
+    let new = with("12.4", "driver>=550");
+    let never = with("11.4", "driver<100");
+    let all = |list: &[&Images]| {
+        let numbered: Vec<(&Images, usize)> = list.iter().enumerate().map(|(at, one)| (*one, at)).collect();
+        least_of_all(&pool, &numbered, knowledge)
+    };
+    let found = all(&[&gap]).driver.expect("a release");
+    assert!(release("535") <= found && found < release("536"), "not the row below the gap: {found}");
+    let found = all(&[&gap, &old]).driver.expect("a release");
+    assert!(release("470") <= found && found < release("471"), "both start in the lower row alone: {found}");
+    let found = all(&[&gap, &new, &never]);
+    assert!(found.driver.is_some_and(|driver| release("550") <= driver && driver < release("551")), "{found:?}");
+    assert_eq!((found.never, found.open), (vec![2], Vec::new()));
+    let found = all(&[&old, &new]);
+    assert_eq!(found, OfAll::default(), "each starts with some release, and both with none");
+    assert_eq!(all(&[&never]), OfAll { never: vec![0], ..OfAll::default() });
+    assert_eq!(all(&[]), OfAll::default());
 }

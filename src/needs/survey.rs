@@ -17,11 +17,12 @@ use crate::fleet::Host;
 use crate::fleet::Launch;
 use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
+use crate::least;
+use crate::least::all_releases;
 use crate::needs::kind::Kind;
 use crate::needs::kind::kinds;
 use crate::needs::model;
 use crate::needs::way::Way;
-use crate::needs::way::drivers;
 use crate::needs::way::drivers_of;
 use crate::needs::way::hosts;
 use crate::needs::way::ways;
@@ -49,7 +50,7 @@ pub fn survey(
     knowledge: Knowledge,
 ) -> model::Needs {
     let platforms = image.platforms.known().cloned().unwrap_or_default();
-    let drivers = drivers(knowledge);
+    let drivers = all_releases(knowledge);
     let kinds = kinds(knowledge);
     // What is told of is one build, whatever else there is under the same name.
     let own = of_platform(image, platform);
@@ -267,12 +268,9 @@ fn text(version: CudaVersion) -> String {
     version.to_string()
 }
 
-/// The newest runs that start, one after the other, as a range of places.
+/// The last runs that start, one after the other, as a range of places.
 fn lasting(runs: &[Run]) -> Range<usize> {
-    let starts = |run: &Run| matches!(run.fate, Fate::Starts(_));
-    let end = runs.iter().rposition(starts).map_or(0, |last| last + 1);
-    let count = runs.iter().take(end).rev().take_while(|run| starts(run)).count();
-    end - count..end
+    least::lasting(runs.len(), |at| runs.get(at).is_some_and(|run| matches!(run.fate, Fate::Starts(_))))
 }
 
 /// The run before those that start for good; where none starts, what stops the newest drivers that know the GPU.

@@ -61,17 +61,6 @@ pub(super) fn drivers_of<'a>(kind: &Kind, all: &'a [DriverVersion], knowledge: K
     Cow::Owned(found)
 }
 
-/// Every driver release in the tables, oldest first.
-pub(super) fn drivers(knowledge: Knowledge) -> Vec<DriverVersion> {
-    let mut found: Vec<DriverVersion> =
-        knowledge.branches().iter().flat_map(|row| row.releases.iter().copied()).collect();
-    found.extend(knowledge.toolkits().iter().filter_map(|row| row.bundled_driver));
-    found.extend(knowledge.minor_compats().iter().map(|row| row.min_driver));
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
 /// One host for each driver.
 pub(super) fn hosts(
     kind: &Kind,

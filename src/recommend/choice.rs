@@ -296,7 +296,7 @@ fn unknown(name: &str, knowledge: Knowledge) -> String {
     let builds = knowledge.framework_builds().iter().map(|row| row.distribution);
     let brought = knowledge.brought_packages().iter().filter(|row| row.same).map(|row| row.distribution);
     let built = knowledge.built_framework().map(|row| row.distribution);
-    let pins = knowledge.torch_pins().iter().map(|row| row.distribution);
+    let pins = knowledge.torch_pins().iter().filter(|row| row.version != "*").map(|row| row.distribution);
     let mut names: Vec<&str> = builds.chain(brought).chain(built).chain(pins).collect();
     names.sort_unstable();
     names.dedup();

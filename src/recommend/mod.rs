@@ -62,7 +62,7 @@ pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendat
     let knowledge = settings.knowledge;
     let wishes = asked.with.iter().map(|text| Wish::read(text)).collect::<Result<Vec<_>, _>>()?;
     if wishes.is_empty() && asked.base.is_none() {
-        return Err("say what is wished for: a framework with its versions, or a base image".to_owned());
+        return Err(tell::nothing_wished());
     }
     let wanted = Wanted::read(asked.base, knowledge)?;
     let python = asked.python.map(wish::python).transpose()?;
@@ -86,6 +86,11 @@ pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendat
     }
     let mut tried: Vec<Tried<'_>> =
         made.into_iter().map(|(choices, base)| tried(Candidate { choices, base, asks: false }, &place)).collect();
+    if let Some(base) = asked.base.filter(|_| wishes.is_empty())
+        && tried.iter().all(|one| place.images(&one.text).is_empty())
+    {
+        return Err(tell::no_gpu_content(base));
+    }
     tried.sort_by(rank::order);
     tried.dedup_by(|one, other| one.text == other.text);
     let mut told = tell::all(&mut tried, &pools, &place, asked.limit);

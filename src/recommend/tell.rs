@@ -183,6 +183,22 @@ fn notes(tried: &[Tried<'_>], best: Option<&Tried<'_>>, split: &[Part], place: &
     notes
 }
 
+/// The flags that say what is to run.
+const WHAT_RUNS: &str = "--torch, --tensorflow, --jax, or --with 'NAME>=VERSION' for any other";
+
+/// What is to be said where nothing was.
+pub(super) fn nothing_wished() -> String {
+    format!(
+        "nothing is wished for: say what is to run with {WHAT_RUNS}, or name a base image for GPUs with --base, such as \
+         --torch '>=2.4'"
+    )
+}
+
+/// What is to be said of a base that holds nothing for a GPU.
+pub(super) fn no_gpu_content(base: &str) -> String {
+    format!("{base} alone is no image for GPUs: say what is to run in it with {WHAT_RUNS}")
+}
+
 /// Why no base goes with what is wished for.
 pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice>], ground: Ground<'_>) -> String {
     let date = ground.knowledge.newest_date();
@@ -217,11 +233,9 @@ pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice
     }
     match asked.base {
         Some(base) if matches!(ground.wanted, Wanted::Repository(name) if brings(name, ground)) => {
-            format!("{base} brings a framework of its own: ask for it alone, without {wishes}")
+            format!("{base} brings a framework of its own: ask for it with --base alone, without {wishes}")
         }
-        Some(base) if wishes.is_empty() => {
-            format!("{base} alone is no image for GPUs: say with --with what is to run in it")
-        }
+        Some(base) if wishes.is_empty() => no_gpu_content(base),
         Some(base) => format!("the tables of {date} have no tag of {base} that goes with {wishes}"),
         None => format!("the tables of {date} have no base image that goes with {wishes}"),
     }

@@ -14,8 +14,9 @@ use crate::fleet::Pool;
 use crate::judge::Content;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
-use crate::least;
+use crate::least::Drivers;
 use crate::least::Images;
+use crate::least::Least;
 use crate::outcome::Outcome;
 use crate::source::SourceId;
 use crate::start::Fate;
@@ -72,10 +73,9 @@ impl End {
 
 /// Pools that are alike, with their hosts.
 struct Kind<'a> {
-    pool: &'a Pool,
     hosts: Vec<Host>,
-    /// Hosts with every driver that they can have, the newest first; made where they are asked for.
-    drivers: std::cell::OnceCell<Vec<(DriverVersion, Vec<Host>)>>,
+    /// The same with every driver that they can have.
+    drivers: Drivers<'a>,
 }
 
 /// Where combinations are tried.
@@ -102,7 +102,7 @@ impl<'a> Place<'a> {
             }
             let key = format!("{hosts:?}");
             let at = kinds.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
-                kinds.push((key, Kind { pool, hosts, drivers: std::cell::OnceCell::new() }));
+                kinds.push((key, Kind { hosts, drivers: Drivers::of(pool, day, knowledge) }));
                 kinds.len() - 1
             });
             of_pools.push(at);
@@ -125,15 +125,9 @@ impl<'a> Place<'a> {
 
     /// The smallest driver of each pool from which on it starts, all else as declared; none where no release is known.
     pub(super) fn smallest(&self, images: &Images) -> Vec<Option<DriverVersion>> {
-        let of_kind = |kind: &Kind<'_>| {
-            let made = || {
-                let all = least::releases(kind.pool, self.knowledge).into_iter().rev();
-                let with = |driver| least::with_driver(kind.pool, driver).hosts(self.knowledge, self.day);
-                all.map(|driver| (driver, with(driver))).collect()
-            };
-            let starts = |(_, hosts): &&(DriverVersion, Vec<Host>)| images.on_hosts(hosts, self.knowledge).starts();
-            let drivers = kind.drivers.get_or_init(made).iter();
-            drivers.skip_while(|one| !starts(one)).take_while(starts).last().map(|(driver, _)| *driver)
+        let of_kind = |kind: &Kind<'_>| match kind.drivers.least(&[images]) {
+            Least::From(driver) => Some(driver),
+            Least::Never | Least::Open => None,
         };
         let found: Vec<_> = self.kinds.iter().map(of_kind).collect();
         self.pools.iter().map(|at| found.get(*at).copied().flatten()).collect()

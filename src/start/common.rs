@@ -14,6 +14,7 @@ use crate::start::Basis;
 use crate::start::Codes;
 use crate::start::Fate;
 use crate::start::HostFate;
+use crate::start::NoRecord;
 use crate::start::Replay;
 use crate::start::Route;
 use crate::start::Step;
@@ -60,15 +61,13 @@ pub fn verdicts<'a>(pairs: &[(&'a ImageFacts, &'a Host)], knowledge: Knowledge) 
 /// Whether the image starts on every one of these, as `verdicts` would say; the place of the first that tells otherwise
 /// is kept, and asked first the next time. None where nothing but extensions is there to judge.
 pub fn starts_everywhere(pairs: &[(&ImageFacts, &Host)], knowledge: Knowledge, doubt: &mut usize) -> Option<bool> {
-    let mut steps = Steps::default();
     let mut judged = false;
     let first = pairs.get(*doubt).map(|pair| (*doubt, pair));
     for (at, (image, host)) in first.into_iter().chain(pairs.iter().enumerate()) {
         let host = platform::host_for(image, host);
         for component in image.components.iter().filter(|component| component.role != Role::Extension) {
             judged = true;
-            steps.0.clear();
-            if !matches!(replay(Replay { image, component, host, knowledge }, &mut steps), Fate::Starts(_)) {
+            if !matches!(replay(Replay { image, component, host, knowledge }, &mut NoRecord), Fate::Starts(_)) {
                 *doubt = at;
                 return Some(false);
             }

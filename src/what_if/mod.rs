@@ -3,15 +3,12 @@
 mod change;
 pub mod model;
 mod print;
-mod smallest;
 
 pub use self::change::Asked;
 pub use self::change::Changed;
 pub use self::change::changed;
 pub use self::print::human;
 pub use self::print::markdown;
-pub use self::smallest::Smallest;
-pub use self::smallest::smallest;
 
 use crate::compare;
 use crate::compare::model::Change;

@@ -63,10 +63,13 @@ pub struct Driver {
     pub driver: Option<String>,
     /// How many images run on it.
     pub images: usize,
-    /// The smallest known release with which all start that start with some; none where no release does for all.
+    /// The known release from which on all start that start with some, as `compare` and `needs` tell it; none where no
+    /// release does for all.
     pub smallest: Option<String>,
-    /// Whether it has at least that driver already.
+    /// Whether all of them start with the driver that it has.
     pub enough: bool,
+    /// Whether that is an older one with which they start all the same, and releases in between are none.
+    pub below: bool,
     /// Images that fail with every known release: no driver helps.
     pub never: Vec<String>,
     /// Images that start with no known release for certain.

@@ -77,7 +77,11 @@ fn driver(of: &Driver) -> String {
     let has = of.driver.as_ref().map_or_else(|| "not declared".to_owned(), |driver| format!("now {driver}"));
     let mut line = match &of.smallest {
         Some(driver) => {
-            let enough = if of.enough { ", which is enough" } else { "" };
+            let enough = match (of.enough, of.below) {
+                (true, true) => ", with which they start as well",
+                (true, false) => ", which is enough",
+                (false, _) => "",
+            };
             format!("pool `{}`: smallest driver for its images is {driver} ({has}{enough})", of.pool)
         }
         None if of.images == of.never.len() + of.open.len() => {

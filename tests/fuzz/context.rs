@@ -112,7 +112,7 @@ struct Everywhere {
 
 impl Shelf for Everywhere {
     fn open(&self, _: &str) -> Result<ContextFile, Missing> {
-        Ok(ContextFile { source: self.source, text: Arc::clone(&self.text) })
+        Ok(ContextFile::new(self.source, Arc::clone(&self.text)))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::cure::wish;
 use crate::cure::wish::package_of;
 use crate::cure::write::Texts;
 use crate::cure::write::places;
+use crate::cure::write::word::addresses;
 use crate::cure::write::word::word_end;
 use crate::edit;
 use crate::edit::TextEdit;
@@ -66,7 +67,9 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Vec<T
     match (old_build, build) {
         (old, new) if old == new => releases.into_iter().for_each(add),
         (Some(old), Some(new)) => {
-            let builds = named(case, texts, own.command, spots.get(1).copied(), (old, new));
+            let mut places = indexes(texts, (source, word));
+            places.extend(spots.get(1));
+            let builds = named(case, texts, own.command, &places, (old, new));
             for release in releases {
                 add(release.into_iter().chain(builds.clone()).collect());
             }
@@ -145,12 +148,12 @@ fn index(text: &str, word: Span, style: Style, page: &str) -> Option<(Span, Stri
     }
 }
 
-/// The build in every word of a command, and in the address of its index.
+/// The build in every word of a command, and in the addresses of its indexes.
 fn named(
     case: &Case<'_>,
     texts: &Texts<'_>,
     command: u32,
-    address: Option<(SourceId, Span)>,
+    addresses: &[(SourceId, Span)],
     (old, new): (&str, &str),
 ) -> Vec<TextEdit> {
     let mut edits: Vec<TextEdit> = Vec::new();
@@ -163,13 +166,46 @@ fn named(
             edits.push(TextEdit { source, span: Span::new(start, start + old.len()), replacement: new.to_owned() });
         }
     }
-    if let Some((source, span)) = address {
+    for (source, span) in addresses.iter().copied() {
         let text = texts.sources.get(source).text();
         let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, span) } else { vec![span] };
         let way = edit::respell(text, &leaves, old, new).into_iter().next().unwrap_or_default();
         edits.extend(way.into_iter().map(|(span, replacement)| TextEdit { source, span, replacement }));
     }
+    edits.sort();
+    edits.dedup();
     edits
+}
+
+/// The addresses of indexes around a word: of its instruction, of its list, and of the instructions that name the list.
+/// Where the version says the build itself, an index that is for the old build alone has none for the new one.
+fn indexes(texts: &Texts<'_>, (source, word): (SourceId, Span)) -> Vec<(SourceId, Span)> {
+    let whole = |id: SourceId| texts.sources.get(id).text();
+    let list = if source == texts.source { None } else { file_name(texts.sources.get(source).name()) };
+    let holds = |span: Span| match list {
+        Some(name) => texts.text.get(span.start..span.end).is_some_and(|text| names(text, name)),
+        None => span.start <= word.start && word.end <= span.end,
+    };
+    let spans = texts.dockerfile.instructions.iter().map(|one| one.span).filter(|span| holds(*span));
+    let mut regions: Vec<(SourceId, Span)> = spans.map(|span| (texts.source, span)).collect();
+    regions.extend(list.map(|_| (source, Span::new(0, whole(source).len()))));
+    let of_region = |(id, span): (SourceId, Span)| {
+        let found = addresses(whole(id).get(span.start..span.end).unwrap_or_default());
+        found.into_iter().map(move |one| (id, Span::new(span.start + one.start, span.start + one.end)))
+    };
+    regions.into_iter().flat_map(of_region).collect()
+}
+
+/// Whether a text names a file: not one with a longer name that ends like it.
+fn names(text: &str, file: &str) -> bool {
+    let before = |at: usize| text.get(..at).and_then(|before| before.chars().next_back());
+    text.match_indices(file)
+        .any(|(at, _)| before(at).is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.')))
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> Option<&str> {
+    path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty())
 }
 
 /// What changes with it; none where it is not written where it can be changed.

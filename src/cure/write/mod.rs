@@ -13,6 +13,7 @@ use crate::cure::trial::content;
 use crate::cure::write::word::arch_list;
 use crate::cure::write::word::dropped;
 use crate::cure::write::word::quoted;
+use crate::cure::write::word::requoted;
 use crate::cure::write::word::without;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::Evaluated;
@@ -126,7 +127,10 @@ fn variables(case: &Case<'_>, texts: &Texts<'_>, list: &[(String, String)]) -> V
     let mut others = Vec::new();
     for (name, value) in list {
         match value_of(case, name).filter(|(source, _)| *source == texts.source) {
-            Some((_, span)) => edits.push(texts.edit(span, quoted(value))),
+            Some((_, span)) => {
+                let written = texts.text.get(span.start..span.end).unwrap_or_default();
+                edits.push(texts.edit(span, requoted(written, value)));
+            }
             None => others.push(format!("{name}={}", quoted(value))),
         }
     }

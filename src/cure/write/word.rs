@@ -47,6 +47,43 @@ pub(super) fn word_end(text: &str, span: Span) -> usize {
     span.end + rest.find(ends).unwrap_or(rest.len())
 }
 
+/// Options that an index follows.
+const INDEXES: [&str; 5] = ["--index-url", "--extra-index-url", "--find-links", "-i", "-f"];
+
+/// The addresses of indexes in a text, by the options in front of them; those of comments are none.
+pub(super) fn addresses(text: &str) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let begins = start;
+        start += line.len();
+        if line.trim_start().starts_with('#') {
+            continue;
+        }
+        for (at, _) in line.match_indices("://") {
+            let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=');
+            let from = line.get(..at).and_then(|before| before.rfind(ends)).map_or(0, |before| before + 1);
+            let option = line.get(..from).unwrap_or_default().trim_end_matches(['"', '\'']);
+            let option = option.trim_end_matches(['=', ' ', '\t']).rsplit(char::is_whitespace).next();
+            if option.is_some_and(|option| INDEXES.contains(&option)) {
+                let behind = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '&' | '|' | ')' | '\\');
+                let to = line.get(at..).and_then(|rest| rest.find(behind)).map_or(line.len(), |length| at + length);
+                found.push(Span::new(begins + from, begins + to));
+            }
+        }
+    }
+    found
+}
+
+/// A new value in the quotes that the old one has.
+pub(super) fn requoted(written: &str, value: &str) -> String {
+    let quote = written.chars().next().filter(|c| matches!(c, '"' | '\'') && 1 < written.len());
+    match quote.filter(|quote| written.ends_with(*quote) && !value.contains(['"', '\'', '\\', '$'])) {
+        Some(quote) => format!("{quote}{value}{quote}"),
+        None => quoted(value),
+    }
+}
+
 /// Every list in a variable with more GPUs at its end, wherever an instruction sets it.
 pub(super) fn arch_list(text: &str, dockerfile: &Dockerfile, variable: &str, add: &[String]) -> Vec<(Span, String)> {
     let mut found = Vec::new();
@@ -103,6 +140,42 @@ mod tests {
             ("\"", "\""),
         ] {
             assert_eq!(without(written, &["/compat"]), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_indexes_stand_behind_their_options() {
+        for (text, expected) in [
+            ("pip install a --index-url https://h/whl/cu130", &["https://h/whl/cu130"][..]),
+            (
+                "--extra-index-url=https://h/a\n-f 'https://h/b' && -i\t\"https://h/$X\"; x",
+                &["https://h/a", "https://h/b", "https://h/$X"],
+            ),
+            ("RUN (pip install -i https://h/a)", &["https://h/a"]),
+            ("# --index-url https://h/a\n", &[]),
+            ("a @ https://h/a.whl", &[]),
+            ("curl -o x https://h/a", &[]),
+            ("--index-url", &[]),
+            ("://", &[]),
+        ] {
+            let found: Vec<&str> =
+                addresses(text).into_iter().map(|span| text.get(span.start..span.end).expect("a place")).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_keeps_its_quotes_where_they_hold_it() {
+        for (written, value, expected) in [
+            ("\"cuda>=12.8\"", "cuda>=12.0", "\"cuda>=12.0\""),
+            ("'a'", "b c", "'b c'"),
+            ("a", "b", "b"),
+            ("a", "b c", "\"b c\""),
+            ("\"", "b", "b"),
+            ("\"a'", "b", "b"),
+            ("'a'", "$X", "\"$X\""),
+        ] {
+            assert_eq!(requoted(written, value), expected, "{written} {value}");
         }
     }
 
