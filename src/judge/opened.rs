@@ -48,9 +48,15 @@ impl Opened {
     /// Takes in what another pool says of the same cause; gives it back where it is another cause.
     pub(super) fn join(&mut self, other: Self) -> Result<(), Self> {
         match (self, other) {
-            (Self::Reasons(own), Self::Reasons(others)) => others.into_iter().for_each(|one| add(own, one)),
+            (Self::Reasons(own), Self::Reasons(others)) => {
+                for one in others {
+                    add(own, one);
+                }
+            }
             (Self::Depends(on, own), Self::Depends(same, others)) if *on == same => {
-                others.into_iter().for_each(|one| add(own, one));
+                for one in others {
+                    add(own, one);
+                }
                 own.sort();
             }
             (_, other) => return Err(other),
