@@ -69,15 +69,8 @@ fn every_command_tells_the_same() {
     assert!(docker.iter().any(|way| way["smallest_driver"] == smallest), "{smallest}: {docker:?}");
 
     let wished = ["recommend", "--torch", "==2.7.1+cu128", "--base", "nvidia/cuda:12.8.1-runtime-ubuntu22.04"];
-    let recommended = place.json(&wished);
-    let combination =
-        recommended["combinations"].get(0).or_else(|| recommended["rejected"].get(0)).expect("what was tried");
-    let driver = &combination["pools"][0]["smallest_driver"];
-    assert!(driver.is_null() || driver == smallest, "{smallest}: {recommended}");
-    place.file(
-        "fleet.toml",
-        &std::fs::read_to_string(place.path("fleet.toml")).expect("a fleet").replace("520.61.05", "580.95.05"),
-    );
+    let fleet = std::fs::read_to_string(place.path("fleet.toml")).expect("a fleet");
+    place.file("fleet.toml", &fleet.replace("520.61.05", "580.95.05"));
     assert_eq!(place.json(&wished)["combinations"][0]["pools"][0]["smallest_driver"], smallest);
 }
 
