@@ -104,14 +104,14 @@ impl<'a> Stages<'a> {
     ) {
         let wanted = |copy: &&CopyInstruction| concerns(copy) || archives::named(copy);
         let mut copies = evaluated.copies.iter().filter(wanted).peekable();
-        let mut copied = |stages: &mut Self, reader: &mut Reader<'_>, copy: &CopyInstruction| {
+        let mut arrives = |stages: &mut Self, reader: &mut Reader<'_>, copy: &CopyInstruction| {
             stages.bring(reader, copy);
             archives::bring(reader, copy);
             further(stages, reader, copy);
         };
         for run in &evaluated.runs {
             while let Some(copy) = copies.next_if(|copy| copy.instruction < run.instruction) {
-                copied(self, reader, copy);
+                arrives(self, reader, copy);
             }
             let mounts = mounts(self.dockerfile, run);
             let of_stages = || mounts.iter().filter_map(|mount| Some((mount, mount.stage?)));
@@ -131,7 +131,7 @@ impl<'a> Stages<'a> {
             }
         }
         for copy in copies {
-            copied(self, reader, copy);
+            arrives(self, reader, copy);
         }
     }
 
