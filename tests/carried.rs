@@ -40,8 +40,11 @@ fn seen(files: &[(&str, &str)], text: &str) -> String {
     packages.join(" ")
 }
 
-/// Says of all cases at once which are wrong.
-fn all(cases: &[(&[(&str, &str)], String, &str)]) {
+/// Files of a build context with their texts.
+type Around<'a> = &'a [(&'a str, &'a str)];
+
+/// Says of all cases at once which are wrong: files around a Dockerfile, its text, and what is seen.
+fn all(cases: &[(Around<'_>, String, &str)]) {
     let mut wrong = Vec::new();
     for (files, text, expected) in cases {
         let said = seen(files, text);

@@ -21,8 +21,8 @@ impl Kept {
     /// What was made before, else what is made now.
     pub fn get<T: Send + Sync + 'static>(&self, make: impl Fn() -> T) -> Arc<T> {
         let Some(room) = &self.0 else { return Arc::new(make()) };
-        let made = Arc::clone(room.get_or_init(|| Arc::new(make())));
-        made.downcast().unwrap_or_else(|_| Arc::new(make()))
+        let own = Arc::clone(room.get_or_init(|| Arc::new(make())));
+        own.downcast().unwrap_or_else(|_| Arc::new(make()))
     }
 }
 
@@ -50,14 +50,14 @@ mod tests {
     #[test]
     fn what_is_made_is_made_once_where_there_is_room_for_it() {
         for (kept, expected) in [(Kept::room(), 1), (Kept::default(), 3)] {
-            let made = Cell::new(0);
+            let calls = Cell::new(0);
             let make = || {
-                made.set(made.get() + 1);
-                made.get()
+                calls.set(calls.get() + 1);
+                calls.get()
             };
             // A clone is of the same text.
             let all = [kept.get(make), kept.clone().get(make), kept.get(make)];
-            assert_eq!(made.get(), expected, "{all:?}");
+            assert_eq!(calls.get(), expected, "{all:?}");
             assert!(all.iter().all(|one| **one <= expected));
         }
     }

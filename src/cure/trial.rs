@@ -105,7 +105,7 @@ impl Trials<'_> {
     /// The fates on the pools that changes are sought for; with those on all others where it helps on one.
     fn judged(&self, case: &Case<'_>, subject: &Subject) -> Vec<PoolFate> {
         let judged = |pools: &[String], detail| {
-            judge::judge_on(subject, Settings { detail, pools, ..case.settings }, self.hosts)
+            judge::judge_on(subject, Settings { pools, detail, ..case.settings }, self.hosts)
         };
         let runs = whole(case.before);
         let (aimed, others): (Vec<_>, Vec<_>) = runs.partition(|one| case.aim.takes(&one.fate));

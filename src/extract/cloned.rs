@@ -67,7 +67,7 @@ impl Cloned {
 pub(super) fn repository(source: &str) -> Option<&str> {
     let address = source.split(['#', '?']).next().unwrap_or(source);
     let git = address.starts_with("git@") || address.starts_with("git://");
-    (git || (address.contains("://") && address.ends_with(".git"))).then_some(address)
+    (git || (address.contains("://") && address.strip_suffix(".git").is_some())).then_some(address)
 }
 
 /// The address that `git clone` names, and the folder that it makes.

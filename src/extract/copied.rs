@@ -118,7 +118,9 @@ impl<'a> Stages<'a> {
             for (mount, stage) in of_stages() {
                 let copy = copy_of(run, stage, mount.source.clone(), mount.target.clone());
                 let looked = self.look(reader, stage);
-                looked.into_iter().for_each(|looked| carry_files(reader, &looked.done, &copy));
+                if let Some(looked) = looked {
+                    carry_files(reader, &looked.done, &copy);
+                }
             }
             reader.installs(evaluated, std::slice::from_ref(run));
             for (mount, stage) in of_stages() {

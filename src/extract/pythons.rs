@@ -27,8 +27,10 @@ pub(super) fn python(
         return Some(named);
     }
     let project = works_on_project(command);
-    if project && let Some(told) = told(reader, command, run, lookup) {
-        return told;
+    match if project { told(reader, command, run, lookup) } else { Told::Nothing } {
+        Told::Nothing => {}
+        Told::Untold => return None,
+        Told::Version(version) => return Some(version),
     }
     let another = if project { reader.done.other_python } else { reader.seen.other_python };
     let own = base.filter(|_| !another)?;
@@ -77,13 +79,24 @@ fn works_on_project(command: &Command) -> bool {
     is_uv(command) && words(command).nth(1).is_some_and(|verb| matches!(verb, "sync" | "run" | "add"))
 }
 
-/// The Python that uv is told to take; `Some(None)` where it is told one that is not known, `None` where it is told none.
-fn told(
-    reader: &Reader<'_>,
-    command: &Command,
-    run: &RunInstruction,
-    lookup: &dyn Fn(&str) -> Lookup,
-) -> Option<Option<String>> {
+/// What uv is told of the Python that it shall take.
+enum Told {
+    /// Nothing: it takes one that is there.
+    Nothing,
+    /// One that is not known.
+    Untold,
+    /// This version.
+    Version(String),
+}
+
+impl Told {
+    fn of(version: Option<String>) -> Self {
+        version.map_or(Self::Untold, Self::Version)
+    }
+}
+
+/// The Python that uv is told to take.
+fn told(reader: &Reader<'_>, command: &Command, run: &RunInstruction, lookup: &dyn Fn(&str) -> Lookup) -> Told {
     let value = |name: &str| match (command.variable(name), lookup(name)) {
         (Some(own), _) => own.known().map(str::to_owned),
         (None, Lookup::Known(value, _)) => Some(value),
@@ -92,20 +105,20 @@ fn told(
     let mut rest = words(command).skip(1);
     while let Some(word) = rest.next() {
         match word.split_once('=') {
-            _ if matches!(word, "--python" | "-p") => return Some(rest.next().and_then(version)),
-            Some(("--python", value)) => return Some(version(value)),
+            _ if matches!(word, "--python" | "-p") => return Told::of(rest.next().and_then(version)),
+            Some(("--python", value)) => return Told::of(version(value)),
             _ => {}
         }
     }
     if let Some(named) = value("UV_PYTHON") {
-        return Some(version(&named));
+        return Told::of(version(&named));
     }
     if let Ok(pinned) = reader.open("", PINNED, run) {
         let mut lines = pinned.text.text().lines().map(str::trim);
-        return Some(lines.find(|line| !line.is_empty() && !line.starts_with('#')).and_then(version));
+        return Told::of(lines.find(|line| !line.is_empty() && !line.starts_with('#')).and_then(version));
     }
     let managed = value("UV_PYTHON_PREFERENCE").is_some_and(|preference| preference == "only-managed");
-    (managed || value("UV_MANAGED_PYTHON").is_some()).then_some(None)
+    if managed || value("UV_MANAGED_PYTHON").is_some() { Told::Untold } else { Told::Nothing }
 }
 
 /// The version in `3.11`, `3.11.7`, `python3.11` and `cpython-3.11.7`.

@@ -98,7 +98,7 @@ pub(super) fn unasked_groups(opened: &Opened) -> Option<Vec<String>> {
     let named = at(root, &["tool", "uv", "default-groups"]).map(Value::get_ref);
     let every = || table_at(root, OPTIONAL[1]).into_iter().flat_map(Table::iter).map(|(name, _)| name);
     Some(match named.map(|named| (named.as_str(), named.as_array())) {
-        Some((Some("all"), _)) => every().map(|name| name.get_ref().to_string()).collect(),
+        Some((Some("all"), _)) => every().map(|name| name.get_ref().clone()).collect(),
         Some((_, Some(list))) => list.iter().filter_map(|one| one.get_ref().as_str()).map(str::to_owned).collect(),
         _ => vec!["dev".to_owned()],
     })

@@ -93,7 +93,7 @@ pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<
 }
 
 /// Where a package of the project itself lies.
-fn place<'a>(package: &'a Table) -> Option<&'a str> {
+fn place(package: &Table) -> Option<&str> {
     ["virtual", "editable"].iter().find_map(|kind| text_at(package, &["source", kind]))
 }
 

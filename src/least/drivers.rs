@@ -93,8 +93,8 @@ impl<'a> Drivers<'a> {
     }
 
     fn hosts(&self, at: usize) -> &[Host] {
-        let made = |driver: &DriverVersion| with_driver(self.pool, *driver).hosts(self.knowledge, self.day);
-        let make = || self.releases.get(at).map_or_else(Vec::new, made);
+        let with = |driver: &DriverVersion| with_driver(self.pool, *driver).hosts(self.knowledge, self.day);
+        let make = || self.releases.get(at).map_or_else(Vec::new, with);
         self.hosts.get(at).map_or(&[], |hosts| hosts.get_or_init(make))
     }
 
