@@ -126,7 +126,10 @@ pub(super) fn search(
     for kind in kinds {
         for candidate in candidates(*kind, &case, &mut trials) {
             let Some(one) = attempt(&case, candidate, &mut trials) else { continue };
-            let enough = one.breaks.is_empty() && one.helps(aim) == all && !one.compiled;
+            // What still hangs on a field of the pool may be cured by the next.
+            let hangs = |now: &PoolFate| now.fate == "depends" && one.lifts.contains(&now.pool);
+            let enough =
+                one.breaks.is_empty() && one.helps(aim) == all && !one.compiled && !one.fates.iter().any(hangs);
             tried.push(one);
             if enough {
                 break;
