@@ -148,7 +148,7 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
         errors: was.errors.into_iter().chain(is.errors).collect(),
     };
     print(&told, &judging, options.against.format)?;
-    Ok(tally.exit(&told.errors))
+    Ok(tally.exit(&told.errors, judging.exit.allow_incomplete))
 }
 
 /// Writes it in the form that is asked for.
