@@ -38,7 +38,7 @@ pub(super) fn is_of(declared: &str, own: &str, knowledge: Knowledge) -> bool {
 }
 
 /// A GPU by the name of its row; as its source calls it where that says less, or says what no row has.
-pub(super) fn called<'a>(gpu: &'a Gpu, knowledge: Knowledge) -> &'a str {
+pub(super) fn called(gpu: &Gpu, knowledge: Knowledge) -> &str {
     let row = knowledge.gpu(&gpu.name);
     row.map(|row| row.name).filter(|name| fit(name, &gpu.name, knowledge) == Some(Fit::Same)).unwrap_or(&gpu.name)
 }
