@@ -13,6 +13,7 @@ use place::code;
 use place::err;
 use place::out;
 use serde_json::Value;
+use serde_json::json;
 
 const CUDA_13: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=13.0\n";
 /// The same base, with a requirement of its own.
@@ -201,6 +202,17 @@ fn revisions_of_a_repository_are_compared() {
     let report = place.json(&["compare", "--git", "main..change"]);
     let names = report["images"].as_array().expect("images").iter().map(|image| image["name"].clone());
     assert_eq!(names.collect::<Vec<_>>(), ["Dockerfile", "app/Dockerfile"]);
+    // From a folder below, both sides are called as from the root.
+    for revisions in ["main", "main..change"] {
+        let mut command = place.command(&["compare", "--git", revisions, "--format", "markdown", "Dockerfile"]);
+        let text = out(&command.current_dir(place.path("app")).output().expect("a run"));
+        let after = if revisions == "main" { "app/Dockerfile" } else { "change:app/Dockerfile" };
+        assert!(text.contains(&format!("### `main:app/Dockerfile -> {after}`")), "{text}");
+    }
+    let mut command = place.command(&["compare", "--git", "main", "--format", "json", "Dockerfile"]);
+    let text = out(&command.current_dir(place.path("app")).output().expect("a run"));
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((&report["after"], &report["images"][0]["after"]), (&json!("app/Dockerfile"), &json!("app/Dockerfile")));
     // Nothing is left behind, and the working tree is as it was.
     place.file("Dockerfile", DOCKERFILE);
     let done = place.run(&["compare", "--git", "main", "Dockerfile"]);

@@ -3,6 +3,8 @@
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "nothing is judged by its exit code alone here")]
 mod place;
+#[path = "fleet/told.rs"]
+mod told;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -323,9 +323,15 @@ fn junit_has_a_case_for_each_pool_and_fails_for_errors_alone() {
     assert_eq!(cases[..3], ["desk-3090", "train-a100", "edge"]);
     let failures: Vec<_> = all.iter().filter(|one| one.name == "failure").collect();
     assert_eq!((failures.len(), failures[0].get("type")), (1, "driver-older-than-runtime"));
-    assert!(failures[0].text.starts_with("Dockerfile:2: CUDA 12.4"), "{}", failures[0].text);
+    // As it is called from the root of the repository.
+    assert!(failures[0].text.starts_with("deep/Dockerfile:2: CUDA 12.4"), "{}", failures[0].text);
+    let files = all.iter().filter(|one| one.name == "testcase").map(|one| one.get("file")).collect::<Vec<_>>();
+    assert_eq!((files[0], files[files.len() - 1]), ("deep/Dockerfile", "deep/other.Dockerfile"));
     let said = all.iter().filter(|one| one.name == "system-out").map(|one| one.text.as_str()).collect::<Vec<_>>();
-    assert!(said.iter().any(|text| text.contains("warning driver-older-than-runtime: fleet.toml:1: ")), "{said:?}");
+    assert!(
+        said.iter().any(|text| text.contains("warning driver-older-than-runtime: deep/fleet.toml:1: ")),
+        "{said:?}"
+    );
 }
 
 #[test]

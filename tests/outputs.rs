@@ -179,6 +179,45 @@ fn paths_for_forges_are_those_of_the_repository() {
     let done = command.current_dir(place.path("services")).output().expect("a run");
     let list: Value = serde_json::from_slice(&done.stdout).expect("JSON");
     assert_eq!(list[0]["location"]["path"], "services/my app/Dockerfile");
+    // The report of tests and the comment on a pull request lead to the same files; a line for a terminal is of its folder.
+    let from = |folder: &str, format: &str, input: &str| {
+        let mut command = place.command(&["check", "--format", format, input, "gone"]);
+        out(&command.current_dir(place.path(folder)).output().expect("a run"))
+    };
+    for (format, told) in [
+        ("junit", "file=\"services/my app/Dockerfile\""),
+        ("junit", "services/my app/Dockerfile:2: "),
+        ("markdown", "| `services/my app/Dockerfile` |"),
+        ("markdown", " at `services/my app/Dockerfile:2`"),
+        ("summary", "| `services/my app/Dockerfile` |"),
+    ] {
+        assert!(from("services", format, "my app/Dockerfile").contains(told), "{format}");
+        assert!(from(".", format, "services/my app/Dockerfile").contains(told), "{format} from the root");
+    }
+    assert!(from("services", "concise", "my app/Dockerfile").starts_with("my app/Dockerfile:2:"));
+    assert!(from("services", "markdown", "my app/Dockerfile").contains("`gone`"));
+}
+
+#[test]
+fn lines_of_two_targets_of_one_dockerfile_are_told_apart() {
+    let place = Place::new();
+    place.file("app/Dockerfile", FAILING);
+    place.file(
+        "app/docker-bake.hcl",
+        "group \"default\" { targets = [\"a\", \"b\"] }\ntarget \"a\" {}\ntarget \"b\" {}\n",
+    );
+    let mut command = place.command(&["check", "--bake", "docker-bake.hcl", "--format", "concise"]);
+    let text = out(&command.current_dir(place.path("app")).output().expect("a run"));
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains(" error ")).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    for (line, target) in lines.iter().zip(["a", "b"]) {
+        assert!(line.starts_with("Dockerfile:2:") && line.contains(&format!(": docker-bake.hcl:{target}: ")), "{line}");
+    }
+    let mut command = place.command(&["check", "--bake", "docker-bake.hcl", "--format", "markdown"]);
+    let text = out(&command.current_dir(place.path("app")).output().expect("a run"));
+    assert!(text.contains("| `app/docker-bake.hcl:b` |"), "{text}");
+    let text = out(&place.run(&["check", "--format", "concise", "app/Dockerfile"]));
+    assert!(text.starts_with("app/Dockerfile:2:") && text.matches("app/Dockerfile").count() == 1, "{text}");
 }
 
 #[test]
@@ -321,6 +360,27 @@ fn one_cause_on_several_pools_is_told_once() {
         messages.iter().any(|one| one.as_str().is_some_and(|one| one.contains("H100"))),
         "each verdict names its own: {messages:?}"
     );
+}
+
+#[test]
+fn a_further_pool_keeps_what_a_finding_is_known_by() {
+    let place = Place::new();
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==1.12.1\n");
+    let prints = |gpus: &[&str]| {
+        place.file("fleet.toml", &fleet_of(gpus));
+        let list: Value = serde_json::from_str(&out(&place.run(&["check", "--format", "gitlab"]))).expect("JSON");
+        let list = list.as_array().expect("a list").clone();
+        let major = list.iter().filter(|one| one["severity"] == "major");
+        major.map(|one| one["fingerprint"].as_str().expect("a fingerprint").to_owned()).collect::<Vec<_>>()
+    };
+    let one = prints(&["A100", "V100"]);
+    assert_eq!(one.len(), 1);
+    for more in [&["A100", "H100", "V100"][..], &["H100", "A100", "V100"], &["L4"]] {
+        assert_eq!(prints(more), one, "{more:?}");
+    }
+    // Another cause at the same line is known by itself.
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==1.12.1 # other\n");
+    assert_ne!(prints(&["A100", "V100"]), one);
 }
 
 #[test]

@@ -205,3 +205,56 @@ fn what_the_layers_hold_is_never_taken_to_be_nothing() {
         }
     }
 }
+
+/// What a run ends with, what it says beside the report, and how many errors the report has.
+fn incomplete(place: &Place, arguments: &[&str]) -> (i32, String, usize) {
+    let done = place.run(&[arguments, &["--format", "json"]].concat());
+    let report: Value = serde_json::from_str(&out(&done)).unwrap_or_else(|_| panic!("{}", err(&done)));
+    (code(&done), err(&done), report["errors"].as_array().expect("errors").len())
+}
+
+#[test]
+fn what_cannot_be_read_ends_with_2_unless_that_is_allowed() {
+    let place = place(FLEET);
+    place.file("good/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nENV NVIDIA_REQUIRE_CUDA=cuda>=99.0\n");
+    place.file("list", "oci:images:one\noci:gone\n");
+    let said = "1 input could not be read, and the exit code leaves them out: ";
+    for (arguments, allowed) in [
+        (&["check", "--pool", "new", "good/Dockerfile", "gone"][..], 0),
+        (&["check", "Dockerfile", "gone"], 1),
+        (&["check", "--exit-zero", "Dockerfile", "gone"], 0),
+        (&["check", "gone"], 3),
+        (&["check", "--exit-zero", "gone"], 3),
+        (&["scan", "--pool", "new", "oci:images:one", "oci:gone"], 0),
+        (&["scan", "--from-file", "list"], 1),
+        (&["scan", "oci:gone"], 3),
+    ] {
+        let (code, told, errors) = incomplete(&place, arguments);
+        assert_eq!((code, errors, told.contains(said)), (2, 1, false), "{arguments:?}: {told}");
+        let (code, told, errors) = incomplete(&place, &[arguments, &["--allow-incomplete"]].concat());
+        assert_eq!((code, errors), (allowed, 1), "{arguments:?}: {told}");
+        assert!(told.contains(said) && told.trim_end().ends_with("gone"), "{arguments:?}: {told}");
+    }
+    // Lines, lists of files and baselines end alike.
+    for (arguments, allowed) in [
+        (&["scan", "--pool", "new", "--from-file", "list", "--format", "ndjson"][..], 0),
+        (&["scan", "--from-file", "list", "--format", "ndjson"], 1),
+        (&["check", "--show-files", "Dockerfile", "gone"], 0),
+        (&["check", "--write-baseline", "known.json", "Dockerfile", "gone"], 0),
+    ] {
+        assert_eq!(code(&place.run(arguments)), 2, "{arguments:?}");
+        let done = place.run(&[arguments, &["--allow-incomplete"]].concat());
+        assert_eq!(code(&done), allowed, "{arguments:?}: {}", err(&done));
+        assert!(err(&done).contains(said), "{arguments:?}: {}", err(&done));
+    }
+    // Where all was read it changes nothing; a broken fleet is no input.
+    assert_eq!(incomplete(&place, &["check", "--allow-incomplete", "Dockerfile"]), (1, String::new(), 0));
+    assert_eq!(code(&place.run(&["check", "--allow-incomplete", "--fleet", "gone", "Dockerfile"])), 2);
+    assert_eq!(code(&place.run(&["scan", "--allow-incomplete", "--from-file", "absent"])), 2);
+    assert_eq!(
+        code(&place.run(&["compare", "--allow-incomplete", "Dockerfile", "good/Dockerfile"])),
+        2,
+        "no such flag"
+    );
+}

@@ -58,9 +58,14 @@ enum Given {
 }
 
 impl Given {
-    fn told(&self) -> String {
+    /// Its inputs, as they are called from the root of the repository where revisions are compared.
+    fn told(&self, repository: Option<&Repository>) -> String {
         match self {
-            Self::Inputs(inputs) => inputs.join(", "),
+            Self::Inputs(inputs) => {
+                let below = |input: &String| repository.and_then(|own| own.below(Path::new(input)));
+                let told = inputs.iter().map(|input| below(input).unwrap_or_else(|| input.clone()));
+                told.collect::<Vec<_>>().join(", ")
+            }
             Self::Revision(revision, paths) => {
                 paths.iter().map(|path| at(&revision.name, path)).collect::<Vec<_>>().join(", ")
             }
@@ -138,14 +143,14 @@ pub(crate) fn run(options: &CompareArgs, knowledge: Knowledge) -> Result<Exit, F
         schema_version: SCHEMA_VERSION,
         tool: head.tool,
         fleet: head.fleet,
-        before: before.told(),
-        after: after.told(),
+        before: before.told(of_git),
+        after: after.told(of_git),
         summary: compare::summary(&pairs),
         images: pairs,
         errors: was.errors.into_iter().chain(is.errors).collect(),
     };
     print(&told, &judging, options.against.format)?;
-    Ok(tally.exit(&told.errors))
+    Ok(tally.exit(&told.errors, judging.exit.allow_incomplete))
 }
 
 /// Writes it in the form that is asked for.
@@ -261,8 +266,13 @@ fn read(
 
 /// The judged subjects of a side with the names that both sides share.
 fn named(judged: Vec<model::Subject>, given: &Given, repository: Option<&Repository>) -> Vec<Named<usize>> {
-    let named =
-        |(with, judged): (usize, model::Subject)| Named { key: given.key(&judged.name, repository), judged, with };
+    let named = |(with, mut judged): (usize, model::Subject)| {
+        let key = given.key(&judged.name, repository);
+        if repository.is_some() && matches!(given, Given::Inputs(_)) {
+            judged.name.clone_from(&key);
+        }
+        Named { key, judged, with }
+    };
     judged.into_iter().enumerate().map(named).collect()
 }
 

@@ -105,7 +105,8 @@ where
     if writes {
         sieve.write()?;
         let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
-        return Ok(told.tally.exit(&told.errors));
+        output::tell_unread(&told.errors, run.options)?;
+        return Ok(told.tally.exit(&told.errors, run.options.exit.allow_incomplete));
     }
     let mut told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
     for subject in judge.idle() {
@@ -119,5 +120,6 @@ where
         return Err(error.into());
     }
     sieve.tell(run.options, &[], book)?;
-    Ok(told.tally.exit(&head.errors))
+    output::tell_unread(&head.errors, run.options)?;
+    Ok(told.tally.exit(&head.errors, run.options.exit.allow_incomplete))
 }

@@ -46,10 +46,10 @@ impl Tally {
         self.found |= subject.findings.iter().any(|finding| counts(finding, fail_on));
     }
 
-    /// The exit code: unread inputs win over findings.
-    pub(crate) fn exit(self, errors: &[InputError]) -> Exit {
+    /// The exit code: unread inputs win over findings, unless that is allowed.
+    pub(crate) fn exit(self, errors: &[InputError], allow_incomplete: bool) -> Exit {
         match self {
-            _ if !errors.is_empty() => Exit::Broken,
+            _ if !errors.is_empty() && !allow_incomplete => Exit::Broken,
             Self { subjects: 0, .. } => Exit::Nothing,
             Self { found: true, .. } => Exit::Found,
             Self { .. } => Exit::Clean,

@@ -20,6 +20,7 @@ use crate::cli::streams;
 use crate::fleet::Fleet;
 use crate::fleet::Launch;
 use crate::fleet::Pool;
+use crate::fleet::PoolField;
 use crate::inventory;
 use crate::inventory::Labels;
 use crate::judge;
@@ -204,9 +205,18 @@ fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, F
     for (at, ((base, build), nodes)) in builds.into_iter().enumerate() {
         let base = base.and_then(|base| fleet.pools.get(base));
         seen.pools.push(inventory::as_seen(base, format!("{at}"), &build, knowledge));
-        let gpus: Vec<&str> = build.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
-        let gpus = if gpus.is_empty() { "a GPU that is not told".to_owned() } else { gpus.join(", ") };
-        let driver = build.driver.map_or_else(|| "a driver that is not told".to_owned(), |one| format!("driver {one}"));
+        let said: Vec<&str> = build.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+        let declared = |field| base.and_then(|pool| pool.text_of(field));
+        let gpus = match declared(PoolField::Gpu) {
+            _ if !said.is_empty() => said.join(", "),
+            Some(gpu) => format!("{gpu} as declared"),
+            None => "a GPU that is not told".to_owned(),
+        };
+        let driver = match (build.driver, declared(PoolField::Driver)) {
+            (Some(driver), _) => format!("driver {driver}"),
+            (None, Some(driver)) => format!("driver {driver} as declared"),
+            (None, None) => "a driver that is not told".to_owned(),
+        };
         let pool = base.map_or_else(|| "of no pool".to_owned(), |pool| format!("pool {}", pool.name.value));
         groups.push(Group { told: format!("{gpus}, {driver} ({pool})"), nodes });
     }

@@ -1,6 +1,7 @@
 //! `imagelint fleet import`: a fleet file out of what exists.
 
 use std::io::Write as _;
+use std::num::NonZero;
 use std::path::Path;
 
 use crate::cli::Failure;
@@ -21,12 +22,15 @@ use crate::source::Sources;
 /// Reads one source; `-` is standard input.
 pub(crate) fn source(path: &Path, knowledge: Knowledge) -> Result<Inventory, Failure> {
     let name = path.display().to_string();
-    let text = names::text(path, false, inventory::LONGEST as u64)?;
+    let text = names::text(path, false, inventory::LONGEST as u64).map_err(|error| match error {
+        Failure::Said(error) if !path.exists() && knowledge.cloud_instance(&name).is_some() => Failure::Said(format!(
+            "{error}\nhelp: for a machine type of a cloud: imagelint fleet import --instance {name}"
+        )),
+        error => error,
+    })?;
     let found = inventory::read(&name, &text, knowledge);
     let found = found.map_err(|error| {
-        Failure::Said(format!(
-            "error: cannot read {name}: {error}\nhelp: kubectl get nodes -o json | imagelint fleet import -"
-        ))
+        Failure::Said(format!("error: cannot read {name}: {error}\nhelp: {}", inventory::command_for(&text)))
     })?;
     Ok(found.with_types(knowledge))
 }
@@ -74,10 +78,10 @@ fn instance(text: &str, knowledge: Knowledge) -> Result<Inventory, Failure> {
     let (name, nodes) = match text.rsplit_once('=') {
         None => (text, None),
         Some((name, number)) => {
-            let nodes = number.parse().map_err(|_| {
+            let nodes: NonZero<u32> = number.parse().map_err(|_| {
                 Failure::Said(format!("error: `{number}` is no number of nodes: write --instance {name}=4"))
             })?;
-            (name, Some(nodes))
+            (name, Some(nodes.get()))
         }
     };
     inventory::of_instance(name, nodes, knowledge).ok_or_else(|| {

@@ -5,7 +5,9 @@ use std::io;
 use std::io::Write as _;
 use std::path::Path;
 
+use clap::Command;
 use clap::CommandFactory as _;
+use clap_mangen::Man;
 
 use crate::cli::Failure;
 use crate::cli::args::Args;
@@ -14,14 +16,48 @@ use crate::cli::exit::Exit;
 use crate::cli::streams;
 use crate::report::escape::clean;
 
+/// What stands at the end of each page.
+const EXIT_STATUS: &str = r#".SH "EXIT STATUS"
+.TP
+\fB0\fR
+Nothing at the level that is asked for.
+.TP
+\fB1\fR
+Something was found: findings, a difference, a test that fails.
+.TP
+\fB2\fR
+Wrong usage, settings or fleet, or an input that cannot be read.
+.TP
+\fB3\fR
+Nothing to check, or nothing that is called so.
+.TP
+\fB130\fR
+Stopped by Ctrl\-C.
+"#;
+
 /// Runs it.
 pub(crate) fn run(options: &ManArgs) -> Result<Exit, Failure> {
     let folder = &options.folder;
-    let written = fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Args::command(), folder));
+    let mut command = Args::command().disable_help_subcommand(true);
+    command.build();
+    let source = format!("imagelint {}", command.get_version().unwrap_or_default());
+    let written = fs::create_dir_all(folder).and_then(|()| pages(command, &source, folder));
     written.map_err(|error| cannot(folder, &error))?;
     let name = folder.display().to_string();
     writeln!(streams::out(), "manual pages are in {}; man -l {0}/imagelint.1 shows the first", clean(&name))?;
     Ok(Exit::Clean)
+}
+
+/// The pages of a command and of those below it.
+fn pages(command: Command, source: &str, folder: &Path) -> io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
+        pages(below, source, folder)?;
+    }
+    let man = Man::new(command).source(source);
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    page.extend_from_slice(EXIT_STATUS.as_bytes());
+    fs::write(folder.join(man.get_filename()), page)
 }
 
 fn cannot(folder: &Path, error: &io::Error) -> Failure {

@@ -34,6 +34,7 @@ use crate::report::files;
 use crate::report::json;
 use crate::report::model;
 use crate::report::model::InputError;
+use crate::report::words::count;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
 use crate::source::Sources;
@@ -65,13 +66,15 @@ pub(crate) fn judge_and_print(run: Run<'_>, errors: Vec<InputError>) -> Result<E
     if sieve.writes() {
         judge.subjects().for_each(|subject| tally.add(&sieve.pass(subject), FailOn::Never));
         sieve.write()?;
-        return Ok(tally.exit(&report.errors));
+        tell_unread(&report.errors, run.options)?;
+        return Ok(tally.exit(&report.errors, run.options.exit.allow_incomplete));
     }
     let all = judge.subjects().map(|subject| sieve.pass(subject)).chain(judge.idle());
     let all = all.inspect(|subject| tally.add(subject, run.options.fail_on()));
     outputs::write(run, book, &mut report, all)?;
     sieve.tell(run.options, run.settings.map_or(&[], |held| held.whole), book)?;
-    Ok(tally.exit(&report.errors))
+    tell_unread(&report.errors, run.options)?;
+    Ok(tally.exit(&report.errors, run.options.exit.allow_incomplete))
 }
 
 /// Judges everything and lists what was looked at.
@@ -83,7 +86,24 @@ pub(crate) fn judge_and_list(run: Run<'_>, errors: Vec<InputError>) -> Result<Ex
     let mut report = judge.head(errors);
     report.subjects = judge.subjects().collect();
     files::files(&report, &mut streams::out())?;
-    Ok(if report.errors.is_empty() { Exit::Clean } else { Exit::Broken })
+    tell_unread(&report.errors, run.options)?;
+    Ok(if report.errors.is_empty() || run.options.exit.allow_incomplete { Exit::Clean } else { Exit::Broken })
+}
+
+/// So many inputs are named that the exit code leaves out; the report has all of them.
+const MOST_NAMED: usize = 5;
+
+/// Says which inputs the exit code leaves out.
+pub(crate) fn tell_unread(errors: &[InputError], options: &JudgingArgs) -> io::Result<()> {
+    if errors.is_empty() || !options.exit.allow_incomplete {
+        return Ok(());
+    }
+    let mut names: Vec<_> = errors.iter().take(MOST_NAMED).map(|error| clean(&error.input)).collect();
+    if errors.len() > names.len() {
+        names.push("...".into());
+    }
+    let number = count(errors.len(), "input");
+    writeln!(streams::err(), "{number} could not be read, and the exit code leaves them out: {}", names.join(", "))
 }
 
 /// Everything that judging needs, and the hosts for each day that tables are asked for.

@@ -33,6 +33,7 @@ use crate::report::model::Report;
 use crate::report::model::Subject;
 use crate::report::ndjson::Ndjson;
 use crate::report::rdjson::Rdjson;
+use crate::report::rooted::rooted;
 use crate::report::sarif::Sarif;
 use crate::report::sink::Setting;
 use crate::report::sink::Sink;
@@ -148,7 +149,7 @@ pub(crate) fn write(
     streams.end(report)?;
     json.0.into_iter().try_for_each(Target::done)?;
     for (format, mut target) in whole {
-        render(format, run, report, &mut target)?;
+        render(format, run, report, &from_root, &mut target)?;
         target.done()?;
     }
     Ok(())
@@ -206,11 +207,17 @@ fn sink<'a>(format: ReportFormat, setting: Setting<'a>) -> Option<Box<dyn Sink +
 }
 
 /// Writes a report that cannot be begun before everything is known.
-fn render(format: ReportFormat, run: Run<'_>, report: &Report, out: &mut Target) -> Result<(), Failure> {
+fn render(
+    format: ReportFormat,
+    run: Run<'_>,
+    report: &Report,
+    from_root: &dyn Fn(&str) -> String,
+    out: &mut Target,
+) -> Result<(), Failure> {
     let color = color(run.options.color, out.is_terminal());
     match (format, &run.options.why) {
-        (ReportFormat::Markdown, _) => markdown::markdown(report, Room::Comment, out)?,
-        (ReportFormat::Summary, _) => markdown::markdown(report, Room::Summary, out)?,
+        (ReportFormat::Markdown, _) => markdown::markdown(&rooted(report, from_root), Room::Comment, out)?,
+        (ReportFormat::Summary, _) => markdown::markdown(&rooted(report, from_root), Room::Summary, out)?,
         (ReportFormat::Html, _) => html::html(report, out)?,
         (_, Some(pool)) => why::why(report, Some(pool.as_str()).filter(|pool| !pool.is_empty()), out, color)?,
         (_, None) => {
@@ -245,6 +252,9 @@ pub(crate) fn color(wanted: Color, terminal: bool) -> bool {
     }
 }
 
+/// Endings of files of builds.
+const OF_BUILDS: [&str; 4] = ["hcl", "json", "yaml", "yml"];
+
 /// The root of the repository that the program runs in, and what paths are called from there.
 struct Root {
     folder: Option<PathBuf>,
@@ -259,13 +269,20 @@ impl Root {
         Self { folder: root.map(Path::to_path_buf).or(here), known: RefCell::default() }
     }
 
-    /// The path from the root, links followed; of what lies elsewhere, the whole path; of what is no file, its name.
+    /// The path from the root, links followed; of what lies elsewhere, the whole path; of what is no file, its name. What
+    /// is built by such a file has its name behind the path.
     fn path(&self, path: &str) -> String {
         let mut known = self.known.borrow_mut();
-        let make = || match (fs::canonicalize(path), &self.folder) {
-            (Ok(whole), Some(root)) => whole.strip_prefix(root).unwrap_or(&whole).to_string_lossy().into_owned(),
-            _ => short(path).to_owned(),
+        let of_file = |path: &str| {
+            let (whole, root) = (fs::canonicalize(path).ok()?, self.folder.as_ref()?);
+            Some(whole.strip_prefix(root).unwrap_or(&whole).to_string_lossy().into_owned())
         };
+        let of_target = || {
+            let (file, target) = path.rsplit_once(':')?;
+            let extension = Path::new(file).extension()?.to_str()?;
+            Some(format!("{}:{target}", of_file(file).filter(|_| OF_BUILDS.contains(&extension))?))
+        };
+        let make = || of_file(path).or_else(of_target).unwrap_or_else(|| short(path).to_owned());
         known.entry(path.to_owned()).or_insert_with(make).clone()
     }
 }

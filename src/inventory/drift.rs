@@ -10,8 +10,8 @@ use crate::inventory::Inventory;
 use crate::inventory::Machine;
 use crate::inventory::group::drafts;
 use crate::inventory::placed::goes_with;
+use crate::inventory::placed::is_of;
 use crate::inventory::placed::place;
-use crate::inventory::placed::same_gpu;
 use crate::knowledge::Knowledge;
 
 /// One difference.
@@ -72,15 +72,14 @@ fn of_pool(pool: &Pool, machines: &[&Machine], knowledge: Knowledge, found: &mut
     // What a node does not say of itself is no difference.
     let gpus: BTreeSet<&str> = builds().flat_map(|build| &build.gpus).map(|gpu| gpu.name.as_str()).collect();
     let other =
-        |name: &&&str| !name.is_empty() && !pool.gpu.iter().any(|spec| same_gpu(&spec.value.name, name, knowledge));
+        |name: &&&str| !name.is_empty() && !pool.gpu.iter().any(|spec| is_of(&spec.value.name, name, knowledge));
     let others: Vec<&str> = gpus.iter().filter(other).copied().collect();
     if !pool.gpu.is_empty() && !others.is_empty() {
         add("gpu", pool.text_of(PoolField::Gpu).unwrap_or_default(), others.join(", "));
     }
     for spec in &pool.gpu {
         let Some(declared) = spec.value.count else { continue };
-        let same =
-            builds().flat_map(|build| &build.gpus).filter(|gpu| same_gpu(&gpu.name, &spec.value.name, knowledge));
+        let same = builds().flat_map(|build| &build.gpus).filter(|gpu| is_of(&spec.value.name, &gpu.name, knowledge));
         let counts: BTreeSet<u32> = same.filter_map(|gpu| gpu.count).collect();
         if counts.iter().any(|count| *count != declared) {
             add("count", declared.to_string(), listed(counts.iter()));

@@ -138,25 +138,58 @@ pub enum InventoryError {
     TooBig,
 }
 
+/// The form of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Smi,
+    NodesJson,
+    NodesYaml,
+    Listing,
+    Targets,
+    Table,
+}
+
+impl Form {
+    /// The form that a text without a byte order mark begins as.
+    fn of(text: &str) -> Self {
+        match text.trim_start().as_bytes().first() {
+            Some(b'<') => Self::Smi,
+            Some(b'{') => Self::NodesJson,
+            _ if listing::is_one(text) => Self::Listing,
+            _ if has_key(text, &["targets"]) => Self::Targets,
+            _ if has_key(text, &["kind", "items", "apiVersion"]) => Self::NodesYaml,
+            _ => Self::Table,
+        }
+    }
+}
+
+/// What prints a source of the same form as a text that cannot be read.
+pub fn command_for(text: &str) -> &'static str {
+    match Form::of(text) {
+        Form::NodesJson | Form::NodesYaml => "kubectl get nodes -o json | imagelint fleet import -",
+        Form::Listing => "nvidia-smi -L | imagelint fleet import -",
+        Form::Targets => "imagelint fleet import gpu-targets.yml",
+        Form::Smi => "nvidia-smi -q -x | imagelint fleet import -",
+        Form::Table => {
+            "nvidia-smi -q -x | imagelint fleet import - of a machine, kubectl get nodes -o json | imagelint fleet \
+             import - of a cluster"
+        }
+    }
+}
+
 /// Reads a source in whichever form it is; `name` is what the file is called.
 pub fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inventory, InventoryError> {
     if text.len() > LONGEST {
         return Err(InventoryError::TooBig);
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let start = text.trim_start();
-    let found = if start.starts_with('<') {
-        smi::read(name, start)?
-    } else if start.starts_with('{') {
-        kubernetes::read_json(text)?
-    } else if listing::is_one(text) {
-        listing::read(name, text)?
-    } else if has_key(text, &["targets"]) {
-        targets::read(text)?
-    } else if has_key(text, &["kind", "items", "apiVersion"]) {
-        kubernetes::read_yaml(text)?
-    } else {
-        csv::read(name, text, knowledge)?
+    let found = match Form::of(text) {
+        Form::Smi => smi::read(name, text.trim_start())?,
+        Form::NodesJson => kubernetes::read_json(text)?,
+        Form::NodesYaml => kubernetes::read_yaml(text)?,
+        Form::Listing => listing::read(name, text)?,
+        Form::Targets => targets::read(text)?,
+        Form::Table => csv::read(name, text, knowledge)?,
     };
     if found.machines.len() > MOST { Err(InventoryError::TooBig) } else { Ok(found) }
 }

@@ -10,19 +10,37 @@ use crate::inventory::Gpu;
 use crate::inventory::Machine;
 use crate::inventory::labels::POOL_LABELS;
 use crate::knowledge::Knowledge;
+use crate::knowledge::SameGpu;
 use crate::source::Span;
 
-/// Whether two names mean one GPU.
-pub(super) fn same_gpu(one: &str, other: &str, knowledge: Knowledge) -> bool {
+/// How well a declared name goes with what a machine calls its GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// It leaves out what makes no difference: A100 for NVIDIA-A100-SXM4-40GB.
+    Wider,
+    /// It is the same.
+    Same,
+}
+
+/// How well; none where it is the name of another GPU.
+fn fit(declared: &str, own: &str, knowledge: Knowledge) -> Option<Fit> {
     // Labels have a dash where names have a blank.
     let sign = |sign: u8| if sign == b' ' { b'-' } else { sign.to_ascii_lowercase() };
-    if one.bytes().map(sign).eq(other.bytes().map(sign)) {
-        return true;
+    if declared.bytes().map(sign).eq(own.bytes().map(sign)) || knowledge.same_gpu(declared, own) == SameGpu::Yes {
+        return Some(Fit::Same);
     }
-    match (knowledge.gpu(one), knowledge.gpu(other)) {
-        (Some(one), Some(other)) => one.name == other.name,
-        _ => one.eq_ignore_ascii_case(other),
-    }
+    knowledge.gpu_covers(declared, own).then_some(Fit::Wider)
+}
+
+/// Whether a declared name is that of a machine's GPU.
+pub(super) fn is_of(declared: &str, own: &str, knowledge: Knowledge) -> bool {
+    fit(declared, own, knowledge).is_some()
+}
+
+/// A GPU by the name of its row; as its source calls it where that says less, or says what no row has.
+pub(super) fn called(gpu: &Gpu, knowledge: Knowledge) -> &str {
+    let row = knowledge.gpu(&gpu.name);
+    row.map(|row| row.name).filter(|name| fit(name, &gpu.name, knowledge) == Some(Fit::Same)).unwrap_or(&gpu.name)
 }
 
 /// Whether a declaration goes with a driver.
@@ -59,19 +77,23 @@ fn likeness(pool: &Pool, machine: &Machine, knowledge: Knowledge) -> Option<usiz
         }
         _ => false,
     };
-    let has = |spec: &Declared<GpuSpec>| build.gpus.iter().any(|gpu| same_gpu(&gpu.name, &spec.value.name, knowledge));
-    let by_gpu = pool.gpu.iter().any(has);
-    let nameless = build.gpus.is_empty() && pool.gpu.is_empty();
+    let named = || build.gpus.iter().filter(|gpu| !gpu.name.is_empty());
+    let pairs = pool.gpu.iter().flat_map(|spec| named().map(|gpu| (&spec.value.name, &gpu.name)));
+    let by_gpu = pairs.filter_map(|(declared, own)| fit(declared, own, knowledge)).max();
+    let agree = pool.labels.iter().filter(|(name, value)| machine.labels.get(name) == Some(&value.value)).count();
+    // What a node does not say of its GPU is declared for the nodes that have the labels of the pool.
+    let labels = agree == pool.labels.len() && (agree > 0 || build.labels.is_empty());
+    let nameless = named().next().is_none() && (labels || pool.gpu.is_empty());
     let own_name = build.pool.as_deref() == Some(pool.name.value.as_str());
     let platform = pool.platform.as_ref().zip(build.platform.as_ref());
     let same_platform = platform.is_none_or(|(own, seen)| own.value.starts_with(seen.as_str()));
-    if !by_label && !(same_platform && (by_gpu || own_name || nameless)) {
+    if !by_label && !(same_platform && (by_gpu.is_some() || own_name || nameless)) {
         return None;
     }
-    let agree = pool.labels.iter().filter(|(name, value)| machine.labels.get(name) == Some(&value.value)).count();
     let driver = build.driver.is_some_and(|driver| pool.driver.iter().any(|spec| goes_with(&spec.value, driver)));
     let count = pool.gpu.iter().any(|spec| build.gpus.iter().any(|gpu| gpu.count == spec.value.count));
-    Some(1 + 100 * usize::from(by_label) + agree + 2 * usize::from(driver) + usize::from(count) + usize::from(by_gpu))
+    let by_gpu = by_gpu.map_or(0, |fit| 1 + usize::from(fit == Fit::Same));
+    Some(1 + 100 * usize::from(by_label) + agree + 2 * usize::from(driver) + usize::from(count) + by_gpu)
 }
 
 /// A pool with the GPUs, the driver and the platform that machines really have; the rest as declared, where it is.
@@ -80,12 +102,14 @@ pub fn as_seen(base: Option<&Pool>, name: String, build: &Build, knowledge: Know
     let mut pool = base.cloned().unwrap_or_else(|| Pool::undeclared(Declared { value: String::new(), span }));
     pool.name = Declared { value: name, span };
     let named = build.gpus.iter().filter(|gpu| !gpu.name.is_empty());
-    let gpus: Vec<_> = named.map(|gpu| Declared { value: spec(gpu, knowledge), span }).collect();
+    let gpus: Vec<_> = named.map(|gpu| spec(gpu, &pool.gpu, knowledge)).collect();
     if !gpus.is_empty() {
-        pool.gpu = gpus;
         // What is declared of another GPU does not hold for this one.
-        pool.compute_capability = None;
-        pool.brand = None;
+        if gpus.iter().any(|(_, declared)| !declared) {
+            pool.compute_capability = None;
+            pool.brand = None;
+        }
+        pool.gpu = gpus.into_iter().map(|(value, _)| Declared { value, span }).collect();
     }
     if let Some(driver) = build.driver {
         pool.driver = vec![Declared { value: DriverSpec::Exact(driver), span }];
@@ -101,13 +125,18 @@ pub fn as_seen(base: Option<&Pool>, name: String, build: &Build, knowledge: Know
     pool
 }
 
-fn spec(gpu: &Gpu, knowledge: Knowledge) -> GpuSpec {
+/// A GPU of a machine with what is declared of it, and whether it is declared.
+fn spec(gpu: &Gpu, declared: &[Declared<GpuSpec>], knowledge: Knowledge) -> (GpuSpec, bool) {
+    let fits = |spec: &&GpuSpec| fit(&spec.name, &gpu.name, knowledge);
+    let own = declared.iter().map(|spec| &spec.value).filter(|spec| fits(spec).is_some()).max_by_key(fits);
     let row = knowledge.gpu(&gpu.name);
-    GpuSpec {
-        name: row.map_or(gpu.name.as_str(), |row| row.name).to_owned(),
-        count: gpu.count,
-        compute_capability: gpu.capability.filter(|own| row.is_none_or(|row| row.capability != *own)),
-        brand: None,
+    let capability = gpu.capability.filter(|own| row.is_none_or(|row| row.capability != *own));
+    let spec = GpuSpec {
+        name: called(gpu, knowledge).to_owned(),
+        count: gpu.count.or_else(|| own?.count),
+        compute_capability: capability.or_else(|| own?.compute_capability),
+        brand: own.and_then(|spec| spec.brand.clone()),
         mig: gpu.mig.is_some(),
-    }
+    };
+    (spec, own.is_some())
 }

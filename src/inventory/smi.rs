@@ -1,4 +1,4 @@
-//! What `nvidia-smi -q -x` prints: one machine with all its GPUs.
+//! What `nvidia-smi -q -x` prints: a machine with all its GPUs; one behind the other, several machines.
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -17,6 +17,8 @@ const MOST_GPUS: usize = 1024;
 const LONGEST_TEXT: usize = 256;
 
 const ROOT: &str = "nvidia_smi_log";
+/// Driver models of Windows under which its subsystem for Linux has the GPU; elsewhere there is none.
+const WINDOWS: [&str; 2] = ["WDDM", "MCDM"];
 
 /// One GPU as far as it was read.
 #[derive(Default)]
@@ -24,6 +26,8 @@ struct Seen {
     name: String,
     mig: bool,
     virtual_gpu: bool,
+    /// A display driver of Windows.
+    windows: bool,
 }
 
 /// The machine as far as it was read.
@@ -45,6 +49,7 @@ impl Log {
                 let Some(gpu) = self.gpus.last_mut() else { return };
                 match rest {
                     ["product_name"] => text.clone_into(&mut gpu.name),
+                    ["driver_model", "current_dm"] => gpu.windows = WINDOWS.contains(&text),
                     ["mig_mode", "current_mig"] => gpu.mig = text == "Enabled",
                     ["gpu_virtualization_mode", "virtualization_mode"] => gpu.virtual_gpu = text == "VGPU",
                     _ => {}
@@ -59,7 +64,7 @@ impl Log {
 pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> {
     let mut reader = Reader::from_str(text);
     let mut path: Vec<String> = Vec::new();
-    let mut log = Log::default();
+    let (mut log, mut logs) = (Log::default(), Vec::new());
     let mut told = String::new();
     loop {
         let bad = |reader: &Reader<&[u8]>, message: &str| {
@@ -99,16 +104,25 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
                 log.take(&path, told.trim());
                 told.clear();
                 path.pop();
+                if path.is_empty() {
+                    logs.push(std::mem::take(&mut log));
+                }
             }
             Event::Eof if path.is_empty() => break,
             Event::Eof => return Err(bad(&reader, "the file ends too early")),
             _ => {}
         }
     }
-    machine(name, log)
+    if logs.is_empty() {
+        return Err(InventoryError::Unreadable("it names no GPU".to_owned()));
+    }
+    let single = logs.len() == 1;
+    let named = |at: usize| if single { name.to_owned() } else { format!("{name}#{}", at + 1) };
+    let machines = logs.into_iter().enumerate().map(|(at, log)| machine(named(at), log));
+    Ok(Inventory { machines: machines.collect::<Result<_, _>>()?, ..Inventory::default() })
 }
 
-fn machine(name: &str, log: Log) -> Result<Inventory, InventoryError> {
+fn machine(name: String, log: Log) -> Result<Machine, InventoryError> {
     if log.gpus.is_empty() {
         return Err(InventoryError::Unreadable("it names no GPU".to_owned()));
     }
@@ -121,6 +135,10 @@ fn machine(name: &str, log: Log) -> Result<Inventory, InventoryError> {
     build.cuda = log.cuda.parse().ok();
     if log.gpus.iter().any(|gpu| gpu.virtual_gpu) {
         build.notes.insert("these are virtual GPUs".to_owned());
+    }
+    build.wsl = log.gpus.iter().any(|gpu| gpu.windows);
+    if build.wsl {
+        build.notes.insert("the driver is that of Windows: Linux containers have its GPUs under WSL 2".to_owned());
     }
     let mut gpus: Vec<Gpu> = Vec::new();
     for seen in log.gpus {
@@ -135,6 +153,5 @@ fn machine(name: &str, log: Log) -> Result<Inventory, InventoryError> {
     }
     gpus.sort();
     build.gpus = gpus;
-    let machine = Machine { name: name.to_owned(), nodes: Some(1), build, ..Machine::default() };
-    Ok(Inventory { machines: vec![machine], ..Inventory::default() })
+    Ok(Machine { name, nodes: Some(1), build, ..Machine::default() })
 }

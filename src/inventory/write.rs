@@ -8,6 +8,7 @@ use crate::inventory::Build;
 use crate::inventory::Draft;
 use crate::inventory::Gpu;
 use crate::inventory::Inventory;
+use crate::inventory::placed::called;
 use crate::knowledge::Knowledge;
 
 /// The widest line of a comment.
@@ -189,8 +190,8 @@ fn gpus(text: &mut String, build: &Build, knowledge: Knowledge) {
 /// A GPU as a fleet file writes it; none where it could not be read back.
 fn one(gpu: &Gpu, knowledge: Knowledge) -> Option<String> {
     let row = knowledge.gpu(&gpu.name).filter(|_| !gpu.name.is_empty());
-    let named = row.map(|row| row.name).filter(|name| knowledge.gpu(name).is_some());
-    let mut fields = vec![format!("name = {}", quoted(named.unwrap_or(&gpu.name)))];
+    let name = quoted(called(gpu, knowledge));
+    let mut fields = vec![format!("name = {name}")];
     if let Some(count) = gpu.count {
         fields.push(format!("count = {count}"));
     }
@@ -206,5 +207,5 @@ fn one(gpu: &Gpu, knowledge: Knowledge) -> Option<String> {
     if let Some(own) = own {
         fields.push(format!("compute_capability = {}", quoted(&own.to_string())));
     }
-    Some(if fields.len() == 1 { quoted(named.unwrap_or(&gpu.name)) } else { format!("{{ {} }}", fields.join(", ")) })
+    Some(if fields.len() == 1 { name } else { format!("{{ {} }}", fields.join(", ")) })
 }

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
+use crate::knowledge::rows::GpuClass;
 use crate::knowledge::rows::GpuRow;
 use crate::nearest::distance;
 
@@ -187,6 +188,22 @@ pub(super) fn same(rows: &'static [GpuRow], one: &str, other: &str) -> SameGpu {
         all(rows, one).iter().any(|row| of_other.iter().any(|own| own.name == row.name))
     };
     if shorter || common() { SameGpu::May } else { SameGpu::No }
+}
+
+/// Whether `general` names the GPU that a machine calls `own`, either by the same words or by leaving out some that make
+/// no difference to any check.
+pub(super) fn covers(rows: &'static [GpuRow], general: &str, own: &str) -> bool {
+    let (of_general, of_own) = (all(rows, general), all(rows, own));
+    let (Some(wide), Some(narrow)) = (agreed(&of_general), agreed(&of_own)) else { return false };
+    let (general, own) = (core(words(general)), core(words(own)));
+    let profiles =
+        |words: &[String]| -> Vec<String> { words.iter().filter(|word| measures(word, PROFILES)).cloned().collect() };
+    if !interchangeable(wide, narrow) || profiles(&general) != profiles(&own) {
+        return false;
+    }
+    let common = || of_general.iter().any(|row| of_own.iter().any(|other| other.name == row.name));
+    // Behind the model of a data centre board stand its form and its memory, behind others what makes another model of it.
+    general == own || common() || (wide.class == GpuClass::DataCenter && abbreviates(&general, &own))
 }
 
 /// Up to three names that are nearest to `name`.

@@ -74,6 +74,13 @@ impl Knowledge {
         gpu_names::same(self.gpus(), gpu(one), gpu(other))
     }
 
+    /// Whether a name that somebody declares names the GPU that a machine calls `own`: it may say less, and never anything
+    /// else. False where the tables have no row for one of them.
+    pub fn gpu_covers(self, declared: &str, own: &str) -> bool {
+        let gpu = |name| self.cloud_instance(name).map_or(name, |row| row.gpu);
+        gpu_names::covers(self.gpus(), gpu(declared), gpu(own))
+    }
+
     /// A driver branch.
     pub fn branch(self, branch: u32) -> Option<&'static BranchRow> {
         by_key(self.branches(), &branch, |row| row.branch)

@@ -44,42 +44,58 @@ impl Fingerprints {
         texts: &dyn Fn(&str) -> Option<&'t str>,
         named: &dyn Fn(&str) -> String,
     ) -> Vec<Fingerprint> {
-        // The line of a list or a manifest says nothing of an image but its name.
-        let listed = |location: &Location| subject.kind == "image" && location.region.is_some();
-        let own = |location: &&Location| location.kind != "fleet" && !listed(location);
-        let (path, text) = match finding.locations.iter().find(own) {
-            Some(blamed) => place(blamed, subject, texts, named),
-            None => (named(&subject.name), String::new()),
-        };
+        let (path, text) = blamed(finding, subject, texts, named);
         let pools: Vec<Option<&String>> =
             if finding.pools.is_empty() { vec![None] } else { finding.pools.iter().map(Some).collect() };
         let one = |pool: Option<&String>| {
             let pool_word = pool.map_or("", String::as_str);
-            let key = hash(&[&finding.rule, &path, &text, pool_word]);
-            let number = self.seen.entry(key.clone()).or_default();
-            *number += 1;
-            let hash = if *number == 1 { key } else { hash(&[&key, &number.to_string()]) };
+            let hash = self.numbered(hash(&[&finding.rule, &path, &text, pool_word]));
             Fingerprint { path: path.clone(), rule: finding.rule.clone(), pool: pool.cloned(), hash }
         };
         pools.into_iter().map(one).collect()
     }
 
+    /// That of a finding with all of its pools, for reports that have no room for more: another pool on which the same
+    /// goes wrong does not change it.
+    pub fn of_all_pools<'t>(
+        &mut self,
+        finding: &Finding,
+        subject: &Subject,
+        texts: &dyn Fn(&str) -> Option<&'t str>,
+        named: &dyn Fn(&str) -> String,
+    ) -> String {
+        let (path, text) = blamed(finding, subject, texts, named);
+        self.numbered(hash(&[&finding.rule, &path, &text]))
+    }
+
     /// That of an input that could not be read.
     pub fn of_error(&mut self, error: &InputError, named: &dyn Fn(&str) -> String) -> Fingerprint {
         let (rule, path) = ("cannot-read".to_owned(), named(&error.input));
-        let key = hash(&[&rule, &path]);
+        let hash = self.numbered(hash(&[&rule, &path]));
+        Fingerprint { path, rule, pool: None, hash }
+    }
+
+    /// A hash, other than those before it.
+    fn numbered(&mut self, key: String) -> String {
         let number = self.seen.entry(key.clone()).or_default();
         *number += 1;
-        let hash = if *number == 1 { key } else { hash(&[&key, &number.to_string()]) };
-        Fingerprint { path, rule, pool: None, hash }
+        if *number == 1 { key } else { hash(&[&key, &number.to_string()]) }
     }
 }
 
-/// One hash for a finding with all of its pools, for reports that have no room for more.
-pub fn joined(all: &[Fingerprint]) -> String {
-    match all {
-        [one] => one.hash.clone(),
-        several => hash(&several.iter().map(|one| one.hash.as_str()).collect::<Vec<_>>()),
+/// The file to blame for a finding, and what stands there.
+fn blamed<'t>(
+    finding: &Finding,
+    subject: &Subject,
+    texts: &dyn Fn(&str) -> Option<&'t str>,
+    named: &dyn Fn(&str) -> String,
+) -> (String, String) {
+    // The line of a list or a manifest says nothing of an image but its name.
+    let listed = |location: &Location| subject.kind == "image" && location.region.is_some();
+    let own = |location: &&Location| location.kind != "fleet" && !listed(location);
+    match finding.locations.iter().find(own) {
+        Some(blamed) => place(blamed, subject, texts, named),
+        None => (named(&subject.name), String::new()),
     }
 }
 
@@ -256,6 +272,26 @@ mod tests {
         let different: std::collections::BTreeSet<&String> = made.iter().collect();
         assert_eq!((made.len(), different.len()), (4, 4));
         assert_eq!(made[0], hash_of(TEXT, "r", "torch"), "the first is what it is alone");
+    }
+
+    #[test]
+    fn another_pool_is_no_part_of_what_is_told_once_for_all() {
+        let whole = |findings: &[Finding]| -> Vec<String> {
+            let mut made = Fingerprints::default();
+            let texts = |path: &str| (path == "Dockerfile").then_some(TEXT);
+            findings.iter().map(|one| made.of_all_pools(one, &subject(), &texts, &str::to_owned)).collect()
+        };
+        let of = |pools: &[&str]| finding("r", TEXT, "torch", pools);
+        let before = whole(&[of(&["b"])]);
+        for pools in [&["b", "c"][..], &["a", "b"], &[]] {
+            assert_eq!(whole(&[of(pools)]), before, "{pools:?}");
+        }
+        assert_ne!(whole(&[finding("s", TEXT, "torch", &["b"])]), before, "the rule");
+        assert_ne!(whole(&[finding("r", TEXT, "true", &["b"])]), before, "the instruction");
+        // Two findings of one rule at one instruction are two all the same.
+        let both = whole(&[of(&["a"]), of(&["b"])]);
+        assert_eq!(both[0], before[0]);
+        assert_ne!(both[0], both[1]);
     }
 
     #[test]

@@ -11,7 +11,6 @@ use crate::report::model::Subject;
 use crate::report::model::Verdict;
 use crate::report::sink::Setting;
 use crate::report::sink::Sink;
-use crate::report::sink::short;
 use crate::report::spot::Spot;
 use crate::report::spot::named_advice;
 use crate::report::words::cell;
@@ -53,12 +52,12 @@ impl Sink for Junit<'_> {
         } else {
             vec![Case {
                 skipped: Some(format!("no GPU content, nothing to judge{}", unread_in([subject]))),
-                ..Case::named("every pool", &subject.name)
+                ..Case::named("every pool", self.file(&subject.name))
             }]
         };
         let general: Vec<&Finding> = subject.findings.iter().filter(|finding| finding.pools.is_empty()).collect();
         if !general.is_empty() {
-            cases.push(self.telling(Case::named("whatever the pool", &subject.name), &general, subject));
+            cases.push(self.telling(Case::named("whatever the pool", self.file(&subject.name)), &general, subject));
         }
         suite(&title(subject), &cases, out)
     }
@@ -72,7 +71,7 @@ impl Sink for Junit<'_> {
             )?;
             for error in &head.errors {
                 let spot = of_error(error);
-                let (name, file) = (xml(&error.input), xml(short(spot.path)));
+                let (name, file) = (xml(&error.input), xml(&self.file(spot.path)));
                 writeln!(out, "    <testcase classname=\"inputs\" name=\"{name}\" file=\"{file}\">")?;
                 writeln!(out, "      <error type=\"cannot-read\" message=\"{}\"/>", xml(&error.message))?;
                 writeln!(out, "    </testcase>")?;
@@ -84,8 +83,13 @@ impl Sink for Junit<'_> {
 }
 
 impl Junit<'_> {
+    /// A file as it is called from the root of the repository.
+    fn file(&self, path: &str) -> String {
+        (self.setting.from_root)(path)
+    }
+
     fn of_pool(&self, verdict: &Verdict, subject: &Subject) -> Case {
-        let mut case = Case::named(&verdict.pool, &subject.name);
+        let mut case = Case::named(&verdict.pool, self.file(&subject.name));
         case.said.push(match cell(verdict).as_str() {
             "-" => "does not apply".to_owned(),
             word if verdict.message.is_empty() => word.to_owned(),
@@ -103,7 +107,7 @@ impl Junit<'_> {
     fn telling(&self, mut case: Case, findings: &[&Finding], subject: &Subject) -> Case {
         for finding in findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
-            let told = format!("{}:{}: {}", short(spot.path), spot.line(), named_advice(finding, subject, &spot));
+            let told = format!("{}:{}: {}", self.file(spot.path), spot.line(), named_advice(finding, subject, &spot));
             if finding.severity == "error" {
                 let (rule, message) = (xml(&finding.rule), xml(&finding.message));
                 case.errors.push(format!("<failure type=\"{rule}\" message=\"{message}\">{}</failure>", xml(&told)));
@@ -116,14 +120,8 @@ impl Junit<'_> {
 }
 
 impl Case {
-    fn named(name: &str, file: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            file: short(file).to_owned(),
-            errors: Vec::new(),
-            skipped: None,
-            said: Vec::new(),
-        }
+    fn named(name: &str, file: String) -> Self {
+        Self { name: name.to_owned(), file, errors: Vec::new(), skipped: None, said: Vec::new() }
     }
 }
 

@@ -22,6 +22,7 @@ pub mod observed;
 pub mod open;
 pub mod paint;
 pub mod rdjson;
+pub mod rooted;
 pub mod sarif;
 mod sarif_rules;
 pub mod schema;

@@ -18,7 +18,7 @@ pub(super) fn descriptor(name: &str, page: Option<&Page>) -> Value {
         let said = json!({"text": clean(name)});
         return json!({"id": name, "shortDescription": said, "fullDescription": said, "help": said});
     };
-    let wrong = plain(first(&page.sections.wrong));
+    let wrong = whole(plain(first(&page.sections.wrong)));
     let help = help(page);
     let (level, kind) = match page.severity {
         Severity::Error => ("error", "error"),
@@ -68,6 +68,20 @@ fn plain(paragraph: &str) -> String {
     paragraph.replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A paragraph up to its last sentence that is whole: what leads into an example would break off.
+fn whole(text: String) -> String {
+    if let Some(told) = text.strip_suffix(':').filter(|told| !told.rsplit(". ").next().unwrap_or(told).contains(": ")) {
+        return format!("{told}.");
+    }
+    if text.ends_with(['.', '!', '?', ')']) {
+        return text;
+    }
+    match text.rfind(". ") {
+        Some(end) => text.get(..=end).unwrap_or(&text).to_owned(),
+        None => format!("{text} ..."),
+    }
+}
+
 fn sentence(text: &str) -> &str {
     text.find(". ").and_then(|end| text.get(..=end)).unwrap_or(text)
 }
@@ -95,6 +109,7 @@ mod tests {
                     "{}: {text}",
                     page.name
                 );
+                assert!(text.ends_with(['.', '!', '?', ')']) && !text.ends_with(".."), "{}: {text}", page.name);
             }
             let help = told["help"]["markdown"].as_str().unwrap_or_default();
             assert!(help.contains("## What to do") && !help.contains("## Examples"), "{}", page.name);
@@ -105,6 +120,15 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_and_a_rule_without_a_page_has_its_name() {
         assert_eq!(cut(&"é".repeat(2000)).chars().count(), LONGEST);
+        for (text, expected) in [
+            ("One. Two ends with", "One."),
+            ("One. Two answers 35:", "One. Two answers 35."),
+            ("One. Two: three ends with:", "One."),
+            ("One. Two.", "One. Two."),
+            ("PyTorch says", "PyTorch says ..."),
+        ] {
+            assert_eq!(whole(text.to_owned()), expected);
+        }
         assert_eq!(sentence("One 1.2 is. Two."), "One 1.2 is.");
         assert_eq!(descriptor("own", None)["help"]["text"], "own");
     }

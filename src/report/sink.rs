@@ -3,7 +3,6 @@
 use std::io;
 
 use crate::report::fingerprint::Fingerprints;
-use crate::report::fingerprint::joined;
 use crate::report::model::Finding;
 use crate::report::model::Fleet;
 use crate::report::model::Report;
@@ -48,9 +47,9 @@ impl Setting<'_> {
         self.sources.iter().find(|text| text.name() == path)
     }
 
-    /// What a finding is known by, with all of its pools.
+    /// What a finding is known by, whatever its pools.
     pub fn fingerprint(&self, prints: &mut Fingerprints, finding: &Finding, subject: &Subject) -> String {
-        joined(&prints.of(finding, subject, &|path| self.text(path).map(SourceText::text), self.from_root))
+        prints.of_all_pools(finding, subject, &|path| self.text(path).map(SourceText::text), self.from_root)
     }
 }
 

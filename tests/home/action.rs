@@ -178,6 +178,41 @@ fn comparing(job: Job, compare: &str) -> Job {
     job.with("inputs.program", &path)
 }
 
+/// Arguments of which some are for the check alone, one a line.
+const FURTHER: &str = "--persona=pedantic\n--no-config\n--pool=new\n  --pool\n old\n--as-of\n2026-01-01\n--build-arg\nA=B=C\n\
+                       -v\n--allow-incomplete\n--show-fixes\n--jobs\n2\n--why";
+
+/// Whether options take a value, by their long names, as a command helps with them.
+fn options(command: &str) -> BTreeMap<String, bool> {
+    let help = std::process::Command::new(assert_cmd::cargo::cargo_bin!("imagelint")).args([command, "-h"]).output();
+    let help = String::from_utf8(help.expect("help").stdout).expect("UTF-8");
+    // What an option is for stands further in.
+    let options = help.lines().filter(|line| !line.starts_with("         "));
+    let options = options.filter_map(|line| {
+        let mut words = line.split_whitespace().skip_while(|word| !word.starts_with("--"));
+        Some((words.next()?.to_owned(), words.next().is_some_and(|word| word.starts_with('<'))))
+    });
+    options.collect()
+}
+
+#[test]
+fn every_argument_that_both_commands_have_reaches_the_comparison() {
+    let (check, compare) = (options("check"), options("compare"));
+    // What the action says itself, what paints, and what reads a second time what can be read once.
+    let own = ["--fail-on", "--format", "--color", "--help", "--password-stdin"];
+    let both = |valued: bool| -> Vec<&str> {
+        let both = check.iter().filter(|(name, has)| compare.get(*name) == Some(*has) && **has == valued);
+        both.map(|(name, _)| name.as_str()).filter(|name| !own.contains(name)).collect()
+    };
+    let text = crate::own("action.yml");
+    let listed = |name: &str| -> Vec<&str> {
+        let (_, list) = text.split_once(&format!("{name}=\"")).expect("the list");
+        list.split_once('"').expect("its end").0.split_whitespace().filter(|word| *word != "\\").collect()
+    };
+    assert_eq!((listed("valued"), listed("alone")), (both(true), both(false)));
+    assert!(both(true).len() > 10 && both(false).len() > 3);
+}
+
 #[test]
 fn the_comment_also_says_what_the_change_does() {
     let base = "0123456789012345678901234567890123456789";
@@ -205,6 +240,13 @@ fn the_comment_also_says_what_the_change_does() {
         assert!(!done.failed && done.text.contains("::notice title=imagelint::"), "{}", done.text);
         assert!(!job.left("body.md").contains("half"), "{}", job.left("body.md"));
     }
+    let job = comparing(event(), log).with("inputs.arguments", FURTHER);
+    job.program("git", "#!/bin/bash\n");
+    let done = job.run();
+    let asked = format!(
+        "compare --git={base} --format summary --fail-on never --no-config --pool=new --pool old --as-of 2026-01-01 --build-arg A=B=C --jobs 2 -- .\n"
+    );
+    assert_eq!(job.left("compare.log"), asked, "{}", done.text);
     let job = comparing(event(), log).with("inputs.compare", "false");
     assert!(!job.run().failed);
     assert_eq!(job.left("compare.log"), "");

@@ -67,6 +67,9 @@ fn the_manual_has_a_page_for_each_command() {
     for command in commands(&place).iter().filter(|command| *command != "help") {
         let page = std::fs::read_to_string(place.path(&format!("new/man1/imagelint-{command}.1"))).expect(command);
         assert!(page.contains("Example: imagelint "), "{command}");
+        let title = page.lines().find(|line| line.starts_with(".TH")).expect("a title");
+        assert!(title.contains(&format!("\"imagelint {}", env!("CARGO_PKG_VERSION"))), "{title}");
+        assert_eq!(page.matches(".SH \"EXIT STATUS\"").count(), 1, "{command}");
     }
     assert!(place.path("new/man1/imagelint-rules-test.1").is_file());
     assert_eq!(code(&place.run(&["man", "new/man1"])), 0, "a second time");

@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use crate::cli::args::config::ConfigArgs;
 use crate::cli::args::formats::Color;
 use crate::cli::args::formats::FailOn;
+use crate::cli::args::judging::ExitArgs;
 use crate::cli::args::judging::JudgingArgs;
 use crate::cli::args::values::day;
 
@@ -73,10 +74,9 @@ impl AgainstArgs {
             as_of,
             formats,
             why: None,
-            fail_on,
+            exit: ExitArgs { fail_on, ..ExitArgs::default() },
             show_fixes: false,
             category: None,
-            exit_zero: None,
             color,
             jobs,
             verbose: false,

@@ -14,6 +14,23 @@ use crate::cli::args::values::formats;
 use crate::cli::args::values::personas;
 use crate::rules::Persona;
 
+/// What the exit code hangs on.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ExitArgs {
+    /// Exit with 1 at findings of this severity and above, `error` where nothing is said; `undetermined` also where
+    /// something cannot be told.
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) fail_on: Option<FailOn>,
+    /// Exit with 0 whatever is found; the same as `--fail-on never`.
+    #[arg(long, num_args = 0, default_missing_value = "never", value_enum, conflicts_with = "fail_on")]
+    pub(crate) exit_zero: Option<FailOn>,
+    /// Exit by what was found even where an input could not be read, which is told all the same and else exits with 2.
+    ///
+    /// Where no input at all could be read the exit code is 3.
+    #[arg(long)]
+    pub(crate) allow_incomplete: bool,
+}
+
 /// What to judge against, and how to tell it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct JudgingArgs {
@@ -50,13 +67,8 @@ pub(crate) struct JudgingArgs {
     /// Print the chain of steps behind each verdict, for one pool or all.
     #[arg(long, value_name = "POOL", num_args = 0..=1, default_missing_value = "")]
     pub(crate) why: Option<String>,
-    /// Exit with 1 at findings of this severity and above, `error` where nothing is said; `undetermined` also where
-    /// something cannot be told.
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    pub(crate) fail_on: Option<FailOn>,
-    /// Exit with 0 whatever is found; the same as `--fail-on never`.
-    #[arg(long, num_args = 0, default_missing_value = "never", value_enum, conflicts_with = "fail_on")]
-    pub(crate) exit_zero: Option<FailOn>,
+    #[command(flatten)]
+    pub(crate) exit: ExitArgs,
     /// Look for changes that make failing images start, and tell them with each error.
     #[arg(long)]
     pub(crate) show_fixes: bool,
@@ -86,6 +98,6 @@ impl JudgingArgs {
 
     /// The level from which the exit code is 1.
     pub(crate) fn fail_on(&self) -> FailOn {
-        self.exit_zero.or(self.fail_on).unwrap_or(FailOn::Error)
+        self.exit.exit_zero.or(self.exit.fail_on).unwrap_or(FailOn::Error)
     }
 }

@@ -9,6 +9,7 @@ use crate::cli::args::builds::BuildArgs;
 use crate::cli::args::builds::BuildSet;
 use crate::cli::args::config::ConfigArgs;
 use crate::cli::args::formats::Color;
+use crate::cli::args::judging::ExitArgs;
 use crate::cli::args::judging::JudgingArgs;
 use crate::cli::args::values::build_arg;
 use crate::cli::args::values::day;
@@ -83,10 +84,9 @@ impl LspArgs {
             as_of: self.as_of,
             formats: Vec::new(),
             why: None,
-            fail_on: None,
+            exit: ExitArgs::default(),
             show_fixes: false,
             category: None,
-            exit_zero: None,
             color: Color::Never,
             jobs: self.jobs,
             verbose: false,

@@ -8,6 +8,7 @@ use jiff::civil::Date;
 
 use crate::cli::args::config::ConfigArgs;
 use crate::cli::args::formats::Color;
+use crate::cli::args::judging::ExitArgs;
 use crate::cli::args::judging::JudgingArgs;
 use crate::cli::args::values::day;
 
@@ -84,10 +85,9 @@ impl RecommendArgs {
             as_of: *as_of,
             formats: Vec::new(),
             why: None,
-            fail_on: None,
+            exit: ExitArgs::default(),
             show_fixes: false,
             category: None,
-            exit_zero: None,
             color: *color,
             jobs: None,
             verbose: false,

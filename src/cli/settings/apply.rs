@@ -45,7 +45,7 @@ impl Loaded {
         }
         options.persona = options.persona.or_else(|| settings.persona.as_ref()?.value.parse().ok());
         options.preview |= settings.preview.as_ref().is_some_and(|preview| preview.value);
-        options.fail_on = options.fail_on.or_else(|| fail_on(&settings.fail_on.as_ref()?.value));
+        options.exit.fail_on = options.exit.fail_on.or_else(|| fail_on(&settings.fail_on.as_ref()?.value));
         options.as_of = options.as_of.or(settings.as_of.as_ref().map(|day| day.value));
         Ok(options)
     }

@@ -77,7 +77,7 @@ pub(crate) fn show(
     let origin = origins.of(flag(said.preview, "--preview"), None, |own| own.preview.as_ref());
     writeln!(out, "preview = {}  # {}", holds.preview, clean(&origin))?;
     let level = holds.fail_on().to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-    let origin = origins.of(flag(said.fail_on.is_some(), "--fail-on"), None, |own| own.fail_on.as_ref());
+    let origin = origins.of(flag(said.exit.fail_on.is_some(), "--fail-on"), None, |own| own.fail_on.as_ref());
     line(&mut out, "fail-on", &level, &origin)?;
     if let Some(day) = holds.as_of {
         let origin = origins.of(flag(said.as_of.is_some(), "--as-of"), None, |own| own.as_of.as_ref());
