@@ -249,6 +249,8 @@ pub struct Component {
     pub codes: CodeWording,
     /// Whether it stands for whatever the image may run: of its GPU code nobody has said that there is any.
     pub anonymous: bool,
+    /// Whether it stands for the program of a framework image, which has GPU code that nobody has listed.
+    pub program: bool,
     /// Which release it is, where that is one of several.
     pub release: Option<String>,
     /// The releases of which it certainly is one, where that is all that is known: one of each kind, the newest first.
@@ -267,6 +269,7 @@ impl Component {
             code,
             codes,
             anonymous: false,
+            program: false,
             release: None,
             may_be: Vec::new(),
             hollow: false,

@@ -209,6 +209,7 @@ fn container(facts: &mut Facts) -> Component {
         code: unknown(facts, FactKey::ComponentCode, Some(CONTAINER), why(), evidence()),
         codes: component::PLAIN_WORDING,
         anonymous: true,
+        program: false,
         release: None,
         may_be: Vec::new(),
         hollow: false,

@@ -18,10 +18,13 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Observations;
+use crate::fact::PackageSeen;
 use crate::fact::State;
 use crate::fact::Why;
 pub(crate) use crate::infer::base::cuda_image::tag_version;
 use crate::infer::unknown;
+use crate::knowledge::BaseFamilyRow;
+use crate::knowledge::FrameworkImageRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::reference::ImageReference;
@@ -72,6 +75,10 @@ pub(super) struct BaseBuild {
     pub(super) torch_channel: Option<&'static str>,
     /// Packages inside, with their versions.
     pub(super) brings: &'static [(&'static str, &'static str)],
+    /// The row of an image that compiled some of them itself.
+    pub(super) compiled: Option<&'static FrameworkImageRow>,
+    /// What every image of its repository has, where the tables tell that.
+    repository: Option<&'static BaseFamilyRow>,
     /// Libraries that it certainly does not have.
     pub(super) lacks: &'static [&'static str],
     /// The platforms that it is built for, where the tables tell them.
@@ -107,6 +114,8 @@ impl BaseBuild {
             torch: None,
             torch_channel: None,
             brings: &[],
+            compiled: None,
+            repository: None,
             lacks: &[],
             platforms: None,
             named: false,
@@ -136,6 +145,17 @@ impl BaseBuild {
     /// Whether it is of a family whose recipes are known, whatever its tag.
     pub(super) fn is_recipe_known(&self) -> bool {
         matches!(self.family, Family::Cuda | Family::Framework)
+    }
+
+    /// Whether it has a program with GPU code, whatever the tables tell of that.
+    pub(super) fn has_program(&self) -> bool {
+        self.family == Family::Framework && !self.repository.is_some_and(|row| row.bare)
+    }
+
+    /// Whether it brought a package that was compiled for it.
+    pub(super) fn compiled(&self, package: &PackageSeen) -> Option<&'static FrameworkImageRow> {
+        let name = package.name.as_str();
+        self.compiled.filter(|row| self.fact == Some(package.fact) && row.compiled.contains(&name))
     }
 
     /// The value of a variable that is known.

@@ -110,7 +110,8 @@ macro_rules! every_table {
     }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, torch_channel: OptStr, base: OptStr, untouched: Flag,
-        search_path: OptStr, ld_conf: Pairs, brings: Pairs, lacks: Strs, arches: Strs,
+        search_path: OptStr, ld_conf: Pairs, compat: OptDriver, brings: Pairs, compiled: Strs, sass: Targets, ptx: Targets,
+        lacks: Strs, arches: Strs,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
@@ -149,7 +150,7 @@ macro_rules! every_table {
     }
     windows_drivers: WindowsDriverRow by [from] { from: U32, before: U32, branch: U32 }
     base_families: BaseFamilyRow by [repository] {
-        repository: Str, cuda_base: Flag, listed: Flag, unread: Flag, monthly: Flag, month_tag: OptStr, other_months: Strs, compat: OptBool,
+        repository: Str, cuda_base: Flag, listed: Flag, unread: Flag, monthly: Flag, bare: Flag, month_tag: OptStr, other_months: Strs, compat: OptBool,
         compat_folder: OptStr,
         compat_probe: OptStr, probe_from: OptStr, torch: Flag, env: Pairs,
     }
