@@ -22,6 +22,7 @@ use crate::fact::PackageSeen;
 use crate::fact::State;
 use crate::fact::Why;
 pub(crate) use crate::infer::base::cuda_image::tag_version;
+use crate::infer::no_cuda;
 use crate::infer::unknown;
 use crate::knowledge::BaseFamilyRow;
 use crate::knowledge::FrameworkImageRow;
@@ -324,14 +325,20 @@ impl Asked<'_> {
 ///
 /// Of an image of which the configuration alone was read, a variable that is not set says nothing: its layers may hold any.
 /// Where every layer was read, a runtime would have been seen.
-pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts, seen: &Observations) -> Fact<CudaVersion> {
+pub(super) fn cuda(
+    facts: &mut Facts,
+    build: &BaseBuild,
+    env: &EnvFacts,
+    seen: &Observations,
+    knowledge: Knowledge,
+) -> Fact<CudaVersion> {
     if let Some((version, row)) = build.cuda {
         return facts.add_typed(FactKey::BaseCuda, None, State::Known(version), build.evidence(Some(row)));
     }
     let variable = env.get("CUDA_VERSION");
     let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![variable.id], row: None };
-    if let Some(version) = variable.known().and_then(|text| text.parse().ok()) {
-        return facts.add_typed(FactKey::BaseCuda, None, State::Known(version), evidence);
+    if let Some(told) = variable.known().and_then(|text| no_cuda::told(text, knowledge)) {
+        return facts.add_typed(FactKey::BaseCuda, None, told, evidence);
     }
     let unset = matches!(variable.state, State::Absent { .. })
         && build.unresolved.is_none()

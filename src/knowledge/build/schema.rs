@@ -214,7 +214,9 @@ macro_rules! every_table {
     }
     runtime_packages: RuntimePackageRow by [name] { name: Str }
     cuda_names: CudaNameRow by [mark, after] { mark: Str, after: Str, minor: Flag }
-    cuda_locals: CudaLocalRow by [distribution] { distribution: Str, mark: Str }
+    cuda_locals: CudaLocalRow by [distribution, from, before, digits] {
+        distribution: Str, from: OptStr, before: OptStr, mark: Str, digits: OptStr, cuda: OptCuda,
+    }
     gpu_packages: GpuPackageRow by [distribution] { distribution: Str }
     bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, newest: OptStr, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
