@@ -335,11 +335,23 @@ pub struct ImageFacts {
     pub base_cuda: Fact<CudaVersion>,
     /// Components, core ones first.
     pub components: Vec<Component>,
-    /// Lowest compute capability that components of the base image take, where that is all that is known of their
-    /// GPU code.
-    pub code_floors: Vec<(String, Fact<ComputeCapability>)>,
+    /// Lowest compute capability that components take, where that is all that is known of their GPU code.
+    pub code_floors: Vec<CodeFloor>,
     /// Whether anything concerns a GPU.
     pub gpu_content: bool,
+}
+
+/// What is known of GPU code that nobody has read: the GPUs that it is not for.
+#[derive(Clone, Debug)]
+pub struct CodeFloor {
+    /// Name of the component.
+    pub component: String,
+    /// The lowest compute capability that it takes.
+    pub lowest: Fact<ComputeCapability>,
+    /// The lowest that it is known to take, where nobody has said anything of those between.
+    pub sure: Option<ComputeCapability>,
+    /// Whether it is code that a program calls where it chooses to.
+    pub called: bool,
 }
 
 impl ImageFacts {

@@ -129,6 +129,23 @@ pub struct CodeFloorRow {
     pub before: Option<&'static str>,
     /// The capability.
     pub capability: ComputeCapability,
+    /// The lowest that it is known to take, where that is a higher one: of those between nobody has said anything.
+    pub sure: Option<ComputeCapability>,
+}
+
+/// The lowest compute capability that releases of a distribution take, wherever they were built.
+#[derive(Clone, Copy, Debug)]
+pub struct PackageFloorRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name.
+    pub distribution: &'static str,
+    /// First release.
+    pub from: &'static str,
+    /// First release that differs again; none where it still holds.
+    pub before: Option<&'static str>,
+    /// The capability.
+    pub capability: ComputeCapability,
 }
 
 /// A family of images without any NVIDIA content: what official operating system and language images are.

@@ -135,8 +135,8 @@ fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'
         Some((no_code(replay), &row.info))
     } else {
         let runs = |made: ComputeCapability| made.major == capability.major && made.minor <= capability.minor;
-        let ranged = || replay.image.code_floors.iter().any(|(name, _)| *name == replay.component.name);
-        let has_code = !replay.component.anonymous || ranged();
+        let ranged = || floor::of(replay).is_some();
+        let has_code = !replay.component.anonymous || replay.component.program || ranged();
         let foreign = replay.component.anonymous
             && replay.image.components.len() == 1
             && replay.image.base_cuda.is_unknown()

@@ -147,8 +147,7 @@ fn inherit(asked: &Asked<'_>, build: &mut BaseBuild, family: &'static BaseFamily
         ),
         supply: "say what it starts with `entrypoint` in an image description".to_owned(),
     });
-    let floor = asked.knowledge.code_floor(&asked.repository, asked.tag);
-    build.code_floor = floor.map(|row| (row.capability, &row.info));
+    build.code_floor = asked.knowledge.code_floor(&asked.repository, asked.tag);
     for (variable, value) in family.env {
         build.set(variable, value, &family.info);
     }

@@ -5,7 +5,6 @@ mod family;
 
 use jiff::civil::Date;
 
-use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fact::BaseSeen;
@@ -25,6 +24,7 @@ pub(crate) use crate::infer::base::cuda_image::tag_version;
 use crate::infer::no_cuda;
 use crate::infer::unknown;
 use crate::knowledge::BaseFamilyRow;
+use crate::knowledge::CodeFloorRow;
 use crate::knowledge::FrameworkImageRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
@@ -65,7 +65,7 @@ pub(super) struct BaseBuild {
     /// Files for `ldconfig` that it brings, each with the directory that it names.
     pub(super) ld_conf: &'static [(&'static str, &'static str)],
     /// The lowest compute capability that the image's own program takes.
-    pub(super) code_floor: Option<(ComputeCapability, &'static RowInfo)>,
+    pub(super) code_floor: Option<&'static CodeFloorRow>,
     /// The family's entrypoint that tries the compat library.
     pub(super) compat_probe: Option<(&'static str, &'static RowInfo)>,
     /// Why it is not known whether that entrypoint finds out GPUs that refuse the library.

@@ -27,6 +27,7 @@ pub(crate) enum Kind {
     OptDriver,
     Drivers,
     Capability,
+    OptCapability,
     Capabilities,
     Targets,
     Day,
@@ -156,7 +157,10 @@ macro_rules! every_table {
     }
     ngc_releases: NgcReleaseRow by [month] { month: Str, cuda: Cuda, compat: OptDriver, torch: OptStr }
     code_floors: CodeFloorRow by [repository, from] {
-        repository: Str, from: Str, before: OptStr, capability: Capability,
+        repository: Str, from: Str, before: OptStr, capability: Capability, sure: OptCapability,
+    }
+    package_floors: PackageFloorRow by [distribution, from] {
+        distribution: Str, from: Str, before: OptStr, capability: Capability,
     }
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
