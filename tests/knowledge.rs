@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 73);
+    assert_eq!(by_table.len(), 74);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -91,6 +91,15 @@ fn references_between_tables_resolve() {
     for floor in KNOWLEDGE.code_floors() {
         assert!(KNOWLEDGE.base_family(floor.repository).is_some_and(|family| family.monthly), "{floor:?}");
         assert!(floor.before.is_none_or(|before| floor.from < before), "{floor:?}");
+        assert!(floor.sure.is_none_or(|sure| floor.capability < sure), "{floor:?}");
+    }
+    for floor in KNOWLEDGE.package_floors() {
+        assert!(KNOWLEDGE.framework(floor.distribution).is_some(), "{floor:?}");
+    }
+    for image in KNOWLEDGE.framework_images() {
+        let brings = |name: &&str| image.brings.iter().any(|(own, _)| own == name);
+        assert!(image.compiled.iter().all(|name| brings(name)), "{image:?}");
+        assert!(image.compiled.len() == 1 || image.sass.is_empty() && image.ptx.is_empty(), "{image:?}");
     }
     for month in KNOWLEDGE.ngc_releases() {
         let branch = KNOWLEDGE.compat_package(month.cuda).map(|package| package.branch);

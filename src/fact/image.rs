@@ -255,6 +255,8 @@ pub struct Component {
     pub codes: CodeWording,
     /// Whether it stands for whatever the image may run: of its GPU code nobody has said that there is any.
     pub anonymous: bool,
+    /// Whether it stands for the program of a framework image, which has GPU code that nobody has listed.
+    pub program: bool,
     /// Which release it is, where that is one of several.
     pub release: Option<String>,
     /// The releases of which it certainly is one, where that is all that is known: one of each kind, the newest first.
@@ -273,6 +275,7 @@ impl Component {
             code,
             codes,
             anonymous: false,
+            program: false,
             release: None,
             may_be: Vec::new(),
             hollow: false,
@@ -338,11 +341,23 @@ pub struct ImageFacts {
     pub base_cuda: Fact<CudaVersion>,
     /// Components, core ones first.
     pub components: Vec<Component>,
-    /// Lowest compute capability that components of the base image take, where that is all that is known of their
-    /// GPU code.
-    pub code_floors: Vec<(String, Fact<ComputeCapability>)>,
+    /// Lowest compute capability that components take, where that is all that is known of their GPU code.
+    pub code_floors: Vec<CodeFloor>,
     /// Whether anything concerns a GPU.
     pub gpu_content: bool,
+}
+
+/// What is known of GPU code that nobody has read: the GPUs that it is not for.
+#[derive(Clone, Debug)]
+pub struct CodeFloor {
+    /// Name of the component.
+    pub component: String,
+    /// The lowest compute capability that it takes.
+    pub lowest: Fact<ComputeCapability>,
+    /// The lowest that it is known to take, where nobody has said anything of those between.
+    pub sure: Option<ComputeCapability>,
+    /// Whether it is code that a program calls where it chooses to.
+    pub called: bool,
 }
 
 impl ImageFacts {

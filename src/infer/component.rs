@@ -142,7 +142,9 @@ pub(super) fn components(
             Some(entries) => read_code(facts, seen, OWN_RUNTIME, &entries),
             None => unseen_code(facts, OWN_RUNTIME, seen, vec![runtime.id]),
         };
-        list.push(Component { role, anonymous, ..Component::core(OWN_RUNTIME, runtime, code, PLAIN_WORDING) });
+        let program = anonymous && decides && build.has_program() && !found_in_layers(seen);
+        let plain = Component::core(OWN_RUNTIME, runtime, code, PLAIN_WORDING);
+        list.push(Component { role, anonymous, program, ..plain });
     }
     if list.is_empty() {
         list.extend(runtime_packages::component(facts, seen, PLAIN_WORDING, knowledge));

@@ -26,6 +26,7 @@ use crate::infer::base::Family;
 use crate::infer::unknown;
 use crate::install::admits;
 use crate::knowledge::FrameworkBuildRow;
+use crate::knowledge::FrameworkImageRow;
 use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
@@ -74,10 +75,41 @@ pub(super) fn installed(
     };
     let version = text.split('+').next().unwrap_or(text);
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
+    if let Some(row) = image.build.compiled(package) {
+        return compiled(facts, framework, (version, version_id), row, image);
+    }
     match built {
         Some(variant) => as_built(facts, framework, package, version_id, (version, variant), image),
         None => from_build_row(facts, framework, package, version, version_id, image),
     }
+}
+
+/// A framework that was compiled for the image that brings it: for its CUDA, and for the GPUs that its recipe names.
+fn compiled(
+    facts: &mut Facts,
+    framework: &'static FrameworkRow,
+    (version, version_id): (&str, FactId),
+    row: &'static FrameworkImageRow,
+    image: Image<'_>,
+) -> Component {
+    let name = framework.component;
+    let evidence = || Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: Some(&row.info) };
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(row.cuda), evidence());
+    let container = Signature { sass: row.sass.to_vec(), ptx: row.ptx.to_vec() };
+    let listed = image.arch != ARM64 && !(container.sass.is_empty() && container.ptx.is_empty());
+    let code = if listed {
+        State::Known(GpuCode::from(container))
+    } else {
+        State::Unknown(Why {
+            reason: format!(
+                "{name} {version} was compiled for `{}:{}`, and for which GPUs is not in the tables",
+                row.repository, row.tag
+            ),
+            supply: "run `imagelint scan` on the image, or list its [[gpu_code]] in an image description".to_owned(),
+        })
+    };
+    let code = facts.add_typed(FactKey::ComponentCode, Some(name), code, evidence());
+    Component::core(name, cuda, code, wording(framework))
 }
 
 /// The build of a package that lies in the image, as the package itself tells it.

@@ -17,6 +17,7 @@ mod floor;
 mod framework;
 mod held;
 mod libraries;
+mod no_cuda;
 mod per_cuda;
 mod places;
 mod platform;
@@ -132,7 +133,7 @@ fn assemble(
     let base = build.fact.or(seen.built_on);
     let env = environment::environment(&mut facts, seen, &build);
     let tree = Tree::of(seen);
-    let base_cuda = base::cuda(&mut facts, &build, &env, seen);
+    let base_cuda = base::cuda(&mut facts, &build, &env, seen, knowledge);
     let compat = driver::compat(&mut facts, seen, &tree, &build, &env, &base_cuda, knowledge);
     let driver_libraries = driver_libraries::libraries(&mut facts, seen, &tree, &build, &compat, arch, knowledge);
     let library_directory = places::library_directory(&mut facts, seen, &build, arch, knowledge);
@@ -141,8 +142,9 @@ fn assemble(
     let compat_probe = places::compat_probe(&mut facts, seen, &build, knowledge);
     let firmware = firmware::firmware(&mut facts, seen);
     let mut components = component::components(&mut facts, seen, &build, &base_cuda, arch, as_of, knowledge);
+    no_cuda::taken_back(&mut facts, &mut components, knowledge);
     choice::step_back(&facts, &mut components, knowledge);
-    let code_floors = floor::code_floors(&mut facts, seen, &build, &components);
+    let code_floors = floor::code_floors(&mut facts, seen, &build, &components, knowledge);
     let needs = libraries::needs(&mut facts, seen, &build, &components, &env, &ld_conf, knowledge);
     let platforms = platform::platforms(&mut facts, seen, &build, arch);
     let named = seen.depth == Depth::Text && seen.base_env && build.named;
@@ -212,6 +214,7 @@ fn container(facts: &mut Facts) -> Component {
         code: unknown(facts, FactKey::ComponentCode, Some(CONTAINER), why(), evidence()),
         codes: component::PLAIN_WORDING,
         anonymous: true,
+        program: false,
         release: None,
         may_be: Vec::new(),
         hollow: false,

@@ -208,6 +208,8 @@ fn step<'a>(
         .iter()
         .filter(|package| package.manager == Manager::Pip && !package.alone)
         .filter(|package| Some(package.fact) != asked.map(|asked| asked.fact))
+        // What was compiled for the image runs on what the image has.
+        .filter(|package| build.compiled(package).is_none())
         .filter_map(|package| Some((*package, pin(package, day.knowledge)?)))
         .collect();
     let package = asked.or_else(|| pins.first().map(|(package, _)| *package))?;

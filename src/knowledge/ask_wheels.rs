@@ -67,10 +67,11 @@ impl Knowledge {
                 keys.dedup();
                 answer.near = near(key, &keys);
                 let bundled = self.bundled_variants_of(&name, version).is_some();
+                let floor = self.package_floor(&name, Some(version));
                 if build.is_none() && !bundled && builds().next().is_some() {
                     answer.rows.clear();
                     answer.note = self.newer_framework(&name, version).then(|| self.newer("version"));
-                } else if build.is_none() && !bundled && !answer.rows.is_empty() {
+                } else if build.is_none() && !bundled && !answer.rows.is_empty() && floor.is_none() {
                     answer.note = Some(format!("of single versions of {name} nothing is known"));
                 }
                 answer.push(build.map(ShowRow::shown));
@@ -116,6 +117,7 @@ impl Knowledge {
     fn push_brought(self, answer: &mut Answer, name: &str, version: Option<&str>) {
         let compiled = self.cuda_extensions().iter().filter(|row| row.distribution == name);
         answer.rows.extend(compiled.map(ShowRow::shown));
+        answer.push(self.package_floor(name, version).map(ShowRow::shown));
         let builds = self.plugins(name).into_iter().filter_map(|plugin| self.framework_build(plugin, version?));
         answer.rows.extend(builds.filter(|row| Some(row.version) == version).map(ShowRow::shown));
         if version.is_none() {

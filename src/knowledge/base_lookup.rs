@@ -1,12 +1,16 @@
 //! Questions about base images.
 
+use std::cmp::Ordering;
+
 use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
+use crate::knowledge::order::by_number;
 use crate::knowledge::rows::BaseFamilyRow;
 use crate::knowledge::rows::CodeFloorRow;
 use crate::knowledge::rows::CudaImageRow;
 use crate::knowledge::rows::GpuImageRow;
 use crate::knowledge::rows::NgcReleaseRow;
+use crate::knowledge::rows::PackageFloorRow;
 use crate::knowledge::rows::RowInfo;
 
 /// The month at the beginning of a tag: `23.10` of `23.10-py3`.
@@ -45,6 +49,18 @@ impl Knowledge {
         let month = month(tag)?;
         let holds = |row: &&CodeFloorRow| row.from <= month && row.before.is_none_or(|before| month < before);
         self.code_floors().iter().filter(|row| row.repository == repository).find(holds)
+    }
+
+    /// The lowest compute capability that a release of a distribution takes; none as the release is the newest.
+    pub fn package_floor(self, distribution: &str, release: Option<&str>) -> Option<&'static PackageFloorRow> {
+        let holds = |row: &&PackageFloorRow| match release {
+            Some(release) => {
+                let reached = |bound: &str| by_number(release, bound) != Ordering::Less;
+                reached(row.from) && !row.before.is_some_and(reached)
+            }
+            None => row.before.is_none(),
+        };
+        self.package_floors().iter().filter(|row| row.distribution == distribution).find(holds)
     }
 
     /// Where the name of an image says that it is there for GPUs: how its repository begins, else a word of

@@ -2,6 +2,7 @@
 
 use jiff::civil::Date;
 
+use crate::cuda::CodeTarget;
 use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
@@ -84,8 +85,16 @@ pub struct FrameworkImageRow {
     pub search_path: Option<&'static str>,
     /// Files that its recipe writes to `/etc/ld.so.conf.d`, each with the directory that it names.
     pub ld_conf: &'static [(&'static str, &'static str)],
-    /// Packages of the default Python index that its tag tells, with their versions.
+    /// Driver whose libcuda lies in the compat folder of a monthly image, where it is not that of its month.
+    pub compat: Option<DriverVersion>,
+    /// Packages that its tag tells, with their versions: those of the default Python index, but for `compiled`.
     pub brings: &'static [(&'static str, &'static str)],
+    /// Those of them that were compiled for the image: what is known of the GPU code of the index's says nothing of them.
+    pub compiled: &'static [&'static str],
+    /// Machine code that they are compiled to for amd64, and `ptx`; both empty where nobody has read it.
+    pub sass: &'static [CodeTarget],
+    /// PTX that they are compiled to for amd64.
+    pub ptx: &'static [CodeTarget],
     /// Libraries that those packages look for and that it certainly does not have.
     pub lacks: &'static [&'static str],
     /// Architectures that it is built for; empty where not known.
@@ -117,6 +126,23 @@ pub struct CodeFloorRow {
     /// First month.
     pub from: &'static str,
     /// First month that differs again; none where it still holds.
+    pub before: Option<&'static str>,
+    /// The capability.
+    pub capability: ComputeCapability,
+    /// The lowest that it is known to take, where that is a higher one: of those between nobody has said anything.
+    pub sure: Option<ComputeCapability>,
+}
+
+/// The lowest compute capability that releases of a distribution take, wherever they were built.
+#[derive(Clone, Copy, Debug)]
+pub struct PackageFloorRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name.
+    pub distribution: &'static str,
+    /// First release.
+    pub from: &'static str,
+    /// First release that differs again; none where it still holds.
     pub before: Option<&'static str>,
     /// The capability.
     pub capability: ComputeCapability,
@@ -158,6 +184,8 @@ pub struct BaseFamilyRow {
     pub unread: bool,
     /// Whether its tags begin with a month of [`NgcReleaseRow`].
     pub monthly: bool,
+    /// Whether its images are there to build on, and have no program of their own.
+    pub bare: bool,
     /// How the plain tag of a month is written, `{month}-py3`, where every month with a torch of its own has it.
     pub month_tag: Option<&'static str>,
     /// Words of tags whose content is not that of their month.

@@ -26,6 +26,12 @@ impl Knowledge {
         self.target_set(cuda).is_some() || self.newer_cuda(cuda) && cuda.major() <= next
     }
 
+    /// Whether there never was a CUDA of that number: the tables have older ones and newer ones, and not that.
+    pub fn never_was(self, cuda: CudaVersion) -> bool {
+        let older = self.toolkits().first().is_some_and(|first| cuda.major() < first.version.major());
+        !older && !self.newer_cuda(cuda) && self.target_sets_of(cuda).is_empty() && self.toolkit(cuda).is_none()
+    }
+
     /// Whether a torch version, with or without a local part, is later than every release in the tables.
     pub fn newer_torch(self, version: &str) -> bool {
         self.torch_releases().last().is_some_and(|newest| later(version, newest.version))
@@ -92,6 +98,27 @@ mod tests {
             ("nightly", "2.15.0", false),
         ] {
             assert_eq!(later(version, release), expected, "{version} after {release}");
+        }
+    }
+
+    #[test]
+    fn a_number_between_two_releases_is_no_cuda() {
+        for (cuda, expected) in [
+            ("10.7", true),
+            ("9.7", true),
+            ("11.9", true),
+            ("12.10", true),
+            ("9.7.1", true),
+            ("10.2", false),
+            ("12.7", false),
+            ("12.4.99", false),
+            ("12", false),
+            ("7.0", false),
+            ("6.5", false),
+            ("99.1", false),
+            ("97", false),
+        ] {
+            assert_eq!(Knowledge::built_in().never_was(cuda.parse().expect(cuda)), expected, "{cuda}");
         }
     }
 

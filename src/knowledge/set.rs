@@ -141,6 +141,8 @@ whole_tables! {
     ngc_releases: NgcReleaseRow = ngc_releases;
     /// The lowest compute capabilities that programs of images take.
     code_floors: CodeFloorRow = code_floors;
+    /// The lowest compute capabilities that releases of packages take.
+    package_floors: PackageFloorRow = package_floors;
     /// Every distribution with GPU code.
     frameworks: FrameworkRow = frameworks;
     /// Every package with driver libraries.

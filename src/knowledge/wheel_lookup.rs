@@ -1,8 +1,11 @@
 //! What the names of Python distributions say by themselves.
 
+use std::cmp::Ordering;
+
 use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
+use crate::knowledge::order::by_number;
 use crate::knowledge::rows::FrameworkRow;
 
 impl Knowledge {
@@ -58,22 +61,33 @@ impl Knowledge {
 
     /// The CUDA that a distribution's version tells: 11 for jaxlib `0.4.14+cuda11.cudnn86`.
     pub fn cuda_of_version(self, distribution: &str, version: &str) -> Option<(CudaVersion, &'static RowInfo)> {
-        let row = self.cuda_locals().iter().find(|row| row.distribution == distribution)?;
-        let (_, rest) = version.split_once(row.mark)?;
-        let digits = rest.split(|one: char| !one.is_ascii_digit()).next()?;
-        self.of_digits(digits).map(|cuda| (cuda, &row.info))
+        self.cuda_locals().iter().filter(|row| row.distribution == distribution).find_map(|row| {
+            let (release, rest) = version.split_once(row.mark)?;
+            let digits = rest.split(|one: char| !one.is_ascii_digit()).next()?;
+            let reached = |bound: &str| by_number(release, bound) != Ordering::Less;
+            if !row.from.is_none_or(reached) || row.before.is_some_and(reached) {
+                return None;
+            }
+            let cuda = match row.digits {
+                Some(own) => row.cuda.filter(|_| own == digits),
+                None => self.of_digits(digits),
+            };
+            cuda.map(|cuda| (cuda, &row.info))
+        })
     }
 
-    /// CUDA by its digits: 12 of `12`, 12.4 of `124`, and 9.2 of `92`, for there is a release of that number.
+    /// CUDA by its digits: 12 of `12`, 12.4 of `124`, and 9.2 of `92`, for there is a release of that number. None of those
+    /// of which there is no release, but the next ones.
     pub(super) fn of_digits(self, digits: &str) -> Option<CudaVersion> {
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
         let (major, minor) = digits.split_at_checked(digits.len().checked_sub(1)?).filter(|_| plain)?;
         let release: CudaVersion = format!("{major}.{minor}").parse().ok()?;
-        match digits.len() {
+        let told = match digits.len() {
             2 if self.toolkit(release).is_none() => digits.parse().ok(),
             2 | 3 => Some(release),
             _ => None,
-        }
+        };
+        told.filter(|cuda| !self.never_was(*cuda) && cuda.major() <= self.newest_cuda().major() + 1)
     }
 
     /// Where the tables have a distribution as one that calls CUDA, though its name does not say which.
@@ -94,6 +108,15 @@ mod tests {
             ("jaxlib", "0.1.65+cuda111", Some("11.1")),
             ("jaxlib", "0.1.65+cuda101", Some("10.1")),
             ("paddlepaddle-gpu", "2.4.2.post112", Some("11.2")),
+            ("paddlepaddle-gpu", "2.0.0.post101", Some("10.1")),
+            ("paddlepaddle-gpu", "2.0.0.post90", Some("9.0")),
+            ("paddlepaddle-gpu", "1.6.2.post107", Some("10.0")),
+            ("paddlepaddle-gpu", "1.8.5.post97", Some("9.0")),
+            ("paddlepaddle-gpu", "0.14.0.post87", Some("8.0")),
+            ("paddlepaddle-gpu", "1.8.5.post101", None),
+            ("paddlepaddle-gpu", "1.8.5.post9", None),
+            ("paddlepaddle-gpu", "2.4.2.post107", None),
+            ("paddlepaddle-gpu", "2.4.2.post97", None),
             ("paddlepaddle-gpu", "2.4.2", None),
             ("jaxlib", "0.4.14", None),
             ("jaxlib", "0.4.14+rocm60", None),
@@ -132,6 +155,8 @@ mod tests {
             ("x-cu1", None),
             ("x-cu012", None),
             ("x-cu1200", None),
+            ("x-cu107", None),
+            ("x-cu97", None),
             ("x-cu12x", None),
             ("x-cu12-bindings", None),
             ("x-cu١٢", None),

@@ -231,8 +231,16 @@ pub struct CudaLocalRow {
     pub info: RowInfo,
     /// Its name.
     pub distribution: &'static str,
+    /// The first release that it holds for; none where it holds from the beginning.
+    pub from: Option<&'static str>,
+    /// The first release that it no longer holds for; none where it holds to the end.
+    pub before: Option<&'static str>,
     /// What stands before the digits: `+cuda`.
     pub mark: &'static str,
+    /// The digits that it is about, where they are not those of a CUDA alone: `107` is CUDA 10.0 with cuDNN 7.
+    pub digits: Option<&'static str>,
+    /// The CUDA that those stand for.
+    pub cuda: Option<CudaVersion>,
 }
 
 /// A distribution that calls CUDA, of which the name does not say which.

@@ -120,8 +120,9 @@ fn uses_none(replay: Replay<'_>, loaded: &Loaded) -> bool {
 /// Code that nobody has seen, for a GPU outside of everything that the component's own toolkit makes code for. Of an
 /// older one there is neither machine code nor PTX that it could run. For one of a generation that came later there is
 /// no machine code, and whether there is PTX is what nobody has seen; that there is any code at all is only known of a
-/// component that has a name, or of a container that is told to be for a range of GPUs. What calls a runtime that is all
-/// that is told, of the base as well, may do so by PTX, which a driver of an older CUDA does not compile.
+/// component that has a name, of the program of a framework image, or of a container that is told to be for a range of
+/// GPUs. What calls a runtime that is all that is told, of the base as well, may do so by PTX, which a driver of an
+/// older CUDA does not compile.
 fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'static RowInfo)> {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability)?;
     let sets = replay.knowledge.target_sets_of(*replay.component.cuda.known()?);
@@ -134,8 +135,8 @@ fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'
         Some((no_code(replay), &row.info))
     } else {
         let runs = |made: ComputeCapability| made.major == capability.major && made.minor <= capability.minor;
-        let ranged = || replay.image.code_floors.iter().any(|(name, _)| *name == replay.component.name);
-        let has_code = !replay.component.anonymous || ranged();
+        let ranged = || floor::of(replay).is_some();
+        let has_code = !replay.component.anonymous || replay.component.program || ranged();
         let foreign = replay.component.anonymous
             && replay.image.components.len() == 1
             && replay.image.base_cuda.is_unknown()

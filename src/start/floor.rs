@@ -1,5 +1,7 @@
 //! Code that nobody has read, of which the oldest GPU that it is for is known.
 
+use crate::fact::CodeFloor;
+use crate::fact::FactId;
 use crate::fleet::PoolField;
 use crate::outcome::Outcome;
 use crate::start::Basis;
@@ -11,19 +13,45 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
 
-const FLOOR: Cite = Cite("the GPU requirements in the release notes of the container");
+const FLOOR: Cite = Cite("what the project says of the GPUs that its releases are for");
 
-/// The end of a GPU that is older than the component is for; none where it is not, or nothing is known.
+/// What is known of the GPUs that the component is for.
+pub(super) fn of(replay: Replay<'_>) -> Option<&CodeFloor> {
+    replay.image.code_floors.iter().find(|floor| floor.component == replay.component.name)
+}
+
+/// The end of a GPU that is older than the component is for, or may be; none where it is not, or nothing is known.
 pub(super) fn step(replay: Replay<'_>) -> Option<StepRecord> {
-    let component = replay.component;
-    let (_, floor) = replay.image.code_floors.iter().find(|(name, _)| *name == component.name)?;
+    let floor = of(replay)?;
     let capability = replay.host.gpu.as_ref()?.capability?;
-    let lowest = floor.known()?;
-    if capability >= *lowest {
+    let lowest = *floor.lowest.known()?;
+    let result = if capability < lowest && !floor.called {
+        StepResult::Stops(Wall::new(Outcome::NoKernelImage, Codes::possible(&[209, 100])))
+    } else if capability < lowest || floor.sure.is_some_and(|sure| capability < sure) {
+        StepResult::Unknown
+    } else {
         return None;
-    }
-    let wall = Wall::new(Outcome::NoKernelImage, Codes::possible(&[209, 100]));
-    let facts = [Basis::Image(floor.id), Basis::Pool(PoolField::Gpu)];
+    };
+    let facts = [Basis::Image(floor.lowest.id), Basis::Pool(PoolField::Gpu)];
     let row = replay.host.gpu.as_ref().and_then(|gpu| gpu.row).map(Basis::Row);
-    Some(StepRecord::new(Step::Code, StepResult::Stops(wall), facts.into_iter().chain(row), FLOOR))
+    Some(StepRecord::new(Step::Code, result, facts.into_iter().chain(row), FLOOR))
+}
+
+/// Why it is not known whether a GPU is older than the component is for, and what would tell it.
+pub(super) fn open(replay: Replay<'_>) -> Option<(FactId, String, &'static str)> {
+    step(replay).filter(|record| record.result == StepResult::Unknown)?;
+    let (floor, gpu, name) = (of(replay)?, replay.host.gpu.as_ref()?, &replay.component.name);
+    let (lowest, capability) = (floor.lowest.known()?, gpu.capability?);
+    let told = if capability < *lowest {
+        let reason = format!(
+            "{name} takes {lowest} and later, so that what calls it on {} fails, and whether the program does is not known",
+            gpu.name
+        );
+        (reason, "leave it out of the image for these nodes, or try it there")
+    } else {
+        let reason =
+            format!("no source says whether {name} of this image is for GPUs of {capability}, such as {}", gpu.name);
+        (reason, "list [[gpu_code]] in an image description, or run `imagelint scan` on the image")
+    };
+    Some((floor.lowest.id, told.0, told.1))
 }

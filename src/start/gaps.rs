@@ -14,6 +14,7 @@ use crate::start::StepResult;
 use crate::start::code;
 use crate::start::code::Compiler;
 use crate::start::container_words;
+use crate::start::floor;
 use crate::start::libraries;
 use crate::start::loader;
 use crate::start::runtime;
@@ -173,7 +174,9 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
 fn of_code(replay: Replay<'_>, loaded: &Loaded) -> Option<MissingFact> {
     let name = |id: FactId| replay.image.facts.get(id).name();
     let (code, cuda, component) = (&replay.component.code, &replay.component.cuda, &replay.component.name);
-    let (key, reason, supply) = if code.is_unknown() {
+    let (key, reason, supply) = if let Some((id, reason, supply)) = floor::open(replay).filter(|_| code.is_unknown()) {
+        (name(id), reason, supply)
+    } else if code.is_unknown() {
         let gpu = &replay.host.gpu.as_ref()?.name;
         let built = cuda.known()?;
         let reason = if code::compiler(replay, loaded) == Compiler::TooOld {

@@ -18,6 +18,7 @@ use crate::start::Wall;
 use crate::start::cause::why_no_gpu;
 use crate::start::code;
 use crate::start::container_words;
+use crate::start::floor;
 pub use crate::start::gaps::MissingFact;
 pub use crate::start::gaps::missing;
 use crate::start::libraries;
@@ -181,7 +182,7 @@ fn code_text(replay: Replay<'_>, record: &StepRecord) -> String {
         StepResult::NotSeen => return format!("the GPU code of {name} was not seen"),
         StepResult::NotApplicable => return format!("{name} has no GPU code to look at"),
         StepResult::Stops(wall) if list.is_empty() => {
-            let floor = replay.image.code_floors.iter().find(|(of, _)| of == name).and_then(|(_, floor)| floor.known());
+            let floor = floor::of(replay).and_then(|floor| floor.lowest.known());
             let lowest = floor.map_or_else(String::new, |floor| format!(" and takes {floor} and later"));
             return format!("{name} was not read{lowest}: {}", message(replay, wall));
         }

@@ -57,9 +57,9 @@ fn inherited(
         build.cuda = Some((row.cuda, &row.info));
         build.torch = row.torch.map(|version| (version, &row.info));
         build.torch_channel = row.torch_channel;
-        build.brings = row.brings;
-        build.lacks = row.lacks;
+        bring(build, row);
         build.ld_conf = row.ld_conf;
+        build.repository = family;
         build.built_for(row.arches.iter().copied(), &row.info);
         if !row.untouched {
             build.adds_unread();
@@ -84,13 +84,23 @@ fn framework_build(
     build.cuda = Some((row.cuda, &row.info));
     build.torch = row.torch.map(|version| (version, &row.info));
     build.torch_channel = row.torch_channel;
-    build.brings = row.brings;
-    build.lacks = row.lacks;
+    bring(&mut build, row);
+    build.compat_version = row.compat.map(|version| (version, &row.info));
     build.built_for(row.arches.iter().copied(), &row.info);
     if let Some(family) = family {
         inherit(asked, &mut build, family);
+        if family.monthly {
+            build.set("CUDA_VERSION", &row.cuda.to_string(), &row.info);
+        }
     }
     build
+}
+
+/// What the tag tells of the packages inside.
+fn bring(build: &mut BaseBuild, row: &'static FrameworkImageRow) {
+    build.brings = row.brings;
+    build.compiled = Some(row).filter(|row| !row.compiled.is_empty());
+    build.lacks = row.lacks;
 }
 
 /// An image of a family without a row of its own: what its month tells, where its tag names one.
@@ -125,6 +135,7 @@ fn unknown_month(asked: &Asked<'_>) -> Why {
 /// What every image of a family has, whatever its tag.
 fn inherit(asked: &Asked<'_>, build: &mut BaseBuild, family: &'static BaseFamilyRow) {
     build.env_known = true;
+    build.repository = Some(family);
     build.compat = family.compat.map(|bundled| (bundled, &family.info));
     build.compat_folder = family.compat_folder;
     build.compat_probe = family.compat_probe.map(|word| (word, &family.info));
@@ -136,8 +147,7 @@ fn inherit(asked: &Asked<'_>, build: &mut BaseBuild, family: &'static BaseFamily
         ),
         supply: "say what it starts with `entrypoint` in an image description".to_owned(),
     });
-    let floor = asked.knowledge.code_floor(&asked.repository, asked.tag);
-    build.code_floor = floor.map(|row| (row.capability, &row.info));
+    build.code_floor = asked.knowledge.code_floor(&asked.repository, asked.tag);
     for (variable, value) in family.env {
         build.set(variable, value, &family.info);
     }

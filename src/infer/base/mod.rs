@@ -5,7 +5,6 @@ mod family;
 
 use jiff::civil::Date;
 
-use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fact::BaseSeen;
@@ -18,10 +17,15 @@ use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::Observations;
+use crate::fact::PackageSeen;
 use crate::fact::State;
 use crate::fact::Why;
 pub(crate) use crate::infer::base::cuda_image::tag_version;
+use crate::infer::no_cuda;
 use crate::infer::unknown;
+use crate::knowledge::BaseFamilyRow;
+use crate::knowledge::CodeFloorRow;
+use crate::knowledge::FrameworkImageRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::reference::ImageReference;
@@ -61,7 +65,7 @@ pub(super) struct BaseBuild {
     /// Files for `ldconfig` that it brings, each with the directory that it names.
     pub(super) ld_conf: &'static [(&'static str, &'static str)],
     /// The lowest compute capability that the image's own program takes.
-    pub(super) code_floor: Option<(ComputeCapability, &'static RowInfo)>,
+    pub(super) code_floor: Option<&'static CodeFloorRow>,
     /// The family's entrypoint that tries the compat library.
     pub(super) compat_probe: Option<(&'static str, &'static RowInfo)>,
     /// Why it is not known whether that entrypoint finds out GPUs that refuse the library.
@@ -72,6 +76,10 @@ pub(super) struct BaseBuild {
     pub(super) torch_channel: Option<&'static str>,
     /// Packages inside, with their versions.
     pub(super) brings: &'static [(&'static str, &'static str)],
+    /// The row of an image that compiled some of them itself.
+    pub(super) compiled: Option<&'static FrameworkImageRow>,
+    /// What every image of its repository has, where the tables tell that.
+    repository: Option<&'static BaseFamilyRow>,
     /// Libraries that it certainly does not have.
     pub(super) lacks: &'static [&'static str],
     /// The platforms that it is built for, where the tables tell them.
@@ -107,6 +115,8 @@ impl BaseBuild {
             torch: None,
             torch_channel: None,
             brings: &[],
+            compiled: None,
+            repository: None,
             lacks: &[],
             platforms: None,
             named: false,
@@ -136,6 +146,17 @@ impl BaseBuild {
     /// Whether it is of a family whose recipes are known, whatever its tag.
     pub(super) fn is_recipe_known(&self) -> bool {
         matches!(self.family, Family::Cuda | Family::Framework)
+    }
+
+    /// Whether it has a program with GPU code, whatever the tables tell of that.
+    pub(super) fn has_program(&self) -> bool {
+        self.family == Family::Framework && !self.repository.is_some_and(|row| row.bare)
+    }
+
+    /// Whether it brought a package that was compiled for it.
+    pub(super) fn compiled(&self, package: &PackageSeen) -> Option<&'static FrameworkImageRow> {
+        let name = package.name.as_str();
+        self.compiled.filter(|row| self.fact == Some(package.fact) && row.compiled.contains(&name))
     }
 
     /// The value of a variable that is known.
@@ -309,14 +330,20 @@ impl Asked<'_> {
 ///
 /// Of an image of which the configuration alone was read, a variable that is not set says nothing: its layers may hold any.
 /// Where every layer was read, a runtime would have been seen.
-pub(super) fn cuda(facts: &mut Facts, build: &BaseBuild, env: &EnvFacts, seen: &Observations) -> Fact<CudaVersion> {
+pub(super) fn cuda(
+    facts: &mut Facts,
+    build: &BaseBuild,
+    env: &EnvFacts,
+    seen: &Observations,
+    knowledge: Knowledge,
+) -> Fact<CudaVersion> {
     if let Some((version, row)) = build.cuda {
         return facts.add_typed(FactKey::BaseCuda, None, State::Known(version), build.evidence(Some(row)));
     }
     let variable = env.get("CUDA_VERSION");
     let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![variable.id], row: None };
-    if let Some(version) = variable.known().and_then(|text| text.parse().ok()) {
-        return facts.add_typed(FactKey::BaseCuda, None, State::Known(version), evidence);
+    if let Some(told) = variable.known().and_then(|text| no_cuda::told(text, knowledge)) {
+        return facts.add_typed(FactKey::BaseCuda, None, told, evidence);
     }
     let unset = matches!(variable.state, State::Absent { .. })
         && build.unresolved.is_none()

@@ -132,6 +132,7 @@ fn expression(kind: Kind, value: Option<&Value>) -> Result<String, String> {
         K::OptDriver => optional(value, |value| version("DriverVersion", value)),
         K::Drivers => list(value, |value| version("DriverVersion", value)),
         K::Capability => capability(needed()?),
+        K::OptCapability => optional(value, capability),
         K::Capabilities => list(Some(needed()?), capability),
         K::Targets => list(value, target),
         K::Day => day(needed()?),

@@ -27,6 +27,7 @@ pub(crate) enum Kind {
     OptDriver,
     Drivers,
     Capability,
+    OptCapability,
     Capabilities,
     Targets,
     Day,
@@ -110,7 +111,8 @@ macro_rules! every_table {
     }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, torch_channel: OptStr, base: OptStr, untouched: Flag,
-        search_path: OptStr, ld_conf: Pairs, brings: Pairs, lacks: Strs, arches: Strs,
+        search_path: OptStr, ld_conf: Pairs, compat: OptDriver, brings: Pairs, compiled: Strs, sass: Targets, ptx: Targets,
+        lacks: Strs, arches: Strs,
     }
     plain_images: PlainImageRow by [repository] { repository: Str }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
@@ -149,13 +151,16 @@ macro_rules! every_table {
     }
     windows_drivers: WindowsDriverRow by [from] { from: U32, before: U32, branch: U32 }
     base_families: BaseFamilyRow by [repository] {
-        repository: Str, cuda_base: Flag, listed: Flag, unread: Flag, monthly: Flag, month_tag: OptStr, other_months: Strs, compat: OptBool,
+        repository: Str, cuda_base: Flag, listed: Flag, unread: Flag, monthly: Flag, bare: Flag, month_tag: OptStr, other_months: Strs, compat: OptBool,
         compat_folder: OptStr,
         compat_probe: OptStr, probe_from: OptStr, torch: Flag, env: Pairs,
     }
     ngc_releases: NgcReleaseRow by [month] { month: Str, cuda: Cuda, compat: OptDriver, torch: OptStr }
     code_floors: CodeFloorRow by [repository, from] {
-        repository: Str, from: Str, before: OptStr, capability: Capability,
+        repository: Str, from: Str, before: OptStr, capability: Capability, sure: OptCapability,
+    }
+    package_floors: PackageFloorRow by [distribution, from] {
+        distribution: Str, from: Str, before: OptStr, capability: Capability,
     }
     frameworks: FrameworkRow by [distribution] {
         distribution: Str, component: Str, no_code: U16, bad_ptx: U16, variants: Flag, rides: OptStr, cpu_on: Strs,
@@ -213,7 +218,9 @@ macro_rules! every_table {
     }
     runtime_packages: RuntimePackageRow by [name] { name: Str }
     cuda_names: CudaNameRow by [mark, after] { mark: Str, after: Str, minor: Flag }
-    cuda_locals: CudaLocalRow by [distribution] { distribution: Str, mark: Str }
+    cuda_locals: CudaLocalRow by [distribution, from, before, digits] {
+        distribution: Str, from: OptStr, before: OptStr, mark: Str, digits: OptStr, cuda: OptCuda,
+    }
     gpu_packages: GpuPackageRow by [distribution] { distribution: Str }
     bundled_variants: BundledRow by [distribution, from] { distribution: Str, from: Str, newest: OptStr, variants: Strs }
     triton_compilers: TritonRow by [version] { version: Str, ptxas: Cuda, ptxas_blackwell: OptCuda }
