@@ -189,7 +189,11 @@ fn packages(reader: &mut Reader, value: &Value<'_>, description: &mut Descriptio
             "bounds" => description.packages.bounds = package::read(reader, key, value),
             "gone" => description.packages.gone = package::gone(reader, key, value),
             "other_python" => description.packages.other_python = reader.boolean(key, value).unwrap_or(false),
-            _ => reader.unknown_key(key, key_span, &["pip", "conda", "apt", "bounds", "gone", "other_python"]),
+            "by_driver" => description.packages.by_driver = text_of(reader, key, value),
+            _ => {
+                let known = &["pip", "conda", "apt", "bounds", "gone", "other_python", "by_driver"];
+                reader.unknown_key(key, key_span, known);
+            }
         }
     }
 }

@@ -23,6 +23,7 @@ PATH = { set = "/a:${PATH}", unset = "/a" }
 
 [packages]
 other_python = true
+by_driver = "conda install x=*=cuda*"
 gone = [{ manager = "pip", name = "torch", command = 2 }]
 
 [packages.pip]
@@ -105,7 +106,7 @@ fn bad_files_say_what_and_where() {
         ("complete = true", "1:12 `complete` is a boolean, expected a list"),
         (
             "[packages.pypi]\na = \"1\"",
-            "1:11 unknown key `pypi` | known here: pip, conda, apt, bounds, gone, other_python",
+            "1:11 unknown key `pypi` | known here: pip, conda, apt, bounds, gone, other_python, by_driver",
         ),
         ("of = \"image\"", "1:6 unknown source `image` | one of dockerfile, config, sbom, layers"),
         ("[packages.pip]\na = 1", "2:5 `a` is an integer, expected a string or a table | put it in quotes: \"1\""),

@@ -95,6 +95,7 @@ fn base_unknown(base: &UnknownBase) -> Value {
 fn packages(packages: &Packages) -> serde_json::Map<String, Value> {
     let mut map = serde_json::Map::new();
     map.extend(packages.other_python.then(|| ("other_python".to_owned(), Value::Bool(true))));
+    map.extend(packages.by_driver.as_ref().map(|command| ("by_driver".to_owned(), json!(command.value))));
     map.extend(gone_written(&packages.gone).map(|gone| ("gone".to_owned(), gone.to_json())));
     for (name, list) in packages.sections() {
         let entries: serde_json::Map<String, Value> =

@@ -103,6 +103,8 @@ pub struct Packages {
     pub gone: Vec<Spanned<Gone>>,
     /// Whether commands bring a Python of their own.
     pub other_python: bool,
+    /// A command that chooses packages by the driver of the machine that builds.
+    pub by_driver: Option<Spanned<String>>,
 }
 
 impl Packages {

@@ -69,9 +69,10 @@ impl Description {
 
     fn packages(&self, out: &mut String) {
         let packages = &self.packages;
-        if packages.other_python || !packages.gone.is_empty() {
+        if packages.other_python || packages.by_driver.is_some() || !packages.gone.is_empty() {
             header(out, "[packages]");
             line(out, "other_python", packages.other_python.then(|| "true".to_owned()));
+            line(out, "by_driver", packages.by_driver.as_ref().map(|command| quoted(&command.value)));
             line(out, "gone", gone_written(&packages.gone).map(|gone| gone.to_toml()));
         }
         for (name, list) in packages.sections() {

@@ -7,6 +7,7 @@ use crate::describe::Named;
 use crate::describe::Package;
 use crate::describe::Packages;
 use crate::describe::Spanned;
+use crate::fact::BuildAskSeen;
 use crate::fact::Depth;
 use crate::fact::FactId;
 use crate::fact::Manager;
@@ -117,7 +118,12 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
         || seen.gone.iter().any(|gone| is_chosen(&gone.name, knowledge))
         || !seen.bounds.is_empty()
         || !seen.packages.iter().filter(chosen).all(simple);
-    let mut found = Packages { other_python: seen.other_python, ..Packages::default() };
+    let by_driver = seen.build_asks.iter().find(|ask| ask.what == BuildAskSeen::BY_DRIVER);
+    let mut found = Packages {
+        other_python: seen.other_python,
+        by_driver: by_driver.map(|ask| text(&ask.command)),
+        ..Packages::default()
+    };
     let named = |package: &PackageSeen, said: Package| (text(&package.name), Spanned::nowhere(said));
     for package in &seen.packages {
         let list = match package.manager {

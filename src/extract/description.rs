@@ -14,6 +14,7 @@ use crate::extract::along;
 use crate::extract::described;
 use crate::extract::inherited;
 use crate::fact::BaseSeen;
+use crate::fact::BuildAskSeen;
 use crate::fact::CodeSeen;
 use crate::fact::Depth;
 use crate::fact::ElfNote;
@@ -183,6 +184,11 @@ impl Reader {
             self.seen.bounds.push(package);
         }
         described::in_order(&description.packages, &mut self.seen);
+        if let Some(command) = &description.packages.by_driver {
+            let what = BuildAskSeen::BY_DRIVER.to_owned();
+            let fact = self.text(FactKey::BuildAsk, Some(&what), &command.value, command.span);
+            self.seen.build_asks.push(BuildAskSeen { what, command: command.value.clone(), fact });
+        }
     }
 
     fn package(&mut self, manager: Manager, name: &str, package: &Spanned<Package>) -> PackageSeen {

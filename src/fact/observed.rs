@@ -213,6 +213,11 @@ pub struct BuildAskSeen {
     pub fact: FactId,
 }
 
+impl BuildAskSeen {
+    /// What a command asks for that chooses packages by the driver of the machine that builds.
+    pub const BY_DRIVER: &str = "variant";
+}
+
 /// Families of which everything was seen, so that the rest is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "independent families")]

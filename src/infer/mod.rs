@@ -32,6 +32,7 @@ mod torch_wheel;
 
 use jiff::civil::Date;
 
+use crate::fact::BuildAskSeen;
 use crate::fact::Component;
 use crate::fact::Depth;
 use crate::fact::Derivation;
@@ -59,8 +60,6 @@ use crate::knowledge::Knowledge;
 
 /// The name of the component that stands for a container in which nothing was seen that calls CUDA.
 const CONTAINER: &str = "container";
-/// The commands whose packages hang on a driver.
-const BY_DRIVER: &str = "variant";
 
 /// The facts of every build that answers to what was seen, for one platform such as `linux/amd64`.
 pub fn infer(seen: &Observations, platform: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<ImageFacts> {
@@ -154,7 +153,7 @@ fn assemble(
         || env.set.iter().any(|(name, fact)| name.starts_with("NVIDIA_") && fact.known().is_some())
         || driver_libraries.known().is_some()
         || compat.known().is_some()
-        || seen.build_asks.iter().any(|ask| ask.what == BY_DRIVER);
+        || seen.build_asks.iter().any(|ask| ask.what == BuildAskSeen::BY_DRIVER);
     let unread = if gpu_content { None } else { held::unread(&mut facts, seen, CONTAINER) };
     let gpu_content = gpu_content || unread.is_some();
     components.extend(unread);

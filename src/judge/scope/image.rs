@@ -1,6 +1,7 @@
 //! What a page may ask of the image itself: environment, file tree, what it starts.
 
 use crate::fact::BuildAskSeen;
+use crate::fact::BuildAskSeen;
 use crate::fact::CompatLibrary;
 use crate::fact::Depth;
 use crate::fact::DriverLibrary;
@@ -62,7 +63,7 @@ impl Subject<'_> {
             }),
             "build.gpu_asks" => self.build_asks("gpu"),
             "build.code_asks" => self.build_asks("code"),
-            "build.variant_asks" => self.build_asks("variant"),
+            "build.variant_asks" => self.build_asks(BuildAskSeen::BY_DRIVER),
             "arch_list.refused" => self.arch_list_refused(Refused::Entries),
             "arch_list.name" => self.arch_list_refused(Refused::Name),
             "arch_list.compiler" => self.arch_list_refused(Refused::Compiler),
