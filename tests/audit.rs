@@ -10,6 +10,8 @@ mod image;
 mod layout;
 #[path = "audit/missed.rs"]
 mod missed;
+#[path = "audit/needed.rs"]
+mod needed;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "fleets of their own")]
 mod place;
