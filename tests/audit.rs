@@ -1,5 +1,7 @@
 //! `imagelint scan` of images with their layers: what files hold decides, and the evidence names layer, path and step.
 
+#[path = "audit/builds.rs"]
+mod builds;
 #[path = "support/elf.rs"]
 #[expect(dead_code, reason = "code and notes alone")]
 mod elf;
