@@ -22,6 +22,8 @@ mod python;
 #[path = "support/registry.rs"]
 #[expect(dead_code, reason = "an open registry alone")]
 mod registry;
+#[path = "audit/unread.rs"]
+mod unread;
 
 use std::fs;
 
