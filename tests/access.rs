@@ -100,6 +100,72 @@ fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
     assert!(err(&done).contains("cannot read absent.pem"), "{}", err(&done));
 }
 
+/// A certificate `own.pem` that signed itself and calls itself one of an authority, as `openssl req -x509` makes it.
+fn own(folder: &Path, host: &str, days: &[&str; 2]) {
+    let settings = format!(
+        "[ca]\ndefault_ca = one\n[one]\ndatabase = index\nserial = serial\ndefault_md = sha256\npolicy = policy\n\
+         x509_extensions = extensions\nnew_certs_dir = .\n[policy]\ncommonName = supplied\n[extensions]\n\
+         basicConstraints = CA:TRUE\nsubjectAltName = {host}\n"
+    );
+    for (file, text) in [("own.cnf", settings.as_str()), ("index", ""), ("serial", "01\n")] {
+        fs::write(folder.join(file), text).expect(file);
+    }
+    let [from, until] = days;
+    for line in [
+        "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout own.key -out own.csr -subj /CN=own"
+            .to_owned(),
+        format!(
+            "ca -batch -config own.cnf -selfsign -keyfile own.key -in own.csr -out own.pem -notext \
+             -startdate {from}0101000000Z -enddate {until}0101000000Z"
+        ),
+    ] {
+        let made = Command::new("openssl").args(line.split(' ')).current_dir(folder).output().expect("openssl");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+    for (from, to) in [("own.pem", "one.pem"), ("own.key", "one.key")] {
+        fs::copy(folder.join(from), folder.join(to)).expect("a file");
+    }
+}
+
+#[test]
+fn a_certificate_that_signed_itself_is_trusted_where_it_is_named_itself() {
+    let (here, today) = ("IP:127.0.0.1", ["2020", "2090"]);
+    for (what, host, days, refused) in [
+        ("its own", here, today, None),
+        ("for another host", "DNS:elsewhere.example", today, Some("notvalidfor")),
+        ("no longer valid", here, ["2019", "2020"], Some("expired")),
+        ("not valid yet", here, ["2090", "2091"], Some("notvalidyet")),
+    ] {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        sample(folder.path());
+        own(folder.path(), host, &days);
+        let registry = Registry::secret(folder.path());
+        registry.push(&folder.path().join("layout"), "one", "team/app:1", None);
+        let name = format!("{}/team/app:1", registry.host());
+        let with = |pem: Vec<u8>| {
+            let mut options = options();
+            options.access = Access { roots: vec![Root { path: "own.pem".into(), pem }], ..Access::default() };
+            pull(&name, options)
+        };
+        let outcome = with(fs::read(folder.path().join("own.pem")).expect("a file"));
+        match refused {
+            None => assert_eq!(outcome.expect(what).len(), 1),
+            Some(told) => {
+                let error = outcome.expect_err(what).to_string();
+                let words = error.to_ascii_lowercase().replace(' ', "");
+                assert!(words.contains(told) && error.contains("for this host or this day"), "{what}: {error}");
+            }
+        }
+        if refused.is_none() {
+            // Another certificate of the same name is another one.
+            let other = tempfile::tempdir().expect("temporary folder");
+            own(other.path(), here, &today);
+            let error = with(fs::read(other.path().join("own.pem")).expect("a file")).expect_err("another certificate");
+            assert!(error.to_string().ends_with("name that very certificate with --cacert"), "{error}");
+        }
+    }
+}
+
 #[test]
 fn a_password_of_the_command_line_is_shown_to_its_registry_alone() {
     let folder = tempfile::tempdir().expect("temporary folder");

@@ -30,6 +30,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("quick_xml", &["inventory/"]),
     ("regex", &["rules/"]),
     ("reqwest", &["oci/"]),
+    ("rustls", &["oci/pinned.rs"]),
+    ("rustls_platform_verifier", &["oci/pinned.rs"]),
     ("schemars", &["report/"]),
     ("serde", &["*"]),
     (

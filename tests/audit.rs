@@ -1,5 +1,7 @@
 //! `imagelint scan` of images with their layers: what files hold decides, and the evidence names layer, path and step.
 
+#[path = "audit/builds.rs"]
+mod builds;
 #[path = "support/elf.rs"]
 #[expect(dead_code, reason = "code and notes alone")]
 mod elf;
@@ -10,6 +12,8 @@ mod image;
 mod layout;
 #[path = "audit/missed.rs"]
 mod missed;
+#[path = "audit/needed.rs"]
+mod needed;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "fleets of their own")]
 mod place;
@@ -18,6 +22,8 @@ mod python;
 #[path = "support/registry.rs"]
 #[expect(dead_code, reason = "an open registry alone")]
 mod registry;
+#[path = "audit/unread.rs"]
+mod unread;
 
 use std::fs;
 

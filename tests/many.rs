@@ -494,8 +494,54 @@ fn a_cluster_is_judged_as_it_runs() {
     let at = fs::read_to_string(place.path("pods.json")).expect("a file").find(&image).expect("the image") + 1;
     let start = format!("pods.json:1:{at}: error refused: {image} (ml/Pod/anywhere: main) (linux/amd64): ");
     assert!(shown.lines().any(|line| line.starts_with(&start)), "{start}\n{shown}");
+    // The same image again, where the fourth pod names it.
+    let text = fs::read_to_string(place.path("pods.json")).expect("a file");
+    let (at, _) = text.match_indices(&image).nth(3).expect("four of them");
+    let start = format!("pods.json:1:{}: warning undetermined: {image} (ml/Pod/elsewhere: main)", at + 1);
+    assert!(shown.lines().any(|line| line.starts_with(&start)), "{start}\n{shown}");
     let lines = out(&place.run(&["scan", "--format", "ndjson", "--from-kubernetes", "pods.json"]));
     assert_eq!(lines.lines().count(), 4 + 2 + 1, "{lines}");
+}
+
+#[test]
+fn what_runs_is_what_the_status_of_a_pod_names() {
+    let place = place();
+    place.file("fleet.toml", LABELLED);
+    let registry = registry(&place);
+    let tag = format!("{}/team/app:a", registry.host());
+    let other = place.json(&["scan", "--fail-on", "never", &format!("{}/team/app:c", registry.host())]);
+    let digest = other["subjects"][0]["digest"].as_str().expect("a digest");
+    let running = format!("{}/team/app@{digest}", registry.host());
+    let with = |name: &str, status: Value| {
+        let mut pod = pod(name, &tag, &json!({}), &json!([]));
+        pod["status"] = status;
+        pod
+    };
+    let told =
+        |id: &str| json!({"phase": "Running", "containerStatuses": [{"name": "main", "image": tag, "imageID": id}]});
+    let items = json!([
+        with("moved", told(&running)),
+        with("plain", json!({"phase": "Pending"})),
+        with("done", json!({"phase": "Succeeded"})),
+        with("broken", json!({"phase": "Failed"})),
+    ]);
+    place.file("pods.json", &json!({"kind": "List", "items": items}).to_string());
+    let done = place.run(&["scan", "--format", "json", "--from-kubernetes", "pods.json"]);
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", err(&done)));
+    assert_eq!(err(&done), "note: left out of pods.json: 2 pods that ended\n");
+    let subjects = report["subjects"].as_array().expect("subjects");
+    assert_eq!(subjects.len(), 2, "{report:#}");
+    let of = |name: &str| {
+        let named = |subject: &&Value| subject["name"].as_str().is_some_and(|own| own.contains(name));
+        subjects.iter().find(named).unwrap_or_else(|| panic!("{name}: {report:#}"))
+    };
+    let (moved, plain) = (of("ml/Pod/moved"), of("ml/Pod/plain"));
+    assert_eq!(moved["name"], format!("{running} (ml/Pod/moved: main)"));
+    assert_eq!(moved["digest"], digest);
+    let notes = moved["inspected"]["notes"].to_string();
+    assert!(notes.contains(&format!("{tag} runs as {running}")), "{notes}");
+    assert_eq!(plain["name"], format!("{tag} (ml/Pod/plain: main)"));
+    assert!(!plain["inspected"]["notes"].to_string().contains("runs as"), "{plain:#}");
 }
 
 /// Affinity to nodes of which one label meets something.

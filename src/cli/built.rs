@@ -65,7 +65,11 @@ pub(crate) fn put(inputs: &mut Inputs, options: &CheckArgs, platforms: &[Platfor
     let mut all: Vec<(usize, Subject)> = others.into_iter().map(|(at, (subject, _))| (at, subject)).collect();
     for (at, outcome) in built {
         match outcome {
-            Ok(subject) => all.push((at, subject)),
+            Ok((subject, faults)) => {
+                let fault = |message| InputError { input: subject.name.clone(), message, location: None };
+                inputs.errors.extend(faults.into_iter().map(fault));
+                all.push((at, subject));
+            }
             Err(error) => inputs.errors.push(*error),
         }
     }
@@ -79,18 +83,20 @@ fn subject_of(
     platforms: &[Platform],
     puller: &Puller,
     look: Look<'_>,
-) -> Result<Subject, Box<InputError>> {
+) -> Result<(Subject, Vec<String>), Box<InputError>> {
     let failed = |message: String| Box::new(InputError { input: subject.name.clone(), message, location: None });
     let Content::Dockerfile { source, dockerfile, options, files, bases } = &subject.content else {
-        return Ok(subject);
+        return Ok((subject, Vec::new()));
     };
     let opened = look.open(puller, image, platforms).map_err(|error| {
         failed(format!("its image {image} was not read: {}", names::without(&error.message, image)))
     })?;
     let (mut found, mut told) = (Vec::new(), vec![format!("measured in {image}, which was built from it")]);
+    let mut faults = Vec::new();
     for one in &opened.images {
         let platform = one.config.platform.to_string();
-        let (seen, notes) = look.at(one, &opened.blobs);
+        let (seen, notes, unread) = look.at(one, &opened.blobs);
+        faults.extend(unread.into_iter().map(|fault| format!("its image {image}: {fault}")));
         let recipe = Recipe {
             source: *source,
             dockerfile,
@@ -106,5 +112,5 @@ fn subject_of(
     }
     let content = Content::Saved(Saved { dockerfile: Some((*source, dockerfile.clone())), platforms: found });
     let notes = told.into_iter().chain(subject.notes.iter().cloned()).collect();
-    Ok(Subject { digest: scan::digest(&opened), notes, content, ..subject })
+    Ok((Subject { digest: scan::digest(&opened), notes, content, ..subject }, faults))
 }

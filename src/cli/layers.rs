@@ -12,6 +12,7 @@ use crate::extract::MissingLayer;
 use crate::fact::Observations;
 use crate::layer::Descriptor;
 use crate::layer::Digested;
+use crate::layer::LayerError;
 use crate::layer::LayerSeen;
 use crate::layer::Limits;
 use crate::layer::Room;
@@ -19,13 +20,28 @@ use crate::layer::Tree;
 use crate::layer::read_layer;
 use crate::oci::Blobs;
 use crate::oci::Layer;
+use crate::oci::PullError;
 use crate::oci::PulledImage;
 
 /// So many layers at a time: each takes some MB of memory, and a connection of the registry.
 const MOST_AT_ONCE: usize = 4;
 
 /// What a layer says, or why it was not read.
-type Outcome = Result<Arc<LayerSeen>, String>;
+type Outcome = Result<Arc<LayerSeen>, Unread>;
+
+/// Why a layer was not read.
+#[derive(Debug)]
+struct Unread {
+    why: String,
+    /// Whether it could not be read, and was not left out on purpose.
+    fault: bool,
+}
+
+impl Unread {
+    fn left_out(why: impl Into<String>) -> Self {
+        Self { why: why.into(), fault: false }
+    }
+}
 
 /// Reads layers, and keeps what they say for the other images that have them.
 pub(crate) struct Layers<'a> {
@@ -40,6 +56,7 @@ pub(crate) struct Stacked {
     tree: Tree,
     missing: Vec<MissingLayer>,
     told: String,
+    faults: Vec<String>,
 }
 
 impl Stacked {
@@ -48,6 +65,11 @@ impl Stacked {
         let (seen, mut notes) = extract::of_layers(image, &self.tree, &self.missing);
         notes.insert(0, self.told.clone());
         (seen, notes)
+    }
+
+    /// What is wrong with layers that could not be read. An image that has such layers was not inspected as a whole.
+    pub(crate) fn faults(&self) -> &[String] {
+        &self.faults
     }
 }
 
@@ -68,6 +90,7 @@ impl<'a> Layers<'a> {
         let layers = &image.config.layers;
         let outcomes = self.read_all(&image.reference, layers, blobs);
         let (mut stacked, mut missing, mut read, mut bytes) = (Vec::new(), Vec::new(), 0_usize, 0_u64);
+        let mut faults = Vec::new();
         for (index, (layer, outcome)) in layers.iter().zip(outcomes).enumerate() {
             match outcome {
                 Ok(seen) => {
@@ -75,14 +98,19 @@ impl<'a> Layers<'a> {
                     bytes = bytes.saturating_add(layer.size);
                     stacked.push(seen);
                 }
-                Err(why) => {
+                Err(Unread { why, fault }) => {
+                    if fault {
+                        let (number, all) = (index + 1, layers.len());
+                        faults
+                            .push(format!("layer {number} of {all} ({}) could not be inspected: {why}", layer.digest));
+                    }
                     missing.push(MissingLayer { layer: index, why });
                     stacked.push(Arc::default());
                 }
             }
         }
         let told = format!("layers {read} of {}, {}", layers.len(), size(bytes));
-        Stacked { tree: Tree::stack(stacked), missing, told }
+        Stacked { tree: Tree::stack(stacked), missing, told, faults }
     }
 
     fn read_all(&self, image: &str, layers: &[Layer], blobs: &Blobs) -> Vec<Outcome> {
@@ -104,14 +132,16 @@ impl<'a> Layers<'a> {
 
     fn read<'p>(&'p self, layer: &Layer, blobs: &Blobs, told: impl FnOnce() -> progress::Layer<'p>) -> Outcome {
         if layer.is_encrypted() {
-            return Err("it is encrypted".to_owned());
+            return Err(Unread::left_out("it is encrypted"));
         }
         // First of all, so that the answer is the same whatever is known already.
         if let Some(largest) = self.largest.filter(|largest| layer.size > *largest) {
-            return Err(format!("it has {}, and --max-layer-bytes allows {}", size(layer.size), size(largest)));
+            let why = format!("it has {}, and --max-layer-bytes allows {}", size(layer.size), size(largest));
+            return Err(Unread::left_out(why));
         }
         let read = || {
-            let source = blobs.layer(layer).map_err(|error| error.problem.to_string())?;
+            let unopened = |error: PullError| Unread { why: error.problem.to_string(), fault: true };
+            let source = blobs.layer(layer).map_err(unopened)?;
             let descriptor = Descriptor {
                 digest: layer.digest.clone(),
                 digested: Digested::Packed,
@@ -123,7 +153,8 @@ impl<'a> Layers<'a> {
                 told.at(at.packed);
                 ControlFlow::Continue(())
             };
-            read_layer(source, &descriptor, &Limits::default(), &mut watch).map_err(|error| error.to_string())
+            let unread = |error: LayerError| Unread { why: error.to_string(), fault: error.is_fault() };
+            read_layer(source, &descriptor, &Limits::default(), &mut watch).map_err(unread)
         };
         self.store.get(&layer.digest, read)
     }
@@ -131,7 +162,7 @@ impl<'a> Layers<'a> {
 
 /// Keeps a layer if the image has room for it.
 fn fit(seen: Arc<LayerSeen>, room: &Room) -> Outcome {
-    if room.take(&seen) { Ok(seen) } else { Err("the image has more files than are kept".to_owned()) }
+    if room.take(&seen) { Ok(seen) } else { Err(Unread::left_out("the image has more files than are kept")) }
 }
 
 /// A number of bytes for people.

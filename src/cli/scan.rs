@@ -99,7 +99,10 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         let looked = opened.map(|opened| ReadImages::of(name, &opened, looking));
         progress.image(name);
         match looked {
-            Ok(images) => asked.placed(&images, &fleet, knowledge),
+            Ok(images) => {
+                let faults = images.faults().into_iter().map(|fault| Err(Box::new(fault)));
+                asked.placed(&images, &fleet, knowledge).into_iter().chain(faults).collect()
+            }
             Err(error) if of_tags && asked.workloads.is_empty() && error.is_artifact => {
                 let note = format!("note: {name} is left out: {}", names::without(&error.message, name));
                 progress.beside(|| drop(writeln!(streams::err(), "{}", clean(&note))));
@@ -239,9 +242,11 @@ impl Look<'_> {
         open(puller, &Source::parse(name).map_err(|error| Unopened::of(&error))?, platforms, self.depth)
     }
 
-    /// What is seen of one image, and what had to be left out of it.
-    pub(crate) fn at(self, image: &PulledImage, blobs: &Blobs) -> (Observations, Vec<String>) {
-        self.read(image, blobs).seen(image)
+    /// What is seen of one image, what had to be left out of it, and what could not be inspected.
+    pub(crate) fn at(self, image: &PulledImage, blobs: &Blobs) -> (Observations, Vec<String>, Vec<String>) {
+        let read = self.read(image, blobs);
+        let (seen, notes) = read.seen(image);
+        (seen, notes, read.faults().to_vec())
     }
 
     /// Reads as much of an image as is to be read.
@@ -282,6 +287,14 @@ impl Read {
             Self::Layers(stacked) => stacked.seen(image),
         }
     }
+
+    /// What of it could not be inspected.
+    fn faults(&self) -> &[String] {
+        match self {
+            Self::Layers(stacked) => stacked.faults(),
+            Self::Config(_) | Self::Claims(_) => &[],
+        }
+    }
 }
 
 /// The images of one name, and what was read of each.
@@ -295,6 +308,17 @@ impl ReadImages {
     fn of(name: &str, opened: &Opened, look: Look<'_>) -> Self {
         let read = |image: &PulledImage| (image.clone(), look.read(image, &opened.blobs));
         Self { name: name.to_owned(), digest: digest(opened), list: opened.images.iter().map(read).collect() }
+    }
+
+    /// What of them could not be inspected: errors of the input beside the verdicts on what was.
+    pub(crate) fn faults(&self) -> Vec<InputError> {
+        let all = self.list.iter().flat_map(|(image, read)| {
+            let platform = &image.config.platform;
+            let named =
+                |fault: &String| if self.list.len() > 1 { format!("{platform}: {fault}") } else { fault.clone() };
+            read.faults().iter().map(named).collect::<Vec<_>>()
+        });
+        all.map(|message| InputError { input: self.name.clone(), message, location: None }).collect()
     }
 
     /// One subject of them, each as it is `started`.

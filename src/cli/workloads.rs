@@ -29,16 +29,14 @@ use crate::source::Span;
 /// How the option is called that names the file.
 const OPTION: &str = "--from-kubernetes";
 
-/// A longer file is not looked through for the line of each image.
-const LOOKED_THROUGH: usize = 8 << 20;
-
 /// An image, and the workloads that run it; none where it is asked about by itself.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) name: String,
-    /// Where a list or a manifest names it.
+    /// Where a list names it.
     pub(crate) at: Option<Location>,
-    pub(crate) workloads: Vec<Workload>,
+    /// Each with the place where a manifest names its image.
+    pub(crate) workloads: Vec<(Workload, Option<Location>)>,
 }
 
 /// A subject, or why there is none.
@@ -52,18 +50,18 @@ impl Asked {
 
     /// The image as each workload runs it.
     pub(crate) fn placed(&self, images: &ReadImages, fleet: &Fleet, knowledge: Knowledge) -> Vec<Looked> {
-        let named = |subject| Subject { named_at: self.at.clone(), ..subject };
         if self.workloads.is_empty() {
-            return vec![Ok(named(images.subject(PulledImage::clone)))];
+            return vec![Ok(Subject { named_at: self.at.clone(), ..images.subject(PulledImage::clone) })];
         }
-        // Workloads that differ in their names and nodes see the same.
+        // Workloads that differ in their names, nodes and places see the same.
         let mut seen: BTreeMap<Launched<'_>, Subject> = BTreeMap::new();
-        let of = |workload| {
+        let mut all = Vec::new();
+        for (workload, at) in &self.workloads {
             let launched = Launched::of(workload);
-            let subject = seen.entry(launched).or_insert_with(|| named(images.subject(|image| launched.image(image))));
-            placed(subject, workload, fleet, knowledge)
-        };
-        self.workloads.iter().map(of).collect()
+            let subject = seen.entry(launched).or_insert_with(|| images.subject(|image| launched.image(image)));
+            all.push(placed(&Subject { named_at: at.clone(), ..subject.clone() }, workload, fleet, knowledge));
+        }
+        all
     }
 }
 
@@ -107,9 +105,16 @@ pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<Input
     let folder = path.parent().unwrap_or(Path::new(""));
     let found = cluster::workloads(&text, &builds::environment(folder), &|path| builds::beside(folder, path))
         .map_err(|error| Failure::Said(format!("error: cannot read {}: {error}", path.display())))?;
-    let mut images: BTreeMap<String, Vec<Workload>> = BTreeMap::new();
+    let text = SourceText::new(path.display().to_string(), text);
+    let mut images: BTreeMap<String, Vec<(Workload, Option<Location>)>> = BTreeMap::new();
     for workload in found.list {
-        images.entry(workload.image.clone()).or_default().push(workload);
+        let written = workload.written.as_ref().unwrap_or(&workload.image);
+        let at = workload.place.0.and_then(|(start, end)| names::place(&text, written, Span::new(start, end)));
+        images.entry(workload.image.clone()).or_default().push((workload, at));
+    }
+    if found.ended > 0 {
+        let ended = count(found.ended, "pod");
+        let _ = writeln!(streams::err(), "note: left out of {}: {ended} that ended", path.display());
     }
     if images.is_empty() && found.notes.is_empty() {
         let without = match found.without_gpu {
@@ -120,35 +125,16 @@ pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<Input
     }
     let error = |message| InputError { input: path.display().to_string(), message, location: None };
     let errors = found.notes.into_iter().map(error).collect();
-    let text = SourceText::new(path.display().to_string(), text);
-    let asked = |(name, workloads): (String, Vec<Workload>)| {
-        let written = workloads.iter().find_map(|workload| workload.written.as_deref()).unwrap_or(&name);
-        let span = image_at(text.text(), &name).or_else(|| image_at(text.text(), written));
-        let at = span.and_then(|span| names::place(&text, &name, span));
-        Asked { name, at, workloads }
-    };
+    let asked = |(name, workloads)| Asked { name, at: None, workloads };
     Ok((images.into_iter().map(asked).collect(), errors))
-}
-
-/// The first place where a text gives an image that name: behind `image:`, in quotes or without.
-fn image_at(text: &str, name: &str) -> Option<Span> {
-    let quote = |c: char| c == '"' || c == '\'';
-    let begins = |before: &str| {
-        let key = before.strip_suffix(quote).unwrap_or(before).trim_end_matches([' ', '\t']);
-        let key = key.strip_suffix(':').map(|key| key.trim_end().trim_end_matches(quote));
-        let before = key.and_then(|key| key.strip_suffix("image"));
-        before.is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_'))
-    };
-    let ends = |after: &str| after.is_empty() || after.starts_with(|c: char| quote(c) || c == ',' || c.is_whitespace());
-    let found = text.match_indices(name).map(|(at, _)| Span::new(at, at + name.len()));
-    let of_container =
-        |span: &Span| text.get(..span.start).is_some_and(begins) && text.get(span.end..).is_some_and(ends);
-    found.into_iter().filter(|_| text.len() <= LOOKED_THROUGH).find(of_container)
 }
 
 fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Knowledge) -> Looked {
     let name = format!("{} ({})", subject.name, workload.name);
     let mut placed = Subject { name, only: Some(Only::Nodes(workload.nodes.clone())), ..subject.clone() };
+    if let Some(written) = workload.written.as_ref().filter(|_| workload.of_status) {
+        placed.notes.push(format!("{written} runs as {}: so the status of the pod has it", workload.image));
+    }
     if let Some(error) = unplaced(&placed, fleet, knowledge) {
         return Err(Box::new(error));
     }
@@ -169,27 +155,4 @@ pub(crate) fn unplaced(subject: &Subject, fleet: &Fleet, knowledge: Knowledge) -
     let nowhere = matches!(subject.only, Some(Only::Nodes(_)))
         && !fleet.pools.iter().any(|pool| judge::fits(subject, pool, fleet, knowledge));
     nowhere.then(|| InputError { input: subject.name.clone(), message, location: None })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_line_of_an_image_is_where_a_container_takes_it() {
-        for (text, expected) in [
-            ("spec:\n  - image: a/b:1\n", Some(17)),
-            ("- image: 'a/b:1' # it\n", Some(10)),
-            ("{\"image\":\"a/b:1\",\"x\":1}", Some(10)),
-            ("{\"image\": \"a/b:1\"}", Some(11)),
-            // Longer and shorter names, other keys, and a copy of the object in a text.
-            ("image: x.com/a/b:1\nimage: a/b:12\nimage: a/b:1", Some(40)),
-            ("image: a/b:1-x\nname: a/b:1\n", None),
-            ("\"{\\\"image\\\":\\\"a/b:1\\\"}\"", None),
-            ("sub-image: a/b:1", None),
-            ("baseimage: a/b:1", None),
-        ] {
-            assert_eq!(image_at(text, "a/b:1").map(|span| span.start), expected, "{text}");
-        }
-    }
 }

@@ -28,18 +28,28 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open: Ope
             found.without_gpu += usize::from(!open);
             continue;
         }
-        let image = text(service, &["image"]);
-        let told = match image.map(|written| (written, plain(written))) {
-            Some((written, Some(image))) => {
+        let image = found.image(service);
+        let told = match image.map(|(written, place)| (plain(&written), written, place)) {
+            Some((Some(image), written, place)) => {
                 let env_from = open || service.get("env_file").is_some();
                 let env = environment(service.get("environment"), plain);
                 let command = command::of_service(service, plain);
-                let written = (written != image).then(|| written.to_owned());
+                let written = (written != image).then_some(written);
                 let nodes = Nodes::default();
-                found.list.insert(Workload { name, image, written, env, env_from, command, nodes });
+                found.list.insert(Workload {
+                    name,
+                    image,
+                    written,
+                    place,
+                    of_status: false,
+                    env,
+                    env_from,
+                    command,
+                    nodes,
+                });
                 continue;
             }
-            Some((_, None)) => "its image is named by a variable that neither `.env` nor a default gives",
+            Some((None, ..)) => "its image is named by a variable that neither `.env` nor a default gives",
             None if open => continue,
             None => "it has no image: `check --compose` judges what is built",
         };

@@ -4,6 +4,7 @@
 mod command;
 mod compose;
 mod demand;
+mod marks;
 mod pod;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub use demand::Demand;
 pub use demand::Holds;
 pub use demand::Label;
 pub use demand::Nodes;
+pub use marks::Place;
 
 /// Longer files are nobody's; ten thousand pods print as 100 MB.
 pub const LONGEST: usize = 256 << 20;
@@ -33,8 +35,12 @@ pub struct Workload {
     pub name: String,
     /// The image.
     pub image: String,
-    /// The image as the file has it, where variables were put into it.
+    /// The image as the file asks for it, where variables were put into it or the status of its pod names what runs.
     pub written: Option<String>,
+    /// Where the file names it.
+    pub place: Place,
+    /// Whether the image is the one that the status of its pod names.
+    pub of_status: bool,
     /// Variables set at run time; none where the value stands elsewhere.
     pub env: BTreeMap<String, Option<String>>,
     /// Whether further variables come from elsewhere.
@@ -52,8 +58,20 @@ pub struct Workloads {
     pub list: BTreeSet<Workload>,
     /// How many containers ask for no GPU.
     pub without_gpu: usize,
+    /// How many pods have ended, and run nothing any more.
+    pub ended: usize,
     /// What could not be followed.
     pub notes: BTreeSet<String>,
+    /// Where the file names images, by the numbers of their marks.
+    places: Vec<(usize, usize)>,
+}
+
+impl Workloads {
+    /// The image of an object, and where the file names it.
+    fn image(&self, value: &Value) -> Option<(String, Place)> {
+        let (image, mark) = marks::unmarked(text(value, &["image"])?);
+        Some((image, Place(mark.and_then(|mark| self.places.get(mark).copied()))))
+    }
 }
 
 /// Why a file says nothing.
@@ -78,9 +96,13 @@ pub fn workloads(text: &str, variables: &BTreeMap<String, String>, open: Opens<'
     if text.len() > LONGEST {
         return Err(ClusterError::TooBig);
     }
-    let mut found = Workloads::default();
+    let copy = marks::marked(text);
+    let marked = copy.as_ref().and_then(|(copy, _)| documents(copy).ok());
+    let documents = marked.map_or_else(|| documents(text), Ok)?;
+    let places = copy.map_or_else(Vec::new, |(_, places)| places);
+    let mut found = Workloads { places, ..Workloads::default() };
     let mut seen = false;
-    for document in documents(text)? {
+    for document in documents {
         seen |= object(&document, variables, open, &mut found);
         if found.list.len() > MOST {
             return Err(ClusterError::TooBig);

@@ -17,6 +17,9 @@ const RESOURCE: &str = "nvidia.com/";
 /// The runtime class of the container toolkit.
 const RUNTIME: &str = "nvidia";
 
+/// Phases of pods that run nothing any more.
+const ENDED: [&str; 2] = ["Succeeded", "Failed"];
+
 /// Specifications of pods lie less deep in any object that makes some.
 const DEEPEST: usize = 16;
 
@@ -33,7 +36,12 @@ pub(super) fn read(value: &Value, found: &mut Workloads) -> bool {
         _ => return others(&name(value, kind), value, 0, found),
     };
     let Some(spec) = at(value, path) else { return false };
-    containers(&name(value, kind), spec, found);
+    if kind == "Pod" && text(value, &["status", "phase"]).is_some_and(|phase| ENDED.contains(&phase)) {
+        found.ended += 1;
+        return true;
+    }
+    let status = value.get("status").filter(|_| kind == "Pod").unwrap_or(&Value::Null);
+    containers(&name(value, kind), spec, status, found);
     true
 }
 
@@ -46,7 +54,7 @@ fn others(whole: &str, value: &Value, depth: usize, found: &mut Workloads) -> bo
     let below = |inner: &Value, found: &mut Workloads| others(whole, inner, depth + 1, found);
     match value {
         Value::Object(_) if items(value, &["containers"]).iter().any(|one| text(one, &["image"]).is_some()) => {
-            containers(whole, value, found);
+            containers(whole, value, &Value::Null, found);
             true
         }
         Value::Object(map) => map.values().filter(|inner| below(inner, found)).count() > 0,
@@ -55,12 +63,25 @@ fn others(whole: &str, value: &Value, depth: usize, found: &mut Workloads) -> bo
     }
 }
 
-fn containers(whole: &str, spec: &Value, found: &mut Workloads) {
-    for list in ["initContainers", "containers"] {
+fn containers(whole: &str, spec: &Value, status: &Value, found: &mut Workloads) {
+    for (list, statuses) in [("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")] {
         for container in items(spec, &[list]) {
-            read_container(whole, spec, container, found);
+            let own = |one: &&Value| one.get("name").is_some() && one.get("name") == container.get("name");
+            let status = items(status, &[statuses]).iter().find(own);
+            read_container(whole, spec, (container, status), found);
         }
     }
+}
+
+/// The image that runs, as the engine of the node names it: `docker-pullable://a/b@sha256:…`. None where it names none
+/// by the digest that a registry has it under.
+fn running(status: &Value) -> Option<&str> {
+    let told = text(status, &["imageID"])?;
+    let image = told.split_once("://").map_or(told, |(_, image)| image);
+    let (repository, digest) = image.split_once('@')?;
+    let sum = digest.strip_prefix("sha256:")?;
+    let whole = sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (whole && !repository.is_empty()).then_some(image)
 }
 
 /// Namespace, kind and name; those of the owner where a pod has one, since its own is made up.
@@ -74,9 +95,9 @@ fn name(value: &Value, kind: &str) -> String {
     format!("{namespace}/{kind}/{name}")
 }
 
-fn read_container(whole: &str, spec: &Value, container: &Value, found: &mut Workloads) {
+fn read_container(whole: &str, spec: &Value, (container, status): (&Value, Option<&Value>), found: &mut Workloads) {
     let name = format!("{whole}: {}", text(container, &["name"]).unwrap_or("without name"));
-    let Some(image) = text(container, &["image"]).filter(|image| !image.is_empty()) else {
+    let Some((image, place)) = found.image(container).filter(|(image, _)| !image.is_empty()) else {
         found.notes.insert(format!("{name}: it has no image"));
         return;
     };
@@ -86,10 +107,16 @@ fn read_container(whole: &str, spec: &Value, container: &Value, found: &mut Work
     }
     let env: BTreeMap<_, _> = items(container, &["env"]).iter().filter_map(variable).collect();
     let env_from = !items(container, &["envFrom"]).is_empty();
+    let pinned = |running: &&str| running.split_once('@').is_none_or(|(_, digest)| !image.ends_with(digest));
+    let running = status.and_then(running).filter(pinned).map(str::to_owned);
+    let of_status = running.is_some();
+    let written = running.as_ref().map(|_| image.clone());
     found.list.insert(Workload {
         name,
-        image: image.to_owned(),
-        written: None,
+        image: running.unwrap_or(image),
+        written,
+        place,
+        of_status,
         command: command::of_pod(container, &env, env_from),
         env,
         env_from,

@@ -354,3 +354,61 @@ fn what_is_no_workload_is_told_and_nothing_breaks_the_reader() {
         r#"{"items": [7, null, "x", {"kind": "Pod", "spec": {"containers": [7, {"image": 7}], "nodeSelector": []}}]}"#;
     assert_eq!(workloads(odd).map(|found| found.list.len()), Ok(0));
 }
+
+/// A pod with a container whose status names an image.
+fn pod_of(name: &str, image: &str, phase: &str, image_id: &str) -> String {
+    format!(
+        r#"{{"kind": "Pod", "metadata": {{"name": "{name}"}},
+  "spec": {{"containers": [{{"image": "{image}", "name": "c", "resources": {{"limits": {{"nvidia.com/gpu": 1}}}}}}]}},
+  "status": {{"phase": "{phase}", "containerStatuses": [{{"image": "{image}", "imageID": "{image_id}", "name": "c"}}]}}}}"#
+    )
+}
+
+#[test]
+fn a_pod_runs_the_digest_that_its_status_names_until_it_ends() {
+    let digest = format!("sha256:{}", "0a".repeat(32));
+    let pinned = format!("host/a@{digest}");
+    for (image, id, runs, written) in [
+        ("a:1", format!("docker.io/library/a@{digest}"), format!("docker.io/library/a@{digest}"), Some("a:1")),
+        ("a:1", format!("docker-pullable://a@{digest}"), format!("a@{digest}"), Some("a:1")),
+        (&pinned, format!("host/a@{digest}"), pinned.clone(), None),
+        // An image by the digest of its configuration alone, and what is no digest.
+        ("a:1", digest.clone(), "a:1".to_owned(), None),
+        ("a:1", format!("docker://{digest}"), "a:1".to_owned(), None),
+        ("a:1", format!("@{digest}"), "a:1".to_owned(), None),
+        ("a:1", "a@sha256:12".to_owned(), "a:1".to_owned(), None),
+        ("a:1", String::new(), "a:1".to_owned(), None),
+    ] {
+        let found = workloads(&pod_of("p", image, "Running", &id)).expect("a pod");
+        let one = found.list.first().expect("a container");
+        assert_eq!((one.image.as_str(), one.written.as_deref()), (runs.as_str(), written), "{id}");
+        assert_eq!((one.of_status, found.ended), (written.is_some(), 0), "{id}");
+    }
+    for (phase, ended) in [("Succeeded", 1), ("Failed", 1), ("Pending", 0), ("Unknown", 0)] {
+        let found = workloads(&pod_of("p", "a:1", phase, "")).expect("a pod");
+        assert_eq!((found.ended, found.list.len()), (ended, 1 - ended), "{phase}");
+    }
+    let job = r#"{"kind": "Job", "status": {"phase": "Failed"}, "spec": {"template": {"spec": {"containers": [
+        {"name": "c", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}}}"#;
+    assert_eq!(workloads(job).map(|found| (found.list.len(), found.ended)), Ok((1, 0)));
+}
+
+#[test]
+fn each_container_has_the_place_where_the_file_names_its_image() {
+    let pods =
+        [("one", "a:1"), ("two", "b:1"), ("three", "a:1")].map(|(name, image)| pod_of(name, image, "Running", ""));
+    let json = format!("{{\"items\": [{}]}}", pods.join(",\n"));
+    let yaml = "kind: Job\nmetadata: {name: one}\nspec: {template: {spec: {runtimeClassName: nvidia, containers: \
+                [{name: c, image: 'a:1'}]}}}\n---\nkind: Pod\nmetadata: {name: two}\nspec:\n  runtimeClassName: nvidia\n  \
+                containers:\n  - image: b:1\n    name: c\n  - name: d\n    image: \"a:1\" # it\n";
+    for text in [json.as_str(), yaml] {
+        let found = workloads(text).expect("workloads");
+        assert_eq!(found.list.len(), 3);
+        let mut starts = BTreeSet::new();
+        for one in &found.list {
+            let (start, end) = one.place.0.expect("a place");
+            assert_eq!(text.get(start..end), Some(one.image.as_str()), "{one:?}");
+            assert!(starts.insert(start), "each its own: {one:?}");
+        }
+    }
+}

@@ -22,6 +22,7 @@ use crate::fact::Evidence;
 use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Observations;
+use crate::fact::Offered;
 use crate::fact::Origin;
 use crate::oci::PulledImage;
 use crate::source::SourceId;
@@ -65,6 +66,7 @@ pub fn of_built(recipe: Recipe<'_>, image: &PulledImage, seen: Observations) -> 
     let lines = Lines { source, said: &said, image, instructions, made_by, first, base_layers };
     lines.differences(known, &mut notes);
     let mut seen = seen;
+    lines.choose(&mut seen);
     lines.ascribe(&mut seen);
     Ok(Target { seen, stage, stages, notes })
 }
@@ -114,6 +116,19 @@ impl Lines<'_> {
             seen.facts.ascribe(id, lines);
         }
         self.built_on(seen);
+    }
+
+    /// Says of a build that the files alone do not tell to be anybody's choice that a line chose it.
+    fn choose(&self, seen: &mut Observations) {
+        for package in seen.packages.iter_mut().filter(|package| package.offered == Offered::Default) {
+            let said = self.said.packages.iter().rfind(|said| said.name == package.name);
+            let chosen = package.variant.clone().map(Offered::Only);
+            if let (Some(said), Some(chosen)) = (said, chosen)
+                && said.offered == chosen
+            {
+                package.offered = chosen;
+            }
+        }
     }
 
     /// Says what FROM names: of that line speaks who asks what the image is built on.

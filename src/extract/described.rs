@@ -178,6 +178,8 @@ fn is_simple(package: &PackageSeen, depth: Depth) -> bool {
     };
     let of_build = match (&package.variant, &package.offered) {
         (Some(_), _) if package.manager != Manager::Pip => false,
+        // One without CUDA that is there, and that nobody is known to have chosen.
+        (Some(variant), Offered::Default) => local || variant.starts_with("cu"),
         (_, Offered::Default | Offered::Only(_)) => true,
         (_, Offered::Beside(_) | Offered::Unknown(_)) => local,
     };

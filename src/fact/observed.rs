@@ -300,6 +300,12 @@ pub struct Observations {
     /// CUDA runtime of code that is not one of the packages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cuda_runtime: Option<(CudaVersion, FactId)>,
+    /// Why layers say nothing, of which some were not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<Why>,
+    /// Files that may be programs or libraries and were not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passed_over: Vec<Why>,
     /// What was seen whole.
     pub complete: Completeness,
     /// Where somebody says so who has not read the image.
@@ -333,6 +339,8 @@ impl Observations {
             entrypoint: None,
             tag_now: None,
             cuda_runtime: None,
+            left_out: None,
+            passed_over: Vec::new(),
             complete: Completeness::default(),
             complete_by: None,
         }

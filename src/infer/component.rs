@@ -18,6 +18,7 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::GpuCode;
 use crate::fact::Manager;
+use crate::fact::NeedsSeen;
 use crate::fact::Observations;
 use crate::fact::Offered;
 use crate::fact::PackageVersion;
@@ -41,6 +42,8 @@ use crate::knowledge::Knowledge;
 
 /// The name of the component that stands for the image's own CUDA runtime.
 pub(super) const OWN_RUNTIME: &str = "cuda";
+/// How the CUDA runtime's library begins.
+const RUNTIME: &str = "libcudart.so.";
 /// How the CUDA runtime itself words missing code and unusable PTX.
 pub(super) const PLAIN_WORDING: CodeWording = CodeWording { no_code: 209, bad_ptx: 222 };
 
@@ -199,10 +202,12 @@ fn own_runtime(
     let state = match &base_cuda.state {
         State::Known(version) => State::Known(*version),
         State::Absent { .. } if holds_code(seen, name) => State::Unknown(Why {
-            reason: if found_in_layers(seen) {
-                format!("{name} has GPU code, and its CUDA runtime was not found: it may be linked in")
-            } else {
-                format!("{name} has GPU code, and with which CUDA it was built is not said")
+            reason: match asked_runtime(seen, name) {
+                Some(soname) => format!("{name} asks for {soname}, of which the image does not tell the release"),
+                None if found_in_layers(seen) => {
+                    format!("{name} has GPU code, and its CUDA runtime was not found: it may be linked in")
+                }
+                None => format!("{name} has GPU code, and with which CUDA it was built is not said"),
             },
             supply: "say it as `cuda_runtime` in an image description".to_owned(),
         }),
@@ -210,6 +215,13 @@ fn own_runtime(
         State::Unknown(_) => State::Unknown(build.unseen("the CUDA runtime of the image")),
     };
     facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence)
+}
+
+/// The CUDA runtime that the files of a component ask for, which tells its major.
+fn asked_runtime<'a>(seen: &'a Observations, name: &str) -> Option<&'a str> {
+    let of = |needs: &&NeedsSeen| needs.component.as_deref().unwrap_or(OWN_RUNTIME) == name;
+    let mut asked = seen.needs.iter().filter(of).flat_map(|needs| &needs.needs);
+    asked.find(|soname| soname.starts_with(RUNTIME)).map(String::as_str)
 }
 
 /// Whether it is not certain that a component is there, or which one.

@@ -15,6 +15,7 @@ use crate::fact::Facts;
 use crate::fact::GpuCode;
 use crate::fact::Manager;
 use crate::fact::Observations;
+use crate::fact::Offered;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::Signature;
@@ -57,7 +58,9 @@ pub(super) fn installed(
     let built = built(package, image.seen);
     // What a base image ships need not be what the default index has.
     let of_index = package.manager == Manager::Pip && image.build.fact != Some(package.fact);
-    if framework.cpu_on.contains(&image.arch) && !local && of_index && built.is_none() {
+    // A build without CUDA that is there is the only one, unless somebody chose it.
+    let only = built.is_none_or(|built| variant_cuda(built).is_none() && package.offered == Offered::Default);
+    if framework.cpu_on.contains(&image.arch) && !local && of_index && only {
         return without_cuda(facts, framework, package, &framework.info);
     }
     let text = match (&package.conditional, &package.version) {
@@ -77,6 +80,16 @@ pub(super) fn installed(
     let version_id = facts.add(FactKey::ComponentVersion, Some(name), known_text(version), read);
     if let Some(row) = image.build.compiled(package) {
         return compiled(facts, framework, (version, version_id), row, image);
+    }
+    if package.manager == Manager::Conda && image.seen.depth == Depth::Layers && built.is_none() {
+        let why = Why {
+            reason: format!(
+                "the build string of conda does not say with which CUDA {} {version} was built",
+                package.name
+            ),
+            supply: "describe its CUDA runtime and GPU code in an image description".to_owned(),
+        };
+        return component_unknown(facts, framework, package, &why, None);
     }
     match built {
         Some(variant) => as_built(facts, framework, package, version_id, (version, variant), image),
@@ -137,6 +150,8 @@ fn as_built(
         return Component::core(name, cuda, code, codes);
     };
     let row = knowledge.framework_build(&package.name, version);
+    // What is known of a wheel says nothing of a build of conda.
+    let row = row.filter(|_| package.manager != Manager::Conda);
     let row = row.filter(|row| row.cuda.is_some_and(|own| own.release() == cuda.release()));
     let code = match row.and_then(|row| code_of(row, version, image)) {
         Some((container, row)) => {

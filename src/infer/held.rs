@@ -1,5 +1,5 @@
-//! Lists of packages that were not read, in images where nothing else was seen that concerns a GPU: they count where
-//! something beside them speaks of a GPU, and are merely told of where nothing does.
+//! Lists of packages and files that were not read, in images where nothing else was seen that concerns a GPU: they count
+//! where something in or beside them speaks of a GPU, and are merely told of where nothing does.
 
 use crate::fact::Component;
 use crate::fact::Derivation;
@@ -30,15 +30,14 @@ pub(super) fn unread(facts: &mut Facts, seen: &Observations, name: &str) -> Opti
             _ => None,
         })
         .collect();
-    let first = lists.first()?;
+    let passed = || seen.passed_over.iter();
+    let file = passed().find(|why| speaks(&why.reason));
+    let Some(first) = lists.first() else { return passed_over(facts, seen, name, file) };
     let said = lists.iter().find(|(_, why)| speaks(&why.reason));
-    let variable = seen.env.iter().find(|(name, (value, _))| {
-        let value = value.as_deref().unwrap_or("?");
-        !NO.contains(&value.to_ascii_lowercase().as_str()) && (speaks(name) || speaks(value))
-    });
+    let variable = variable(seen);
     let package = seen.packages.iter().find(|package| speaks(&package.name));
     let ask = seen.build_asks.first();
-    let beside = variable.map(|(_, (_, id))| *id).or(package.map(|package| package.fact)).or(ask.map(|ask| ask.fact));
+    let beside = variable.or(package.map(|package| package.fact)).or(ask.map(|ask| ask.fact));
     if said.is_none() && beside.is_none() {
         return None;
     }
@@ -47,6 +46,31 @@ pub(super) fn unread(facts: &mut Facts, seen: &Observations, name: &str) -> Opti
     let evidence = || Evidence::Derived { by: Derivation::Resolution, from: from.clone(), row: None };
     let cuda = unknown(facts, FactKey::ComponentCuda, Some(name), why.clone(), evidence());
     let code = unknown(facts, FactKey::ComponentCode, Some(name), why.clone(), evidence());
+    Some(Component { anonymous: true, ..Component::core(name, cuda, code, PLAIN_WORDING) })
+}
+
+/// The first variable that speaks of a GPU.
+fn variable(seen: &Observations) -> Option<FactId> {
+    let found = seen.env.iter().find(|(name, (value, _))| {
+        let value = value.as_deref().unwrap_or("?");
+        !NO.contains(&value.to_ascii_lowercase().as_str()) && (speaks(name) || speaks(value))
+    });
+    found.map(|(_, (_, id))| *id)
+}
+
+/// What stands for files that were not read, where the name of one or something else in the image speaks of a GPU.
+fn passed_over(facts: &mut Facts, seen: &Observations, name: &str, speaking: Option<&Why>) -> Option<Component> {
+    let first = speaking.or(seen.passed_over.first())?;
+    let package = || seen.packages.first().map(|package| package.fact);
+    let library = || seen.files.iter().find(|(path, _)| speaks(path)).map(|(_, file)| file.fact);
+    let beside = variable(seen).or_else(package).or_else(library);
+    if speaking.is_none() && beside.is_none() {
+        return None;
+    }
+    let from: Vec<FactId> = beside.into_iter().collect();
+    let evidence = || Evidence::Derived { by: Derivation::Resolution, from: from.clone(), row: None };
+    let cuda = unknown(facts, FactKey::ComponentCuda, Some(name), first.clone(), evidence());
+    let code = unknown(facts, FactKey::ComponentCode, Some(name), first.clone(), evidence());
     Some(Component { anonymous: true, ..Component::core(name, cuda, code, PLAIN_WORDING) })
 }
 

@@ -14,12 +14,13 @@ use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State;
 use crate::fact::Why;
+use crate::infer::framework::variant_cuda;
 use crate::infer::unknown;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 
 /// What a package says of its runtime.
-type Runtime = (Result<CudaVersion, Why>, &'static RowInfo);
+type Runtime = (Result<CudaVersion, Why>, Option<&'static RowInfo>);
 
 /// The runtime that was installed last, as a component under the package's name; else what else is there for GPUs alone.
 pub(super) fn component(
@@ -57,7 +58,7 @@ pub(super) fn named(
             told.push((package, cuda, row));
         }
     }
-    told.into_iter().map(|(package, cuda, row)| under_its_name(facts, package, (Ok(cuda), row), codes)).collect()
+    told.into_iter().map(|(package, cuda, row)| under_its_name(facts, package, (Ok(cuda), Some(row)), codes)).collect()
 }
 
 fn by_name(package: &PackageSeen, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
@@ -71,25 +72,33 @@ fn by_name(package: &PackageSeen, knowledge: Knowledge) -> Option<(CudaVersion, 
 /// What a package that is of use on GPUs alone says of its CUDA.
 fn for_gpus(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
     if let Some((cuda, row)) = by_name(package, knowledge) {
-        return Some((Ok(cuda), row));
+        return Some((Ok(cuda), Some(row)));
+    }
+    // Its build string says it.
+    if let Some(cuda) = package.variant.as_deref().filter(|_| package.manager == Manager::Conda).and_then(variant_cuda)
+    {
+        return Some((Ok(cuda), None));
     }
     let row = knowledge.gpu_package(&package.name).filter(|_| package.manager == Manager::Pip)?;
     let why = Why {
         reason: format!("nothing tells the CUDA that {} calls", package.name),
         supply: "describe the image with `cuda_runtime` and [[gpu_code]]".to_owned(),
     };
-    Some((Err(why), row))
+    Some((Err(why), Some(row)))
 }
 
 fn under_its_name(facts: &mut Facts, package: &PackageSeen, (cuda, row): Runtime, codes: CodeWording) -> Component {
     let name = package.name.as_str();
-    let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row };
+    let evidence = |row: Option<&'static RowInfo>| {
+        let by = if row.is_some() { Derivation::Row } else { Derivation::Resolution };
+        Evidence::Derived { by, from: vec![package.fact], row }
+    };
     let cuda = match (&package.conditional, cuda) {
         (Some(why), _) => State::Unknown(why.clone()),
         (None, Err(why)) => State::Unknown(why),
         (None, Ok(cuda)) => State::Known(cuda),
     };
-    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, evidence(Some(row)));
+    let cuda = facts.add_typed(FactKey::ComponentCuda, Some(name), cuda, evidence(row));
     let why = Why {
         reason: format!("nothing was seen of the GPU code that runs on {name}"),
         supply: "list it under [[gpu_code]] in an image description".to_owned(),
@@ -111,16 +120,16 @@ fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
                 PackageVersion::Exact(version) | PackageVersion::Open(version) => release(version),
                 PackageVersion::Unresolved(_) => None,
             };
-            Some((cuda.or(own).ok_or_else(|| untold("the repository of the distribution")), &row.info))
+            Some((cuda.or(own).ok_or_else(|| untold("the repository of the distribution")), Some(&row.info)))
         }
         (Manager::Pip, PackageVersion::Exact(version)) => {
             let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
             let cuda = knowledge.library_wheel_cuda(&package.name, version);
-            Some((cuda.map(|(cuda, _)| cuda).ok_or_else(|| untold("the version")), &wheel.info))
+            Some((cuda.map(|(cuda, _)| cuda).ok_or_else(|| untold("the version")), Some(&wheel.info)))
         }
         (Manager::Pip, _) => {
             let wheel = knowledge.library_wheel(&package.name).filter(|row| row.runtime)?;
-            Some((wheel.cuda.ok_or_else(|| untold("the day")), &wheel.info))
+            Some((wheel.cuda.ok_or_else(|| untold("the day")), Some(&wheel.info)))
         }
         (Manager::Conda, version) => {
             let chooses = knowledge.conda_variant(&package.name).filter(|row| !row.cpu).map(|row| &row.info);
@@ -129,7 +138,7 @@ fn runtime(package: &PackageSeen, knowledge: Knowledge) -> Option<Runtime> {
                 PackageVersion::Exact(version) => release(version),
                 _ => None,
             };
-            Some((cuda.ok_or_else(|| untold("the channels of the day")), row))
+            Some((cuda.ok_or_else(|| untold("the channels of the day")), Some(row)))
         }
     }
 }

@@ -72,6 +72,10 @@ pub(super) fn as_said<'a>(package: &'a PackageSeen, day: Day<'_>) -> Brought<'a>
             let only = matches!(offered, Offered::Only(tag) if row.is_some_and(|row| !has(row, tag, day)));
             if only && !without && day.arch != "amd64" {
                 Err(unlisted(package, &version, day.arch))
+            } else if matches!(offered, Offered::Default)
+                && row.is_some_and(|row| is_without(row, variant.as_deref(), day))
+            {
+                Ok(None)
             } else {
                 // An index of CUDA has there the default build; one without CUDA was chosen all the same.
                 Ok(variant.clone().filter(|tag| !without || variant_cuda(tag).is_none()))
@@ -121,6 +125,12 @@ pub(super) fn names_build(local: &str) -> bool {
 fn release(version: &str, knowledge: Knowledge) -> Option<&'static TorchRow> {
     let mut rows = knowledge.torch_releases().iter();
     rows.find(|row| order(row.version, version) == Some(Ordering::Equal))
+}
+
+/// Whether a build is the one without CUDA that a plain install brings on the platform.
+fn is_without(row: &TorchRow, tag: Option<&str>, day: Day<'_>) -> bool {
+    let mut default = row.default_variant.iter().filter(|value| value.arch == day.arch);
+    default.any(|value| variant_cuda(value.value).is_none() && tag == Some(value.value))
 }
 
 /// Whether a release has a build.

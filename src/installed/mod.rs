@@ -27,6 +27,7 @@ use crate::installed::kind::Kind;
 use crate::installed::kind::kind;
 use crate::installed::kind::relative;
 
+pub use name::built_for;
 pub use name::named;
 pub use place::Place;
 pub use place::Site;

@@ -265,6 +265,13 @@ impl Knowledge {
         self.frameworks().iter().any(|row| row.component == component && (row.compiles || row.optional))
     }
 
+    /// Whether importing a component loads its libraries with GPU code, and fails where one that they need is not found:
+    /// as a table row says it, and as any package does that the tables do not know.
+    pub fn imports_its_code(self, component: &str) -> bool {
+        let mut rows = self.frameworks().iter().filter(|row| row.component == component).peekable();
+        rows.peek().is_none() || rows.any(|row| row.imports_code)
+    }
+
     /// The component whose GPU code a file holds, where its name tells it wherever it lies.
     pub fn component_of_library(self, file: &str) -> Option<&'static str> {
         let name = file.rsplit('/').next().unwrap_or(file);

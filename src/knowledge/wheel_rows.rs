@@ -68,6 +68,8 @@ pub struct FrameworkRow {
     pub ptx_doubted: Option<&'static str>,
     /// Whether it compiles its code for the GPU at hand while it runs.
     pub compiles: bool,
+    /// Whether importing it loads its libraries with GPU code, and fails where one that they need is not found.
+    pub imports_code: bool,
     /// What stands before the digits of a CUDA version in the name of a library, where that of its own CUDA is loaded.
     pub per_cuda: Option<&'static str>,
     /// The variable that names another one.

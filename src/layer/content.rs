@@ -8,11 +8,15 @@ use crate::installed::read;
 use crate::layer::limits::Limits;
 use crate::layer::seen::EntryKind;
 use crate::layer::seen::Mark;
+use crate::layer::sparse::Sparse;
+use crate::layer::sparse::Whole;
 use crate::layer::stream::Halt;
 use crate::layer::stream::Stream;
 
 /// How an ELF file begins.
-const MAGIC: &[u8] = b"\x7fELF";
+pub(super) const MAGIC: &[u8] = b"\x7fELF";
+/// Endings of parts of programs, which nothing loads under any name.
+const PARTS: [&str; 5] = [".a", ".debug", ".ko", ".lo", ".o"];
 
 /// What is kept of a file, and what was passed over.
 #[derive(Debug, Default)]
@@ -32,16 +36,50 @@ pub(super) fn content<R: Read>(
     limits: &Limits,
 ) -> Result<Content, Halt> {
     match want {
-        Want::Nothing => skip(stream, size).map(|()| Content::default()),
+        Want::Nothing if PARTS.iter().any(|ending| path.ends_with(ending)) => {
+            skip(stream, size).map(|()| Content::default())
+        }
+        // A hard link may give it another name.
+        Want::Nothing if stream.peek(MAGIC.len())? != MAGIC || size <= MAGIC.len() as u64 => {
+            skip(stream, size).map(|()| Content { looked: true, ..Content::default() })
+        }
         Want::Presence => skip(stream, size).map(|()| kept(EntryKind::Present)),
         Want::Text { cap } => text(stream, path, size, cap as usize, limits),
-        Want::Elf if stream.peek(MAGIC.len())? == MAGIC && size > MAGIC.len() as u64 => {
+        Want::Elf if stream.peek(MAGIC.len())? != MAGIC || size <= MAGIC.len() as u64 => {
+            skip(stream, size).map(|()| Content { kind: named(path), looked: true, mark: None })
+        }
+        Want::Nothing | Want::Elf => {
             let mut reader = ElfReader::new(size);
             stream.payload(size, |bytes| reader.feed(bytes))?;
             Ok(kept(EntryKind::Elf(Box::new(reader.finish()))))
         }
-        Want::Elf => skip(stream, size).map(|()| Content { kind: named(path), looked: true, mark: None }),
     }
+}
+
+/// Reads the payload of a sparse file to its end: programs and libraries are put together, of others only the name is
+/// known. `holes` is what may still be filled.
+pub(super) fn sparse<R: Read>(
+    stream: &mut Stream<'_, R>,
+    path: &str,
+    want: Want,
+    size: u64,
+    sparse: Sparse,
+    holes: &mut u64,
+) -> Result<Content, Halt> {
+    let unread = || {
+        let mark = (want != Want::Nothing).then_some(Mark::Sparse);
+        Content { mark, looked: false, kind: unread(path, want) }
+    };
+    if want != Want::Elf {
+        return skip(stream, size).map(|()| unread());
+    }
+    let mut whole = Whole::new(sparse, size, holes);
+    stream.payload(size, |bytes| whole.feed(bytes))?;
+    Ok(match whole.finish() {
+        Ok(Some(elf)) => kept(EntryKind::Elf(Box::new(elf))),
+        Ok(None) => Content { kind: named(path), looked: true, mark: None },
+        Err(()) => unread(),
+    })
 }
 
 /// What is left of a file whose content is not read.

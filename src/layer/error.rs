@@ -76,3 +76,21 @@ pub enum LayerError {
         limit: u64,
     },
 }
+
+impl LayerError {
+    /// Whether the layer itself is at fault, and not a limit of this reader or whoever stopped it.
+    pub fn is_fault(&self) -> bool {
+        match self {
+            Self::Source { .. }
+            | Self::WrongSize { .. }
+            | Self::WrongDigest { .. }
+            | Self::Packing { .. }
+            | Self::Tar { .. } => true,
+            Self::Stopped
+            | Self::UnknownDigest { .. }
+            | Self::Format { .. }
+            | Self::Window { .. }
+            | Self::TooLarge { .. } => false,
+        }
+    }
+}

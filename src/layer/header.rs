@@ -2,6 +2,7 @@
 
 use tar::Header;
 
+use crate::layer::sparse::Map;
 use crate::layer::stream::BLOCK;
 
 /// What follows a header.
@@ -37,6 +38,8 @@ pub(super) struct Fields {
     pub(super) size: u64,
     /// Whether blocks with more pieces of a sparse file follow.
     pub(super) extended: bool,
+    /// The pieces of a sparse file so far; none where it is no such file, or they are not understood.
+    pub(super) map: Option<Map>,
 }
 
 /// Reads a header, or says what is wrong with it.
@@ -54,7 +57,26 @@ pub(super) fn read(block: &[u8; BLOCK]) -> Result<Fields, &'static str> {
         name,
         size: if alone { 0 } else { stored },
         extended: kind == Kind::Sparse && block.get(482) == Some(&1),
+        map: Some(kind).filter(|kind| *kind == Kind::Sparse).and_then(|_| {
+            let map = Map { size: number(block.get(483..495)?)?, pieces: Vec::new() };
+            pieces(block.get(386..482)?, map)
+        }),
     })
+}
+
+/// A map with the pieces that a block of a sparse file lists.
+pub(super) fn more(block: &[u8; BLOCK], map: Option<Map>) -> Option<Map> {
+    pieces(block.get(..504)?, map?)
+}
+
+fn pieces(list: &[u8], mut map: Map) -> Option<Map> {
+    for entry in list.chunks_exact(24) {
+        let (at, bytes) = entry.split_at(12);
+        if entry.first() != Some(&0) && !map.add(number(at)?, number(bytes)?) {
+            return None;
+        }
+    }
+    Some(map)
 }
 
 /// Whether a block of pieces of a sparse file is followed by another.

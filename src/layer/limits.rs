@@ -14,6 +14,9 @@ pub(super) const PACKED_BUFFER: usize = 64 * 1024;
 /// What a layer may keep while others are read as well, and how long a text of it may be; the one that goes beyond is
 /// the only one at that time.
 pub(super) const SMALL: usize = 2 << 20;
+/// Holes of sparse files that are filled in one layer: half a second. Programs have none but where a tool that copies
+/// them leaves out their zeros.
+pub(super) const HOLES: u64 = 1 << 30;
 /// Paths that are told for one thing that was passed over.
 pub(super) const TOLD: usize = 5;
 

@@ -20,6 +20,7 @@ mod packed;
 mod pax;
 mod room;
 mod seen;
+mod sparse;
 mod stack;
 mod stream;
 mod unpack;
@@ -41,4 +42,4 @@ pub use stack::Tree;
 pub use walk::read_layer;
 
 /// The version of what is extracted from a layer: results of another version are not to be taken from a cache.
-pub const EXTRACTOR: u32 = 4;
+pub const EXTRACTOR: u32 = 5;

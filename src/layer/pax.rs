@@ -4,6 +4,8 @@ use crate::layer::limits::LONGEST_EXTENSION;
 
 /// No record that matters has a longer key, and runtimes take no header of more than a megabyte.
 const LONGEST_KEY: usize = LONGEST_EXTENSION;
+/// How records of sparse files begin.
+const SPARSE: &[u8] = b"GNU.sparse.";
 /// A length has no more digits.
 const LONGEST_LENGTH: usize = 19;
 
@@ -25,6 +27,12 @@ pub(super) struct Records {
     pub(super) sparse: bool,
     /// The name of a sparse file, whose path is made up.
     pub(super) sparse_name: Option<Long>,
+    /// Its size with all empty parts.
+    pub(super) sparse_size: Option<u64>,
+    /// Where its parts lie.
+    pub(super) sparse_map: Option<Vec<u8>>,
+    /// Whether the payload begins with that.
+    pub(super) sparse_ahead: bool,
 }
 
 /// A record on its way.
@@ -117,7 +125,8 @@ impl Reader {
         }
         self.value.clear();
         self.too_long = false;
-        let kept = matches!(self.key.as_slice(), b"path" | b"linkpath" | b"size" | b"GNU.sparse.name");
+        let sparse = self.key.starts_with(SPARSE);
+        let kept = sparse || matches!(self.key.as_slice(), b"path" | b"linkpath" | b"size");
         State::Value(left, kept)
     }
 
@@ -155,12 +164,19 @@ impl Reader {
             b"path" => self.records.path = long,
             b"linkpath" => self.records.link = long,
             b"GNU.sparse.name" => (self.records.sparse, self.records.sparse_name) = (true, long),
+            b"GNU.sparse.size" | b"GNU.sparse.realsize" => {
+                (self.records.sparse, self.records.sparse_size) = (true, size(&value));
+            }
+            b"GNU.sparse.map" => {
+                (self.records.sparse, self.records.sparse_map) = (true, Some(value).filter(|_| !self.too_long));
+            }
+            b"GNU.sparse.major" => (self.records.sparse, self.records.sparse_ahead) = (true, value == b"1"),
             b"size" if value.is_empty() => self.records.size = None,
             b"size" => match size(&value) {
                 Some(size) => self.records.size = Some(size),
                 None => self.broken = Some("the size in a PAX record is no number"),
             },
-            key if key.starts_with(b"GNU.sparse.") => self.records.sparse = true,
+            key if key.starts_with(SPARSE) => self.records.sparse = true,
             _ => {}
         }
     }

@@ -12,6 +12,7 @@ use crate::layer::error::LayerError;
 use crate::layer::header;
 use crate::layer::header::Fields;
 use crate::layer::header::Kind;
+use crate::layer::limits::HOLES;
 use crate::layer::limits::LONGEST_EXTENSION;
 use crate::layer::limits::Limits;
 use crate::layer::limits::SMALL;
@@ -26,6 +27,8 @@ use crate::layer::seen::EntryKind;
 use crate::layer::seen::EntrySeen;
 use crate::layer::seen::LayerSeen;
 use crate::layer::seen::Mark;
+use crate::layer::sparse::Map;
+use crate::layer::sparse::Sparse;
 use crate::layer::stream::BLOCK;
 use crate::layer::stream::Halt;
 use crate::layer::stream::Stream;
@@ -40,7 +43,8 @@ pub fn read_layer(
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<LayerSeen, LayerError> {
     let mut stream = Stream::new(packed, descriptor, limits, watch)?;
-    let mut walk = Walk { limits, collector: Collector::new(limits), headers: 0, long: Extensions::default() };
+    let mut walk =
+        Walk { limits, collector: Collector::new(limits), headers: 0, holes: HOLES, long: Extensions::default() };
     let walked = walk.archive(&mut stream);
     let mut collector = walk.collector;
     match walked {
@@ -66,6 +70,8 @@ struct Walk<'a> {
     limits: &'a Limits,
     collector: Collector<'a>,
     headers: u64,
+    /// How many bytes of holes in sparse files are still filled.
+    holes: u64,
     long: Extensions,
 }
 
@@ -138,14 +144,18 @@ impl Walk<'_> {
         long: Extensions,
         broken: &dyn Fn(&'static str) -> LayerError,
     ) -> Result<u64, Halt> {
-        let mut extended = fields.extended;
+        let (mut extended, mut map) = (fields.extended, fields.map);
         while extended {
             let block = stream.block()?.ok_or_else(|| broken("it ends inside of a sparse file"))?;
-            extended = header::extends(&block);
+            (extended, map) = (header::extends(&block), header::more(&block, map));
         }
         let alone = matches!(fields.kind, Kind::Directory | Kind::Hard | Kind::Link | Kind::Special);
         let size = if alone { 0 } else { long.records.size.unwrap_or(fields.size) };
-        let sparse = fields.kind == Kind::Sparse || long.records.sparse;
+        let sparse = if fields.kind == Kind::Sparse {
+            Some(map.map_or(Sparse::Untold, Sparse::Known))
+        } else {
+            long.records.sparse.then(|| of_records(&long.records))
+        };
         let written = long.records.sparse_name.or(long.name).or(long.records.path).unwrap_or(Long::Name(fields.name));
         let link = long.link.or(long.records.link).unwrap_or(Long::Name(fields.link));
         let name = match &written {
@@ -187,12 +197,10 @@ impl Walk<'_> {
         path: &str,
         wanted: Want,
         size: u64,
-        sparse: bool,
+        sparse: Option<Sparse>,
     ) -> Result<Found, Halt> {
-        let content = if sparse {
-            stream.payload(size, |_| {})?;
-            let kind = content::unread(path, wanted);
-            content::Content { mark: (wanted != Want::Nothing).then_some(Mark::Sparse), looked: false, kind }
+        let content = if let Some(sparse) = sparse {
+            content::sparse(stream, path, wanted, size, sparse, &mut self.holes)?
         } else {
             if matches!(wanted, Want::Text { cap } if size.min(cap.into()) > SMALL as u64) {
                 self.collector.grow();
@@ -266,6 +274,15 @@ impl Walk<'_> {
             Long::TooLong => &[],
         };
         self.collector.miss(mark, &String::from_utf8_lossy(path));
+    }
+}
+
+/// What records say of a sparse file.
+fn of_records(records: &Records) -> Sparse {
+    match (records.sparse_size, &records.sparse_map) {
+        (Some(size), _) if records.sparse_ahead => Sparse::Ahead(size),
+        (Some(size), Some(map)) => Map::listed(size, map).map_or(Sparse::Untold, Sparse::Known),
+        _ => Sparse::Untold,
     }
 }
 

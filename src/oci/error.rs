@@ -358,7 +358,13 @@ fn reach(cause: &str) -> &'static str {
     if cause.contains("UnknownIssuer") {
         "name the certificate of whoever issued the registry's with --cacert or SSL_CERT_FILE"
     } else if cause.contains("invalid peer certificate") {
-        "the registry's certificate is not for this host or this day"
+        // `NotValidForName`, `certificate not valid for name …`, `NotValidYet`, `Expired`.
+        let words = cause.to_ascii_lowercase().replace(' ', "");
+        if words.contains("notvalid") || words.contains("expired") {
+            "the registry's certificate is not for this host or this day"
+        } else {
+            "the registry's certificate is not trusted as it is; name that very certificate with --cacert"
+        }
     } else {
         "check the host name, the network and the proxy settings"
     }

@@ -32,6 +32,7 @@ use crate::oci::options::Access;
 use crate::oci::options::Limits;
 use crate::oci::options::Options;
 use crate::oci::page::html;
+use crate::oci::pinned;
 use crate::oci::reference::is_loopback_host;
 
 /// How many redirects are followed.
@@ -250,7 +251,11 @@ fn build(
         if certificates.is_empty() {
             return Err(Problem::File { path: root.path.clone(), cause: "no certificate in PEM is in it".into() });
         }
-        builder = builder.tls_certs_merge(certificates);
+    }
+    // Where nothing is verified, no certificate has to be trusted.
+    if !unverified && !options.access.roots.is_empty() {
+        let settings = pinned::settings(&options.access.roots).map_err(|cause| Problem::Setup { cause })?;
+        builder = builder.tls_backend_preconfigured(settings);
     }
     if registry.host_str().is_some_and(is_loopback_host) {
         builder = builder.no_proxy();

@@ -21,6 +21,7 @@ mod layout;
 mod members;
 mod options;
 mod page;
+mod pinned;
 mod platform;
 mod puller;
 mod reference;

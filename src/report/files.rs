@@ -61,7 +61,8 @@ fn noted(subject: &Subject) -> impl Iterator<Item = &str> {
     let notes = subject.inspected.notes.iter();
     notes.filter_map(|note| {
         let words = note.starts_with(MORE_THAN_TOLD).then_some("words of a command");
-        words.or_else(|| Some(note.split_once(" was not read: ")?.0))
+        let unread = || [" was not read: ", " was not inspected: "].iter().find_map(|words| note.split_once(words));
+        words.or_else(|| Some(unread()?.0))
     })
 }
 

@@ -38,6 +38,23 @@ impl Layer {
         self
     }
 
+    /// With another name of a file.
+    pub(crate) fn hard(mut self, path: &str, target: &str) -> Self {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Link);
+        header.set_size(0);
+        let target = target.trim_start_matches('/');
+        self.0.append_link(&mut header, path.trim_start_matches('/'), target).expect(path);
+        self
+    }
+
+    /// Of an archive that is there.
+    pub(crate) fn of(archive: &[u8]) -> Self {
+        let mut builder = tar::Builder::new(Vec::new());
+        builder.get_mut().extend_from_slice(archive);
+        Self(builder)
+    }
+
     /// That takes a file or folder of the layers below away.
     pub(crate) fn without(self, path: &str) -> Self {
         let (folder, name) = path.rsplit_once('/').expect("a folder");
@@ -84,6 +101,12 @@ impl Image {
     /// That starts a program.
     pub(crate) fn starts(mut self, words: &[&str]) -> Self {
         self.config["config"]["Entrypoint"] = json!(words);
+        self
+    }
+
+    /// For another architecture.
+    pub(crate) fn of(mut self, architecture: &str) -> Self {
+        self.config["architecture"] = json!(architecture);
         self
     }
 

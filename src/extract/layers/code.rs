@@ -18,6 +18,8 @@ use crate::fact::FactKey;
 use crate::fact::NeedsSeen;
 use crate::fact::Value;
 use crate::installed::Site;
+use crate::installed::Want;
+use crate::installed::want;
 use crate::knowledge::Knowledge;
 use crate::layer::EntryKind;
 use crate::layer::Placed;
@@ -53,6 +55,7 @@ impl Audit<'_> {
         let mut open: BTreeSet<Option<String>> = BTreeSet::new();
         let mut odd: Vec<(&str, &str)> = Vec::new();
         let floor = self.floor();
+        let linked = linked(tree);
         for placed in tree.entries().filter(|placed| placed.layer >= floor) {
             let EntryKind::Elf(elf) = placed.kind else {
                 odd.extend(unreadable(placed, knowledge));
@@ -60,6 +63,9 @@ impl Audit<'_> {
             };
             if elf.not_inspected.contains(&Missed::Foreign) || machine.is_some_and(|machine| machine != elf.machine) {
                 odd.extend(counts(placed.path, knowledge).map(|_| (placed.path, FOREIGN)));
+                continue;
+            }
+            if want(placed.path) == Want::Nothing && !linked.contains(placed.path) {
                 continue;
             }
             let code = registered(elf);
@@ -98,8 +104,9 @@ impl Audit<'_> {
             if component.as_ref().and_then(|name| self.several.get(name)).is_some_and(|all| !lies_in_all(&files, all)) {
                 continue;
             }
+            let by_all = component.as_deref().map(|component| self.asked_by_all(component, &files, knowledge));
             for file in files {
-                self.file(component.as_deref(), file, &mut asked);
+                self.file(component.as_deref(), file, by_all.as_ref(), &mut asked);
             }
         }
         asked
@@ -115,7 +122,38 @@ impl Audit<'_> {
         }
     }
 
-    fn file(&mut self, component: Option<&str>, file: File<'_>, asked: &mut BTreeSet<String>) {
+    /// What a component of which no single file is known to decide certainly asks for as it is imported: what each of
+    /// its files with GPU code does, and which none of its own paths and no library of another name answers.
+    fn asked_by_all(&self, component: &str, files: &[File<'_>], knowledge: Knowledge) -> BTreeSet<String> {
+        if knowledge.code_library(component, "").is_some() || !knowledge.imports_its_code(component) {
+            return BTreeSet::new();
+        }
+        let unmet = |file: &File<'_>| -> BTreeSet<String> {
+            let outside = |name: &&String| is_unmet(file.elf, file.placed.path, name, self.tree);
+            let needed = file.elf.needed.iter().filter(outside);
+            needed.filter(|name| knowledge.driver_soname(name).is_none()).cloned().collect()
+        };
+        let mut by_all = files.iter().map(unmet).reduce(|one, other| &one & &other).unwrap_or_default();
+        if !by_all.is_empty() {
+            // One that is loaded already answers by what it calls itself.
+            let called = self.tree.entries().filter_map(|placed| match placed.kind {
+                EntryKind::Elf(elf) => elf.soname.as_ref().filter(|name| !split_path(placed.path).1.starts_with(*name)),
+                _ => None,
+            });
+            let called: BTreeSet<&String> = called.collect();
+            by_all.retain(|name| !called.contains(name));
+        }
+        by_all
+    }
+
+    /// What a file holds and asks for; `by_all` is what all files of its component ask for.
+    fn file(
+        &mut self,
+        component: Option<&str>,
+        file: File<'_>,
+        by_all: Option<&BTreeSet<String>>,
+        asked: &mut BTreeSet<String>,
+    ) {
         let File { placed, elf, code, .. } = file;
         let path = placed.path;
         let mut words: Vec<String> = Vec::new();
@@ -138,8 +176,9 @@ impl Audit<'_> {
         }
         let decides =
             component.is_none_or(|component| Knowledge::built_in().code_library(component, path).unwrap_or_default());
-        let unmet = |name: &&String| is_cuda_library(name) && !finds(elf, path, name, self.tree);
-        let needs: Vec<String> = elf.needed.iter().filter(|_| decides).filter(unmet).cloned().collect();
+        let counts = |name: &&String| decides || by_all.is_some_and(|by_all| by_all.contains(*name));
+        let unmet = |name: &&String| is_unmet(elf, path, name, self.tree);
+        let needs: Vec<String> = elf.needed.iter().filter(counts).filter(unmet).cloned().collect();
         if !needs.is_empty() {
             asked.extend(needs.iter().cloned());
             let fact = self.fact(FactKey::FileNeeds, path, Value::List(needs.clone()), placed);
@@ -147,6 +186,16 @@ impl Audit<'_> {
             self.seen.needs.push(NeedsSeen { file, component: own, needs, opens: Vec::new(), fact });
         }
     }
+}
+
+/// Files that no program has the name of and to which links lead that have one.
+fn linked(tree: &Tree) -> BTreeSet<String> {
+    let inert = |placed: &Placed<'_>| matches!(placed.kind, EntryKind::Elf(_)) && want(placed.path) == Want::Nothing;
+    if !tree.entries().any(|placed| inert(&placed)) {
+        return BTreeSet::new();
+    }
+    let link = |placed: &Placed<'_>| matches!(placed.kind, EntryKind::Link(_)) && want(placed.path) == Want::Elf;
+    tree.entries().filter(link).filter_map(|placed| tree.resolve(placed.path)).collect()
 }
 
 /// A file that is no ELF file, where it has the name of a library that counts.
@@ -228,6 +277,11 @@ fn prefix(folder: &str) -> &str {
     let above = split_path(folder).0;
     let above = if split_path(above).1.starts_with("python") { split_path(above).0 } else { above };
     above.strip_suffix("/lib").or_else(|| above.strip_suffix("/lib64")).unwrap_or(above)
+}
+
+/// Whether a file asks for a library that the tables speak of and does not find it by a path of its own.
+fn is_unmet(elf: &ElfSeen, path: &str, name: &str, tree: &Tree) -> bool {
+    is_cuda_library(name) && !finds(elf, path, name, tree)
 }
 
 /// Whether a file finds a library by the search path that is written in it.

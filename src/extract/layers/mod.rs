@@ -93,19 +93,28 @@ impl Audit<'_> {
         for gone in self.missing {
             let whole = &mut self.seen.complete;
             (whole.packages, whole.files, whole.code) = (false, false, false);
-            self.notes.push(format!("layer {} was not inspected: {}", self.named(gone.layer), gone.why));
+            let told = format!("layer {} was not inspected: {}", self.named(gone.layer), gone.why);
+            self.seen.left_out.get_or_insert_with(|| incomplete(&told));
+            self.notes.push(told);
         }
+        let floor = self.floor();
         for (index, layer) in self.tree.layers().iter().enumerate() {
             for missed in layer.missed.iter().filter(|missed| missed.mark != Mark::Behind) {
+                let paths = missed.paths.first().map_or_else(String::new, |path| format!(": {path}"));
+                let times = if missed.times > 1 { format!(", {} times", missed.times) } else { String::new() };
+                let told = format!("layer {}: {}{times}{paths}", self.named(index), missed.mark);
                 let whole = &mut self.seen.complete;
                 if missed.mark.hides() {
                     (whole.packages, whole.files, whole.code) = (false, false, false);
+                    self.seen.left_out.get_or_insert_with(|| incomplete(&told));
                 } else if matches!(missed.mark, Mark::Sparse | Mark::HardLink | Mark::LongText) {
                     (whole.packages, whole.code) = (false, false);
+                    if index >= floor {
+                        let of = |path: &String| incomplete(&format!("{}: {path}", missed.mark));
+                        self.seen.passed_over.extend(missed.paths.iter().map(of));
+                    }
                 }
-                let paths = missed.paths.first().map_or_else(String::new, |path| format!(": {path}"));
-                let times = if missed.times > 1 { format!(", {} times", missed.times) } else { String::new() };
-                self.notes.push(format!("layer {}: {}{times}{paths}", self.named(index), missed.mark));
+                self.notes.push(told);
             }
         }
     }
@@ -154,6 +163,11 @@ impl Audit<'_> {
     fn note(&mut self, path: &str, why: &str) {
         self.notes.push(format!("{path} was not inspected: {why}"));
     }
+}
+
+/// Why nothing is told of what was not read.
+fn incomplete(reason: &str) -> Why {
+    Why { reason: reason.to_owned(), supply: "scan the image with all of its layers, each as it was pushed".to_owned() }
 }
 
 /// A step on one line, cut where it is long.

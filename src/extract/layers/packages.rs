@@ -30,6 +30,9 @@ use crate::layer::Placed;
 /// So many packages of the system are told: NVIDIA's own repository has fewer names for one system.
 const MOST_SYSTEM: usize = 1_000;
 
+/// The build for processors alone.
+const WITHOUT: &str = "cpu";
+
 /// So many records of one package in one folder are told apart.
 const MOST_RECORDS: usize = 8;
 
@@ -41,6 +44,8 @@ struct Found<'a> {
     others: Vec<String>,
     /// What it was built for.
     variant: Option<String>,
+    /// Whether a record of it names no build: no index of builds had it under this name.
+    plain: bool,
     /// The entry that says most of it.
     placed: Placed<'a>,
 }
@@ -94,7 +99,9 @@ impl Audit<'_> {
             }
         }
         for ((manager, name), sites) in found {
-            if !concerns(&name) {
+            // A build of conda for CUDA concerns a GPU whatever it is a build of.
+            let for_cuda = |one: &Found<'_>| one.variant.as_deref().is_some_and(|variant| variant.starts_with("cu"));
+            if !concerns(&name) && !(manager == installed::Manager::Conda && sites.values().any(for_cuda)) {
                 continue;
             }
             let counting = python.counting(sites.values().map(|one| &one.site));
@@ -142,7 +149,12 @@ impl Audit<'_> {
         let mut package = PackageSeen::new(manager, name.to_owned(), said(&found.version), fact);
         if let Some(variant) = found.variant.as_ref().filter(|_| of_all && hidden.is_none()) {
             package.variant = Some(variant.clone());
-            package.offered = Offered::Only(variant.clone());
+            if found.plain && variant == WITHOUT {
+                // Whether somebody chose it, its name does not say: that may be all that an index has.
+                package.version = said(public(&found.version));
+            } else {
+                package.offered = Offered::Only(variant.clone());
+            }
         }
         package.conditional = open.or(hidden);
         package
@@ -218,8 +230,13 @@ fn is_database(path: &str) -> bool {
 /// A record of a distribution; the one that says its version counts, and of those the first.
 fn put<'a>(found: &mut ByName<'a>, package: &Package, site: &Site, placed: Placed<'a>) {
     let sites = found.entry((package.manager, package.name.clone())).or_default();
-    let new =
-        || Found { site: site.clone(), version: package.version.clone(), others: Vec::new(), variant: None, placed };
+    let new = || {
+        let (version, plain) = (package.version.clone(), is_plain(&package.version));
+        let variant = package.build.as_deref().and_then(installed::built_for).as_ref().and_then(variant_of);
+        // What a build string of conda says, conda's solver or somebody chose.
+        let plain = plain && package.build.is_none();
+        Found { site: site.clone(), version, others: Vec::new(), variant, plain, placed }
+    };
     let one = sites.entry(site.folder.clone()).or_insert_with(new);
     if one.version.is_empty() {
         *one = new();
@@ -252,8 +269,8 @@ fn add_builds<'a>(found: &mut ByName<'a>, built: &Built<'a>) {
         if those.is_empty()
             && let Some(version) = version
         {
-            let one =
-                Found { site: site.clone(), version: version.clone(), others: Vec::new(), variant, placed: *placed };
+            let (version, plain) = (version.clone(), is_plain(version));
+            let one = Found { site: site.clone(), version, others: Vec::new(), variant, plain, placed: *placed };
             let sites = found.entry((installed::Manager::Python, package.clone())).or_default();
             sites.insert(site.folder.clone(), one);
         }
@@ -276,6 +293,11 @@ fn from_sources(sites: &mut BTreeMap<String, Found<'_>>, folder: &str, url: &str
     }
 }
 
+/// Whether a version is one that names no build.
+fn is_plain(version: &str) -> bool {
+    !version.is_empty() && !version.contains('+')
+}
+
 /// A version without its local part.
 fn public(version: &str) -> &str {
     version.split('+').next().unwrap_or(version)
@@ -287,11 +309,11 @@ fn variant_of(gpu: &Gpu) -> Option<String> {
         Gpu::Cuda(version) => {
             let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
             let (major, minor) = (parts.next()??, parts.next()??);
-            Some(format!("cu{major}{minor}"))
+            (minor < 10).then(|| format!("cu{major}{minor}"))
         }
         Gpu::Rocm => Some("rocm".to_owned()),
         Gpu::Xpu => Some("xpu".to_owned()),
-        Gpu::Cpu => Some("cpu".to_owned()),
+        Gpu::Cpu => Some(WITHOUT.to_owned()),
     }
 }
 

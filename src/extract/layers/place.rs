@@ -51,10 +51,14 @@ fn imported(path: &str) -> Option<(&str, &str)> {
     let at = ["/site-packages/", "/dist-packages/"].into_iter().filter_map(end).min()?;
     let (site, rest) = path.split_at_checked(at)?;
     let site = site.trim_matches('/');
-    let import = match rest.split_once('/') {
+    let (first, inside) = rest.split_once('/').map_or((rest, false), |(first, _)| (first, true));
+    let record = first.strip_suffix(".dist-info").or_else(|| first.strip_suffix(".egg-info"));
+    let import = match record {
+        // The record of a distribution begins with its name.
+        Some(record) => record.split('-').next().unwrap_or(record),
         // Libraries that are bundled with a wheel lie beside it.
-        Some((folder, _)) => folder.strip_suffix(".libs").unwrap_or(folder),
-        None => rest.split('.').next().unwrap_or(rest),
+        None if inside => first.strip_suffix(".libs").unwrap_or(first),
+        None => first.split('.').next().unwrap_or(first),
     };
     (!import.is_empty()).then_some((site, import))
 }
@@ -75,6 +79,9 @@ mod tests {
             ("flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so", of("flash-attn", packages)),
             ("my_kernels/_C.abi3.so", of("my-kernels", packages)),
             ("cupy_cuda12x.libs/libx-1.so", of("cupy", packages)),
+            ("torch-2.6.0+cu124.dist-info/METADATA", of("torch", packages)),
+            ("torch-2.6.0.dist-info", of("torch", packages)),
+            ("my_kernels-1.0.egg-info", of("my-kernels", packages)),
             ("nvidia/cublas/lib/libcublas.so.12", Owner::Cuda),
             ("torch/lib/libcudnn.so.8", Owner::Cuda),
         ] {

@@ -215,7 +215,10 @@ impl BaseBuild {
 /// Every build that the base may be, for one architecture.
 pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowledge: Knowledge) -> Vec<BaseBuild> {
     let builds = match &seen.base {
-        BaseSeen::NotSaid => vec![BaseBuild::new(Family::Unknown, None, None, String::new())],
+        BaseSeen::NotSaid => {
+            let build = BaseBuild::new(Family::Unknown, None, None, String::new());
+            vec![BaseBuild { unresolved: seen.left_out.clone(), ..build }]
+        }
         BaseSeen::Scratch(fact) => vec![BaseBuild::new(Family::Plain, Some(*fact), None, "scratch".to_owned())],
         BaseSeen::Unresolved(why, fact) => {
             let repository = seen.base_repository.as_deref().unwrap_or_default();

@@ -1,0 +1,118 @@
+//! Where a file names its images: each is marked in a copy of the text, and the marks are found again in what is read
+//! from that.
+
+use std::cmp::Ordering;
+
+/// What stands around the number of a mark: a character that is nobody's.
+const MARK: char = '\u{e000}';
+/// In a longer file the place of each image is not told.
+const LOOKED_THROUGH: usize = 8 << 20;
+/// Values that begin with one of these are no plain words.
+const NO_WORD: &[char] = &['*', '&', '!', '|', '>', '{', '['];
+
+/// Where a file names an image, in bytes: its beginning and its end. It takes no part in comparing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place(pub Option<(usize, usize)>);
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Place {}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, _: &Self) -> Ordering {
+        Ordering::Equal
+    }
+}
+
+/// A text with its images marked, and where each stands.
+pub(super) fn marked(text: &str) -> Option<(String, Vec<(usize, usize)>)> {
+    if text.len() > LOOKED_THROUGH || text.contains(MARK) {
+        return None;
+    }
+    let places: Vec<(usize, usize)> = text.match_indices("image").filter_map(|(at, _)| value(text, at)).collect();
+    let mut copy = String::with_capacity(text.len() + 8 * places.len());
+    let mut from = 0;
+    for (number, (_, end)) in places.iter().enumerate() {
+        copy.push_str(text.get(from..*end)?);
+        copy.push_str(&format!("{MARK}{number}{MARK}"));
+        from = *end;
+    }
+    copy.push_str(text.get(from..)?);
+    Some((copy, places))
+}
+
+/// The value of a key `image` that begins at a place, in quotes or without.
+fn value(text: &str, at: usize) -> Option<(usize, usize)> {
+    let quote = |c: char| c == '"' || c == '\'';
+    let (before, after) = (text.get(..at)?, text.get(at + "image".len()..)?);
+    if before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/')) {
+        return None;
+    }
+    let key = if before.ends_with(quote) { after.strip_prefix(quote)? } else { after };
+    let behind = key.trim_start_matches([' ', '\t']).strip_prefix(':')?;
+    let value = behind.trim_start_matches([' ', '\t']);
+    let inner = value.strip_prefix(quote);
+    let end = match inner {
+        Some(inner) => inner.find(|c| value.starts_with(c))?,
+        None => value.find(|c: char| c.is_whitespace() || matches!(c, ',' | ']') || quote(c)).unwrap_or(value.len()),
+    };
+    let start = text.len() - inner.unwrap_or(value).len();
+    let word = text.get(start..start + end)?;
+    // The brace that ends an object, and not one of a variable.
+    let word = if inner.is_none() && !word.contains("${") { word.trim_end_matches('}') } else { word };
+    let plain = !word.is_empty() && !word.contains('\n') && (inner.is_some() || !word.starts_with(NO_WORD));
+    plain.then(|| (start, start + word.len()))
+}
+
+/// A marked word without its mark, and the number of that.
+pub(super) fn unmarked(word: &str) -> (String, Option<usize>) {
+    let parts: Vec<&str> = word.split(MARK).collect();
+    match parts.as_slice() {
+        [before, number, after] => (format!("{before}{after}"), number.parse().ok()),
+        _ => (word.to_owned(), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_an_image_is_where_a_key_of_that_name_takes_it() {
+        for (text, expected) in [
+            ("spec:\n  - image: a/b:1\n", &[17][..]),
+            ("- image: 'a/b:1' # it\n", &[10]),
+            ("{\"image\":\"a/b:1\",\"x\":1}", &[10]),
+            ("{\"image\": \"a/b:1\"}", &[11]),
+            ("a: {image: a/b:1}\nb: {image: a/b:1, c: 1}", &[11, 29]),
+            ("image: x.com/a/b:1\nimage: a/b:12\nimage: a/b:1", &[7, 26, 40]),
+            ("a: {image: ${REG:-x}/a}", &[11]),
+            // Other keys, values that are no words, and a copy of the object in a text.
+            ("name: a/b:1\n", &[]),
+            ("\"{\\\"image\\\":\\\"a/b:1\\\"}\"", &[]),
+            ("sub-image: a/b:1", &[]),
+            ("baseimage: a/b:1", &[]),
+            ("imageID: a/b:1", &[]),
+            ("image: *it", &[]),
+            ("image: {repository: a}", &[]),
+            ("image:\n", &[]),
+            ("image: \"", &[]),
+        ] {
+            let (copy, places) = marked(text).expect("a copy");
+            assert_eq!(places.iter().map(|(start, _)| *start).collect::<Vec<_>>(), expected, "{text}");
+            let parts = copy.split(MARK).enumerate().filter(|(at, _)| at % 2 == 0);
+            assert_eq!(parts.map(|(_, part)| part).collect::<String>(), text, "the rest is as it was");
+        }
+        assert_eq!(marked("image: a\u{e000}"), None);
+    }
+}

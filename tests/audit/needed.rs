@@ -1,0 +1,131 @@
+//! What the libraries of packages ask for outside of themselves, as their files say it.
+
+use serde_json::Value;
+
+use crate::COMPUTE;
+use crate::GPUS;
+use crate::PATH;
+use crate::SITE;
+use crate::STARTS;
+use crate::both;
+use crate::debian;
+use crate::elf::Elf;
+use crate::elf::container;
+use crate::elf::ptx;
+use crate::elf::sass;
+use crate::image::Image;
+use crate::image::Layer;
+use crate::place;
+use crate::scan;
+use crate::torch;
+
+const MISSING: [&str; 2] = ["fails library-missing", "fails library-missing"];
+const BOTH: [&str; 2] = [STARTS, STARTS];
+const NEEDED: [&str; 3] = ["libcublas.so.12", "libcudart.so.12", "libc.so.6"];
+
+fn library(needed: &[&'static str], runpath: Option<&'static str>) -> Vec<u8> {
+    let elf = Elf { needed: needed.to_vec(), runpath, ..Elf::default() };
+    elf.registered(&[container(&[sass(80, ' '), sass(90, ' ')])]).bytes()
+}
+
+fn record(layer: Layer, name: &str, version: &str) -> Layer {
+    let text = format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n");
+    layer.text(&format!("{SITE}/{}-{version}.dist-info/METADATA", name.replace('-', "_")), &text)
+}
+
+fn faiss(needed: &[&'static str], runpath: Option<&'static str>) -> Layer {
+    let file = format!("{SITE}/faiss/_swigfaiss.cpython-311-x86_64-linux-gnu.so");
+    record(Layer::new(), "faiss-gpu-cu12", "1.8.0.2").file(&file, &library(needed, runpath))
+}
+
+/// A package that no table knows.
+fn own(needed: &[&'static str]) -> Layer {
+    let file = format!("{SITE}/mything/_C.cpython-311-x86_64-linux-gnu.so");
+    record(Layer::new(), "mything", "1.0").file(&file, &library(needed, None))
+}
+
+fn image(layer: Layer) -> Image {
+    Image::new(&[GPUS, COMPUTE, PATH]).layer("ADD rootfs", debian()).layer("RUN pip install --no-deps", layer)
+}
+
+/// With libraries that say nothing of themselves; paths that do not begin at the root are below the packages.
+fn present(layer: Layer, files: &[&str]) -> Layer {
+    let path = |file: &&str| if file.starts_with('/') { (*file).to_owned() } else { format!("{SITE}/{file}") };
+    files.iter().fold(layer, |layer, file| layer.file(&path(file), &Elf::default().bytes()))
+}
+
+#[test]
+fn a_package_whose_library_needs_what_lies_nowhere_is_not_told_to_start() {
+    for (what, layer) in [
+        ("a package of the tables", faiss(&NEEDED, None)),
+        ("one of its libraries", present(faiss(&NEEDED, None), &["/usr/lib/x86_64-linux-gnu/libcublas.so.12"])),
+        ("those of another major", present(faiss(&NEEDED, None), &["/usr/local/cuda-11.8/lib64/libcudart.so.11.0"])),
+        ("a path of its own that leads nowhere", faiss(&NEEDED, Some("$ORIGIN/../nvidia/cublas/lib"))),
+        ("a package that no table knows", own(&NEEDED)),
+    ] {
+        let report = scan(&image(layer));
+        assert_eq!(both(&report), MISSING, "{what}: {report:#}");
+        let found = report["subjects"][0]["findings"].to_string();
+        assert!(found.contains("libcudart.so.12"), "{what}: {found}");
+        assert!(!report.to_string().contains("linked in"), "{what}: {report:#}");
+    }
+}
+
+#[test]
+fn a_library_that_lies_anywhere_or_is_not_certainly_loaded_is_not_told_to_be_missing() {
+    let wheels = ["nvidia/cublas/lib/libcublas.so.12", "nvidia/cuda_runtime/lib/libcudart.so.12"];
+    let beside = ["faiss/libcublas.so.12", "faiss/libcudart.so.12.4.127"];
+    let called = |soname| Elf { soname: Some(soname), ..Elf::default() }.bytes();
+    let other_names = faiss(&NEEDED, None)
+        .file(&format!("{SITE}/faiss/blas.so"), &called("libcublas.so.12"))
+        .file(&format!("{SITE}/faiss/runtime.so"), &called("libcudart.so.12"));
+    let second = format!("{SITE}/faiss/_swigfaiss_avx2.cpython-311-x86_64-linux-gnu.so");
+    for (what, layer) in [
+        ("wheels of the libraries", present(faiss(&NEEDED, None), &wheels)),
+        ("beside it", present(faiss(&NEEDED, None), &beside)),
+        ("by a path of its own", present(faiss(&NEEDED, Some("$ORIGIN")), &beside)),
+        ("under another name", other_names),
+        ("its own copies", faiss(&["libcublas-0abc1234.so.12.4.5.8", "libcudart-d0da41ae.so.12.4.127"], None)),
+        ("another library of it does without", faiss(&NEEDED, None).file(&second, &library(&["libc.so.6"], None))),
+        ("nothing of CUDA", faiss(&["libm.so.6"], None)),
+    ] {
+        let report = scan(&image(layer));
+        assert_eq!(both(&report), BOTH, "{what}: {report:#}");
+    }
+    // Beside torch nobody says that a package that no table knows is used; one that is passed over fails nothing.
+    let site = |layer: Layer| torch(layer, SITE, "2.6.0+cu124", "12.4", &[sass(80, ' '), sass(90, ' ')]);
+    let passed = |name: &str, file: &str| {
+        record(Layer::new(), name, "0.0.29").file(&format!("{SITE}/{file}"), &library(&NEEDED, None))
+    };
+    for (what, layer) in [
+        ("an unknown one", site(own(&NEEDED))),
+        ("xformers", site(passed("xformers", "xformers/_C.so"))),
+        ("bitsandbytes", site(passed("bitsandbytes", "bitsandbytes/libbitsandbytes_cuda124.so"))),
+    ] {
+        let report = scan(&image(layer));
+        assert!(!both(&report).contains(&MISSING[0].to_owned()), "{what}: {report:#}");
+    }
+    let left_out =
+        place(&[("one", &image(faiss(&NEEDED, None)).layer("COPY . /", Layer::new().file("/x", &[7; 20_000])))]);
+    let report = left_out.json(&["scan", "--max-layer-bytes", "15kB", "oci:images:one"]);
+    assert!(!both(&report).contains(&MISSING[0].to_owned()), "a layer that was left out: {report:#}");
+}
+
+#[test]
+fn the_runtime_that_is_asked_for_is_told_and_not_taken_for_linked_in() {
+    let told = |layer: Layer| {
+        let report: Value = scan(&image(layer));
+        report.to_string()
+    };
+    let file = format!("{SITE}/nvidia/cuda_runtime/lib/libcudart.so.12");
+    let with = told(own(&["libcudart.so.12"]).file(&file, &Elf::default().bytes()));
+    assert!(with.contains("mything asks for libcudart.so.12") && !with.contains("linked in"), "{with}");
+    let without = told(own(&["libm.so.6"]));
+    assert!(without.contains("it may be linked in") && !without.contains("mything asks for"), "{without}");
+    // The compiler tells it where PTX does.
+    let elf = Elf { needed: vec!["libcudart.so.12"], ..Elf::default() };
+    let elf = elf.registered(&[container(&[sass(80, ' '), ptx(90, (8, 4))])]).bytes();
+    let layer = record(Layer::new(), "mything", "1.0").file(&format!("{SITE}/mything/_C.so"), &elf);
+    let report = scan(&image(layer.file(&file, &Elf::default().bytes())));
+    assert_eq!(both(&report), [STARTS, STARTS], "{report:#}");
+}
