@@ -1,7 +1,6 @@
 //! What a page may ask of the image itself: environment, file tree, what it starts.
 
 use crate::fact::BuildAskSeen;
-use crate::fact::BuildAskSeen;
 use crate::fact::CompatLibrary;
 use crate::fact::Depth;
 use crate::fact::DriverLibrary;
