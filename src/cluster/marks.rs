@@ -2,6 +2,7 @@
 //! from that.
 
 use std::cmp::Ordering;
+use std::fmt::Write as _;
 
 /// What stands around the number of a mark: a character that is nobody's.
 const MARK: char = '\u{e000}';
@@ -44,7 +45,8 @@ pub(super) fn marked(text: &str) -> Option<(String, Vec<(usize, usize)>)> {
     let mut from = 0;
     for (number, (_, end)) in places.iter().enumerate() {
         copy.push_str(text.get(from..*end)?);
-        copy.push_str(&format!("{MARK}{number}{MARK}"));
+        // Writing into a text never fails.
+        let _ = write!(copy, "{MARK}{number}{MARK}");
         from = *end;
     }
     copy.push_str(text.get(from..)?);

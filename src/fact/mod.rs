@@ -26,7 +26,7 @@ pub use self::image::{
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{
     BaseSeen, BuildAskSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, NeedsSeen, Observations,
-    OfBase, TemplatePart, Unsaid,
+    OfBase, TemplatePart, Unread, Unsaid,
 };
 pub use self::package::{Manager, Offered, PackageGone, PackageSeen, PackageVersion};
 pub use self::saved::REMOVED;

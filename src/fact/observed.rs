@@ -126,7 +126,8 @@ impl EnvTemplate {
     }
 }
 
-/// What is done to what the base image brings and with its compiler, and what may have been put beside it.
+/// What is done to what the base image brings and with its compiler, what may have been put beside it, and what of it was
+/// not read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OfBase {
     /// How values that cannot be told build on the environment of the base image.
@@ -139,6 +140,9 @@ pub struct OfBase {
     /// Lists of GPUs that commands compile for, in the stages that the image is made of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arch_lists: Vec<ArchListSeen>,
+    /// What of its layers was not read, where the image itself was.
+    #[serde(default, skip_serializing_if = "Unread::is_nothing")]
+    pub unread: Unread,
 }
 
 /// GPU code of one library.
@@ -216,6 +220,25 @@ pub struct BuildAskSeen {
 impl BuildAskSeen {
     /// What a command asks for that chooses packages by the driver of the machine that builds.
     pub const BY_DRIVER: &str = "variant";
+}
+
+/// What of the layers of an image was not read.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unread {
+    /// The first layer that was left out or not read to its end, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<Why>,
+    /// Files that may be programs, libraries or lists of packages.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Why>,
+}
+
+impl Unread {
+    /// Whether all was read.
+    pub fn is_nothing(&self) -> bool {
+        self.layer.is_none() && self.files.is_empty()
+    }
 }
 
 /// Families of which everything was seen, so that the rest is absent.
@@ -300,12 +323,6 @@ pub struct Observations {
     /// CUDA runtime of code that is not one of the packages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cuda_runtime: Option<(CudaVersion, FactId)>,
-    /// Why layers say nothing, of which some were not read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<Why>,
-    /// Files that may be programs or libraries and were not read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub passed_over: Vec<Why>,
     /// What was seen whole.
     pub complete: Completeness,
     /// Where somebody says so who has not read the image.
@@ -339,8 +356,6 @@ impl Observations {
             entrypoint: None,
             tag_now: None,
             cuda_runtime: None,
-            left_out: None,
-            passed_over: Vec::new(),
             complete: Completeness::default(),
             complete_by: None,
         }

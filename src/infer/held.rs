@@ -30,7 +30,7 @@ pub(super) fn unread(facts: &mut Facts, seen: &Observations, name: &str) -> Opti
             _ => None,
         })
         .collect();
-    let passed = || seen.passed_over.iter();
+    let passed = || seen.of_base.unread.files.iter();
     let file = passed().find(|why| speaks(&why.reason));
     let Some(first) = lists.first() else { return passed_over(facts, seen, name, file) };
     let said = lists.iter().find(|(_, why)| speaks(&why.reason));
@@ -60,7 +60,7 @@ fn variable(seen: &Observations) -> Option<FactId> {
 
 /// What stands for files that were not read, where the name of one or something else in the image speaks of a GPU.
 fn passed_over(facts: &mut Facts, seen: &Observations, name: &str, speaking: Option<&Why>) -> Option<Component> {
-    let first = speaking.or(seen.passed_over.first())?;
+    let first = speaking.or(seen.of_base.unread.files.first())?;
     let package = || seen.packages.first().map(|package| package.fact);
     let library = || seen.files.iter().find(|(path, _)| speaks(path)).map(|(_, file)| file.fact);
     let beside = variable(seen).or_else(package).or_else(library);

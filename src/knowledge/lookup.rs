@@ -269,7 +269,7 @@ impl Knowledge {
     /// as a table row says it, and as any package does that the tables do not know.
     pub fn imports_its_code(self, component: &str) -> bool {
         let mut rows = self.frameworks().iter().filter(|row| row.component == component).peekable();
-        rows.peek().is_none() || rows.any(|row| row.imports_code)
+        rows.peek().is_none() || rows.any(|row| row.imports_code.is_some())
     }
 
     /// The component whose GPU code a file holds, where its name tells it wherever it lies.

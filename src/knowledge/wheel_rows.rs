@@ -68,8 +68,9 @@ pub struct FrameworkRow {
     pub ptx_doubted: Option<&'static str>,
     /// Whether it compiles its code for the GPU at hand while it runs.
     pub compiles: bool,
-    /// Whether importing it loads its libraries with GPU code, and fails where one that they need is not found.
-    pub imports_code: bool,
+    /// The module that loads its libraries with GPU code as it is imported, and fails where one that they need is not
+    /// found.
+    pub imports_code: Option<&'static str>,
     /// What stands before the digits of a CUDA version in the name of a library, where that of its own CUDA is loaded.
     pub per_cuda: Option<&'static str>,
     /// The variable that names another one.

@@ -9,7 +9,7 @@ const MOST_PIECES: usize = 4096;
 /// Such a map as text takes no more.
 const LONGEST_MAP: usize = 128 * 1024;
 /// Zeros at a time.
-const ZEROS: [u8; 32 * 1024] = [0; 32 * 1024];
+static ZEROS: [u8; 32 * 1024] = [0; 32 * 1024];
 
 /// Where the pieces of a sparse file lie in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -106,7 +106,7 @@ fn a_library_that_lies_anywhere_or_is_not_certainly_loaded_is_not_told_to_be_mis
         assert!(!both(&report).contains(&MISSING[0].to_owned()), "{what}: {report:#}");
     }
     let left_out =
-        place(&[("one", &image(faiss(&NEEDED, None)).layer("COPY . /", Layer::new().file("/x", &[7; 20_000])))]);
+        place(&[("one", &image(faiss(&NEEDED, None)).layer("COPY . /", Layer::new().file("/x", &vec![7; 20_000])))]);
     let report = left_out.json(&["scan", "--max-layer-bytes", "15kB", "oci:images:one"]);
     assert!(!both(&report).contains(&MISSING[0].to_owned()), "a layer that was left out: {report:#}");
 }

@@ -94,7 +94,7 @@ impl Audit<'_> {
             let whole = &mut self.seen.complete;
             (whole.packages, whole.files, whole.code) = (false, false, false);
             let told = format!("layer {} was not inspected: {}", self.named(gone.layer), gone.why);
-            self.seen.left_out.get_or_insert_with(|| incomplete(&told));
+            self.seen.of_base.unread.layer.get_or_insert_with(|| incomplete(&told));
             self.notes.push(told);
         }
         let floor = self.floor();
@@ -106,12 +106,12 @@ impl Audit<'_> {
                 let whole = &mut self.seen.complete;
                 if missed.mark.hides() {
                     (whole.packages, whole.files, whole.code) = (false, false, false);
-                    self.seen.left_out.get_or_insert_with(|| incomplete(&told));
+                    self.seen.of_base.unread.layer.get_or_insert_with(|| incomplete(&told));
                 } else if matches!(missed.mark, Mark::Sparse | Mark::HardLink | Mark::LongText) {
                     (whole.packages, whole.code) = (false, false);
                     if index >= floor {
                         let of = |path: &String| incomplete(&format!("{}: {path}", missed.mark));
-                        self.seen.passed_over.extend(missed.paths.iter().map(of));
+                        self.seen.of_base.unread.files.extend(missed.paths.iter().map(of));
                     }
                 }
                 self.notes.push(told);

@@ -101,7 +101,8 @@ impl Audit<'_> {
         for ((manager, name), sites) in found {
             // A build of conda for CUDA concerns a GPU whatever it is a build of.
             let for_cuda = |one: &Found<'_>| one.variant.as_deref().is_some_and(|variant| variant.starts_with("cu"));
-            if !concerns(&name) && !(manager == installed::Manager::Conda && sites.values().any(for_cuda)) {
+            let of_conda = manager == installed::Manager::Conda && sites.values().any(for_cuda);
+            if !of_conda && !concerns(&name) {
                 continue;
             }
             let counting = python.counting(sites.values().map(|one| &one.site));

@@ -217,7 +217,7 @@ pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowl
     let builds = match &seen.base {
         BaseSeen::NotSaid => {
             let build = BaseBuild::new(Family::Unknown, None, None, String::new());
-            vec![BaseBuild { unresolved: seen.left_out.clone(), ..build }]
+            vec![BaseBuild { unresolved: seen.of_base.unread.layer.clone(), ..build }]
         }
         BaseSeen::Scratch(fact) => vec![BaseBuild::new(Family::Plain, Some(*fact), None, "scratch".to_owned())],
         BaseSeen::Unresolved(why, fact) => {
