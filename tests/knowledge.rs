@@ -98,7 +98,7 @@ fn references_between_tables_resolve() {
     }
     for image in KNOWLEDGE.framework_images() {
         let brings = |name: &&str| image.brings.iter().any(|(own, _)| own == name);
-        assert!(image.compiled.iter().all(|name| brings(name)), "{image:?}");
+        assert!(image.compiled.iter().all(brings), "{image:?}");
         assert!(image.compiled.len() == 1 || image.sass.is_empty() && image.ptx.is_empty(), "{image:?}");
     }
     for month in KNOWLEDGE.ngc_releases() {
