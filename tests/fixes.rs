@@ -353,7 +353,7 @@ fn stages_that_follow_one_argument_change_together() {
 fn a_build_that_another_wheel_was_made_for_stays() {
     let wheel = |tag: &str| {
         format!(
-            "FROM python:3.11-slim\nRUN pip install torch==2.4.0\nRUN pip install flash-attn==2.7.4+{tag}torch2.4\n"
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0\nRUN pip install causal-conv1d==1.4.0+{tag}torch2.4\n"
         )
     };
     for (tag, changes) in [("cu12", false), ("cu11", true)] {
