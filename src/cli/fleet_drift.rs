@@ -17,6 +17,7 @@ use crate::inventory;
 use crate::inventory::Drift;
 use crate::inventory::Inventory;
 use crate::knowledge::Knowledge;
+use crate::report::words::count;
 
 /// Compares, and tells every difference.
 pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge: Knowledge) -> Result<Exit, Failure> {
@@ -41,10 +42,10 @@ pub(crate) fn run(fleet: &Fleet, against: &[PathBuf], format: Format, knowledge:
             }
             let how = match found.len() {
                 0 => "nothing differs".to_owned(),
-                1 => "1 difference".to_owned(),
-                many => format!("{many} differences"),
+                some => count(some, "difference"),
             };
-            writeln!(out, "{}: {how} from {} machines with GPUs", fleet.name, seen.machines.len())?;
+            let machines = count(seen.machines.len(), "machine");
+            writeln!(out, "{}: {how} from {machines} with GPUs", fleet.name)?;
         }
     }
     out.flush()?;
