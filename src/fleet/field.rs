@@ -28,10 +28,13 @@ macro_rules! fields {
 fields! {
     Gpu = "gpu", "`gpu`, with its overrides.";
     Brand = "brand", "`brand`.";
-    Driver = "driver", "`driver`, with its override.";
+    ComputeCapability = "compute_capability", "`compute_capability`.";
+    Driver = "driver", "`driver`.";
+    DriverCuda = "driver_cuda", "`driver_cuda`.";
     Platform = "platform", "`platform`.";
     Launch = "launch", "`launch`.";
-    Toolkit = "toolkit", "`toolkit` and `libnvidia_container`.";
+    Toolkit = "toolkit", "`toolkit`, or `libnvidia_container` in its place.";
+    LibnvidiaContainer = "libnvidia_container", "`libnvidia_container`.";
     Mode = "mode", "`mode`.";
     Env = "env", "`env`.";
     Wsl = "wsl", "`wsl`.";
@@ -125,6 +128,9 @@ impl Pool {
                 first.or(capability).or(self.brand.as_ref().map(|brand| brand.span))
             }
             PoolField::Brand => self.brand.as_ref().map(|brand| brand.span),
+            PoolField::ComputeCapability => self.compute_capability.as_ref().map(|capability| capability.span),
+            PoolField::DriverCuda => self.driver_cuda.as_ref().map(|cuda| cuda.span),
+            PoolField::LibnvidiaContainer => self.libnvidia_container.as_ref().map(|library| library.span),
             PoolField::Driver => self.driver.first().map(|driver| driver.span),
             PoolField::Platform => self.platform.as_ref().map(|platform| platform.span),
             PoolField::Launch => self.launch.as_ref().map(|launch| launch.span),
@@ -162,6 +168,11 @@ impl Pool {
                 (!told.is_empty()).then(|| told.join("; "))
             }
             PoolField::Brand => self.brand.as_ref().map(|brand| brand.value.clone()),
+            PoolField::ComputeCapability => {
+                self.compute_capability.as_ref().map(|capability| capability.value.to_string())
+            }
+            PoolField::DriverCuda => self.driver_cuda.as_ref().map(|cuda| cuda.value.to_string()),
+            PoolField::LibnvidiaContainer => self.libnvidia_container.as_ref().map(|library| library.value.to_string()),
             PoolField::Driver => self.driver_text(),
             PoolField::Platform => self.platform.as_ref().map(|platform| platform.value.clone()),
             PoolField::Launch => self.launch.as_ref().map(|launch| launch.value.to_string()),

@@ -49,6 +49,16 @@ const USUAL_LAUNCHES: &[Launch] = &[
     Launch::Singularity,
 ];
 
+/// Fields that change what other fields tell.
+const OVERRIDES: &[PoolField] = &[
+    PoolField::Brand,
+    PoolField::ComputeCapability,
+    PoolField::DriverCuda,
+    PoolField::LibnvidiaContainer,
+    PoolField::LibraryDirectory,
+    PoolField::CdiSpecs,
+];
+
 /// Who says which devices a container gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceSource {
@@ -177,6 +187,9 @@ pub struct Host {
     pub values: RequirementHost,
     /// Fields that the pool leaves open and that were filled in here.
     pub assumed: Vec<PoolField>,
+    /// Fields that the pool declares beside the GPU, the driver, the toolkit and the launch, and that stand above what those
+    /// would tell.
+    pub overrides: Vec<PoolField>,
     /// The same host with each value of what is still open.
     pub(super) variants: Variants,
 }
@@ -292,6 +305,7 @@ impl Pool {
             behaviour,
             values,
             assumed: way.assumed.clone(),
+            overrides: OVERRIDES.iter().copied().filter(|field| self.span_of(*field).is_some()).collect(),
             variants: Variants::default(),
         };
         if by_image || way.devices == DeviceSource::LaunchAndEnvironment {

@@ -32,6 +32,7 @@ use crate::start::HostFate;
 use crate::start::Verdict;
 use crate::start::Wall;
 use crate::start::cause;
+use crate::start::deciding;
 
 /// A pool with its verdicts.
 pub(super) struct Judged<'a> {
@@ -233,7 +234,7 @@ fn base_behind(found: &mut [Location], base: &[Location]) {
 
 /// What the step that decided rests on.
 fn basis(host: &HostFate<'_>) -> Vec<Basis> {
-    host.deciding().map(|step| step.facts.iter().collect()).unwrap_or_default()
+    host.deciding().map(|step| deciding(step, host.host)).unwrap_or_default()
 }
 
 /// Said with a finding that rests on somebody's memory.

@@ -47,6 +47,9 @@ fn supply(field: PoolField) -> &'static str {
     match field {
         PoolField::Gpu => "split the pool by `gpu`",
         PoolField::Brand => "set `brand` of the pool",
+        PoolField::ComputeCapability => "set `compute_capability` of the pool",
+        PoolField::DriverCuda => "set `driver_cuda` of the pool",
+        PoolField::LibnvidiaContainer => "set `libnvidia_container` of the pool",
         PoolField::Driver => "set `driver` of the pool to one version",
         PoolField::Launch => "set `launch` of the pool",
         PoolField::Toolkit => "set `toolkit` of the pool",

@@ -24,6 +24,7 @@ use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Verdict;
 use crate::start::Wall;
+use crate::start::deciding;
 use crate::start::field_value;
 use crate::start::words;
 
@@ -312,7 +313,7 @@ fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> mode
 
 fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: Knowledge) -> model::Step {
     let build = builds.iter().find(|build| std::ptr::eq(&raw const build.image, host.image));
-    let facts = record.facts.iter().filter_map(|basis| match basis {
+    let facts = deciding(record, host.host).into_iter().filter_map(|basis| match basis {
         Basis::Image(id) => build.map(|build| fact_id(build, id)),
         Basis::Pool(field) => Some(field.name().to_owned()),
         Basis::Entry(entry) => Some(entry.key(host.host)),

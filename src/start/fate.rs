@@ -202,6 +202,9 @@ pub(crate) fn field_value(field: PoolField, host: &Host) -> String {
         PoolField::Mode | PoolField::Engine | PoolField::CdiSpecs => host.mode.as_str().to_owned(),
         PoolField::Host => host.options.accept_mounts.to_string(),
         PoolField::Env
+        | PoolField::ComputeCapability
+        | PoolField::DriverCuda
+        | PoolField::LibnvidiaContainer
         | PoolField::Wsl
         | PoolField::Runtime
         | PoolField::Strategy
