@@ -26,7 +26,7 @@ macro_rules! fields {
 }
 
 fields! {
-    Gpu = "gpu", "`gpu`, with its overrides.";
+    Gpu = "gpu", "`gpu`.";
     Brand = "brand", "`brand`.";
     ComputeCapability = "compute_capability", "`compute_capability`.";
     Driver = "driver", "`driver`.";
@@ -59,12 +59,12 @@ pub enum PoolEntry {
 
 impl PoolEntry {
     /// The options that steps name.
-    pub const OPTIONS: &[Self] = &[
-        Self::Option(Options::ACCEPT_ENVVAR),
-        Self::Option(Options::ACCEPT_MOUNTS),
-        Self::Option(Options::DISABLE_REQUIRE),
-        Self::Option(Options::MODE),
-        Self::Option(Options::SUPPORTED_CAPABILITIES),
+    pub const OPTIONS: &[&str] = &[
+        Options::ACCEPT_ENVVAR,
+        Options::ACCEPT_MOUNTS,
+        Options::DISABLE_REQUIRE,
+        Options::MODE,
+        Options::SUPPORTED_CAPABILITIES,
     ];
 
     /// The table that it stands in.
@@ -100,14 +100,6 @@ impl PoolEntry {
         };
         format!("{}.{name}", self.field().name())
     }
-
-    /// The key in reports, of an option; of a variable, which has none without a host, that of the whole table.
-    pub fn undeclared_key(self) -> String {
-        match self {
-            Self::Variable(_) => self.field().name().to_owned(),
-            Self::Option(name) => format!("{}.{name}", self.field().name()),
-        }
-    }
 }
 
 impl Pool {
@@ -122,11 +114,7 @@ impl Pool {
     /// Where a field is written, the first place where there are several; none where it is left out.
     pub fn span_of(&self, field: PoolField) -> Option<Span> {
         match field {
-            PoolField::Gpu => {
-                let capability = self.compute_capability.as_ref().map(|capability| capability.span);
-                let first = self.gpu.first().map(|gpu| gpu.span);
-                first.or(capability).or(self.brand.as_ref().map(|brand| brand.span))
-            }
+            PoolField::Gpu => self.gpu.first().map(|gpu| gpu.span),
             PoolField::Brand => self.brand.as_ref().map(|brand| brand.span),
             PoolField::ComputeCapability => self.compute_capability.as_ref().map(|capability| capability.span),
             PoolField::DriverCuda => self.driver_cuda.as_ref().map(|cuda| cuda.span),
@@ -160,12 +148,7 @@ impl Pool {
         match field {
             PoolField::Gpu => {
                 let names: Vec<&str> = self.gpu.iter().map(|gpu| gpu.value.name.as_str()).collect();
-                let capability =
-                    self.compute_capability.as_ref().map(|own| format!("compute capability {}", own.value));
-                let brand = self.brand.as_ref().map(|own| format!("brand {}", own.value));
-                let names = (!names.is_empty()).then(|| names.join(", "));
-                let told: Vec<String> = names.into_iter().chain(capability).chain(brand).collect();
-                (!told.is_empty()).then(|| told.join("; "))
+                (!names.is_empty()).then(|| names.join(", "))
             }
             PoolField::Brand => self.brand.as_ref().map(|brand| brand.value.clone()),
             PoolField::ComputeCapability => {

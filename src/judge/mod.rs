@@ -308,8 +308,8 @@ pub fn pool_fields(fleet: &Fleet, pool: &Pool, sources: &Sources) -> Vec<model::
 pub fn undeclared(pool: &Pool) -> Vec<String> {
     let fields =
         PoolField::ALL.iter().filter(|field| pool.text_of(**field).is_none()).map(|field| field.name().to_owned());
-    let options = PoolEntry::OPTIONS.iter().filter(|entry| entry.of(pool).is_none());
-    fields.chain(options.map(|entry| entry.undeclared_key())).collect()
+    let options = PoolEntry::OPTIONS.iter().filter(|name| PoolEntry::Option(name).of(pool).is_none());
+    fields.chain(options.map(|name| format!("{}.{name}", PoolField::Host.name()))).collect()
 }
 
 /// Whether a subject runs on a pool, and the pool was asked for.
