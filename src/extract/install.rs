@@ -52,12 +52,7 @@ use crate::knowledge::Knowledge;
 use crate::shell;
 use crate::shell::Command;
 use crate::shell::Word;
-use crate::shell::runs_another;
 use crate::source::SourceId;
-
-/// Scripts run scripts, but not for ever.
-const DEEPEST: usize = 4;
-const MOST_SCRIPTS: usize = 64;
 
 /// What the commands of a stage are read with.
 #[derive(Clone, Copy)]
@@ -80,7 +75,8 @@ pub(super) struct State {
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
     /// Files and folders that a command took away.
     gone: BTreeSet<String>,
-    scripts: usize,
+    /// How many scripts were gone through.
+    pub(super) scripts: usize,
     environments: Environments,
     /// Repositories that were set up and whose packages bring something else than their names say.
     repositories: BTreeSet<&'static str>,
@@ -102,6 +98,31 @@ pub(super) struct State {
     pub(super) beyond: bool,
     /// Whether the installer of a toolkit ran.
     other_toolkit: bool,
+}
+
+impl State {
+    /// A variable as installers see it: settings that a command wrote down stand above the environment.
+    fn lookup(&self, run: &RunInstruction, name: &str) -> Lookup {
+        match self.settings.get(name) {
+            Some(Resolved::Known { value, .. }) => Lookup::Known(value.clone(), Vec::new()),
+            Some(Resolved::Unresolved { names, reason }) => Lookup::Unknown(names.clone(), reason.clone()),
+            None => run.scope.lookup(name),
+        }
+    }
+}
+
+/// What one command installs.
+struct Read {
+    found: Installs,
+    compiled: Option<Compiled>,
+    /// The command with the names of packages in place of files that another command fetched.
+    named: Option<Command>,
+    /// The Python that it installs for.
+    python: Option<String>,
+    /// Whether that is an environment apart from what the base brings.
+    apart: bool,
+    /// What is not judged, in words.
+    left_out: Vec<String>,
 }
 
 /// Reads every RUN in order: packages come and go in `seen`; what could not be read becomes a note.
@@ -148,7 +169,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn step(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
+    /// Reads one command; how deep it stands in scripts that run one another.
+    pub(super) fn step(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
         self.seen.commands += 1;
         self.seen.other_python |= pythons::other(command);
         self.done.environments.note(command, &self.folder);
@@ -167,16 +189,19 @@ impl Reader<'_> {
         if self.configure(command) || self.script(command, run, depth) {
             return;
         }
+        let read = self.read(command, run);
+        self.look(command, run, depth, &read);
+        self.record(command, run, read);
+    }
+
+    /// What a command installs and compiles, with the files that it names.
+    fn read(&mut self, command: &Command, run: &RunInstruction) -> Read {
         let knowledge = Knowledge::built_in();
         for word in command.words.iter().filter_map(Word::known) {
             self.done.repositories.extend(knowledge.repositories_in(word));
         }
         let base = *self.done.python.get_or_init(|| pythons::of_base(&self.tree.evaluated.base.kind));
-        let lookup = |name: &str| match self.done.settings.get(name) {
-            Some(Resolved::Known { value, .. }) => Lookup::Known(value.clone(), Vec::new()),
-            Some(Resolved::Unresolved { names, reason }) => Lookup::Unknown(names.clone(), reason.clone()),
-            None => run.scope.lookup(name),
-        };
+        let lookup = |name: &str| self.done.lookup(run, name);
         let open = |folder: &str, path: &str| self.open(folder, path, run);
         let python = pythons::python(self, command, base, run, &lookup);
         let environment = Environment { machine: self.machine, python: python.as_deref() };
@@ -193,14 +218,23 @@ impl Reader<'_> {
             let brought = self.done.repositories.iter().find_map(|one| knowledge.instead_of(one, &package.name));
             package.name = brought.unwrap_or_else(|| std::mem::take(&mut package.name));
         }
-        let apart = tool || self.done.environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup);
+        let environments = &self.done.environments;
+        let apart = tool || environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup);
         if apart {
             // What the base image brings does not count there.
             for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Pip) {
                 package.upgrade |= self.seen.packages.iter().all(|seen| seen.name != package.name);
             }
         }
-        let compiled = install::compiled(command, &self.folder, &lookup, Knowledge::built_in().cuda_extensions());
+        let compiled = install::compiled(command, &self.folder, &lookup, knowledge.cuda_extensions());
+        Read { found, compiled, named, python, apart, left_out }
+    }
+
+    /// What a command sets, writes, fetches and probes beside what it installs.
+    fn look(&mut self, command: &Command, run: &RunInstruction, depth: usize, read: &Read) {
+        let environment = Environment { machine: self.machine, python: read.python.as_deref() };
+        let open = |folder: &str, path: &str| self.open(folder, path, run);
+        let lookup = |name: &str| self.done.lookup(run, name);
         let says = linked::says(command, &self.folder, &Around { lookup: &lookup, open: &open, environment });
         linked::read(says, Origin::File { source: self.source, span: command.span }, self.seen);
         if depth == 0 {
@@ -219,6 +253,11 @@ impl Reader<'_> {
         self.done.other_python |= pythons::brings_another(command);
         self.done.fetched.note(command, &self.folder);
         self.done.cloned.note(command, &self.folder);
+    }
+
+    /// Writes down what a command installs: what it takes away goes first.
+    fn record(&mut self, command: &Command, run: &RunInstruction, read: Read) {
+        let Read { mut found, compiled, named, apart, left_out, .. } = read;
         for note in left_out {
             self.note(note);
         }
@@ -318,49 +357,6 @@ impl Reader<'_> {
         true
     }
 
-    /// Goes through a script that came from the context; says whether the command runs one.
-    fn script(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
-        let Some((at, same_shell)) = script_word(command) else { return false };
-        let Some(path) = command.words.get(at).and_then(Word::known) else { return false };
-        if depth >= DEEPEST || self.done.scripts >= MOST_SCRIPTS {
-            self.note(format!("{path} was not read: too many scripts run one another"));
-            return true;
-        }
-        let opened = match self.open("", path, run) {
-            Ok(opened) => opened,
-            Err(why) => {
-                if is_script(path) {
-                    self.unseen(path, &why, command.span);
-                    self.note(format!("{path} was not read: {why}"));
-                }
-                return false;
-            }
-        };
-        if path.rsplit_once('.').is_some_and(|(_, ending)| ending == "run") {
-            return false;
-        }
-        let first = opened.text.text().lines().next().unwrap_or("");
-        if first.starts_with("#!") && !first.contains("sh") {
-            return false;
-        }
-        self.done.scripts += 1;
-        let mut variables = command.variables.clone();
-        for (number, word) in command.words.iter().skip(at + 1).take(9).enumerate() {
-            variables.push(((number + 1).to_string(), word.value.clone()));
-        }
-        let (source, folder) = (self.source, self.folder.clone());
-        self.source = opened.source.unwrap_or(source);
-        for mut inner in shell::called_commands(&opened.text, &run.scope, &variables) {
-            inner.conditional |= command.conditional;
-            self.step(&inner, run, depth + 1);
-        }
-        self.source = source;
-        if !same_shell {
-            self.folder = folder;
-        }
-        true
-    }
-
     fn code(&mut self, compiled: Compiled) -> FactId {
         let inside = compiled.spans.iter().map(|span| Origin::File { source: self.source, span: *span });
         let outside = compiled.outside.iter().map(|span| Origin::File { source: self.dockerfile, span: *span });
@@ -386,56 +382,5 @@ impl Reader<'_> {
             }
         }
         packaged(&mut self.seen.facts, install, origins, self.seen.commands)
-    }
-}
-
-/// Which word of a command is a script, and whether the same shell goes through it.
-fn script_word(command: &Command) -> Option<(usize, bool)> {
-    let known = |at: usize| command.words.get(at).and_then(Word::known);
-    let mut at = 0;
-    while known(at).is_some_and(runs_another)
-        || (at > 0 && known(at).is_some_and(|word| word.starts_with('-') || word.contains('=')))
-    {
-        at += 1;
-    }
-    let first = known(at)?;
-    match first.rsplit('/').next()? {
-        "sh" | "bash" | "dash" | "ash" | "zsh" => {
-            let after = (at + 1..command.words.len())
-                .find(|at| known(*at).is_some_and(|word| !word.starts_with(['-', '+'])))?;
-            Some((after, false))
-        }
-        "." | "source" => Some((at + 1, true)),
-        _ => (is_script(first) || first.starts_with("./") || (first.starts_with('/') && !first.contains("/bin/")))
-            .then_some((at, false)),
-    }
-}
-
-/// Whether a path names a script of the shell.
-fn is_script(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, ending)| matches!(ending, "sh" | "bash"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::script_word;
-    use crate::dockerfile::Mapped;
-    use crate::shell::script_commands;
-
-    #[test]
-    fn a_command_says_which_script_it_runs() {
-        for (text, expected) in [
-            ("./install.sh a", Some((0, false))),
-            ("bash -eux /tmp/x.sh", Some((2, false))),
-            ("sudo -E sh x.sh", Some((3, false))),
-            (". ./env.sh", Some((1, true))),
-            ("/tmp/install.sh", Some((0, false))),
-            ("python3 x.py", None),
-            ("/usr/bin/pip install x", None),
-            ("echo x.sh", None),
-        ] {
-            let commands = script_commands(&Mapped::whole(text, 0));
-            assert_eq!(commands.first().and_then(script_word), expected, "{text}");
-        }
     }
 }

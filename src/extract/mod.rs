@@ -32,6 +32,7 @@ mod packaged;
 mod pythons;
 mod removed;
 mod run_time;
+mod scripts;
 mod steps;
 mod tag_now;
 mod tree;
