@@ -11,6 +11,7 @@ mod host_values;
 mod image_requirements;
 mod requirement;
 mod requirement_go;
+mod requirement_memo;
 mod version;
 
 pub use self::capability::{CodeTarget, ComputeCapability, Suffix};
@@ -30,4 +31,5 @@ pub use self::image_requirements::{
 };
 pub use self::requirement::{Outcome as RequirementOutcome, Verdict, evaluate_all_c, evaluate_c, outcome_c};
 pub use self::requirement_go::{evaluate_all_go, go_condition};
+pub use self::requirement_memo::remembered_c;
 pub use self::version::{BadVersion, CudaVersion, DottedVersion, DriverVersion};

@@ -11,7 +11,7 @@ use crate::cuda::Verdict;
 use crate::cuda::evaluate_all_go;
 use crate::cuda::evaluate_c;
 use crate::cuda::is_legacy_image;
-use crate::cuda::outcome_c;
+use crate::cuda::remembered_c;
 use crate::cuda::requirements_disabled;
 use crate::cuda::visit_requirements;
 use crate::fact::Derivation;
@@ -283,7 +283,7 @@ fn evaluate(replay: Replay<'_>, host: &RequirementHost) -> Check {
     }
     let mut needs = Needs::default();
     let mut refused = None;
-    let read = visit_requirements(&env, reader(replay), |_, value| match outcome_c(value, host) {
+    let read = visit_requirements(&env, reader(replay), |_, value| match remembered_c(value, host) {
         Outcome::Holds => {}
         Outcome::Undetermined(more) => needs = needs.and(more),
         outcome => refused = refused.or(Some(of(outcome))),
