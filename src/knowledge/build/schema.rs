@@ -75,6 +75,8 @@ const CHANGE: &[&str] = &[
     "modeset-optional",
     "none-in-jit-cdi",
     "qualified-names",
+    "requirement-advice",
+    "requirement-term",
     "swarm-first",
     "swarm-in-runtime",
 ];
