@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use crate::cuda::host_values::HostValue;
+use crate::cuda::host_values::Property;
 use crate::cuda::host_values::RequirementHost;
 use crate::cuda::requirement::Outcome;
 use crate::cuda::requirement::outcome_c;
@@ -16,6 +18,9 @@ const MOST: usize = 4096;
 #[derive(Debug, Default)]
 struct Memo {
     requirement: String,
+    /// What it does not ask for: hosts that differ in these alone are alike.
+    unasked: Vec<Property>,
+    /// By what it asks for.
     found: BTreeMap<RequirementHost, Outcome>,
 }
 
@@ -24,15 +29,30 @@ impl Memo {
         if self.requirement != requirement {
             requirement.clone_into(&mut self.requirement);
             self.found.clear();
+            let plain = requirement.to_ascii_lowercase();
+            self.unasked = Property::ALL.into_iter().filter(|property| !plain.contains(property.as_str())).collect();
         }
-        if let Some(known) = self.found.get(host) {
+        let asked = self.asked(host);
+        if let Some(known) = self.found.get(&asked) {
             return *known;
         }
         let outcome = outcome_c(requirement, host);
         if self.found.len() < MOST {
-            self.found.insert(host.clone(), outcome);
+            self.found.insert(asked, outcome);
         }
         outcome
+    }
+
+    fn asked(&self, host: &RequirementHost) -> RequirementHost {
+        let of = |property, value: &HostValue| {
+            if self.unasked.contains(&property) { HostValue::NotVisible } else { value.clone() }
+        };
+        RequirementHost {
+            cuda: of(Property::Cuda, &host.cuda),
+            driver: of(Property::Driver, &host.driver),
+            arch: of(Property::Arch, &host.arch),
+            brand: of(Property::Brand, &host.brand),
+        }
     }
 }
 
@@ -53,7 +73,6 @@ pub fn remembered_c(requirement: &str, host: &RequirementHost) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::host_values::HostValue;
 
     #[test]
     fn what_is_remembered_is_what_is_evaluated() {
@@ -91,5 +110,19 @@ mod tests {
         assert_eq!(memo.found.len(), MOST);
         memo.outcome("cuda>=1", &RequirementHost::default());
         assert_eq!(memo.found.len(), 1);
+    }
+
+    #[test]
+    fn hosts_that_differ_in_what_is_not_asked_are_one() {
+        let value = |text: &str| HostValue::Known(text.to_owned());
+        for (requirement, kept) in [("cuda>=12.4 DRIVER<471", 1), ("cuda>=12.4 Arch>=8.0", 3), ("driver<1", 1)] {
+            let mut memo = Memo::default();
+            for arch in ["7.5", "8.0", "9.0"] {
+                let (cuda, driver) = (value("12.2"), value("535.1"));
+                let host = RequirementHost { cuda, driver, arch: value(arch), brand: HostValue::Unknown };
+                assert_eq!(memo.outcome(requirement, &host), outcome_c(requirement, &host), "{requirement} {arch}");
+            }
+            assert_eq!(memo.found.len(), kept, "{requirement}");
+        }
     }
 }
