@@ -37,7 +37,7 @@ impl fmt::Display for Property {
 }
 
 /// A property of the host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HostValue {
     /// The check sees this value.
     Known(String),
@@ -56,7 +56,7 @@ impl HostValue {
 }
 
 /// All that a requirement can ask of one host and one GPU.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequirementHost {
     /// CUDA version of the driver, such as `12.4`.
     pub cuda: HostValue,

@@ -11,6 +11,7 @@ mod host_values;
 mod image_requirements;
 mod requirement;
 mod requirement_go;
+mod requirement_memo;
 mod version;
 
 pub use self::capability::{CodeTarget, ComputeCapability, Suffix};
@@ -28,6 +29,9 @@ pub use self::image_requirements::{
     BadCudaVersion, MAX_REQUIREMENTS, RequirementsError, RequirementsReader, ToolkitVersion, cuda_version_requirement,
     go_bool, image_requirements, is_legacy_image, requirements_disabled, visit_requirements,
 };
-pub use self::requirement::{Outcome as RequirementOutcome, Verdict, evaluate_all_c, evaluate_c, outcome_c};
+pub use self::requirement::{
+    Outcome as RequirementOutcome, UNSATISFIED, Verdict, evaluate_all_c, evaluate_c, last_condition, outcome_c,
+};
 pub use self::requirement_go::{evaluate_all_go, go_condition};
+pub use self::requirement_memo::remembered_c;
 pub use self::version::{BadVersion, CudaVersion, DottedVersion, DriverVersion};

@@ -53,6 +53,8 @@ impl Possible {
 /// A factor of which the text of the failing form reaches this length is an error instead.
 const LONGEST_FACTOR: usize = 128;
 
+/// What the user reads before a condition.
+pub const UNSATISFIED: &str = "unsatisfied condition: ";
 const HINT: &str = ", please update your driver to a newer version, or use an earlier cuda container";
 
 /// Outcome of one requirement, without a word about it.
@@ -138,12 +140,27 @@ pub fn evaluate_c(requirement: &str, host: &RequirementHost) -> Verdict {
         Outcome::Unsatisfied => {
             let first_term = requirement.split(' ').next().unwrap_or_default().to_owned();
             let hint = if first_term.starts_with("cuda>=") { HINT } else { "" };
-            let message = format!("unsatisfied condition: {first_term}{hint}");
+            let message = format!("{UNSATISFIED}{first_term}{hint}");
             Verdict::Unsatisfied { first_term, message }
         }
         Outcome::Malformed => Verdict::Malformed { message: "invalid expression".to_owned() },
         Outcome::Undetermined(needs) => Verdict::Undetermined { needs: needs.list() },
     }
+}
+
+/// The condition that failed last, as `nvidia-container-cli` once told it: with blanks around the operator. None where
+/// the requirement holds, or cannot be read.
+pub fn last_condition(requirement: &str, host: &RequirementHost) -> Option<String> {
+    let (mut needs, mut last) = (Needs::default(), None);
+    for term in requirement.split(' ').filter(|term| !term.is_empty()) {
+        let mut factors = term.split(',').filter(|factor| !factor.is_empty());
+        last = Some(factors.find(|factor| !factor_outcome(factor, host, &mut needs).yes)?);
+    }
+    let factor = last?;
+    let (name, rest) = factor.split_at(factor.find(is_operator)?);
+    let value = rest.trim_start_matches(is_operator);
+    let operator = Operator::of_run(rest.strip_suffix(value)?)?.as_str();
+    Some(format!("{name} {operator} {value}"))
 }
 
 /// Evaluates all variables together: the first that refuses the container decides.

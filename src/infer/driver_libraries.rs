@@ -24,6 +24,7 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::driver::is_compat;
 use crate::infer::driver::library_version;
+use crate::infer::places;
 use crate::infer::places::Tree;
 use crate::infer::stubs;
 use crate::infer::unknown;
@@ -85,15 +86,25 @@ pub(super) fn libraries(
                 perhaps = perhaps.or(Some((why.reason.clone(), package.fact, Some(&known.info))));
                 continue;
             }
-            row = Some(&known.info);
+            let rpm = places::operating_system(seen, knowledge).is_some_and(|system| !system.debian);
+            let held = package_driver(package, rpm, knowledge);
+            if held == Held::Another && (seen.complete.packages || seen.depth == Depth::Sbom) {
+                continue;
+            }
+            row = Some(
+                knowledge
+                    .driver_moved(&package.name)
+                    .filter(|_| held == Held::Another)
+                    .map_or(&known.info, |moved| &moved.info),
+            );
             from.push(package.fact);
-            let version = package_driver(package).filter(|_| !known.toolkit && !known.through);
+            let version = held.version().filter(|_| !known.toolkit && !known.through);
             let path = package.name.clone();
             found.push(DriverLibrary {
                 path,
                 directories: Vec::new(),
                 version,
-                libcuda: known.libcuda,
+                libcuda: known.libcuda && !(rpm && known.without_rpm),
                 stub: false,
                 // Every package of the driver brings, by itself or by what it depends on, libcuda or libnvidia-ml
                 // under a version and a link to it; that of the graphics libraries alone does not.
@@ -214,16 +225,39 @@ fn beside_compat(path: &str, directories: &[String], compat: &Fact<Compat>) -> b
     is_compat(path) || compat.known().is_some_and(|compat| compat.libraries.iter().any(beside))
 }
 
-/// The driver version of a package such as `libnvidia-compute-535` at `535.183.01-0ubuntu1`; its branch alone where
-/// nothing but the name tells it.
-fn package_driver(package: &PackageSeen) -> Option<DriverVersion> {
-    let told = match &package.version {
+/// What a package with libraries of the driver holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// A driver of this version, or of this branch where nothing but its name tells it.
+    Version(DriverVersion),
+    /// Nothing itself: it depends on the packages of another branch than its name says.
+    Another,
+    /// A driver that neither its version nor its name tells.
+    Untold,
+}
+
+impl Held {
+    fn version(self) -> Option<DriverVersion> {
+        if let Self::Version(version) = self { Some(version) } else { None }
+    }
+}
+
+/// What a package such as `libnvidia-compute-535` at `535.183.01-0ubuntu1` holds.
+fn package_driver(package: &PackageSeen, rpm: bool, knowledge: Knowledge) -> Held {
+    let named = package_branch(&package.name);
+    let told: Option<DriverVersion> = match &package.version {
         PackageVersion::Exact(text) => text.split('-').next().and_then(|text| text.parse().ok()),
         // `550.54.*` is of a branch at least.
         PackageVersion::Open(text) => text.split(['.', '*']).next().and_then(package_branch),
         PackageVersion::Unresolved(_) => None,
     };
-    told.or_else(|| package_branch(&package.name))
+    let branch = |version: DriverVersion| version.branch();
+    let other = told.zip(named).is_some_and(|(told, named)| branch(told) != branch(named));
+    let moved = told.is_none() && knowledge.driver_moved(&package.name).is_some();
+    if !rpm && (other || moved) {
+        return Held::Another;
+    }
+    told.or(named).map_or(Held::Untold, Held::Version)
 }
 
 /// The driver branch in the name of a package: 535 of `libnvidia-compute-535-server`.
@@ -258,6 +292,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_version_of_another_branch_than_the_name_is_that_of_an_empty_package() {
+        let mut facts = Facts::default();
+        let fact = facts.add(FactKey::Package, None, State::Absent { searched: "" }, Evidence::Leaf(Vec::new()));
+        for (name, version, rpm, expected) in [
+            ("libnvidia-compute-535", "535.183.01-0ubuntu1", false, Some("535.183.01")),
+            ("libnvidia-compute-510", "510.108.03-0ubuntu0.22.04.1", false, Some("510.108.03")),
+            ("cuda-drivers-550", "550.54.15-1", false, Some("550.54.15")),
+            ("libcuda1", "550.54.14-1", false, Some("550.54.14")),
+            ("libnvidia-compute-510", "525.147.05-0ubuntu2.22.04.1", false, None),
+            ("nvidia-driver-455", "460.32.03-0ubuntu1", false, None),
+            ("nvidia-driver:525", "", true, Some("525")),
+        ] {
+            let told = if version.is_empty() {
+                PackageVersion::Open(String::new())
+            } else {
+                PackageVersion::Exact(version.to_owned())
+            };
+            let package = PackageSeen::new(Manager::Apt, name.to_owned(), told, fact);
+            let held = package_driver(&package, rpm, Knowledge::built_in());
+            assert_eq!(held.version().map(|version| version.to_string()).as_deref(), expected, "{name} {version}");
+        }
+    }
+
     /// What is said of the driver's libraries in an image of that base with these packages.
     fn said(base: &str, packages: &[&str], complete: bool) -> &'static str {
         let mut seen = Observations::new(Depth::Text);
@@ -278,6 +336,7 @@ mod tests {
         }
         let images = infer(&seen, "linux/amd64", None, Knowledge::built_in());
         match images.first().map(|image| &image.driver_libraries.state) {
+            Some(State::Known(found)) if found.iter().all(|one| !one.libcuda) => "without",
             Some(State::Known(found)) if found.iter().all(|one| one.libcuda && one.version.is_none()) => "open",
             Some(State::Known(_)) => "known",
             Some(State::Absent { .. }) => "absent",
@@ -319,8 +378,29 @@ mod tests {
             (&["libnvidia-compute-535", "libnvidia-compute-550?"], "known"),
             (&["libnvidia-compute-550?", "libnvidia-compute-535"], "known"),
             (&["curl?", "cuda-toolkit-12-4?"], "absent"),
+            // An empty package stands for one of another branch, by the day.
+            (&["nvidia-driver-455"], "open"),
+            (&["libnvidia-compute-510"], "open"),
+            (&["nvidia-headless-no-dkms-570-server-open"], "open"),
+            (&["cuda-drivers-525"], "open"),
+            (&["libnvidia-compute"], "open"),
+            (&["nvidia-driver-535"], "known"),
+            (&["nvidia-driver-535-server"], "known"),
+            (&["libnvidia-compute-470-server"], "known"),
+            (&["nvidia-utils-550"], "known"),
         ] {
             assert_eq!(said("ubuntu:22.04", packages, false), expected, "{packages:?}");
+        }
+        for (base, package, expected) in [
+            ("rockylinux:9", "nvidia-driver", "without"),
+            ("nvidia/cuda:12.4.1-base-ubi9", "nvidia-driver", "without"),
+            ("rockylinux:9", "nvidia-driver-cuda", "open"),
+            ("rockylinux:9", "nvidia-driver:525", "known"),
+            ("rockylinux:9", "cuda-drivers-525", "known"),
+            ("debian:12", "nvidia-driver", "open"),
+            ("ubuntu:22.04", "nvidia-driver", "open"),
+        ] {
+            assert_eq!(said(base, &[package], false), expected, "{base} {package}");
         }
         // A list of everything would name what came along.
         assert_eq!(said("ubuntu:22.04", &["nvidia-cuda-toolkit"], true), "absent");

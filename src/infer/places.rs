@@ -137,7 +137,8 @@ pub(super) fn library_directory(
     unknown(facts, key, None, why, derived(Derivation::Inheritance, base, None))
 }
 
-fn operating_system(seen: &Observations, knowledge: Knowledge) -> Option<&'static OsRow> {
+/// The operating system that the base's name or tag tells.
+pub(super) fn operating_system(seen: &Observations, knowledge: Knowledge) -> Option<&'static OsRow> {
     match &seen.base {
         BaseSeen::Image(reference, _) => {
             knowledge.operating_system(&reference.familiar(), reference.tag().unwrap_or_default())

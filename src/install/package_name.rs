@@ -4,6 +4,8 @@ use crate::install::VersionSpec;
 
 /// Architectures that a name may end in, behind a dot or a colon.
 const ARCHITECTURES: &[&str] = &["aarch64", "amd64", "arm64", "i386", "i586", "i686", "noarch", "x86_64"];
+/// Those of programs with 32 bits, whose libraries no program with 64 bits loads.
+const NARROW: &[&str] = &["i386", "i486", "i586", "i686", "armhf", "armel", "armv7hl"];
 /// How the files of packages end.
 const DEB: &str = ".deb";
 const RPM: &str = ".rpm";
@@ -29,6 +31,20 @@ impl Named {
 pub fn is_file(word: &str) -> bool {
     let word = without_query(word);
     word.ends_with(DEB) || word.ends_with(RPM)
+}
+
+/// Whether a word asks for a package of programs with 32 bits: `libnvidia-compute-535:i386`, `nvidia-driver-libs.i686`.
+pub(super) fn is_narrow(word: &str, rpm: bool) -> bool {
+    let word = without_query(word);
+    let narrow = |rest: &str| NARROW.contains(&rest);
+    let (deb, of_rpm) = (word.strip_suffix(DEB), word.strip_suffix(RPM));
+    let behind = |word: &str, sign: char| word.rsplit_once(sign).is_some_and(|(_, last)| narrow(last));
+    match (deb, of_rpm) {
+        (Some(stem), _) => behind(stem, '_'),
+        (None, Some(stem)) => behind(stem, '.'),
+        (None, None) if rpm => behind(word, '.'),
+        (None, None) => behind(word.split(['=', '/']).next().unwrap_or(word).trim_end_matches(['+', '-']), ':'),
+    }
 }
 
 /// A word of which a part is not known, as far as it tells a name: `cuda-drivers-$BRANCH`, or `cuda-compat-12-4` of
@@ -202,6 +218,29 @@ mod tests {
             ("libcuda1", "libcuda1"),
         ] {
             assert_eq!(told(Some(of_apt(word))), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn libraries_of_32_bits_are_for_other_programs() {
+        for (word, rpm, expected) in [
+            ("libnvidia-compute-535:i386", false, true),
+            ("libnvidia-compute-535:i386=535.183.01-0ubuntu1", false, true),
+            ("libnvidia-compute-535:i386/jammy", false, true),
+            ("libnvidia-compute-535:i386-", false, true),
+            ("./libnvidia-compute-535_535.183.01-0ubuntu1_i386.deb", false, true),
+            ("nvidia-driver-cuda-libs.i686", true, true),
+            ("nvidia-driver-cuda-libs-550.54.14-1.el9.i686.rpm", true, true),
+            ("libnvidia-compute-535:amd64", false, false),
+            ("libnvidia-compute-535:any", false, false),
+            ("libnvidia-compute-535", false, false),
+            ("libc6-i386", false, false),
+            ("libx.i386", false, false),
+            ("nvidia-driver-cuda-libs.x86_64", true, false),
+            ("nvidia-driver:550-dkms", true, false),
+            ("./libnvidia-compute-535_535.183.01-0ubuntu1_amd64.deb", false, false),
+        ] {
+            assert_eq!(is_narrow(word, rpm), expected, "{word}");
         }
     }
 

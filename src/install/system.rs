@@ -110,6 +110,9 @@ fn by_name(words: &[Word], rpm: bool, command: &Command, found: &mut Installs) {
             };
             continue;
         };
+        if package_name::is_narrow(text, rpm) {
+            continue;
+        }
         if package_name::is_file(text) {
             file(text, removes, word, command, found);
         } else if !text.contains("://") && !text.starts_with(['.', '/', '~']) {
@@ -154,7 +157,7 @@ fn by_file(rpm: bool, words: &[Word], command: &Command, found: &mut Installs) {
     }
     for word in words {
         match word.known() {
-            Some(text) if text.starts_with('-') => {}
+            Some(text) if text.starts_with('-') || package_name::is_narrow(text, rpm) => {}
             None if installs => unresolved(word, rpm, command, found),
             Some(text) if installs && package_name::is_file(text) => file(text, false, word, command, found),
             Some(text) if removes => named(text, (rpm, false), true, word, command, found),

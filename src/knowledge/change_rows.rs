@@ -42,6 +42,10 @@ pub enum ToolkitChange {
     NoneInJitCdi,
     /// Qualified CDI names as devices choose the cdi mode.
     QualifiedNames,
+    /// The requirement check advises a newer driver where a CUDA version is missing.
+    RequirementAdvice,
+    /// The requirement check names the first term; before, the condition that failed last.
+    RequirementTerm,
     /// Variables of `swarm-resource` count before `NVIDIA_VISIBLE_DEVICES`.
     SwarmFirst,
     /// The nvidia runtime reads `swarm-resource` too, not the hook alone.
@@ -50,7 +54,7 @@ pub enum ToolkitChange {
 
 impl ToolkitChange {
     /// Every one.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::BrandNames,
         Self::CapabilityList,
         Self::CapabilitySet,
@@ -68,6 +72,8 @@ impl ToolkitChange {
         Self::ModesetOptional,
         Self::NoneInJitCdi,
         Self::QualifiedNames,
+        Self::RequirementAdvice,
+        Self::RequirementTerm,
         Self::SwarmFirst,
         Self::SwarmInRuntime,
     ];

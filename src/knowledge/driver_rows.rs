@@ -18,7 +18,28 @@ pub struct DriverReleaseRow {
     pub released: Date,
 }
 
+/// A branch of which Ubuntu's packages became empty ones that depend on another branch.
+#[derive(Clone, Copy, Debug)]
+pub struct DriverMoveRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// The branch as packages name it: `455`, `510-server`.
+    pub name: &'static str,
+    /// The branches whose packages they depend on, by release.
+    pub into: &'static [u32],
+}
+
 impl Knowledge {
+    /// Whether what a package of Ubuntu brings is no longer of the branch in its name, such as `nvidia-driver-455`.
+    pub fn driver_moved(self, package: &str) -> Option<&'static DriverMoveRow> {
+        self.driver_moves().iter().find(|row| {
+            let (number, kind) =
+                row.name.split_once('-').map_or((row.name, None), |(number, kind)| (number, Some(kind)));
+            let mut parts = package.split('-').skip_while(|part| *part != number);
+            parts.next().is_some() && parts.find(|part| *part != "open") == kind
+        })
+    }
+
     /// When a driver came out, where that is known.
     pub fn driver_released(self, version: DriverVersion) -> Option<Date> {
         self.driver_releases().iter().find(|row| row.version == version).map(|row| row.released)

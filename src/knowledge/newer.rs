@@ -20,6 +20,19 @@ impl Knowledge {
         newest.is_some_and(|newest| cuda.release() > newest)
     }
 
+    /// Whether a CUDA version, to the last number, is later than every CUDA base image in the tables.
+    pub fn newer_cuda_image(self, version: &str) -> bool {
+        self.cuda_images().iter().all(|row| later(version, row.version))
+    }
+
+    /// Whether the version that a tag of a framework's images begins with is later than those of all its tags in the
+    /// tables: `v0.99.0`. Never true of a tag without one.
+    pub fn newer_framework_image(self, repository: &str, tag: &str) -> bool {
+        let plain = |tag: &str| tag.strip_prefix('v').unwrap_or(tag).to_owned();
+        let mut rows = self.framework_images().iter().filter(|row| row.repository == repository).peekable();
+        rows.peek().is_some() && rows.all(|row| later(&plain(tag), &plain(row.tag)))
+    }
+
     /// Whether a CUDA version is one of the tables, or may have come after them: a number alone is soon written wrong.
     pub fn may_be_cuda(self, cuda: CudaVersion) -> bool {
         let next = self.newest_cuda().major() + 1;
@@ -98,6 +111,28 @@ mod tests {
             ("nightly", "2.15.0", false),
         ] {
             assert_eq!(later(version, release), expected, "{version} after {release}");
+        }
+    }
+
+    #[test]
+    fn an_image_is_newer_where_its_version_comes_after_every_row() {
+        let knowledge = Knowledge::built_in();
+        for (version, expected) in
+            [("13.99.0", true), ("14.0.0", true), ("13.2.99", false), ("12.4.1", false), ("x", false)]
+        {
+            assert_eq!(knowledge.newer_cuda_image(version), expected, "{version}");
+        }
+        for (repository, tag, expected) in [
+            ("vllm/vllm-openai", "v0.99.0", true),
+            ("vllm/vllm-openai", "v0.99.0-cu129", true),
+            ("pytorch/pytorch", "99.0.0-cuda14.0-cudnn9-runtime", true),
+            ("vllm/vllm-openai", "v0.27.0", false),
+            ("vllm/vllm-openai", "v0.8.5.post9", false),
+            ("vllm/vllm-openai", "latest", false),
+            ("vllm/vllm-openai", "nightly", false),
+            ("somebody/vllm", "v0.99.0", false),
+        ] {
+            assert_eq!(knowledge.newer_framework_image(repository, tag), expected, "{repository}:{tag}");
         }
     }
 

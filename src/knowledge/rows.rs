@@ -8,6 +8,7 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 pub use crate::knowledge::change_rows::*;
 pub use crate::knowledge::code_rows::*;
+pub use crate::knowledge::driver_rows::DriverMoveRow;
 pub use crate::knowledge::driver_rows::DriverReleaseRow;
 pub use crate::knowledge::error_rows::*;
 pub use crate::knowledge::image_rows::*;
@@ -306,6 +307,8 @@ pub struct DriverPackageRow {
     /// The beginning of the package that has what the toolkit of the same installer is; the name of the installer
     /// says the versions of both.
     pub beside: Option<&'static str>,
+    /// Whether the package of that name that RPM installs brings no libcuda.
+    pub without_rpm: bool,
 }
 
 /// An engine that starts GPUs through CDI by itself.

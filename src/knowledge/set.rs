@@ -67,6 +67,8 @@ whole_tables! {
     compat_packages: CompatRow = compat_packages;
     /// Every driver of a compat package, oldest first.
     driver_releases: DriverReleaseRow = driver_releases;
+    /// Branches whose packages of Ubuntu bring another branch.
+    driver_moves: DriverMoveRow = driver_moves;
     /// The forward compatibility matrix.
     forward_matrix: ForwardRow = forward_matrix;
     /// Every requirement string.

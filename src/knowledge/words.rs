@@ -69,6 +69,8 @@ words! {
         ModesetOptional = "modeset-optional",
         NoneInJitCdi = "none-in-jit-cdi",
         QualifiedNames = "qualified-names",
+        RequirementAdvice = "requirement-advice",
+        RequirementTerm = "requirement-term",
         SwarmFirst = "swarm-first",
         SwarmInRuntime = "swarm-in-runtime",
     }

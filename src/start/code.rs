@@ -117,12 +117,12 @@ fn uses_none(replay: Replay<'_>, loaded: &Loaded) -> bool {
     loaded.source == Some(Source::Nowhere) || libraries::goes_without(replay)
 }
 
-/// Code that nobody has seen, for a GPU outside of everything that the component's own toolkit makes code for. Of an
-/// older one there is neither machine code nor PTX that it could run. For one of a generation that came later there is
-/// no machine code, and whether there is PTX is what nobody has seen; that there is any code at all is only known of a
-/// component that has a name, of the program of a framework image, or of a container that is told to be for a range of
-/// GPUs. What calls a runtime that is all that is told, of the base as well, may do so by PTX, which a driver of an
-/// older CUDA does not compile.
+/// Code that nobody has seen, for a GPU outside of everything that the component's own toolkit makes code for. For an
+/// older one there is neither machine code nor PTX that it could run, in a component that has any. For one of a
+/// generation that came later there is no machine code, and whether there is PTX is what nobody has seen; that there is
+/// any code at all is only known of a component that has a name, of the program of a framework image, or of a container
+/// that is told to be for a range of GPUs. What calls a runtime that is all that is told, of the base as well, may do
+/// so by PTX, which a driver of an older CUDA does not compile.
 fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'static RowInfo)> {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability)?;
     let sets = replay.knowledge.target_sets_of(*replay.component.cuda.known()?);
@@ -131,12 +131,13 @@ fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'
     let oldest = targets().min()?;
     if loaded.source == Some(Source::Nowhere) {
         None
-    } else if capability < oldest {
-        Some((no_code(replay), &row.info))
     } else {
         let runs = |made: ComputeCapability| made.major == capability.major && made.minor <= capability.minor;
         let ranged = || floor::of(replay).is_some();
         let has_code = !replay.component.anonymous || replay.component.program || ranged();
+        if capability < oldest {
+            return has_code.then(|| (no_code(replay), &row.info));
+        }
         let foreign = replay.component.anonymous
             && replay.image.components.len() == 1
             && replay.image.base_cuda.is_unknown()
@@ -351,6 +352,9 @@ fn ptx_readable(knowledge: Knowledge, built: CudaVersion, driver: CudaVersion) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::start::step_tests::hosts;
+    use crate::start::step_tests::image;
+    use crate::start::step_tests::step;
 
     #[test]
     fn ptx_is_read_by_its_version_and_newer_than_the_tables_is_not_told() {
@@ -363,5 +367,25 @@ mod tests {
         assert_eq!(readable("12.6", "12.5"), Some(true));
         assert_eq!(readable("99.1", "12.5"), None);
         assert_eq!(readable("12.5", "99.1"), Some(true));
+    }
+
+    #[test]
+    fn an_older_gpu_is_refused_by_what_has_code_and_not_by_a_bare_base() {
+        let (old, new) = ("gpu = \"Tesla P100\"\ndriver = \"580.95.05\"", "gpu = \"T4\"\ndriver = \"580.95.05\"");
+        for (text, pool, expected) in [
+            ("base = \"nvidia/cuda:13.0.2-base-ubuntu24.04\"", old, "not seen"),
+            ("base = \"nvidia/cuda:13.0.2-runtime-ubuntu24.04\"", old, "not seen"),
+            ("base = \"nvidia/cuda:13.0.2-devel-ubuntu24.04\"", old, "not seen"),
+            ("base = \"nvidia/cuda:13.0.2-base-ubuntu24.04\"", new, "not seen"),
+            ("cuda_runtime = \"13.0\"\n[[gpu_code]]\ncomponent = \"own\"\nsass = [\"sm_75\"]\nptx = []", new, "passes"),
+            (
+                "cuda_runtime = \"13.0\"\n[[gpu_code]]\ncomponent = \"own\"\nsass = [\"sm_75\"]\nptx = []",
+                old,
+                "no-kernel-image 209",
+            ),
+        ] {
+            let (result, told) = step(&image(text), &hosts(pool)[0], Step::Code);
+            assert_eq!(result, expected, "{text} {pool}: {told}");
+        }
     }
 }

@@ -7,11 +7,13 @@ use crate::cuda::Property;
 use crate::cuda::RequirementHost;
 use crate::cuda::RequirementOutcome as Outcome;
 use crate::cuda::RequirementsReader;
+use crate::cuda::UNSATISFIED;
 use crate::cuda::Verdict;
 use crate::cuda::evaluate_all_go;
 use crate::cuda::evaluate_c;
 use crate::cuda::is_legacy_image;
-use crate::cuda::outcome_c;
+use crate::cuda::last_condition;
+use crate::cuda::remembered_c;
 use crate::cuda::requirements_disabled;
 use crate::cuda::visit_requirements;
 use crate::fact::Derivation;
@@ -283,7 +285,7 @@ fn evaluate(replay: Replay<'_>, host: &RequirementHost) -> Check {
     }
     let mut needs = Needs::default();
     let mut refused = None;
-    let read = visit_requirements(&env, reader(replay), |_, value| match outcome_c(value, host) {
+    let read = visit_requirements(&env, reader(replay), |_, value| match remembered_c(value, host) {
         Outcome::Holds => {}
         Outcome::Undetermined(more) => needs = needs.and(more),
         outcome => refused = refused.or(Some(of(outcome))),
@@ -340,7 +342,10 @@ pub(super) fn message(replay: Replay<'_>) -> String {
     }
     let mut first = None;
     let read = visit_requirements(&Env::of(replay), reader(replay), |_, value| match evaluate_c(value, &host) {
-        Verdict::Unsatisfied { message, .. } | Verdict::Malformed { message } => first = first.take().or(Some(message)),
+        Verdict::Unsatisfied { message, first_term } => {
+            first = first.take().or_else(|| Some(as_worded(replay, value, &host, &first_term).unwrap_or(message)));
+        }
+        Verdict::Malformed { message } => first = first.take().or(Some(message)),
         Verdict::Holds | Verdict::Undetermined { .. } => {}
     });
     match (read, first) {
@@ -351,6 +356,18 @@ pub(super) fn message(replay: Replay<'_>) -> String {
         (Err(error), _) => format!("failed to get requirements {error}"),
         (Ok(()), Some(message)) => format!("{CLI}: requirement error: {message}"),
         (Ok(()), None) => format!("{CLI}: requirement error"),
+    }
+}
+
+/// How an older check says that a condition fails: of the last one, later of the first term without the advice.
+fn as_worded(replay: Replay<'_>, requirement: &str, host: &RequirementHost, first_term: &str) -> Option<String> {
+    let since = |change| replay.host.toolkit.is_none() || replay.host.behaviour.changes.has(change);
+    if !since(ToolkitChange::RequirementTerm) {
+        Some(format!("{UNSATISFIED}{}", last_condition(requirement, host)?))
+    } else if !since(ToolkitChange::RequirementAdvice) {
+        Some(format!("{UNSATISFIED}{first_term}"))
+    } else {
+        None
     }
 }
 

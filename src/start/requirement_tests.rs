@@ -40,6 +40,30 @@ fn every_variable_counts_and_the_message_names_its_first_term() {
 }
 
 #[test]
+fn an_older_check_words_it_otherwise() {
+    let of = |toolkit: &str| {
+        format!("launch = \"docker-gpus\"\ntoolkit = \"{toolkit}\"\ngpu = \"Tesla P100\"\ndriver = \"390.77\"")
+    };
+    let tail = |text: &str| format!("nvidia-container-cli: requirement error: unsatisfied condition: {text}");
+    let many = requires("cuda>=10.0 brand=tesla,driver>=384,driver<385");
+    for (toolkit, value, expected) in [
+        ("1.0.0", &many, "driver < 385"),
+        ("1.0.3", &many, "driver < 385"),
+        ("1.0.3", &requires("cuda>=10.0 brand=geforce,driver>=384,driver<385"), "brand = geforce"),
+        ("1.0.3", &requires("cuda>=10.0"), "cuda >= 10.0"),
+        ("1.0.3", &requires("driver!390.77"), "driver != 390.77"),
+        ("1.0.4", &many, "cuda>=10.0"),
+        ("1.0.5", &many, "cuda>=10.0"),
+        ("1.0.6", &many, "cuda>=10.0, please update your driver to a newer version, or use an earlier cuda container"),
+        ("1.0.6", &requires("driver>=400"), "driver>=400"),
+        ("1.17.8", &many, "cuda>=10.0, please update your driver to a newer version, or use an earlier cuda container"),
+    ] {
+        let (_, told) = step(&image(&format!("[env]\n{value}\n")), &hosts(&of(toolkit))[0], Step::Requirement);
+        assert!(told.ends_with(&tail(expected)), "{toolkit} {value}: {told}");
+    }
+}
+
+#[test]
 fn what_cannot_be_read_says_so() {
     let many: Vec<String> = (0..33).map(|at| format!("NVIDIA_REQUIRE_X{at} = \"cuda>=9.0\"")).collect();
     let many = many.join("\n");

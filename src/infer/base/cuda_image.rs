@@ -74,7 +74,7 @@ fn unknown_tag(asked: &Asked<'_>, version: &str) -> Why {
     let scan = format!("run `imagelint scan` on the built image, or describe `{name}` in an image description");
     let exact = "name the exact tag, such as 12.4.1-base-ubuntu22.04".to_owned();
     let (reason, supply) = match version.parse() {
-        Ok(cuda) if asked.knowledge.newer_cuda(cuda) => {
+        Ok(cuda) if asked.knowledge.newer_cuda(cuda) || asked.knowledge.newer_cuda_image(version) => {
             (format!("`{name}` is newer than the knowledge of {}", asked.knowledge.newest_date()), scan)
         }
         Ok(_) => {

@@ -38,8 +38,10 @@ fn of_repository(asked: &Asked<'_>) -> Option<BaseBuild> {
         return None;
     }
     let mut build = asked.build(Family::Framework, Some(&first.info));
+    let newer = asked.knowledge.newer_framework_image(&asked.repository, asked.tag);
+    let how = if newer { "newer than the knowledge" } else { "not in the tables" };
     build.unresolved = Some(Why {
-        reason: format!("`{}` is not in the tables of {}", asked.name, asked.knowledge.newest_date()),
+        reason: format!("`{}` is {how} of {}", asked.name, asked.knowledge.newest_date()),
         supply: "run `imagelint scan` on the built image, or describe it in an image description".to_owned(),
     });
     Some(build)

@@ -75,6 +75,8 @@ const CHANGE: &[&str] = &[
     "modeset-optional",
     "none-in-jit-cdi",
     "qualified-names",
+    "requirement-advice",
+    "requirement-term",
     "swarm-first",
     "swarm-in-runtime",
 ];
@@ -100,6 +102,7 @@ macro_rules! every_table {
     minor_compat: MinorCompatRow by [cuda_major] { cuda_major: U32, min_driver: Driver, from_branch: OptU32 }
     compat_packages: CompatRow by [cuda] { cuda: Minor, branch: U32, versions: Drivers, base_branches: U32s, noted: Flag }
     driver_releases: DriverReleaseRow by [version] { version: Driver, released: Day }
+    driver_moves: DriverMoveRow by [name] { name: Str, into: U32s }
     forward_matrix: ForwardRow by [cuda, base_branch] { cuda: Minor, base_branch: U32, supported: Bool }
     requirements: RequireRow by [id] { id: Str, value: Str }
     cuda_images: CudaImageRow by [version] {
@@ -169,7 +172,7 @@ macro_rules! every_table {
     }
     driver_packages: DriverPackageRow by [name] {
         name: Str, prefix: Flag, libcuda: Bool, graphics: Flag, toolkit: Flag, through: Flag, releases: Strs,
-        chance: Flag, finds: Strs, beside: OptStr,
+        chance: Flag, finds: Strs, beside: OptStr, without_rpm: Flag,
     }
     repository_packages: RepositoryPackageRow by [repository, name] {
         repository: Str, name: Str, prefix: Flag, brings: Str,
