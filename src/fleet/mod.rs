@@ -21,5 +21,5 @@ pub use self::host::{Behaviour, DeviceSource, Host, HostGpu};
 pub use self::options::Options;
 pub use self::pool::{Declared, DeviceListStrategy, DriverSpec, Fleet, GpuSpec, Launch, Mode, Pool, Runtime};
 pub(crate) use self::possible::likeness;
-pub(crate) use self::values::image_matches;
+pub(crate) use self::values::{image_matches, is_profile};
 pub use self::words::UnknownWord;

@@ -115,8 +115,8 @@ pub struct GpuSpec {
     pub compute_capability: Option<ComputeCapability>,
     /// Overrides the table; lower case.
     pub brand: Option<String>,
-    /// MIG profile or `true`.
-    pub mig: bool,
+    /// The profile of the devices that MIG makes of it, empty where it is not said; none of a whole GPU.
+    pub mig: Option<String>,
 }
 
 /// One pool.
