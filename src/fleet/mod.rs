@@ -19,6 +19,7 @@ pub use self::field::{PoolEntry, PoolField};
 pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_mig, check_modes, check_width, read};
 pub use self::host::{Behaviour, DeviceSource, Host, HostGpu};
 pub use self::options::Options;
+pub(crate) use self::pool::division;
 pub use self::pool::{Declared, DeviceListStrategy, DriverSpec, Fleet, GpuSpec, Launch, Mode, Pool, Runtime};
 pub(crate) use self::possible::likeness;
 pub(crate) use self::values::{image_matches, is_profile};

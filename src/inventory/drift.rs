@@ -7,11 +7,11 @@ use crate::fleet::Fleet;
 use crate::fleet::GpuSpec;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
+use crate::fleet::division;
 use crate::inventory::Gpu;
 use crate::inventory::Inventory;
 use crate::inventory::Machine;
 use crate::inventory::group::drafts;
-use crate::inventory::parts;
 use crate::inventory::placed::goes_with;
 use crate::inventory::placed::is_of;
 use crate::inventory::placed::place;
@@ -135,7 +135,7 @@ fn divisions(pool: &Pool, machines: &[&Machine], knowledge: Knowledge) -> BTreeS
         let declared: Vec<&GpuSpec> = pool.gpu.iter().map(|spec| &spec.value).filter(named).collect();
         let others = gpu.parts.others(&declared);
         if !declared.is_empty() && !others.is_empty() {
-            let own = |spec: &&GpuSpec| format!("{} {}", spec.name, parts::told(spec.mig.as_deref()));
+            let own = |spec: &&GpuSpec| format!("{} {}", spec.name, division(spec.mig.as_deref()));
             found.insert((listed(declared.iter().map(own)), others.join(", ")));
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::fleet::GpuSpec;
+use crate::fleet::division;
 use crate::fleet::is_profile;
 
 /// What a source says of it.
@@ -65,33 +66,23 @@ impl Parts {
         match self {
             Self::Untold => Vec::new(),
             Self::Whole if whole() => Vec::new(),
-            Self::Whole => vec![WHOLE.to_owned()],
+            Self::Whole => vec![division(None)],
             Self::Mig { .. } if any() => Vec::new(),
             Self::Mig { profiles, .. } if profiles.is_empty() => {
                 if declared.iter().any(|spec| spec.mig.is_some()) {
                     Vec::new()
                 } else {
-                    vec![words("")]
+                    vec![division(Some(""))]
                 }
             }
             Self::Mig { profiles, beside } => {
                 let own: Vec<String> = declared.iter().filter_map(|spec| profile(spec.mig.as_deref()?)).collect();
-                let others = profiles.iter().filter(|profile| !own.contains(profile)).map(|profile| words(profile));
-                others.chain((*beside == Some(true) && !whole()).then(|| WHOLE.to_owned())).collect()
+                let others =
+                    profiles.iter().filter(|profile| !own.contains(profile)).map(|profile| division(Some(profile)));
+                others.chain((*beside == Some(true) && !whole()).then(|| division(None))).collect()
             }
         }
     }
-}
-
-const WHOLE: &str = "whole";
-
-/// A division in words; none is that of a whole GPU.
-pub(super) fn told(mig: Option<&str>) -> String {
-    mig.map_or_else(|| WHOLE.to_owned(), words)
-}
-
-fn words(profile: &str) -> String {
-    if profile.is_empty() { "divided by MIG".to_owned() } else { format!("MIG {profile}") }
 }
 
 /// A profile as a fleet file has it; device plugins write a dot where nvidia-smi writes a plus sign.

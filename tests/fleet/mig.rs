@@ -146,6 +146,22 @@ fn devices_of_mig_are_counted_as_devices() {
 }
 
 #[test]
+fn show_tells_what_mig_makes_of_a_gpu() {
+    let show = |gpu: &str| {
+        let place = crate::place::Place::bare();
+        place.file("fleet.toml", &fleet(gpu));
+        let report: Value =
+            serde_json::from_str(&crate::place::out(&place.run(&["fleet", "show", "--format", "json"]))).expect("JSON");
+        report["pools"][0]["values"].as_array().expect("values")[0]["value"].as_str().expect("a GPU").to_owned()
+    };
+    assert_eq!(show(SMALL), "A100-SXM4-40GB (MIG 1g.5gb)");
+    assert_eq!(show(ANY), "A100-SXM4-40GB (divided by MIG)");
+    assert_eq!(show(WHOLE), "A100-SXM4-40GB");
+    assert_eq!(show("{ name = \"A100-SXM4-40GB\", count = 8, mig = false }"), "8 x A100-SXM4-40GB");
+    assert!(show(&format!("[{WHOLE}, {SMALL}]")).contains("(whole or MIG 1g.5gb)"));
+}
+
+#[test]
 fn a_virtual_gpu_is_known_by_its_profile() {
     let of = |product: &str| {
         let labels = json!({ "nvidia.com/vgpu.present": "true", "nvidia.com/gpu.count": "1" });
