@@ -388,6 +388,56 @@ fn broken_and_hostile_files_end_with_a_word() {
 }
 
 #[test]
+fn a_file_that_breaks_off_is_told_at_its_line() {
+    let place = Place::new();
+    for (flag, name, text, line, told) in [
+        ("--bake", "a.hcl", "target \"a\" {\n  dockerfile = \n}\n", 2, "line 2 column 16: invalid expression"),
+        ("--bake", "a.hcl", "target \"é\" {\r\n\r\n  x = [\r\n", 3, "line 3 column 10: expected `]`"),
+        ("--bake", "a.json", "{\"target\": {\n \"a\": }}", 2, "line 2 column 7: expected value"),
+        ("--bake", "b.json", "", 1, "line 1 column 0: "),
+        ("--compose", "c.yaml", "services:\n  a: [\n", 2, "line 2 column 6: unclosed bracket"),
+    ] {
+        place.file(name, text);
+        let done = place.run(&["check", flag, name, "--format", "gitlab"]);
+        let list: serde_json::Value = serde_json::from_str(&out(&done)).expect("JSON");
+        let issue = &list[0];
+        let description = issue["description"].as_str().expect("words");
+        assert!(code(&done) == 2 && description.contains(told), "{text:?}: {description}");
+        assert!(
+            !description.contains("\\n") && !description.contains('\n') && !description.contains("error:"),
+            "{description}"
+        );
+        assert_eq!((&issue["location"]["path"], &issue["location"]["lines"]["begin"]), (&name.into(), &line.into()));
+        let text = out(&place.run(&["check", flag, name, "--format", "concise"]));
+        assert!(text.starts_with(&format!("{name}:{line}:1: error cannot-read: ")), "{text}");
+    }
+}
+
+#[test]
+fn two_targets_of_one_dockerfile_are_told_apart_in_every_report() {
+    let place = Place::bare();
+    place.file(
+        "fleet.toml",
+        "[[pool]]\nname = \"p\"\ngpu = \"H100\"\ndriver = \"580.95.05\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n",
+    );
+    place.file("Dockerfile", "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN pip install torch==1.12.1+cu113\n");
+    place.file(
+        "docker-bake.hcl",
+        "group \"default\" { targets = [\"a\", \"b\"] }\ntarget \"a\" { dockerfile = \"Dockerfile\" }\n\
+         target \"b\" {\n dockerfile = \"Dockerfile\"\n args = { X = \"1\" }\n}\n",
+    );
+    for format in ["gitlab", "sarif", "rdjsonl", "checkstyle", "github"] {
+        let text = out(&place.run(&["check", "--bake", "docker-bake.hcl", "--format", format]));
+        for target in ["docker-bake.hcl:a: error 209", "docker-bake.hcl:b: error 209"] {
+            assert!(text.contains(target), "{format} {target}: {text}");
+        }
+    }
+    // Without such a file nothing but the path says it.
+    let text = out(&place.run(&["check", "Dockerfile", "--format", "gitlab"]));
+    assert!(text.contains("\"description\":\"error 209"), "{text}");
+}
+
+#[test]
 fn each_target_is_a_subject_with_its_own_base() {
     let place = Place::new();
     place.file("docker/Dockerfile", DOCKERFILE);

@@ -164,6 +164,25 @@ fn standard_input_is_a_dockerfile() {
 }
 
 #[test]
+fn a_from_without_an_image_is_told_whatever_stands_beside_it() {
+    let place = Place::new();
+    for text in ["FROM\n", "FROM   \nRUN true\n", "FROM --platform=linux/amd64\n", "FROM debian AS a\nFROM \\\n\n"] {
+        place.file("bare/Dockerfile", text);
+        for path in ["bare/Dockerfile", "bare"] {
+            let done = place.run(&["check", path]);
+            assert_eq!(code(&done), 1, "{text:?} {path}: {}{}", out(&done), err(&done));
+            assert!(out(&done).contains("FROM takes one name"), "{text:?} {path}: {}", out(&done));
+        }
+    }
+    // Other mistakes of a file in which nothing concerns a GPU are told to who asks for more.
+    for text in ["FROM debian\n", "FROM debian AS\n", "FROM debian\nENV A\n", "# FROM\nFROM debian\n", "FROM $X\n"] {
+        place.file("bare/Dockerfile", text);
+        let done = place.run(&["check", "bare"]);
+        assert!(!out(&done).contains("dockerfile-syntax"), "{text:?}: {}", out(&done));
+    }
+}
+
+#[test]
 fn colour_is_by_flag_then_by_the_environment() {
     let place = Place::new();
     place.file("Dockerfile", REFUSED);

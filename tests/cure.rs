@@ -209,9 +209,56 @@ fn where_it_only_may_fail_changes_are_told_that_make_it_start_for_certain_and_no
     assert!(!told.contains("this cures it"), "{told}");
     let done = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
     assert_eq!(place::out(&done), "", "nothing is written where nothing fails for certain");
-    for format in ["sarif", "rdjson"] {
+    for format in ["sarif", "rdjsonl"] {
         let told = place::out(&place.run(&["check", "--show-fixes", "--format", format, "Dockerfile"]));
-        assert!(!told.contains("\"fixes\"") && !told.contains("\"suggestions\""), "{format}: {told}");
+        assert!(
+            told.contains("\"message\"") && !told.contains("\"fixes\"") && !told.contains("\"suggestions\""),
+            "{format}: {told}"
+        );
+    }
+}
+
+#[test]
+fn reports_that_are_put_into_the_text_carry_fixes_unasked() {
+    let pool = "gpu = \"A100\"\ndriver = \"535.161.08\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+    let place = one(pool, "FROM python:3.8-slim\nRUN pip install torch==1.12.1\n");
+    let told = |place: &Place, arguments: &[&str]| -> Value {
+        let done = place.run(&[&["check"][..], arguments, &["Dockerfile"]].concat());
+        serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{}", err(&done)))
+    };
+    let log = told(&place, &["--format", "sarif"]);
+    let results = list(&log["runs"][0]["results"]);
+    let fix = results.iter().find_map(|result| list(&result["fixes"]).first().cloned()).expect("a fix");
+    let change = fix["artifactChanges"][0]["replacements"][0].clone();
+    assert!(change["insertedContent"]["text"].as_str().is_some_and(|text| text.contains("+cu11")), "{fix}");
+    assert_eq!(change["deletedRegion"]["startLine"], 2, "{fix}");
+    let line = told(&place, &["--format", "rdjsonl"]);
+    assert!(line["suggestions"][0]["text"].as_str().is_some_and(|text| text.contains("+cu11")), "{line}");
+    // Others have them where they are asked for, whatever lies beside.
+    let fixes_of = |report: &Value| list(&report["subjects"][0]["findings"][0]["fixes"]).len();
+    assert_eq!(fixes_of(&told(&place, &["--format", "json"])), 0);
+    let beside = ["--format", "json", "--format", "sarif=x.sarif", "--format", "rdjsonl=x.rdjsonl"];
+    assert_eq!(told(&place, &beside), told(&place, &["--format", "json"]));
+    assert!(std::fs::read_to_string(place.path("x.sarif")).expect("SARIF").contains("\"fixes\":"));
+    assert!(std::fs::read_to_string(place.path("x.rdjsonl")).expect("lines").contains("\"suggestions\":"));
+    let asked = [&beside[..], &["--show-fixes"]].concat();
+    assert!(fixes_of(&told(&place, &asked)) > 0);
+    assert!(std::fs::read_to_string(place.path("x.sarif")).expect("SARIF").contains("\"fixes\":"));
+    // Nothing is sought where nothing fails, nor of what has no text.
+    for (pool, dockerfile) in [
+        (
+            pool,
+            "FROM python:3.8-slim\nRUN pip install torch==1.12.1+cu113 --index-url https://download.pytorch.org/whl/cu113\n",
+        ),
+        (pool, "FROM debian\n"),
+        (
+            "gpu = \"GeForce RTX 3090\"\ndriver = \"460.67\"\nlaunch = \"docker-gpus\"\n",
+            "FROM nvidia/cuda:11.3.0-cudnn8-devel-ubuntu20.04\n",
+        ),
+    ] {
+        let log = told(&one(pool, dockerfile), &["--format", "sarif"]);
+        let results = log["runs"][0]["results"].as_array().expect("results");
+        assert!(results.iter().all(|result| result["fixes"].is_null()), "{dockerfile}: {log}");
     }
 }
 

@@ -91,6 +91,12 @@ fn a_change_is_written_where_the_value_stands_and_nothing_else_changes() {
         assert_eq!(code(&done), 0, "{name}: {}", out(&done));
         let again = place.run(&["check", "--diff", "--unsafe-fixes", "Dockerfile"]);
         assert_eq!((code(&again), out(&again)), (0, String::new()), "{name}");
+        // Who asks for a patch and gets none is told so.
+        assert!(err(&again).starts_with("nothing to change: no change that may be written"), "{name}: {}", err(&again));
+        let safe = place.run(&["check", "--diff", "Dockerfile"]);
+        assert!(err(&safe).starts_with("nothing to change: no safe change"), "{name}: {}", err(&safe));
+        let report = place.run(&["check", "Dockerfile"]);
+        assert!(!err(&report).contains("nothing to change"), "{name}: {}", err(&report));
     }
 }
 

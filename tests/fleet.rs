@@ -1,5 +1,7 @@
 //! `imagelint fleet`: pools out of what exists, compared with it, and selected for, through the built program.
 
+#[path = "fleet/mig.rs"]
+mod mig;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "nothing is judged by its exit code alone here")]
 mod place;
@@ -514,6 +516,24 @@ fn there_is_no_affinity_where_labels_do_not_tell_or_nothing_starts() {
     refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label tells new (starts) from old");
     place.file("own.toml", &pool("new", "570.211.01").replace("tier", "\"kubernetes.io/arch\""));
     refused(&["Dockerfile", "--fleet", "own.toml"], 2, "no label that says what it is");
+    // A node that nobody labelled, of a pool that is declared for it: it is named, with what would tell it.
+    let bare = |name: &str, labels: Value| {
+        json!({ "kind": "Node", "metadata": { "name": name, "labels": labels },
+                "status": { "capacity": { "nvidia.com/gpu": "1" }, "nodeInfo": { "architecture": "amd64" } } })
+    };
+    let own = json!({ "kubernetes.io/arch": "x" });
+    place.file(
+        "bare.json",
+        &json!({ "kind": "NodeList", "items": [bare("n-1", own.clone()), bare("n-2", json!({}))] }).to_string(),
+    );
+    let all = ["Dockerfile", "--fleet", "own.toml", "--against", "bare.json"];
+    refused(&all, 2, "node n-1 with A100 as declared");
+    refused(&all, 2, "nvidia.com/gpu.product");
+    // None of them has a label.
+    place.file("bare.json", &bare("n-2", json!({})).to_string());
+    refused(&all, 2, "no node with labels");
+    place.file("bare.json", &json!({ "kind": "NodeList", "items": [{ "metadata": { "name": "cpu" } }] }).to_string());
+    refused(&all, 1, "certain of no node");
 }
 
 /// A label of one's own will do where it tells the pools apart.

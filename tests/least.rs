@@ -57,7 +57,16 @@ fn every_command_tells_the_same() {
     assert_eq!(fate(&place, smallest), "true");
 
     let compared = place.json(&["compare", "old.Dockerfile", "new.Dockerfile"]);
-    assert_eq!(compared["images"][0]["drivers"][0]["after"], smallest, "{compared}");
+    let drivers = &compared["images"][0]["drivers"][0];
+    assert_eq!(drivers["after"], smallest, "{compared}");
+    // The older one is named, and is none of the smallest.
+    let older = drivers["older_after"]["driver"].as_str().expect("an older one");
+    assert!(older < smallest && older.starts_with("470."), "{compared}");
+    assert_eq!(drivers["older_after"]["route"], "forward-compat");
+    assert_eq!(fate(&place, older), "true");
+    let summary = format!("to {smallest}, though some older ones from {older} on start it, too (forward-compat)");
+    assert!(compared["summary"][0].as_str().is_some_and(|told| told.ends_with(&summary)), "{compared}");
+    assert_eq!(drivers["older_before"]["driver"], older, "{compared}");
 
     let needs = place.json(&["needs", "new.Dockerfile"]);
     let components = needs["subjects"][0]["components"].as_array().expect("components").iter();

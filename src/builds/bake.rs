@@ -71,7 +71,14 @@ pub fn bake(name: &str, file: &str) -> Result<Vec<Build>, BuildsError> {
 }
 
 fn of_hcl(text: &str) -> Result<File, BuildsError> {
-    let body = hcl::parse(text).map_err(|error| BuildsError::Unreadable(error.to_string()))?;
+    let body = hcl::parse(text).map_err(|error| match error {
+        hcl::Error::Parse(error) => BuildsError::Broken {
+            message: error.message().to_owned(),
+            line: error.location().line(),
+            column: error.location().column(),
+        },
+        other => BuildsError::Unreadable(other.to_string()),
+    })?;
     let mut file = File::default();
     for structure in body {
         let Structure::Block(block) = structure else { continue };
@@ -87,8 +94,12 @@ fn of_hcl(text: &str) -> Result<File, BuildsError> {
 }
 
 fn of_json(text: &str) -> Result<File, BuildsError> {
-    let value: serde_json::Value =
-        serde_json::from_str(text).map_err(|error| BuildsError::Unreadable(error.to_string()))?;
+    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let told = error.to_string();
+        let message = told.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&told).to_owned();
+        BuildsError::Broken { message, line, column }
+    })?;
     let mut file = File::default();
     for kind in ["variable", "function", "group", "target"] {
         for (label, attributes) in value.get(kind).and_then(|kind| kind.as_object()).into_iter().flatten() {

@@ -37,8 +37,17 @@ pub(super) fn parsed(text: &str) -> Result<Value, BuildsError> {
     bounded(text)?;
     // As compose reads it, `yes` and `on` are words.
     let options = serde_saphyr::options! { strict_booleans: true };
-    serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| unreadable(error.to_string().lines().next().unwrap_or("no YAML")))
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let told = error.to_string();
+        let told = told.lines().next().unwrap_or("no YAML");
+        let told = told.strip_prefix("error: ").unwrap_or(told);
+        let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        let Some((line, column)) = error.location().map(|place| (number(place.line()), number(place.column()))) else {
+            return unreadable(told);
+        };
+        let message = told.strip_prefix(&format!("line {line} column {column}: ")).unwrap_or(told).to_owned();
+        BuildsError::Broken { message, line, column }
+    })
 }
 
 fn unreadable(message: &str) -> BuildsError {

@@ -96,6 +96,16 @@ pub enum BuildsError {
     /// It is not what it should be.
     #[error("{0}")]
     Unreadable(String),
+    /// It breaks off, or cannot go on, at a line and a column, both from 1.
+    #[error("line {line} column {column}: {message}")]
+    Broken {
+        /// What is wrong.
+        message: String,
+        /// Its line.
+        line: usize,
+        /// Its column.
+        column: usize,
+    },
     /// It is out of all proportion.
     #[error("the file is longer or deeper nested than any that a person writes")]
     TooBig,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::builds;
 use crate::builds::Build as Described;
+use crate::builds::BuildsError;
 use crate::builds::Recipe;
 use crate::cli::inputs::Build;
 use crate::cli::inputs::Inputs;
@@ -18,9 +19,13 @@ use crate::cli::texts::read_named;
 use crate::cli::texts::read_text;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
+use crate::report::model::InputError;
+use crate::report::model::Location;
+use crate::report::model::Region;
 use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
+use crate::source::Span;
 
 /// What kind of file says how images are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +54,7 @@ impl Inputs {
         };
         let described = match described {
             Ok(described) => described,
-            Err(error) => return self.error(&name, error.to_string()),
+            Err(error) => return self.errors.push(unread(&name, &text, &error)),
         };
         let mut read: BTreeMap<PathBuf, (SourceId, Dockerfile)> = BTreeMap::new();
         let first = self.referred.len();
@@ -83,6 +88,23 @@ impl Inputs {
             }
         }
     }
+}
+
+/// Why such a file gives no builds, at the line where it breaks off.
+fn unread(name: &str, text: &str, error: &BuildsError) -> InputError {
+    let at = |line: usize| {
+        let source = SourceText::new(name, text.to_owned());
+        let whole = text.split('\n').nth(line.checked_sub(1)?)?;
+        let start = text.split('\n').take(line - 1).map(|line| line.len() + 1).sum();
+        let region = Region::of(&source, Span::new(start, start + whole.len()));
+        let (kind, path) = ("builds".to_owned(), name.to_owned());
+        Some(Location { kind, path, label: error.to_string(), region: Some(region), made_by: None })
+    };
+    let location = match error {
+        BuildsError::Broken { line, .. } => at(*line),
+        BuildsError::Unreadable(_) | BuildsError::TooBig => None,
+    };
+    InputError { input: name.to_owned(), message: error.to_string(), location }
 }
 
 /// What the build is told: the command line first, then the file.

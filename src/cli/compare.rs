@@ -32,7 +32,9 @@ use crate::compare;
 use crate::compare::Least;
 use crate::compare::Named;
 use crate::compare::Sides;
+use crate::compare::Smallest;
 use crate::compare::model::Comparison;
+use crate::compare::model::Older;
 use crate::compare::model::Pair;
 use crate::judge::Detail;
 use crate::judge::Subject;
@@ -299,17 +301,24 @@ fn drivers(subject: &Subject, asked: &impl Fn(&str) -> bool, reading: Reading<'_
     let Reading { fleet, knowledge, judging, .. } = reading;
     let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
     let images = Images::of(subject, &platforms, judging.as_of.or(subject.as_of), knowledge);
-    let mut known: BTreeMap<String, least::Least> = BTreeMap::new();
+    let mut known: BTreeMap<String, (least::Least, Option<least::Older>)> = BTreeMap::new();
     let mut found = Least::new();
     for pool in fleet.pools.iter().filter(|pool| asked(&pool.name.value)) {
-        let kind = known.entry(least::likeness(pool, knowledge)).or_insert_with(|| least(&images, pool, knowledge));
+        let (kind, older) = *known.entry(least::likeness(pool, knowledge)).or_insert_with(|| {
+            let found = least(&images, pool, knowledge);
+            let least::Least::From(driver) = found else { return (found, None) };
+            (found, least::older(&images, pool, driver, knowledge))
+        });
         let driver = match kind {
-            least::Least::From(driver) => Some(*driver),
+            least::Least::From(driver) => Some(driver),
             least::Least::Never => None,
             least::Least::Open => continue,
         };
         if !least::starts_below(&images, pool, driver, knowledge) {
-            found.insert(pool.name.value.clone(), driver.map(|driver| driver.to_string()));
+            let older =
+                older.map(|older| Older { driver: older.driver.to_string(), route: older.route.name().to_owned() });
+            let smallest = Smallest { driver: driver.map(|driver| driver.to_string()), older };
+            found.insert(pool.name.value.clone(), smallest);
         }
     }
     found

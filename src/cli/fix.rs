@@ -19,6 +19,7 @@ use crate::cli::parallel;
 use crate::cli::streams;
 use crate::cure;
 use crate::cure::Repair;
+use crate::cure::Safety;
 use crate::edit;
 use crate::judge::Detail;
 use crate::judge::Settings;
@@ -87,7 +88,23 @@ pub(crate) fn print(run: Run<'_>, options: &CheckArgs) -> Result<Exit, Failure> 
     for line in &round.told {
         writeln!(streams::err(), "would fix {line}")?;
     }
-    Ok(if round.texts.is_empty() { Exit::Clean } else { Exit::Found })
+    if round.texts.is_empty() {
+        writeln!(streams::err(), "nothing to change: {}", unchanged(options.fixing.least()))?;
+        return Ok(Exit::Clean);
+    }
+    Ok(Exit::Found)
+}
+
+/// Why a patch is empty.
+const fn unchanged(least: Safety) -> &'static str {
+    match least {
+        Safety::Safe => {
+            "no safe change makes anything start that does not; --unsafe-fixes also tries changes of versions"
+        }
+        Safety::Unsafe | Safety::Manual => {
+            "no change that may be written makes anything start that does not; --show-fixes tells the others"
+        }
+    }
 }
 
 /// Writes one round; whether anything was written.

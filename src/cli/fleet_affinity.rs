@@ -36,8 +36,8 @@ use crate::source::Sources;
 struct Group {
     /// What it is called in what is told.
     told: String,
-    /// The labels of each of its nodes.
-    nodes: Vec<Labels>,
+    /// Its nodes: what each is called in what is told, and its labels.
+    nodes: Vec<(String, Labels)>,
 }
 
 /// What is to be judged, and the nodes of each pool by number; and nodes that have no GPU.
@@ -88,7 +88,7 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
     let (mut wanted, mut others, mut told) = (Vec::new(), Vec::new(), Vec::new());
     for (pool, group) in field.fleet.pools.iter().zip(&field.groups) {
         let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or("not for it");
-        let nodes = group.nodes.iter().map(|labels| (labels, group.told.as_str()));
+        let nodes = group.nodes.iter().map(|(name, labels)| (labels, name.as_str()));
         if fate == "starts" {
             wanted.extend(nodes);
         } else {
@@ -96,7 +96,7 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
         }
         told.push((group.told.as_str(), fate));
     }
-    others.extend(field.others.iter().map(|labels| (labels, "nodes without GPUs")));
+    others.extend(field.others.iter().map(|labels| (labels, "a node without GPUs")));
     if wanted.is_empty() {
         for (group, fate) in &told {
             writeln!(streams::err(), "{}: {fate}", plain(group))?;
@@ -111,13 +111,15 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
     let terms = inventory::choose(&own, &labels(&wanted), &labels(&others)).map_err(|(at, other)| {
         let group = |list: &[(&Labels, &str)], at: usize| plain(list.get(at).map_or("", |(_, told)| *told));
         let wanted = group(&wanted, at);
+        let help = "let GPU Feature Discovery label the nodes (nvidia.com/gpu.product, nvidia.com/cuda.driver-version.full), or \
+                    give them a label of your own (kubectl label node NAME gpu-pool=NAME) and declare it under `labels` of \
+                    their pool";
         Failure::Said(match other {
             Some(other) => format!(
-                "error: no label tells {wanted} (starts) from {} (does not, or cannot be told): label the nodes, or run \
-                 GPU Feature Discovery on them",
+                "error: no label tells {wanted} (starts) from {} (does not, or cannot be told)\nhelp: {help}",
                 group(&others, other)
             ),
-            None => format!("error: {wanted} has no label that says what it is"),
+            None => format!("error: {wanted} (starts) has no label that says what it is\nhelp: {help}"),
         })
     })?;
     let mut out = io::BufWriter::new(streams::out());
@@ -178,7 +180,8 @@ fn of_labels(mut fleet: Fleet) -> Result<Field, Failure> {
         return Err(Failure::Said(message));
     }
     let labels = |pool: &Pool| pool.labels.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect();
-    let group = |pool: &Pool| Group { told: pool.name.value.clone(), nodes: vec![labels(pool)] };
+    let group =
+        |pool: &Pool| Group { told: pool.name.value.clone(), nodes: vec![(pool.name.value.clone(), labels(pool))] };
     let groups = fleet.pools.iter().map(group).collect();
     Ok(Field { fleet, groups, others: Vec::new() })
 }
@@ -186,17 +189,17 @@ fn of_labels(mut fleet: Fleet) -> Result<Field, Failure> {
 /// The nodes of a cluster, each as it is and with what its pool declares beside.
 fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, Failure> {
     let found = fleet_import::source(path, knowledge)?;
+    let unlabelled = |machine: &inventory::Machine| machine.labels.is_empty();
+    if !found.machines.is_empty() && found.machines.iter().all(unlabelled) {
+        let message = format!("error: {} has no node with labels: give `kubectl get nodes -o json`", path.display());
+        return Err(Failure::Said(message));
+    }
     let mut builds = BTreeMap::new();
     for machine in found.machines {
-        if machine.labels.is_empty() {
-            let message =
-                format!("error: {} has no node with labels: give `kubectl get nodes -o json`", path.display());
-            return Err(Failure::Said(message));
-        }
         let base = if fleet.built_in { None } else { inventory::place(fleet, &machine, knowledge) };
-        let nodes: &mut Vec<Labels> = builds.entry((base, machine.build)).or_default();
-        if !nodes.contains(&machine.labels) {
-            nodes.push(machine.labels);
+        let nodes: &mut Vec<(String, Labels)> = builds.entry((base, machine.build)).or_default();
+        if !nodes.iter().any(|(_, labels)| *labels == machine.labels) {
+            nodes.push((machine.name, machine.labels));
         }
     }
     let mut seen =
@@ -205,7 +208,8 @@ fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, F
     for (at, ((base, build), nodes)) in builds.into_iter().enumerate() {
         let base = base.and_then(|base| fleet.pools.get(base));
         seen.pools.push(inventory::as_seen(base, format!("{at}"), &build, knowledge));
-        let said: Vec<&str> = build.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+        let said = build.gpus.iter().map(|gpu| gpu.name.as_str());
+        let said: Vec<&str> = said.filter(|name| !name.is_empty()).collect();
         let declared = |field| base.and_then(|pool| pool.text_of(field));
         let gpus = match declared(PoolField::Gpu) {
             _ if !said.is_empty() => said.join(", "),
@@ -218,7 +222,9 @@ fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, F
             (None, None) => "a driver that is not told".to_owned(),
         };
         let pool = base.map_or_else(|| "of no pool".to_owned(), |pool| format!("pool {}", pool.name.value));
-        groups.push(Group { told: format!("{gpus}, {driver} ({pool})"), nodes });
+        let told = format!("{gpus}, {driver} ({pool})");
+        let nodes = nodes.into_iter().map(|(name, labels)| (format!("node {name} with {told}"), labels)).collect();
+        groups.push(Group { told, nodes });
     }
     Ok(Field { fleet: seen, groups, others: found.without_gpu })
 }

@@ -24,6 +24,7 @@ use crate::cli::texts::read_text;
 use crate::cure;
 use crate::fleet::Fleet;
 use crate::judge;
+use crate::judge::Content;
 use crate::judge::Detail;
 use crate::judge::Hosts;
 use crate::judge::Settings;
@@ -161,6 +162,8 @@ impl<'a> Judge<'a> {
             let mut judged = judge::judge_on(subject, settings, hosts);
             if self.run.options.show_fixes {
                 cure::offer(&mut judged, subject, settings, hosts);
+            } else if outputs::carry_edits(self.run.options) && matches!(subject.content, Content::Dockerfile { .. }) {
+                cure::offer_for_failures(&mut judged, subject, settings, hosts);
             }
             judged
         })

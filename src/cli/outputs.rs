@@ -87,6 +87,15 @@ pub(crate) fn are_lines(options: &JudgingArgs) -> bool {
     matches!(options.formats.as_slice(), [Wanted { format: ReportFormat::Ndjson, file: None }])
 }
 
+/// Whether a report is asked for whose readers put changes into the text by themselves.
+pub(crate) fn carry_edits(options: &JudgingArgs) -> bool {
+    options.formats.iter().any(|one| carries_edits(one.format))
+}
+
+const fn carries_edits(format: ReportFormat) -> bool {
+    matches!(format, ReportFormat::Sarif | ReportFormat::Rdjsonl)
+}
+
 /// Most reports tell the verdicts; the rest is for those who read JSON, look into cells or ask why.
 pub(crate) fn detail(options: &JudgingArgs) -> Detail {
     let deep = |one: &Wanted| match one.format {
@@ -110,15 +119,30 @@ pub(crate) fn write(
     let category = run.options.category.as_deref().unwrap_or(run.command);
     let setting = Setting { category, fleet: &fleet, sources: run.sources, book, from_root: &from_root };
     let (mut streams, mut json, mut whole) = (Streams::default(), Tee::default(), Vec::new());
+    // Fixes that nobody asked for are for the reports that carry edits; no other report depends on what lies beside it.
+    let (unasked, mut carrying) = (!run.options.show_fixes, Streams::default());
     for one in wanted(run.options) {
         let target = Target::open(one.file)?;
         match sink(one.format, setting) {
+            Some(sink) if unasked && carries_edits(one.format) => carrying.0.push((sink, target)),
             Some(sink) => streams.0.push((sink, target)),
             None if one.format == ReportFormat::Json => json.0.push(target),
             None => whole.push((one.format, target)),
         }
     }
     streams.begin(report)?;
+    carrying.begin(report)?;
+    let carried = RefCell::new((carrying, Ok(())));
+    let subjects = subjects.map(|mut subject| {
+        let (carrying, ended) = &mut *carried.borrow_mut();
+        if ended.is_ok() {
+            *ended = carrying.subject(&subject);
+        }
+        if unasked {
+            subject.findings.iter_mut().for_each(|finding| finding.fixes.clear());
+        }
+        subject
+    });
     if !whole.is_empty() {
         report.subjects = subjects.collect();
         for subject in &report.subjects {
@@ -146,6 +170,9 @@ pub(crate) fn write(
         json::stream(report, subjects, || used.borrow().texts(&report.errors, run.sources), &mut json)?;
         broken.into_inner()?;
     }
+    let (carrying, ended) = carried.into_inner();
+    ended?;
+    carrying.end(report)?;
     streams.end(report)?;
     json.0.into_iter().try_for_each(Target::done)?;
     for (format, mut target) in whole {

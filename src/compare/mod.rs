@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use crate::compare::model::Change;
 use crate::compare::model::Drivers;
 use crate::compare::model::End;
+use crate::compare::model::Older;
 use crate::compare::model::OnPool;
 use crate::compare::model::Pair;
 use crate::report::model::Finding;
@@ -28,8 +29,17 @@ use crate::report::model::Subject;
 use crate::report::model::Verdict;
 use crate::report::words::title;
 
-/// The smallest driver by pool, none where no driver does; a pool is left out where it cannot be told.
-pub type Least = BTreeMap<String, Option<String>>;
+/// The smallest driver by pool; a pool is left out where it cannot be told.
+pub type Least = BTreeMap<String, Smallest>;
+
+/// The smallest driver on a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Smallest {
+    /// The release; none where no driver does.
+    pub driver: Option<String>,
+    /// The oldest one below it that does all the same.
+    pub older: Option<Older>,
+}
 
 /// The difference between what an image was and what it is, with the smallest drivers of both, where those were sought.
 pub fn compare(name: &str, before: Option<&Subject>, after: Option<&Subject>, least: Option<(Least, Least)>) -> Pair {
@@ -85,10 +95,18 @@ pub fn on<'a>(subject: &'a Subject, pool: &str) -> Option<&'a Verdict> {
 fn differing(before: &Least, after: &Least) -> Vec<Drivers> {
     let mut found: Vec<Drivers> = Vec::new();
     for (pool, was) in before {
-        let Some(is) = after.get(pool).filter(|is| *is != was) else { continue };
-        match found.iter_mut().find(|one| one.before == *was && one.after == *is) {
-            Some(one) => one.pools.push(pool.clone()),
-            None => found.push(Drivers { pools: vec![pool.clone()], before: was.clone(), after: is.clone() }),
+        let Some(is) = after.get(pool).filter(|is| is.driver != was.driver) else { continue };
+        let one = Drivers {
+            pools: Vec::new(),
+            before: was.driver.clone(),
+            after: is.driver.clone(),
+            older_before: was.older.clone(),
+            older_after: is.older.clone(),
+        };
+        let same = |other: &Drivers| Drivers { pools: Vec::new(), ..other.clone() } == one;
+        match found.iter_mut().find(|other| same(other)) {
+            Some(other) => other.pools.push(pool.clone()),
+            None => found.push(Drivers { pools: vec![pool.clone()], ..one }),
         }
     }
     found

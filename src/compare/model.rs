@@ -79,6 +79,19 @@ pub struct Drivers {
     pub before: Option<String>,
     /// The driver from which on it starts; none where none does.
     pub after: Option<String>,
+    /// A driver below that one with which it started all the same, while some in between did not.
+    pub older_before: Option<Older>,
+    /// A driver below that one with which it starts all the same, while some in between do not.
+    pub older_after: Option<Older>,
+}
+
+/// The oldest driver below the smallest with which an image starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Older {
+    /// Its release.
+    pub driver: String,
+    /// `native`, `minor-version`, `forward-compat`, `jit`.
+    pub route: String,
 }
 
 /// What a change does to one verdict, the worst first.

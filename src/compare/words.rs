@@ -50,12 +50,16 @@ pub(super) fn drivers(drivers: &[Drivers], all: usize) -> Vec<String> {
 fn driver(one: &Drivers, everywhere: bool) -> String {
     let names: Vec<&str> = one.pools.iter().map(String::as_str).collect();
     let on = if everywhere { String::new() } else { format!(" on {}", list(&names)) };
+    // Who has one of those starts, and does no longer after an upgrade to one of those between.
+    let older = one.older_after.as_ref().map_or_else(String::new, |older| {
+        format!(", though some older ones from {} on start it, too ({})", older.driver, older.route)
+    });
     match (&one.before, &one.after) {
         (Some(before), Some(after)) => {
             let verb = if raises(before, after) { "raises" } else { "lowers" };
-            format!("{verb} the minimum driver from {before} to {after}{on}")
+            format!("{verb} the minimum driver from {before} to {after}{on}{older}")
         }
-        (None, Some(after)) => format!("starts from driver {after} on, where no driver did{on}"),
+        (None, Some(after)) => format!("starts from driver {after} on, where no driver did{on}{older}"),
         (Some(before), None) => format!("starts with no driver any more, where it did from {before} on{on}"),
         (None, None) => format!("starts with no driver{on}"),
     }
@@ -105,6 +109,7 @@ fn raises(before: &str, after: &str) -> bool {
 mod tests {
     use super::*;
     use crate::compare::model::End;
+    use crate::compare::model::Older;
 
     fn end(fate: &str, outcome: Option<&str>) -> End {
         End { fate: fate.to_owned(), outcome: outcome.map(str::to_owned), route: None, message: String::new() }
@@ -136,7 +141,20 @@ mod tests {
     fn drivers_are_told_by_their_numbers() {
         let told = |before: Option<&str>, after: Option<&str>, all| {
             let [before, after] = [before, after].map(|driver| driver.map(str::to_owned));
-            drivers(&[Drivers { pools: vec!["a".to_owned(), "b".to_owned()], before, after }], all).join("")
+            let pools = vec!["a".to_owned(), "b".to_owned()];
+            let one = Drivers { pools, before, after, older_before: None, older_after: None };
+            let older = Older { driver: "470.57.02".to_owned(), route: "forward-compat".to_owned() };
+            let more = Drivers { older_before: Some(older.clone()), older_after: Some(older), ..one.clone() };
+            let [plain, more] = [one, more].map(|one| drivers(&[one], all).join(""));
+            // What did start says nothing of what does.
+            let told = if more == plain {
+                ""
+            } else {
+                ", though some older ones from 470.57.02 on start it, too (forward-compat)"
+            };
+            assert_eq!(format!("{plain}{told}"), more);
+            assert_eq!(plain == more, plain.contains("no driver any more"), "{plain}");
+            plain
         };
         for (before, after, all, expected) in [
             (Some("525.60.13"), Some("580.65.06"), 2, "raises the minimum driver from 525.60.13 to 580.65.06"),

@@ -61,6 +61,7 @@ mod write;
 pub use self::kind::Kind;
 pub use self::kind::Safety;
 pub use self::offer::offer;
+pub use self::offer::offer_for_failures;
 pub use self::repair::Repair;
 pub use self::repair::follow;
 pub use self::repair::repair;

@@ -23,13 +23,11 @@ const MOST_OPEN: usize = 4;
 /// verdict that is left open what makes it start there whatever is not known.
 pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<'_>, hosts: &Hosts) {
     let subject = &keeping(subject);
-    let open = |finding: &model::Finding| is_open(finding);
-    let error = |finding: &model::Finding| finding.severity == "error" && !is_open(finding);
-    if judged.findings.iter().any(error) {
-        let found = search(Aim::Failing, Kind::ALL, subject, judged, settings, hosts);
-        give(judged, &found, settings.sources, (&error, MOST), |one| [&one.cures, &one.lifts]);
+    if let Some(found) = offer_to_errors(judged, subject, settings, hosts) {
+        note(judged, found.cut);
         judged.inspected.notes.extend(found.split);
     }
+    let open = |finding: &model::Finding| is_open(finding);
     if judged.findings.iter().any(open) {
         let mut found = search(Aim::Open, Kind::ALL, subject, judged, settings, hosts);
         found.tried.truncate(MOST_OPEN);
@@ -39,6 +37,33 @@ pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<
             found.tried.extend(news);
         }
         give(judged, &found, settings.sources, (&open, 3 * MOST_OPEN), |one| [&one.settles, &one.narrows]);
+        note(judged, found.cut);
+    }
+}
+
+/// Looks for changes that cure, and gives them to the errors alone; nothing else of the report changes.
+pub fn offer_for_failures(judged: &mut model::Subject, subject: &Subject, settings: Settings<'_>, hosts: &Hosts) {
+    offer_to_errors(judged, &keeping(subject), settings, hosts);
+}
+
+/// What was found, where there is an error.
+fn offer_to_errors(
+    judged: &mut model::Subject,
+    subject: &Subject,
+    settings: Settings<'_>,
+    hosts: &Hosts,
+) -> Option<Found> {
+    let error = |finding: &model::Finding| finding.severity == "error" && !is_open(finding);
+    judged.findings.iter().any(error).then(|| {
+        let found = search(Aim::Failing, Kind::ALL, subject, judged, settings, hosts);
+        give(judged, &found, settings.sources, (&error, MOST), |one| [&one.cures, &one.lifts]);
+        found
+    })
+}
+
+fn note(judged: &mut model::Subject, cut: bool) {
+    if cut {
+        judged.inspected.notes.push("not every change that may cure was tried: there are too many".to_owned());
     }
 }
 
@@ -52,9 +77,6 @@ fn give(
     for finding in judged.findings.iter_mut().filter(|finding| wanted(finding)) {
         let helps = |one: &&Tried| helped(one).into_iter().flatten().any(|pool| finding.pools.contains(pool));
         finding.fixes = found.tried.iter().filter(helps).take(most).map(|one| fix(one, sources)).collect();
-    }
-    if found.cut {
-        judged.inspected.notes.push("not every change that may cure was tried: there are too many".to_owned());
     }
 }
 

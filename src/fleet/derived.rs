@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::fleet::Host;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
+use crate::fleet::division;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::heading;
@@ -83,8 +84,11 @@ fn values(pool: &Pool, hosts: &[Host]) -> Vec<DerivedValue> {
         };
         values.push(DerivedValue { name, text: listed(&texts), from });
     };
-    let named =
-        |host: &Host| gpu(host).map(|gpu| gpu.count.map_or(gpu.name.clone(), |n| format!("{n} x {}", gpu.name)));
+    let named = |host: &Host| {
+        gpu(host).map(|gpu| {
+            gpu.count.map_or(gpu.name.clone(), |n| format!("{n} x {}", gpu.name)) + &divided(pool, &gpu.name)
+        })
+    };
     add("gpu", &named, &|host| gpu(host).filter(|gpu| gpu.named).and_then(|gpu| gpu.row).map(told));
     let overridden = pool.compute_capability.is_some();
     add("compute capability", &|host| gpu(host)?.capability.map(|capability| capability.to_string()), &|host| {
@@ -148,4 +152,14 @@ fn cost(pool: &Pool, field: PoolField, hosts: &[Host]) -> String {
         _ => "modes tried",
     };
     format!("{how}{what}: {}; where they differ, the verdict is `depends`", listed(&tried))
+}
+
+/// Behind a GPU what MIG makes of it, where the pool says that.
+fn divided(pool: &Pool, name: &str) -> String {
+    let specs = || pool.gpu.iter().map(|spec| &spec.value).filter(|spec| spec.name == name);
+    if specs().all(|spec| spec.mig.is_none()) {
+        return String::new();
+    }
+    let told: Vec<String> = specs().map(|spec| division(spec.mig.as_deref())).collect();
+    format!(" ({})", told.join(" or "))
 }

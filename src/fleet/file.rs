@@ -172,7 +172,7 @@ pub fn check_mig(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) -> Resu
         let capability = gpu.value.compute_capability.or(of_pool).or(row.map(|row| row.capability));
         let divisible = capability.and_then(|capability| knowledge.architecture(capability)).is_none_or(|row| row.mig);
         let consumer = row.is_some_and(|row| row.class == GpuClass::Consumer);
-        if gpu.value.mig && (!divisible || consumer) {
+        if gpu.value.mig.is_some() && (!divisible || consumer) {
             let message = format!("`{}` has no MIG", gpu.value.name);
             let help =
                 "leave `mig` out: boards for data centres have it from Ampere on, and some for workstations".to_owned();

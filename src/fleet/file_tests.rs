@@ -53,7 +53,7 @@ fn every_key_reads_back_with_its_place() {
     assert_eq!(&FULL[pool.name.span.start..pool.name.span.end], "\"train-a100\"");
     assert_eq!(pool.gpu.len(), 2);
     assert_eq!(pool.gpu[1].value.brand.as_deref(), Some("tesla"));
-    assert!(pool.gpu[1].value.mig && pool.gpu[1].value.count == Some(4));
+    assert!(pool.gpu[1].value.mig.is_some() && pool.gpu[1].value.count == Some(4));
     let drivers: Vec<_> = pool.driver.iter().map(|driver| driver.value.clone()).collect();
     let range = DriverSpec::Range { from: Some(version("535.161")), before: Some(version("536")) };
     assert_eq!(drivers, [DriverSpec::Exact(version("460.32.03")), DriverSpec::Branch(535), range]);

@@ -115,8 +115,17 @@ pub struct GpuSpec {
     pub compute_capability: Option<ComputeCapability>,
     /// Overrides the table; lower case.
     pub brand: Option<String>,
-    /// MIG profile or `true`.
-    pub mig: bool,
+    /// The profile of the devices that MIG makes of it, empty where it is not said; none of a whole GPU.
+    pub mig: Option<String>,
+}
+
+/// The division of a GPU in words: `whole`, `divided by MIG` where no profile is told, `MIG 1g.5gb`.
+pub(crate) fn division(mig: Option<&str>) -> String {
+    match mig {
+        None => "whole".to_owned(),
+        Some("") => "divided by MIG".to_owned(),
+        Some(profile) => format!("MIG {}", profile.strip_prefix("MIG ").unwrap_or(profile)),
+    }
 }
 
 /// One pool.

@@ -103,7 +103,7 @@ pub(crate) fn image_matches(pattern: &str, reference: &str) -> Result<bool, Stri
 
 /// Whether a text is a MIG profile: so many compute slices of so many GPU slices, the memory, and what it adds or
 /// leaves out: `3g.20gb`, `1c.3g.20gb`, `1g.10gb+me`, `1g.24gb-me`.
-fn is_profile(text: &str) -> bool {
+pub(crate) fn is_profile(text: &str) -> bool {
     let slices = |part: &str, unit: char| {
         let number = part.strip_suffix(unit).and_then(|number| number.parse::<u8>().ok());
         number.filter(|number| (1..=SLICES).contains(number) && part.len() == 2)
@@ -234,7 +234,7 @@ impl Reader {
 
     /// A GPU: its name, or a table of its properties.
     pub(crate) fn gpu(&mut self, value: &Value<'_>) -> Option<Declared<GpuSpec>> {
-        let named = |name| GpuSpec { name, count: None, compute_capability: None, brand: None, mig: false };
+        let named = |name| GpuSpec { name, count: None, compute_capability: None, brand: None, mig: None };
         let span = span_of(value);
         let Some(table) = value.get_ref().as_table() else {
             if value.get_ref().is_str() {
@@ -255,9 +255,9 @@ impl Reader {
                 "compute_capability" => gpu.compute_capability = self.capability(value).map(|found| found.value),
                 "brand" => gpu.brand = self.brand(value).map(|found| found.value),
                 "mig" => match value.get_ref() {
-                    DeValue::Boolean(mig) => gpu.mig = *mig,
+                    DeValue::Boolean(mig) => gpu.mig = mig.then(String::new),
                     DeValue::String(text) => {
-                        gpu.mig = true;
+                        gpu.mig = Some(text.to_string());
                         if !is_profile(text) {
                             let help = "a profile as `nvidia-smi mig -lgip` prints it, such as 1g.5gb, 1g.10gb+me or 1c.3g.20gb";
                             self.report(span_of(value), format!("`{text}` is no MIG profile"), Some(help.to_owned()));

@@ -9,10 +9,11 @@ use crate::inventory::Gpu;
 use crate::inventory::Inventory;
 use crate::inventory::InventoryError;
 use crate::inventory::Machine;
+use crate::inventory::Parts;
 use crate::knowledge::Knowledge;
 
 /// GPUs of one kind, with how many there are.
-type Counted = BTreeMap<(String, Option<ComputeCapability>, bool), u32>;
+type Counted = BTreeMap<(String, Option<ComputeCapability>, Parts), u32>;
 
 /// What a column may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,8 +109,12 @@ pub(super) fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inven
         if !is_of_gpu && knowledge.gpu(gpu).is_none() {
             return Err(InventoryError::Unknown);
         }
-        let mig = cell(Column::Mig) == Some("Enabled");
-        *drivers.entry(driver).or_default().entry((gpu.to_owned(), capability, mig)).or_default() += 1;
+        let parts = match cell(Column::Mig) {
+            Some("Enabled") => Parts::known(true),
+            Some(_) => Parts::Whole,
+            None => Parts::Untold,
+        };
+        *drivers.entry(driver).or_default().entry((gpu.to_owned(), capability, parts)).or_default() += 1;
     }
     if drivers.is_empty() {
         return Err(InventoryError::Unreadable("it names no GPU".to_owned()));
@@ -118,10 +123,10 @@ pub(super) fn read(name: &str, text: &str, knowledge: Knowledge) -> Result<Inven
     let single = drivers.len() == 1;
     let machines = drivers.into_iter().map(|(driver, gpus)| {
         let count = |count| single.then_some(count);
-        let gpus = gpus.into_iter().map(|((name, capability, mig), number)| Gpu {
+        let gpus = gpus.into_iter().map(|((name, capability, parts), number)| Gpu {
             name,
             count: count(number),
-            mig: mig.then(String::new),
+            parts,
             capability,
         });
         let build = Build { gpus: gpus.collect(), driver, ..Build::default() };

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::fleet::Fleet;
+use crate::fleet::GpuSpec;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
+use crate::fleet::division;
+use crate::inventory::Gpu;
 use crate::inventory::Inventory;
 use crate::inventory::Machine;
 use crate::inventory::group::drafts;
@@ -19,7 +22,7 @@ use crate::knowledge::Knowledge;
 pub struct Drift {
     /// The declared pool; of new nodes the name that an import would give them.
     pub pool: String,
-    /// `new`, `vanished`, `nodes`, `gpu`, `count`, `driver`, `platform`, `labels`.
+    /// `new`, `vanished`, `nodes`, `gpu`, `mig`, `count`, `driver`, `platform`, `labels`.
     pub what: &'static str,
     /// What the file says.
     pub declared: String,
@@ -42,13 +45,20 @@ pub fn drift(fleet: &Fleet, inventory: &Inventory, knowledge: Knowledge) -> Vec<
         of_pool(pool, placed.get(&at).map_or(&[], Vec::as_slice), knowledge, &mut found);
     }
     for draft in drafts(&new) {
-        let gpus: Vec<&str> = draft.build.gpus.iter().map(|gpu| gpu.name.as_str()).collect();
+        let gpus: Vec<String> = draft.build.gpus.iter().map(described).collect();
         let gpus = if gpus.is_empty() { "a GPU that is not told".to_owned() } else { gpus.join(", ") };
         let driver = draft.build.driver.map_or_else(String::new, |driver| format!(", driver {driver}"));
         let seen = format!("{} with {gpus}{driver}", nodes(draft.nodes.unwrap_or(1)));
         found.push(Drift { pool: draft.name, what: "new", declared: String::new(), seen });
     }
     found
+}
+
+/// A GPU as its source calls it, with what MIG makes of it.
+fn described(gpu: &Gpu) -> String {
+    let name = if gpu.name.is_empty() { "a GPU that is not told" } else { &gpu.name };
+    let parts = gpu.parts.others(&[]);
+    if gpu.parts.is_mig() { format!("{name} ({})", parts.join(", ")) } else { name.to_owned() }
 }
 
 /// The differences of one pool.
@@ -77,9 +87,13 @@ fn of_pool(pool: &Pool, machines: &[&Machine], knowledge: Knowledge, found: &mut
     if !pool.gpu.is_empty() && !others.is_empty() {
         add("gpu", pool.text_of(PoolField::Gpu).unwrap_or_default(), others.join(", "));
     }
+    for (declared, seen) in divisions(pool, machines, knowledge) {
+        add("mig", declared, seen);
+    }
     for spec in &pool.gpu {
         let Some(declared) = spec.value.count else { continue };
-        let same = builds().flat_map(|build| &build.gpus).filter(|gpu| is_of(&spec.value.name, &gpu.name, knowledge));
+        let same = builds().flat_map(|build| &build.gpus).filter(|gpu| gpu.parts.may_be(&spec.value));
+        let same = same.filter(|gpu| is_of(&spec.value.name, &gpu.name, knowledge));
         let counts: BTreeSet<u32> = same.filter_map(|gpu| gpu.count).collect();
         if counts.iter().any(|count| *count != declared) {
             add("count", declared.to_string(), listed(counts.iter()));
@@ -110,6 +124,22 @@ fn of_pool(pool: &Pool, machines: &[&Machine], knowledge: Knowledge, found: &mut
             add("labels", format!("{name} = {}", value.value), listed(seen.iter()));
         }
     }
+}
+
+/// Where GPUs of a declared name are divided otherwise than declared: as they are declared, and as they are.
+fn divisions(pool: &Pool, machines: &[&Machine], knowledge: Knowledge) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for gpu in machines.iter().flat_map(|machine| &machine.build.gpus) {
+        // What a node does not name is what is declared.
+        let named = |spec: &&GpuSpec| gpu.name.is_empty() || is_of(&spec.name, &gpu.name, knowledge);
+        let declared: Vec<&GpuSpec> = pool.gpu.iter().map(|spec| &spec.value).filter(named).collect();
+        let others = gpu.parts.others(&declared);
+        if !declared.is_empty() && !others.is_empty() {
+            let own = |spec: &&GpuSpec| format!("{} {}", spec.name, division(spec.mig.as_deref()));
+            found.insert((listed(declared.iter().map(own)), others.join(", ")));
+        }
+    }
+    found
 }
 
 fn nodes(number: u32) -> String {

@@ -57,7 +57,7 @@ fn name(drafts: &mut [Draft]) {
     for draft in drafts.iter_mut() {
         let build = &draft.build;
         let mut name = build.pool.clone().or_else(|| build.gpus.first().map(gpu_word)).unwrap_or_default();
-        if build.pool.is_none() && build.gpus.first().is_some_and(|gpu| gpu.mig.is_some()) {
+        if build.pool.is_none() && build.gpus.first().is_some_and(|gpu| gpu.parts.is_mig()) {
             name.push_str("-mig");
         }
         draft.name = slug(&name);

@@ -10,7 +10,9 @@ use crate::inventory::Build;
 use crate::inventory::Gpu;
 use crate::inventory::Inventory;
 use crate::inventory::Machine;
+use crate::inventory::Parts;
 use crate::inventory::kubernetes::Node;
+use crate::knowledge::names_share;
 
 /// Labels that pools are known by, the first that a node has.
 pub(super) const POOL_LABELS: &[&str] = &[
@@ -58,6 +60,14 @@ const ON_THE_BUS: [&str; 3] = [
     "feature.node.kubernetes.io/pci-0302_10de.present",
 ];
 const GKE: &str = "cloud.google.com/gke-accelerator";
+/// The profile of the devices that MIG makes of each GPU of a node.
+const GKE_PARTITION: &str = "cloud.google.com/gke-gpu-partition-size";
+/// What MIG devices are called that are no `nvidia.com/gpu`, before their profile.
+const SLICE: &str = "nvidia.com/mig-";
+/// What ends the name of a resource that several containers share.
+const SHARED: &str = ".shared";
+/// What whole GPUs are called, or under the strategy `single` MIG devices.
+const WHOLE: [&str; 2] = ["nvidia.com/gpu", "nvidia.com/gpu.shared"];
 const PRODUCT: &str = "nvidia.com/gpu.product";
 
 type Labels = BTreeMap<String, String>;
@@ -144,7 +154,9 @@ pub(super) fn add(node: &Node, found: &mut Inventory) {
         build.notes.insert("GPU Feature Discovery has not labelled these nodes".to_owned());
     }
     if get(labels, "nvidia.com/vgpu.present") == Some("true") {
-        build.notes.insert("these are virtual GPUs, whose profile is not told".to_owned());
+        let told = get(labels, PRODUCT).is_some_and(names_share);
+        let profile = if told { "" } else { ", whose profile is not told" };
+        build.notes.insert(format!("these are virtual GPUs{profile}"));
     }
     build.labels = telling(labels);
     let engine = node.engine.as_deref().and_then(|engine| engine.split_once("://"));
@@ -169,14 +181,44 @@ fn is_gpu(resource: &str) -> bool {
     matches!(name, "gpu" | "gpu.shared" | "pgpu") || name.starts_with("mig-") || name.starts_with("gpu-")
 }
 
-/// The GPUs of a node by its labels.
+/// The GPUs of a node by its labels, and by what its device plugin offers.
 fn gpus(node: &Node, build: &mut Build) -> Vec<Gpu> {
     let labels = &node.labels;
-    let count = get(labels, "nvidia.com/gpu.count").and_then(|count| count.parse().ok());
+    let slices = slices(node);
+    let mut parts = Parts::Whole;
+    if !slices.is_empty() {
+        let whole = WHOLE.iter().filter_map(|name| node.resources.get(*name)).max();
+        let beside = match whole {
+            Some(count) => Some(*count > 0),
+            None => node.resources.keys().any(|name| name.starts_with(SLICE)).then_some(false),
+        };
+        let told: Vec<String> = slices.iter().map(|(profile, count)| format!("{count} x {profile}")).collect();
+        let how = match beside {
+            Some(true) => "MIG devices beside whole GPUs",
+            Some(false) => "MIG devices, and no whole GPU",
+            None => "MIG devices beside whole GPUs, where there are any",
+        };
+        build.notes.insert(format!("{how}: {}", told.join(", ")));
+        parts = Parts::mig(slices.keys().map(String::as_str), beside);
+    }
     let Some(product) = get(labels, PRODUCT) else {
-        let Some(accelerator) = get(labels, GKE) else { return Vec::new() };
+        let partition = get(labels, GKE_PARTITION);
+        let parts = match partition {
+            Some(profile) => Parts::mig([profile], Some(false)),
+            None if parts.is_mig() => parts,
+            // No label says that a GPU is whole.
+            None => Parts::Untold,
+        };
+        let name = get(labels, GKE).unwrap_or_default();
+        if name.is_empty() && !parts.is_mig() {
+            return Vec::new();
+        }
         let count = node.resources.get("nvidia.com/gpu").copied();
-        return vec![Gpu { name: accelerator.to_owned(), count, mig: None, capability: capability(labels) }];
+        if let Some((profile, count)) = partition.zip(count) {
+            build.notes.insert(devices(count, profile));
+        }
+        let count = count.filter(|_| !parts.is_mig());
+        return vec![Gpu { name: name.to_owned(), count, parts, capability: capability(labels) }];
     };
     let shared = product.strip_suffix("-SHARED");
     let replicas = get(labels, "nvidia.com/gpu.replicas").filter(|replicas| !matches!(*replicas, "0" | "1"));
@@ -189,35 +231,36 @@ fn gpus(node: &Node, build: &mut Build) -> Vec<Gpu> {
         build.notes.insert(format!("the GPUs are {how}{each}"));
     }
     let product = shared.unwrap_or(product);
-    let (name, mig) = product.split_once("-MIG-").map_or((product, None), |(name, mig)| (name, Some(mig)));
-    let mut gpu = Gpu {
-        name: name.to_owned(),
-        count: count.filter(|count| *count > 0),
-        mig: mig.map(str::to_owned),
-        capability: capability(labels),
-    };
-    if mig == Some("INVALID") {
+    let count = get(labels, "nvidia.com/gpu.count").and_then(|count| count.parse().ok());
+    let mut count = count.filter(|count: &u32| *count > 0);
+    let (name, profile) = product.split_once("-MIG-").map_or((product, None), |(name, profile)| (name, Some(profile)));
+    if let Some(profile) = profile {
+        parts = Parts::mig([profile], Some(false));
+        // Under the strategy `single` the label counts devices, of which a GPU has several.
+        if let Some(count) = count.take() {
+            build.notes.insert(devices(count, profile));
+        }
+    }
+    if profile == Some("INVALID") {
         build.notes.insert("the strategy `single` does not go with the MIG devices of these nodes".to_owned());
-        gpu.mig = Some(String::new());
     }
-    let slices = slices(labels);
-    if slices.is_empty() {
-        return vec![gpu];
-    }
-    let told: Vec<String> = slices.iter().map(|(profile, count)| format!("{count} x {profile}")).collect();
-    build.notes.insert(format!("MIG devices beside whole GPUs, where there are any: {}", told.join(", ")));
-    gpu.mig = Some(match slices.as_slice() {
-        [(profile, _)] if node.resources.get("nvidia.com/gpu") == Some(&0) => profile.clone(),
-        _ => String::new(),
-    });
-    vec![gpu]
+    vec![Gpu { name: name.to_owned(), count, parts, capability: capability(labels) }]
 }
 
-/// The MIG devices that have labels of their own, with how many there are.
-fn slices(labels: &Labels) -> Vec<(String, String)> {
-    let of = |(name, count): (&String, &String)| {
-        let profile = name.strip_prefix("nvidia.com/mig-")?.strip_suffix(".count")?;
-        (count != "0").then(|| (profile.to_owned(), count.clone()))
-    };
-    labels.iter().filter_map(of).collect()
+fn devices(count: u32, profile: &str) -> String {
+    format!("MIG devices on each node: {count} x {profile}; of how many GPUs is not told")
+}
+
+/// The MIG devices that have resources or labels of their own, with how many there are.
+fn slices(node: &Node) -> BTreeMap<String, String> {
+    let offered = node.resources.iter().filter_map(|(name, count)| {
+        let profile = name.strip_prefix(SLICE)?;
+        Some((profile.strip_suffix(SHARED).unwrap_or(profile), count.to_string()))
+    });
+    let labelled = node
+        .labels
+        .iter()
+        .filter_map(|(name, count)| Some((name.strip_prefix(SLICE)?.strip_suffix(".count")?, count.trim().to_owned())));
+    let all = offered.chain(labelled).filter(|(_, count)| count != "0");
+    all.map(|(profile, count)| (profile.to_owned(), count)).collect()
 }

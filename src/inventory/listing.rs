@@ -7,6 +7,7 @@ use crate::inventory::Gpu;
 use crate::inventory::Inventory;
 use crate::inventory::InventoryError;
 use crate::inventory::Machine;
+use crate::inventory::Parts;
 
 /// No machine has more GPUs.
 const MOST_GPUS: usize = 1024;
@@ -42,20 +43,16 @@ pub(super) fn read(name: &str, text: &str) -> Result<Inventory, InventoryError> 
             return Err(InventoryError::TooBig);
         }
     }
-    let mut counted: BTreeMap<(&str, Option<String>), u32> = BTreeMap::new();
+    let mut counted: BTreeMap<(&str, Parts), u32> = BTreeMap::new();
     for (name, mut parts) in seen {
         parts.dedup();
-        let mig = match parts[..] {
-            [] => None,
-            [one] => Some(one.to_owned()),
-            _ => Some(String::new()),
-        };
-        *counted.entry((name, mig)).or_default() += 1;
+        let parts = if parts.is_empty() { Parts::Whole } else { Parts::mig(parts, Some(false)) };
+        *counted.entry((name, parts)).or_default() += 1;
     }
-    let gpus = counted.into_iter().map(|((name, mig), count)| Gpu {
+    let gpus = counted.into_iter().map(|((name, parts), count)| Gpu {
         name: name.to_owned(),
         count: Some(count),
-        mig,
+        parts,
         capability: None,
     });
     let build = Build { gpus: gpus.collect(), ..Build::default() };

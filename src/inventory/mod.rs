@@ -7,6 +7,7 @@ mod group;
 mod kubernetes;
 mod labels;
 mod listing;
+mod parts;
 mod placed;
 mod selector;
 mod smi;
@@ -27,6 +28,7 @@ use crate::knowledge::Knowledge;
 
 pub use self::drift::{Drift, drift};
 pub use self::group::{Draft, drafts};
+pub use self::parts::Parts;
 pub use self::placed::{as_seen, place};
 pub use self::selector::{Labels, Term, choose, to_yaml};
 pub use self::suits::suits;
@@ -44,8 +46,8 @@ pub struct Gpu {
     pub name: String,
     /// How many.
     pub count: Option<u32>,
-    /// MIG profile, or nothing said of it where it is empty.
-    pub mig: Option<String>,
+    /// Whether it is whole.
+    pub parts: Parts,
     /// Compute capability, where the source says it.
     pub capability: Option<ComputeCapability>,
 }
@@ -103,10 +105,13 @@ impl Inventory {
     /// With the GPUs of machine types, where a node is known by its type alone.
     #[must_use]
     pub fn with_types(mut self, knowledge: Knowledge) -> Self {
-        for machine in self.machines.iter_mut().filter(|machine| machine.build.gpus.is_empty()) {
+        let nameless = |machine: &&mut Machine| machine.build.gpus.iter().all(|gpu| gpu.name.is_empty());
+        for machine in self.machines.iter_mut().filter(nameless) {
             let Some(kind) = machine.build.labels.get("node.kubernetes.io/instance-type") else { continue };
             let Some(row) = knowledge.cloud_instance(kind) else { continue };
-            let gpu = Gpu { name: row.gpu.to_owned(), count: row.count, mig: None, capability: None };
+            let parts = machine.build.gpus.pop().map_or(Parts::Untold, |gpu| gpu.parts);
+            let count = row.count.filter(|_| !parts.is_mig());
+            let gpu = Gpu { name: row.gpu.to_owned(), count, parts, capability: None };
             machine.build.notes.insert(format!("the GPU is that of {}: {}", row.name, row.info.source));
             machine.build.gpus = vec![gpu];
         }
@@ -205,7 +210,7 @@ fn has_key(text: &str, keys: &[&str]) -> bool {
 /// Machines of a cloud's type; none where the tables do not have it.
 pub fn of_instance(kind: &str, nodes: Option<u32>, knowledge: Knowledge) -> Option<Inventory> {
     let row = knowledge.cloud_instance(kind)?;
-    let gpu = Gpu { name: row.gpu.to_owned(), count: row.count, mig: None, capability: None };
+    let gpu = Gpu { name: row.gpu.to_owned(), count: row.count, parts: Parts::Untold, capability: None };
     let mut told = BTreeSet::from([format!("{} of {}: {}", row.name, row.provider, row.info.source)]);
     if row.count.is_none() {
         told.insert("a machine has a share of one GPU".to_owned());

@@ -8,6 +8,7 @@ use crate::fleet::Pool;
 use crate::inventory::Build;
 use crate::inventory::Gpu;
 use crate::inventory::Machine;
+use crate::inventory::Parts;
 use crate::inventory::labels::POOL_LABELS;
 use crate::knowledge::Knowledge;
 use crate::knowledge::SameGpu;
@@ -78,12 +79,14 @@ fn likeness(pool: &Pool, machine: &Machine, knowledge: Knowledge) -> Option<usiz
         _ => false,
     };
     let named = || build.gpus.iter().filter(|gpu| !gpu.name.is_empty());
-    let pairs = pool.gpu.iter().flat_map(|spec| named().map(|gpu| (&spec.value.name, &gpu.name)));
-    let by_gpu = pairs.filter_map(|(declared, own)| fit(declared, own, knowledge)).max();
+    let pairs = pool.gpu.iter().flat_map(|spec| named().map(|gpu| (&spec.value, gpu)));
+    let pairs = pairs.filter(|(declared, own)| own.parts.may_be(declared));
+    let by_gpu = pairs.filter_map(|(declared, own)| fit(&declared.name, &own.name, knowledge)).max();
     let agree = pool.labels.iter().filter(|(name, value)| machine.labels.get(name) == Some(&value.value)).count();
     // What a node does not say of its GPU is declared for the nodes that have the labels of the pool.
     let labels = agree == pool.labels.len() && (agree > 0 || build.labels.is_empty());
-    let nameless = named().next().is_none() && (labels || pool.gpu.is_empty());
+    let divided = |gpu: &Gpu| pool.gpu.is_empty() || pool.gpu.iter().any(|spec| gpu.parts.may_be(&spec.value));
+    let nameless = named().next().is_none() && build.gpus.iter().all(divided) && (labels || pool.gpu.is_empty());
     let own_name = build.pool.as_deref() == Some(pool.name.value.as_str());
     let platform = pool.platform.as_ref().zip(build.platform.as_ref());
     let same_platform = platform.is_none_or(|(own, seen)| own.value.starts_with(seen.as_str()));
@@ -127,16 +130,21 @@ pub fn as_seen(base: Option<&Pool>, name: String, build: &Build, knowledge: Know
 
 /// A GPU of a machine with what is declared of it, and whether it is declared.
 fn spec(gpu: &Gpu, declared: &[Declared<GpuSpec>], knowledge: Knowledge) -> (GpuSpec, bool) {
-    let fits = |spec: &&GpuSpec| fit(&spec.name, &gpu.name, knowledge);
+    // One that is divided as it is comes first.
+    let fits = |spec: &&GpuSpec| fit(&spec.name, &gpu.name, knowledge).map(|fit| (gpu.parts.may_be(spec), fit));
     let own = declared.iter().map(|spec| &spec.value).filter(|spec| fits(spec).is_some()).max_by_key(fits);
     let row = knowledge.gpu(&gpu.name);
     let capability = gpu.capability.filter(|own| row.is_none_or(|row| row.capability != *own));
     let spec = GpuSpec {
         name: called(gpu, knowledge).to_owned(),
-        count: gpu.count.or_else(|| own?.count),
+        count: gpu.count.or_else(|| own.filter(|spec| gpu.parts.may_be(spec))?.count),
         compute_capability: capability.or_else(|| own?.compute_capability),
         brand: own.and_then(|spec| spec.brand.clone()),
-        mig: gpu.mig.is_some(),
+        mig: match &gpu.parts {
+            Parts::Untold => own.and_then(|spec| spec.mig.clone()),
+            Parts::Whole => None,
+            Parts::Mig { .. } => Some(gpu.parts.only().unwrap_or_default().to_owned()),
+        },
     };
     (spec, own.is_some())
 }

@@ -8,6 +8,7 @@ use crate::inventory::Gpu;
 use crate::inventory::Inventory;
 use crate::inventory::InventoryError;
 use crate::inventory::Machine;
+use crate::inventory::Parts;
 
 /// Elements lie no deeper.
 const DEEPEST: usize = 64;
@@ -24,7 +25,8 @@ const WINDOWS: [&str; 2] = ["WDDM", "MCDM"];
 #[derive(Default)]
 struct Seen {
     name: String,
-    mig: bool,
+    /// Whether MIG divides it, where the log says it.
+    mig: Option<bool>,
     virtual_gpu: bool,
     /// A display driver of Windows.
     windows: bool,
@@ -50,7 +52,7 @@ impl Log {
                 match rest {
                     ["product_name"] => text.clone_into(&mut gpu.name),
                     ["driver_model", "current_dm"] => gpu.windows = WINDOWS.contains(&text),
-                    ["mig_mode", "current_mig"] => gpu.mig = text == "Enabled",
+                    ["mig_mode", "current_mig"] => gpu.mig = Some(text == "Enabled"),
                     ["gpu_virtualization_mode", "virtualization_mode"] => gpu.virtual_gpu = text == "VGPU",
                     _ => {}
                 }
@@ -142,10 +144,10 @@ fn machine(name: String, log: Log) -> Result<Machine, InventoryError> {
     }
     let mut gpus: Vec<Gpu> = Vec::new();
     for seen in log.gpus {
-        let mig = seen.mig.then(String::new);
-        match gpus.iter_mut().find(|gpu| gpu.name == seen.name && gpu.mig == mig) {
+        let parts = seen.mig.map_or(Parts::Untold, Parts::known);
+        match gpus.iter_mut().find(|gpu| gpu.name == seen.name && gpu.parts == parts) {
             Some(gpu) => gpu.count = gpu.count.map(|count| count + 1),
-            None => gpus.push(Gpu { name: seen.name, count: Some(1), mig, capability: None }),
+            None => gpus.push(Gpu { name: seen.name, count: Some(1), parts, capability: None }),
         }
     }
     if gpus.iter().any(|gpu| gpu.name.is_empty()) {

@@ -93,8 +93,9 @@ impl Asked<'_> {
         };
         let same = |gpu: &GpuSpec, value: &str| self.knowledge.same_gpu(&gpu.name, &whole(value));
         // Whether GPUs are shared or parted is not told by every pool.
-        let surely =
-            |gpu: &GpuSpec, value: &String| !gpu.mig && whole(value) == *value && same(gpu, value) == SameGpu::Yes;
+        let surely = |gpu: &GpuSpec, value: &String| {
+            gpu.mig.is_none() && whole(value) == *value && same(gpu, value) == SameGpu::Yes
+        };
         match holds {
             Holds::In(values) => self.gpus().any(|gpu| values.iter().any(|value| same(gpu, value) != SameGpu::No)),
             Holds::NotIn(values) => self.gpus().any(|gpu| !values.iter().any(|value| surely(gpu, value))),
@@ -163,7 +164,7 @@ impl Asked<'_> {
         }
         Some(match key {
             "nvidia.com/gpu.count" => {
-                one_of(self.of_gpus(|gpu| gpu.count.filter(|_| !gpu.mig).map(|count| count.to_string())))
+                one_of(self.of_gpus(|gpu| gpu.count.filter(|_| gpu.mig.is_none()).map(|count| count.to_string())))
             }
             "nvidia.com/gpu.memory" => self.memory(),
             FAMILY => one_of(self.of_gpus(|gpu| {
@@ -237,7 +238,7 @@ impl Asked<'_> {
         let of = |gpu: &GpuSpec| {
             let mut words = gpu.name.split(|sign: char| !sign.is_ascii_alphanumeric()).map(str::to_ascii_lowercase);
             let gb = words.find_map(|word| word.strip_suffix("gb")?.parse::<i64>().ok())?;
-            Some(gb.checked_mul(1024)?).filter(|_| !gpu.mig)
+            Some(gb.checked_mul(1024)?).filter(|_| gpu.mig.is_none())
         };
         let Some(all) = self.of_gpus(of) else { return Label::Untold };
         match (all.iter().min(), all.iter().max()) {

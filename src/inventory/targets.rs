@@ -7,6 +7,7 @@ use crate::inventory::Gpu;
 use crate::inventory::Inventory;
 use crate::inventory::InventoryError;
 use crate::inventory::Machine;
+use crate::inventory::Parts;
 
 /// So many targets may stand in one file.
 const MOST: usize = 256;
@@ -77,7 +78,7 @@ fn machine(target: Target) -> Result<Result<Machine, String>, String> {
         // No such list names the GPU.
         name: String::new(),
         count: None,
-        mig: None,
+        parts: Parts::Untold,
         capability: Some(capability),
     });
     let build = Build {

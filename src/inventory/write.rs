@@ -195,10 +195,10 @@ fn one(gpu: &Gpu, knowledge: Knowledge) -> Option<String> {
     if let Some(count) = gpu.count {
         fields.push(format!("count = {count}"));
     }
-    match gpu.mig.as_deref() {
-        None => {}
-        Some("") => fields.push("mig = true".to_owned()),
+    match gpu.parts.only() {
         Some(profile) => fields.push(format!("mig = {}", quoted(profile))),
+        None if gpu.parts.is_mig() => fields.push("mig = true".to_owned()),
+        None => {}
     }
     let own = gpu.capability.filter(|own| row.is_none_or(|row| row.capability != *own));
     if gpu.name.is_empty() || (row.is_none() && own.is_none()) {

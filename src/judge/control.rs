@@ -150,16 +150,20 @@ impl<'a> Orders<'a> {
     }
 
     /// Whether what cannot be read is told of a file in which nothing concerns a GPU: to who asks for more than what is
-    /// proved, of a file that somebody asks for and that has no stage at all, and where the line itself may hide what
+    /// proved, of a file that somebody asks for and that has no stage at all, of a `FROM` without an image, and where the line itself may hide what
     /// concerns a GPU.
     fn concerns(&self, source: SourceId, problem: &Problem) -> bool {
-        let nothing_read = self.file.is_some_and(|(_, dockerfile)| dockerfile.stages.is_empty());
+        let stages = self.file.map_or(&[][..], |(_, dockerfile)| &dockerfile.stages);
+        let nothing_read = stages.is_empty();
+        // What the image stands on is lost with the line.
+        let baseless = stages.iter().any(|stage| stage.base.text().is_empty() && stage.base_span == problem.span);
         let text = self.settings.sources.get(source).text();
         let line = |at: usize| text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
         let rest = text.get(line(problem.span.start)..).unwrap_or_default();
         let end = rest.find('\n').unwrap_or(rest.len()).max(problem.span.end.saturating_sub(line(problem.span.start)));
         self.settings.persona > Persona::Regular
             || (nothing_read && self.named)
+            || baseless
             || names_a_gpu(rest.get(..end).unwrap_or(rest), self.settings.knowledge)
     }
 

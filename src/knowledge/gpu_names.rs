@@ -9,6 +9,8 @@ use crate::nearest::distance;
 
 /// Makers and product lines that people leave out.
 const OPTIONAL_PREFIXES: [&str; 3] = ["nvidia", "tesla", "geforce"];
+/// The product line of shares, which is no part of the name of a whole GPU.
+const SHARES: &str = "grid";
 
 /// A name in lower-case words: blanks, dashes, underscores and other signs separate.
 fn words(name: &str) -> Vec<String> {
@@ -22,6 +24,11 @@ fn words(name: &str) -> Vec<String> {
         words.pop();
     }
     words
+}
+
+/// Whether a name says which share of a GPU is meant: `GRID-A100-10C`.
+pub fn names_share(name: &str) -> bool {
+    words(name).iter().skip(1).any(|word| measures(word, PROFILES))
 }
 
 /// The words without maker and product line.
@@ -48,6 +55,15 @@ fn measures(word: &str, units: &[&str]) -> bool {
 fn without(words: &[String], units: &[&str]) -> Option<Vec<String>> {
     let rest: Vec<String> = words.iter().filter(|word| !measures(word, units)).cloned().collect();
     (!rest.is_empty() && rest.len() < words.len()).then_some(rest)
+}
+
+/// The words of the board of a share, without those that people leave out.
+fn board(words: Vec<String>) -> Vec<String> {
+    let mut words = core(words);
+    if words.len() > 1 && words.first().is_some_and(|word| word == SHARES) {
+        words.remove(0);
+    }
+    words
 }
 
 /// What measures memory in a name.
@@ -138,7 +154,10 @@ pub(super) fn all(rows: &'static [GpuRow], name: &str) -> Vec<&'static GpuRow> {
     }
     // Shares of one board differ in memory alone, and people write the memory of boards that are named without it.
     let share = without(&asked, PROFILES).map(|asked| {
-        let shares = index.iter().filter(|spelling| without(&spelling.words, PROFILES).as_ref() == Some(&asked));
+        let asked = board(asked);
+        let shares = index
+            .iter()
+            .filter(|spelling| without(&spelling.words, PROFILES).is_some_and(|board_of| board(board_of) == asked));
         let mut found: Vec<&'static GpuRow> = shares.map(|spelling| spelling.row).collect();
         found.dedup_by_key(|row| row.name);
         found

@@ -43,7 +43,7 @@ pub use self::ask::SUBJECTS;
 pub use self::ask::TableSummary;
 pub use self::ask::heading;
 pub use self::cuda_tags::NoSuchTag;
-pub use self::gpu_names::SameGpu;
+pub use self::gpu_names::{SameGpu, names_share};
 pub use self::lookup::Knowledge;
 pub use self::order::by_number;
 pub use self::recipe_lookup::standing;

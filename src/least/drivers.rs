@@ -17,6 +17,7 @@ use crate::knowledge::Knowledge;
 use crate::least::End;
 use crate::least::Images;
 use crate::source::Span;
+use crate::start::Route;
 
 /// The pool with another driver.
 pub fn with_driver(pool: &Pool, driver: DriverVersion) -> Pool {
@@ -146,6 +147,30 @@ impl<'a> Drivers<'a> {
         let first = (below..first).rev().take_while(|at| start(*at)).last().unwrap_or(first);
         self.releases.get(first).map_or(Least::Never, |driver| Least::From(*driver))
     }
+}
+
+/// A release below the smallest driver with which a subject starts all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Older {
+    /// The oldest such release that is known.
+    pub driver: DriverVersion,
+    /// How it starts with it.
+    pub route: Route,
+}
+
+/// Seeks the oldest release below the smallest driver with which a subject starts; none where it starts with none.
+pub fn older(images: &Images, pool: &Pool, least: DriverVersion, knowledge: Knowledge) -> Option<Older> {
+    let drivers = Drivers::of(pool, images.day(), knowledge);
+    let release = |at: usize| drivers.releases.get(at).copied().filter(|driver| *driver < least);
+    let end = |at: usize| match images.on_hosts(drivers.hosts(at), knowledge) {
+        End::Starts(route) => Some(Older { driver: release(at)?, route }),
+        End::Fails | End::Open | End::Nothing => None,
+    };
+    let tried = drivers.tried(&[images]);
+    let (place, found) = tried.iter().enumerate().find_map(|(place, at)| Some((place, end(*at)?)))?;
+    // What lies between two that are told apart is tried one by one.
+    let first = place.checked_sub(1).and_then(|before| tried.get(before)).map_or(0, |at| at + 1);
+    (first..*tried.get(place)?).find_map(end).or(Some(found))
 }
 
 /// Whether an image starts with some driver.

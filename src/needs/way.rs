@@ -71,7 +71,7 @@ pub(super) fn hosts(
     knowledge: Knowledge,
 ) -> Vec<Host> {
     let Some(name) = kind.names.first() else { return Vec::new() };
-    let gpu = GpuSpec { name: (*name).to_owned(), count: None, compute_capability: None, brand: None, mig: false };
+    let gpu = GpuSpec { name: (*name).to_owned(), count: None, compute_capability: None, brand: None, mig: None };
     let mut pool = Pool::undeclared(nowhere(way.title().to_owned()));
     pool.gpu = vec![nowhere(gpu)];
     // Boards that are part of an arm64 machine have no other platform; the rest goes into machines of either kind.

@@ -10,7 +10,6 @@ use crate::report::sink::Setting;
 use crate::report::sink::Sink;
 use crate::report::sink::short;
 use crate::report::spot::Spot;
-use crate::report::words::title;
 
 /// Writes lines.
 pub struct Concise<'a> {
@@ -29,9 +28,7 @@ impl Sink for Concise<'_> {
         for finding in &subject.findings {
             let spot = Spot::of(finding, subject, self.setting.fleet);
             let (severity, rule, message) = (clean(&finding.severity), clean(&finding.rule), clean(&finding.message));
-            // A target of a file of builds shares its Dockerfile with others.
-            let target = (subject.name.contains(':') && spot.path != subject.name).then(|| title(subject));
-            let image = spot.unnamed(subject).or(target).map_or_else(String::new, |image| format!("{image}: "));
+            let image = spot.unnamed(subject).map_or_else(String::new, |image| format!("{image}: "));
             write!(out, "{}: {severity} {rule}: {image}{message}", place(&spot))?;
             if !finding.pools.is_empty() {
                 let pools: Vec<_> = finding.pools.iter().map(|pool| clean(pool)).collect();

@@ -48,9 +48,13 @@ impl<'a> Spot<'a> {
         }
     }
 
-    /// The image that a finding is about, where its place does not tell: the fleet file, a list, a manifest.
+    /// The image that a finding is about, where its place does not tell: the fleet file, a list, a manifest, a Dockerfile
+    /// that several targets are built from.
     pub fn unnamed(&self, subject: &Subject) -> Option<String> {
-        (self.of_fleet || subject.kind == "image" && self.path != subject.name).then(|| title(subject))
+        let elsewhere = self.path != subject.name;
+        // A target of a file of builds shares its Dockerfile with others.
+        let of_builds = subject.name.contains(':');
+        (self.of_fleet || elsewhere && (subject.kind == "image" || of_builds)).then(|| title(subject))
     }
 
     /// The line, from 1; the first where no place is known.

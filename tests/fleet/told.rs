@@ -19,12 +19,12 @@ fn node(name: &str, labels: &Value) -> Value {
             "status": { "capacity": { "nvidia.com/gpu": "1" }, "nodeInfo": { "architecture": "amd64" } } })
 }
 
-fn list(nodes: &[Value]) -> String {
+pub(crate) fn list(nodes: &[Value]) -> String {
     json!({ "kind": "NodeList", "items": nodes }).to_string()
 }
 
 /// What a fleet file is told of nodes: the exit code and each difference as `pool what`.
-fn drift(fleet: &str, nodes: &str) -> (i32, Vec<String>) {
+pub(crate) fn drift(fleet: &str, nodes: &str) -> (i32, Vec<String>) {
     let place = Place::bare();
     place.file("f.toml", fleet);
     place.file("nodes.json", nodes);
@@ -35,7 +35,7 @@ fn drift(fleet: &str, nodes: &str) -> (i32, Vec<String>) {
     (code(&output), report["drift"].as_array().expect("drift").iter().map(told).collect())
 }
 
-const NOTHING: (i32, Vec<String>) = (0, Vec::new());
+pub(crate) const NOTHING: (i32, Vec<String>) = (0, Vec::new());
 
 /// The fleet that is imported from a node of which nobody knows the GPU, with the question about it answered.
 fn answered(nodes: &str) -> String {
