@@ -110,9 +110,10 @@ fn is_chosen(name: &str, knowledge: Knowledge) -> bool {
 pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
     let chosen = |package: &&PackageSeen| is_chosen(&package.name, knowledge);
     let commands: BTreeSet<u32> = seen.packages.iter().filter(chosen).map(|package| package.command).collect();
-    // The base image may bring any framework.
-    let gone =
-        seen.gone.iter().filter(|gone| knowledge.framework(&gone.name).is_some() || is_chosen(&gone.name, knowledge));
+    // The base image may bring any framework, and another package a library.
+    let library = |name: &str| knowledge.library_packages().iter().any(|row| row.name == name);
+    let told = |name: &str| knowledge.framework(name).is_some() || is_chosen(name, knowledge) || library(name);
+    let gone = seen.gone.iter().filter(|gone| told(&gone.name));
     let simple = |package: &PackageSeen| is_simple(package, seen.depth);
     let ordered = commands.len() > 1
         || seen.gone.iter().any(|gone| is_chosen(&gone.name, knowledge))
@@ -138,6 +139,8 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
         // A later install replaces an earlier one.
         list.retain(|(name, _)| name.value != package.name);
         let in_short = simple(package) || !chosen(&package) && is_plain(package);
+        // Of libraries, what they depend on would be others.
+        let in_short = in_short && !(package.alone && library(&package.name));
         let said = if in_short { Package::of(written_version(package)) } else { in_full(package) };
         let command = None;
         list.push(named(package, Package { command, ..said }));
