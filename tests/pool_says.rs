@@ -128,6 +128,29 @@ fn a_value_that_is_tried_is_among_what_decides() {
 }
 
 #[test]
+fn what_is_absent_says_where_it_was_searched_and_whose_word_that_is() {
+    let place = Place::bare();
+    place.file(
+        "fleet.toml",
+        "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\n",
+    );
+    place.file("Dockerfile", TORCH);
+    let whole = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n[packages.pip]\ntorch = \"2.5.1\"\n";
+    place.file("whole.image.toml", whole);
+    for input in ["Dockerfile", "whole.image.toml"] {
+        let report = place.json(&["check", input]);
+        let facts = report["subjects"][0]["facts"].as_array().cloned().expect("facts");
+        let absent: Vec<&Value> = facts.iter().filter(|fact| fact["state"] == "absent").collect();
+        assert!(absent.iter().any(|fact| fact["key"] == "image.firmware"), "{input}");
+        for fact in absent {
+            assert!(fact["why"].as_str().is_some_and(|why| why.starts_with("searched: ")), "{fact:#}");
+            let origins = fact["origins"].as_array().map_or(0, Vec::len);
+            assert!(origins > 0, "{input}: {fact:#}");
+        }
+    }
+}
+
+#[test]
 fn what_is_not_there_when_it_is_opened_is_among_what_was_not_seen() {
     let pool = "gpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";
     let of = |packages: &str| {
