@@ -150,6 +150,40 @@ fn what_is_absent_says_where_it_was_searched_and_whose_word_that_is() {
     }
 }
 
+/// NVIDIA documents both variables, and the value 1.
+#[test]
+fn variables_that_switch_the_compilation_of_ptx_count() {
+    let of = |sass: &str, ptx: &str, env: &str| {
+        let place = Place::bare();
+        let pool = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";
+        place.file("fleet.toml", &format!("{pool}env = {{ {env} }}\n"));
+        let text = format!(
+            "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
+             [[gpu_code]]\nsass = [{sass}]\nptx = [{ptx}]\n"
+        );
+        place.file("one.image.toml", &text);
+        let told = place.json(&["check", "one.image.toml"])["subjects"][0]["verdicts"][0].clone();
+        format!("{} {}", told["fate"].as_str().unwrap_or("-"), told["outcome"].as_str().unwrap_or("-"))
+    };
+    let (off, forced) = ("CUDA_DISABLE_PTX_JIT = \"1\"", "CUDA_FORCE_PTX_JIT = \"1\"");
+    let (old, fits, other) = ("\"sm_70\"", "\"sm_80\"", "\"compute_90\"");
+    let ptx = "\"compute_70\"";
+    for (sass, ptx, env, expected) in [
+        (old, ptx, "", "starts -"),
+        (old, ptx, off, "fails no-kernel-image"),
+        (fits, ptx, off, "starts -"),
+        (fits, "", forced, "fails no-kernel-image"),
+        (fits, other, forced, "fails no-kernel-image"),
+        (fits, ptx, forced, "starts -"),
+        (fits, ptx, &format!("{off}, {forced}"), "fails no-kernel-image"),
+        (old, ptx, "CUDA_DISABLE_PTX_JIT = \"0\"", "starts -"),
+        (fits, "", "CUDA_FORCE_PTX_JIT = \"0\"", "starts -"),
+        (fits, "", "CUDA_FORCE_JIT = \"1\"", "starts -"),
+    ] {
+        assert_eq!(of(sass, ptx, env), expected, "{sass} {ptx} {env}");
+    }
+}
+
 #[test]
 fn what_is_not_there_when_it_is_opened_is_among_what_was_not_seen() {
     let pool = "gpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";

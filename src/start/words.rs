@@ -347,7 +347,7 @@ fn told(replay: Replay<'_>, wall: Wall, met: &Met) -> String {
         }
         Outcome::CpuOnly => format!("{name} is a build without CUDA: no error, and no GPU is used"),
         Outcome::NoKernelImage | Outcome::UnsupportedPtx | Outcome::JitFailed => {
-            format!("{said} ({name} on {gpu})")
+            format!("{said} ({name} on {gpu}{})", code::switch(replay))
         }
     }
 }
