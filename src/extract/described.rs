@@ -80,6 +80,7 @@ pub(super) fn observed(manager: Manager, name: String, package: &Package, depth:
         // Commands keep what is there unless they say otherwise; a plain description is of what is there.
         upgrade: package.upgrade || depth != Depth::Text,
         alone: package.alone,
+        channel: package.channel.clone(),
         python: package.python.clone(),
         conditional: package.conditional.as_ref().map(why),
         command: package.command.unwrap_or(0),
@@ -142,8 +143,9 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
         // Of libraries, what they depend on would be others.
         let in_short = in_short && !(package.alone && library(&package.name));
         let said = if in_short { Package::of(written_version(package)) } else { in_full(package) };
-        let command = None;
-        list.push(named(package, Package { command, ..said }));
+        // Builds of a framework differ from channel to channel.
+        let channel = package.channel.clone().filter(|_| knowledge.framework(&package.name).is_some());
+        list.push(named(package, Package { command: None, channel, ..said }));
     }
     if ordered {
         found.bounds = seen.bounds.iter().map(|package| named(package, in_full(package))).collect();
@@ -221,6 +223,7 @@ fn in_full(package: &PackageSeen) -> Package {
         early: package.early.as_ref().map(|why| why.reason.clone()),
         upgrade: package.upgrade,
         alone: package.alone,
+        channel: package.channel.clone(),
         python: package.python.clone(),
         command: Some(package.command),
     }
