@@ -63,7 +63,7 @@ fn torch_without_the_packages_that_come_along_does_not_start() {
         place.file("again.image.toml", &described);
         for input in ["Dockerfile", "again.image.toml"] {
             let (_, said, why) = ends(&place, input).into_iter().next().expect("a verdict");
-            assert_eq!((said.as_str(), why.as_str()), (fate, outcome), "{input}: {text}\n{}", described);
+            assert_eq!((said.as_str(), why.as_str()), (fate, outcome), "{input}: {text}\n{described}");
         }
     }
 }
