@@ -1,5 +1,7 @@
 //! What a copy, an extra or a range brings into an image, and what nobody has seen of it.
 
+#[path = "brought/along.rs"]
+mod along;
 #[path = "support/ends.rs"]
 mod ends;
 #[path = "support/place.rs"]

@@ -195,3 +195,26 @@ fn code_on_a_plain_base_is_not_passed_over() {
     let report = place.json(&["check", "--fleet", "fleet.toml", "app.image.toml"]);
     assert_eq!(report["subjects"][0]["gpu_content"], false);
 }
+
+/// What the kernels are made for differs from channel to channel.
+#[test]
+fn the_channel_of_conda_is_described() {
+    let place = Place::bare();
+    let pool = POOLS.replace("B200", "A100");
+    place.file("fleet.toml", &pool);
+    for (channel, described) in [(" -c pytorch -c nvidia", true), (" -c conda-forge", true), ("", false)] {
+        let text = format!(
+            "FROM continuumio/miniconda3:24.1.2-0\nENV NVIDIA_VISIBLE_DEVICES=all\n\
+             RUN conda install -y{channel} pytorch==1.12.1 cudatoolkit=11.3\n"
+        );
+        place.file("Dockerfile", &text);
+        let description = out(&place.run(&["describe", "Dockerfile"]));
+        assert_eq!(description.contains("channel = "), described, "{description}");
+        place.file("one.image.toml", &description);
+        let fates = |input: &str| {
+            let told = told(&place.json(&["check", input]));
+            told.into_iter().map(|(_, verdicts)| verdicts).collect::<Vec<_>>()
+        };
+        assert_eq!(fates("Dockerfile"), fates("one.image.toml"), "{description}");
+    }
+}

@@ -6,7 +6,6 @@ mod inputs;
 #[expect(dead_code, reason = "one image is enough here")]
 mod layout;
 #[path = "support/place.rs"]
-#[expect(dead_code, reason = "a place without files of its own is enough here")]
 mod place;
 
 use std::collections::BTreeSet;
@@ -331,5 +330,35 @@ fn an_entry_of_a_pool_is_shown_in_its_own_place() {
         let fields = report["fleet"]["pools"][0]["fields"].as_array().expect("fields");
         let own = fields.iter().find(|field| field["key"] == "pool.env.NVIDIA_VISIBLE_DEVICES").expect("a field");
         assert_eq!((&own["value"], &own["location"]["region"]["start_line"]), (&json!("void"), &json!(9)), "{own}");
+    }
+}
+
+/// What `check -` tells of a text: the exit code, the fates and what could not be read.
+fn piped(place: &Place, text: &str) -> (i32, Vec<String>, String) {
+    let done = place.command(&["check", "-", "--format", "json"]).write_stdin(text).output().expect("a run");
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
+    (code(&done), place::fates(&report), report["errors"].to_string())
+}
+
+#[test]
+fn a_report_is_judged_again_from_a_pipe() {
+    let place = Place::new();
+    let saved = out(&place.run(&["check", "Dockerfile", "--format", "json"]));
+    place.file("report.json", &saved);
+    let of_file = place.json(&["check", "report.json"]);
+    for text in [saved.clone(), format!("\n  {saved}")] {
+        let (code, fates, errors) = piped(&place, &text);
+        assert_eq!((code, errors.as_str()), (0, "[]"));
+        assert!(!fates.is_empty());
+        assert_eq!(fates, place::fates(&of_file));
+    }
+    // Another thing in JSON is told as that, and neither a Dockerfile nor a template is taken for JSON.
+    for text in ["{\"a\": 1}", "{\"schema_version\": 1", "{ \"subjects\": 7 }"] {
+        let (code, fates, errors) = piped(&place, text);
+        assert!(code == 2 && fates.is_empty() && !errors.contains("FROM"), "{text}: {code} {errors}");
+    }
+    for text in ["{{ base }}\nFROM python:3.11\n", "{% if x %}\nFROM python:3.11\n", "FROM python:3.11\n"] {
+        let (_, _, errors) = piped(&place, text);
+        assert!(!errors.contains("report"), "{text}: {errors}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::io::BufReader;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::cli::gather::gather;
 use crate::cli::parallel;
 use crate::cli::readers;
 use crate::cli::readers::Reader;
+use crate::cli::reports;
 use crate::cli::settings;
 use crate::cli::settings::Loaded;
 use crate::cli::spliced::On;
@@ -179,7 +181,10 @@ impl Inputs {
 
     fn standard(&mut self, build: &Build<'_>, sources: &mut Sources) {
         let name = build.stdin_filename.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
-        match read_limited(io::stdin(), MAX_TEXT) {
+        let mut input = BufReader::new(io::stdin());
+        let limit = if begins_as_json(&mut input) { reports::LONGEST_PIPED } else { MAX_TEXT };
+        match read_limited(input, limit) {
+            Ok(text) if is_object(&text) => self.file(&name, Text::Report(reports::of_text(&text)), build, sources),
             Ok(text) => {
                 self.dockerfile(&name, Dockerfile::parse(&text), SourceText::new(name.as_str(), text), build, sources);
             }
@@ -362,4 +367,15 @@ impl Inputs {
 /// Whether a file that was meant to describe an image declares pools.
 fn is_fleet(name: &str, text: &str) -> bool {
     !name.ends_with(".image.toml") && text.lines().any(|line| line.trim_end().starts_with("[[pool]]"))
+}
+
+/// Whether the first letter is that of a JSON object, or of a template.
+fn begins_as_json(input: &mut impl io::BufRead) -> bool {
+    let first = |bytes: &[u8]| bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace());
+    input.fill_buf().ok().and_then(first) == Some(b'{')
+}
+
+/// Whether a text is a JSON object, such as a saved report: a template begins with more than one brace, or with a sign.
+fn is_object(text: &str) -> bool {
+    text.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('"'))
 }

@@ -17,7 +17,8 @@ const HARMLESS: &[&str] = &[
 ];
 /// Installers, and what they are told to do without bringing anything.
 const INSTALLERS: &[&str] = &["apt", "apt-get", "pip", "pip3"];
-const UPKEEP: &[&str] = &["autoclean", "autoremove", "cache", "check", "clean", "list", "purge", "remove", "update"];
+const UPKEEP: &[&str] =
+    &["autoclean", "autoremove", "cache", "check", "clean", "list", "purge", "remove", "uninstall", "update"];
 /// Files that no loader takes for a library and no shell unpacks.
 pub(super) const PLAIN: &[&str] =
     &["cfg", "csv", "in", "ini", "json", "lock", "md", "py", "toml", "txt", "yaml", "yml"];

@@ -80,6 +80,7 @@ pub(super) fn observed(manager: Manager, name: String, package: &Package, depth:
         // Commands keep what is there unless they say otherwise; a plain description is of what is there.
         upgrade: package.upgrade || depth != Depth::Text,
         alone: package.alone,
+        channel: package.channel.clone(),
         python: package.python.clone(),
         conditional: package.conditional.as_ref().map(why),
         command: package.command.unwrap_or(0),
@@ -110,9 +111,10 @@ fn is_chosen(name: &str, knowledge: Knowledge) -> bool {
 pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
     let chosen = |package: &&PackageSeen| is_chosen(&package.name, knowledge);
     let commands: BTreeSet<u32> = seen.packages.iter().filter(chosen).map(|package| package.command).collect();
-    // The base image may bring any framework.
-    let gone =
-        seen.gone.iter().filter(|gone| knowledge.framework(&gone.name).is_some() || is_chosen(&gone.name, knowledge));
+    // The base image may bring any framework, and another package a library.
+    let library = |name: &str| knowledge.library_packages().iter().any(|row| row.name == name);
+    let told = |name: &str| knowledge.framework(name).is_some() || is_chosen(name, knowledge) || library(name);
+    let gone = seen.gone.iter().filter(|gone| told(&gone.name));
     let simple = |package: &PackageSeen| is_simple(package, seen.depth);
     let ordered = commands.len() > 1
         || seen.gone.iter().any(|gone| is_chosen(&gone.name, knowledge))
@@ -138,9 +140,12 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
         // A later install replaces an earlier one.
         list.retain(|(name, _)| name.value != package.name);
         let in_short = simple(package) || !chosen(&package) && is_plain(package);
+        // Of libraries, what they depend on would be others.
+        let in_short = in_short && !(package.alone && library(&package.name));
         let said = if in_short { Package::of(written_version(package)) } else { in_full(package) };
-        let command = None;
-        list.push(named(package, Package { command, ..said }));
+        // Builds of a framework differ from channel to channel.
+        let channel = package.channel.clone().filter(|_| knowledge.framework(&package.name).is_some());
+        list.push(named(package, Package { command: None, channel, ..said }));
     }
     if ordered {
         found.bounds = seen.bounds.iter().map(|package| named(package, in_full(package))).collect();
@@ -218,6 +223,7 @@ fn in_full(package: &PackageSeen) -> Package {
         early: package.early.as_ref().map(|why| why.reason.clone()),
         upgrade: package.upgrade,
         alone: package.alone,
+        channel: package.channel.clone(),
         python: package.python.clone(),
         command: Some(package.command),
     }

@@ -48,6 +48,16 @@ fields! {
     LibraryDirectory = "library_directory", "`library_directory`.";
 }
 
+impl PoolField {
+    /// What of the pool is left open where the field is: of its table of options the one that is tried with several values.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Host => "pool.host.accept-nvidia-visible-devices-as-volume-mounts",
+            _ => self.name(),
+        }
+    }
+}
+
 /// One entry of a table of a pool: every one has its own place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PoolEntry {

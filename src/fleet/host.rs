@@ -188,7 +188,7 @@ pub struct Host {
     /// Fields that the pool leaves open and that were filled in here.
     pub assumed: Vec<PoolField>,
     /// Fields that the pool declares beside the GPU, the driver, the toolkit and the launch, and that stand above what those
-    /// would tell.
+    /// would tell; of a variant, what it tries as well.
     pub overrides: Vec<PoolField>,
     /// The same host with each value of what is still open.
     pub(super) variants: Variants,

@@ -62,10 +62,11 @@ impl Host {
             return Vec::new();
         }
         let with = |directory: &str| {
-            let assumed = [self.assumed.as_slice(), &[PoolField::LibraryDirectory]].concat();
+            let field = PoolField::LibraryDirectory;
             Self {
                 library_directory: Some(directory.to_owned()),
-                assumed,
+                assumed: [self.assumed.as_slice(), &[field]].concat(),
+                overrides: [self.overrides.as_slice(), &[field]].concat(),
                 variants: Variants::default(),
                 ..self.clone()
             }
@@ -81,7 +82,8 @@ impl Host {
             let gpu = Some(HostGpu { brand: Some(brand.to_ascii_lowercase()), ..gpu.clone() });
             let values = values(gpu.as_ref(), self.driver, self.driver_cuda, newer, knowledge);
             let assumed = [self.assumed.as_slice(), &[PoolField::Brand]].concat();
-            Self { gpu, values, assumed, variants: Variants::default(), ..self.clone() }
+            let overrides = [self.overrides.as_slice(), &[PoolField::Brand]].concat();
+            Self { gpu, values, assumed, overrides, variants: Variants::default(), ..self.clone() }
         };
         rows.map(|row| with(row.name)).collect()
     }

@@ -2,6 +2,7 @@
 
 use crate::cuda::resolve;
 use crate::cuda::split_path;
+use crate::fact::BaseSeen;
 use crate::fact::Derivation;
 use crate::fact::Evidence;
 use crate::fact::Fact;
@@ -16,10 +17,16 @@ use crate::fact::State;
 /// followed.
 pub(super) fn firmware(facts: &mut Facts, seen: &Observations) -> Fact<Vec<String>> {
     let entries = || seen.files.iter().filter(|(path, _)| is_version_directory(path));
-    let from: Vec<FactId> = entries().map(|(_, file)| file.fact).collect();
+    let mut from: Vec<FactId> = entries().map(|(_, file)| file.fact).collect();
+    // Of a base that has none of them, its name is what tells it.
+    if let (true, BaseSeen::Image(_, base) | BaseSeen::Scratch(base) | BaseSeen::Unresolved(_, base)) =
+        (from.is_empty() && !seen.complete.files, &seen.base)
+    {
+        from.push(*base);
+    }
     let in_the_way: Vec<String> = entries().filter_map(|(path, file)| in_the_way(path, &file.kind, seen)).collect();
     let state = if in_the_way.is_empty() {
-        State::Absent { searched: "the files that are seen of the image" }
+        State::Absent { searched: "the base image, and the files that are seen of the image" }
     } else {
         State::Known(in_the_way)
     };

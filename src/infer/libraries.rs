@@ -25,10 +25,12 @@ use crate::fact::PackageVersion;
 use crate::fact::Presence;
 use crate::fact::Soname;
 use crate::fact::State;
+use crate::infer::along;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::component::OWN_RUNTIME;
 use crate::knowledge::Knowledge;
+use crate::knowledge::LibraryNeedsRow;
 use crate::knowledge::RowInfo;
 use crate::knowledge::ToolkitLibraryRow;
 
@@ -52,6 +54,8 @@ struct Asked {
     from: Vec<FactId>,
     row: Option<&'static RowInfo>,
     falls_back: bool,
+    /// Whether it looks into the folders of NVIDIA's wheels by itself.
+    finds: bool,
 }
 
 /// The libraries that each component asks for; components of which nothing is known are left out.
@@ -67,7 +71,7 @@ pub(super) fn needs(
     let world = World { seen, build, searched: searched(env, ld_conf), knowledge };
     let mut found = Vec::new();
     for component in components {
-        let asked = asked(seen, components, component, knowledge);
+        let asked = asked(facts, seen, components, component, knowledge);
         if asked.at_start.is_empty() && asked.later.is_empty() {
             continue;
         }
@@ -75,7 +79,7 @@ pub(super) fn needs(
             let by = if asked.row.is_some() { Derivation::Row } else { Derivation::Resolution };
             let from = asked.from.iter().copied().chain(build.fact).collect();
             let evidence = Evidence::Derived { by, from, row: asked.row };
-            let list: Vec<Soname> = names.iter().map(|name| world.soname(name)).collect();
+            let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.finds)).collect();
             let searched = "what is known of the component";
             let state = if list.is_empty() { State::Absent { searched } } else { State::Known(list) };
             facts.add_typed(key, Some(&component.name), state, evidence)
@@ -88,7 +92,13 @@ pub(super) fn needs(
 }
 
 /// What a component asks for: as seen in its files, and as the tables say of its build.
-fn asked(seen: &Observations, components: &[Component], component: &Component, knowledge: Knowledge) -> Asked {
+fn asked(
+    facts: &Facts,
+    seen: &Observations,
+    components: &[Component],
+    component: &Component,
+    knowledge: Knowledge,
+) -> Asked {
     let mut asked = Asked::default();
     let own = components.iter().find(|one| one.name == OWN_RUNTIME).or(components.first());
     let of = |file: &&NeedsSeen| {
@@ -104,7 +114,10 @@ fn asked(seen: &Observations, components: &[Component], component: &Component, k
         // The rows speak of the build on the default index, and one without CUDA asks for none of its libraries.
         let of = of && package.variant.is_none() && !matches!(component.cuda.state, State::Absent { .. });
         let row = version_of(package).filter(|_| of).and_then(|version| knowledge.needs_of(&package.name, version));
-        if let Some(row) = row {
+        // Where its libraries come along as packages, nothing is asked for from outside of them.
+        let asks = |row: &&LibraryNeedsRow| !row.along || along::is_bare(facts, seen, package, row, knowledge);
+        if let Some(row) = row.filter(asks) {
+            asked.finds |= row.along;
             asked.at_start.extend(row.needs.iter().map(|name| (*name).to_owned()));
             asked.later.extend(row.opens.iter().map(|name| (*name).to_owned()));
             asked.from.push(package.fact);
@@ -147,7 +160,7 @@ fn breadth_first(files: Vec<&NeedsSeen>) -> Vec<&NeedsSeen> {
 }
 
 /// The release part of an exact version.
-fn version_of(package: &PackageSeen) -> Option<CudaVersion> {
+pub(super) fn version_of(package: &PackageSeen) -> Option<CudaVersion> {
     match &package.version {
         PackageVersion::Exact(text) => release_of(text),
         PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
@@ -178,7 +191,7 @@ struct World<'a> {
 
 /// What one source of libraries says of a soname.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Says {
+pub(super) enum Says {
     /// It does not have it.
     No,
     /// It may have it, or has it where the loader may not look.
@@ -188,11 +201,11 @@ enum Says {
 }
 
 impl World<'_> {
-    fn soname(&self, name: &str) -> Soname {
+    fn soname(&self, name: &str, finds: bool) -> Soname {
         let files = self.files(name);
         // A part comes in the package of the whole.
         let whole = self.knowledge.whole_of(name);
-        let said = files.max(self.packages(whole)).max(self.base(whole));
+        let said = files.max(self.packages(whole, finds)).max(self.base(whole));
         let lacked = self.build.lacks.contains(&name);
         let presence = match (said, self.knowledge.driver_soname(name)) {
             (Says::Yes, _) => Presence::Image,
@@ -220,7 +233,10 @@ impl World<'_> {
             Manager::Pip => {
                 let of_index = package.variant.is_none() && package.conditional.is_none();
                 let needs = version_of(package).and_then(|version| knowledge.needs_of(&package.name, version));
-                of_index && (needs.is_some() || knowledge.is_library_free(&package.name))
+                let known = of_index && (needs.is_some() || knowledge.is_library_free(&package.name));
+                // One without what it depends on brings what its row lists, or nothing.
+                let listed = || knowledge.package_libraries(&package.name, version_of(package)).is_some();
+                known || along::brings_nothing(package, knowledge) || (package.alone && listed())
             }
         })
     }
@@ -238,10 +254,11 @@ impl World<'_> {
         says.max().unwrap_or(Says::No)
     }
 
-    /// Packages: those with a row bring what it lists; wheels put it where the loader does not look by itself.
+    /// Packages: those with a row bring what it lists; wheels put it where the loader does not look by itself, and where
+    /// some programs do.
     ///
     /// Where every file was read, what a package should have brought counts for nothing.
-    fn packages(&self, soname: &str) -> Says {
+    fn packages(&self, soname: &str, finds: bool) -> Says {
         if self.seen.depth == Depth::Layers && self.seen.complete.files {
             return Says::No;
         }
@@ -249,7 +266,9 @@ impl World<'_> {
             match self.knowledge.package_libraries(&package.name, version_of(package)) {
                 Some(row) if !row.sonames.contains(&soname) => Says::No,
                 Some(_) if package.manager == Manager::Apt => Says::Yes,
+                Some(_) if finds && package.conditional.is_none() => Says::Yes,
                 Some(_) => Says::Perhaps,
+                None if finds && let Some(said) = along::says(self.seen, package, soname, self.knowledge) => said,
                 None if self.asks_outside(package, soname) => Says::No,
                 None if self.knowledge.carries_libraries(&package.name) => Says::Perhaps,
                 None => Says::No,
@@ -262,6 +281,8 @@ impl World<'_> {
     fn asks_outside(&self, package: &PackageSeen, soname: &str) -> bool {
         let version = version_of(package).filter(|_| package.manager == Manager::Pip && package.variant.is_none());
         let row = version.and_then(|version| self.knowledge.needs_of(&package.name, version));
+        // What comes along with it is not asked for from outside, unless it was left out.
+        let row = row.filter(|row| !row.along || package.alone);
         row.is_some_and(|row| row.needs.contains(&soname) || row.opens.contains(&soname))
     }
 

@@ -3,6 +3,7 @@
 //! No pool is in sight here. Where a tag was built several times with different contents, each build
 //! gives its own facts.
 
+mod along;
 mod base;
 mod candidates;
 mod choice;

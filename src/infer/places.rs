@@ -124,7 +124,8 @@ pub(super) fn library_directory(
     }
     if seen.complete.files {
         let searched = State::Absent { searched: EVERY_FILE };
-        let mark = facts.add(FactKey::File, Some(DEBIAN_MARK), searched, Evidence::Leaf(Vec::new()));
+        let mark =
+            facts.add(FactKey::File, Some(DEBIAN_MARK), searched, derived(Derivation::Resolution, Vec::new(), None));
         let evidence = derived(Derivation::Resolution, vec![mark], None);
         return facts.add_typed(key, None, State::Known(LIB64.to_owned()), evidence);
     }

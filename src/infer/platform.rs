@@ -40,8 +40,8 @@ pub(super) fn platforms(facts: &mut Facts, seen: &Observations, build: &BaseBuil
         (None, None) => facts.add_typed(
             FactKey::Platforms,
             None,
-            State::Absent { searched: "nothing fixes the platform: it is built for the one that is asked" },
-            Evidence::Leaf(Vec::new()),
+            State::Absent { searched: "the base image, and what the build is told of its platform" },
+            Evidence::Derived { by: Derivation::Inheritance, from: build.fact.into_iter().collect(), row: None },
         ),
         (Some((list, fact)), Some((offered, row)))
             if seen.depth == Depth::Text && !list.iter().all(|one| is_among(one, offered)) =>

@@ -17,7 +17,7 @@ pub(super) fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model:
     let mut list: Vec<model::Missing> = Vec::new();
     if verdict.fate.is_none() {
         list.extend(verdict.open_fields.iter().map(|field| model::Missing {
-            key: field.name().to_owned(),
+            key: field.key().to_owned(),
             supply: settled_by(*field, verdict).to_owned(),
         }));
         if verdict.open_build {
@@ -33,6 +33,11 @@ pub(super) fn missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<model:
                 list.push(missing);
             }
         }
+    }
+    // Of a pool that says neither, every other field counts for less.
+    let first = [PoolField::Gpu, PoolField::Driver].map(PoolField::name);
+    if first.iter().all(|name| list.iter().any(|one| one.key == *name)) {
+        list.sort_by_key(|one| first.iter().position(|name| one.key == *name).unwrap_or(first.len()));
     }
     list
 }

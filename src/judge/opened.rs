@@ -30,7 +30,7 @@ impl Opened {
                 Some(Self::Reasons(reasons))
             }
             None => {
-                let fields: Vec<&str> = verdict.open_fields.iter().map(|field| field.name()).collect();
+                let fields: Vec<&str> = verdict.open_fields.iter().map(|field| field.key()).collect();
                 let on = match (verdict.open_build, is_pinned(verdict)) {
                     (true, true) => "which build the digest is".to_owned(),
                     (true, false) => "the build behind the tag".to_owned(),

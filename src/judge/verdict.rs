@@ -182,9 +182,23 @@ fn elsewhere(verdict: &Verdict<'_>, wall: Wall) -> String {
         () if others.is_empty() => return String::new(),
         () if same_host(false) => "the build behind the tag",
         () if same_host(true) => "the release that it is",
-        () => return format!("; first on other nodes of the pool: {}", others.join(", ")),
+        () => match told_apart(verdict, here) {
+            Some(field) => field.key(),
+            None => return format!("; first on other nodes of the pool: {}", others.join(", ")),
+        },
     };
     format!("; which failure it is depends on {what}, others: {}", others.join(", "))
+}
+
+/// The field that the pool leaves open and by which alone the hosts that fail here differ from those that fail elsewhere.
+fn told_apart(verdict: &Verdict<'_>, here: impl Fn(&&HostFate<'_>) -> bool) -> Option<PoolField> {
+    let (own, others): (Vec<_>, Vec<_>) = verdict.hosts.iter().partition(|host| here(host));
+    let open = |field: &&PoolField| verdict.hosts.iter().all(|host| host.host.assumed.contains(field));
+    let apart = |field: &&PoolField| {
+        let value = |host: &HostFate<'_>| field_value(**field, host.host);
+        !own.iter().any(|one| others.iter().any(|other| value(one) == value(other)))
+    };
+    PoolField::ALL.iter().filter(open).find(apart).copied()
 }
 
 pub(super) fn outcome_name(fate: Fate) -> String {
@@ -226,7 +240,8 @@ fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
     let name = &first.component.name;
     let met = |step: Step| {
         let mut steps = verdict.hosts.iter().flat_map(|host| &host.steps);
-        steps.any(|one| one.step == step && one.result == StepResult::NotSeen)
+        // What fails later was looked for and is not there.
+        steps.any(|one| one.step == step && matches!(one.result, StepResult::NotSeen | StepResult::FailsLater))
     };
     let told = [
         (Step::Mounts, "the device /dev/nvidia-modeset of the nodes".to_owned()),

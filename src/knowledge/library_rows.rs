@@ -88,6 +88,8 @@ pub struct LibraryNeedsRow {
     pub opens: &'static [&'static str],
     /// Whether the program then goes on without a GPU where one of those is not there.
     pub falls_back: bool,
+    /// Whether they come along as packages of their own, in whose folders the program looks.
+    pub along: bool,
 }
 
 /// A library that opens parts of itself while it runs.

@@ -29,6 +29,7 @@ use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::coverage::Coverage;
 use crate::start::coverage::coverage;
+use crate::start::environment::Env;
 use crate::start::floor;
 use crate::start::libraries;
 use crate::start::runtime::between;
@@ -39,6 +40,11 @@ const CODE: Cite =
     Cite("CUDA C++ Programming Guide 13.4, Binary and PTX Compatibility; NVIDIA CUDA Compatibility guide, edition 615");
 
 const TARGETS: Cite = Cite("ptxas of that toolkit: the targets that it compiles to");
+
+/// Set to 1, PTX is never compiled.
+const NO_PTX: &str = "CUDA_DISABLE_PTX_JIT";
+/// Set to 1, machine code is left aside, and PTX compiled in its place.
+const ALL_PTX: &str = "CUDA_FORCE_PTX_JIT";
 
 /// Whether the user-mode driver compiles the component's PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +66,9 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let fact = &replay.component.code;
     let gpu = replay.host.gpu.as_ref();
     let row = gpu.and_then(|gpu| gpu.row).map(Basis::Row);
-    let facts = [Basis::Image(fact.id), Basis::Pool(PoolField::Gpu)].into_iter().chain(row);
+    let switches =
+        [NO_PTX, ALL_PTX].into_iter().filter(|name| is_on(replay, name)).map(|name| Env::of(replay).basis(name));
+    let facts = [Basis::Image(fact.id), Basis::Pool(PoolField::Gpu)].into_iter().chain(switches).chain(row);
     let record = |result| StepRecord::new(Step::Code, result, facts.clone(), CODE);
     let code = match &fact.state {
         State::Known(code) => code,
@@ -93,7 +101,7 @@ pub(super) fn step(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
     let compiler = compiler(replay, loaded);
     let (mut found, mut from_ptx) = (StepResult::NotApplicable, false);
     for library in counted(replay, code) {
-        let coverage = coverage(library, capability, is_jetson(replay), replay.knowledge);
+        let coverage = covered(replay, library, capability);
         if coverage.all > 0 {
             from_ptx |= coverage.ptx > 0;
             let result = of_library(replay, coverage, compiler);
@@ -198,6 +206,23 @@ fn no_code(replay: Replay<'_>) -> StepResult {
     StepResult::Stops(Wall::new(Outcome::NoKernelImage, Codes::certain(code)))
 }
 
+/// Whether a variable of CUDA is on: 1 is what its documentation names.
+fn is_on(replay: Replay<'_>, name: &str) -> bool {
+    Env::of(replay).value(name) == Some("1")
+}
+
+/// How much of a library's code the GPU runs in the environment of the container.
+fn covered(replay: Replay<'_>, library: &Library, capability: ComputeCapability) -> Coverage {
+    let found = coverage(library, capability, is_jetson(replay), replay.knowledge);
+    found.switched(is_on(replay, NO_PTX), is_on(replay, ALL_PTX))
+}
+
+/// The variable by which code that is there for the GPU is not used, behind a comma; empty where none is.
+pub(super) fn switch(replay: Replay<'_>) -> String {
+    let found = [NO_PTX, ALL_PTX].into_iter().find(|name| is_on(replay, name));
+    found.map_or_else(String::new, |name| format!(", with {name}=1"))
+}
+
 /// What one library comes to.
 fn of_library(replay: Replay<'_>, coverage: Coverage, compiler: Compiler) -> StepResult {
     let codes = replay.component.codes;
@@ -270,7 +295,7 @@ fn is_named(replay: Replay<'_>, library: &Library) -> bool {
 pub(super) fn to_link(replay: Replay<'_>) -> bool {
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability);
     let (Some(code), Some(capability)) = (replay.component.code.known(), capability) else { return false };
-    let found = || counted(replay, code).map(|one| coverage(one, capability, is_jetson(replay), replay.knowledge));
+    let found = || counted(replay, code).map(|one| covered(replay, one, capability));
     found().any(|one| one.linkable) && !found().any(|one| one.enough(one.cubin + one.ptx))
 }
 
@@ -289,7 +314,7 @@ pub(super) fn idle(replay: Replay<'_>) -> Vec<&str> {
     }
     let others = code.libraries.iter().filter(|library| !is_named(replay, library));
     let idle = others.filter(|library| {
-        let coverage = coverage(library, capability, is_jetson(replay), replay.knowledge);
+        let coverage = covered(replay, library, capability);
         coverage.all > 0 && !coverage.linkable && !coverage.unsaid && !coverage.enough(coverage.cubin + coverage.ptx)
     });
     idle.map(|library| library.file.as_str()).collect()
@@ -301,7 +326,7 @@ pub(super) fn deciding<'a>(replay: Replay<'a>, loaded: &Loaded) -> Option<&'a Li
     let capability = replay.host.gpu.as_ref()?.capability?;
     let compiler = compiler(replay, loaded);
     counted(replay, code).find(|library| {
-        let coverage = coverage(library, capability, is_jetson(replay), replay.knowledge);
+        let coverage = covered(replay, library, capability);
         coverage.all > 0 && matches!(of_library(replay, coverage, compiler), StepResult::Stops(_))
     })
 }

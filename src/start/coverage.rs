@@ -16,8 +16,10 @@ const ENOUGH_PERCENT: usize = 80;
 pub struct Coverage {
     /// By machine code.
     pub cubin: usize,
-    /// By compiling PTX.
+    /// By compiling PTX, of those without machine code for it.
     pub ptx: usize,
+    /// By compiling PTX, whatever machine code there is.
+    pub compiled: usize,
     /// All that hold code.
     pub all: usize,
     /// Whether there is PTX for it that is linked while the program runs, if at all.
@@ -27,6 +29,12 @@ pub struct Coverage {
 }
 
 impl Coverage {
+    /// The same where the environment keeps PTX from being compiled, or has it compiled in the place of machine code.
+    pub(super) fn switched(self, off: bool, forced: bool) -> Self {
+        let (cubin, ptx) = if forced { (0, self.compiled) } else { (self.cubin, self.ptx) };
+        if off { Self { cubin, ptx: 0, linkable: false, ..self } } else { Self { cubin, ptx, ..self } }
+    }
+
     /// Whether `runnable` containers are so many that the others are parts for another generation.
     pub(super) fn enough(self, runnable: usize) -> bool {
         runnable > 0 && runnable.saturating_mul(100) >= self.all.saturating_mul(ENOUGH_PERCENT)
@@ -42,9 +50,11 @@ pub fn coverage(library: &Library, gpu: ComputeCapability, jetson: bool, knowled
             continue;
         }
         found.all += number;
+        let compiles = container.ptx.iter().any(|target| ptx_runs(*target, gpu, knowledge));
+        found.compiled += if compiles { *number } else { 0 };
         if runs_cubin(container, gpu, jetson, knowledge) {
             found.cubin += number;
-        } else if container.ptx.iter().any(|target| ptx_runs(*target, gpu, knowledge)) {
+        } else if compiles {
             found.ptx += number;
         }
     }

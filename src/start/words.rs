@@ -1,5 +1,6 @@
 //! Words for the records: what a step found, and what a user would see, made only when somebody reads it.
 
+use crate::cuda::CudaVersion;
 use crate::fact::GpuCode;
 use crate::fact::State;
 use crate::fact::Value;
@@ -264,12 +265,21 @@ fn stands_for_cuda(host: &Host) -> bool {
     host.driver_row.is_none() && host.driver_cuda.is_some() && host.assumed.contains(&PoolField::Driver)
 }
 
+/// The CUDA version that the pool declares for its driver, whatever the tables say of that.
+fn declared_cuda(host: &Host) -> Option<CudaVersion> {
+    host.driver_cuda.filter(|_| host.overrides.contains(&PoolField::DriverCuda))
+}
+
 /// What a user would see at a wall.
 pub fn message(replay: Replay<'_>, wall: Wall) -> String {
     let driver = driver_of(replay.host);
     let found = loaded(replay);
-    let own = found.source == Some(Source::Host) && stands_for_cuda(replay.host);
+    let of_host = found.source == Some(Source::Host);
+    let own = of_host && stands_for_cuda(replay.host);
     let loaded = found.version.filter(|_| !own).map_or_else(|| driver.clone(), |version| version.to_string());
+    let declared = declared_cuda(replay.host).filter(|_| of_host && !own);
+    let loaded =
+        declared.map_or(loaded.clone(), |cuda| format!("{loaded} with CUDA {cuda}, as the pool's `driver_cuda` says"));
     told(replay, wall, &Met { gpu: gpu(replay), driver, loaded })
 }
 
@@ -337,7 +347,7 @@ fn told(replay: Replay<'_>, wall: Wall, met: &Met) -> String {
         }
         Outcome::CpuOnly => format!("{name} is a build without CUDA: no error, and no GPU is used"),
         Outcome::NoKernelImage | Outcome::UnsupportedPtx | Outcome::JitFailed => {
-            format!("{said} ({name} on {gpu})")
+            format!("{said} ({name} on {gpu}{})", code::switch(replay))
         }
     }
 }

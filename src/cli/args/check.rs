@@ -14,7 +14,7 @@ use crate::cli::args::values::bytes;
 /// What `check` takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
-    /// Dockerfiles, image descriptions (*.image.toml), saved JSON reports, folders, or - for a Dockerfile on standard input.
+    /// Dockerfiles, image descriptions (*.image.toml), saved JSON reports, folders, or - for a Dockerfile or a report on standard input.
     ///
     /// For a list of packages, a lock of them or a script, the Dockerfiles of the repository that read it are judged.
     ///

@@ -190,7 +190,7 @@ macro_rules! every_table {
     library_free: LibraryFreeRow by [distribution] { distribution: Str }
     processor_packages: ProcessorPackageRow by [distribution] { distribution: Str, instead: Str }
     library_needs: LibraryNeedsRow by [distribution, from] {
-        distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag,
+        distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag, along: Flag,
     }
     library_parts: LibraryPartsRow by [soname] { soname: Str, parts: Strs }
     toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour, from] {

@@ -1,0 +1,87 @@
+//! Libraries that come along with a wheel as packages of their own, and are left out or taken away.
+
+use crate::FLEET;
+use crate::ends::ends;
+use crate::place::Place;
+use crate::place::out;
+
+/// A wheel of torch holds its libraries up to 1.12; from then on packages of their own bring them, unless they are left out.
+#[test]
+fn torch_without_the_packages_that_come_along_does_not_start() {
+    let slim = "FROM python:3.11-slim\n";
+    let (bare, whole) = (format!("{slim}RUN pip install --no-deps torch==2.5.1"), "RUN pip install torch==2.5.1");
+    let cuda = |tag: &str| format!("FROM nvidia/cuda:{tag}-ubuntu22.04\nRUN pip install --no-deps torch==2.5.1");
+    let wheels = "nvidia-cuda-runtime-cu12==12.4.127 nvidia-cuda-cupti-cu12==12.4.127 nvidia-cusparse-cu12==12.3.1.170 \
+                  nvidia-cufft-cu12==11.2.1.3 nvidia-curand-cu12==10.3.5.147 nvidia-cublas-cu12==12.4.5.8 \
+                  nvidia-nccl-cu12==2.21.5";
+    let index = "--index-url https://download.pytorch.org/whl";
+    for (text, fate, outcome) in [
+        (bare.clone(), "fails", "library-missing"),
+        (format!("{slim}ENV PIP_NO_DEPS=1\n{whole}"), "fails", "library-missing"),
+        (format!("{bare} torchvision==0.20.1"), "fails", "library-missing"),
+        (format!("{slim}RUN pip install --no-deps torch==1.13.1"), "fails", "library-missing"),
+        (format!("{slim}RUN pip install --no-deps torch==2.11.0"), "fails", "library-missing"),
+        (format!("{slim}{whole} && pip uninstall -y nvidia-cublas-cu12"), "fails", "library-missing"),
+        (format!("{slim}{whole}\nRUN pip uninstall -y nvidia-cudnn-cu12"), "fails", "library-missing"),
+        (format!("{bare} {wheels}"), "fails", "library-missing"),
+        (format!("{bare} {wheels} nvidia-cudnn-cu12==8.9.2.26"), "fails", "library-missing"),
+        // Libraries of an older one stay behind, of which cuDNN is of another major release.
+        (
+            format!("{slim}RUN pip install torch==2.3.1\nRUN pip install --no-deps -U torch==2.5.1"),
+            "fails",
+            "library-missing",
+        ),
+        (cuda("12.1.1-cudnn8-runtime"), "fails", "library-missing"),
+        // They came along, were put there by name, or are in the base.
+        (format!("{slim}{whole}"), "starts", ""),
+        (format!("{slim}RUN pip install torch==2.4.1\nRUN pip install --no-deps -U torch==2.5.1"), "starts", ""),
+        (format!("{bare} {wheels} nvidia-cudnn-cu12==9.1.0.70"), "starts", ""),
+        (format!("{bare} && pip install torch==2.5.1"), "starts", ""),
+        (format!("{bare} && pip install torchvision==0.20.1"), "starts", ""),
+        (cuda("12.4.1-cudnn-runtime"), "starts", ""),
+        (
+            "FROM pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime\nRUN pip install --no-deps torch==2.5.1".to_owned(),
+            "starts",
+            "",
+        ),
+        // What is taken away is no library that it asks for, or comes back.
+        (format!("{slim}{whole} && pip uninstall -y nvidia-cublas-cu11 nvidia-cusolver-cu12"), "starts", ""),
+        (format!("{slim}{whole} && pip uninstall -y nvidia-cublas-cu12 && {}", &whole[4..]), "starts", ""),
+        // Wheels that hold their libraries, or of which it is not known.
+        (format!("{slim}RUN pip install --no-deps torch==1.12.1+cu113 {index}/cu113"), "starts", ""),
+        (format!("{slim}RUN pip install --no-deps torch==1.13.1 {index}/cu117"), "starts", ""),
+        (format!("{slim}RUN pip install --no-deps torch==2.1.2+cu118 {index}/cu118"), "starts", ""),
+        (format!("{slim}RUN pip install --no-deps torch==2.5.1+cpu {index}/cpu"), "not-applicable", ""),
+        // Something else may bring them.
+        (format!("{slim}COPY . .\n{}", &bare[slim.len()..]), "undetermined", ""),
+        (format!("{bare} && pip install transformers==4.40.0"), "undetermined", ""),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        place.file("Dockerfile", &text);
+        let described = out(&place.run(&["describe", "Dockerfile"]));
+        place.file("again.image.toml", &described);
+        for input in ["Dockerfile", "again.image.toml"] {
+            let (_, said, why) = ends(&place, input).into_iter().next().expect("a verdict");
+            assert_eq!((said.as_str(), why.as_str()), (fate, outcome), "{input}: {text}\n{described}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_packages_that_names_libraries_names_them_all() {
+    let of = |packages: &str| {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        let text = format!(
+            "base = \"python:3.11-slim\"\ncomplete = [\"packages\"]\n[packages.pip]\ntorch = \"2.5.1\"\n{packages}"
+        );
+        place.file("one.image.toml", &text);
+        let (_, fate, outcome) = ends(&place, "one.image.toml").into_iter().next().expect("a verdict");
+        format!("{fate} {outcome}")
+    };
+    assert_eq!(of("nvidia-cudnn-cu12 = \"9.1.0.70\"\n"), "fails library-missing");
+    assert_eq!(of("nvidia-cublas-cu11 = \"11.10.3.66\"\n"), "starts ");
+    assert_eq!(of("numpy = \"1.26.4\"\n"), "starts ");
+    assert_eq!(of(""), "starts ");
+}

@@ -1,0 +1,198 @@
+//! What a verdict says of its pool: which of its fields decided, and which it would take.
+
+#[path = "support/place.rs"]
+#[expect(dead_code, reason = "every test of the program takes what it needs")]
+mod place;
+
+use place::Place;
+use serde_json::Value;
+
+const TORCH: &str = "FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.5.1\n";
+
+/// The image's verdict on the first pool, with all of the report.
+fn verdict(dockerfile: &str, pool: &str) -> Value {
+    let place = Place::bare();
+    place.file("fleet.toml", &format!("[[pool]]\nname = \"p\"\n{pool}"));
+    place.file("Dockerfile", dockerfile);
+    place.json(&["check", "Dockerfile"])["subjects"][0]["verdicts"][0].clone()
+}
+
+fn message(dockerfile: &str, pool: &str) -> String {
+    verdict(dockerfile, pool)["message"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The keys of what is missing, in order.
+fn missing(verdict: &Value) -> Vec<&str> {
+    let list = verdict["missing"].as_array().map(Vec::as_slice).unwrap_or_default();
+    list.iter().filter_map(|one| one["key"].as_str()).collect()
+}
+
+/// The fields of the pool that a step of each scenario names, with the values that it tries.
+fn fields(verdict: &Value, step: &str) -> Vec<String> {
+    let scenarios = verdict["scenarios"].as_array().expect("scenarios");
+    let steps = scenarios.iter().flat_map(|one| one["steps"].as_array().expect("steps"));
+    let facts = steps.filter(|one| one["step"] == step).map(|one| {
+        let facts = one["facts"].as_array().expect("facts").iter().filter_map(Value::as_str);
+        facts.filter(|fact| fact.starts_with("pool.")).collect::<Vec<_>>().join(" ")
+    });
+    facts.collect()
+}
+
+#[test]
+fn a_driver_that_is_too_old_by_its_declared_cuda_is_told_so() {
+    let base = "gpu = \"A100\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\nlibrary_directory = \"/usr/lib64\"\n";
+    let driver = "driver = \"550.90.07\"\n";
+    let said = message(TORCH, &format!("{base}{driver}driver_cuda = \"11.4\"\n"));
+    assert!(said.ends_with("on driver 550.90.07 with CUDA 11.4, as the pool's `driver_cuda` says"), "{said}");
+    // One that is too old by itself, and one of which the CUDA version is all that is said.
+    let said = message(TORCH, &format!("{base}driver = \"470.57.02\"\n"));
+    assert!(said.ends_with("on driver 470.57.02"), "{said}");
+    let said = message(TORCH, &format!("{base}driver_cuda = \"11.4\"\n"));
+    assert!(said.ends_with("on driver of CUDA 11.4"), "{said}");
+    let said = message(TORCH, &format!("{base}{driver}driver_cuda = \"12.4\"\n"));
+    assert_eq!(said, "starts (native)");
+}
+
+#[test]
+fn a_pool_that_says_neither_gpu_nor_driver_is_asked_for_them_first() {
+    for pool in ["", "toolkit = \"1.17.8\"\n", "platform = \"linux/amd64\"\n"] {
+        let told = verdict(TORCH, pool);
+        assert_eq!(missing(&told).get(..2), Some(&["pool.gpu", "pool.driver"][..]), "{pool}: {told:#}");
+    }
+    let told = verdict(TORCH, "launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n");
+    assert_eq!(missing(&told), ["pool.gpu", "pool.driver"]);
+    // What is said is not asked for, and what decides comes first.
+    let told =
+        verdict("FROM python:3.11-slim\nRUN pip install torch==2.5.1\n", "gpu = \"A100\"\ndriver = \"570.86.15\"\n");
+    assert_eq!(missing(&told), ["pool.launch"], "{told:#}");
+}
+
+#[test]
+fn an_option_that_is_open_is_named_and_not_its_table() {
+    let pool = "gpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"kubernetes\"\ntoolkit = \"1.17.8\"\n\
+                device_list_strategy = \"volume-mounts\"\n";
+    let option = "pool.host.accept-nvidia-visible-devices-as-volume-mounts";
+    let told = verdict(TORCH, pool);
+    assert_eq!(missing(&told), [option], "{told:#}");
+    assert!(
+        told["message"].as_str().is_some_and(|text| text.starts_with(&format!("depends on {option}: "))),
+        "{told:#}"
+    );
+    let set = format!("{pool}[pool.host]\naccept-nvidia-visible-devices-as-volume-mounts = true\n");
+    assert_eq!(message(TORCH, &set), "starts (native)");
+}
+
+#[test]
+fn another_failure_by_another_launch_is_not_told_of_other_nodes() {
+    let bare = "FROM python:3.11-slim\nRUN pip install torch==2.5.1\n";
+    let said = message(bare, "gpu = \"A100\"\ndriver = \"470.57.02\"\ntoolkit = \"1.17.8\"\n");
+    assert!(!said.contains("other nodes of the pool"), "{said}");
+    assert!(said.contains("; which failure it is depends on pool.launch, others: "), "{said}");
+    // Of several GPUs, they are other nodes.
+    let several = "gpu = [\"Tesla K80\", \"A100\"]\ndriver = [\"470.57.02\", \"418.67\"]\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";
+    let said = message(TORCH, several);
+    assert!(!said.contains("depends on pool.launch"), "{said}");
+}
+
+#[test]
+fn a_value_that_is_tried_is_among_what_decides() {
+    let of = |image: &str, pool: &str| {
+        let place = Place::bare();
+        place.file("fleet.toml", &format!("[[pool]]\nname = \"p\"\n{pool}"));
+        place.file("one.image.toml", &format!("complete = [\"env\", \"packages\", \"files\", \"code\"]\n{image}"));
+        place.json(&["check", "one.image.toml"])["subjects"][0]["verdicts"][0].clone()
+    };
+    let compat = "cuda_runtime = \"12.9\"\n[files]\n\"/etc/debian_version\" = {}\n\
+                  \"/usr/local/cuda-12.9/compat/libcuda.so.575.57.08\" = {}\n\
+                  \"/etc/ld.so.conf.d/cuda-compat.conf\" = { text = \"/usr/local/cuda-12.9/compat\" }\n\
+                  [[gpu_code]]\nsass = [\"sm_90\"]\nptx = []\n";
+    let cdi = "gpu = \"H100\"\ndriver = \"580.82.07\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.18.1\"\n";
+    let told = of(compat, cdi);
+    assert_eq!(told["fate"], "depends", "{told:#}");
+    let named = fields(&told, "loader");
+    assert!(named.len() > 1 && named.iter().all(|one| one.contains("pool.library_directory")), "{named:?}");
+    let required = "cuda_runtime = \"12.4\"\n[env]\n\
+                    NVIDIA_REQUIRE_CUDA = \"cuda>=12.9 brand=tesla,driver>=550,driver<551\"\n\
+                    [[gpu_code]]\nsass = [\"sm_80\"]\nptx = []\n";
+    let legacy = "gpu = { name = \"Our Card\", compute_capability = \"8.0\" }\ndriver = \"550.54.15\"\n\
+                  launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\nmode = \"legacy\"\n";
+    let told = of(required, legacy);
+    assert_eq!(told["fate"], "depends", "{told:#}");
+    let named = fields(&told, "requirement");
+    assert!(named.len() > 1 && named.iter().all(|one| one.contains("pool.brand")), "{named:?} {told:#}");
+    // Where nothing turns on it, nothing is tried.
+    let plain =
+        verdict(TORCH, "gpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n");
+    let named = [fields(&plain, "loader"), fields(&plain, "requirement")].concat().join(" ");
+    assert!(!named.contains("library_directory") && !named.contains("brand"), "{plain:#}");
+}
+
+#[test]
+fn what_is_absent_says_where_it_was_searched_and_whose_word_that_is() {
+    let place = Place::bare();
+    place.file(
+        "fleet.toml",
+        "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\n",
+    );
+    place.file("Dockerfile", TORCH);
+    let whole = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n[packages.pip]\ntorch = \"2.5.1\"\n";
+    place.file("whole.image.toml", whole);
+    for input in ["Dockerfile", "whole.image.toml"] {
+        let report = place.json(&["check", input]);
+        let facts = report["subjects"][0]["facts"].as_array().cloned().expect("facts");
+        let absent: Vec<&Value> = facts.iter().filter(|fact| fact["state"] == "absent").collect();
+        assert!(absent.iter().any(|fact| fact["key"] == "image.firmware"), "{input}");
+        for fact in absent {
+            assert!(fact["why"].as_str().is_some_and(|why| why.starts_with("searched: ")), "{fact:#}");
+            let origins = fact["origins"].as_array().map_or(0, Vec::len);
+            assert!(origins > 0, "{input}: {fact:#}");
+        }
+    }
+}
+
+/// NVIDIA documents both variables, and the value 1.
+#[test]
+fn variables_that_switch_the_compilation_of_ptx_count() {
+    let of = |sass: &str, ptx: &str, env: &str| {
+        let place = Place::bare();
+        let pool = "[[pool]]\nname = \"p\"\ngpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";
+        place.file("fleet.toml", &format!("{pool}env = {{ {env} }}\n"));
+        let text = format!(
+            "cuda_runtime = \"12.4\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n\
+             [[gpu_code]]\nsass = [{sass}]\nptx = [{ptx}]\n"
+        );
+        place.file("one.image.toml", &text);
+        let told = place.json(&["check", "one.image.toml"])["subjects"][0]["verdicts"][0].clone();
+        format!("{} {}", told["fate"].as_str().unwrap_or("-"), told["outcome"].as_str().unwrap_or("-"))
+    };
+    let (off, forced) = ("CUDA_DISABLE_PTX_JIT = \"1\"", "CUDA_FORCE_PTX_JIT = \"1\"");
+    let (old, fits, other) = ("\"sm_70\"", "\"sm_80\"", "\"compute_90\"");
+    let ptx = "\"compute_70\"";
+    for (sass, ptx, env, expected) in [
+        (old, ptx, "", "starts -"),
+        (old, ptx, off, "fails no-kernel-image"),
+        (fits, ptx, off, "starts -"),
+        (fits, "", forced, "fails no-kernel-image"),
+        (fits, other, forced, "fails no-kernel-image"),
+        (fits, ptx, forced, "starts -"),
+        (fits, ptx, &format!("{off}, {forced}"), "fails no-kernel-image"),
+        (old, ptx, "CUDA_DISABLE_PTX_JIT = \"0\"", "starts -"),
+        (fits, "", "CUDA_FORCE_PTX_JIT = \"0\"", "starts -"),
+        (fits, "", "CUDA_FORCE_JIT = \"1\"", "starts -"),
+    ] {
+        assert_eq!(of(sass, ptx, env), expected, "{sass} {ptx} {env}");
+    }
+}
+
+#[test]
+fn what_is_not_there_when_it_is_opened_is_among_what_was_not_seen() {
+    let pool = "gpu = \"A100\"\ndriver = \"570.86.15\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n";
+    let of = |packages: &str| {
+        let told = verdict(&format!("FROM python:3.11-slim\nRUN pip install {packages}\n"), pool);
+        assert_eq!(told["fate"], "starts", "{told:#}");
+        told["not_seen"].to_string()
+    };
+    let opened = "libraries that cupy opens later";
+    assert!(of("cupy-cuda12x==13.3.0").contains(opened), "{}", of("cupy-cuda12x==13.3.0"));
+    assert!(!of("torch==2.5.1").contains("opens later"));
+}
