@@ -73,6 +73,7 @@ fn examples_of_own_pages_are_validated_noisy_or_missing() {
         (condition, plain, plain, 1, "said and not expected: error: our-rule"),
         (condition, other, other, 1, "expected and not said: error: our-rule"),
         ("contains(image.packages, \"numpy\")", plain, plain, 1, "said and not expected: undetermined: our-rule"),
+        ("present(package(\"numpy\"))", plain, plain, 1, "contains(image.packages.named, \"name\") asks for what is"),
     ] {
         let (_folder, path) = folder(&[("our-rule", &page(when, "stable", first, second))]);
         let (found, out, error) = run(&["rules", "test", &path]);
@@ -172,6 +173,17 @@ fn errors_and_lines_of_logs_are_explained() {
         let (code, out, _) = run(&["explain", text]);
         assert_eq!(code, 3, "{text}");
         assert!(out.contains(&format!("nearest: {near}")), "{out}");
+    }
+    for (text, means) in [
+        ("RuntimeError: Error 802: system not yet initialized", "the fabric manager does not run"),
+        (
+            "could not select device driver \"\" with capabilities: [[gpu]]",
+            "the NVIDIA Container Toolkit is not installed",
+        ),
+    ] {
+        let (code, out, _) = run(&["explain", text]);
+        assert_eq!(code, 0, "{text}");
+        assert!(out.contains(means) && out.contains("no page is about it"), "{out}");
     }
     for text in ["it works", "exit status 1", "--", "\u{1b}[31m"] {
         let (code, out, _) = run(&["explain", "--format", "human", "--", text]);

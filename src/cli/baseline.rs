@@ -130,10 +130,14 @@ impl<'a> Sieve<'a> {
     pub(crate) fn write(&mut self) -> Result<(), Failure> {
         let Some(path) = &self.write else { return Ok(()) };
         let baseline = Baseline::of(std::mem::take(&mut self.found));
+        let entries = match baseline.entries().count() {
+            one if one == self.hidden => String::new(),
+            all => format!(", in {all} entries: one for each pool"),
+        };
         let text = baseline.to_json().map_err(io::Error::from)?;
         fs::write(path, text)
             .map_err(|error| Failure::Said(format!("error: cannot write {}: {error}", path.display())))?;
-        writeln!(streams::out(), "{}: {} written down", path.display(), count(self.hidden, "finding"))?;
+        writeln!(streams::out(), "{}: {} written down{entries}", path.display(), count(self.hidden, "finding"))?;
         Ok(())
     }
 

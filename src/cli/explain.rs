@@ -16,11 +16,14 @@ use crate::cli::rules;
 use crate::cli::streams;
 use crate::knowledge::ErrorRow;
 use crate::knowledge::Knowledge;
+use crate::knowledge::MessageRow;
+use crate::knowledge::RowInfo;
 use crate::report::escape::clean;
 use crate::rules::Match;
 use crate::rules::Page;
 use crate::rules::errors;
 use crate::rules::explain;
+use crate::rules::lines;
 use crate::rules::near;
 
 /// The standard input is read no further than this.
@@ -39,16 +42,17 @@ pub(crate) fn run(options: &ExplainArgs, knowledge: Knowledge) -> Result<Exit, F
     let book = read_rules(&options.rules)?;
     let found = explain(&text, &book, knowledge);
     let near = if found.is_empty() { near(&text, &book, knowledge) } else { Vec::new() };
-    let errors = errors(&text, knowledge);
+    let (errors, lines) = (errors(&text, knowledge), lines(&text, knowledge));
     let mut out = streams::out();
     match options.format {
-        Format::Json => writeln!(out, "{:#}", in_json(&text, &found, &errors, &near))?,
-        Format::Human if found.is_empty() && !errors.is_empty() => {
+        Format::Json => writeln!(out, "{:#}", in_json(&text, &found, (&errors, &lines), &near))?,
+        Format::Human if found.is_empty() && !(errors.is_empty() && lines.is_empty()) => {
             errors.iter().try_for_each(|row| of_error(&mut out, row))?;
+            lines.iter().try_for_each(|row| of_line(&mut out, row))?;
         }
         Format::Human => print(&mut out, &text, &found, &near)?,
     }
-    Ok(if found.is_empty() && errors.is_empty() { Exit::Nothing } else { Exit::Clean })
+    Ok(if found.is_empty() && errors.is_empty() && lines.is_empty() { Exit::Nothing } else { Exit::Clean })
 }
 
 fn print(out: &mut impl io::Write, text: &str, found: &[Match<'_>], near: &[String]) -> io::Result<()> {
@@ -78,8 +82,22 @@ fn print(out: &mut impl io::Write, text: &str, found: &[Match<'_>], near: &[Stri
 fn of_error(out: &mut impl io::Write, row: &ErrorRow) -> io::Result<()> {
     let names: Vec<&str> = std::iter::once(row.name).chain(row.driver_name).collect();
     writeln!(out, "error {} ({}): {}", row.code, names.join(", "), row.text)?;
+    without_page(out, row.means, &row.info)
+}
+
+/// A line of a log that no page is about, as the tables have it.
+fn of_line(out: &mut impl io::Write, row: &MessageRow) -> io::Result<()> {
+    writeln!(out, "a log says `{}`", row.says.join(" … "))?;
+    without_page(out, row.means, &row.info)
+}
+
+/// What is told where no page is: what it means, and where that is from.
+fn without_page(out: &mut impl io::Write, means: Option<&str>, info: &RowInfo) -> io::Result<()> {
+    if let Some(means) = means {
+        writeln!(out, "it means: {means}")?;
+    }
     writeln!(out, "no page is about it: nothing that the image or the fleet file says decides whether it comes")?;
-    writeln!(out, "source: {}, checked {}", clean(row.info.source), row.info.checked)
+    writeln!(out, "source: {}, checked {}", clean(info.source), info.checked)
 }
 
 /// A page without its header and examples.
@@ -103,8 +121,13 @@ fn page(out: &mut impl io::Write, page: &Page) -> io::Result<()> {
     writeln!(out, "\nexamples: imagelint rules show {}", page.name)
 }
 
-fn in_json(text: &str, found: &[Match<'_>], errors: &[&ErrorRow], near: &[String]) -> Value {
-    let of_row = |row: &&ErrorRow| json!({ "code": row.code, "name": row.name, "driver_name": row.driver_name, "text": row.text });
+fn in_json(text: &str, found: &[Match<'_>], (errors, lines): (&[&ErrorRow], &[&MessageRow]), near: &[String]) -> Value {
+    let of_row = |row: &&ErrorRow| {
+        json!({
+            "code": row.code, "name": row.name, "driver_name": row.driver_name, "text": row.text, "means": row.means,
+        })
+    };
+    let of_line = |row: &&MessageRow| json!({ "says": row.says, "means": row.means });
     let of_match = |one: &Match<'_>| {
         let mut value = rules::of_page(one.page);
         let sections = &one.page.sections;
@@ -115,5 +138,5 @@ fn in_json(text: &str, found: &[Match<'_>], errors: &[&ErrorRow], near: &[String
         });
         value
     };
-    json!({ "asked": text.trim(), "matches": found.iter().map(of_match).collect::<Vec<_>>(), "errors": errors.iter().map(of_row).collect::<Vec<_>>(), "nearest": near })
+    json!({ "asked": text.trim(), "matches": found.iter().map(of_match).collect::<Vec<_>>(), "errors": errors.iter().map(of_row).collect::<Vec<_>>(), "lines": lines.iter().map(of_line).collect::<Vec<_>>(), "nearest": near })
 }

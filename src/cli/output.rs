@@ -223,7 +223,11 @@ pub(crate) fn read_rules(folders: &[impl AsRef<Path>]) -> Result<RuleBook, Failu
             .collect::<Result<_, _>>()
             .map_err(fail)?;
         paths.sort();
-        for path in paths.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "md")) {
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+        if paths.is_empty() {
+            return Err(fail(io::Error::new(io::ErrorKind::NotFound, "no page there: a file that ends in .md")));
+        }
+        for path in paths {
             if files.len() >= MOST_PAGES {
                 return Err(Failure::Said(format!("error: more than {MOST_PAGES} pages in {}", folder.display())));
             }

@@ -82,7 +82,22 @@ fn tried(page: &Page, example: &Example, book: &RuleBook, knowledge: Knowledge) 
         (_, false) => Verdict::Missing,
         (false, true) => Verdict::Noisy,
     };
-    of(verdict, noisy, missing, fates(&report))
+    let mut note = fates(&report);
+    if verdict == Verdict::Noisy && asks_what_may_come_along(page) && undecided.contains(&page.name) {
+        note.push_str("; ");
+        note.push_str(NAMED);
+    }
+    of(verdict, noisy, missing, note)
+}
+
+/// The way out where a condition asks for a package of which nobody can say that it is not there.
+const NAMED: &str =
+    "what is not named may come along all the same: contains(image.packages.named, \"name\") asks for what is named";
+
+/// Whether a condition asks for packages, be they named or not.
+fn asks_what_may_come_along(page: &Page) -> bool {
+    let Kind::Practice(condition) = &page.kind else { return false };
+    condition.facts().iter().any(|fact| fact.starts_with("package.") || fact == "image.packages")
 }
 
 /// What the page's own rule says of an example, and the rules that the example names.

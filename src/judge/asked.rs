@@ -81,7 +81,13 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
         let message = format!("`{}` is a preview and does not speak: its level has no effect", level.rule.value);
         (level.rule.place, message, "set `preview = true`, or take the level out".to_owned())
     });
-    let findings: Vec<model::Finding> = ignores.chain(paths).chain(levels).filter_map(tell).collect();
+    let of_paths = own.settings.paths.iter().flat_map(|one| &one.rules);
+    let of_pools = own.settings.rules.iter().chain(of_paths).filter(|level| !level.pools.is_empty());
+    let of_pools = of_pools.filter(|level| is_of_image(&level.rule.value, settings)).map(|level| {
+        let message = format!("`{}` speaks of the image: what is said of pools has no effect", level.rule.value);
+        (level.rule.place, message, "say `severity`, which holds for the image, or take `pools` out".to_owned())
+    });
+    let findings: Vec<model::Finding> = ignores.chain(paths).chain(levels).chain(of_pools).filter_map(tell).collect();
     (!findings.is_empty()).then(|| model::Subject {
         name: name.to_owned(),
         kind: model::SETTINGS.to_owned(),
@@ -107,6 +113,11 @@ fn silent(level: &RuleLevel, settings: Settings<'_>) -> bool {
     !all_off && settings.book.get(&level.rule.value).is_some_and(|page| !settings.book.lets_speak(page))
 }
 
+/// Whether a rule speaks of the image, whichever pool it runs on.
+fn is_of_image(rule: &str, settings: Settings<'_>) -> bool {
+    settings.book.get(rule).is_some_and(|page| !page.is_about_pools())
+}
+
 /// Why an ignore has no effect, and what to do.
 fn idle(ignore: &Ignore, today: Date, all: bool, settings: Settings<'_>) -> Option<(String, String)> {
     let rule = &ignore.rule.value;
@@ -118,5 +129,10 @@ fn idle(ignore: &Ignore, today: Date, all: bool, settings: Settings<'_>) -> Opti
     // What a start-up page says hangs on pools: without all of those that are there, nothing is proved.
     let open = settings.fleet.built_in || !settings.pools.is_empty();
     let unused = all && !open && !ignore.was_used() && page.persona <= settings.persona;
-    unused.then(|| (format!("this ignore of `{rule}` leaves nothing out"), "take the entry out".to_owned()))
+    let help = if !ignore.pools.is_empty() && is_of_image(rule, settings) {
+        "the rule speaks of the image: take `pools` out, or the entry"
+    } else {
+        "take the entry out"
+    };
+    unused.then(|| (format!("this ignore of `{rule}` leaves nothing out"), help.to_owned()))
 }

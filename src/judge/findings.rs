@@ -329,9 +329,8 @@ fn practice(
     undecided: &mut Vec<String>,
 ) -> Vec<Finding> {
     let Kind::Practice(condition) = &page.kind else { return Vec::new() };
-    let of_pool = |name: &String| ["pool.", "verdict.", "step."].iter().any(|word| name.starts_with(word));
-    let about_pools = condition.facts().iter().any(of_pool);
-    let asked: Vec<Option<&PoolWords>> = if about_pools { words.iter().map(Some).collect() } else { vec![None] };
+    let asked: Vec<Option<&PoolWords>> =
+        if page.is_about_pools() { words.iter().map(Some).collect() } else { vec![None] };
     let mut found = Vec::new();
     for pool in asked {
         let Some(image) = images.on(pool.and_then(|pool| pool.platform.as_deref())) else { continue };

@@ -22,6 +22,8 @@ pub struct ErrorRow {
     pub driver_name: Option<&'static str>,
     /// Pages of the outcomes that end with it, the likeliest first.
     pub rules: &'static [&'static str],
+    /// What it means, where no page is about it.
+    pub means: Option<&'static str>,
 }
 
 /// A line of a log, and the page that tells of it.
@@ -31,8 +33,10 @@ pub struct MessageRow {
     pub info: RowInfo,
     /// Its parts in their order.
     pub says: &'static [&'static str],
-    /// Name of the page.
-    pub rule: &'static str,
+    /// Names of the pages, the likeliest first.
+    pub rules: &'static [&'static str],
+    /// What it means, where no page is about it.
+    pub means: Option<&'static str>,
 }
 
 /// A way in which a command asks the machine that builds for its GPU or its driver.

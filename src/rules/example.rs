@@ -66,6 +66,10 @@ pub struct Example {
     pub at: Span,
 }
 
+/// So many examples a page has at most, and so many pools the fleet of one: all are judged by every test.
+const MOST_EXAMPLES: usize = 128;
+const MOST_POOLS: usize = 32;
+
 const INFOS: &[&str] = &["toml fleet", "dockerfile", "toml image"];
 
 /// The examples among the blocks of the section; `heading` is the section's own.
@@ -88,6 +92,9 @@ pub(super) fn examples(blocks: &[Block], text: &str, heading: Span) -> Result<Ve
         example.fleet = example.fleet.or_else(|| first_fleet.clone());
         found.push(example);
     }
+    if found.len() > MOST_EXAMPLES {
+        return Err(Fault::new(heading, format!("a page has at most {MOST_EXAMPLES} examples")));
+    }
     if found.is_empty() {
         return Err(Fault::new(heading, "a page has examples"));
     }
@@ -105,6 +112,9 @@ fn example(blocks: &[Block], text: &str) -> Result<Example, Fault> {
         let content = text[body.start..body.end].to_owned();
         let twice = || Err(Fault::new(*info_span, "an example has one fleet at most and one input"));
         match info.as_str() {
+            "toml fleet" if content.matches("[[pool]]").count() > MOST_POOLS => {
+                return Err(Fault::new(*info_span, format!("the fleet of an example has at most {MOST_POOLS} pools")));
+            }
             "toml fleet" if fleet.is_none() => fleet = Some(content),
             "dockerfile" if input.is_none() => input = Some((ExampleInput::Dockerfile(content), *body)),
             "toml image" if input.is_none() => input = Some((ExampleInput::Image(content), *body)),

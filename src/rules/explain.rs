@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::knowledge::ErrorRow;
 use crate::knowledge::Knowledge;
+use crate::knowledge::MessageRow;
 use crate::nearest::distance;
 use crate::rules::book::RuleBook;
 use crate::rules::header::Kind;
@@ -32,8 +33,7 @@ struct Fit<'a> {
 
 /// The pages that tell of a text, the best first; none where nothing fits.
 pub fn explain<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<Match<'a>> {
-    let text = text.trim();
-    let text = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or(text);
+    let text = first(text);
     if let Some(page) = book.get(&text.to_ascii_lowercase()) {
         return vec![Match { page, why: format!("the rule `{}`", page.name) }];
     }
@@ -51,10 +51,22 @@ pub fn explain<'a>(text: &str, book: &'a RuleBook, knowledge: Knowledge) -> Vec<
     found
 }
 
-/// The errors that a text names, or is the number of.
+/// The errors that a text names, is the number of, or tells of in a line.
 pub fn errors(text: &str, knowledge: Knowledge) -> Vec<&'static ErrorRow> {
-    let lower = text.trim().to_lowercase();
-    knowledge.errors().iter().filter(|row| is_asked(row, &lower)).collect()
+    let lower = first(text).to_lowercase();
+    knowledge.errors().iter().filter(|row| weight(row, &lower).is_some()).collect()
+}
+
+/// The known lines of logs in a text that no page is about.
+pub fn lines(text: &str, knowledge: Knowledge) -> Vec<&'static MessageRow> {
+    let lower = first(text).to_lowercase();
+    knowledge.messages().iter().filter(|row| row.rules.is_empty() && says(row, &lower)).collect()
+}
+
+/// So much of a text as is looked through.
+fn first(text: &str) -> &str {
+    let text = text.trim();
+    text.get(..text.floor_char_boundary(LONGEST)).unwrap_or(text)
 }
 
 /// Names that come near a text that nothing fits, the nearest first.
@@ -85,22 +97,34 @@ fn of_errors(text: &str, knowledge: Knowledge) -> Vec<Fit<'static>> {
     let lower = text.to_lowercase();
     let mut fits = Vec::new();
     for row in knowledge.errors() {
-        let words = row.text.trim_end_matches('.').to_lowercase();
-        let weight = if is_asked(row, &lower) {
-            1_000
-        } else if lower.contains(&words) && words.split(' ').count() > 1 {
-            100 + words.len()
-        } else if has_code(&lower, row.code) {
-            100
-        } else {
-            continue;
-        };
+        let Some(weight) = weight(row, &lower) else { continue };
         for (at, rule) in row.rules.iter().copied().enumerate() {
             let why = format!("error {} ({}): {}", row.code, row.name, row.text);
             fits.push(Fit { rule, why, weight: weight - at });
         }
     }
     fits
+}
+
+/// How well a text, in small letters, fits an error: by number or name, by its words, or by its number in a line.
+fn weight(row: &'static ErrorRow, lower: &str) -> Option<usize> {
+    let words = row.text.trim_end_matches('.').to_lowercase();
+    if is_asked(row, lower) {
+        return Some(1_000);
+    }
+    let told = words.split(' ').count() > 1
+        && lower.match_indices(&words).any(|(at, _)| !is_of_another(row, lower, at + words.len()));
+    match told {
+        true => Some(100 + words.len()),
+        false => has_code(lower, row.code).then_some(100),
+    }
+}
+
+/// Whether the number of another error stands in brackets behind its words: `UNKNOWN ERROR (303)`.
+fn is_of_another(row: &'static ErrorRow, lower: &str, behind: usize) -> bool {
+    let rest = lower.get(behind..).unwrap_or_default().trim_start().strip_prefix('(');
+    let number = rest.and_then(|rest| rest.split_once(')')).and_then(|(number, _)| number.parse::<u32>().ok());
+    number.is_some_and(|number| number != u32::from(row.code) && row.was != Some(number))
 }
 
 /// Whether a text, in small letters, is the number of an error or has one of its names.
@@ -113,7 +137,18 @@ fn is_asked(row: &'static ErrorRow, lower: &str) -> bool {
 /// Whether a number is told as that of an error: `error 804`, `error code: 35`, `CUDA failure 999`, `(35)`.
 fn has_code(text: &str, code: u16) -> bool {
     let code = code.to_string();
-    let told = ["error ", "error: ", "error code ", "error code: ", "error=", "failure ", "err=", "code=", "code: "];
+    let told = [
+        "error ",
+        "error: ",
+        "error code ",
+        "error code: ",
+        "error=",
+        "failure ",
+        "err=",
+        "code=",
+        "code: ",
+        "returned ",
+    ];
     told.iter().any(|lead| has_word(text, &format!("{lead}{code}")))
 }
 
@@ -132,19 +167,32 @@ fn of_messages(text: &str, knowledge: Knowledge) -> Vec<Fit<'static>> {
     let lower = text.to_lowercase();
     let mut fits = Vec::new();
     for row in knowledge.messages() {
-        let mut rest = lower.as_str();
-        let all = row.says.iter().all(|part| {
+        if !says(row, &lower) {
+            continue;
+        }
+        let weight = 200 + row.says.iter().map(|part| part.len()).sum::<usize>();
+        for (at, rule) in row.rules.iter().copied().enumerate() {
+            fits.push(Fit { rule, why: told(row), weight: weight - at });
+        }
+    }
+    fits
+}
+
+/// A line of a log in words.
+fn told(row: &MessageRow) -> String {
+    format!("a log says `{}`", row.says.join(" … "))
+}
+
+/// Whether a text, in small letters, has the parts of a line in their order.
+fn says(row: &MessageRow, lower: &str) -> bool {
+    let mut rest = lower;
+    !row.says.is_empty()
+        && row.says.iter().all(|part| {
             let part = part.to_lowercase();
             let behind = rest.find(&part).and_then(|at| rest.get(at + part.len()..));
             rest = behind.unwrap_or(rest);
             behind.is_some()
-        });
-        if all && !row.says.is_empty() {
-            let weight = 200 + row.says.iter().map(|part| part.len()).sum::<usize>();
-            fits.push(Fit { rule: row.rule, why: format!("a log says `{}`", row.says.join(" … ")), weight });
-        }
-    }
-    fits
+        })
 }
 
 /// Pages by the lines that they quote themselves: behind what the tables say, start-up pages first.
@@ -240,6 +288,18 @@ mod tests {
                 "library-missing",
             ),
             ("exec /opt/app/app: exec format error", "wrong-platform"),
+            ("OSError: libcublas.so.11: cannot open shared object file: No such file or directory", "library-missing"),
+            (
+                "FAIL : Failed to load library libonnxruntime_providers_cuda.so with error: libcublasLt.so.11: cannot open \
+                 shared object file: No such file or directory",
+                "library-missing",
+            ),
+            ("Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", "refused"),
+            (
+                "ERROR: This container was built for NVIDIA Driver Release 450.51 or later, but version 440.33.01 was \
+                 detected and compatibility mode is UNAVAILABLE. [[CUDA Driver UNAVAILABLE (cuInit(0) returned 804)]]",
+                "insufficient-driver",
+            ),
         ] {
             assert_eq!(pages(text).first().map(String::as_str), Some(expected), "{text}");
         }
@@ -294,22 +354,58 @@ mod tests {
             ("802", &[802][..]),
             (" cudaErrorSystemNotReady", &[802]),
             ("46", &[46]),
+            ("RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized", &[802]),
+            ("system not yet initialized", &[802]),
             ("8020", &[]),
             ("it took 802 seconds", &[]),
+            ("the system is not yet initialized", &[]),
             ("", &[]),
         ] {
             assert_eq!(told(text), expected, "{text}");
         }
         assert!(pages("802").is_empty());
+        assert!(pages("Error 802: system not yet initialized").is_empty());
+    }
+
+    #[test]
+    fn a_line_that_nothing_in_an_image_decides_is_told_all_the_same() {
+        let told = |text: &str| lines(text, Knowledge::built_in()).len();
+        for text in [
+            "docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
+            "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object",
+            "nvidia-container-cli: initialization error: driver error: driver not loaded",
+        ] {
+            assert_eq!((told(text), pages(text)), (1, Vec::new()), "{text}");
+        }
+        for text in
+            ["could not select a driver", "libnvidia-ml.so.1", "driver not loaded", "with capabilities: [[gpu]]"]
+        {
+            assert_eq!(told(text), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_number_behind_the_words_decides() {
+        let none = "failed call to cuInit: UNKNOWN ERROR (303)";
+        assert_eq!(pages(none), ["no-gpu", "library-missing"]);
+        assert_eq!(pages("CUDA error: unknown error (999)"), ["compat-unusable"]);
+        assert_eq!(pages("CUDA error: unknown error"), ["compat-unusable"]);
+        assert!(pages("unknown error (12)").is_empty());
     }
 
     #[test]
     fn every_page_that_the_tables_name_is_there() {
         let knowledge = Knowledge::built_in();
-        let named =
-            knowledge.errors().iter().flat_map(|row| row.rules).chain(knowledge.messages().iter().map(|row| &row.rule));
+        let named = knowledge
+            .errors()
+            .iter()
+            .flat_map(|row| row.rules)
+            .chain(knowledge.messages().iter().flat_map(|row| row.rules));
         for rule in named {
             assert!(RuleBook::built_in().get(rule).is_some(), "{rule}");
+        }
+        for row in knowledge.messages() {
+            assert!(row.rules.is_empty() == row.means.is_some(), "{:?}: pages, or what it means", row.says);
         }
     }
 }

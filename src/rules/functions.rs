@@ -109,7 +109,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "package",
         &["text, written out"],
         Type::Text,
-        "the version of a package, by whichever manager; absent where it is not installed",
+        "the version of a package, by whichever manager; unknown where it is not named and another may bring it along, \
+         absent where all that is installed was seen; `contains(image.packages.named, …)` asks for what is named",
         "version(package(\"onnxruntime-gpu\")) < version(\"1.19\")",
     ),
     entry(

@@ -36,6 +36,7 @@ pub use self::example::Level;
 pub use self::explain::Match;
 pub use self::explain::errors;
 pub use self::explain::explain;
+pub use self::explain::lines;
 pub use self::explain::near;
 pub use self::expr::Condition;
 pub use self::expr::Misfit;

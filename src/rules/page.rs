@@ -131,6 +131,15 @@ impl Page {
         own.map_or(&self.help, |(_, help)| help)
     }
 
+    /// Whether it may speak of one pool, and not only of the image whichever pool it runs on.
+    pub fn is_about_pools(&self) -> bool {
+        let of_pool = |name: &String| ["pool.", "verdict.", "step."].iter().any(|word| name.starts_with(word));
+        match &self.kind {
+            Kind::Startup(_) | Kind::Reader(_) => true,
+            Kind::Practice(condition) => condition.facts().iter().any(of_pool),
+        }
+    }
+
     /// The text behind the header, from the first section on.
     pub fn after_header(&self) -> &str {
         self.text.find("\n## ").and_then(|at| self.text.get(at + 1..)).unwrap_or_default()
@@ -148,6 +157,9 @@ impl Page {
 fn read(path: &str, text: &str, vocabulary: &Vocabulary, patterns: Patterns) -> Result<Page, Fault> {
     if text.len() > LARGEST {
         return Err(Fault::new(Span::new(0, 1), "a page has at most 256 KiB"));
+    }
+    if text.starts_with('\u{feff}') {
+        return Err(Fault::new(Span::new(0, 3), "a byte order mark: save the page without it"));
     }
     let parts = blocks(text)?;
     let Some(Block::Heading { level: 1, text: name, span: title }) = parts.first() else {

@@ -92,6 +92,20 @@ fn what_is_wrong_is_underlined_in_the_page() {
 }
 
 #[test]
+fn what_a_test_would_take_too_long_for_is_refused() {
+    let refused = |text: &str| read(text).err().map(|error| error.to_string()).unwrap_or_default();
+    let many = |count: usize| PAGE.replace("[[pool]]\n", &"[[pool]]\n".repeat(count));
+    assert!(refused(&many(33)).contains("at most 32 pools"), "{}", refused(&many(33)));
+    let example = |at: usize| format!("\n### Works {at}\n\n```dockerfile\nFROM b\n```\n");
+    let with = |count: usize| format!("{PAGE}{}", (0..count).map(example).collect::<String>());
+    assert!(refused(&with(127)).contains("at most 128 examples"), "{}", refused(&with(127)));
+    for text in [PAGE, &many(32), &with(126)] {
+        assert_eq!(refused(text), "");
+    }
+    assert!(refused(&format!("\u{feff}{PAGE}")).contains("byte order mark"));
+}
+
+#[test]
 fn no_cut_makes_it_fall_over() {
     for (at, _) in PAGE.char_indices() {
         for text in [PAGE[..at].to_owned(), format!("{}é`{}", &PAGE[..at], &PAGE[at..]), PAGE[at..].to_owned()] {

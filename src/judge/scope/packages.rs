@@ -88,14 +88,9 @@ impl Subject<'_> {
         let State::Known(cuda) = &self.image.base_cuda.state else { return base };
         let Some(all) = self.seen else { return Said::plain(Lookup::Unknown) };
         let other = |package: &&PackageSeen| {
-            let exact = match &package.version {
-                PackageVersion::Exact(exact) => exact.as_str(),
-                PackageVersion::Open(_) | PackageVersion::Unresolved(_) => "",
-            };
-            let said = said_major(&package.name, BY_NAME).or_else(|| said_major(exact, BY_VERSION));
             package.manager == Manager::Apt
                 && package.conditional.is_none()
-                && said.is_some_and(|major| major != cuda.0.part(0))
+                && major_of(package).is_some_and(|major| major != cuda.0.part(0))
         };
         let of_wheel = |package: &&PackageSeen| self.wheel_asks_for_another(package, all, cuda.0.part(0));
         let found: Vec<&PackageSeen> = all.packages.iter().filter(|one| other(one) || of_wheel(one)).collect();
@@ -116,12 +111,24 @@ impl Subject<'_> {
             PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
         };
         let named = self.knowledge.named_cuda(&package.name).map(|(cuda, _)| cuda.0.part(0));
-        let beside = |one: &PackageSeen| one.name != package.name && self.knowledge.carries_libraries(&one.name);
+        let (Some(named), Some(row)) = (named.filter(|major| *major != base), row) else { return false };
         package.manager == Manager::Pip
             && package.conditional.is_none()
-            && named.is_some_and(|major| major != base)
-            && row.is_some_and(|row| row.needs.is_empty() && !row.opens.is_empty())
-            && !all.packages.iter().any(beside)
+            && row.needs.is_empty()
+            && !row.opens.is_empty()
+            && !all.packages.iter().any(|one| one.name != package.name && self.may_bring(one, row.opens, named))
+    }
+
+    /// Whether a package may bring one of some libraries of a CUDA major release.
+    fn may_bring(&self, package: &PackageSeen, sonames: &[&str], major: u32) -> bool {
+        let exact = exact_of(package);
+        match self.knowledge.package_libraries(&package.name, exact.parse().ok()) {
+            Some(row) => row.sonames.iter().any(|soname| sonames.contains(soname)),
+            None => {
+                let said = major_of(package).or_else(|| in_release_name(&package.name));
+                self.knowledge.carries_libraries(&package.name) && said.is_none_or(|said| said == major)
+            }
+        }
     }
 
     /// Packages for processors alone, where everything that installs was read and nothing of it has GPU code.
@@ -344,6 +351,26 @@ impl Subject<'_> {
         let list = self.image.components.iter().map(one).collect();
         Components { list, complete: !self.image.base_cuda.is_unknown() }
     }
+}
+
+/// The version of a package, where it is one; else nothing.
+fn exact_of(package: &PackageSeen) -> &str {
+    match &package.version {
+        PackageVersion::Exact(exact) => exact,
+        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => "",
+    }
+}
+
+/// The CUDA major release that a system package is for, by its name or its version.
+fn major_of(package: &PackageSeen) -> Option<u32> {
+    said_major(&package.name, BY_NAME).or_else(|| said_major(exact_of(package), BY_VERSION))
+}
+
+/// The major release of a toolkit's part: 12 of `cuda-nvrtc-12-4`.
+fn in_release_name(name: &str) -> Option<u32> {
+    let (rest, minor) = name.rsplit_once('-')?;
+    let (_, major) = rest.rsplit_once('-')?;
+    minor.parse::<u32>().ok().and(major.parse().ok())
 }
 
 /// The major release that stands behind a mark.

@@ -140,8 +140,9 @@ macro_rules! every_table {
     container_toolkit_days: ToolkitDayRow by [version] { version: Cuda, released: Day }
     errors: ErrorRow by [code] {
         code: U16, name: Str, text: Str, was: OptU32, was_before: OptCuda, driver_name: OptStr, rules: Strs,
+        means: OptStr,
     }
-    messages: MessageRow by [says] { says: Strs, rule: Str }
+    messages: MessageRow by [says] { says: Strs, rules: Strs, means: OptStr }
     build_asks: BuildAskRow by [what, program, words] {
         what: Str, program: Str, words: Strs, variable: OptStr, value: OptStr, without: OptStr, unless: OptStr,
     }
