@@ -114,10 +114,7 @@ fn weight(row: &'static ErrorRow, lower: &str) -> Option<usize> {
     }
     let told = words.split(' ').count() > 1
         && lower.match_indices(&words).any(|(at, _)| !is_of_another(row, lower, at + words.len()));
-    match told {
-        true => Some(100 + words.len()),
-        false => has_code(lower, row.code).then_some(100),
-    }
+    if told { Some(100 + words.len()) } else { has_code(lower, row.code).then_some(100) }
 }
 
 /// Whether the number of another error stands in brackets behind its words: `UNKNOWN ERROR (303)`.

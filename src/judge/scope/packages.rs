@@ -121,14 +121,11 @@ impl Subject<'_> {
 
     /// Whether a package may bring one of some libraries of a CUDA major release.
     fn may_bring(&self, package: &PackageSeen, sonames: &[&str], major: u32) -> bool {
-        let exact = exact_of(package);
-        match self.knowledge.package_libraries(&package.name, exact.parse().ok()) {
-            Some(row) => row.sonames.iter().any(|soname| sonames.contains(soname)),
-            None => {
-                let said = major_of(package).or_else(|| in_release_name(&package.name));
-                self.knowledge.carries_libraries(&package.name) && said.is_none_or(|said| said == major)
-            }
+        if let Some(row) = self.knowledge.package_libraries(&package.name, exact_of(package).parse().ok()) {
+            return row.sonames.iter().any(|soname| sonames.contains(soname));
         }
+        let said = major_of(package).or_else(|| in_release_name(&package.name));
+        self.knowledge.carries_libraries(&package.name) && said.is_none_or(|said| said == major)
     }
 
     /// Packages for processors alone, where everything that installs was read and nothing of it has GPU code.
