@@ -7,6 +7,8 @@ mod builds;
 mod elf;
 #[path = "audit/image.rs"]
 mod image;
+#[path = "audit/launched.rs"]
+mod launched;
 #[path = "support/layout.rs"]
 #[expect(dead_code, reason = "images of their own")]
 mod layout;

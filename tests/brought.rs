@@ -84,8 +84,10 @@ fn a_package_of_the_driver_is_known_however_its_manager_writes_it() {
         ("dpkg -i /tmp/libnvidia-compute-550_550.54.14-0ubuntu1_amd64.deb", "starts", "driver-mismatch"),
         ("apt-get install -y ./libnvidia-compute-550_550.54.14-0ubuntu1_amd64.deb", "starts", "driver-mismatch"),
         ("apt-get install -y nvidia-headless-no-dkms-550-server-open=550.54.14-0ubuntu1", "starts", "driver-mismatch"),
-        ("apt-get install -y nvidia-headless-550-server", "starts", "driver-mismatch"),
-        ("apt-get install -y libnvidia-compute-550-server:amd64/jammy", "starts", "driver-mismatch"),
+        ("apt-get install -y nvidia-headless-550", "starts", "driver-mismatch"),
+        ("apt-get install -y libnvidia-compute-550:amd64/jammy", "starts", "driver-mismatch"),
+        // Ubuntu has moved this branch on to others: which one comes is told by the day.
+        ("apt-get install -y nvidia-headless-550-server", "undetermined", "undetermined"),
         ("apt-get install -y cuda-drivers=550.54.14-1", "starts", "driver-mismatch"),
         ("dnf install -y @nvidia-driver:550-dkms", "starts", "driver-mismatch"),
         ("dnf module install -y nvidia-driver:550", "starts", "driver-mismatch"),

@@ -272,7 +272,8 @@ fn passing_faults_are_waited_out() {
     let digest = layout::sha256(config);
     let fake = Fake::start(move |number, request| match number {
         0 => Reply::Whole("503 Service Unavailable", vec![], vec![]),
-        1 => Reply::Whole("429 Too Many Requests", vec!["Retry-After: 1".into()], vec![]),
+        1 => Reply::Whole("500 Internal Server Error", vec![], vec![]),
+        2 => Reply::Whole("429 Too Many Requests", vec!["Retry-After: 1".into()], vec![]),
         _ if request.line.contains("/blobs/") => ok(config),
         _ => ok(format!(r#"{{"config":{{"digest":"{digest}","size":37}}}}"#).as_bytes()),
     });

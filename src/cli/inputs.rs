@@ -29,6 +29,7 @@ use crate::cli::texts::text_of;
 use crate::cli::walk::Choice;
 use crate::cli::walk::Found;
 use crate::cli::walk::found;
+use crate::cluster::Start;
 use crate::context::Files;
 use crate::describe::Description;
 use crate::describe::DescriptionErrors;
@@ -269,6 +270,7 @@ impl Inputs {
             notes: Vec::new(),
             as_of: None,
             only: None,
+            start: Start::default(),
             named_at: None,
             named: true,
             content,
@@ -288,6 +290,7 @@ impl Inputs {
                     notes: Vec::new(),
                     as_of: None,
                     only: None,
+                    start: Start::default(),
                     named_at: None,
                     named: true,
                     content: Content::Fixed(seen),

@@ -27,6 +27,7 @@ use crate::cli::settings::Loaded;
 use crate::cli::streams;
 use crate::cli::workloads;
 use crate::cli::workloads::Asked;
+use crate::cluster::Start;
 use crate::extract;
 use crate::fact::Observations;
 use crate::fleet::Fleet;
@@ -340,6 +341,7 @@ impl ReadImages {
             notes,
             as_of: None,
             only: None,
+            start: Start::default(),
             named_at: None,
             named: true,
             content: Content::ByPlatform(list),

@@ -11,9 +11,11 @@ use crate::cli::scan::ReadImages;
 use crate::cli::streams;
 use crate::cluster;
 use crate::cluster::Command;
+use crate::cluster::Start;
 use crate::cluster::Workload;
 use crate::extract;
 use crate::fleet::Fleet;
+use crate::fleet::Pool;
 use crate::judge;
 use crate::judge::Content;
 use crate::judge::Only;
@@ -25,6 +27,9 @@ use crate::report::model::Location;
 use crate::report::words::count;
 use crate::source::SourceText;
 use crate::source::Span;
+
+/// So many pools are named.
+const MOST_POOLS: usize = 5;
 
 /// How the option is called that names the file.
 const OPTION: &str = "--from-kubernetes";
@@ -135,6 +140,8 @@ fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Know
     if let Some(written) = workload.written.as_ref().filter(|_| workload.of_status) {
         placed.notes.push(format!("{written} runs as {}: so the status of the pod has it", workload.image));
     }
+    placed.start = workload.start;
+    placed.notes.extend(started(fleet, workload.start));
     if let Some(error) = unplaced(&placed, fleet, knowledge) {
         return Err(Box::new(error));
     }
@@ -147,6 +154,19 @@ fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Know
         }
     }
     Ok(placed)
+}
+
+/// That pools declare a launch which does not count, where the file says another.
+fn started(fleet: &Fleet, start: Start) -> Option<String> {
+    let launch = |pool: &Pool| pool.launch.as_ref().map(|launch| launch.value);
+    let other = |pool: &&Pool| {
+        launch(pool).is_some_and(|own| pool.started(start).as_ref().and_then(launch).is_some_and(|told| told != own))
+    };
+    let names: Vec<&str> =
+        fleet.pools.iter().filter(other).map(|pool| pool.name.value.as_str()).take(MOST_POOLS).collect();
+    (!names.is_empty()).then(|| {
+        format!("the file says by {} how it gets GPUs: `launch` of {} does not count", start.words(), names.join(", "))
+    })
 }
 
 /// That no pool has nodes that a subject asks for.

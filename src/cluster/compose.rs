@@ -8,12 +8,17 @@ use crate::builds::Opens;
 use crate::builds::Whole;
 use crate::builds::interpolate;
 use crate::builds::services_of;
+use crate::cluster::By;
 use crate::cluster::Nodes;
+use crate::cluster::Start;
 use crate::cluster::Workload;
 use crate::cluster::Workloads;
 use crate::cluster::command;
 use crate::cluster::items;
 use crate::cluster::text;
+
+/// The driver of a device, and the runtime of the container toolkit.
+const NVIDIA: &str = "nvidia";
 
 /// Reads the services with what they extend; `variables` are those of the `.env` file beside the compose file, and `open`
 /// opens a file by its path from there.
@@ -23,7 +28,8 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open: Ope
         let (name, service) = (format!("service {name}"), &service);
         let open = missing.is_some();
         found.notes.extend(missing.map(|missing| format!("{name}: {missing}")));
-        if !has_gpu(service) {
+        let start = start(service, open);
+        if start.is_none() {
             // What was not read may ask for one.
             found.without_gpu += usize::from(!open);
             continue;
@@ -31,7 +37,8 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open: Ope
         let image = found.image(service);
         let told = match image.map(|(written, place)| (plain(&written), written, place)) {
             Some((Some(image), written, place)) => {
-                let env_from = open || service.get("env_file").is_some();
+                let env_file = service.get("env_file").is_some().then_some("`env_file` of the service");
+                let env_from = open.then_some("what the service extends").or(env_file);
                 let env = environment(service.get("environment"), plain);
                 let command = command::of_service(service, plain);
                 let written = (written != image).then_some(written);
@@ -45,6 +52,7 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open: Ope
                     env,
                     env_from,
                     command,
+                    start: start.unwrap_or_default(),
                     nodes,
                 });
                 continue;
@@ -57,12 +65,14 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open: Ope
     }
 }
 
-fn has_gpu(service: &Value) -> bool {
+/// How a service comes to its GPUs; none where it gets none. What was not read of an `open` one may ask for more.
+fn start(service: &Value, open: bool) -> Option<Start> {
     let devices = items(service, &["deploy", "resources", "reservations", "devices"]);
-    let nvidia = |device: &Value| {
+    let named = |device: &Value| items(device, &["device_ids"]).iter().filter_map(Value::as_str).any(is_cdi);
+    let handed = |device: &Value| {
         let capable = items(device, &["capabilities"]).iter().any(|one| matches!(one.as_str(), Some("gpu" | "nvidia")));
-        let named = items(device, &["device_ids"]).iter().filter_map(Value::as_str).any(is_cdi);
-        capable || named || text(device, &["driver"]) == Some("nvidia")
+        let nvidia = text(device, &["driver"]) == Some(NVIDIA);
+        !named(device) && (nvidia || (capable && !is_of_another(device)))
     };
     // What nodes of a swarm offer is called by whoever sets them up; NVIDIA's own guide has `NVIDIA-GPU`.
     let swarm = items(service, &["deploy", "resources", "reservations", "generic_resources"]);
@@ -70,10 +80,29 @@ fn has_gpu(service: &Value) -> bool {
         let kind = text(one, &["discrete_resource_spec", "kind"]).unwrap_or_default().to_ascii_lowercase();
         kind.contains("gpu") || kind.contains("nvidia")
     };
-    let named = items(service, &["devices"]).iter().filter_map(Value::as_str);
-    let gpus = service.get("gpus").is_some_and(|gpus| gpus.is_array() || gpus.is_string());
-    let runtime = text(service, &["runtime"]) == Some("nvidia");
-    runtime || gpus || devices.iter().any(nvidia) || swarm.iter().any(offered) || named.into_iter().any(is_cdi)
+    let mut others = items(service, &["devices"]).iter().filter_map(Value::as_str);
+    let gpus = match service.get("gpus") {
+        Some(Value::Array(list)) => list.iter().any(|device| !is_of_another(device)),
+        gpus => gpus.is_some_and(Value::is_string),
+    };
+    let nvidia = text(service, &["runtime"]) == Some(NVIDIA);
+    let by = if gpus || devices.iter().any(handed) {
+        By::Engine
+    } else if devices.iter().any(named) || others.any(is_cdi) {
+        By::Names
+    } else if swarm.iter().any(offered) || (nvidia && open) {
+        By::Untold
+    } else if nvidia {
+        By::Runtime
+    } else {
+        return None;
+    };
+    Some(Start { by, nvidia })
+}
+
+/// Whether a device is of a driver other than NVIDIA's.
+fn is_of_another(device: &Value) -> bool {
+    text(device, &["driver"]).is_some_and(|driver| !driver.is_empty() && driver != NVIDIA && !driver.contains('$'))
 }
 
 /// Whether a device is named as the container device interface names NVIDIA's.

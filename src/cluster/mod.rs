@@ -6,6 +6,7 @@ mod compose;
 mod demand;
 mod marks;
 mod pod;
+mod start;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -22,6 +23,8 @@ pub use demand::Holds;
 pub use demand::Label;
 pub use demand::Nodes;
 pub use marks::Place;
+pub use start::By;
+pub use start::Start;
 
 /// Longer files are nobody's; ten thousand pods print as 100 MB.
 pub const LONGEST: usize = 256 << 20;
@@ -43,10 +46,12 @@ pub struct Workload {
     pub of_status: bool,
     /// Variables set at run time; none where the value stands elsewhere.
     pub env: BTreeMap<String, Option<String>>,
-    /// Whether further variables come from elsewhere.
-    pub env_from: bool,
+    /// Where further variables stand, and was not read.
+    pub env_from: Option<&'static str>,
     /// What it is started with.
     pub command: Command,
+    /// How it comes to its GPUs.
+    pub start: Start,
     /// What it asks of a node: all of one list. Anywhere where there is no list.
     pub nodes: Nodes,
 }

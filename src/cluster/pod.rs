@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::cluster::By;
+use crate::cluster::Start;
 use crate::cluster::Workload;
 use crate::cluster::Workloads;
 use crate::cluster::at;
@@ -101,12 +103,12 @@ fn read_container(whole: &str, spec: &Value, (container, status): (&Value, Optio
         found.notes.insert(format!("{name}: it has no image"));
         return;
     };
-    if !has_gpu(spec, container) {
+    let Some(start) = start(spec, container) else {
         found.without_gpu += 1;
         return;
-    }
+    };
     let env: BTreeMap<_, _> = items(container, &["env"]).iter().filter_map(variable).collect();
-    let env_from = !items(container, &["envFrom"]).is_empty();
+    let env_from = (!items(container, &["envFrom"]).is_empty()).then_some("`envFrom` of the pod");
     let pinned = |running: &&str| running.split_once('@').is_none_or(|(_, digest)| !image.ends_with(digest));
     let running = status.and_then(running).filter(pinned).map(str::to_owned);
     let of_status = running.is_some();
@@ -117,21 +119,24 @@ fn read_container(whole: &str, spec: &Value, (container, status): (&Value, Optio
         written,
         place,
         of_status,
-        command: command::of_pod(container, &env, env_from),
+        command: command::of_pod(container, &env, env_from.is_some()),
         env,
         env_from,
+        start,
         nodes: demand::of_pod(spec),
     });
 }
 
-/// Whether a container gets GPUs: by resource, by claim, or by the runtime that it is under.
-fn has_gpu(spec: &Value, container: &Value) -> bool {
+/// How a container comes to its GPUs: by resource, by claim, or by the runtime that it is under; none where it gets none.
+fn start(spec: &Value, container: &Value) -> Option<Start> {
     let asks = |list: &str| {
         let resources = at(container, &["resources", list]).and_then(Value::as_object);
         resources.is_some_and(|list| list.iter().any(|(name, count)| name.starts_with(RESOURCE) && !is_zero(count)))
     };
-    let runtime = text(spec, &["runtimeClassName"]).is_some_and(|class| class.starts_with(RUNTIME));
-    runtime || asks("limits") || asks("requests") || !items(container, &["resources", "claims"]).is_empty()
+    let nvidia = text(spec, &["runtimeClassName"]).is_some_and(|class| class.starts_with(RUNTIME));
+    let plugin = asks("limits") || asks("requests") || !items(container, &["resources", "claims"]).is_empty();
+    let by = if plugin { By::Plugin } else { By::Class };
+    (plugin || nvidia).then_some(Start { by, nvidia })
 }
 
 fn is_zero(count: &Value) -> bool {

@@ -95,7 +95,7 @@ fn pods_of_one_owner_are_one_workload_and_those_without_a_gpu_none() {
     let expected = [("A", Some("x")), ("B", Some("")), ("C", None), ("D", None)];
     let env: Vec<(&str, Option<&str>)> =
         one.env.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
-    assert_eq!((env, one.env_from), (expected.to_vec(), false));
+    assert_eq!((env, one.env_from), (expected.to_vec(), None));
     let holds = Holds::In(vec!["serve".to_owned()]);
     assert_eq!(one.nodes.0, [vec![Demand { key: "tier".to_owned(), holds }]]);
 }
@@ -111,7 +111,7 @@ fn documents_of_every_kind_are_read_and_others_passed_over() {
             ("default/Job/claim: c", "c:1")
         ]
     );
-    let from: Vec<bool> = found.list.iter().map(|one| one.env_from).collect();
+    let from: Vec<bool> = found.list.iter().map(|one| one.env_from.is_some()).collect();
     assert_eq!(from, [false, true, false]);
     // Objects one behind the other are read as well.
     let two = format!("{LIST}\n{LIST}");
@@ -267,7 +267,7 @@ services:
     let found = with_variables(text, &BTreeMap::from([("TAG".to_owned(), "7".to_owned())]), &open).expect("services");
     let said = |one: &Workload| {
         let env = one.env.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("?")));
-        let elsewhere = if one.env_from { " +" } else { "" };
+        let elsewhere = if one.env_from.is_some() { " +" } else { "" };
         format!("{} {} [{}]{elsewhere}", one.name, one.image, env.collect::<Vec<_>>().join(","))
     };
     assert_eq!(

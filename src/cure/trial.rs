@@ -204,6 +204,7 @@ pub(super) fn shell(subject: &Subject) -> Subject {
         notes: Vec::new(),
         as_of: subject.as_of,
         only: subject.only.clone(),
+        start: subject.start,
         named_at: None,
         named: subject.named,
         content: Content::Fixed(Observations::default()),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::cluster::Start;
 use crate::context::Files;
 use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
@@ -93,6 +94,7 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
         notes: Vec::new(),
         as_of: None,
         only: None,
+        start: Start::default(),
         named_at: None,
         named: true,
         content,

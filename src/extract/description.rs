@@ -1,6 +1,9 @@
 //! Image descriptions into observations, and observations back into a description.
 
+use std::collections::BTreeSet;
+
 use crate::cuda::CodeTarget;
+use crate::cuda::CudaVersion;
 use crate::describe::Description;
 use crate::describe::ElfNote as WrittenNote;
 use crate::describe::Family;
@@ -253,7 +256,8 @@ impl Reader {
             let linkable = entry.linkable.iter().map(|target| target.value).collect();
             let isa = entry.ptx_isa.as_ref().map(|isa| isa.value);
             let count = entry.containers.as_ref().map_or(1, |count| count.value as usize);
-            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count, unsaid, fact });
+            let runtime = None;
+            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count, unsaid, runtime, fact });
         }
     }
 }
@@ -261,6 +265,7 @@ impl Reader {
 fn file_text(kind: &FileKind) -> &str {
     match kind {
         FileKind::Present => "present",
+        FileKind::NoLibrary => "no library",
         FileKind::Noted(_) => "a library with a forward compatibility note",
         FileKind::Link(target) | FileKind::Text(target) => target,
     }
@@ -288,7 +293,7 @@ pub fn to_description(seen: &Observations) -> Description {
         as_of: seen.as_of.map(Spanned::nowhere),
         platforms: seen.platforms.iter().flat_map(|(list, _)| list).map(|platform| text(platform)).collect(),
         from_scratch: !seen.base_env,
-        cuda_runtime: seen.cuda_runtime.map(|(cuda, _)| Spanned::nowhere(cuda)),
+        cuda_runtime: runtime(seen).map(Spanned::nowhere),
         entrypoint: seen.entrypoint.as_ref().map(|(words, _)| Spanned::nowhere(words.clone())),
         tag_now: seen.tag_now.as_ref().map(|(changes, _)| Spanned::nowhere(changes.clone())),
         ..Description::default()
@@ -321,6 +326,7 @@ pub fn to_description(seen: &Observations) -> Description {
         let mut facts = FileFacts::default();
         match &file.kind {
             FileKind::Present => {}
+            FileKind::NoLibrary => continue,
             FileKind::Link(target) => facts.link = Some(text(target)),
             FileKind::Text(content) => facts.text = Some(text(content)),
             FileKind::Noted(note) => {
@@ -333,7 +339,7 @@ pub fn to_description(seen: &Observations) -> Description {
         }
         description.files.push((text(path), facts));
     }
-    for code in &seen.code {
+    for code in seen.code.iter().filter(|code| code.unsaid != Some(Unsaid::Unread)) {
         description.gpu_code.push(GpuCode {
             file: Some(text(&code.file)),
             component: code.component.as_deref().map(text),
@@ -349,6 +355,17 @@ pub fn to_description(seen: &Observations) -> Description {
         write_needs(&mut description, asked);
     }
     description
+}
+
+/// The CUDA runtime of the image's own code: that which was seen, else what the library tells that it asks for, where neither
+/// its compiler nor the environment says more.
+fn runtime(seen: &Observations) -> Option<CudaVersion> {
+    let own = || seen.code.iter().filter(|code| code.component.is_none());
+    let silent = own().all(|code| code.isa.is_none()) && !seen.env.contains_key("CUDA_VERSION");
+    let asked: BTreeSet<&str> = own().filter_map(|code| code.runtime.as_deref()).collect();
+    let asked = asked.first().filter(|_| silent && asked.len() == 1);
+    let asked = asked.and_then(|soname| Knowledge::built_in().runtime_of(soname));
+    seen.cuda_runtime.map(|(cuda, _)| cuda).or(asked)
 }
 
 /// A list of targets, where something was said of them.

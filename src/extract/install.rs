@@ -367,8 +367,9 @@ impl Reader<'_> {
         let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
         let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
         let Compiled { component, sass, ptx, .. } = compiled;
-        let (linkable, isa, unsaid) = (Vec::new(), None, None);
-        self.seen.code.push(CodeSeen { file: name, component, sass, ptx, linkable, isa, count: 1, unsaid, fact });
+        let (linkable, isa, unsaid, runtime) = (Vec::new(), None, None, None);
+        let file = name;
+        self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count: 1, unsaid, runtime, fact });
         fact
     }
 

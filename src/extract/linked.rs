@@ -177,7 +177,7 @@ pub(super) fn put(seen: &mut Observations, path: String, kind: FileKind, origin:
     let said = match &kind {
         FileKind::Link(target) => format!("link to {target}"),
         FileKind::Text(text) => text.clone(),
-        FileKind::Present | FileKind::Noted(_) => "present".to_owned(),
+        FileKind::Present | FileKind::NoLibrary | FileKind::Noted(_) => "present".to_owned(),
     };
     let evidence = Evidence::Leaf(vec![origin]);
     let fact = seen.facts.add(FactKey::File, Some(&path), State::Known(Value::Text(said)), evidence);
@@ -213,7 +213,7 @@ mod tests {
         let words = |kind: &FileKind| match kind {
             FileKind::Link(target) => format!("-> {target}"),
             FileKind::Text(text) => text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("|"),
-            FileKind::Present | FileKind::Noted(_) => String::new(),
+            FileKind::Present | FileKind::NoLibrary | FileKind::Noted(_) => String::new(),
         };
         let certain = seen.files.iter().map(|(path, file)| format!("{path} {}", words(&file.kind)));
         certain.chain(seen.of_base.perhaps.keys().map(|path| format!("{path} perhaps"))).collect()

@@ -10,11 +10,11 @@ use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
 
-/// Sets variables as the launch does; none is a value that stands elsewhere, and with `others` further variables do.
+/// Sets variables as the launch does; none is a value that stands elsewhere, and `others` says where further variables do.
 pub fn set_at_run_time(
     seen: &mut Observations,
     variables: &BTreeMap<String, Option<String>>,
-    others: bool,
+    others: Option<&str>,
     option: &'static str,
 ) {
     for (name, value) in variables {
@@ -29,7 +29,13 @@ pub fn set_at_run_time(
         let fact = seen.facts.add(FactKey::Env, Some(name), state, Evidence::Leaf(vec![Origin::Option(option)]));
         seen.env.insert(name.clone(), (told, fact));
     }
-    seen.complete.env &= !others;
+    if let Some(place) = others {
+        seen.complete.env = false;
+        seen.of_base.unread.env = Some(Why {
+            reason: format!("variables are set from elsewhere when the container starts: {place} was not read"),
+            supply: "write those that begin with NVIDIA_ into the manifest".to_owned(),
+        });
+    }
 }
 
 /// Says of the program that the one who starts the container names it.

@@ -76,6 +76,8 @@ pub enum FileKind {
     Link(String),
     /// A text.
     Text(String),
+    /// A file with the name of a library that no loader takes for one: it is empty, for another machine, or something else.
+    NoLibrary,
 }
 
 /// A file.
@@ -168,6 +170,9 @@ pub struct CodeSeen {
     /// Of which kind of code nobody has said anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsaid: Option<Unsaid>,
+    /// The CUDA runtime that the file asks for, by its soname.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
     /// Evidence.
     pub fact: FactId,
 }
@@ -180,6 +185,8 @@ pub enum Unsaid {
     Sass,
     /// PTX.
     Ptx,
+    /// Both: there is code that could not be read, and the evidence says why.
+    Unread,
 }
 
 const fn one() -> usize {
@@ -222,7 +229,7 @@ impl BuildAskSeen {
     pub const BY_DRIVER: &str = "variant";
 }
 
-/// What of the layers of an image was not read.
+/// What of the layers of an image was not read, and of the environment that a container of it gets.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Unread {
@@ -232,12 +239,15 @@ pub struct Unread {
     /// Files that may be programs, libraries or lists of packages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Why>,
+    /// Variables that a container is started with and that stand elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub env: Option<Why>,
 }
 
 impl Unread {
     /// Whether all was read.
     pub fn is_nothing(&self) -> bool {
-        self.layer.is_none() && self.files.is_empty()
+        self.layer.is_none() && self.files.is_empty() && self.env.is_none()
     }
 }
 

@@ -9,6 +9,7 @@ mod host_values;
 mod options;
 mod pool;
 mod possible;
+mod started;
 mod values;
 mod variants;
 mod ways;

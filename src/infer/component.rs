@@ -18,13 +18,13 @@ use crate::fact::FactKey;
 use crate::fact::Facts;
 use crate::fact::GpuCode;
 use crate::fact::Manager;
-use crate::fact::NeedsSeen;
 use crate::fact::Observations;
 use crate::fact::Offered;
 use crate::fact::PackageVersion;
 use crate::fact::Role;
 use crate::fact::Signature;
 use crate::fact::State;
+use crate::fact::Unsaid;
 use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::framework::Image;
@@ -39,11 +39,10 @@ use crate::infer::torch_build::brought;
 use crate::infer::torch_build::shipped;
 use crate::infer::unknown;
 use crate::knowledge::Knowledge;
+use crate::knowledge::TargetSetRow;
 
 /// The name of the component that stands for the image's own CUDA runtime.
 pub(super) const OWN_RUNTIME: &str = "cuda";
-/// How the CUDA runtime's library begins.
-const RUNTIME: &str = "libcudart.so.";
 /// How the CUDA runtime itself words missing code and unusable PTX.
 pub(super) const PLAIN_WORDING: CodeWording = CodeWording { no_code: 209, bad_ptx: 222 };
 
@@ -93,12 +92,18 @@ pub(super) fn components(
     for component in &mut list {
         let beside = |entry: &&CodeSeen| knowledge.lies_beside_code(&component.name, &entry.file);
         let of_its_own = |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || !entries.iter().all(beside);
-        if let Some(entries) = code.remove(component.name.as_str()).filter(of_its_own) {
+        let unread = |entries: &Vec<&CodeSeen>| entries.iter().all(|entry| is_unread(entry));
+        let entries = code.remove(component.name.as_str());
+        if entries.as_ref().is_some_and(unread) {
+            // What the tables have of the build stands for it.
+            continue;
+        }
+        if let Some(entries) = entries.filter(of_its_own) {
             let entries = per_cuda::loaded(entries, component, seen, knowledge);
             component.code = read_code(facts, seen, &component.name, &entries);
             if component.cuda.is_unknown() && !is_conditional(seen, &component.name, knowledge) {
-                component.cuda =
-                    of_compiler(facts, &component.name, &entries, knowledge).unwrap_or(component.cuda.clone());
+                let told = of_files(facts, &component.name, &entries, &component.cuda.state, knowledge);
+                component.cuda = told.unwrap_or(component.cuda.clone());
             }
         } else if seen.complete.code {
             missed_code(facts, component, seen, knowledge);
@@ -117,18 +122,15 @@ pub(super) fn components(
     let beside = found_in_layers(seen) && !list.is_empty();
     for (name, entries) in code {
         let code = read_code(facts, seen, name, &entries);
-        let cuda = own_runtime(facts, seen, build, base_cuda, name);
-        let told = of_compiler(facts, name, &entries, knowledge).filter(|_| cuda.is_unknown());
-        let cuda = told.unwrap_or(cuda);
+        let cuda = own_runtime(facts, seen, build, base_cuda, (name, &entries), knowledge);
         let known = knowledge.frameworks().iter().find(|row| row.component == name);
         let role = if beside && known.is_none() { Role::Extension } else { Role::Core };
         let codes = known.map_or(PLAIN_WORDING, wording);
-        list.push(Component { role, ..Component::core(name, cuda, code, codes) });
+        let hollow = entries.iter().any(|entry| is_unread(entry));
+        list.push(Component { role, hollow, ..Component::core(name, cuda, code, codes) });
     }
-    let mut runtime = own_runtime(facts, seen, build, base_cuda, OWN_RUNTIME);
-    if let Some(entries) = own_code.as_ref().filter(|_| runtime.is_unknown()) {
-        runtime = of_compiler(facts, OWN_RUNTIME, entries, knowledge).unwrap_or(runtime);
-    }
+    let own_entries = own_code.as_deref().unwrap_or_default();
+    let runtime = own_runtime(facts, seen, build, base_cuda, (OWN_RUNTIME, own_entries), knowledge);
     // Of a base that was not read, what commands put on top is all that is told.
     let on_top = list.is_empty() && own_code.is_none() && runtime.is_unknown() && !found_in_layers(seen);
     let on_top = if on_top { runtime_packages::component(facts, seen, PLAIN_WORDING, knowledge) } else { None };
@@ -141,13 +143,14 @@ pub(super) fn components(
         let decides = list.is_empty() || own_code.as_ref().is_some_and(started);
         let role = if decides { Role::Core } else { Role::Extension };
         let anonymous = own_code.is_none();
+        let hollow = own_code.iter().flatten().any(|entry| is_unread(entry));
         let code = match own_code {
             Some(entries) => read_code(facts, seen, OWN_RUNTIME, &entries),
             None => unseen_code(facts, OWN_RUNTIME, seen, vec![runtime.id]),
         };
         let program = anonymous && decides && build.has_program() && !found_in_layers(seen);
         let plain = Component::core(OWN_RUNTIME, runtime, code, PLAIN_WORDING);
-        list.push(Component { role, anonymous, program, ..plain });
+        list.push(Component { role, anonymous, program, hollow, ..plain });
     }
     if list.is_empty() {
         list.extend(runtime_packages::component(facts, seen, PLAIN_WORDING, knowledge));
@@ -186,24 +189,38 @@ fn of_index(seen: &Observations, name: &str) -> bool {
         })
 }
 
-/// The runtime of code that is not one of the packages: as said, else the base's.
+/// The runtime of code that is not one of the packages: as its files tell it, as said, else the base's.
 fn own_runtime(
     facts: &mut Facts,
     seen: &Observations,
     build: &BaseBuild,
     base_cuda: &Fact<CudaVersion>,
-    name: &str,
+    (name, entries): (&str, &[&CodeSeen]),
+    knowledge: Knowledge,
 ) -> Fact<CudaVersion> {
-    if let Some((version, fact)) = seen.cuda_runtime {
-        let evidence = Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None };
-        return facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(version), evidence);
-    }
-    let evidence = Evidence::Derived { by: Derivation::Inheritance, from: vec![base_cuda.id], row: None };
-    let state = match &base_cuda.state {
+    let (state, by, from) = match (seen.cuda_runtime, &base_cuda.state) {
+        (Some((version, fact)), _) => (State::Known(version), Derivation::Resolution, fact),
+        (None, state) => (of_base(facts, seen, build, state, name), Derivation::Inheritance, base_cuda.id),
+    };
+    of_files(facts, name, entries, &state, knowledge).unwrap_or_else(|| {
+        let evidence = Evidence::Derived { by, from: vec![from], row: None };
+        facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence)
+    })
+}
+
+/// The same as the base has it.
+fn of_base(
+    facts: &Facts,
+    seen: &Observations,
+    build: &BaseBuild,
+    base_cuda: &State<CudaVersion>,
+    name: &str,
+) -> State<CudaVersion> {
+    match base_cuda {
         State::Known(version) => State::Known(*version),
         State::Absent { .. } if holds_code(seen, name) => State::Unknown(Why {
-            reason: match asked_runtime(seen, name) {
-                Some(soname) => format!("{name} asks for {soname}, of which the image does not tell the release"),
+            reason: match unread(facts, seen, name) {
+                Some(why) => why.reason,
                 None if found_in_layers(seen) => {
                     format!("{name} has GPU code, and its CUDA runtime was not found: it may be linked in")
                 }
@@ -213,15 +230,60 @@ fn own_runtime(
         }),
         State::Absent { searched } => State::Absent { searched },
         State::Unknown(_) => State::Unknown(build.unseen("the CUDA runtime of the image")),
-    };
-    facts.add_typed(FactKey::ComponentCuda, Some(name), state, evidence)
+    }
 }
 
-/// The CUDA runtime that the files of a component ask for, which tells its major.
-fn asked_runtime<'a>(seen: &'a Observations, name: &str) -> Option<&'a str> {
-    let of = |needs: &&NeedsSeen| needs.component.as_deref().unwrap_or(OWN_RUNTIME) == name;
-    let mut asked = seen.needs.iter().filter(of).flat_map(|needs| &needs.needs);
-    asked.find(|soname| soname.starts_with(RUNTIME)).map(String::as_str)
+/// Why GPU code of a component was not read.
+fn unread(facts: &Facts, seen: &Observations, name: &str) -> Option<Why> {
+    let of = |code: &&CodeSeen| code.component.as_deref().unwrap_or(OWN_RUNTIME) == name;
+    let entry = seen.code.iter().filter(of).find(|entry| is_unread(entry))?;
+    match &facts.get(entry.fact).state {
+        State::Unknown(why) => Some(why.clone()),
+        State::Known(_) | State::Absent { .. } => None,
+    }
+}
+
+fn is_unread(entry: &CodeSeen) -> bool {
+    entry.unsaid == Some(Unsaid::Unread)
+}
+
+/// The CUDA runtime of files with GPU code, where they tell more than what was `found`: the major is that of the library that
+/// they ask for, whichever else lies in the image; where nothing tells the release, their compiler does.
+fn of_files(
+    facts: &mut Facts,
+    name: &str,
+    entries: &[&CodeSeen],
+    found: &State<CudaVersion>,
+    knowledge: Knowledge,
+) -> Option<Fact<CudaVersion>> {
+    let asked = asked_runtime(entries, knowledge);
+    let other = |cuda: &CudaVersion| asked.is_some_and(|(_, asked)| asked.major() != cuda.major());
+    match found {
+        State::Known(cuda) if !other(cuda) => return None,
+        State::Absent { .. } if asked.is_none() => return None,
+        State::Known(_) | State::Absent { .. } | State::Unknown(_) => {}
+    }
+    let of_compiler = compiler(entries, knowledge).filter(|(_, row)| !other(&row.cuda));
+    let (cuda, evidence) = match (of_compiler, asked) {
+        (Some((fact, row)), _) => {
+            (row.cuda, Evidence::Derived { by: Derivation::Row, from: vec![fact], row: Some(&row.info) })
+        }
+        (None, Some((fact, asked))) => {
+            (asked, Evidence::Derived { by: Derivation::Resolution, from: vec![fact], row: None })
+        }
+        (None, None) => return None,
+    };
+    Some(facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(cuda), evidence))
+}
+
+/// The CUDA runtime that files ask for, all of them the same: its soname tells the major, and before CUDA 11 the release.
+fn asked_runtime(entries: &[&CodeSeen], knowledge: Knowledge) -> Option<(FactId, CudaVersion)> {
+    let mut asked = entries.iter().filter_map(|entry| Some((entry.fact, entry.runtime.as_deref()?)));
+    let (fact, soname) = asked.next()?;
+    if asked.any(|(_, other)| other != soname) {
+        return None;
+    }
+    Some((fact, knowledge.runtime_of(soname)?))
 }
 
 /// Whether it is not certain that a component is there, or which one.
@@ -232,17 +294,11 @@ fn is_conditional(seen: &Observations, name: &str, knowledge: Knowledge) -> bool
 
 /// The CUDA that code was compiled with, by the version of its PTX: the first that writes it. Those that write the same
 /// have the same major, which decides about drivers.
-fn of_compiler(
-    facts: &mut Facts,
-    name: &str,
-    entries: &[&CodeSeen],
-    knowledge: Knowledge,
-) -> Option<Fact<CudaVersion>> {
+fn compiler(entries: &[&CodeSeen], knowledge: Knowledge) -> Option<(FactId, &'static TargetSetRow)> {
     let newest = entries.iter().filter(|entry| entry.isa.is_some()).max_by_key(|entry| entry.isa)?;
     let isa = newest.isa?;
     let row = knowledge.target_sets().iter().find(|row| row.ptx_isa == isa)?;
-    let evidence = Evidence::Derived { by: Derivation::Row, from: vec![newest.fact], row: Some(&row.info) };
-    Some(facts.add_typed(FactKey::ComponentCuda, Some(name), State::Known(row.cuda), evidence))
+    Some((newest.fact, row))
 }
 
 /// Whether GPU code of a component lies in the image.
@@ -268,6 +324,11 @@ fn is_started(seen: &Observations, file: &str) -> bool {
 }
 
 fn read_code(facts: &mut Facts, seen: &Observations, name: &str, entries: &[&CodeSeen]) -> Fact<GpuCode> {
+    let from: Vec<FactId> = entries.iter().map(|entry| entry.fact).collect();
+    if let Some(why) = unread(facts, seen, name) {
+        let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
+        return unknown(facts, FactKey::ComponentCode, Some(name), why, evidence);
+    }
     let signature = |entry: &CodeSeen| Signature { sass: entry.sass.clone(), ptx: entry.ptx.clone() };
     let mut code = GpuCode::of_files(entries.iter().map(|entry| (entry.file.as_str(), signature(entry), entry.count)));
     code.unsorted = found_in_layers(seen);
@@ -276,7 +337,6 @@ fn read_code(facts: &mut Facts, seen: &Observations, name: &str, entries: &[&Cod
         library.linkable.extend(parts.copied());
         library.unsaid = entries.iter().any(|entry| entry.file == library.file && entry.unsaid.is_some());
     }
-    let from = entries.iter().map(|entry| entry.fact).collect();
     let evidence = Evidence::Derived { by: Derivation::Resolution, from, row: None };
     facts.add_typed(FactKey::ComponentCode, Some(name), State::Known(code), evidence)
 }

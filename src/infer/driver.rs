@@ -175,7 +175,7 @@ fn compat_from_files(
             let (note, regular) = match &file.kind {
                 FileKind::Noted(note) => (Some(note.clone()), true),
                 FileKind::Present => (None, true),
-                FileKind::Link(_) | FileKind::Text(_) => continue,
+                FileKind::Link(_) | FileKind::Text(_) | FileKind::NoLibrary => continue,
             };
             let of_directory = || toolkit_directory(path)?.strip_prefix("cuda-")?.parse().ok();
             cuda = note.as_ref().and_then(|note| note.cuda).or_else(of_directory).or(cuda);

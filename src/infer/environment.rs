@@ -62,6 +62,8 @@ pub(super) fn environment(facts: &mut Facts, seen: &Observations, build: &BaseBu
     }
     let state = if seen.complete.env {
         State::Absent { searched: "the whole environment of the image" }
+    } else if let Some(why) = &seen.of_base.unread.env {
+        State::Unknown(why.clone())
     } else if !seen.base_env {
         State::Absent { searched: "every ENV: the files of the base were copied into an empty image" }
     } else if build.env_known {

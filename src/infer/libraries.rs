@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::cuda::CudaVersion;
 use crate::cuda::LdConf;
+use crate::cuda::resolve;
 use crate::cuda::split_path;
 use crate::cuda::trimmed;
 use crate::fact::BaseSeen;
@@ -16,6 +17,7 @@ use crate::fact::Fact;
 use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Facts;
+use crate::fact::FileKind;
 use crate::fact::Manager;
 use crate::fact::Needs;
 use crate::fact::NeedsSeen;
@@ -249,9 +251,29 @@ impl World<'_> {
         });
         let says = named.map(|path| {
             let directory = split_path(path).0;
-            if self.searched.iter().any(|searched| searched == directory) { Says::Yes } else { Says::Perhaps }
+            let near = self.searched.iter().any(|searched| searched == directory);
+            self.behind(path).min(if near { Says::Yes } else { Says::Perhaps })
         });
         says.max().unwrap_or(Says::No)
+    }
+
+    /// Whether a library lies behind a name. Of an image that was read every file is among those that links lead to, where
+    /// its name is that of a library.
+    fn behind(&self, path: &str) -> Says {
+        let kind = |path: &str| self.seen.files.get(path).map(|file| &file.kind);
+        let end = resolve(path, |path| match kind(path)? {
+            FileKind::Link(target) => Some(target.as_str()),
+            _ => None,
+        });
+        let read = self.seen.depth == Depth::Layers;
+        match end.as_deref().map(|end| (end, kind(end))) {
+            Some((_, Some(FileKind::NoLibrary))) => Says::No,
+            Some((_, Some(_))) => Says::Yes,
+            None | Some((_, None)) if !read => Says::Yes,
+            Some((end, None)) if !split_path(end).1.contains(".so") => Says::Perhaps,
+            None | Some((_, None)) if self.seen.complete.files => Says::No,
+            None | Some((_, None)) => Says::Perhaps,
+        }
     }
 
     /// Packages: those with a row bring what it lists; wheels put it where the loader does not look by itself, and where
@@ -331,7 +353,6 @@ impl World<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fact::FileKind;
     use crate::fact::FileSeen;
     use crate::fact::Value;
     use crate::infer::infer;

@@ -75,9 +75,8 @@ fn of_folder(folder: &str) -> Place {
         let prefix = prefix.trim_end_matches('/').to_owned();
         return Place::Site(Site { folder: folder.to_owned(), prefix, python: minor(version) });
     }
-    let of_tests = |part: &str| {
-        matches!(part, "test" | "tests" | "testing" | "testdata" | "test_data" | "fixtures" | "_vendor" | "vendor")
-    };
+    let of_tests =
+        |part: &str| matches!(part, "test" | "tests" | "testing" | "testdata" | "test_data" | "fixtures" | "_vendor");
     if folder.split('/').any(of_tests) { Place::Kept } else { Place::Loose(folder.to_owned()) }
 }
 

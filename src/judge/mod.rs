@@ -20,6 +20,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use crate::cluster::Nodes;
+use crate::cluster::Start;
 use crate::context::Files;
 use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
@@ -108,6 +109,8 @@ pub struct Subject {
     pub as_of: Option<Date>,
     /// Where alone it runs; as the fleet says where nothing is told.
     pub only: Option<Only>,
+    /// How it comes to its GPUs; as the pools say where nothing is told.
+    pub start: Start,
     /// Where a list or a manifest names it, for what is told of an image that no text of ours makes.
     pub named_at: Option<model::Location>,
     /// Whether somebody asked for this very input, and it was not come upon in a folder.
@@ -191,6 +194,10 @@ pub fn judge_and_tell(
     hosts: &Hosts,
     undecided: &mut Vec<String>,
 ) -> model::Subject {
+    let started = settings.fleet.started(subject.start);
+    let of_start = started.as_ref().map(|fleet| Settings { fleet, ..settings });
+    let hosts_then = of_start.map(Hosts::of);
+    let (settings, hosts) = (of_start.unwrap_or(settings), hosts_then.as_ref().unwrap_or(hosts));
     let knowledge = settings.knowledge;
     let mut orders = Orders::of(subject, settings);
     // What is told of an earlier day ran on what there was on that day.

@@ -60,6 +60,7 @@ pub(super) fn observed(subject: &Subject, looked: Vec<OnPlatform>) -> Observed {
         text,
         notes: subject.notes.clone(),
         nodes,
+        start: subject.start,
         named_at: subject.named_at.clone(),
         platforms,
     }
@@ -110,7 +111,7 @@ pub fn texts(list: Vec<Text>, sources: &mut Sources) -> BTreeMap<u32, SourceId> 
 
 /// A subject of a report, to be judged again.
 pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) -> Result<Subject, BadSubject> {
-    let Observed { path, text, notes, nodes, named_at, mut platforms } = saved.observed;
+    let Observed { path, text, notes, nodes, start, named_at, mut platforms } = saved.observed;
     if text.is_none() && platforms.is_empty() {
         return Err(BadSubject::Empty);
     }
@@ -146,6 +147,7 @@ pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) 
         notes,
         as_of: saved.as_of.and_then(|day| day.parse().ok()),
         only: nodes.map(Only::Nodes),
+        start,
         named_at,
         named: true,
         content: Content::Saved(Saved { dockerfile, platforms }),

@@ -293,6 +293,20 @@ pub(super) fn without_gpu(all: &[Verdict<'_>], knowledge: Knowledge) -> Option<S
     hosts.find_map(|host| words::without_gpu(replay_of(host, knowledge)))
 }
 
+/// What starts on a pool and will fail on every node of it, for want of a library that it opens as it runs.
+pub(super) fn fails_later(all: &[Verdict<'_>], knowledge: Knowledge) -> Option<String> {
+    let starts = |verdict: &&Verdict<'_>| matches!(verdict.fate, Some(Fate::Starts(_)));
+    all.first().filter(starts)?;
+    let core = all.iter().filter(starts).filter(|one| one.component.is_some() && !is_extension(one));
+    let told = core.filter_map(|verdict| {
+        let mut hosts = verdict.hosts.iter().map(|host| words::fails_later(replay_of(host, knowledge)));
+        let first = hosts.next()??;
+        hosts.all(|other| other.is_some()).then_some(first)
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
 fn is_extension(verdict: &Verdict<'_>) -> bool {
     verdict.hosts.first().is_some_and(|host| host.component.role == Role::Extension)
 }

@@ -7,7 +7,19 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 use crate::knowledge::rows::{DriverSonameRow, LibraryNeedsRow, LibraryPackageRow, OsRow, ProcessorPackageRow};
 
+/// How the library of the CUDA runtime begins.
+const RUNTIME: &str = "libcudart.so.";
+
 impl Knowledge {
+    /// The CUDA of a runtime with this soname: the major alone where a whole major has it, else the release in the name.
+    pub fn runtime_of(self, soname: &str) -> Option<CudaVersion> {
+        let release = soname.strip_prefix(RUNTIME)?;
+        match self.toolkit_libraries().iter().find(|row| row.sonames.contains(&soname)) {
+            Some(row) => row.cuda_major.to_string().parse().ok(),
+            None => release.parse().ok(),
+        }
+    }
+
     /// The operating system that an image name speaks of: by a word of its tag, else by its repository.
     pub fn operating_system(self, repository: &str, tag: &str) -> Option<&'static OsRow> {
         let rows = self.operating_systems().iter();
@@ -108,6 +120,23 @@ mod tests {
         ] {
             let found = KNOWLEDGE.operating_system(repository, tag).map(|row| row.debian);
             assert_eq!(found, debian, "{repository}:{tag}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_the_runtime_tells_as_much_as_all_releases_with_it_have_in_common() {
+        let told = |soname: &str| KNOWLEDGE.runtime_of(soname).map(|version| version.to_string());
+        for (soname, expected) in [
+            ("libcudart.so.13", Some("13")),
+            ("libcudart.so.12", Some("12")),
+            ("libcudart.so.11.0", Some("11")),
+            ("libcudart.so.10.2", Some("10.2")),
+            ("libcudart.so.99", Some("99")),
+            ("libcudart.so", None),
+            ("libcudart.so.x", None),
+            ("libcublas.so.12", None),
+        ] {
+            assert_eq!(told(soname).as_deref(), expected, "{soname}");
         }
     }
 

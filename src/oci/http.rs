@@ -157,7 +157,7 @@ impl Http {
     fn wait(&self, tries: u32, outcome: Result<&Answer, &Problem>) -> Option<Duration> {
         let back_off = self.back_off(tries);
         let wait = match outcome {
-            Ok(answer) if matches!(answer.status.as_u16(), 429 | 502 | 503 | 504) => {
+            Ok(answer) if matches!(answer.status.as_u16(), 429 | 500 | 502 | 503 | 504) => {
                 retry_after(answer).unwrap_or(back_off)
             }
             Err(Problem::Transport { reset: true, .. }) => back_off,

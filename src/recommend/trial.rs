@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
+use crate::cluster::Start;
 use crate::context::Files;
 use crate::cuda::DriverVersion;
 use crate::dockerfile::Dockerfile;
@@ -146,6 +147,7 @@ pub(super) fn subject(text: &str, source: SourceId) -> Subject {
         notes: Vec::new(),
         as_of: None,
         only: None,
+        start: Start::default(),
         named_at: None,
         named: true,
         content: Content::Dockerfile { source, dockerfile, options, files, bases },

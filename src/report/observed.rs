@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::cluster::Nodes;
+use crate::cluster::Start;
 use crate::fact::Observations;
 use crate::report::model::Location;
 
@@ -33,6 +34,9 @@ pub struct Observed {
     /// What it asks of the nodes that it runs on, where a cluster says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Nodes>,
+    /// How it comes to its GPUs, where a cluster or a compose file says it.
+    #[serde(default, skip_serializing_if = "Start::is_untold")]
+    pub start: Start,
     /// Where a list or a manifest names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named_at: Option<Location>,

@@ -148,5 +148,6 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("verdict.fate", Type::Text, FATES, "what becomes of the image on the pool", REPLAY),
     entry("verdict.message", Type::Text, "a sentence", "what a user would see", REPLAY),
     entry("verdict.check_alone", Type::Bool, "", "nothing but `NVIDIA_REQUIRE_*` stops the image there: all other steps of all components pass as far as was seen", REPLAY),
+    entry("verdict.fails_later", Type::Text, "a sentence", "what starts there and will fail as it runs, because a library that it opens is certainly not in the image; absent where it is not known to", REPLAY),
     entry("verdict.without_gpu", Type::Text, "a sentence", "why a program starts there and uses no GPU; absent where it is not known to", REPLAY),
 ];

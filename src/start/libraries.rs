@@ -257,6 +257,19 @@ pub(super) fn note(replay: Replay<'_>) -> Option<String> {
     (!list.is_empty()).then(|| format!("{name} uses no GPU without {list}, and nothing that was seen brings that"))
 }
 
+/// What a program that starts will fail at: libraries of the image that it opens as it runs, and that are certainly not there.
+pub(super) fn fails_later(replay: Replay<'_>) -> Option<String> {
+    let later = of_component(replay)?.later.known()?;
+    let absent = later.iter().filter(|library| library.presence == Presence::Absent);
+    let list: Vec<&str> = absent.map(|library| library.name.as_str()).collect();
+    let fails = !list.is_empty() && opened_later(replay).result == StepResult::FailsLater;
+    fails.then(|| will_fail(&replay.component.name, &list.join(", ")))
+}
+
+fn will_fail(name: &str, list: &str) -> String {
+    format!("{name} starts, and will fail when it opens {list}, which is not there")
+}
+
 /// What a start lacks of which nothing tells that it is there.
 pub(super) fn unfound(replay: Replay<'_>) -> Option<(FactId, String)> {
     let fact = &of_component(replay)?.at_start;
@@ -297,9 +310,7 @@ pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
         (Step::Libraries, StepResult::Passes(_)) => format!("every library that {name} needs to start is there"),
         (Step::Libraries, _) => format!("nothing is known that {name} needs from outside of its package"),
         (_, StepResult::Stops(_)) => without_gpu(replay),
-        (_, StepResult::FailsLater) => {
-            format!("{name} starts, and will fail when it opens {}, which is not there", list(There::No))
-        }
+        (_, StepResult::FailsLater) => will_fail(name, &list(There::No)),
         (_, StepResult::NotSeen) => {
             let both: Vec<&str> =
                 [There::Unseen, There::Unfound].into_iter().flat_map(|how| lacking(replay, record.step, how)).collect();

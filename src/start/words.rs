@@ -235,6 +235,11 @@ pub fn without_gpu(replay: Replay<'_>) -> Option<String> {
     libraries::note(replay)
 }
 
+/// What a program that starts will certainly fail at, for want of a library that it opens as it runs.
+pub fn fails_later(replay: Replay<'_>) -> Option<String> {
+    libraries::fails_later(replay)
+}
+
 fn gpu(replay: Replay<'_>) -> String {
     match &replay.host.gpu {
         // The pool does not say which it has.

@@ -232,3 +232,49 @@ fn an_encrypted_layer_is_named_as_such_and_no_other() {
         assert_ne!(fate(&report, "h100"), STARTS, "{ending}");
     }
 }
+
+#[test]
+fn gpu_code_that_cannot_be_read_is_no_image_without_any() {
+    let one = || container(&[sass(80, ' '), sass(90, ' ')]);
+    let of = |elf: Elf, env: &[&str]| {
+        let image = Image::new(env).layer("ADD rootfs", debian());
+        scan(&image.layer("COPY . /", Layer::new().file("/app/libown.so", &elf.bytes())))
+    };
+    let unknown = Entry { kind: 77, ..sass(90, ' ') };
+    let second = [&b"\x50\xed\x55\xba\x02\0\x10\0"[..], &one()[8..]].concat();
+    let trailing = [&one()[..], &[0xff; 40]].concat();
+    for (what, elf, told) in [
+        ("no section table", Elf { sections: false, ..Elf::default() }.registered(&[one()]), "is not known"),
+        ("a kind that nobody knows", Elf::default().registered(&[container(&[unknown, sass(90, ' ')])]), "of a kind"),
+        ("a header of another version", Elf::default().registered(&[second]), "of a shape not known"),
+        ("bytes behind it", Elf::default().registered(&[trailing]), "of a shape not known"),
+    ] {
+        for env in [&[PATH][..], &[GPUS, COMPUTE, PATH, "CUDA_VERSION=12.4.1"]] {
+            let report = of(elf.clone(), env);
+            assert_eq!(report["subjects"][0]["gpu_content"], true, "{what}: {report:#}");
+            assert_eq!(both(&report), OPEN, "{what}, {env:?}: {report:#}");
+            assert!(notes(&report).contains("libown.so was not inspected"), "{what}: {report:#}");
+            let verdicts = report["subjects"][0]["verdicts"].to_string();
+            assert!(verdicts.contains("/app/libown.so has GPU code") && verdicts.contains(told), "{what}: {verdicts}");
+        }
+    }
+    for (what, elf) in [
+        ("no GPU code", Elf::default()),
+        ("no sections and none", Elf { sections: false, ..Elf::default() }),
+        (
+            "bytes of the same name elsewhere",
+            Elf::default().with(".data", 1, 8, b"\x50\xed\x55\xba\x02\0\x10\0".to_vec()),
+        ),
+        ("a section without anything", Elf::default().registered(&[Vec::new()])),
+    ] {
+        let report = of(elf, &[PATH]);
+        assert_eq!(report["subjects"][0]["gpu_content"], false, "{what}: {report:#}");
+    }
+    // What can be read beside it is not all that counts; torch has its tables.
+    let layer = Layer::new().file("/app/liba.so", &library(&both_pools()));
+    let two = layer.file("/app/libb.so", &Elf { sections: false, ..Elf::default() }.registered(&[one()]).bytes());
+    assert_eq!(both(&scan(&image(two))), OPEN);
+    let layer = record(Some("12.4")).file(&format!("{SITE}/{LIBRARY}"), &library(&both_pools()));
+    let torch = layer.file("/app/libb.so", &Elf { sections: false, ..Elf::default() }.registered(&[one()]).bytes());
+    assert_eq!(both(&scan(&image(torch))), [STARTS, STARTS]);
+}

@@ -119,13 +119,122 @@ fn the_runtime_that_is_asked_for_is_told_and_not_taken_for_linked_in() {
     };
     let file = format!("{SITE}/nvidia/cuda_runtime/lib/libcudart.so.12");
     let with = told(own(&["libcudart.so.12"]).file(&file, &Elf::default().bytes()));
-    assert!(with.contains("mything asks for libcudart.so.12") && !with.contains("linked in"), "{with}");
+    assert!(!with.contains("linked in") && !with.contains("undetermined"), "{with}");
     let without = told(own(&["libm.so.6"]));
-    assert!(without.contains("it may be linked in") && !without.contains("mything asks for"), "{without}");
+    assert!(without.contains("it may be linked in"), "{without}");
     // The compiler tells it where PTX does.
     let elf = Elf { needed: vec!["libcudart.so.12"], ..Elf::default() };
     let elf = elf.registered(&[container(&[sass(80, ' '), ptx(90, (8, 4))])]).bytes();
     let layer = record(Layer::new(), "mything", "1.0").file(&format!("{SITE}/mything/_C.so"), &elf);
     let report = scan(&image(layer.file(&file, &Elf::default().bytes())));
     assert_eq!(both(&report), [STARTS, STARTS], "{report:#}");
+}
+
+/// A program that asks for a library of the CUDA runtime, and where that lies.
+fn program(soname: &'static str, runpath: Option<&'static str>) -> Layer {
+    Layer::new().file("/opt/x/bin/exe", &library(&[soname], runpath))
+}
+
+fn started(layers: Vec<Layer>, env: &[&str]) -> Image {
+    let image = Image::new(&[&[GPUS, COMPUTE, PATH], env].concat()).layer("ADD rootfs", debian());
+    layers.into_iter().fold(image, |image, layer| image.layer("COPY . /", layer)).starts(&["/opt/x/bin/exe"])
+}
+
+#[test]
+fn a_library_that_is_gone_or_is_none_is_not_there_whatever_links_to_its_name() {
+    let lib = "/usr/lib/x86_64-linux-gnu";
+    let (name, file) = (format!("{lib}/libcudart.so.12"), format!("{lib}/libcudart.so.12.4.127"));
+    let elf = || Elf::default().bytes();
+    let exe = || program("libcudart.so.12", None);
+    let arm = || Elf { machine: 183, ..Elf::default() }.bytes();
+    let linked = || exe().file(&file, &elf()).link(&name, "libcudart.so.12.4.127");
+    let gone = || Layer::new().without(&file);
+    for (what, layers) in [
+        ("deleted behind its link", vec![linked(), gone()]),
+        ("deleted with its folder", vec![linked(), Layer::new().without(lib), Layer::new().link(&name, &file)]),
+        ("a link that never led anywhere", vec![exe().link(&name, "libcudart.so.12.4.127")]),
+        ("a link in circles", vec![exe().link(&name, "libcudart.so.12")]),
+        ("an empty file", vec![exe().file(&name, b"")]),
+        ("a text", vec![exe().file(&name, b"INPUT(-lcudart)")]),
+        ("a link to an empty file", vec![exe().file(&file, b"").link(&name, &file)]),
+        ("a library of another machine", vec![exe().file(&name, &arm())]),
+        ("an empty file on a path of its own", vec![program("libcudart.so.12", Some(lib)).file(&name, b"")]),
+    ] {
+        let report = scan(&started(layers, &["CUDA_VERSION=12.4.1"]));
+        assert_eq!(both(&report), MISSING, "{what}: {report:#}");
+        assert!(report.to_string().contains("libcudart.so.12"), "{what}");
+    }
+    let moved = || exe().file("/opt/data/cuda-runtime", &elf());
+    for (what, layers) in [
+        ("a link to a file", vec![linked()]),
+        ("the link is gone, too, and the file came back", vec![linked(), gone(), Layer::new().file(&file, &elf())]),
+        ("a file of another name", vec![moved().link(&name, "/opt/data/cuda-runtime")]),
+        (
+            "a link over a link",
+            vec![linked().link("/opt/l", lib), Layer::new().link(&name, "/opt/l/libcudart.so.12.4.127")],
+        ),
+        ("an empty one beside it", vec![linked().file("/opt/old/libcudart.so.12", b"")]),
+        ("a hard link", vec![exe().file(&file, &elf()).hard(&name, &file), gone()]),
+        ("one that the program finds by itself", vec![program("libcudart.so.12", Some(lib)).file(&name, &elf())]),
+    ] {
+        let report = scan(&started(layers, &["CUDA_VERSION=12.4.1"]));
+        assert_eq!(both(&report), BOTH, "{what}: {report:#}");
+    }
+}
+
+#[test]
+fn the_major_of_the_runtime_that_is_asked_for_decides_about_the_driver() {
+    let elf = || Elf::default().bytes();
+    let too_old = "fails insufficient-driver";
+    for (what, soname, layer, env, old, new) in [
+        (
+            "a name alone",
+            "libcudart.so.13",
+            program("libcudart.so.13", None).file("/opt/x/lib/libcudart.so.13", &elf()),
+            "LD_LIBRARY_PATH=/opt/x/lib",
+            too_old,
+            STARTS,
+        ),
+        (
+            "by a path of its own",
+            "libcudart.so.13",
+            program("libcudart.so.13", Some("$ORIGIN/../lib")).file("/opt/x/lib/libcudart.so.13", &elf()),
+            "A=b",
+            too_old,
+            STARTS,
+        ),
+        (
+            "beside a toolkit of another major",
+            "libcudart.so.13",
+            program("libcudart.so.13", Some("$ORIGIN/../lib")).file("/opt/x/lib/libcudart.so.13", &elf()),
+            "CUDA_VERSION=12.4.1",
+            too_old,
+            STARTS,
+        ),
+        (
+            "a major that both drivers have",
+            "libcudart.so.12",
+            program("libcudart.so.12", Some("$ORIGIN/../lib")).file("/opt/x/lib/libcudart.so.12", &elf()),
+            "A=b",
+            STARTS,
+            STARTS,
+        ),
+        (
+            "one that kept its name for a major",
+            "libcudart.so.11.0",
+            program("libcudart.so.11.0", Some("$ORIGIN/../lib")).file("/opt/x/lib/libcudart.so.11.0", &elf()),
+            "A=b",
+            STARTS,
+            STARTS,
+        ),
+        ("nothing that tells it", "libm.so.6", program("libm.so.6", None), "A=b", "undetermined", "undetermined"),
+    ] {
+        let place = place(&[("one", &started(vec![layer], &[env]))]);
+        for (driver, expected) in [("550.54.15", old), ("580.65.06", new)] {
+            place.file("fleet.toml", &crate::FLEET.replace("570.211.01", driver));
+            let report = place.json(&["scan", "oci:images:one"]);
+            assert_eq!(both(&report), [expected, expected], "{what}, {soname} on {driver}: {report:#}");
+            assert_eq!(report.to_string().contains("linked in"), expected == "undetermined", "{what}: {report:#}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::COMPUTE;
 use crate::GPUS;
+use crate::PATH;
 use crate::SITE;
 use crate::debian;
 use crate::elf::sass;
@@ -268,5 +269,30 @@ fn of_two_records_in_one_folder_that_of_the_version_that_is_there_counts() {
         assert_eq!(counting(&report), "2.6.0", "{records:?}");
         let cuda = facts(&report).iter().find(|fact| fact["key"] == "torch.cuda").expect("a fact");
         assert_eq!(cuda["value"], "12.4", "{records:?}");
+    }
+}
+
+#[test]
+fn packages_in_a_folder_of_any_name_count_and_those_that_are_kept_do_not() {
+    let two = |site: &str| {
+        let layer = torch(Layer::new(), site, "2.6.0+cu124", "12.4", &[sass(80, ' ')]);
+        let image = Image::new(&[GPUS, COMPUTE, PATH]).layer("ADD rootfs", debian());
+        scan(&image.layer("RUN pip install --target", layer))
+    };
+    for site in ["/app/vendor", "/app/deps", "/srv/vendor/python", "/vendor"] {
+        let report = two(site);
+        assert_eq!([fate(&report, "a100"), fate(&report, "h100")], ["starts", "fails no-kernel-image"], "{site}");
+        assert_eq!(counting(&report), "2.6.0", "{site}: {report:#}");
+    }
+    for site in [
+        "/root/.cache/uv/archive-v0/x",
+        "/tmp/build/vendor",
+        "/app/tests/vendor",
+        "/opt/venv/lib/python3.11/site-packages/pip/_vendor",
+        "/opt/conda/pkgs/pytorch-2.6.0-py3.11_cuda12.4_0/vendor",
+    ] {
+        let report = two(site);
+        let version = |fact: &Value| fact["key"] == "torch.version" && fact["value"] == "2.6.0";
+        assert!(!facts(&report).iter().any(version), "{site}: {report:#}");
     }
 }

@@ -14,9 +14,13 @@ use crate::extract::layers::place::Owner;
 use crate::extract::layers::place::owner;
 use crate::extract::layers::python::Python;
 use crate::fact::CodeSeen;
+use crate::fact::Evidence;
 use crate::fact::FactKey;
 use crate::fact::NeedsSeen;
+use crate::fact::State;
+use crate::fact::Unsaid;
 use crate::fact::Value;
+use crate::fact::Why;
 use crate::installed::Site;
 use crate::installed::Want;
 use crate::installed::want;
@@ -31,8 +35,11 @@ const MACHINES: [(&str, u16); 2] = [("amd64", 62), ("arm64", 183)];
 /// So many libraries that cannot be read are named.
 const MOST_ODD: usize = 4;
 
-const FOREIGN: &str = "it is not an ELF file for the platform of the image";
-const NOT_ELF: &str = "it was not read as an ELF file";
+pub(super) const FOREIGN: &str = "it is not an ELF file for the platform of the image";
+pub(super) const NOT_ELF: &str = "it was not read as an ELF file";
+
+/// The library of the CUDA runtime, before its version.
+const RUNTIME: &str = "libcudart.so.";
 
 /// Machine code and PTX of a container.
 type Code = (Vec<CodeTarget>, Vec<CodeTarget>);
@@ -49,11 +56,11 @@ impl Audit<'_> {
     /// Files with GPU code by what they belong to. Gives the libraries that they ask for.
     pub(super) fn code(&mut self, python: &Python) -> BTreeSet<String> {
         let (tree, knowledge) = (self.tree, Knowledge::built_in());
-        let arch = &self.image.config.platform.architecture;
-        let machine = MACHINES.iter().find(|(name, _)| name == arch).map(|(_, machine)| *machine);
+        let machine = self.machine();
         let mut found: BTreeMap<Option<String>, Vec<File<'_>>> = BTreeMap::new();
         let mut open: BTreeSet<Option<String>> = BTreeSet::new();
         let mut odd: Vec<(&str, &str)> = Vec::new();
+        let mut unread: Vec<(Option<String>, Placed<'_>, &ElfSeen)> = Vec::new();
         let floor = self.floor();
         let linked = linked(tree);
         for placed in tree.entries().filter(|placed| placed.layer >= floor) {
@@ -89,6 +96,7 @@ impl Audit<'_> {
                 self.note(placed.path, &format!("{}{instead}", why(elf)));
                 if decides {
                     open.insert(component.clone());
+                    unread.extend(holds_code(elf).then_some((component.clone(), placed, elf.as_ref())));
                 }
             }
             if !code.is_empty() {
@@ -96,6 +104,9 @@ impl Audit<'_> {
             }
         }
         self.odd(&odd);
+        for (component, placed, elf) in unread {
+            self.unread(component, placed, elf);
+        }
         // Of a component that was read in part, what was read is not all that counts.
         found.retain(|component, _| !open.contains(component));
         let mut asked = BTreeSet::new();
@@ -112,6 +123,12 @@ impl Audit<'_> {
         asked
     }
 
+    /// `e_machine` of the programs of the image, where its platform is one of those that are read.
+    pub(super) fn machine(&self) -> Option<u16> {
+        let arch = &self.image.config.platform.architecture;
+        MACHINES.iter().find(|(name, _)| name == arch).map(|(_, machine)| *machine)
+    }
+
     /// Libraries that count and cannot be read: the first ones by their names.
     fn odd(&mut self, odd: &[(&str, &str)]) {
         for (path, why) in odd.iter().take(MOST_ODD) {
@@ -122,6 +139,37 @@ impl Audit<'_> {
         }
     }
 
+    /// A file with GPU code that could not be read as a whole.
+    fn unread(&mut self, component: Option<String>, placed: Placed<'_>, elf: &ElfSeen) {
+        let file = placed.path.to_owned();
+        let why = Why {
+            reason: format!("{file} has GPU code that was not read as a whole: {}", why(elf)),
+            supply: "list it under [[gpu_code]] in an image description".to_owned(),
+        };
+        let evidence = Evidence::Leaf(vec![self.origin(placed.layer, placed.path)]);
+        let fact = self.seen.facts.add(FactKey::Code, Some(&file), State::Unknown(why), evidence);
+        let (sass, ptx, linkable, isa) = (Vec::new(), Vec::new(), Vec::new(), None);
+        let (unsaid, runtime) = (Some(Unsaid::Unread), asked_runtime(elf));
+        self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count: 1, unsaid, runtime, fact });
+    }
+
+    /// Whether a file asks for a library that the tables speak of and does not find it by a path of its own.
+    fn is_unmet(&self, elf: &ElfSeen, path: &str, name: &str) -> bool {
+        is_cuda_library(name) && !self.finds(elf, path, name)
+    }
+
+    /// Whether a file finds a library by the search path that is written in it.
+    fn finds(&self, elf: &ElfSeen, path: &str, name: &str) -> bool {
+        let tree = self.tree;
+        let origin = split_path(path).0;
+        let list = elf.runpath.as_deref().or(elf.rpath.as_deref()).unwrap_or_default();
+        list.split(':').filter(|folder| !folder.is_empty()).any(|folder| {
+            let folder = folder.replace("${ORIGIN}", origin).replace("$ORIGIN", origin);
+            let end = tree.resolve(&format!("{folder}/{name}"));
+            end.and_then(|path| tree.get(&path)).is_some_and(|placed| !self.is_no_library(placed))
+        })
+    }
+
     /// What a component of which no single file is known to decide certainly asks for as it is imported: what each of
     /// its files with GPU code does, and which none of its own paths and no library of another name answers.
     fn asked_by_all(&self, component: &str, files: &[File<'_>], knowledge: Knowledge) -> BTreeSet<String> {
@@ -129,7 +177,7 @@ impl Audit<'_> {
             return BTreeSet::new();
         }
         let unmet = |file: &File<'_>| -> BTreeSet<String> {
-            let outside = |name: &&String| is_unmet(file.elf, file.placed.path, name, self.tree);
+            let outside = |name: &&String| self.is_unmet(file.elf, file.placed.path, name);
             let needed = file.elf.needed.iter().filter(outside);
             needed.filter(|name| knowledge.driver_soname(name).is_none()).cloned().collect()
         };
@@ -172,12 +220,13 @@ impl Audit<'_> {
         let isa = registered.flat_map(|containers| &containers.holds.ptx).filter_map(|ptx| ptx.isa_version()).max();
         for ((sass, ptx), count) in code {
             let (file, component, linkable) = (path.to_owned(), own.clone(), std::mem::take(&mut linkable));
-            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count, unsaid: None, fact });
+            let (unsaid, runtime) = (None, asked_runtime(elf));
+            self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count, unsaid, runtime, fact });
         }
         let decides =
             component.is_none_or(|component| Knowledge::built_in().code_library(component, path).unwrap_or_default());
         let counts = |name: &&String| decides || by_all.is_some_and(|by_all| by_all.contains(*name));
-        let unmet = |name: &&String| is_unmet(elf, path, name, self.tree);
+        let unmet = |name: &&String| self.is_unmet(elf, path, name);
         let needs: Vec<String> = elf.needed.iter().filter(counts).filter(unmet).cloned().collect();
         if !needs.is_empty() {
             asked.extend(needs.iter().cloned());
@@ -279,17 +328,13 @@ fn prefix(folder: &str) -> &str {
     above.strip_suffix("/lib").or_else(|| above.strip_suffix("/lib64")).unwrap_or(above)
 }
 
-/// Whether a file asks for a library that the tables speak of and does not find it by a path of its own.
-fn is_unmet(elf: &ElfSeen, path: &str, name: &str, tree: &Tree) -> bool {
-    is_cuda_library(name) && !finds(elf, path, name, tree)
+/// Whether a file holds GPU code beyond doubt, read or not.
+fn holds_code(elf: &ElfSeen) -> bool {
+    let unread = [Missed::Code, Missed::TooMuchCode];
+    !elf.code.is_empty() || elf.unknown_entries > 0 || elf.not_inspected.iter().any(|missed| unread.contains(missed))
 }
 
-/// Whether a file finds a library by the search path that is written in it.
-fn finds(elf: &ElfSeen, path: &str, name: &str, tree: &Tree) -> bool {
-    let origin = split_path(path).0;
-    let list = elf.runpath.as_deref().or(elf.rpath.as_deref()).unwrap_or_default();
-    list.split(':').filter(|folder| !folder.is_empty()).any(|folder| {
-        let folder = folder.replace("${ORIGIN}", origin).replace("$ORIGIN", origin);
-        tree.resolve(&format!("{folder}/{name}")).is_some_and(|path| tree.get(&path).is_some())
-    })
+/// The CUDA runtime that a file asks for by its soname.
+fn asked_runtime(elf: &ElfSeen) -> Option<String> {
+    elf.needed.iter().find(|name| name.starts_with(RUNTIME)).cloned()
 }

@@ -7,14 +7,21 @@ use crate::cuda::COMPAT_ROOT;
 use crate::cuda::resolve;
 use crate::cuda::split_path;
 use crate::elf::ElfSeen;
+use crate::elf::Missed;
 use crate::extract::layers::Audit;
+use crate::extract::layers::code::FOREIGN;
+use crate::extract::layers::code::NOT_ELF;
 use crate::fact::FactKey;
 use crate::fact::FileKind;
 use crate::fact::FileSeen;
 use crate::fact::Value;
 use crate::installed::Evidence;
+use crate::installed::Want;
+use crate::installed::want;
 use crate::knowledge::Knowledge;
+use crate::layer;
 use crate::layer::EntryKind;
+use crate::layer::Mark;
 use crate::layer::Placed;
 use crate::layer::Tree;
 
@@ -58,6 +65,8 @@ impl Audit<'_> {
         let mut links: BTreeSet<String> = BTreeSet::new();
         for path in libraries.iter().chain(&roots) {
             let mut folder = on_the_way(tree, path, &mut links).unwrap_or_default();
+            // What lies behind a library, whatever it is called.
+            chosen.extend(tree.get(&folder).map(|end| end.path.to_owned()));
             while !folder.is_empty() && folders.insert(folder.clone()) {
                 folder = split_path(&folder).0.to_owned();
             }
@@ -81,6 +90,7 @@ impl Audit<'_> {
             EntryKind::Link(target) => (FileKind::Link(target.clone()), target.clone()),
             EntryKind::Elf(elf) => match &elf.note {
                 Some(note) => (FileKind::Noted(note.clone()), "a library with a forward compatibility note".to_owned()),
+                None if self.is_no_library(placed) => (FileKind::NoLibrary, FOREIGN.to_owned()),
                 None => (FileKind::Present, present(elf)),
             },
             EntryKind::Read(list) => {
@@ -95,11 +105,35 @@ impl Audit<'_> {
                     None => (FileKind::Present, "present".to_owned()),
                 }
             }
+            EntryKind::Present if self.is_no_library(placed) => (FileKind::NoLibrary, NOT_ELF.to_owned()),
             EntryKind::Present | EntryKind::Hard(_) => (FileKind::Present, "present".to_owned()),
         };
         let fact = self.fact(FactKey::File, placed.path, Value::Text(value), placed);
         self.seen.files.insert(placed.path.to_owned(), FileSeen { kind, fact });
     }
+
+    /// Whether a file has the name of a library and no loader takes it for one. Of those of the driver the name alone counts:
+    /// the container toolkit mounts over it.
+    pub(super) fn is_no_library(&self, placed: Placed<'_>) -> bool {
+        let name = split_path(placed.path).1;
+        if want(placed.path) != Want::Elf || DRIVER.iter().any(|driver| name.starts_with(driver)) {
+            return false;
+        }
+        match placed.kind {
+            EntryKind::Elf(elf) => {
+                elf.not_inspected.contains(&Missed::Foreign)
+                    || self.machine().is_some_and(|machine| machine != elf.machine)
+            }
+            // Whether it was looked into is told for the layer as a whole.
+            EntryKind::Present => !self.tree.layers().iter().flat_map(|layer| &layer.missed).any(is_unread),
+            EntryKind::Link(_) | EntryKind::Hard(_) | EntryKind::Read(_) => false,
+        }
+    }
+}
+
+/// Whether files of a layer have a name and nothing else that is known of them.
+fn is_unread(missed: &layer::Missed) -> bool {
+    matches!(missed.mark, Mark::Sparse | Mark::HardLink)
 }
 
 fn text(placed: Placed<'_>) -> Option<&str> {

@@ -348,7 +348,9 @@ pub(super) fn cuda(
     if let Some(told) = variable.known().and_then(|text| no_cuda::told(text, knowledge)) {
         return facts.add_typed(FactKey::BaseCuda, None, told, evidence);
     }
-    let unset = matches!(variable.state, State::Absent { .. })
+    // What a container is started with changes nothing of what lies in its image.
+    let of_start = seen.depth == Depth::Layers && variable.is_unknown() && seen.of_base.unread.env.is_some();
+    let unset = (matches!(variable.state, State::Absent { .. }) || of_start)
         && build.unresolved.is_none()
         && (!matches!(seen.depth, Depth::Config | Depth::Sbom | Depth::Layers) || seen.complete.files);
     if build.family == Family::Plain || unset {

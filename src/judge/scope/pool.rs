@@ -5,6 +5,8 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fact::FactId;
 use crate::fact::ImageFacts;
+use crate::fact::Needs;
+use crate::fact::Presence;
 use crate::fact::State;
 use crate::fleet::DriverSpec;
 use crate::fleet::Mode;
@@ -15,6 +17,7 @@ use crate::judge::scope::Subject;
 use crate::judge::scope::text;
 use crate::judge::scope::truth;
 use crate::judge::scope::version;
+use crate::judge::verdict::fails_later;
 use crate::judge::verdict::message;
 use crate::judge::verdict::without_gpu;
 use crate::knowledge::BranchRow;
@@ -46,6 +49,8 @@ pub(in crate::judge) struct PoolWords {
     pub(in crate::judge) steps: Vec<(Step, Option<&'static str>)>,
     /// Why a program that starts there uses no GPU.
     pub(in crate::judge) without_gpu: Option<String>,
+    /// What starts there and will fail as it runs.
+    pub(in crate::judge) fails_later: Option<String>,
     /// Whether nothing but the requirement stops the image, where that can be told.
     pub(in crate::judge) check_alone: Option<bool>,
 }
@@ -81,6 +86,7 @@ impl PoolWords {
             message: verdict.map(|verdict| message(verdict, knowledge)).unwrap_or_default(),
             steps: verdict.map(|verdict| steps(&verdict.hosts)).unwrap_or_default(),
             without_gpu: without_gpu(&one.verdicts, knowledge),
+            fails_later: fails_later(&one.verdicts, knowledge),
             check_alone: check_alone(&one.verdicts),
         }
     }
@@ -162,7 +168,11 @@ impl Subject<'_> {
             return self.of_step(step);
         }
         let rest = name.strip_prefix("pool.").or_else(|| name.strip_prefix("verdict."))?;
-        let blamed = (rest == "without_gpu").then(|| opened(self.image)).flatten();
+        let blamed = match rest {
+            "without_gpu" => opened(self.image),
+            "fails_later" => absent(self.image),
+            _ => None,
+        };
         let Some(pool) = self.pool else { return Some(Said::plain(Lookup::Unknown).on(blamed)) };
         let declared = |known: Option<Lookup>| known.unwrap_or(Lookup::Unknown);
         let said = |known: &Option<String>| known.as_ref().map_or(Lookup::Absent, text);
@@ -186,6 +196,7 @@ impl Subject<'_> {
             "fate" => text(&pool.fate),
             "message" => text(&pool.message),
             "without_gpu" => said(&pool.without_gpu),
+            "fails_later" => said(&pool.fails_later),
             "check_alone" => declared(pool.check_alone.map(truth)),
             _ => return None,
         };
@@ -224,6 +235,15 @@ impl Subject<'_> {
 fn arch(capability: ComputeCapability) -> Option<Lookup> {
     let version: CudaVersion = capability.to_string().parse().ok()?;
     Some(Lookup::Known(Value::Version(version.0)))
+}
+
+/// The libraries that a program opens as it runs, where one of them is certainly not there.
+fn absent(image: &ImageFacts) -> Option<FactId> {
+    let lacks = |needs: &&Needs| {
+        let mut later = needs.later.known().into_iter().flatten();
+        !needs.falls_back && later.any(|library| library.presence == Presence::Absent)
+    };
+    image.needs.iter().find(lacks).map(|needs| needs.later.id)
 }
 
 /// The libraries without which a program uses no GPU.

@@ -1,0 +1,53 @@
+//! How a file says that a container comes to its GPUs.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+/// How a file says that a container comes to its GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Start {
+    /// Who hands them out.
+    pub by: By,
+    /// Whether it runs under the nvidia runtime.
+    pub nvidia: bool,
+}
+
+/// Who hands GPUs out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// The file does not say it.
+    #[default]
+    Untold,
+    /// The engine, told by `gpus` or by devices that are reserved: it sets the variable itself.
+    Engine,
+    /// The engine, told by names of the container device interface.
+    Names,
+    /// The nvidia runtime, by the environment of the container.
+    Runtime,
+    /// The same in a pod that asks no device plugin.
+    Class,
+    /// A device plugin.
+    Plugin,
+}
+
+impl Start {
+    /// Whether nothing is said.
+    pub fn is_untold(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What says it, for people.
+    pub fn words(self) -> &'static str {
+        match self.by {
+            By::Untold => "nothing",
+            By::Engine => "`gpus` or reserved devices",
+            By::Names => "names of CDI devices",
+            By::Runtime => "`runtime: nvidia`, so that NVIDIA_VISIBLE_DEVICES of the container decides",
+            By::Class => {
+                "`runtimeClassName` and no GPU of the device plugin, so that NVIDIA_VISIBLE_DEVICES of the container decides"
+            }
+            By::Plugin => "a GPU of the device plugin",
+        }
+    }
+}
