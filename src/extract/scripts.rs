@@ -5,7 +5,7 @@ use crate::extract::install::Reader;
 use crate::shell;
 use crate::shell::Command;
 use crate::shell::Word;
-use crate::shell::runs_another;
+use crate::shell::inner;
 
 /// Scripts run scripts, but not for ever.
 const DEEPEST: usize = 4;
@@ -59,12 +59,7 @@ impl Reader<'_> {
 /// Which word of a command is a script, and whether the same shell goes through it.
 fn script_word(command: &Command) -> Option<(usize, bool)> {
     let known = |at: usize| command.words.get(at).and_then(Word::known);
-    let mut at = 0;
-    while known(at).is_some_and(runs_another)
-        || (at > 0 && known(at).is_some_and(|word| word.starts_with('-') || word.contains('=')))
-    {
-        at += 1;
-    }
+    let at = inner(&command.words);
     let first = known(at)?;
     match first.rsplit('/').next()? {
         "sh" | "bash" | "dash" | "ash" | "zsh" => {
@@ -94,7 +89,8 @@ mod tests {
         for (text, expected) in [
             ("./install.sh a", Some((0, false))),
             ("bash -eux /tmp/x.sh", Some((2, false))),
-            ("sudo -E sh x.sh", Some((3, false))),
+            ("sudo -E sh x.sh", Some((1, false))),
+            ("timeout 60 bash x.sh", Some((1, false))),
             (". ./env.sh", Some((1, true))),
             ("/tmp/install.sh", Some((0, false))),
             ("python3 x.py", None),

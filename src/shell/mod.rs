@@ -4,6 +4,7 @@ mod filters;
 mod lexer;
 mod nested;
 mod walk;
+mod wrapper;
 
 use std::sync::Arc;
 
@@ -12,6 +13,8 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
 use crate::source::Span;
+
+pub use wrapper::inner;
 
 /// A word of a command after expansion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +55,10 @@ pub enum Input {
 /// A simple command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The words; the first one names the program. Assignments in front and redirections are left out.
+    /// The words; the first one names the program. Assignments in front, programs that run another (`sudo`, `timeout`)
+    /// and redirections are left out.
     pub words: Vec<Word>,
-    /// From the first assignment or word to the last.
+    /// From the first assignment or word to the last, with what is left out in front.
     pub span: Span,
     /// `NAME=value` in front of the program, and what was exported or assigned before in the same RUN.
     pub variables: Vec<(String, Resolved)>,
@@ -83,7 +87,7 @@ impl Command {
 
 /// Whether a program runs another, which its arguments name.
 pub fn runs_another(program: &str) -> bool {
-    matches!(program, "sudo" | "env" | "nice" | "exec" | "command" | "time" | "eatmydata" | "travis_retry")
+    wrapper::is_wrapper(program)
 }
 
 /// The commands that a RUN instruction runs, in order.

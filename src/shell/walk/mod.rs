@@ -27,6 +27,7 @@ use crate::shell::lexer::Token;
 use crate::shell::lexer::tokens;
 use crate::shell::nested::assignment;
 use crate::shell::nested::inner_script;
+use crate::shell::nested::is_other_user;
 use crate::shell::nested::is_shell;
 use crate::shell::nested::substitution;
 use crate::shell::nested::unquoted;
@@ -37,6 +38,7 @@ use crate::shell::walk::chance::Status;
 use crate::shell::walk::condition::Brackets;
 use crate::shell::walk::lists::List;
 use crate::shell::walk::redirects::Redirects;
+use crate::shell::wrapper;
 
 const DEEPEST: usize = 4;
 const MOST_COMMANDS: usize = 20_000;
@@ -58,10 +60,12 @@ pub(super) fn commands(run: &RunInstruction, there: &dyn Fn(&str) -> bool) -> Ve
                     output: None,
                 })
                 .collect();
-            let script = inner_script(&words).and_then(|at| elements.get(at));
-            match script {
+            let start = words.first().map(|word| word.span.start);
+            let words = walk.within(words);
+            let script = inner_script(&words).filter(|(_, skip)| *skip == 0).and_then(|(at, _)| words.get(at));
+            match script.and_then(|script| elements.iter().find(|element| element.full_span() == script.span)) {
                 Some(script) => walk.text(script, 1),
-                None => walk.emit(words, None, Redirects::default()),
+                None => walk.emit(words, start, Redirects::default()),
             }
         }
     }
@@ -266,7 +270,9 @@ impl<'a> Walk<'a> {
             if self.keyword(word).is_none() {
                 break;
             }
-            rest = after;
+            // `time -p CMD`.
+            let timed = word == "time" && after.first().is_some_and(|next| text.get(next.clone()) == "-p");
+            rest = if timed { after.get(1..).unwrap_or_default() } else { after };
         }
         if rest.is_empty() && redirects.heredocs.is_empty() {
             return;
@@ -310,6 +316,9 @@ impl<'a> Walk<'a> {
         let words: Vec<Word> = rest.iter().flat_map(|range| self.word(text, range.clone())).take(most).collect();
         self.spread += words.len().saturating_sub(rest.len());
         self.over |= self.spread >= MOST_SPREAD;
+        let skip = wrapper::inner(&words);
+        own.extend(words.iter().take(skip).filter_map(wrapper::set));
+        let words: Vec<Word> = words.into_iter().skip(skip).collect();
         if words.is_empty() {
             for (name, value) in std::mem::take(&mut own) {
                 self.set(&name, value);
@@ -333,15 +342,22 @@ impl<'a> Walk<'a> {
         if self.calls(&words, depth) {
             return;
         }
-        let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(is_shell));
+        let shell = |program: &str| is_shell(program) || is_other_user(program);
+        let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(shell));
         for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < DEEPEST) {
             self.script(&heredoc.body, depth + 1);
         }
-        if let Some(range) = inner_script(&words).and_then(|at| rest.get(at))
+        if let Some((at, front)) = inner_script(&words)
+            && let Some(span) = words.get(at).map(|word| word.span)
+            && let Some(range) = rest.iter().find(|range| text.span((*range).clone()) == span)
             && depth < DEEPEST
         {
-            let script = unquoted(text, range.clone());
-            return self.script(&script, depth + 1);
+            let script = unquoted(text, range.start + front..range.end);
+            let saved = (!own.is_empty()).then(|| self.variables.clone());
+            self.variables.extend(own);
+            self.script(&script, depth + 1);
+            self.variables = saved.unwrap_or_else(|| std::mem::take(&mut self.variables));
+            return;
         }
         if let (Some(start), false) = (start, words.is_empty()) {
             let saved = self.variables.clone();
@@ -351,6 +367,13 @@ impl<'a> Walk<'a> {
             self.emit(words, Some(text.span(start..start + 1).start), redirects);
             self.variables = saved;
         }
+    }
+
+    /// The words of the program that runs in the end; what is set in front of it is set here.
+    fn within(&mut self, words: Vec<Word>) -> Vec<Word> {
+        let skip = wrapper::inner(&words);
+        self.variables.extend(words.iter().take(skip).filter_map(wrapper::set));
+        words.into_iter().skip(skip).collect()
     }
 
     /// A script inside of the text, which ends what it begins.
