@@ -13,12 +13,14 @@ use assert_cmd::Command;
 use imagelint::context::ContextFile;
 use imagelint::context::Missing;
 use imagelint::context::Shelf;
+use imagelint::context::matches;
 use imagelint::dockerfile::Dockerfile;
 use imagelint::dockerfile::EvaluateOptions;
 use imagelint::extract::Bases;
 use imagelint::extract::of_build;
 use imagelint::fact::PackageSeen;
 use imagelint::fact::PackageVersion;
+use imagelint::source::SourceId;
 use imagelint::source::SourceText;
 use imagelint::source::Sources;
 use serde_json::Value;
@@ -88,10 +90,18 @@ fn every_mistake_is_found_at_its_line_and_nothing_else() {
 /// Files of a context that are there in memory alone.
 struct Memory {
     files: BTreeMap<String, ContextFile>,
+    /// The text that lists of names stand in.
+    names: SourceId,
 }
 
 impl Shelf for Memory {
     fn open(&self, path: &str) -> Result<ContextFile, Missing> {
+        if path.contains('*') {
+            let pattern = if path.ends_with("/*") { format!("{path}.whl") } else { path.to_owned() };
+            let names = self.files.keys().filter(|file| matches(&pattern, file));
+            let names: Vec<&str> = names.filter_map(|file| file.rsplit('/').next()).collect();
+            return Ok(ContextFile::new(self.names, names.join("\n")));
+        }
         self.files.get(path).cloned().ok_or(Missing::NotThere)
     }
 }
@@ -113,7 +123,8 @@ fn installed_by(platform: &str, files: &[(&str, &str)], copy: &str, run: &str) -
         let source = sources.add(SourceText::new(*path, *text));
         ((*path).to_owned(), ContextFile::new(source, *text))
     };
-    let shelf = Memory { files: files.iter().map(add).collect() };
+    let files = files.iter().map(add).collect();
+    let shelf = Memory { files, names: sources.add(SourceText::new("names", "")) };
     let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };
     let dockerfile = Dockerfile::parse(&text);
     let target = of_build(source, &dockerfile, &options, &shelf, &Bases::default()).expect("a stage");
@@ -134,6 +145,92 @@ fn installed_by(platform: &str, files: &[(&str, &str)], copy: &str, run: &str) -
 }
 
 const LIST: &str = "# all\nflask\ntorch==2.1.0\n\nnumpy>=1.2\n";
+
+#[test]
+fn what_other_programs_run_installs_what_it_names() {
+    let mut wrong = Vec::new();
+    for (run, expected) in [
+        ("timeout 1800 pip install torch==2.14.1", "torch==2.14.1"),
+        ("sudo -u app pip install torch==2.14.1", "torch==2.14.1"),
+        ("su app -c \"pip install torch==2.14.1\"", "torch==2.14.1"),
+        ("nice -n 5 nohup stdbuf -oL pip install torch==2.14.1 && true", "torch==2.14.1"),
+        ("[\"timeout\", \"1800\", \"pip\", \"install\", \"torch==2.14.1\"]", "torch==2.14.1"),
+        ("[\"gosu\", \"root\", \"sh\", \"-c\", \"pip install torch==2.14.1\"]", "torch==2.14.1"),
+        ("timeout 1800 bash scripts/one.sh", "torch==2.14.1"),
+        ("sudo -E ./scripts/one.sh", "torch==2.14.1"),
+        ("echo flask | xargs timeout 60 pip install", "flask"),
+        ("timeout 1800 pip download torch==2.14.1", ""),
+        ("command -v pip && echo pip install torch==2.14.1", ""),
+        ("sudo -l -U app pip install torch==2.14.1", ""),
+        ("timeout 1800 apt-get update", ""),
+        ("su app -c 'echo pip install torch==2.14.1'", ""),
+    ] {
+        let said = installed(&[("scripts/one.sh", "pip install torch==2.14.1\n")], run);
+        if said != expected {
+            wrong.push(format!("{run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn scripts_that_run_one_another_from_their_own_folder_are_read() {
+    let mut wrong = Vec::new();
+    let files = &[
+        ("scripts/torch.sh", "pip3 install torch==2.14.1\n"),
+        ("scripts/lib.sh", "inst(){ pip3 install \"$@\"; }\nVERSION=2.14.1\n"),
+        ("scripts/by_name.sh", "bash \"$(dirname \"$0\")/torch.sh\"\n"),
+        ("scripts/by_folder.sh", "HERE=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n\"$HERE\"/torch.sh\n"),
+        ("scripts/by_part.sh", "\"${0%/*}/torch.sh\"\n"),
+        ("scripts/by_lib.sh", ". ./lib.sh\ninst torch==$VERSION\n"),
+        ("scripts/by_own_lib.sh", "source \"$(dirname \"${BASH_SOURCE[0]}\")/lib.sh\"\ninst torch==2.14.1\n"),
+        ("scripts/lost.sh", "bash \"$(nobody knows)/torch.sh\"\n"),
+        ("scripts/other.sh", "bash \"$(nobody knows)/other-tool.sh\"\n"),
+        ("one/a.sh", "pip install flask\n"),
+        ("one/b.sh", "pip install torch==2.14.1\n"),
+        ("one/c.txt", "pip install jax\n"),
+    ];
+    for (copy, run, expected) in [
+        ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/by_name.sh", "torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/", "cd /opt && scripts/by_folder.sh", "torch==2.14.1"),
+        ("COPY scripts /opt/scripts", "/opt/scripts/by_part.sh", "torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/\nWORKDIR /opt/scripts", "./by_lib.sh", "torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/by_own_lib.sh", "torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/", ". /opt/scripts/lib.sh && inst torch==2.14.1", "torch==2.14.1"),
+        ("COPY one/ /opt/one/", "for f in /opt/one/*.sh; do bash \"$f\"; done", "flask torch==2.14.1"),
+        ("COPY one/*.sh /opt/one/", "for f in /opt/one/*.sh; do . $f; done", "flask torch==2.14.1"),
+        ("COPY one/a.sh one/b.sh /opt/one/", "cd /opt/one && for f in *.sh; do sh ./$f; done", "flask torch==2.14.1"),
+        ("COPY one/ /opt/one/", "rm /opt/one/b.sh && for f in /opt/one/*.sh; do bash $f; done", "flask torch==2.14.1"),
+        // What cannot be told is said.
+        (
+            "COPY scripts/ /opt/scripts/",
+            "bash /opt/scripts/lost.sh",
+            "!$(nobody knows)/torch.sh was not read: a command is run to get the value",
+        ),
+        (
+            "COPY --from=other /x /opt/one\nCOPY one /opt/one",
+            "for f in /opt/one/*.sh; do bash $f; done",
+            "!/opt/one/*.sh was not read: which files it stands for is not known",
+        ),
+        (
+            "ARG WHICH\nCOPY one /opt/one",
+            "bash /opt/one/$WHICH.sh",
+            "!/opt/one/$WHICH.sh was not read: no default gives WHICH a value, only the command line can",
+        ),
+        // What is no file of the context is not missed.
+        ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/other.sh", ""),
+        ("COPY one /opt/one", ". \"$NVM_DIR/nvm.sh\"", ""),
+        ("COPY one/c.txt /opt/one/", "ARG_V=$(date); bash /opt/one/$ARG_V.sh", ""),
+        ("COPY one /opt/one", "for f in /etc/profile.d/*.sh; do . $f; done", ""),
+        ("COPY one /opt/one", "V=$(date); wget -O /tmp/x-$V.sh https://a.example/$V && bash /tmp/x-$V.sh -b", ""),
+    ] {
+        let said = installed_by("linux/amd64", files, copy, run);
+        if said != expected {
+            wrong.push(format!("{copy} {run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
 
 #[test]
 fn lists_are_read_through_pipes_and_substitutions() {

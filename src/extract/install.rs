@@ -74,7 +74,7 @@ pub(super) struct State {
     /// Files that a command wrote or changed: what is in them, or why that cannot be told.
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
     /// Files and folders that a command took away.
-    gone: BTreeSet<String>,
+    pub(super) gone: BTreeSet<String>,
     /// How many scripts were gone through.
     pub(super) scripts: usize,
     environments: Environments,
@@ -143,8 +143,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
             reader.done.cloned.added(copy);
         }
         let first = reader.seen.facts.len();
-        let commands = shell::commands_among(run, &|path| reader.is_there(path, run));
-        for command in commands {
+        for command in reader.among(run, |files| shell::commands_among(run, files)) {
             reader.step(&command, run, 0);
         }
         let places = reader.done.lands.compiled().to_vec();
@@ -156,7 +155,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
 
 /// Goes through commands in order.
 pub(super) struct Reader<'a> {
-    tree: Tree<'a>,
+    pub(super) tree: Tree<'a>,
     machine: &'static str,
     pub(super) seen: &'a mut Observations,
     pub(super) notes: &'a mut Vec<String>,
@@ -331,13 +330,6 @@ impl Reader<'_> {
             Some(made) => made.clone(),
             None => self.tree.open(run, &path),
         }
-    }
-
-    /// Whether a file is surely in the image when a RUN begins.
-    fn is_there(&self, path: &str, run: &RunInstruction) -> bool {
-        let whole = absolute(&self.folder, path);
-        let taken = |gone: &String| whole.starts_with(gone.as_str());
-        self.open("", path, run).is_ok() && !self.done.gone.iter().any(taken)
     }
 
     /// `pip config set global.index-url …` holds for all that follows.

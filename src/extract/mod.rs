@@ -24,6 +24,7 @@ mod lands;
 mod layers;
 mod linked;
 mod listed;
+mod listing;
 mod locked;
 mod merge;
 mod mounts;

@@ -14,6 +14,7 @@ use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
 use crate::source::Span;
 
+pub use walk::OWN_FILE;
 pub use wrapper::inner;
 
 /// A word of a command after expansion.
@@ -90,23 +91,43 @@ pub fn runs_another(program: &str) -> bool {
     wrapper::is_wrapper(program)
 }
 
-/// The commands that a RUN instruction runs, in order.
-pub fn commands(run: &RunInstruction) -> Vec<Command> {
-    walk::commands(run, &|_| false)
+/// What a text for the shell finds in the image before it runs.
+#[derive(Clone, Copy)]
+pub struct Files<'a> {
+    /// The folder that it begins in; empty where that is not known.
+    pub folder: &'a str,
+    /// The text of a file that is surely there, by its path as written.
+    pub text: &'a dyn Fn(&str) -> Option<String>,
+    /// The paths that a pattern as written stands for, in the shell's order, where that can be told.
+    pub listed: &'a dyn Fn(&str) -> Option<Vec<String>>,
 }
 
-/// The commands that a RUN instruction runs, in order; `there` knows the files that are surely there before it, by
-/// their path as written.
-pub fn commands_among(run: &RunInstruction, there: &dyn Fn(&str) -> bool) -> Vec<Command> {
-    walk::commands(run, there)
+impl Files<'static> {
+    /// No file is known.
+    pub const NONE: Self = Self { folder: "", text: &|_| None, listed: &|_| None };
+}
+
+/// The commands that a RUN instruction runs, in order.
+pub fn commands(run: &RunInstruction) -> Vec<Command> {
+    walk::commands(run, Files::NONE)
+}
+
+/// The commands that a RUN instruction runs, in order, among the files of the image.
+pub fn commands_among(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
+    walk::commands(run, files)
 }
 
 /// The commands of a text for the shell that stands on its own, such as a script.
 pub fn script_commands(text: &Mapped) -> Vec<Command> {
-    walk::script(text, &Scope::default(), &[])
+    walk::script(text, &Scope::default(), &[], Files::NONE)
 }
 
 /// The commands of a script that a command runs: it sees the command's variables and its own arguments.
-pub fn called_commands(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)]) -> Vec<Command> {
-    walk::script(text, scope, variables)
+pub fn called_commands(
+    text: &Mapped,
+    scope: &Scope,
+    variables: &[(String, Resolved)],
+    files: Files<'_>,
+) -> Vec<Command> {
+    walk::script(text, scope, variables, files)
 }

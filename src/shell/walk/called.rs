@@ -1,6 +1,7 @@
 //! Functions of a script, what they are called with, and arrays: the plain ones.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
@@ -14,10 +15,42 @@ use crate::shell::walk::chance::Chance;
 /// Functions that call one another are followed so many times in all.
 const MOST_CALLS: usize = 256;
 
+/// A function of another file that is longer is not followed.
+const LONGEST_BODY: usize = 16 * 1024;
+
 /// An array with more elements is not known.
 const MOST_ELEMENTS: usize = 1024;
 /// Words in front of an assignment that leave it one.
 const DECLARING: &[&str] = &["local", "declare", "typeset", "readonly", "export", "-a", "-r"];
+
+/// The commands of a function.
+#[derive(Clone)]
+pub(super) enum Body {
+    /// In the text that is gone through.
+    Here(Mapped),
+    /// In a file that was read in: where one of its commands runs is told by its call.
+    Elsewhere(Arc<str>),
+}
+
+impl Body {
+    /// The same function for a text that reads its file in; `None` for one that is out of proportion.
+    pub(super) fn from_elsewhere(self) -> Option<Self> {
+        let text = match self {
+            Self::Here(text) => Arc::from(text.text()),
+            Self::Elsewhere(text) => text,
+        };
+        (text.len() <= LONGEST_BODY).then_some(Self::Elsewhere(text))
+    }
+}
+
+/// A text whose every part stands at one place of another text.
+fn at_one_place(text: &str, place: usize) -> Mapped {
+    let mut mapped = Mapped::default();
+    for c in text.chars() {
+        mapped.push(c.encode_utf8(&mut [0; 4]), place);
+    }
+    mapped
+}
 
 impl Walk<'_> {
     /// Takes `name() { … }` and `name=( … )` at an opening bracket or brace; gives the token behind it.
@@ -48,7 +81,7 @@ impl Walk<'_> {
         let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         let (body, behind) = body(text, tokens, from).filter(|_| name.chars().all(good))?;
         if self.functions.len() < MOST_VARIABLES {
-            self.functions.insert(name.to_owned(), text.slice(body));
+            self.functions.insert(name.to_owned(), Body::Here(text.slice(body)));
         }
         words.clear();
         Some(behind)
@@ -114,6 +147,10 @@ impl Walk<'_> {
         let body = first.known().and_then(|name| self.functions.get(name)).cloned();
         let Some(body) = body.filter(|_| depth < DEEPEST && self.called < MOST_CALLS) else { return false };
         self.called += 1;
+        let body = match body {
+            Body::Here(text) => text,
+            Body::Elsewhere(text) => at_one_place(&text, first.span.start),
+        };
         let outer = self.arguments.replace(arguments.to_vec());
         self.script(&body, depth + 1);
         self.arguments = outer;

@@ -6,6 +6,7 @@ mod chance;
 mod condition;
 mod filled;
 mod lists;
+mod places;
 mod redirects;
 mod rounds;
 
@@ -21,6 +22,7 @@ use crate::dockerfile::RunForm;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
 use crate::shell::Command;
+use crate::shell::Files;
 use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::lexer::Token;
@@ -33,6 +35,7 @@ use crate::shell::nested::substitution;
 use crate::shell::nested::unquoted;
 use crate::shell::walk::branches::Branch;
 use crate::shell::walk::branches::Kind;
+use crate::shell::walk::called::Body;
 use crate::shell::walk::chance::Chance;
 use crate::shell::walk::chance::Status;
 use crate::shell::walk::condition::Brackets;
@@ -40,14 +43,16 @@ use crate::shell::walk::lists::List;
 use crate::shell::walk::redirects::Redirects;
 use crate::shell::wrapper;
 
+pub use places::OWN_FILE;
+
 const DEEPEST: usize = 4;
 const MOST_COMMANDS: usize = 20_000;
 const MOST_VARIABLES: usize = 256;
 /// Variables, arrays and arguments may stand for so many more words than are written.
 const MOST_SPREAD: usize = 50_000;
 
-pub(super) fn commands(run: &RunInstruction, there: &dyn Fn(&str) -> bool) -> Vec<Command> {
-    let mut walk = Walk::new(&run.scope, &run.heredocs, there);
+pub(super) fn commands(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
+    let mut walk = Walk::new(&run.scope, &run.heredocs, files);
     match &run.form {
         RunForm::Shell(text) => walk.text(text, 0),
         RunForm::Exec(elements) => {
@@ -72,8 +77,13 @@ pub(super) fn commands(run: &RunInstruction, there: &dyn Fn(&str) -> bool) -> Ve
     walk.out
 }
 
-pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)]) -> Vec<Command> {
-    let mut walk = Walk::new(scope, &[], &|_| false);
+pub(super) fn script(
+    text: &Mapped,
+    scope: &Scope,
+    variables: &[(String, Resolved)],
+    files: Files<'_>,
+) -> Vec<Command> {
+    let mut walk = Walk::new(scope, &[], files);
     walk.variables.extend(variables.iter().take(MOST_VARIABLES).cloned());
     walk.text(text, 0);
     walk.out
@@ -86,8 +96,8 @@ fn is_number(name: &str) -> bool {
 struct Walk<'a> {
     scope: &'a Scope,
     heredocs: &'a [Heredoc],
-    /// Whether a file is surely there before the first command.
-    there: &'a dyn Fn(&str) -> bool,
+    /// The files that are there before the first command.
+    files: Files<'a>,
     variables: BTreeMap<String, Resolved>,
     branches: Vec<Branch>,
     /// How many branches were opened.
@@ -105,9 +115,11 @@ struct Walk<'a> {
     /// How deep this text lies in substitutions.
     substitutions: usize,
     /// The bodies of functions, by their names.
-    functions: BTreeMap<String, Mapped>,
+    functions: BTreeMap<String, Body>,
     /// How many of them were called.
     called: usize,
+    /// How many files were read in.
+    read_in: usize,
     /// What the function at hand was called with, where it is one and that is known.
     arguments: Option<Vec<Word>>,
     /// Arrays by their names; nothing where one is set on one of several ways.
@@ -123,17 +135,18 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(scope: &'a Scope, heredocs: &'a [Heredoc], there: &'a dyn Fn(&str) -> bool) -> Self {
+    fn new(scope: &'a Scope, heredocs: &'a [Heredoc], files: Files<'a>) -> Self {
         let (variables, branches, out) = (BTreeMap::new(), Vec::new(), Vec::new());
         let pipe = (Input::None, 0);
         let (list, brackets) = (List::default(), Brackets::default());
         let (opened, over, spread, sourced, substitutions) = (0, false, 0, false, 0);
         let (functions, called, arguments, arrays) = (BTreeMap::new(), 0, None, BTreeMap::new());
+        let read_in = 0;
         let (level, levels, rounds, jump) = (0, 0, 0, None);
         Self {
             scope,
             heredocs,
-            there,
+            files,
             variables,
             branches,
             opened,
@@ -146,6 +159,7 @@ impl<'a> Walk<'a> {
             substitutions,
             functions,
             called,
+            read_in,
             arguments,
             arrays,
             level,
@@ -332,7 +346,8 @@ impl<'a> Walk<'a> {
             }
             return;
         } else if matches!(words[0].known(), Some("." | "source" | "eval")) {
-            self.sourced |= !words.get(1).and_then(Word::known).is_some_and(|path| path.ends_with("activate"));
+            let harmless = words.get(1).and_then(Word::known).is_some_and(|path| path.ends_with("activate"));
+            self.sourced |= !harmless && !self.reads_in(&words);
         } else if words[0].known() == Some("read") {
             for name in words.iter().skip(1).filter_map(Word::known).filter(|name| !name.starts_with('-')) {
                 let reason = "it is read while the script runs".to_owned();
@@ -444,14 +459,20 @@ impl<'a> Walk<'a> {
         if self.substitutions >= DEEPEST {
             return None;
         }
-        let mut walk = Walk::new(self.scope, &[], self.there);
-        walk.variables.clone_from(&self.variables);
-        walk.substitutions = self.substitutions + 1;
+        let mut walk = self.inside();
         walk.text(text, 0);
         let last = walk.out.pop()?;
         let fed = |command: &Command| matches!(command.input, Input::Pipe(_));
         let one = walk.out.iter().chain([&last]).enumerate().all(|(at, command)| fed(command) == (at > 0));
         one.then(|| Arc::new(last))
+    }
+
+    /// What goes through a substitution.
+    fn inside(&self) -> Self {
+        let mut walk = Walk::new(self.scope, &[], self.files);
+        walk.variables.clone_from(&self.variables);
+        walk.substitutions = self.substitutions + 1;
+        walk
     }
 }
 

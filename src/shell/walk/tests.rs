@@ -9,7 +9,7 @@ fn run(text: &str) -> Vec<String> {
         let words: Vec<String> = one.words.into_iter().map(word).collect();
         format!("{}{}", if one.conditional { "~" } else { "" }, words.join(" "))
     };
-    script(&text, &Scope::default(), &[]).into_iter().map(line).collect()
+    script(&text, &Scope::default(), &[], Files::NONE).into_iter().map(line).collect()
 }
 
 /// The commands that are no tests.
@@ -206,7 +206,8 @@ fn a_file_that_was_copied_is_there_until_a_command_may_take_it_away() {
     let taken = |text: &str| -> Vec<String> {
         let file = Dockerfile::parse(&format!("FROM scratch\nRUN {text}\n"));
         let evaluated = file.evaluate(&EvaluateOptions::default()).expect("a stage");
-        let commands = commands(&evaluated.runs[0], &|path| path == "r.txt" || path == "/app/r.txt");
+        let text = |path: &str| (path == "r.txt" || path == "/app/r.txt").then(String::new);
+        let commands = commands(&evaluated.runs[0], Files { text: &text, ..Files::NONE });
         let line = |one: &Command| {
             let words: Vec<&str> = one.words.iter().filter_map(Word::known).collect();
             format!("{}{}", if one.conditional { "~" } else { "" }, words.join(" "))
