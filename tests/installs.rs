@@ -96,9 +96,8 @@ struct Memory {
 
 impl Shelf for Memory {
     fn open(&self, path: &str) -> Result<ContextFile, Missing> {
-        if path.contains('*') {
-            let pattern = if path.ends_with("/*") { format!("{path}.whl") } else { path.to_owned() };
-            let names = self.files.keys().filter(|file| matches(&pattern, file));
+        if path.contains('*') && !path.ends_with("/*") {
+            let names = self.files.keys().filter(|file| matches(path, file));
             let names: Vec<&str> = names.filter_map(|file| file.rsplit('/').next()).collect();
             return Ok(ContextFile::new(self.names, names.join("\n")));
         }
@@ -227,6 +226,65 @@ fn scripts_that_run_one_another_from_their_own_folder_are_read() {
         let said = installed_by("linux/amd64", files, copy, run);
         if said != expected {
             wrong.push(format!("{copy} {run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn uv_takes_indexes_from_its_own_files() {
+    let mut wrong = Vec::new();
+    let index = |tag: &str, more: &str| format!("[[index]]\nurl = \"https://mirror.example/whl/{tag}\"\n{more}");
+    let url = |tag: &str| format!("index-url = \"https://mirror.example/whl/{tag}\"\n");
+    let project = |text: &str| format!("[project]\nname = \"p\"\n{}", text.replace("[[index]]", "[[tool.uv.index]]"));
+    let told = |tag: &str| format!("torch==2.5.1[{tag}]");
+    let uv = "uv pip install torch==2.5.1";
+    let copy = "COPY etc/uv.toml /etc/uv/uv.toml\nCOPY home.toml /root/.config/uv/uv.toml\nCOPY app .";
+    for (files, run, expected) in [
+        (vec![("app/uv.toml", index("cu118", ""))], uv, told("cu118")),
+        (vec![("app/uv.toml", index("cu118", "default = true\n"))], uv, told("cu118")),
+        (vec![("app/uv.toml", format!("[pip]\n{}", url("cu118")))], uv, told("cu118")),
+        (vec![("app/uv.toml", url("cu118"))], uv, told("cu118")),
+        (
+            vec![("app/uv.toml", "extra-index-url = [\"https://mirror.example/whl/cu118\"]\n".to_owned())],
+            uv,
+            told("cu118"),
+        ),
+        (vec![("app/uv.toml", "[pip]\ntorch-backend = \"cu121\"\n".to_owned())], uv, told("cu121")),
+        (vec![("app/pyproject.toml", project(&index("cu118", "default = true\n")))], uv, told("cu118")),
+        (vec![("etc/uv.toml", index("cu118", ""))], uv, told("cu118")),
+        (vec![("home.toml", index("cu118", ""))], uv, told("cu118")),
+        (vec![("app/uv.toml", index("cu118", ""))], "mkdir a && cd a && uv pip install torch==2.5.1", told("cu118")),
+        (vec![("app/c.toml", index("cu118", ""))], "uv pip install --config-file c.toml torch==2.5.1", told("cu118")),
+        // The nearer file comes first, and the command line before all.
+        (vec![("etc/uv.toml", index("cu121", "")), ("app/uv.toml", index("cu118", ""))], uv, told("cu118")),
+        (
+            vec![("app/uv.toml", index("cu118", "")), ("app/pyproject.toml", project(&index("cu121", "")))],
+            uv,
+            told("cu118"),
+        ),
+        (
+            vec![("app/uv.toml", url("cu118"))],
+            "uv pip install torch==2.5.1 --index-url https://mirror.example/whl/cu121",
+            told("cu121"),
+        ),
+        // What names no index for this command.
+        (vec![("app/uv.toml", index("cu118", "explicit = true\n"))], uv, "torch==2.5.1".to_owned()),
+        (vec![("app/uv.toml", index("cu118", ""))], "pip install torch==2.5.1", "torch==2.5.1".to_owned()),
+        (
+            vec![("app/uv.toml", index("cu118", ""))],
+            "uv pip install --no-config torch==2.5.1",
+            "torch==2.5.1".to_owned(),
+        ),
+        (vec![("app/uv.toml", index("cu118", ""))], "uv tool install torch==2.5.1", "torch==2.5.1".to_owned()),
+        (vec![("app/uv.toml", "[[index]\n".to_owned())], uv, "torch==2.5.1".to_owned()),
+        (vec![("app/pyproject.toml", index("cu118", ""))], uv, "torch==2.5.1".to_owned()),
+        (vec![("app/sub/uv.toml", index("cu118", ""))], uv, "torch==2.5.1".to_owned()),
+    ] {
+        let held: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let said = installed_by("linux/amd64", &held, copy, run);
+        if said != expected {
+            wrong.push(format!("{files:?} {run}\n  expected {expected}\n  said     {said}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -958,7 +1016,26 @@ fn environments_of_conda_are_read_in_every_form() {
                  packages:\n- kind: conda\n  name: pytorch\n  version: 2.4.1\n  build: cuda118_0\n  subdir: linux-64\n  url: https://mirror.example/linux-64/pytorch-2.4.1-cuda118_0.conda\n\
                  - kind: conda\n  name: pytorch\n  version: 2.4.1\n  build: cpu_0\n  subdir: linux-64\n  url: https://mirror.example/linux-64/pytorch-2.4.1-cpu_0.conda\n\
                  - kind: pypi\n  name: triton\n  version: 3.0.0\n  url: https://mirror.example/triton.whl\n";
+    let locked = |manager: &str, name: &str, url: &str| {
+        format!(
+            "version: 1\nmetadata:\n  channels:\n  - url: conda-forge\npackage:\n- name: {name}\n  version: 2.3.1\n  manager: {manager}\n  \
+             platform: linux-64\n  dependencies:\n    python: '>=3.11'\n  url: https://mirror.example/{url}\n  hash:\n    md5: 00\n  \
+             category: main\n  optional: false\n"
+        )
+    };
+    let forge = locked("conda", "pytorch", "conda-forge/linux-64/pytorch-2.3.1-cuda118_py311h0047a46_301.conda");
+    let own = locked("conda", "pytorch", "pytorch/linux-64/pytorch-2.3.1-py3.11_cuda11.8_cudnn8.7.0_0.tar.bz2");
+    let cpu = locked("conda", "pytorch", "conda-forge/linux-64/pytorch-2.3.1-cpu_generic_py311h0_1.conda");
+    let wheel = locked("pip", "torch", "whl/cu118/torch-2.3.1%2Bcu118-cp311-cp311-linux_x86_64.whl");
+    let plain = locked("pip", "flask", "packages/ab/flask-2.3.1.tar.gz");
+    let other = locked("conda", "pytorch", "conda-forge/linux-64/pytorch-2.4.0-cuda118_py311h0047a46_301.conda");
     let files: &[(&str, &str)] = &[
+        ("forge/conda-lock.yml", &forge),
+        ("own/conda-lock.yml", &own),
+        ("cpu/conda-lock.yml", &cpu),
+        ("wheel/conda-lock.yml", &wheel),
+        ("plain/conda-lock.yml", &plain),
+        ("other/conda-lock.yml", &other),
         ("explicit.txt", list),
         ("conda-linux-64.lock", list),
         ("environment.yml", nested),
@@ -981,12 +1058,19 @@ fn environments_of_conda_are_read_in_every_form() {
         ("pixi install --locked", "pytorch==2.6.0[cpu]"),
         ("pixi install -e gpu", "pytorch==2.6.0[cu126]"),
         ("pixi install --manifest-path older/pixi.toml", "pytorch==2.4.1[cu118]"),
+        ("conda-lock install -n x forge/conda-lock.yml", "pytorch==2.3.1[cu118]"),
+        ("conda-lock install -n x own/conda-lock.yml", "pytorch==2.3.1[cu118]"),
+        ("conda-lock install -n x cpu/conda-lock.yml", "pytorch==2.3.1[cpu]"),
+        ("conda-lock install -n x wheel/conda-lock.yml", "torch==2.3.1+cu118[cu118]"),
+        ("conda-lock install -n x plain/conda-lock.yml", "flask==2.3.1"),
+        // An address of another version says nothing of this one.
+        ("conda-lock install -n x other/conda-lock.yml", "pytorch==2.3.1"),
         ("conda-lock install", "!conda-lock.yml was not read: it is not in the build context"),
     ] {
         assert_eq!(installed(files, run), expected, "{run}");
     }
     assert_eq!(installed_on("linux/arm64", files, "pixi install"), "pytorch==2.6.0[cpu]");
-    let said = installed(&files[2..3], "conda env update -f environment.yml");
+    let said = installed(&files[8..9], "conda env update -f environment.yml");
     assert_eq!(said, "flask python==3.10 !more/r.txt was not read: it is not in the build context");
 }
 

@@ -286,15 +286,15 @@ impl Reader<'_> {
             let package = self.package(install);
             self.seen.bounds.push(package);
         }
+        let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         for (word, span) in &found.unresolved {
             if let Resolved::Unresolved { names, reason } = word {
                 self.note(format!("a command installs more than can be told: {reason}"));
                 if !install::is_of_system(command) {
-                    self.untold(names, reason, *span);
+                    self.untold(names, reason, tag.as_deref(), *span);
                 }
             }
         }
-        let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         for file in &found.files {
             self.unread(file, tag.as_deref());
         }

@@ -39,7 +39,8 @@ impl Tree<'_> {
                 let last = own.unwrap_or_else(|| source.rsplit('/').next().unwrap_or(source));
                 let path = if names_folder { absolute(&into, last) } else { into.clone() };
                 let is_one = !last.contains(['*', '?', '['])
-                    && below(&path, folder) == path.rsplit('/').next() && matches(pattern, &path);
+                    && below(&path, folder) == path.rsplit('/').next()
+                    && matches(pattern, &path);
                 if is_one && (own.is_some() || self.shelf.open(&normal(source)).is_ok()) {
                     found.push(path);
                 }
@@ -60,13 +61,15 @@ impl Tree<'_> {
     /// Whether a COPY from the context may bring a file of a name, or of a pattern, into a folder or below it; into any
     /// folder where none is named.
     pub(super) fn may_bring(&self, run: &RunInstruction, folder: Option<&str>, name: &str) -> bool {
-        let copies = self.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction && copy.from.is_none());
+        let copies =
+            self.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction && copy.from.is_none());
         copies.filter_map(|copy| Some((copy, into(copy)?.0))).any(|(copy, into)| {
             let near = folder.is_none_or(|folder| below(folder, &into).is_some() || below(&into, folder).is_some());
             near && copy.sources.iter().filter_map(|(source, _)| source.known()).any(|source| {
                 let last = source.strip_prefix("<<").map_or(source, heredoc_name);
                 let last = last.rsplit('/').next().unwrap_or(last);
-                let inside = || self.shelf.open(&normal(&format!("{source}/{name}"))).is_ok_and(|file| !file.text.is_empty());
+                let inside =
+                    || self.shelf.open(&normal(&format!("{source}/{name}"))).is_ok_and(|file| !file.text.is_empty());
                 matches(name, last) || matches(last, name) || inside()
             })
         })

@@ -141,8 +141,8 @@ fn script_word(command: &Command) -> Option<(usize, bool)> {
     };
     match first.rsplit('/').next()? {
         "sh" | "bash" | "dash" | "ash" | "zsh" => {
-            let after = (at + 1..command.words.len())
-                .find(|at| known(*at).is_none_or(|word| !word.starts_with(['-', '+'])))?;
+            let after =
+                (at + 1..command.words.len()).find(|at| known(*at).is_none_or(|word| !word.starts_with(['-', '+'])))?;
             Some((after, false))
         }
         "." | "source" => Some((at + 1, true)),

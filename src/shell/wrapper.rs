@@ -50,10 +50,7 @@ const WRAPPERS: &[Wrapper] = &[
         )
     },
     wrapper("doas", &["-u", "-C"], 0),
-    Wrapper {
-        alone: &["-S", "--split-string", "-C", "--chdir"],
-        ..wrapper("env", &["-u", "--unset"], 0)
-    },
+    Wrapper { alone: &["-S", "--split-string", "-C", "--chdir"], ..wrapper("env", &["-u", "--unset"], 0) },
     wrapper("nice", &["-n", "--adjustment"], 0),
     wrapper("ionice", &["-c", "--class", "-n", "--classdata"], 0),
     wrapper("nohup", &[], 0),
@@ -141,7 +138,8 @@ fn takes_next(option: &str, with_value: &[&str]) -> bool {
     if option.starts_with("--") {
         return with_value.contains(&option);
     }
-    let takes = |letter: char| with_value.iter().any(|one| one.strip_prefix('-') == Some(letter.encode_utf8(&mut [0; 4])));
+    let takes =
+        |letter: char| with_value.iter().any(|one| one.strip_prefix('-') == Some(letter.encode_utf8(&mut [0; 4])));
     option.chars().skip(1).position(takes).is_some_and(|at| at + 2 == option.chars().count())
 }
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
+use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::lexer::Token;
 use crate::shell::walk::DEEPEST;
 use crate::shell::walk::MOST_VARIABLES;
 use crate::shell::walk::Walk;
 use crate::shell::walk::chance::Chance;
+use crate::source::Span;
 
 /// Functions that call one another are followed so many times in all.
 const MOST_CALLS: usize = 256;
@@ -34,7 +36,7 @@ pub(super) enum Body {
 
 impl Body {
     /// The same function for a text that reads its file in; `None` for one that is out of proportion.
-    pub(super) fn from_elsewhere(self) -> Option<Self> {
+    pub(super) fn into_elsewhere(self) -> Option<Self> {
         let text = match self {
             Self::Here(text) => Arc::from(text.text()),
             Self::Elsewhere(text) => text,
@@ -44,7 +46,7 @@ impl Body {
 }
 
 /// A text whose every part stands at one place of another text.
-fn at_one_place(text: &str, place: usize) -> Mapped {
+pub(super) fn at_one_place(text: &str, place: usize) -> Mapped {
     let mut mapped = Mapped::default();
     for c in text.chars() {
         mapped.push(c.encode_utf8(&mut [0; 4]), place);
@@ -132,6 +134,57 @@ impl Walk<'_> {
         let arguments = self.arguments.as_ref()?;
         let word = arguments.get(number.checked_sub(1)?);
         Some(word.map_or_else(|| Resolved::literal(""), |word| word.value.clone()))
+    }
+
+    /// Takes what `read` gives its variables: the words of a line that is known, else what nobody knows.
+    pub(super) fn reads(&mut self, words: &[Word], own: &[(String, Resolved)], input: &Input) {
+        let (mut names, mut array, mut plain) = (Vec::new(), false, own.is_empty() && self.list.gate == Chance::Yes);
+        for word in words.iter().skip(1) {
+            match word.known() {
+                Some("-r") => {}
+                Some("-a" | "-ra" | "-ar") => array = true,
+                Some(option) if option.starts_with('-') => plain = false,
+                Some(name) => names.push(name),
+                None => plain = false,
+            }
+        }
+        let line = match input {
+            Input::Text(text) if plain && !self.asking() => {
+                text.text().lines().next().map(|line| (line, text.offset(0)))
+            }
+            _ => None,
+        };
+        let line = line.filter(|(line, _)| !line.contains('\\'));
+        let unknown = |name: &str| {
+            let reason = "it is read while the script runs".to_owned();
+            Resolved::Unresolved { names: vec![name.to_owned()], reason }
+        };
+        let Some((line, place)) = line else {
+            for name in names {
+                self.arrays.remove(name);
+                self.assign(name, unknown(name));
+            }
+            return;
+        };
+        let span = Span::new(place, place + 1);
+        let value = |text: &str| Resolved::Known { value: text.to_owned(), origins: vec![span] };
+        if let Some(name) = names.first().filter(|_| array) {
+            let word = |text: &str| Word { value: value(text), raw: text.to_owned(), span, output: None };
+            let elements: Vec<Word> = line.split_whitespace().map(word).collect();
+            self.assign(name, elements.first().map_or_else(|| value(""), |first| first.value.clone()));
+            if elements.len() <= MOST_ELEMENTS && self.arrays.len() < MOST_VARIABLES {
+                self.arrays.insert((*name).to_owned(), Some(elements));
+            }
+            return;
+        }
+        // The last variable has all that is left of the line.
+        let mut rest = line.trim();
+        for (at, name) in names.iter().enumerate() {
+            let end = if at + 1 == names.len() { None } else { rest.find(char::is_whitespace) };
+            let (one, after) = rest.split_at(end.unwrap_or(rest.len()));
+            self.assign(name, value(one));
+            rest = after.trim_start();
+        }
     }
 
     /// Goes through a function that a command calls; says whether it did.

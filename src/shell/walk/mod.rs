@@ -77,12 +77,7 @@ pub(super) fn commands(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
     walk.out
 }
 
-pub(super) fn script(
-    text: &Mapped,
-    scope: &Scope,
-    variables: &[(String, Resolved)],
-    files: Files<'_>,
-) -> Vec<Command> {
+pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)], files: Files<'_>) -> Vec<Command> {
     let mut walk = Walk::new(scope, &[], files);
     walk.variables.extend(variables.iter().take(MOST_VARIABLES).cloned());
     walk.text(text, 0);
@@ -349,10 +344,7 @@ impl<'a> Walk<'a> {
             let harmless = words.get(1).and_then(Word::known).is_some_and(|path| path.ends_with("activate"));
             self.sourced |= !harmless && !self.reads_in(&words);
         } else if words[0].known() == Some("read") {
-            for name in words.iter().skip(1).filter_map(Word::known).filter(|name| !name.starts_with('-')) {
-                let reason = "it is read while the script runs".to_owned();
-                self.assign(name, Resolved::Unresolved { names: vec![name.to_owned()], reason });
-            }
+            self.reads(&words, &own, &redirects.input);
         }
         if self.calls(&words, depth) {
             return;

@@ -91,7 +91,7 @@ impl Walk<'_> {
         for (name, body) in walk.functions {
             if !self.functions.contains_key(&name)
                 && self.functions.len() < MOST_VARIABLES
-                && let Some(body) = body.from_elsewhere()
+                && let Some(body) = body.into_elsewhere()
             {
                 self.functions.insert(name, body);
             }
@@ -130,7 +130,8 @@ fn moved(folder: &str, commands: &[Command]) -> Option<String> {
                 let mut to = command.words.iter().skip(1).map(Word::known);
                 let to = to.find(|word| !matches!(word, Some("--" | "-P" | "-L"))).flatten();
                 let to = to.filter(|to| !command.conditional && !to.starts_with(['-', '~']))?;
-                folder = if to.starts_with('/') || folder.is_empty() { to.to_owned() } else { format!("{folder}/{to}") };
+                folder =
+                    if to.starts_with('/') || folder.is_empty() { to.to_owned() } else { format!("{folder}/{to}") };
             }
             Some("pushd" | "popd") => return None,
             _ => {}
@@ -157,7 +158,8 @@ mod tests {
             "long.sh" => Some("# long\n".repeat(20_000)),
             _ => None,
         };
-        let listed = |pattern: &str| (pattern == "/opt/s/*.sh").then(|| vec!["/opt/s/a.sh".into(), "/opt/s/b.sh".into()]);
+        let listed =
+            |pattern: &str| (pattern == "/opt/s/*.sh").then(|| vec!["/opt/s/a.sh".into(), "/opt/s/b.sh".into()]);
         let files = Files { folder, text: &held, listed: &listed };
         let variables = ["0", "BASH_SOURCE"].map(|own| (own.to_owned(), Resolved::literal(name)));
         let commands = script(&Mapped::whole(text, 0), &Scope::default(), &variables, files);
@@ -177,7 +179,10 @@ mod tests {
             ("bash \"$(dirname \"${BASH_SOURCE[0]}\")/t.sh\"", "bash /opt/s/t.sh"),
             ("bash \"${BASH_SOURCE%/*}/t.sh\"", "bash /opt/s/t.sh"),
             ("H=$(cd \"$(dirname \"$0\")\" && pwd)\nbash $H/t.sh", "bash /opt/s/t.sh"),
-            ("H=\"$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" >/dev/null 2>&1 && pwd -P)\"; bash $H/t.sh", "bash /opt/s/t.sh"),
+            (
+                "H=\"$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" >/dev/null 2>&1 && pwd -P)\"; bash $H/t.sh",
+                "bash /opt/s/t.sh",
+            ),
             ("H=$(cd -- \"$(dirname \"$0\")/..\"; pwd); bash $H/t.sh", "bash /opt/t.sh"),
             ("H=$(dirname \"$(realpath \"$0\")\"); bash $H/t.sh", "bash /opt/s/t.sh"),
             ("H=$(dirname \"$(readlink -f \"$0\")\"); bash $H/t.sh", "bash /opt/s/t.sh"),
