@@ -232,6 +232,56 @@ fn scripts_that_run_one_another_from_their_own_folder_are_read() {
 }
 
 #[test]
+fn recipes_of_make_are_read_where_the_context_has_its_file() {
+    let mut wrong = Vec::new();
+    let file = "TORCH = 2.14.1\nCU ?= cu124\nPIP := pip install\nifdef GPU\nWHICH = gpu\nendif\n.PHONY: install deps\n\
+                # deps are first\ninstall: deps\n\t@echo torch==1.0\n\t$(PIP) \\\n\t  torch==${TORCH} # the one\n\n\
+                deps:; pip install flask\n\n\
+                other: ; pip install torch==2.5.1 --index-url https://mirror.example/whl/$(CU)\n\
+                sub:\n\t-$(MAKE) deps\n\
+                may:\nifdef GPU\n\tpip install jax\nendif\n\
+                untold:\n\tpip install $(WHICH)\n\t$(call pip,x)\n\
+                lines:\n\tcd sub\n\tpip install -r r.txt\n\tV=1; pip install torch==$$V\n\
+                round: round\n\tmake round\n\
+                %.txt: %.in\n\tpip install never\n\
+                define F\nother: ; pip install never\nendef\n";
+    let files: &[(&str, &str)] = &[
+        ("Makefile", file),
+        ("sub/Makefile", "all:\n\tpip install -r r.txt\n"),
+        ("sub/r.txt", "jax\n"),
+        ("r.txt", "flask\n"),
+    ];
+    for (run, expected) in [
+        ("make install", "flask torch==2.14.1"),
+        ("make", "flask torch==2.14.1"),
+        ("make -j 4 install TORCH=2.5.0", "flask torch==2.5.0"),
+        ("timeout 60 make deps", "flask"),
+        ("CU=cu118 make other", "torch==2.5.1[cu118]"),
+        ("make other CU=cu121", "torch==2.5.1[cu121]"),
+        ("make sub", "flask"),
+        ("make may", "jax?"),
+        ("make -C sub", "jax"),
+        ("make -f sub/Makefile", "flask"),
+        ("make lines", "flask torch==1"),
+        ("make untold", "!a command installs more than can be told: what `make` writes cannot be told"),
+        // What runs nothing of it.
+        ("make -n install", ""),
+        ("make nothing", ""),
+        ("make -f none.mk install", ""),
+        ("make a.txt", ""),
+        ("cd /src && make install", ""),
+        ("echo make install", ""),
+        ("make round", "!/app/Makefile was not read: too many scripts run one another"),
+    ] {
+        let said = installed(files, run);
+        if said != expected {
+            wrong.push(format!("{run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn uv_takes_indexes_from_its_own_files() {
     let mut wrong = Vec::new();
     let index = |tag: &str, more: &str| format!("[[index]]\nurl = \"https://mirror.example/whl/{tag}\"\n{more}");
@@ -390,7 +440,18 @@ fn a_list_that_commands_write_or_edit_is_what_they_make_of_it() {
             "!r.txt was not read: in.txt was not read: it is not in the build context".to_owned(),
         ),
         ("pip freeze > s.txt; pip install -r s.txt", unknown("s.txt")),
-        ("cat b.txt >> r.txt && pip install -r r.txt", unknown("r.txt")),
+        (
+            "cat b.txt >> r.txt && pip install -r r.txt",
+            "flask numpy>=1.2 torch==2.1.0 torch==2.4.0+cu121[cu121]".to_owned(),
+        ),
+        (
+            "cat *.txt > all.in && pip install -r all.in",
+            "flask numpy>=1.2 torch==2.1.0 torch==2.4.0+cu121[cu121]".to_owned(),
+        ),
+        ("cat b*.txt > all.txt && pip install -r all.txt", "torch==2.4.0+cu121[cu121]".to_owned()),
+        ("cat '?.txt' > all.txt && pip install -r all.txt", unknown("all.txt")),
+        ("cat *.in > all.txt && pip install -r all.txt", unknown("all.txt")),
+        ("cat */r.txt > all.txt && pip install -r all.txt", unknown("all.txt")),
         ("curl -o r.txt https://h/r.txt; pip install -r r.txt", unknown("r.txt")),
         ("perl -pi -e 's/torch//' r.txt; pip install -r r.txt", unknown("r.txt")),
     ] {

@@ -23,6 +23,7 @@ use crate::extract::listed;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::pythons;
+use crate::extract::scripts::is_pattern;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
 use crate::extract::venv;
@@ -188,6 +189,7 @@ impl Reader<'_> {
         if self.configure(command) || self.script(command, run, depth) {
             return;
         }
+        self.make(command, run, depth);
         let read = self.read(command, run);
         self.look(command, run, depth, &read);
         self.record(command, run, read);
@@ -328,6 +330,7 @@ impl Reader<'_> {
         let path = absolute(folder, path);
         match self.done.made.get(&path) {
             Some(made) => made.clone(),
+            None if is_pattern(&path) => self.names(&path, run),
             None => self.tree.open(run, &path),
         }
     }

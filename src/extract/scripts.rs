@@ -1,10 +1,12 @@
 //! Scripts of the build context that commands run: their commands are read as if they stood in the RUN.
 
 use crate::context::matches;
+use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::install::Reader;
 use crate::extract::tree::absolute;
+use crate::install::Opened;
 use crate::shell;
 use crate::shell::Command;
 use crate::shell::Files;
@@ -14,8 +16,8 @@ use crate::shell::inner;
 use crate::source::Span;
 
 /// Scripts run scripts, but not for ever.
-const DEEPEST: usize = 4;
-const MOST_SCRIPTS: usize = 64;
+pub(super) const DEEPEST: usize = 4;
+pub(super) const MOST_SCRIPTS: usize = 64;
 
 impl Reader<'_> {
     /// Goes through a script that came from the context; says whether the command runs one.
@@ -109,6 +111,12 @@ impl Reader<'_> {
         (!found.is_empty()).then_some(found)
     }
 
+    /// The names of the files that a pattern stands for, one a line.
+    pub(super) fn names(&self, pattern: &str, run: &RunInstruction) -> Result<Opened, String> {
+        let found = self.listed(pattern, run).ok_or_else(|| "which files it stands for is not known".to_owned())?;
+        Ok(Opened::new(None, pattern, Mapped::whole(&found.join("\n"), 0)))
+    }
+
     /// A script whose name cannot be told and that may be one of the context: what it installs is missing evidence.
     fn nameless(&mut self, written: &str, reason: &str, span: Span, run: &RunInstruction) {
         let name = written.rsplit('/').next().unwrap_or(written);
@@ -122,6 +130,12 @@ impl Reader<'_> {
             self.unseen(written, reason, span);
         }
     }
+}
+
+/// Whether a path is a pattern for files of one folder; all wheels of a folder are asked for in another way.
+pub(super) fn is_pattern(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    name.contains('*') && !matches!(name, "*" | "*.whl") && !folder.contains('*')
 }
 
 /// Whether a path lies in the folder of a pattern.

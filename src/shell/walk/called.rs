@@ -49,6 +49,7 @@ impl Body {
 pub(super) fn at_one_place(text: &str, place: usize) -> Mapped {
     let mut mapped = Mapped::default();
     for c in text.chars() {
+        let c = if c.is_ascii() { c } else { '?' };
         mapped.push(c.encode_utf8(&mut [0; 4]), place);
     }
     mapped

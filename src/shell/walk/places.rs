@@ -101,7 +101,7 @@ impl Walk<'_> {
 
     /// The words that a pattern for files stands for, where it is one and that can be told.
     pub(super) fn spread_out(&self, word: &Word) -> Option<Vec<Word>> {
-        let pattern = word.known().filter(|pattern| pattern.contains(['*', '?']) && !word.raw.contains(['"', '\'']))?;
+        let pattern = word.known().filter(|pattern| pattern.contains('*') && !word.raw.contains(['"', '\'']))?;
         let folder = pattern.rsplit_once('/').map_or("", |(folder, _)| folder);
         if folder.contains(['*', '?']) {
             return None;
