@@ -100,10 +100,11 @@ fn asked(command: &Command) -> Option<Asked> {
             }
             "-C" | "--directory" => asked.folder = format!("{}/{}", asked.folder, words.next()??),
             "-f" | "--file" | "--makefile" => asked.file = Some(words.next()??.to_owned()),
-            "-I" | "-o" | "-W" => drop(words.next()),
+            "-I" | "-o" | "-W" => {
+                words.next();
+            }
             "-j" | "--jobs" | "-l" | "--load-average" => {
-                let is_number = |next: &Option<&str>| next.is_some_and(|next| next.parse::<f64>().is_ok());
-                drop(words.next_if(is_number));
+                words.next_if(|next| next.is_some_and(|next| next.parse::<f64>().is_ok()));
             }
             _ if word.starts_with("-C") => asked.folder = format!("{}/{}", asked.folder, word.get(2..)?),
             _ if word.starts_with("-f") => asked.file = word.get(2..).map(str::to_owned),
