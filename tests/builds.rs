@@ -8,6 +8,7 @@ use imagelint::builds::Build;
 use imagelint::builds::BuildsError;
 use imagelint::builds::Recipe;
 use imagelint::builds::bake;
+use imagelint::builds::bake_merged;
 use imagelint::builds::compose;
 use imagelint::builds::environment_file;
 use place::Place;
@@ -589,4 +590,135 @@ fn builds_that_stand_on_one_another_in_a_circle_are_refused_at_their_place() {
         ]
     );
     assert_eq!(report["subjects"].as_array().expect("subjects").len(), 1);
+}
+
+#[test]
+fn bake_files_that_are_given_together_make_one_definition() {
+    let base = r#"
+CUDA = "12.4.1"
+variable "FLAVOUR" { default = "base" }
+group "default" { targets = ["app"] }
+target "app" {
+  context = "app"
+  args = { CUDA = CUDA, FLAVOUR = FLAVOUR, A = "1" }
+}
+target "other" { context = "other" }
+"#;
+    let more = "FLAVOUR = \"devel\"\nvariable \"CUDA\" {}\ngroup \"more\" { targets = [\"other\"] }\n\
+                target \"app\" {\n target = \"run\"\n args = { A = \"2\" }\n}\n";
+    let json = r#"{"CUDA": "12.8.0", "target": {"app": {"dockerfile": "D"}}}"#;
+    let told = |files: &[(&str, &str)]| lines(&bake_merged(files).expect("builds"));
+    assert_eq!(told(&[("a.hcl", base)]), ["app app/Dockerfile - A=1,CUDA=12.4.1,FLAVOUR=base "]);
+    assert_eq!(
+        told(&[("a.hcl", base), ("b.hcl", more)]),
+        ["app app/Dockerfile run A=2,CUDA=12.4.1,FLAVOUR=devel ", "other other/Dockerfile -  "]
+    );
+    assert_eq!(told(&[("a.hcl", base), ("b.json", json)]), ["app app/D - A=1,CUDA=12.8.0,FLAVOUR=base "]);
+    // The order decides.
+    assert_eq!(told(&[("b.json", json), ("a.hcl", base)]), ["app app/D - A=1,CUDA=12.4.1,FLAVOUR=base "]);
+    let wrong = bake_merged(&[("a.hcl", base), ("b.hcl", "target {")]);
+    assert_eq!(wrong.map_err(|(at, _)| at), Err(1));
+    assert_eq!(bake_merged(&[]), Ok(Vec::new()));
+}
+
+#[test]
+fn functions_over_lists_and_maps_are_called() {
+    let value = |written: &str| {
+        let text = format!("V = {written}\ntarget \"a\" {{ args = {{ V = V }} }}\n");
+        let builds = bake("x.hcl", &text).expect("builds");
+        builds[0].args["V"].clone().unwrap_or_else(|| "?".to_owned())
+    };
+    for (written, expected) in [
+        ("join(\",\", flatten([[\"a\"], [\"b\", [\"c\"]], \"d\"]))", "a,b,c,d"),
+        ("lookup({ a = \"1\" }, \"a\", \"2\")", "1"),
+        ("lookup({ a = \"1\" }, \"b\", \"2\")", "2"),
+        ("format(\"cu%s%d-100%%\", \"12\", 4)", "cu124-100%"),
+        ("join(\",\", formatlist(\"x-%s\", [\"a\", \"b\"]))", "x-a,x-b"),
+        ("join(\",\", keys({ b = 1, a = 2 }))", "a,b"),
+        ("join(\",\", values({ b = 1, a = 2 }))", "2,1"),
+        ("lookup(merge({ a = 1 }, { a = 2 }), \"a\")", "2"),
+        ("lookup(zipmap([\"a\"], [\"b\"]), \"a\")", "b"),
+        ("join(\",\", sort(distinct([\"b\", \"a\", \"b\"])))", "a,b"),
+        ("join(\",\", compact([\"a\", \"\"]))", "a"),
+        ("join(\",\", reverselist([\"a\", \"b\"]))", "b,a"),
+        ("join(\",\", slice([\"a\", \"b\", \"c\"], 1, 3))", "b,c"),
+        ("index([\"a\", \"b\"], 1)", "b"),
+        ("length(setproduct([\"a\", \"b\"], [1, 2, 3]))", "6"),
+        ("length(range(3))", "3"),
+        ("length(range(0, 1000000000))", "1000"),
+        ("substr(\"12.4.1\", 0, 4)", "12.4"),
+        ("strlen(\"abc\")", "3"),
+        ("title(\"ab cd\")", "Ab Cd"),
+        ("sanitize(\"a.b/c\")", "a_b_c"),
+        ("parseint(\"12\", 10)", "12"),
+        ("greaterthan(2, 1) ? \"y\" : \"n\"", "y"),
+        // What is not said, or not followed, has no value.
+        ("lookup({ a = \"1\" }, \"b\")", "?"),
+        ("format(\"%05d\", 4)", "?"),
+        ("format(\"%s\")", "?"),
+        ("format(\"a\", \"b\")", "?"),
+        ("slice([\"a\"], 1, 3)", "?"),
+        ("index([\"a\"], 1)", "?"),
+        ("flatten(\"a\")", "?"),
+        ("keys([\"a\"])", "?"),
+        ("parseint(\"z\", 10)", "?"),
+        ("timestamp()", "?"),
+        ("range(0, 1, 0)", "?"),
+    ] {
+        assert_eq!(value(written), expected, "{written}");
+    }
+}
+
+#[test]
+fn groups_name_what_a_loop_or_a_matrix_makes_or_say_what_cannot_be_told() {
+    let text = "CUDAS = [\"12.4\", \"12.8\"]\n\
+                group \"default\" { targets = [for c in CUDAS : \"app-${replace(c, \".\", \"-\")}\"] }\n\
+                target \"app\" {\n name = \"app-${replace(c, \".\", \"-\")}\"\n matrix = { c = CUDAS }\n args = { C = c }\n}\n\
+                target \"other\" {}\n";
+    let told = |text: &str| lines(&bake("x.hcl", text).expect("builds"));
+    assert_eq!(told(text), ["app-12-4 ./Dockerfile - C=12.4 ", "app-12-8 ./Dockerfile - C=12.8 "]);
+    let open = text.replace("CUDAS = [\"12.4\", \"12.8\"]", "variable \"CUDAS\" {}");
+    assert_eq!(told(&open), ["default (the targets of group `default` cannot be told from the file) -  "]);
+    // A name that nothing has stands for nothing.
+    assert_eq!(told("group \"g\" { targets = [\"absent\"] }\ntarget \"a\" {}\n"), [""; 0]);
+    let place = Place::new();
+    place.file("x.hcl", &open);
+    let done = place.run(&["check", "--bake", "x.hcl"]);
+    assert_eq!(code(&done), 2);
+    let said = format!("{}{}", out(&done), String::from_utf8_lossy(&done.stderr));
+    assert!(said.contains("the targets of group `default` cannot be told"), "{said}");
+}
+
+#[test]
+fn paths_of_a_bake_file_are_seen_from_where_bake_is_called() {
+    let place = Place::new();
+    place.file("app/Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    place.file("docker/beside/Dockerfile", "FROM nvidia/cuda:12.6.3-base-ubuntu22.04\n");
+    place.file("both/Dockerfile", "FROM nvidia/cuda:12.8.0-base-ubuntu22.04\n");
+    place.file("docker/both/Dockerfile", "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\n");
+    place.file(
+        "docker/docker-bake.hcl",
+        "target \"app\" {\n context = \".\"\n dockerfile = \"app/Dockerfile\"\n}\n\
+         target \"beside\" { context = \"beside\" }\n\
+         target \"both\" { context = \"both\" }\n",
+    );
+    let report = place.json(&["check", "--verbose", "--bake", "docker/docker-bake.hcl"]);
+    let bases: Vec<String> = report["subjects"]
+        .as_array()
+        .expect("subjects")
+        .iter()
+        .map(|subject| subject["description"]["base"].as_str().unwrap_or("?").to_owned())
+        .collect();
+    assert_eq!(
+        bases,
+        [
+            "nvidia/cuda:12.4.1-base-ubuntu22.04",
+            "nvidia/cuda:12.6.3-base-ubuntu22.04",
+            "nvidia/cuda:12.8.0-base-ubuntu22.04"
+        ]
+    );
+    place.file("docker/none.hcl", "target \"none\" { context = \"nowhere\" }\n");
+    let done = place.run(&["check", "--bake", "docker/none.hcl"]);
+    let said = format!("{}{}", out(&done), String::from_utf8_lossy(&done.stderr));
+    assert!(code(&done) == 2 && said.contains("cannot read nowhere/Dockerfile"), "{said}");
 }

@@ -13,12 +13,14 @@ use assert_cmd::Command;
 use imagelint::context::ContextFile;
 use imagelint::context::Missing;
 use imagelint::context::Shelf;
+use imagelint::context::matches;
 use imagelint::dockerfile::Dockerfile;
 use imagelint::dockerfile::EvaluateOptions;
 use imagelint::extract::Bases;
 use imagelint::extract::of_build;
 use imagelint::fact::PackageSeen;
 use imagelint::fact::PackageVersion;
+use imagelint::source::SourceId;
 use imagelint::source::SourceText;
 use imagelint::source::Sources;
 use serde_json::Value;
@@ -88,10 +90,17 @@ fn every_mistake_is_found_at_its_line_and_nothing_else() {
 /// Files of a context that are there in memory alone.
 struct Memory {
     files: BTreeMap<String, ContextFile>,
+    /// The text that lists of names stand in.
+    names: SourceId,
 }
 
 impl Shelf for Memory {
     fn open(&self, path: &str) -> Result<ContextFile, Missing> {
+        if path.contains('*') && !path.ends_with("/*") {
+            let names = self.files.keys().filter(|file| matches(path, file));
+            let names: Vec<&str> = names.filter_map(|file| file.rsplit('/').next()).collect();
+            return Ok(ContextFile::new(self.names, names.join("\n")));
+        }
         self.files.get(path).cloned().ok_or(Missing::NotThere)
     }
 }
@@ -113,7 +122,8 @@ fn installed_by(platform: &str, files: &[(&str, &str)], copy: &str, run: &str) -
         let source = sources.add(SourceText::new(*path, *text));
         ((*path).to_owned(), ContextFile::new(source, *text))
     };
-    let shelf = Memory { files: files.iter().map(add).collect() };
+    let files = files.iter().map(add).collect();
+    let shelf = Memory { files, names: sources.add(SourceText::new("names", "")) };
     let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };
     let dockerfile = Dockerfile::parse(&text);
     let target = of_build(source, &dockerfile, &options, &shelf, &Bases::default()).expect("a stage");
@@ -134,6 +144,201 @@ fn installed_by(platform: &str, files: &[(&str, &str)], copy: &str, run: &str) -
 }
 
 const LIST: &str = "# all\nflask\ntorch==2.1.0\n\nnumpy>=1.2\n";
+
+#[test]
+fn what_other_programs_run_installs_what_it_names() {
+    let mut wrong = Vec::new();
+    for (run, expected) in [
+        ("timeout 1800 pip install torch==2.14.1", "torch==2.14.1"),
+        ("sudo -u app pip install torch==2.14.1", "torch==2.14.1"),
+        ("su app -c \"pip install torch==2.14.1\"", "torch==2.14.1"),
+        ("nice -n 5 nohup stdbuf -oL pip install torch==2.14.1 && true", "torch==2.14.1"),
+        ("[\"timeout\", \"1800\", \"pip\", \"install\", \"torch==2.14.1\"]", "torch==2.14.1"),
+        ("[\"gosu\", \"root\", \"sh\", \"-c\", \"pip install torch==2.14.1\"]", "torch==2.14.1"),
+        ("timeout 1800 bash scripts/one.sh", "torch==2.14.1"),
+        ("sudo -E ./scripts/one.sh", "torch==2.14.1"),
+        ("echo flask | xargs timeout 60 pip install", "flask"),
+        ("timeout 1800 pip download torch==2.14.1", ""),
+        ("command -v pip && echo pip install torch==2.14.1", ""),
+        ("sudo -l -U app pip install torch==2.14.1", ""),
+        ("timeout 1800 apt-get update", ""),
+        ("su app -c 'echo pip install torch==2.14.1'", ""),
+    ] {
+        let said = installed(&[("scripts/one.sh", "pip install torch==2.14.1\n")], run);
+        if said != expected {
+            wrong.push(format!("{run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn scripts_that_run_one_another_from_their_own_folder_are_read() {
+    let mut wrong = Vec::new();
+    let files = &[
+        ("scripts/torch.sh", "pip3 install torch==2.14.1\n"),
+        ("scripts/lib.sh", "inst(){ pip3 install \"$@\"; }\nVERSION=2.14.1\n"),
+        ("scripts/by_name.sh", "bash \"$(dirname \"$0\")/torch.sh\"\n"),
+        ("scripts/by_folder.sh", "HERE=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n\"$HERE\"/torch.sh\n"),
+        ("scripts/by_part.sh", "\"${0%/*}/torch.sh\"\n"),
+        ("scripts/by_lib.sh", ". ./lib.sh\ninst torch==$VERSION\n"),
+        ("scripts/by_own_lib.sh", "source \"$(dirname \"${BASH_SOURCE[0]}\")/lib.sh\"\ninst torch==2.14.1\n"),
+        ("scripts/lost.sh", "bash \"$(nobody knows)/torch.sh\"\n"),
+        ("scripts/other.sh", "bash \"$(nobody knows)/other-tool.sh\"\n"),
+        ("one/a.sh", "pip install flask\n"),
+        ("one/b.sh", "pip install torch==2.14.1\n"),
+        ("one/c.txt", "pip install jax\n"),
+    ];
+    for (copy, run, expected) in [
+        ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/by_name.sh", "torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/", "cd /opt && scripts/by_folder.sh", "torch==2.14.1"),
+        ("COPY scripts /opt/scripts", "/opt/scripts/by_part.sh", "torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/\nWORKDIR /opt/scripts", "./by_lib.sh", "torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/by_own_lib.sh", "torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/", ". /opt/scripts/lib.sh && inst torch==2.14.1", "torch==2.14.1"),
+        ("COPY one/ /opt/one/", "for f in /opt/one/*.sh; do bash \"$f\"; done", "flask torch==2.14.1"),
+        ("COPY one/*.sh /opt/one/", "for f in /opt/one/*.sh; do . $f; done", "flask torch==2.14.1"),
+        ("COPY one/a.sh one/b.sh /opt/one/", "cd /opt/one && for f in *.sh; do sh ./$f; done", "flask torch==2.14.1"),
+        ("COPY one/ /opt/one/", "rm /opt/one/b.sh && for f in /opt/one/*.sh; do bash $f; done", "flask torch==2.14.1"),
+        // What cannot be told is said.
+        (
+            "COPY scripts/ /opt/scripts/",
+            "bash /opt/scripts/lost.sh",
+            "!$(nobody knows)/torch.sh was not read: a command is run to get the value",
+        ),
+        (
+            "COPY --from=other /x /opt/one\nCOPY one /opt/one",
+            "for f in /opt/one/*.sh; do bash $f; done",
+            "!/opt/one/*.sh was not read: which files it stands for is not known",
+        ),
+        (
+            "ARG WHICH\nCOPY one /opt/one",
+            "bash /opt/one/$WHICH.sh",
+            "!/opt/one/$WHICH.sh was not read: no default gives WHICH a value, only the command line can",
+        ),
+        // What is no file of the context is not missed.
+        ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/other.sh", ""),
+        ("COPY one /opt/one", ". \"$NVM_DIR/nvm.sh\"", ""),
+        ("COPY one/c.txt /opt/one/", "ARG_V=$(date); bash /opt/one/$ARG_V.sh", ""),
+        ("COPY one /opt/one", "for f in /etc/profile.d/*.sh; do . $f; done", ""),
+        ("COPY one /opt/one", "V=$(date); wget -O /tmp/x-$V.sh https://a.example/$V && bash /tmp/x-$V.sh -b", ""),
+    ] {
+        let said = installed_by("linux/amd64", files, copy, run);
+        if said != expected {
+            wrong.push(format!("{copy} {run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn recipes_of_make_are_read_where_the_context_has_its_file() {
+    let mut wrong = Vec::new();
+    let file = "TORCH = 2.14.1\nCU ?= cu124\nPIP := pip install\nifdef GPU\nWHICH = gpu\nendif\n.PHONY: install deps\n\
+                # deps are first\ninstall: deps\n\t@echo torch==1.0\n\t$(PIP) \\\n\t  torch==${TORCH} # the one\n\n\
+                deps:; pip install flask\n\n\
+                other: ; pip install torch==2.5.1 --index-url https://mirror.example/whl/$(CU)\n\
+                sub:\n\t-$(MAKE) deps\n\
+                may:\nifdef GPU\n\tpip install jax\nendif\n\
+                untold:\n\tpip install $(WHICH)\n\t$(call pip,x)\n\
+                lines:\n\tcd sub\n\tpip install -r r.txt\n\tV=1; pip install torch==$$V\n\
+                round: round\n\tmake round\n\
+                %.txt: %.in\n\tpip install never\n\
+                define F\nother: ; pip install never\nendef\n";
+    let files: &[(&str, &str)] = &[
+        ("Makefile", file),
+        ("sub/Makefile", "all:\n\tpip install -r r.txt\n"),
+        ("sub/r.txt", "jax\n"),
+        ("r.txt", "flask\n"),
+    ];
+    for (run, expected) in [
+        ("make install", "flask torch==2.14.1"),
+        ("make", "flask torch==2.14.1"),
+        ("make -j 4 install TORCH=2.5.0", "flask torch==2.5.0"),
+        ("timeout 60 make deps", "flask"),
+        ("CU=cu118 make other", "torch==2.5.1[cu118]"),
+        ("make other CU=cu121", "torch==2.5.1[cu121]"),
+        ("make sub", "flask"),
+        ("make may", "jax?"),
+        ("make -C sub", "jax"),
+        ("make -f sub/Makefile", "flask"),
+        ("make lines", "flask torch==1"),
+        ("make untold", "!a command installs more than can be told: what `make` writes cannot be told"),
+        // What runs nothing of it.
+        ("make -n install", ""),
+        ("make nothing", ""),
+        ("make -f none.mk install", ""),
+        ("make a.txt", ""),
+        ("cd /src && make install", ""),
+        ("echo make install", ""),
+        ("make round", "!/app/Makefile was not read: too many scripts run one another"),
+    ] {
+        let said = installed(files, run);
+        if said != expected {
+            wrong.push(format!("{run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn uv_takes_indexes_from_its_own_files() {
+    let mut wrong = Vec::new();
+    let index = |tag: &str, more: &str| format!("[[index]]\nurl = \"https://mirror.example/whl/{tag}\"\n{more}");
+    let url = |tag: &str| format!("index-url = \"https://mirror.example/whl/{tag}\"\n");
+    let project = |text: &str| format!("[project]\nname = \"p\"\n{}", text.replace("[[index]]", "[[tool.uv.index]]"));
+    let told = |tag: &str| format!("torch==2.5.1[{tag}]");
+    let uv = "uv pip install torch==2.5.1";
+    let copy = "COPY etc/uv.toml /etc/uv/uv.toml\nCOPY home.toml /root/.config/uv/uv.toml\nCOPY app .";
+    for (files, run, expected) in [
+        (vec![("app/uv.toml", index("cu118", ""))], uv, told("cu118")),
+        (vec![("app/uv.toml", index("cu118", "default = true\n"))], uv, told("cu118")),
+        (vec![("app/uv.toml", format!("[pip]\n{}", url("cu118")))], uv, told("cu118")),
+        (vec![("app/uv.toml", url("cu118"))], uv, told("cu118")),
+        (
+            vec![("app/uv.toml", "extra-index-url = [\"https://mirror.example/whl/cu118\"]\n".to_owned())],
+            uv,
+            told("cu118"),
+        ),
+        (vec![("app/uv.toml", "[pip]\ntorch-backend = \"cu121\"\n".to_owned())], uv, told("cu121")),
+        (vec![("app/pyproject.toml", project(&index("cu118", "default = true\n")))], uv, told("cu118")),
+        (vec![("etc/uv.toml", index("cu118", ""))], uv, told("cu118")),
+        (vec![("home.toml", index("cu118", ""))], uv, told("cu118")),
+        (vec![("app/uv.toml", index("cu118", ""))], "mkdir a && cd a && uv pip install torch==2.5.1", told("cu118")),
+        (vec![("app/c.toml", index("cu118", ""))], "uv pip install --config-file c.toml torch==2.5.1", told("cu118")),
+        // The nearer file comes first, and the command line before all.
+        (vec![("etc/uv.toml", index("cu121", "")), ("app/uv.toml", index("cu118", ""))], uv, told("cu118")),
+        (
+            vec![("app/uv.toml", index("cu118", "")), ("app/pyproject.toml", project(&index("cu121", "")))],
+            uv,
+            told("cu118"),
+        ),
+        (
+            vec![("app/uv.toml", url("cu118"))],
+            "uv pip install torch==2.5.1 --index-url https://mirror.example/whl/cu121",
+            told("cu121"),
+        ),
+        // What names no index for this command.
+        (vec![("app/uv.toml", index("cu118", "explicit = true\n"))], uv, "torch==2.5.1".to_owned()),
+        (vec![("app/uv.toml", index("cu118", ""))], "pip install torch==2.5.1", "torch==2.5.1".to_owned()),
+        (
+            vec![("app/uv.toml", index("cu118", ""))],
+            "uv pip install --no-config torch==2.5.1",
+            "torch==2.5.1".to_owned(),
+        ),
+        (vec![("app/uv.toml", index("cu118", ""))], "uv tool install torch==2.5.1", "torch==2.5.1".to_owned()),
+        (vec![("app/uv.toml", "[[index]\n".to_owned())], uv, "torch==2.5.1".to_owned()),
+        (vec![("app/pyproject.toml", index("cu118", ""))], uv, "torch==2.5.1".to_owned()),
+        (vec![("app/sub/uv.toml", index("cu118", ""))], uv, "torch==2.5.1".to_owned()),
+    ] {
+        let held: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let said = installed_by("linux/amd64", &held, copy, run);
+        if said != expected {
+            wrong.push(format!("{files:?} {run}\n  expected {expected}\n  said     {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
 
 #[test]
 fn lists_are_read_through_pipes_and_substitutions() {
@@ -235,7 +440,18 @@ fn a_list_that_commands_write_or_edit_is_what_they_make_of_it() {
             "!r.txt was not read: in.txt was not read: it is not in the build context".to_owned(),
         ),
         ("pip freeze > s.txt; pip install -r s.txt", unknown("s.txt")),
-        ("cat b.txt >> r.txt && pip install -r r.txt", unknown("r.txt")),
+        (
+            "cat b.txt >> r.txt && pip install -r r.txt",
+            "flask numpy>=1.2 torch==2.1.0 torch==2.4.0+cu121[cu121]".to_owned(),
+        ),
+        (
+            "cat *.txt > all.in && pip install -r all.in",
+            "flask numpy>=1.2 torch==2.1.0 torch==2.4.0+cu121[cu121]".to_owned(),
+        ),
+        ("cat b*.txt > all.txt && pip install -r all.txt", "torch==2.4.0+cu121[cu121]".to_owned()),
+        ("cat '?.txt' > all.txt && pip install -r all.txt", unknown("all.txt")),
+        ("cat *.in > all.txt && pip install -r all.txt", unknown("all.txt")),
+        ("cat */r.txt > all.txt && pip install -r all.txt", unknown("all.txt")),
         ("curl -o r.txt https://h/r.txt; pip install -r r.txt", unknown("r.txt")),
         ("perl -pi -e 's/torch//' r.txt; pip install -r r.txt", unknown("r.txt")),
     ] {
@@ -861,7 +1077,26 @@ fn environments_of_conda_are_read_in_every_form() {
                  packages:\n- kind: conda\n  name: pytorch\n  version: 2.4.1\n  build: cuda118_0\n  subdir: linux-64\n  url: https://mirror.example/linux-64/pytorch-2.4.1-cuda118_0.conda\n\
                  - kind: conda\n  name: pytorch\n  version: 2.4.1\n  build: cpu_0\n  subdir: linux-64\n  url: https://mirror.example/linux-64/pytorch-2.4.1-cpu_0.conda\n\
                  - kind: pypi\n  name: triton\n  version: 3.0.0\n  url: https://mirror.example/triton.whl\n";
+    let locked = |manager: &str, name: &str, url: &str| {
+        format!(
+            "version: 1\nmetadata:\n  channels:\n  - url: conda-forge\npackage:\n- name: {name}\n  version: 2.3.1\n  manager: {manager}\n  \
+             platform: linux-64\n  dependencies:\n    python: '>=3.11'\n  url: https://mirror.example/{url}\n  hash:\n    md5: 00\n  \
+             category: main\n  optional: false\n"
+        )
+    };
+    let forge = locked("conda", "pytorch", "conda-forge/linux-64/pytorch-2.3.1-cuda118_py311h0047a46_301.conda");
+    let own = locked("conda", "pytorch", "pytorch/linux-64/pytorch-2.3.1-py3.11_cuda11.8_cudnn8.7.0_0.tar.bz2");
+    let cpu = locked("conda", "pytorch", "conda-forge/linux-64/pytorch-2.3.1-cpu_generic_py311h0_1.conda");
+    let wheel = locked("pip", "torch", "whl/cu118/torch-2.3.1%2Bcu118-cp311-cp311-linux_x86_64.whl");
+    let plain = locked("pip", "flask", "packages/ab/flask-2.3.1.tar.gz");
+    let other = locked("conda", "pytorch", "conda-forge/linux-64/pytorch-2.4.0-cuda118_py311h0047a46_301.conda");
     let files: &[(&str, &str)] = &[
+        ("forge/conda-lock.yml", &forge),
+        ("own/conda-lock.yml", &own),
+        ("cpu/conda-lock.yml", &cpu),
+        ("wheel/conda-lock.yml", &wheel),
+        ("plain/conda-lock.yml", &plain),
+        ("other/conda-lock.yml", &other),
         ("explicit.txt", list),
         ("conda-linux-64.lock", list),
         ("environment.yml", nested),
@@ -884,12 +1119,19 @@ fn environments_of_conda_are_read_in_every_form() {
         ("pixi install --locked", "pytorch==2.6.0[cpu]"),
         ("pixi install -e gpu", "pytorch==2.6.0[cu126]"),
         ("pixi install --manifest-path older/pixi.toml", "pytorch==2.4.1[cu118]"),
+        ("conda-lock install -n x forge/conda-lock.yml", "pytorch==2.3.1[cu118]"),
+        ("conda-lock install -n x own/conda-lock.yml", "pytorch==2.3.1[cu118]"),
+        ("conda-lock install -n x cpu/conda-lock.yml", "pytorch==2.3.1[cpu]"),
+        ("conda-lock install -n x wheel/conda-lock.yml", "torch==2.3.1+cu118[cu118]"),
+        ("conda-lock install -n x plain/conda-lock.yml", "flask==2.3.1"),
+        // An address of another version says nothing of this one.
+        ("conda-lock install -n x other/conda-lock.yml", "pytorch==2.3.1"),
         ("conda-lock install", "!conda-lock.yml was not read: it is not in the build context"),
     ] {
         assert_eq!(installed(files, run), expected, "{run}");
     }
     assert_eq!(installed_on("linux/arm64", files, "pixi install"), "pytorch==2.6.0[cpu]");
-    let said = installed(&files[2..3], "conda env update -f environment.yml");
+    let said = installed(&files[8..9], "conda env update -f environment.yml");
     assert_eq!(said, "flask python==3.10 !more/r.txt was not read: it is not in the build context");
 }
 

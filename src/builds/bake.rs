@@ -1,4 +1,6 @@
 //! Bake files, in HCL or JSON: every target that a group names, or every target where there is no group.
+//!
+//! Several files make one definition (docs.docker.com/build/bake/overrides).
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -24,91 +26,33 @@ use crate::builds::function::Functions;
 /// Longer chains of `inherits` go round in circles.
 const LONGEST_CHAIN: usize = 32;
 
+/// What a file has blocks of; whatever else stands there is a variable.
+const BLOCKS: &[&str] = &["variable", "function", "group", "target"];
+
 type Attributes = BTreeMap<String, Expression>;
 
-/// A file as written.
+/// Files as written, the later ones over the earlier ones.
 #[derive(Debug, Default)]
 struct File {
     variables: Vec<(String, Option<Expression>)>,
-    groups: BTreeMap<String, Expression>,
+    groups: BTreeMap<String, Vec<Expression>>,
     targets: BTreeMap<String, Attributes>,
     functions: Functions,
 }
 
 /// The builds of a bake file, those behind that others stand on.
 pub fn bake(name: &str, file: &str) -> Result<Vec<Build>, BuildsError> {
-    bounded(file)?;
-    let is_json = name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("json"));
-    let file = if is_json { of_json(file)? } else { of_hcl(file)? };
-    let context = context(&file.variables, &file.functions);
-    let mut found: Vec<Build> = Vec::new();
-    let mut open: VecDeque<(String, bool)> = file.wanted(&context).into_iter().map(|name| (name, true)).collect();
-    let mut seen: BTreeSet<String> = open.iter().map(|(name, _)| name.clone()).collect();
-    while let Some((target, asked)) = open.pop_front() {
-        let mut attributes = Attributes::new();
-        file.inherited(&target, &context, &mut attributes, &mut 0);
-        let called = |attributes: &Attributes, context: &Context<'_>| -> Attributes {
-            let one = |(key, value): (&String, &Expression)| (key.clone(), file.functions.called(value, context));
-            attributes.iter().map(one).collect()
-        };
-        let attributes = called(&attributes, &context);
-        for (name, variables) in matrix(&target, &attributes, &context) {
-            if found.len() >= MOST_BUILDS {
-                return Err(BuildsError::TooBig);
-            }
-            let mut context = context.clone();
-            for (key, value) in variables {
-                context.declare_var(key, value);
-            }
-            let build = Build { asked, ..build(&name, &called(&attributes, &context), &context) };
-            let further = build.referred().map(|(_, name)| name).filter(|name| file.targets.contains_key(*name));
-            let new = further.filter(|name| seen.insert((*name).to_owned()));
-            open.extend(new.map(|name| (name.to_owned(), false)));
-            found.push(build);
-        }
-    }
-    Ok(found)
+    bake_merged(&[(name, file)]).map_err(|(_, error)| error)
 }
 
-fn of_hcl(text: &str) -> Result<File, BuildsError> {
-    let body = hcl::parse(text).map_err(|error| match error {
-        hcl::Error::Parse(error) => BuildsError::Broken {
-            message: error.message().to_owned(),
-            line: error.location().line(),
-            column: error.location().column(),
-        },
-        other => BuildsError::Unreadable(other.to_string()),
-    })?;
+/// The builds of bake files that are given together, by their names and texts: they make one definition, in which a
+/// later file stands over an earlier one. An error says which file it is of.
+pub fn bake_merged(files: &[(&str, &str)]) -> Result<Vec<Build>, (usize, BuildsError)> {
     let mut file = File::default();
-    for structure in body {
-        let Structure::Block(block) = structure else { continue };
-        let Some(label) = block.labels.first().map(|label| label.as_str().to_owned()) else { continue };
-        let kind = block.identifier.as_str().to_owned();
-        let attributes = block.body.into_iter().filter_map(|structure| match structure {
-            Structure::Attribute(attribute) => Some((attribute.key.as_str().to_owned(), attribute.expr)),
-            Structure::Block(_) => None,
-        });
-        file.add(&kind, label, attributes.collect());
+    for (at, (name, text)) in files.iter().enumerate() {
+        bounded(text).and_then(|()| file.read(name, text)).map_err(|error| (at, error))?;
     }
-    Ok(file)
-}
-
-fn of_json(text: &str) -> Result<File, BuildsError> {
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        let told = error.to_string();
-        let message = told.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&told).to_owned();
-        BuildsError::Broken { message, line, column }
-    })?;
-    let mut file = File::default();
-    for kind in ["variable", "function", "group", "target"] {
-        for (label, attributes) in value.get(kind).and_then(|kind| kind.as_object()).into_iter().flatten() {
-            let attributes = attributes.as_object().into_iter().flatten();
-            let attributes = attributes.map(|(key, value)| (key.clone(), expression(value))).collect();
-            file.add(kind, label.clone(), attributes);
-        }
-    }
-    Ok(file)
+    file.builds().map_err(|error| (0, error))
 }
 
 /// A JSON value, with its texts as templates.
@@ -132,24 +76,146 @@ fn expression(value: &serde_json::Value) -> Expression {
 }
 
 impl File {
+    fn read(&mut self, name: &str, text: &str) -> Result<(), BuildsError> {
+        let is_json = name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("json"));
+        if is_json { self.read_json(text) } else { self.read_hcl(text) }
+    }
+
+    fn read_hcl(&mut self, text: &str) -> Result<(), BuildsError> {
+        let body = hcl::parse(text).map_err(|error| match error {
+            hcl::Error::Parse(error) => BuildsError::Broken {
+                message: error.message().to_owned(),
+                line: error.location().line(),
+                column: error.location().column(),
+            },
+            other => BuildsError::Unreadable(other.to_string()),
+        })?;
+        for structure in body {
+            let block = match structure {
+                Structure::Block(block) => block,
+                Structure::Attribute(attribute) => {
+                    self.variable(attribute.key.as_str().to_owned(), Some(attribute.expr));
+                    continue;
+                }
+            };
+            let Some(label) = block.labels.first().map(|label| label.as_str().to_owned()) else { continue };
+            let kind = block.identifier.as_str().to_owned();
+            let attributes = block.body.into_iter().filter_map(|structure| match structure {
+                Structure::Attribute(attribute) => Some((attribute.key.as_str().to_owned(), attribute.expr)),
+                Structure::Block(_) => None,
+            });
+            self.add(&kind, label, attributes.collect());
+        }
+        Ok(())
+    }
+
+    fn read_json(&mut self, text: &str) -> Result<(), BuildsError> {
+        let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            let told = error.to_string();
+            let message = told.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&told).to_owned();
+            BuildsError::Broken { message, line, column }
+        })?;
+        for (kind, labels) in value.as_object().into_iter().flatten() {
+            if !BLOCKS.contains(&kind.as_str()) {
+                self.variable(kind.clone(), Some(expression(labels)));
+                continue;
+            }
+            for (label, attributes) in labels.as_object().into_iter().flatten() {
+                let attributes = attributes.as_object().into_iter().flatten();
+                let attributes = attributes.map(|(key, value)| (key.clone(), expression(value))).collect();
+                self.add(kind, label.clone(), attributes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a variable its value, in place of one that it had; one that is declared without a value keeps its own.
+    fn variable(&mut self, name: String, value: Option<Expression>) {
+        match self.variables.iter_mut().find(|(own, _)| *own == name) {
+            Some((_, own)) if value.is_some() => *own = value,
+            Some(_) => {}
+            None => self.variables.push((name, value)),
+        }
+    }
+
+    fn builds(&self) -> Result<Vec<Build>, BuildsError> {
+        let context = context(&self.variables, &self.functions);
+        let mut found: Vec<Build> = Vec::new();
+        let wanted = self.wanted(&context, &mut found);
+        let mut open: VecDeque<(String, bool)> = wanted.into_iter().map(|name| (name, true)).collect();
+        let mut seen: BTreeSet<String> = open.iter().map(|(name, _)| name.clone()).collect();
+        while let Some((target, asked)) = open.pop_front() {
+            let mut attributes = Attributes::new();
+            self.inherited(&target, &context, &mut attributes, &mut 0);
+            let called = |attributes: &Attributes, context: &Context<'_>| -> Attributes {
+                let one = |(key, value): (&String, &Expression)| (key.clone(), self.functions.called(value, context));
+                attributes.iter().map(one).collect()
+            };
+            let attributes = called(&attributes, &context);
+            for (name, variables) in matrix(&target, &attributes, &context) {
+                if found.len() >= MOST_BUILDS {
+                    return Err(BuildsError::TooBig);
+                }
+                let mut context = context.clone();
+                for (key, value) in variables {
+                    context.declare_var(key, value);
+                }
+                let build = Build { asked, ..build(&name, &called(&attributes, &context), &context) };
+                let further = build.referred().map(|(_, name)| name).filter(|name| self.targets.contains_key(*name));
+                let new = further.filter(|name| seen.insert((*name).to_owned()));
+                open.extend(new.map(|name| (name.to_owned(), false)));
+                found.push(build);
+            }
+        }
+        Ok(found)
+    }
+
     fn add(&mut self, kind: &str, label: String, attributes: Attributes) {
         match kind {
-            "variable" => self.variables.push((label, attributes.get("default").cloned())),
+            "variable" => self.variable(label, attributes.get("default").cloned()),
             "function" => self.functions.add(label, &attributes),
-            "group" => self.groups.extend(attributes.get("targets").map(|targets| (label, targets.clone()))),
-            "target" => self.targets.entry(label).or_default().extend(attributes),
+            "group" => self.groups.entry(label).or_default().extend(attributes.get("targets").cloned()),
+            "target" => over(self.targets.entry(label).or_default(), attributes),
             _ => {}
         }
     }
 
-    /// The targets to build, sorted.
-    fn wanted(&self, context: &Context<'_>) -> Vec<String> {
+    /// The targets to build, sorted; a group of which that cannot be told is a build of its own that says so.
+    fn wanted(&self, context: &Context<'_>, found: &mut Vec<Build>) -> Vec<String> {
         if self.groups.is_empty() {
             return self.targets.keys().cloned().collect();
         }
-        let named = self.groups.values().flat_map(|targets| list(targets, context).unwrap_or_default());
-        let named: BTreeSet<String> = named.filter(|name| self.targets.contains_key(name)).collect();
-        named.into_iter().collect()
+        let mut wanted = BTreeSet::new();
+        for (group, written) in &self.groups {
+            for targets in written {
+                let Some(names) = list(&self.functions.called(targets, context), context) else {
+                    let why = format!("the targets of group `{group}` cannot be told from the file");
+                    found.push(Build { recipe: Recipe::Unknown(why), ..Build::new(group) });
+                    continue;
+                };
+                for name in names {
+                    if self.targets.contains_key(&name) {
+                        wanted.insert(name);
+                    } else if !self.groups.contains_key(&name) {
+                        // One that a matrix makes.
+                        let made = |target: &&String| name.starts_with(target.as_str()) || self.renames(target);
+                        wanted
+                            .extend(self.targets.keys().filter(|target| self.has_matrix(target)).filter(made).cloned());
+                    }
+                }
+            }
+        }
+        wanted.into_iter().collect()
+    }
+
+    fn has_matrix(&self, target: &str) -> bool {
+        self.targets.get(target).is_some_and(|attributes| attributes.contains_key("matrix"))
+    }
+
+    /// Whether the targets that a matrix makes have names of their own.
+    fn renames(&self, target: &str) -> bool {
+        self.targets.get(target).is_some_and(|attributes| attributes.contains_key("name"))
     }
 
     /// The attributes of a target over those that it inherits.
@@ -160,17 +226,20 @@ impl File {
         for parent in parents {
             self.inherited(&parent, context, attributes, asked);
         }
-        for (key, value) in own {
-            match (attributes.get_mut(key), value) {
-                (Some(Expression::Object(below)), Expression::Object(above)) if key == "args" || key == "contexts" => {
-                    for (key, value) in above {
-                        below.insert(key.clone(), value.clone());
-                    }
-                }
-                _ => {
-                    attributes.insert(key.clone(), value.clone());
+        over(attributes, own.clone());
+    }
+}
+
+/// Puts attributes over others: arguments and contexts are merged.
+fn over(attributes: &mut Attributes, above: Attributes) {
+    for (key, value) in above {
+        match (attributes.get_mut(&key), value) {
+            (Some(Expression::Object(below)), Expression::Object(above)) if key == "args" || key == "contexts" => {
+                for (key, value) in above {
+                    below.insert(key, value);
                 }
             }
+            (_, value) => drop(attributes.insert(key, value)),
         }
     }
 }

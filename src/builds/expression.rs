@@ -9,13 +9,14 @@ use hcl::eval::FuncDef;
 use hcl::eval::ParamType;
 
 use crate::builds::function::Functions;
+use crate::builds::standard::MORE;
 
 /// Rounds in which variables may build on each other.
 const ROUNDS: usize = 8;
 /// A value that is longer is not kept.
-const LONGEST: usize = 64 * 1024;
+pub(super) const LONGEST: usize = 64 * 1024;
 
-type Function = fn(FuncArgs) -> Result<Value, String>;
+pub(super) type Function = fn(FuncArgs) -> Result<Value, String>;
 
 /// Functions by name, with the number of their arguments; `None` takes any number.
 const FUNCTIONS: &[(&str, Option<usize>, Function)] = &[
@@ -74,7 +75,7 @@ const FUNCTIONS: &[(&str, Option<usize>, Function)] = &[
     }),
 ];
 
-fn said(args: &FuncArgs, at: usize) -> Result<String, String> {
+pub(super) fn said(args: &FuncArgs, at: usize) -> Result<String, String> {
     args.get(at).and_then(text).filter(|text| text.len() <= LONGEST).ok_or_else(|| "a text is expected".to_owned())
 }
 
@@ -100,7 +101,7 @@ pub(super) fn text(value: &Value) -> Option<String> {
 /// The variables of a file, as far as they have values, and the functions.
 pub(super) fn context(variables: &[(String, Option<Expression>)], functions: &Functions) -> Context<'static> {
     let mut context = Context::new();
-    for (name, count, function) in FUNCTIONS {
+    for (name, count, function) in FUNCTIONS.iter().chain(MORE) {
         let definition = match count {
             Some(count) => FuncDef::builder().params(vec![ParamType::Any; *count]).build(*function),
             None => FuncDef::builder().variadic_param(ParamType::Any).build(*function),

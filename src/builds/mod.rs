@@ -6,12 +6,14 @@ mod expression;
 mod extends;
 mod function;
 mod interpolate;
+mod standard;
 
 use std::collections::BTreeMap;
 
 use thiserror::Error;
 
 pub use bake::bake;
+pub use bake::bake_merged;
 pub use compose::compose;
 pub use extends::Opens;
 pub use extends::Whole;

@@ -29,46 +29,92 @@ use crate::source::Span;
 
 /// What kind of file says how images are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+enum Kind {
     /// A bake file.
     Bake,
     /// A compose file.
     Compose,
 }
 
+/// A file that says how images are built; of several, the first one.
+struct Written<'a> {
+    name: &'a str,
+    text: &'a str,
+    file: &'a Path,
+    kind: Kind,
+}
+
+impl<'a> Written<'a> {
+    /// The folder that the paths of a build are seen from. Compose takes that of its file; Bake takes the one that it is
+    /// called in (github.com/docker/buildx/issues/1028), and where the files lie beside the bake file alone, whoever
+    /// wrote it calls it there.
+    fn folder(&self, build: &Described) -> &'a Path {
+        let (here, own) = (Path::new(""), self.file.parent().unwrap_or(Path::new("")));
+        let is_there = |folder: &Path| match &build.recipe {
+            Recipe::Path(path) => folder.join(&build.context).join(path).is_file(),
+            Recipe::Inline(_) | Recipe::Unknown(_) => folder.join(&build.context).is_dir(),
+        };
+        if self.kind == Kind::Compose || (!is_there(here) && is_there(own)) { own } else { here }
+    }
+}
+
 impl Inputs {
-    /// Reads every build of a file.
-    pub(crate) fn builds(&mut self, file: &Path, kind: Kind, build: &Build<'_>, sources: &mut Sources) {
+    /// Reads every build of bake files that are given together: they make one definition.
+    pub(crate) fn bakes(&mut self, files: &[PathBuf], build: &Build<'_>, sources: &mut Sources) {
+        let Some(first) = files.first() else { return };
+        let mut read: Vec<(String, String)> = Vec::new();
+        for file in files {
+            let name = file.display().to_string();
+            match read_named(file, MAX_TEXT) {
+                Ok(text) => read.push((name, text)),
+                Err(error) => return self.error(&name, error),
+            }
+        }
+        let texts: Vec<(&str, &str)> = read.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let (name, text) = texts.first().copied().unwrap_or_default();
+        match builds::bake_merged(&texts) {
+            Ok(described) => {
+                self.described(&described, &Written { name, text, file: first, kind: Kind::Bake }, build, sources);
+            }
+            Err((at, error)) => {
+                let (name, text) = texts.get(at).copied().unwrap_or((name, text));
+                self.errors.push(unread(name, text, &error));
+            }
+        }
+    }
+
+    /// Reads every build of a compose file.
+    pub(crate) fn composes(&mut self, file: &Path, build: &Build<'_>, sources: &mut Sources) {
         let name = file.display().to_string();
         let text = match read_named(file, MAX_TEXT) {
             Ok(text) => text,
             Err(error) => return self.error(&name, error),
         };
         let folder = file.parent().unwrap_or(Path::new(""));
-        let described = match kind {
-            Kind::Bake => builds::bake(&name, &text),
-            Kind::Compose => {
-                let open = |path: &str| beside(folder, path);
-                builds::compose(&text, &environment(folder), &open)
-            }
-        };
-        let described = match described {
-            Ok(described) => described,
-            Err(error) => return self.errors.push(unread(&name, &text, &error)),
-        };
+        let open = |path: &str| beside(folder, path);
+        let written = Written { name: &name, text: &text, file, kind: Kind::Compose };
+        match builds::compose(&text, &environment(folder), &open) {
+            Ok(described) => self.described(&described, &written, build, sources),
+            Err(error) => self.errors.push(unread(&name, &text, &error)),
+        }
+    }
+
+    fn described(&mut self, described: &[Described], written: &Written<'_>, build: &Build<'_>, sources: &mut Sources) {
+        let Written { name, text, .. } = *written;
         let mut read: BTreeMap<PathBuf, (SourceId, Dockerfile)> = BTreeMap::new();
         let first = self.referred.len();
-        for one in &described {
+        for one in described {
             let title = format!("{name}:{}", one.name);
-            if let Some(names) = circle(one, &described) {
-                self.errors.extend(one.asked.then(|| round(&title, &name, &text, &names)));
+            if let Some(names) = circle(one, described) {
+                self.errors.extend(one.asked.then(|| round(&title, name, text, &names)));
                 self.referred.push(None);
                 continue;
             }
+            let folder = written.folder(one);
             let recipe = recipe(one, folder, &mut read, &title, sources);
             let context = folder.join(&one.context);
             let mut options = options(one, build);
-            let on = splice(one, &described, first, &mut options);
+            let on = splice(one, described, first, &mut options);
             self.referred.push(recipe.as_ref().ok().cloned().map(|(path, source, dockerfile)| {
                 let options = EvaluateOptions { target: one.target.clone(), ..options.clone() };
                 Referred { path, source, dockerfile, options, context: context.clone(), on: on.clone() }

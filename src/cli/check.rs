@@ -10,7 +10,6 @@ use crate::cli::Failure;
 use crate::cli::access;
 use crate::cli::args::CheckArgs;
 use crate::cli::args::JudgingArgs;
-use crate::cli::builds::Kind;
 use crate::cli::built;
 use crate::cli::exit::Exit;
 use crate::cli::fix;
@@ -136,11 +135,9 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
         settings: &settings,
     };
     let mut inputs = Inputs::read(&paths, &build, &mut sources);
-    for file in &options.bake {
-        inputs.builds(file, Kind::Bake, &build, &mut sources);
-    }
+    inputs.bakes(&options.bake, &build, &mut sources);
     for file in &options.compose {
-        inputs.builds(file, Kind::Compose, &build, &mut sources);
+        inputs.composes(file, &build, &mut sources);
     }
     let passed = fleet::passed_over(&judging, &fleet, &inputs.subjects).into_iter();
     let mut told: Vec<String> = passed

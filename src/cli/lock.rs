@@ -11,7 +11,6 @@ use crate::cli::access;
 use crate::cli::access::Registries;
 use crate::cli::args::BuildSet;
 use crate::cli::args::LockArgs;
-use crate::cli::builds::Kind;
 use crate::cli::exit::Exit;
 use crate::cli::fleet;
 use crate::cli::inputs::Build;
@@ -79,11 +78,9 @@ fn inputs(options: &LockArgs, paths: &[PathBuf], settings: &Mutex<Loaded>, sourc
     let jobs = parallel::default_jobs();
     let build = Build { args: &options.build, set: &set, stdin_filename: None, jobs, settings };
     let mut inputs = Inputs::read(paths, &build, sources);
-    for file in &options.bake {
-        inputs.builds(file, Kind::Bake, &build, sources);
-    }
+    inputs.bakes(&options.bake, &build, sources);
     for file in &options.compose {
-        inputs.builds(file, Kind::Compose, &build, sources);
+        inputs.composes(file, &build, sources);
     }
     inputs
 }

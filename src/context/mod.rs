@@ -76,7 +76,8 @@ impl ContextFile {
 
 /// What gives the files of a context, by their path below its root.
 pub trait Shelf {
-    /// The file at a normal path; of `folder/*` the names of the wheels in that folder, one a line.
+    /// The file at a normal path; of `folder/*` the names of the wheels in that folder, one a line, and of
+    /// `folder/*.sh` and the like those that are of the pattern.
     fn open(&self, path: &str) -> Result<ContextFile, Missing>;
 }
 
@@ -156,9 +157,11 @@ impl Context {
         if self.ignored.holds(path) {
             return Err(Missing::Ignored);
         }
-        let text = match path.strip_suffix("/*") {
-            Some(folder) => self.wheels(folder)?,
-            None => inside(&self.root, &self.root.join(path))?,
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let text = if name.contains('*') {
+            self.names(folder, if name == "*" { "*.whl" } else { name })?
+        } else {
+            inside(&self.root, &self.root.join(path))?
         };
         let shown = self.shown.join(path);
         let shown = shown.strip_prefix("./").unwrap_or(&shown);
@@ -167,16 +170,19 @@ impl Context {
 }
 
 impl Context {
-    /// The names of the wheels in a folder, one a line: asked for as `folder/*`.
-    fn wheels(&self, folder: &str) -> Result<String, Missing> {
+    /// The names of a pattern in a folder, one a line.
+    fn names(&self, folder: &str, pattern: &str) -> Result<String, Missing> {
         let real = self.root.join(folder).canonicalize().map_err(|_| Missing::NotThere)?;
         if !real.starts_with(&self.root) {
             return Err(Missing::Outside);
         }
         let entries = fs::read_dir(&real).map_err(|_| Missing::NotThere)?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let kept =
-            |name: &String| name.rsplit('.').next() == Some("whl") && !self.ignored.holds(&format!("{folder}/{name}"));
+        let path = |name: &str| if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+        let hidden = pattern.starts_with('.');
+        let kept = |name: &String| {
+            matches(pattern, name) && name.starts_with('.') == hidden && !self.ignored.holds(&path(name))
+        };
         let mut names: Vec<String> = names.take(MAX_ENTRIES).filter(kept).collect();
         names.sort();
         Ok(names.join("\n"))

@@ -17,6 +17,9 @@ fn files_come_from_below_the_root_alone() {
     fs::create_dir_all(root.join("sub")).expect("folder");
     fs::write(root.join("a.txt"), "torch\n").expect("file");
     fs::write(root.join("hidden.txt"), "torch\n").expect("file");
+    for name in ["b.sh", "a.sh", ".c.sh", "w.whl", "x.shx"] {
+        fs::write(root.join("sub").join(name), "").expect("file");
+    }
     fs::write(root.join(".dockerignore"), "hidden.txt\n").expect("file");
     std::os::unix::fs::symlink("../secret", root.join("link")).expect("link");
     std::os::unix::fs::symlink("a.txt", root.join("near")).expect("link");
@@ -33,6 +36,12 @@ fn files_come_from_below_the_root_alone() {
         ("../secret", Err(Missing::Outside)),
         ("sub", Err(Missing::NotThere)),
         ("none", Err(Missing::NotThere)),
+        ("*.txt", Ok("a.txt")),
+        ("sub/*.sh", Ok("a.sh\nb.sh")),
+        ("sub/*", Ok("w.whl")),
+        ("sub/*.py", Ok("")),
+        ("up/*.txt", Err(Missing::Outside)),
+        ("none/*.txt", Err(Missing::NotThere)),
     ] {
         let file = gathering.open(path);
         assert_eq!(file.as_ref().map(|file| &*file.text).map_err(|missing| *missing), expected, "{path}");
@@ -40,7 +49,7 @@ fn files_come_from_below_the_root_alone() {
     let files = gathering.into_files();
     assert!(files.open("a.txt").is_ok());
     assert_eq!(files.open("never asked").err(), Some(Missing::NoContext));
-    assert_eq!(sources.iter().count(), 2);
+    assert_eq!(sources.iter().count(), 6);
 }
 
 #[test]

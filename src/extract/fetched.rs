@@ -253,7 +253,7 @@ mod tests {
             ("wget https://a.b/x_1.run && sh x_1.run --silent", "sh https://a.b/x_1.run --silent"),
             ("wget -q https://a.b/x.run; chmod +x x.run; ./x.run -s", "https://a.b/x.run -s"),
             ("curl -fsSLo x.run https://a.b/y.run && bash ./x.run", "bash https://a.b/y.run"),
-            ("curl -o /opt/x.run https://a.b/y.run\nsudo sh /opt/x.run", "sudo sh https://a.b/y.run"),
+            ("curl -o /opt/x.run https://a.b/y.run\nsudo sh /opt/x.run", "sh https://a.b/y.run"),
             ("curl https://a.b/y.run --output x.run; sh x.run", "sh https://a.b/y.run"),
             ("curl https://a.b/y.run > x.run; sh x.run", "sh https://a.b/y.run"),
             ("curl -LO https://a.b/x_1.run && ./x_*.run --toolkit", "https://a.b/x_1.run --toolkit"),
@@ -274,7 +274,7 @@ mod tests {
                 "rpm -i https://a.b/x-1.0-1.x86_64.rpm",
             ),
             ("curl -fsSL https://a.b/i.sh | sh", "sh https://a.b/i.sh"),
-            ("wget -qO- https://a.b/i.sh | sudo bash -s -- --silent", "sudo bash https://a.b/i.sh -s -- --silent"),
+            ("wget -qO- https://a.b/i.sh | sudo bash -s -- --silent", "bash https://a.b/i.sh -s -- --silent"),
             ("bash <(curl -s https://a.b/i.sh)", "bash https://a.b/i.sh"),
         ] {
             assert_eq!(last_named(script).unwrap_or_default(), expected, "{script}");

@@ -23,6 +23,7 @@ use crate::extract::listed;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::pythons;
+use crate::extract::scripts::is_pattern;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
 use crate::extract::venv;
@@ -74,7 +75,7 @@ pub(super) struct State {
     /// Files that a command wrote or changed: what is in them, or why that cannot be told.
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
     /// Files and folders that a command took away.
-    gone: BTreeSet<String>,
+    pub(super) gone: BTreeSet<String>,
     /// How many scripts were gone through.
     pub(super) scripts: usize,
     environments: Environments,
@@ -143,8 +144,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
             reader.done.cloned.added(copy);
         }
         let first = reader.seen.facts.len();
-        let commands = shell::commands_among(run, &|path| reader.is_there(path, run));
-        for command in commands {
+        for command in reader.among(run, |files| shell::commands_among(run, files)) {
             reader.step(&command, run, 0);
         }
         let places = reader.done.lands.compiled().to_vec();
@@ -156,7 +156,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
 
 /// Goes through commands in order.
 pub(super) struct Reader<'a> {
-    tree: Tree<'a>,
+    pub(super) tree: Tree<'a>,
     machine: &'static str,
     pub(super) seen: &'a mut Observations,
     pub(super) notes: &'a mut Vec<String>,
@@ -189,6 +189,7 @@ impl Reader<'_> {
         if self.configure(command) || self.script(command, run, depth) {
             return;
         }
+        self.make(command, run, depth);
         let read = self.read(command, run);
         self.look(command, run, depth, &read);
         self.record(command, run, read);
@@ -287,15 +288,15 @@ impl Reader<'_> {
             let package = self.package(install);
             self.seen.bounds.push(package);
         }
+        let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         for (word, span) in &found.unresolved {
             if let Resolved::Unresolved { names, reason } = word {
                 self.note(format!("a command installs more than can be told: {reason}"));
                 if !install::is_of_system(command) {
-                    self.untold(names, reason, *span);
+                    self.untold(names, reason, tag.as_deref(), *span);
                 }
             }
         }
-        let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         for file in &found.files {
             self.unread(file, tag.as_deref());
         }
@@ -329,15 +330,9 @@ impl Reader<'_> {
         let path = absolute(folder, path);
         match self.done.made.get(&path) {
             Some(made) => made.clone(),
+            None if is_pattern(&path) => self.names(&path, run),
             None => self.tree.open(run, &path),
         }
-    }
-
-    /// Whether a file is surely in the image when a RUN begins.
-    fn is_there(&self, path: &str, run: &RunInstruction) -> bool {
-        let whole = absolute(&self.folder, path);
-        let taken = |gone: &String| whole.starts_with(gone.as_str());
-        self.open("", path, run).is_ok() && !self.done.gone.iter().any(taken)
     }
 
     /// `pip config set global.index-url …` holds for all that follows.

@@ -1,21 +1,40 @@
 //! Scripts of the build context that commands run: their commands are read as if they stood in the RUN.
 
+use crate::context::matches;
+use crate::dockerfile::Mapped;
+use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::install::Reader;
+use crate::extract::tree::absolute;
+use crate::install::Opened;
 use crate::shell;
 use crate::shell::Command;
+use crate::shell::Files;
+use crate::shell::OWN_FILE;
 use crate::shell::Word;
-use crate::shell::runs_another;
+use crate::shell::inner;
+use crate::source::Span;
 
 /// Scripts run scripts, but not for ever.
-const DEEPEST: usize = 4;
-const MOST_SCRIPTS: usize = 64;
+pub(super) const DEEPEST: usize = 4;
+pub(super) const MOST_SCRIPTS: usize = 64;
 
 impl Reader<'_> {
     /// Goes through a script that came from the context; says whether the command runs one.
     pub(super) fn script(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
         let Some((at, same_shell)) = script_word(command) else { return false };
-        let Some(path) = command.words.get(at).and_then(Word::known) else { return false };
+        let Some(word) = command.words.get(at) else { return false };
+        let path = match &word.value {
+            Resolved::Known { value, .. } if value.contains(['*', '?']) => {
+                self.nameless(value, "which files it stands for is not known", word.span, run);
+                return false;
+            }
+            Resolved::Known { value, .. } => value.as_str(),
+            Resolved::Unresolved { reason, .. } => {
+                self.nameless(word.raw.trim_matches(['"', '\'']), reason, word.span, run);
+                return false;
+            }
+        };
         if depth >= DEEPEST || self.done.scripts >= MOST_SCRIPTS {
             self.note(format!("{path} was not read: too many scripts run one another"));
             return true;
@@ -39,12 +58,17 @@ impl Reader<'_> {
         }
         self.done.scripts += 1;
         let mut variables = command.variables.clone();
+        if !same_shell {
+            variables.push(("0".to_owned(), Resolved::literal(path)));
+        }
+        variables.push((OWN_FILE.to_owned(), Resolved::literal(path)));
         for (number, word) in command.words.iter().skip(at + 1).take(9).enumerate() {
             variables.push(((number + 1).to_string(), word.value.clone()));
         }
         let (source, folder) = (self.source, self.folder.clone());
         self.source = opened.source.unwrap_or(source);
-        for mut inner in shell::called_commands(&opened.text, &run.scope, &variables) {
+        let commands = self.among(run, |files| shell::called_commands(&opened.text, &run.scope, &variables, files));
+        for mut inner in commands {
             inner.conditional |= command.conditional;
             self.step(&inner, run, depth + 1);
         }
@@ -56,20 +80,83 @@ impl Reader<'_> {
     }
 }
 
+impl Reader<'_> {
+    /// Reads commands among the files that are in the image now.
+    pub(super) fn among(&self, run: &RunInstruction, read: impl FnOnce(Files<'_>) -> Vec<Command>) -> Vec<Command> {
+        let text = |path: &str| self.text(path, run);
+        let listed = |pattern: &str| self.listed(pattern, run);
+        read(Files { folder: &self.folder, text: &text, listed: &listed })
+    }
+
+    /// The text of a file that is surely in the image.
+    fn text(&self, path: &str, run: &RunInstruction) -> Option<String> {
+        let opened = self.open("", path, run).ok().filter(|_| !self.is_gone(path))?;
+        Some(opened.text.text().to_owned())
+    }
+
+    fn is_gone(&self, path: &str) -> bool {
+        let whole = absolute(&self.folder, path);
+        self.done.gone.iter().any(|gone| whole.starts_with(gone.as_str()))
+    }
+
+    /// The paths of the files that a pattern stands for, sorted; none where that cannot be told.
+    pub(super) fn listed(&self, pattern: &str, run: &RunInstruction) -> Option<Vec<String>> {
+        let whole = absolute(&self.folder, pattern);
+        let mut found = self.tree.listed(run, &whole)?;
+        let made = self.done.made.keys().filter(|path| same_folder(path, &whole) && matches(&whole, path));
+        found.extend(made.cloned());
+        found.retain(|path| !self.is_gone(path));
+        found.sort();
+        found.dedup();
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// The names of the files that a pattern stands for, one a line.
+    pub(super) fn names(&self, pattern: &str, run: &RunInstruction) -> Result<Opened, String> {
+        let found = self.listed(pattern, run).ok_or_else(|| "which files it stands for is not known".to_owned())?;
+        Ok(Opened::new(None, pattern, Mapped::whole(&found.join("\n"), 0)))
+    }
+
+    /// A script whose name cannot be told and that may be one of the context: what it installs is missing evidence.
+    fn nameless(&mut self, written: &str, reason: &str, span: Span, run: &RunInstruction) {
+        let name = written.rsplit('/').next().unwrap_or(written);
+        // A name that is known is one of a file that a COPY brings, or no file of the context.
+        let name = if name.contains(['$', '`', ')', '}']) { "*.sh" } else { name };
+        let front = written.split(['$', '`', '*', '?']).next().unwrap_or_default();
+        let folder = front.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let below = (!front.is_empty()).then(|| absolute(&self.folder, folder));
+        if self.tree.may_bring(run, below.as_deref(), name) {
+            self.note(format!("{written} was not read: {reason}"));
+            self.unseen(written, reason, span);
+        }
+    }
+}
+
+/// Whether a path is a pattern for files of one folder; all wheels of a folder are asked for in another way.
+pub(super) fn is_pattern(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    name.contains('*') && !matches!(name, "*" | "*.whl") && !folder.contains('*')
+}
+
+/// Whether a path lies in the folder of a pattern.
+fn same_folder(path: &str, pattern: &str) -> bool {
+    let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    folder(path) == folder(pattern)
+}
+
 /// Which word of a command is a script, and whether the same shell goes through it.
 fn script_word(command: &Command) -> Option<(usize, bool)> {
     let known = |at: usize| command.words.get(at).and_then(Word::known);
-    let mut at = 0;
-    while known(at).is_some_and(runs_another)
-        || (at > 0 && known(at).is_some_and(|word| word.starts_with('-') || word.contains('=')))
-    {
-        at += 1;
-    }
-    let first = known(at)?;
+    let at = inner(&command.words);
+    let Some(first) = known(at) else {
+        // `"$HERE/torch.sh"`
+        let raw = command.words.get(at)?.raw.trim_matches(['"', '\'']);
+        return (raw.contains('/') && is_script(raw)).then_some((at, false));
+    };
     match first.rsplit('/').next()? {
         "sh" | "bash" | "dash" | "ash" | "zsh" => {
-            let after = (at + 1..command.words.len())
-                .find(|at| known(*at).is_some_and(|word| !word.starts_with(['-', '+'])))?;
+            let after =
+                (at + 1..command.words.len()).find(|at| known(*at).is_none_or(|word| !word.starts_with(['-', '+'])))?;
             Some((after, false))
         }
         "." | "source" => Some((at + 1, true)),
@@ -94,7 +181,8 @@ mod tests {
         for (text, expected) in [
             ("./install.sh a", Some((0, false))),
             ("bash -eux /tmp/x.sh", Some((2, false))),
-            ("sudo -E sh x.sh", Some((3, false))),
+            ("sudo -E sh x.sh", Some((1, false))),
+            ("timeout 60 bash x.sh", Some((1, false))),
             (". ./env.sh", Some((1, true))),
             ("/tmp/install.sh", Some((0, false))),
             ("python3 x.py", None),

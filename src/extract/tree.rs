@@ -79,7 +79,7 @@ impl Tree<'_> {
     }
 
     /// `--mount=type=bind,source=requirements.txt,target=requirements.txt`.
-    fn mounted(&self, run: &RunInstruction, path: &str) -> Option<Result<Opened, String>> {
+    pub(super) fn mounted(&self, run: &RunInstruction, path: &str) -> Option<Result<Opened, String>> {
         for mount in mounts(self.dockerfile, run) {
             let Some(below) = below(path, &mount.target) else { continue };
             let source = format!("{}/{below}", mount.source);
@@ -194,7 +194,7 @@ fn names(copy: &CopyInstruction, source: &str, path: &str) -> bool {
 }
 
 /// The name of a heredoc behind its sign: `EOF` of `-"EOF"`.
-fn heredoc_name(written: &str) -> &str {
+pub(super) fn heredoc_name(written: &str) -> &str {
     written.trim_start_matches('-').trim_matches(['"', '\''])
 }
 
@@ -214,7 +214,7 @@ fn in_parents(source: &str, rest: &str) -> Option<String> {
 }
 
 /// Where `path` may come from when `source` is copied to `into`, likeliest first.
-fn candidates(source: &str, into: &str, path: &str, names_folder: bool) -> Vec<String> {
+pub(super) fn candidates(source: &str, into: &str, path: &str, names_folder: bool) -> Vec<String> {
     let Some(rest) = below(path, into) else { return Vec::new() };
     let source = normal(source);
     let name = source.rsplit('/').next().unwrap_or(&source);

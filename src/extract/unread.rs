@@ -19,14 +19,16 @@ use crate::shell::Word;
 use crate::source::Span;
 
 impl Reader<'_> {
-    /// Words of a command that name packages and are not known: what they install is missing evidence.
-    pub(super) fn untold(&mut self, names: &[String], reason: &str, span: Span) {
+    /// Words of a command that name packages and are not known: what they install is missing evidence; with the build
+    /// that the command's index is of.
+    pub(super) fn untold(&mut self, names: &[String], reason: &str, tag: Option<&str>, span: Span) {
         let what = names.first().map_or_else(|| "words of a command".to_owned(), |name| format!("${name}"));
         let supply = match names.first() {
             Some(name) => format!("give it by --build-arg {name}=VALUE, or name the packages in an image description"),
             None => "name the packages in an image description".to_owned(),
         };
-        let why = Why { reason: format!("a command installs more than can be told: {reason}"), supply };
+        let from = tag.map(|tag| format!(", from the index of {tag} as well")).unwrap_or_default();
+        let why = Why { reason: format!("a command installs more than can be told{from}: {reason}"), supply };
         self.missing(&what, why, span);
     }
 

@@ -11,6 +11,7 @@ use crate::install::Environment;
 use crate::install::Opened;
 use crate::shell::Command;
 use crate::shell::Word;
+use crate::source::SourceId;
 
 /// No command writes more files.
 const MOST: usize = 64;
@@ -22,7 +23,7 @@ pub(super) fn written(reader: &mut Reader<'_>, command: &Command, run: &RunInstr
         let open = |folder: &str, path: &str| reader.open(folder, path, run);
         let around = Around { lookup: &|name| run.scope.lookup(name), open: &open, environment: *environment };
         let path = |word: &Word| word.known().map(|path| absolute(&reader.folder, path));
-        redirected(command, &around, &path, &mut made);
+        redirected(command, &around, reader.source, &path, &mut made);
         in_place(command, &around, &path, &mut made);
         if let Some((Resolved::Known { value: to, .. }, texts)) = install::written_to(command, &around) {
             let to = absolute(&reader.folder, &to);
@@ -54,6 +55,7 @@ fn unknown() -> Result<Opened, String> {
 fn redirected(
     command: &Command,
     around: &Around<'_>,
+    source: SourceId,
     path: &dyn Fn(&Word) -> Option<String>,
     made: &mut Vec<(String, Result<Opened, String>)>,
 ) {
@@ -74,8 +76,20 @@ fn redirected(
                 Err(_) => Err(()),
             },
         };
-        made.push((to.clone(), parts.ok().and_then(|parts| joined(&to, &parts)).map_or_else(unknown, Ok)));
+        let whole =
+            |parts: Vec<Opened>| joined(&to, &parts).unwrap_or_else(|| at_command(&to, &parts, source, command));
+        made.push((to.clone(), parts.map(whole).or_else(|()| unknown())));
     }
+}
+
+/// Texts of several files as one that stands where a command puts them together.
+fn at_command(path: &str, parts: &[Opened], source: SourceId, command: &Command) -> Opened {
+    let mut text = Mapped::default();
+    for c in parts.iter().flat_map(|part| part.text.text().chars()) {
+        let c = if c.is_ascii() { c } else { '?' };
+        text.push(c.encode_utf8(&mut [0; 4]), command.span.start);
+    }
+    Opened::new(Some(source), path, text)
 }
 
 /// Texts of one file, one after the other; `None` where they stand in several.

@@ -17,6 +17,7 @@ use crate::install::files::at_source;
 use crate::install::index::Indexes;
 use crate::install::index::Place;
 use crate::install::requirement::named;
+use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
 use crate::source::Span;
 
@@ -191,10 +192,9 @@ pub(super) fn lock(opened: &Opened, environment: &str, around: &Around<'_>, foun
             "version" => (entry.version, entry.span) = (value, place(&line, opened)),
             "platform" | "subdir" => entry.platform = value,
             "build" => entry.build = value,
-            "manager" => entry.conda = value == "conda",
             // Older locks of pixi name the kind, and the address below it.
-            "kind" => (entry.kind, entry.conda) = (true, value == "conda"),
-            "url" if entry.kind => entry.url = value,
+            "manager" | "kind" => entry.conda = value == "conda",
+            "url" => entry.url = value,
             "conda" => (entry.conda, entry.url, entry.span) = (true, value, place(&line, opened)),
             "pypi" => (entry.conda, entry.url, entry.span) = (false, value, place(&line, opened)),
             _ => {}
@@ -211,7 +211,6 @@ struct Entry {
     platform: String,
     url: String,
     conda: bool,
-    kind: bool,
     span: Span,
 }
 
@@ -232,14 +231,18 @@ impl Entry {
     fn finish(&mut self, subdir: &str, opened: &Opened, found: &mut Installs) {
         let mut entry = std::mem::take(self);
         let parts: Vec<&str> = entry.url.rsplit('/').collect();
+        // …/linux-64/name-version-build.conda#sum
+        let file = parts.first().and_then(|file| file.split('#').next()).unwrap_or("");
+        let stem = file.strip_suffix(".conda").or_else(|| file.strip_suffix(".tar.bz2")).unwrap_or(file);
+        let mut words = stem.rsplitn(3, '-');
+        let mut word = || words.next().unwrap_or("").to_owned();
+        let (build, version, name) = (word(), word(), word());
         if entry.conda && entry.name.is_empty() {
-            // pixi names a package by its address alone: …/linux-64/name-version-build.conda
-            let file = parts.first().copied().unwrap_or("");
-            let stem = file.strip_suffix(".conda").or_else(|| file.strip_suffix(".tar.bz2")).unwrap_or(file);
-            let mut words = stem.rsplitn(3, '-');
-            entry.build = words.next().unwrap_or("").to_owned();
-            entry.version = words.next().unwrap_or("").to_owned();
-            entry.name = words.next().unwrap_or("").to_owned();
+            // pixi names a package by its address alone.
+            (entry.build, entry.version, entry.name) = (build, version, name);
+        } else if entry.conda && entry.build.is_empty() && entry.name == name && entry.version == version {
+            // conda-lock has the build in the address alone.
+            entry.build = build;
         }
         if entry.conda && entry.platform.is_empty() {
             entry.platform = parts.get(1).copied().unwrap_or("").to_owned();
@@ -257,7 +260,9 @@ impl Entry {
             };
             spec(&text, entry.span)
         } else {
-            let by_url = requirement(&entry.url, entry.span);
+            let whole =
+                |one: &Install| one.name == normalised(&entry.name) && matches!(one.version, VersionSpec::Exact(_));
+            let by_url = requirement(&entry.url, entry.span).filter(whole);
             Some(by_url.unwrap_or_else(|| named(&entry.name, VersionSpec::Exact(entry.version.clone()), entry.span)))
         };
         if let Some(mut install) = install {

@@ -81,6 +81,14 @@ fn files(from: &[&Word], command: &Command, around: &Around<'_>) -> Result<Vec<O
     for word in from {
         match word.known() {
             Some("-" | "/dev/stdin") => texts.extend(input(command, around)?),
+            Some(pattern) if pattern.contains('*') && !word.raw.contains(['"', '\'']) => {
+                let whole = pattern.rsplit_once('/').is_none_or(|(folder, _)| !folder.contains('*'));
+                let names = open(word, around).ok().filter(|names| whole && !names.text.text().is_empty());
+                let names = names.ok_or_else(|| format!("which files {pattern} stands for is not known"))?;
+                for path in names.text.text().lines().take(MOST_FILES) {
+                    texts.push((around.open)("/", path).map_err(|why| format!("{path} was not read: {why}"))?);
+                }
+            }
             _ => texts.push(open(word, around)?),
         }
     }

@@ -14,6 +14,7 @@ use crate::install::VersionSpec;
 use crate::install::address::address;
 use crate::install::range::is_early;
 use crate::install::range::names_early;
+use crate::install::uv_config;
 use crate::install::variant::Early;
 use crate::install::variant::early_of_url;
 use crate::install::variant::every_build;
@@ -144,8 +145,18 @@ impl Indexes {
             self.early |= variable("PIP_PRE").is_some_and(|value| is_true(&value));
             self.ways.alone |= variable("PIP_NO_DEPS").is_some_and(|value| is_true(&value));
         }
+        if uv {
+            uv_config::read(command, around, self);
+        }
         if variable(if uv { "UV_NO_INDEX" } else { "PIP_NO_INDEX" }).is_some_and(|value| is_true(&value)) {
             self.asks = Asks::Links;
+        }
+    }
+
+    /// Takes an index that another place than the command names, unless it is there already.
+    pub(super) fn also(&mut self, place: Place) {
+        if !self.extra.iter().any(|own| (own.span, own.source) == (place.span, place.source)) {
+            self.extra.push(place);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::shell::Command;
 use crate::shell::Word;
-use crate::shell::runs_another;
+use crate::shell::inner;
 
 /// Options in front of what `uv run` and its kin run, which a value follows.
 const RUN_WITH_VALUE: &[&str] = &[
@@ -57,10 +57,7 @@ pub(super) fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
         program.strip_prefix(base).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
     };
     match program {
-        _ if runs_another(program) => {
-            let option = |one: &Word| one.known().is_some_and(|text| text.starts_with('-') || text.contains('='));
-            Some(Invocation::Inside(1 + words.iter().skip(1).take_while(|one| option(one)).count()))
-        }
+        _ if inner(words) > 0 => Some(Invocation::Inside(inner(words))),
         "xargs" => {
             let mut at = 1;
             while word(at).starts_with('-') {

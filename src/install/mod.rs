@@ -29,6 +29,7 @@ mod system;
 mod targets;
 mod tools;
 mod tree;
+mod uv_config;
 mod uv_lock;
 mod variant;
 

@@ -64,6 +64,7 @@ const WITH_VALUE: &[&str] = &[
     "--link-mode",
     "--keyring-provider",
     "--exclude-newer",
+    "--config-file",
     "-P",
     "--upgrade-package",
     "--reinstall-package",

@@ -42,9 +42,30 @@ fn first(program: &str, arguments: &[&str]) -> Option<String> {
             plain.then(|| rest.join(" "))
         }
         ("printf", ["%s" | "%s\\n", word]) => Some((*word).to_owned()),
+        ("dirname", [path]) => Some(split_path(path)?.0.to_owned()),
+        ("basename", [path]) => Some(split_path(path)?.1.to_owned()),
+        ("basename", [path, ending]) => {
+            let name = split_path(path)?.1;
+            Some(name.strip_suffix(*ending).filter(|rest| !rest.is_empty()).unwrap_or(name).to_owned())
+        }
+        // Links are not followed here.
+        ("realpath", ["-s" | "-e" | "-m", path] | [path]) | ("readlink", ["-f" | "-e" | "-m", path]) => {
+            (!path.is_empty() && !path.starts_with('-')).then(|| (*path).to_owned())
+        }
         ("printf", [word]) => (!word.contains(['%', '\\'])).then(|| (*word).to_owned()),
         _ => None,
     }
+}
+
+/// The folder and the name of a path, as `dirname` and `basename` tell them.
+fn split_path(path: &str) -> Option<(&str, &str)> {
+    let path = path.trim_end_matches('/');
+    if path.is_empty() || path.starts_with('-') {
+        return None;
+    }
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    let folder = folder.trim_end_matches('/');
+    Some((if folder.is_empty() { "/" } else { folder }, name))
 }
 
 fn filter(program: &str, arguments: &[&str], text: &str) -> Option<String> {
@@ -229,6 +250,28 @@ fn awk(arguments: &[&str], text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_a_path_are_those_that_the_programs_write() {
+        for (program, arguments, expected) in [
+            ("dirname", &["/opt/s/a.sh"][..], Some("/opt/s")),
+            ("dirname", &["a.sh"], Some(".")),
+            ("dirname", &["/a.sh"], Some("/")),
+            ("dirname", &["/opt/s/"], Some("/opt")),
+            ("dirname", &["-z", "a"], None),
+            ("dirname", &[""], None),
+            ("dirname", &["--version"], None),
+            ("basename", &["/opt/a.sh", ".sh"], Some("a")),
+            ("basename", &["/opt/a.sh"], Some("a.sh")),
+            ("basename", &[".sh", ".sh"], Some(".sh")),
+            ("realpath", &["a"], Some("a")),
+            ("readlink", &["-f", "a"], Some("a")),
+            ("readlink", &["a"], None),
+            ("realpath", &["--relative-to=/", "a"], None),
+        ] {
+            assert_eq!(first(program, arguments).as_deref(), expected, "{program} {arguments:?}");
+        }
+    }
 
     #[test]
     fn filters_do_what_the_programs_do() {

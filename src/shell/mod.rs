@@ -4,6 +4,7 @@ mod filters;
 mod lexer;
 mod nested;
 mod walk;
+mod wrapper;
 
 use std::sync::Arc;
 
@@ -12,6 +13,9 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
 use crate::source::Span;
+
+pub use walk::OWN_FILE;
+pub use wrapper::inner;
 
 /// A word of a command after expansion.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +56,10 @@ pub enum Input {
 /// A simple command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The words; the first one names the program. Assignments in front and redirections are left out.
+    /// The words; the first one names the program. Assignments in front, programs that run another (`sudo`, `timeout`)
+    /// and redirections are left out.
     pub words: Vec<Word>,
-    /// From the first assignment or word to the last.
+    /// From the first assignment or word to the last, with what is left out in front.
     pub span: Span,
     /// `NAME=value` in front of the program, and what was exported or assigned before in the same RUN.
     pub variables: Vec<(String, Resolved)>,
@@ -83,26 +88,46 @@ impl Command {
 
 /// Whether a program runs another, which its arguments name.
 pub fn runs_another(program: &str) -> bool {
-    matches!(program, "sudo" | "env" | "nice" | "exec" | "command" | "time" | "eatmydata" | "travis_retry")
+    wrapper::is_wrapper(program)
+}
+
+/// What a text for the shell finds in the image before it runs.
+#[derive(Clone, Copy)]
+pub struct Files<'a> {
+    /// The folder that it begins in; empty where that is not known.
+    pub folder: &'a str,
+    /// The text of a file that is surely there, by its path as written.
+    pub text: &'a dyn Fn(&str) -> Option<String>,
+    /// The paths that a pattern as written stands for, in the shell's order, where that can be told.
+    pub listed: &'a dyn Fn(&str) -> Option<Vec<String>>,
+}
+
+impl Files<'static> {
+    /// No file is known.
+    pub const NONE: Self = Self { folder: "", text: &|_| None, listed: &|_| None };
 }
 
 /// The commands that a RUN instruction runs, in order.
 pub fn commands(run: &RunInstruction) -> Vec<Command> {
-    walk::commands(run, &|_| false)
+    walk::commands(run, Files::NONE)
 }
 
-/// The commands that a RUN instruction runs, in order; `there` knows the files that are surely there before it, by
-/// their path as written.
-pub fn commands_among(run: &RunInstruction, there: &dyn Fn(&str) -> bool) -> Vec<Command> {
-    walk::commands(run, there)
+/// The commands that a RUN instruction runs, in order, among the files of the image.
+pub fn commands_among(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
+    walk::commands(run, files)
 }
 
 /// The commands of a text for the shell that stands on its own, such as a script.
 pub fn script_commands(text: &Mapped) -> Vec<Command> {
-    walk::script(text, &Scope::default(), &[])
+    walk::script(text, &Scope::default(), &[], Files::NONE)
 }
 
 /// The commands of a script that a command runs: it sees the command's variables and its own arguments.
-pub fn called_commands(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)]) -> Vec<Command> {
-    walk::script(text, scope, variables)
+pub fn called_commands(
+    text: &Mapped,
+    scope: &Scope,
+    variables: &[(String, Resolved)],
+    files: Files<'_>,
+) -> Vec<Command> {
+    walk::script(text, scope, variables, files)
 }

@@ -5,19 +5,39 @@ use std::ops::Range;
 use crate::dockerfile::Mapped;
 use crate::shell::Word;
 
-/// Which word is the script of `sh -c SCRIPT`.
-pub(super) fn inner_script(words: &[Word]) -> Option<usize> {
-    if !is_shell(words.first()?.known()?) {
+/// Which word is the script of `sh -c SCRIPT`, and how many bytes of the word stand in front of it.
+pub(super) fn inner_script(words: &[Word]) -> Option<(usize, usize)> {
+    let known = |at: usize| words.get(at).and_then(Word::known);
+    let program = known(0)?.rsplit('/').next()?;
+    if program == "scl" {
+        let whole = words.len() == 4 && known(1) == Some("enable") && known(3)?.contains(' ');
+        return whole.then_some((3, 0));
+    }
+    let long = "--command=";
+    let flag = |word: &Word| {
+        word.known().is_some_and(|text| {
+            (text.starts_with('-') && !text.starts_with("--") && text.ends_with('c')) || text == "--command"
+        })
+    };
+    if is_shell(program) {
+        let flag = |word: &Word| flag(word) && word.known() != Some("--command");
+        return words.iter().position(flag).map(|at| (at + 1, 0));
+    }
+    if !is_other_user(program) && program != "script" {
         return None;
     }
-    let flag = |word: &Word| {
-        word.known().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.ends_with('c'))
-    };
-    words.iter().position(flag).map(|at| at + 1)
+    let inline = |word: &Word| word.raw.starts_with(long);
+    let at = words.iter().position(|word| flag(word) || inline(word))?;
+    Some(if words.get(at).is_some_and(inline) { (at, long.len()) } else { (at + 1, 0) })
 }
 
 pub(super) fn is_shell(program: &str) -> bool {
     matches!(program.rsplit('/').next(), Some("sh" | "bash" | "dash" | "ash" | "zsh"))
+}
+
+/// Whether a program begins a shell of another user.
+pub(super) fn is_other_user(program: &str) -> bool {
+    matches!(program.rsplit('/').next(), Some("su" | "runuser"))
 }
 
 /// `NAME=value`.

@@ -22,6 +22,8 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Judge the targets of a bake file (docker-bake.hcl or JSON), each as a build of its own.
+    ///
+    /// Several files make one definition, and paths in them are seen from the current folder, as Bake has it.
     #[arg(long, value_name = "FILE")]
     pub(crate) bake: Vec<PathBuf>,
     /// Judge the services of a compose file that are built, each as a build of its own.

@@ -229,7 +229,8 @@ impl Walk<'_> {
 
     pub(super) fn loop_variable(&mut self, text: &Mapped, words: &[Range<usize>]) {
         let Some(name) = words.first().map(|range| text.get(range.clone()).to_owned()) else { return };
-        let values: Vec<Word> = words.iter().skip(2).flat_map(|range| self.word(text, range.clone())).collect();
+        let values = words.iter().skip(2).flat_map(|range| self.word(text, range.clone()));
+        let values: Vec<Word> = values.flat_map(|word| self.spread_out(&word).unwrap_or_else(|| vec![word])).collect();
         let rounds = Rounds::new(&name, &values);
         let value = match values.as_slice() {
             [only] => only.value.clone(),

@@ -1,23 +1,59 @@
 //! Functions of a script, what they are called with, and arrays: the plain ones.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
+use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::lexer::Token;
 use crate::shell::walk::DEEPEST;
 use crate::shell::walk::MOST_VARIABLES;
 use crate::shell::walk::Walk;
 use crate::shell::walk::chance::Chance;
+use crate::source::Span;
 
 /// Functions that call one another are followed so many times in all.
 const MOST_CALLS: usize = 256;
+
+/// A function of another file that is longer is not followed.
+const LONGEST_BODY: usize = 16 * 1024;
 
 /// An array with more elements is not known.
 const MOST_ELEMENTS: usize = 1024;
 /// Words in front of an assignment that leave it one.
 const DECLARING: &[&str] = &["local", "declare", "typeset", "readonly", "export", "-a", "-r"];
+
+/// The commands of a function.
+#[derive(Clone)]
+pub(super) enum Body {
+    /// In the text that is gone through.
+    Here(Mapped),
+    /// In a file that was read in: where one of its commands runs is told by its call.
+    Elsewhere(Arc<str>),
+}
+
+impl Body {
+    /// The same function for a text that reads its file in; `None` for one that is out of proportion.
+    pub(super) fn into_elsewhere(self) -> Option<Self> {
+        let text = match self {
+            Self::Here(text) => Arc::from(text.text()),
+            Self::Elsewhere(text) => text,
+        };
+        (text.len() <= LONGEST_BODY).then_some(Self::Elsewhere(text))
+    }
+}
+
+/// A text whose every part stands at one place of another text.
+pub(super) fn at_one_place(text: &str, place: usize) -> Mapped {
+    let mut mapped = Mapped::default();
+    for c in text.chars() {
+        let c = if c.is_ascii() { c } else { '?' };
+        mapped.push(c.encode_utf8(&mut [0; 4]), place);
+    }
+    mapped
+}
 
 impl Walk<'_> {
     /// Takes `name() { … }` and `name=( … )` at an opening bracket or brace; gives the token behind it.
@@ -48,7 +84,7 @@ impl Walk<'_> {
         let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         let (body, behind) = body(text, tokens, from).filter(|_| name.chars().all(good))?;
         if self.functions.len() < MOST_VARIABLES {
-            self.functions.insert(name.to_owned(), text.slice(body));
+            self.functions.insert(name.to_owned(), Body::Here(text.slice(body)));
         }
         words.clear();
         Some(behind)
@@ -101,6 +137,57 @@ impl Walk<'_> {
         Some(word.map_or_else(|| Resolved::literal(""), |word| word.value.clone()))
     }
 
+    /// Takes what `read` gives its variables: the words of a line that is known, else what nobody knows.
+    pub(super) fn reads(&mut self, words: &[Word], own: &[(String, Resolved)], input: &Input) {
+        let (mut names, mut array, mut plain) = (Vec::new(), false, own.is_empty() && self.list.gate == Chance::Yes);
+        for word in words.iter().skip(1) {
+            match word.known() {
+                Some("-r") => {}
+                Some("-a" | "-ra" | "-ar") => array = true,
+                Some(option) if option.starts_with('-') => plain = false,
+                Some(name) => names.push(name),
+                None => plain = false,
+            }
+        }
+        let line = match input {
+            Input::Text(text) if plain && !self.asking() => {
+                text.text().lines().next().map(|line| (line, text.offset(0)))
+            }
+            _ => None,
+        };
+        let line = line.filter(|(line, _)| !line.contains('\\'));
+        let unknown = |name: &str| {
+            let reason = "it is read while the script runs".to_owned();
+            Resolved::Unresolved { names: vec![name.to_owned()], reason }
+        };
+        let Some((line, place)) = line else {
+            for name in names {
+                self.arrays.remove(name);
+                self.assign(name, unknown(name));
+            }
+            return;
+        };
+        let span = Span::new(place, place + 1);
+        let value = |text: &str| Resolved::Known { value: text.to_owned(), origins: vec![span] };
+        if let Some(name) = names.first().filter(|_| array) {
+            let word = |text: &str| Word { value: value(text), raw: text.to_owned(), span, output: None };
+            let elements: Vec<Word> = line.split_whitespace().map(word).collect();
+            self.assign(name, elements.first().map_or_else(|| value(""), |first| first.value.clone()));
+            if elements.len() <= MOST_ELEMENTS && self.arrays.len() < MOST_VARIABLES {
+                self.arrays.insert((*name).to_owned(), Some(elements));
+            }
+            return;
+        }
+        // The last variable has all that is left of the line.
+        let mut rest = line.trim();
+        for (at, name) in names.iter().enumerate() {
+            let end = if at + 1 == names.len() { None } else { rest.find(char::is_whitespace) };
+            let (one, after) = rest.split_at(end.unwrap_or(rest.len()));
+            self.assign(name, value(one));
+            rest = after.trim_start();
+        }
+    }
+
     /// Goes through a function that a command calls; says whether it did.
     pub(super) fn calls(&mut self, words: &[Word], depth: usize) -> bool {
         let Some((first, arguments)) = words.split_first() else { return false };
@@ -114,6 +201,10 @@ impl Walk<'_> {
         let body = first.known().and_then(|name| self.functions.get(name)).cloned();
         let Some(body) = body.filter(|_| depth < DEEPEST && self.called < MOST_CALLS) else { return false };
         self.called += 1;
+        let body = match body {
+            Body::Here(text) => text,
+            Body::Elsewhere(text) => at_one_place(&text, first.span.start),
+        };
         let outer = self.arguments.replace(arguments.to_vec());
         self.script(&body, depth + 1);
         self.arguments = outer;

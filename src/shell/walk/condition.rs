@@ -134,7 +134,7 @@ impl Walk<'_> {
             let above = takes && command.words.iter().skip(1).any(|word| !word.raw.starts_with('-'));
             moves || unclear || (above && command.words.iter().any(names)) || (above && path.contains('/'))
         };
-        !name.is_empty() && !self.sourced && (self.there)(path) && !self.out.iter().any(other)
+        !name.is_empty() && !self.sourced && (self.files.text)(path).is_some() && !self.out.iter().any(other)
     }
 
     /// Whether a text matches a pattern as written, with its quotes.

@@ -1,11 +1,10 @@
 //! Substitutions in words, where what they stand for can be told without running anything.
 
 use crate::dockerfile::Dialect;
-use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::expand;
-use crate::shell::filters;
 use crate::shell::walk::Walk;
+use crate::shell::walk::places::OWN_FILE;
 use crate::source::Span;
 
 /// Words with more substitutions are nobody's.
@@ -14,6 +13,9 @@ const MOST: usize = 8;
 impl Walk<'_> {
     /// What a word stands for, as its variables are at this place.
     pub(super) fn expanded(&self, raw: &str) -> Resolved {
+        let first = format!("{OWN_FILE}[0]");
+        let own = raw.contains(&first).then(|| raw.replace(&first, OWN_FILE));
+        let raw = own.as_deref().unwrap_or(raw);
         let filled = self.filled(raw);
         let text = filled.as_ref().map_or(raw, |(text, _)| text);
         let mut value = expand(text, Dialect::Shell, &|name| self.lookup(name));
@@ -27,6 +29,8 @@ impl Walk<'_> {
     /// A word with the values of its substitutions `$(…)` in their place, and where those come from; `None` where
     /// there are none, or one of them cannot be told.
     pub(super) fn filled(&self, raw: &str) -> Option<(String, Vec<Span>)> {
+        let plain = backticks(raw);
+        let raw = plain.as_deref().unwrap_or(raw);
         if self.sourced || !raw.contains("$(") || raw.matches("$(").count() > MOST {
             return None;
         }
@@ -39,7 +43,7 @@ impl Walk<'_> {
                 '$' if rest.starts_with("$((") => return None,
                 '$' if rest.starts_with("$(") => {
                     let inside = closed(rest.get(2..)?)?;
-                    let (value, from) = filters::line(&*self.substituted(&Mapped::whole(inside, 0))?)?;
+                    let (value, from) = self.told(inside)?;
                     // What a shell would read once more, or split, is not put in.
                     let plain = |c: char| c.is_ascii_alphanumeric() || "._+-:/=,@".contains(c);
                     if value.is_empty() || !value.chars().all(plain) {
@@ -60,6 +64,14 @@ impl Walk<'_> {
         }
         Some((out, origins))
     }
+}
+
+/// A word with one plain substitution in backticks, in the other spelling.
+fn backticks(raw: &str) -> Option<String> {
+    let mut parts = raw.split('`');
+    let (before, inside, after) = (parts.next()?, parts.next()?, parts.next()?);
+    let plain = parts.next().is_none() && !raw.contains(['\'', '\\']);
+    plain.then(|| format!("{before}$({inside}){after}"))
 }
 
 /// The text up to the bracket that closes it.

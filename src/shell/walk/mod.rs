@@ -6,6 +6,7 @@ mod chance;
 mod condition;
 mod filled;
 mod lists;
+mod places;
 mod redirects;
 mod rounds;
 
@@ -21,22 +22,28 @@ use crate::dockerfile::RunForm;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
 use crate::shell::Command;
+use crate::shell::Files;
 use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::lexer::Token;
 use crate::shell::lexer::tokens;
 use crate::shell::nested::assignment;
 use crate::shell::nested::inner_script;
+use crate::shell::nested::is_other_user;
 use crate::shell::nested::is_shell;
 use crate::shell::nested::substitution;
 use crate::shell::nested::unquoted;
 use crate::shell::walk::branches::Branch;
 use crate::shell::walk::branches::Kind;
+use crate::shell::walk::called::Body;
 use crate::shell::walk::chance::Chance;
 use crate::shell::walk::chance::Status;
 use crate::shell::walk::condition::Brackets;
 use crate::shell::walk::lists::List;
 use crate::shell::walk::redirects::Redirects;
+use crate::shell::wrapper;
+
+pub use places::OWN_FILE;
 
 const DEEPEST: usize = 4;
 const MOST_COMMANDS: usize = 20_000;
@@ -44,8 +51,8 @@ const MOST_VARIABLES: usize = 256;
 /// Variables, arrays and arguments may stand for so many more words than are written.
 const MOST_SPREAD: usize = 50_000;
 
-pub(super) fn commands(run: &RunInstruction, there: &dyn Fn(&str) -> bool) -> Vec<Command> {
-    let mut walk = Walk::new(&run.scope, &run.heredocs, there);
+pub(super) fn commands(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
+    let mut walk = Walk::new(&run.scope, &run.heredocs, files);
     match &run.form {
         RunForm::Shell(text) => walk.text(text, 0),
         RunForm::Exec(elements) => {
@@ -58,18 +65,20 @@ pub(super) fn commands(run: &RunInstruction, there: &dyn Fn(&str) -> bool) -> Ve
                     output: None,
                 })
                 .collect();
-            let script = inner_script(&words).and_then(|at| elements.get(at));
-            match script {
+            let start = words.first().map(|word| word.span.start);
+            let words = walk.within(words);
+            let script = inner_script(&words).filter(|(_, skip)| *skip == 0).and_then(|(at, _)| words.get(at));
+            match script.and_then(|script| elements.iter().find(|element| element.full_span() == script.span)) {
                 Some(script) => walk.text(script, 1),
-                None => walk.emit(words, None, Redirects::default()),
+                None => walk.emit(words, start, Redirects::default()),
             }
         }
     }
     walk.out
 }
 
-pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)]) -> Vec<Command> {
-    let mut walk = Walk::new(scope, &[], &|_| false);
+pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)], files: Files<'_>) -> Vec<Command> {
+    let mut walk = Walk::new(scope, &[], files);
     walk.variables.extend(variables.iter().take(MOST_VARIABLES).cloned());
     walk.text(text, 0);
     walk.out
@@ -82,8 +91,8 @@ fn is_number(name: &str) -> bool {
 struct Walk<'a> {
     scope: &'a Scope,
     heredocs: &'a [Heredoc],
-    /// Whether a file is surely there before the first command.
-    there: &'a dyn Fn(&str) -> bool,
+    /// The files that are there before the first command.
+    files: Files<'a>,
     variables: BTreeMap<String, Resolved>,
     branches: Vec<Branch>,
     /// How many branches were opened.
@@ -101,9 +110,11 @@ struct Walk<'a> {
     /// How deep this text lies in substitutions.
     substitutions: usize,
     /// The bodies of functions, by their names.
-    functions: BTreeMap<String, Mapped>,
+    functions: BTreeMap<String, Body>,
     /// How many of them were called.
     called: usize,
+    /// How many files were read in.
+    read_in: usize,
     /// What the function at hand was called with, where it is one and that is known.
     arguments: Option<Vec<Word>>,
     /// Arrays by their names; nothing where one is set on one of several ways.
@@ -119,17 +130,18 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(scope: &'a Scope, heredocs: &'a [Heredoc], there: &'a dyn Fn(&str) -> bool) -> Self {
+    fn new(scope: &'a Scope, heredocs: &'a [Heredoc], files: Files<'a>) -> Self {
         let (variables, branches, out) = (BTreeMap::new(), Vec::new(), Vec::new());
         let pipe = (Input::None, 0);
         let (list, brackets) = (List::default(), Brackets::default());
         let (opened, over, spread, sourced, substitutions) = (0, false, 0, false, 0);
         let (functions, called, arguments, arrays) = (BTreeMap::new(), 0, None, BTreeMap::new());
+        let read_in = 0;
         let (level, levels, rounds, jump) = (0, 0, 0, None);
         Self {
             scope,
             heredocs,
-            there,
+            files,
             variables,
             branches,
             opened,
@@ -142,6 +154,7 @@ impl<'a> Walk<'a> {
             substitutions,
             functions,
             called,
+            read_in,
             arguments,
             arrays,
             level,
@@ -266,7 +279,9 @@ impl<'a> Walk<'a> {
             if self.keyword(word).is_none() {
                 break;
             }
-            rest = after;
+            // `time -p CMD`.
+            let timed = word == "time" && after.first().is_some_and(|next| text.get(next.clone()) == "-p");
+            rest = if timed { after.get(1..).unwrap_or_default() } else { after };
         }
         if rest.is_empty() && redirects.heredocs.is_empty() {
             return;
@@ -310,6 +325,9 @@ impl<'a> Walk<'a> {
         let words: Vec<Word> = rest.iter().flat_map(|range| self.word(text, range.clone())).take(most).collect();
         self.spread += words.len().saturating_sub(rest.len());
         self.over |= self.spread >= MOST_SPREAD;
+        let skip = wrapper::inner(&words);
+        own.extend(words.iter().take(skip).filter_map(wrapper::set));
+        let words: Vec<Word> = words.into_iter().skip(skip).collect();
         if words.is_empty() {
             for (name, value) in std::mem::take(&mut own) {
                 self.set(&name, value);
@@ -323,25 +341,30 @@ impl<'a> Walk<'a> {
             }
             return;
         } else if matches!(words[0].known(), Some("." | "source" | "eval")) {
-            self.sourced |= !words.get(1).and_then(Word::known).is_some_and(|path| path.ends_with("activate"));
+            let harmless = words.get(1).and_then(Word::known).is_some_and(|path| path.ends_with("activate"));
+            self.sourced |= !harmless && !self.reads_in(&words);
         } else if words[0].known() == Some("read") {
-            for name in words.iter().skip(1).filter_map(Word::known).filter(|name| !name.starts_with('-')) {
-                let reason = "it is read while the script runs".to_owned();
-                self.assign(name, Resolved::Unresolved { names: vec![name.to_owned()], reason });
-            }
+            self.reads(&words, &own, &redirects.input);
         }
         if self.calls(&words, depth) {
             return;
         }
-        let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(is_shell));
+        let shell = |program: &str| is_shell(program) || is_other_user(program);
+        let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(shell));
         for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < DEEPEST) {
             self.script(&heredoc.body, depth + 1);
         }
-        if let Some(range) = inner_script(&words).and_then(|at| rest.get(at))
+        if let Some((at, front)) = inner_script(&words)
+            && let Some(span) = words.get(at).map(|word| word.span)
+            && let Some(range) = rest.iter().find(|range| text.span((*range).clone()) == span)
             && depth < DEEPEST
         {
-            let script = unquoted(text, range.clone());
-            return self.script(&script, depth + 1);
+            let script = unquoted(text, range.start + front..range.end);
+            let saved = (!own.is_empty()).then(|| self.variables.clone());
+            self.variables.extend(own);
+            self.script(&script, depth + 1);
+            self.variables = saved.unwrap_or_else(|| std::mem::take(&mut self.variables));
+            return;
         }
         if let (Some(start), false) = (start, words.is_empty()) {
             let saved = self.variables.clone();
@@ -351,6 +374,13 @@ impl<'a> Walk<'a> {
             self.emit(words, Some(text.span(start..start + 1).start), redirects);
             self.variables = saved;
         }
+    }
+
+    /// The words of the program that runs in the end; what is set in front of it is set here.
+    fn within(&mut self, words: Vec<Word>) -> Vec<Word> {
+        let skip = wrapper::inner(&words);
+        self.variables.extend(words.iter().take(skip).filter_map(wrapper::set));
+        words.into_iter().skip(skip).collect()
     }
 
     /// A script inside of the text, which ends what it begins.
@@ -421,14 +451,20 @@ impl<'a> Walk<'a> {
         if self.substitutions >= DEEPEST {
             return None;
         }
-        let mut walk = Walk::new(self.scope, &[], self.there);
-        walk.variables.clone_from(&self.variables);
-        walk.substitutions = self.substitutions + 1;
+        let mut walk = self.inside();
         walk.text(text, 0);
         let last = walk.out.pop()?;
         let fed = |command: &Command| matches!(command.input, Input::Pipe(_));
         let one = walk.out.iter().chain([&last]).enumerate().all(|(at, command)| fed(command) == (at > 0));
         one.then(|| Arc::new(last))
+    }
+
+    /// What goes through a substitution.
+    fn inside(&self) -> Self {
+        let mut walk = Walk::new(self.scope, &[], self.files);
+        walk.variables.clone_from(&self.variables);
+        walk.substitutions = self.substitutions + 1;
+        walk
     }
 }
 

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use crate::dockerfile::Heredoc;
 use crate::dockerfile::Mapped;
+use crate::dockerfile::Resolved;
 use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::walk::Walk;
+use crate::shell::walk::called::at_one_place;
 
 /// What more commands in a row do to a text is not followed.
 const LONGEST_PIPE: usize = 16;
@@ -59,6 +61,7 @@ impl<'a> Walk<'a> {
         redirects.heredocs.extend(self.heredocs.iter().filter(inside));
         redirects.input = match redirects.heredocs.get(from..) {
             Some([only]) => Input::Text(only.body.clone()),
+            _ if raw.starts_with("<<<") => self.here_text(text, range),
             _ if raw.starts_with("<<") || raw.starts_with("<&") => Input::Unknown,
             _ => {
                 let target = raw.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '<' | ' ' | '\t'));
@@ -66,6 +69,16 @@ impl<'a> Walk<'a> {
                 word.into_iter().next().map_or(Input::Unknown, Input::File)
             }
         };
+    }
+
+    /// `<<< TEXT`.
+    fn here_text(&self, text: &Mapped, range: Range<usize>) -> Input {
+        let target = text.get(range.clone()).trim_start_matches(['<', ' ', '\t']);
+        let from = range.end - target.len();
+        match self.expanded(target) {
+            Resolved::Known { value, .. } => Input::Text(at_one_place(&format!("{value}\n"), text.offset(from))),
+            Resolved::Unresolved { .. } => Input::Unknown,
+        }
     }
 
     /// The file that a redirection writes.

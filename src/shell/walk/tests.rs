@@ -9,7 +9,7 @@ fn run(text: &str) -> Vec<String> {
         let words: Vec<String> = one.words.into_iter().map(word).collect();
         format!("{}{}", if one.conditional { "~" } else { "" }, words.join(" "))
     };
-    script(&text, &Scope::default(), &[]).into_iter().map(line).collect()
+    script(&text, &Scope::default(), &[], Files::NONE).into_iter().map(line).collect()
 }
 
 /// The commands that are no tests.
@@ -61,7 +61,15 @@ fn loops_functions_and_arrays_are_followed_where_they_are_plain() {
         ("f() {\n  local v=$1\n  for w in 1 2; do a $v$w; done\n}\nf x && b", vec!["a x1", "a x2", "b"]),
         ("A=(1 '2 3'\n4); a \"${A[@]}\" ${A[*]}", vec!["a 1 2 3 4 1 2 3 4"]),
         ("A=(1); A+=(2); for v in \"${A[@]}\"; do a $v; done", vec!["a 1", "a 2"]),
+        ("read -ra P <<< \"1 2\" && a \"${P[@]}\" $P", vec!["read -ra P", "a 1 2 1"]),
+        ("read -r V W <<< '1 2 3'; a $V $W", vec!["read -r V W", "a 1 2 3"]),
+        ("V=4; read W <<< $V; a $W", vec!["read W", "a 4"]),
         // What is not plain stays open, and what nobody calls does not run.
+        ("IFS=, read -ra P <<< 1,2; a ${P[@]}", vec!["read -ra P", "a ?"]),
+        ("P=(1); read -d x -a P <<< 2; a ${P[@]}", vec!["read -d x -a P", "a ?"]),
+        ("read V <<< $(x); a $V", vec!["read V", "a ?"]),
+        ("read V < file; a $V", vec!["read V", "a ?"]),
+        ("V=1; x || read V <<< 2; a $V", vec!["x", "~read V", "a ?"]),
         ("for v in 1 2; do a $v && break; done; b $v", vec!["a ?", "break", "b ?"]),
         ("for v in *.txt x; do a $v; done", vec!["a ?"]),
         ("for v in 1 $(x); do a $v; done", vec!["a ?"]),
@@ -206,7 +214,8 @@ fn a_file_that_was_copied_is_there_until_a_command_may_take_it_away() {
     let taken = |text: &str| -> Vec<String> {
         let file = Dockerfile::parse(&format!("FROM scratch\nRUN {text}\n"));
         let evaluated = file.evaluate(&EvaluateOptions::default()).expect("a stage");
-        let commands = commands(&evaluated.runs[0], &|path| path == "r.txt" || path == "/app/r.txt");
+        let text = |path: &str| (path == "r.txt" || path == "/app/r.txt").then(String::new);
+        let commands = commands(&evaluated.runs[0], Files { text: &text, ..Files::NONE });
         let line = |one: &Command| {
             let words: Vec<&str> = one.words.iter().filter_map(Word::known).collect();
             format!("{}{}", if one.conditional { "~" } else { "" }, words.join(" "))

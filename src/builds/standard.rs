@@ -1,0 +1,204 @@
+//! More functions of bake files: over lists, maps and texts (docs.docker.com/build/bake/stdlib).
+
+use std::cmp::Ordering;
+
+use hcl::Map;
+use hcl::Value;
+use hcl::eval::FuncArgs;
+
+use crate::builds::expression::Function;
+use crate::builds::expression::LONGEST;
+use crate::builds::expression::said;
+use crate::builds::expression::text;
+
+/// A list with more elements is nobody's.
+const MOST: usize = 1_000;
+/// Lists lie in lists, but not for ever.
+const DEEPEST: usize = 16;
+
+/// Functions by name, with the number of their arguments; `None` takes any number.
+pub(super) const MORE: &[(&str, Option<usize>, Function)] = &[
+    ("flatten", Some(1), |args| {
+        let mut flat = Vec::new();
+        flattened(list(&args, 0)?, &mut flat, 0);
+        Ok(Value::Array(flat))
+    }),
+    ("lookup", None, |args| {
+        let (map, key) = (map(&args, 0)?, said(&args, 1)?);
+        map.get(&key).or_else(|| args.get(2)).cloned().ok_or_else(|| "it has no such key".to_owned())
+    }),
+    ("keys", Some(1), |args| Ok(sorted(map(&args, 0)?).map(|(key, _)| Value::from(key.as_str())).collect())),
+    ("values", Some(1), |args| Ok(sorted(map(&args, 0)?).map(|(_, value)| value.clone()).collect())),
+    ("merge", None, |args| {
+        let mut merged = Map::new();
+        for at in 0..args.len() {
+            merged.extend(map(&args, at)?.iter().take(MOST).map(|(key, value)| (key.clone(), value.clone())));
+        }
+        Ok(Value::Object(merged))
+    }),
+    ("zipmap", Some(2), |args| {
+        let keys: Option<Vec<String>> = list(&args, 0)?.iter().map(text).collect();
+        let (keys, values) = (keys.ok_or("texts are expected")?, list(&args, 1)?);
+        Ok(Value::Object(keys.into_iter().zip(values.iter().cloned()).collect()))
+    }),
+    ("sort", Some(1), |args| {
+        let mut texts: Vec<String> =
+            list(&args, 0)?.iter().map(text).collect::<Option<_>>().ok_or("texts are expected")?;
+        texts.sort();
+        Ok(Value::from(texts))
+    }),
+    ("distinct", Some(1), |args| {
+        let mut found: Vec<Value> = Vec::new();
+        for one in list(&args, 0)? {
+            if !found.contains(one) {
+                found.push(one.clone());
+            }
+        }
+        Ok(Value::Array(found))
+    }),
+    ("compact", Some(1), |args| {
+        Ok(Value::Array(list(&args, 0)?.iter().filter(|one| one.as_str() != Some("")).cloned().collect()))
+    }),
+    ("reverselist", Some(1), |args| Ok(Value::Array(list(&args, 0)?.iter().rev().cloned().collect()))),
+    ("slice", Some(3), |args| {
+        let part = list(&args, 0)?.get(place(&args, 1)?..place(&args, 2)?).ok_or("it has no such part")?;
+        Ok(Value::Array(part.to_vec()))
+    }),
+    ("index", Some(2), |args| match args.first() {
+        Some(Value::Object(map)) => map.get(&said(&args, 1)?).cloned().ok_or_else(|| "it has no such key".to_owned()),
+        _ => list(&args, 0)?.get(place(&args, 1)?).cloned().ok_or_else(|| "it has no such place".to_owned()),
+    }),
+    ("coalescelist", None, |args| {
+        let full = (0..args.len()).filter_map(|at| list(&args, at).ok()).find(|list| !list.is_empty());
+        full.map(|list| Value::Array(list.to_vec())).ok_or_else(|| "a list is expected".to_owned())
+    }),
+    ("range", None, |args| {
+        let number = |at: usize| args.get(at).and_then(Value::as_i64).ok_or("a whole number is expected");
+        let (from, to) = if args.len() < 2 { (0, number(0)?) } else { (number(0)?, number(1)?) };
+        let step = if args.len() > 2 { number(2)? } else { 1 };
+        let step = usize::try_from(step).ok().filter(|step| *step > 0).ok_or("a step forward is expected")?;
+        Ok((from..to).step_by(step).take(MOST).map(Value::from).collect())
+    }),
+    ("setproduct", None, |args| {
+        let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
+        for at in 0..args.len() {
+            let values = list(&args, at)?;
+            let longer = |row: &Vec<Value>| {
+                let row = row.clone();
+                values.iter().map(move |value| [row.clone(), vec![value.clone()]].concat()).collect::<Vec<_>>()
+            };
+            rows = rows.iter().flat_map(longer).take(MOST).collect();
+        }
+        Ok(Value::Array(rows.into_iter().map(Value::Array).collect()))
+    }),
+    ("format", None, |args| {
+        let values: Vec<&Value> = args.iter().skip(1).collect();
+        formatted(&said(&args, 0)?, &values).map(Value::from)
+    }),
+    ("formatlist", None, |args| {
+        let form = said(&args, 0)?;
+        let length = (1..args.len()).filter_map(|at| list(&args, at).ok().map(<[Value]>::len)).min();
+        let length = length.ok_or("a list is expected")?;
+        let row = |at: usize| {
+            let one = |value: &Value| match value {
+                Value::Array(list) => list.get(at).cloned().unwrap_or(Value::Null),
+                other => other.clone(),
+            };
+            let values: Vec<Value> = args.iter().skip(1).map(one).collect();
+            formatted(&form, &values.iter().collect::<Vec<_>>()).map(Value::from)
+        };
+        (0..length.min(MOST)).map(row).collect::<Result<Vec<_>, _>>().map(Value::Array)
+    }),
+    ("strlen", Some(1), |args| Ok(Value::from(said(&args, 0)?.chars().count()))),
+    ("substr", Some(3), |args| {
+        let length = args.get(2).and_then(Value::as_i64).ok_or("a length is expected")?;
+        let rest = said(&args, 0)?;
+        let rest = rest.chars().skip(place(&args, 1)?);
+        // A length below nothing takes all that is left.
+        Ok(Value::from(rest.take(usize::try_from(length).unwrap_or(usize::MAX)).collect::<String>()))
+    }),
+    ("title", Some(1), |args| {
+        let mut first = true;
+        let one = |c: char| {
+            let upper = std::mem::replace(&mut first, c.is_whitespace());
+            if upper { c.to_ascii_uppercase() } else { c }
+        };
+        Ok(Value::from(said(&args, 0)?.chars().map(one).collect::<String>()))
+    }),
+    ("chomp", Some(1), |args| Ok(Value::from(said(&args, 0)?.trim_end_matches(['\r', '\n'])))),
+    ("sanitize", Some(1), |args| {
+        let one = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+        Ok(Value::from(said(&args, 0)?.chars().map(one).collect::<String>()))
+    }),
+    ("basename", Some(1), |args| Ok(Value::from(said(&args, 0)?.rsplit('/').next().unwrap_or_default()))),
+    ("lessthan", Some(2), |args| compared(&args, |order| order == Ordering::Less)),
+    ("lessthanorequalto", Some(2), |args| compared(&args, |order| order != Ordering::Greater)),
+    ("greaterthan", Some(2), |args| compared(&args, |order| order == Ordering::Greater)),
+    ("greaterthanorequalto", Some(2), |args| compared(&args, |order| order != Ordering::Less)),
+    ("parseint", Some(2), |args| {
+        let base = args.get(1).and_then(Value::as_u64).and_then(|base| u32::try_from(base).ok());
+        let base = base.filter(|base| (2..=36).contains(base)).ok_or("a base is expected")?;
+        i64::from_str_radix(&said(&args, 0)?, base).map(Value::from).map_err(|error| error.to_string())
+    }),
+];
+
+fn list(args: &FuncArgs, at: usize) -> Result<&[Value], String> {
+    let list = args.get(at).and_then(Value::as_array).filter(|list| list.len() <= MOST);
+    list.map(Vec::as_slice).ok_or_else(|| "a list is expected".to_owned())
+}
+
+fn map(args: &FuncArgs, at: usize) -> Result<&Map<String, Value>, String> {
+    args.get(at).and_then(Value::as_object).ok_or_else(|| "a map is expected".to_owned())
+}
+
+fn place(args: &FuncArgs, at: usize) -> Result<usize, String> {
+    let place = args.get(at).and_then(Value::as_u64).and_then(|place| usize::try_from(place).ok());
+    place.ok_or_else(|| "a place is expected".to_owned())
+}
+
+/// The entries of a map by their keys, as the builder walks them.
+fn sorted(map: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    let mut entries: Vec<(&String, &Value)> = map.iter().collect();
+    entries.sort_by(|a, b| a.0.cmp(b.0));
+    entries.into_iter()
+}
+
+fn flattened(list: &[Value], into: &mut Vec<Value>, depth: usize) {
+    for one in list {
+        match one {
+            Value::Array(inner) if depth < DEEPEST => flattened(inner, into, depth + 1),
+            other if into.len() < MOST => into.push(other.clone()),
+            _ => {}
+        }
+    }
+}
+
+fn compared(args: &FuncArgs, holds: fn(Ordering) -> bool) -> Result<Value, String> {
+    let number = |at: usize| args.get(at).and_then(Value::as_f64).ok_or("a number is expected");
+    let order = number(0)?.partial_cmp(&number(1)?).ok_or("a number is expected")?;
+    Ok(Value::Bool(holds(order)))
+}
+
+/// `%s`, `%d`, `%v` and `%%`, with widths left to those who need them.
+fn formatted(form: &str, values: &[&Value]) -> Result<String, String> {
+    let (mut out, mut values) = (String::new(), values.iter());
+    let mut chars = form.chars();
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('%') => out.push('%'),
+            Some('s' | 'd' | 'v') => {
+                let value = values.next().and_then(|value| text(value)).ok_or("a value is expected")?;
+                out.push_str(&value);
+            }
+            _ => return Err("a form that is not followed".to_owned()),
+        }
+        if out.len() > LONGEST {
+            return Err("it is too long".to_owned());
+        }
+    }
+    if values.next().is_some() { Err("a value too many".to_owned()) } else { Ok(out) }
+}
