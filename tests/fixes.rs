@@ -179,31 +179,31 @@ fn a_value_keeps_its_quotes() {
     }
 }
 
-/// PTX carries a program to a newer GPU and not the libraries that it calls: machine code first, and neither is safe.
+/// PTX carries a program to a newer GPU and not the libraries that it calls: what starts by it alone is never safe.
 #[test]
-fn what_starts_only_by_compiling_ptx_comes_behind_machine_code_and_is_not_written_as_safe() {
-    let before = "FROM python:3.11-slim\nRUN pip install torch==2.6.0\n";
+fn what_starts_only_by_compiling_ptx_is_not_written_as_safe() {
+    let before = "FROM python:3.8-slim\nRUN pip install torch==1.6.0\n";
     let place = place(&[("Dockerfile", before)]);
-    let pool = |name: &str, gpu: &str| {
+    let pool = |name: &str, gpu: &str, driver: &str| {
         format!(
-            "[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"580.95.05\"\nplatform = \"linux/amd64\"\n\
+            "[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\n\
              launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n"
         )
     };
-    place.file("fleet.toml", &format!("{}{}", pool("new", "B200"), pool("now", "H100")));
+    // The builds with machine code for the one are for a newer CUDA than the other has.
+    let pools = [pool("new", "A100-SXM4-40GB", "580.95.05"), pool("old", "V100-SXM2-16GB", "440.33.01")];
+    place.file("fleet.toml", &pools.concat());
     let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
     let fixes = report["subjects"][0]["findings"][0]["fixes"].as_array().expect("fixes").clone();
     let compiled =
         |fix: &serde_json::Value| fix["title"].as_str().is_some_and(|title| title.contains("PTX is compiled"));
-    assert!(!fixes.is_empty() && !compiled(&fixes[0]), "{report}");
-    assert_eq!(fixes[0]["kind"], "framework-version", "{report}");
-    let by_ptx: Vec<_> = fixes.iter().filter(|fix| compiled(fix)).collect();
-    assert!(!by_ptx.is_empty() && by_ptx.iter().all(|fix| fix["safety"] != "safe"), "{report}");
+    assert!(fixes.iter().any(|fix| compiled(fix) && fix["safety"] == "unsafe"), "{fixes:?}");
+    assert!(!fixes.iter().any(|fix| compiled(fix) && fix["safety"] == "safe"), "{fixes:?}");
     let safe = place.run(&["check", "--fix", "Dockerfile"]);
     assert_eq!(text(&place, "Dockerfile"), before, "{}", err(&safe));
     let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
     assert_eq!(code(&done), 0, "{}", out(&done));
-    assert!(text(&place, "Dockerfile").contains("torch==2.7"), "{}", text(&place, "Dockerfile"));
+    assert!(text(&place, "Dockerfile").contains("torch==1.5.1"), "{}", text(&place, "Dockerfile"));
 }
 
 #[test]
