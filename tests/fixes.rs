@@ -71,18 +71,18 @@ fn a_change_is_written_where_the_value_stands_and_nothing_else_changes() {
         ),
         (
             "the index",
-            "FROM python:3.11-slim\nRUN pip install torch==2.4.0 torchvision==0.19.0 \\\n  --index-url https://wheels.example.com/whl/cu124\n",
-            "FROM python:3.11-slim\nRUN pip install torch==2.4.0 torchvision==0.19.0 \\\n  --index-url https://wheels.example.com/whl/cu118\n".to_owned(),
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0 torchvision==0.19.0 \\\n  --index-url https://download.pytorch.org/whl/cu124\n",
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0 torchvision==0.19.0 \\\n  --index-url https://download.pytorch.org/whl/cu118\n".to_owned(),
         ),
         (
             "the argument behind the index",
-            "FROM python:3.11-slim\nARG CU=cu124  # which\nRUN pip install torch==2.4.0 --index-url https://wheels.example.com/whl/${CU}\n",
-            "FROM python:3.11-slim\nARG CU=cu118  # which\nRUN pip install torch==2.4.0 --index-url https://wheels.example.com/whl/${CU}\n".to_owned(),
+            "FROM python:3.11-slim\nARG CU=cu124  # which\nRUN pip install torch==2.4.0 --index-url https://download.pytorch.org/whl/${CU}\n",
+            "FROM python:3.11-slim\nARG CU=cu118  # which\nRUN pip install torch==2.4.0 --index-url https://download.pytorch.org/whl/${CU}\n".to_owned(),
         ),
         (
             "local versions of one command",
-            "FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu124 torchvision==0.19.0+cu124 -f https://wheels.example.com/whl/torch_stable.html\n",
-            "FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu118 torchvision==0.19.0+cu118 -f https://wheels.example.com/whl/torch_stable.html\n".to_owned(),
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu124 torchvision==0.19.0+cu124 -f https://download.pytorch.org/whl/torch_stable.html\n",
+            "FROM python:3.11-slim\nRUN pip install torch==2.4.0+cu118 torchvision==0.19.0+cu118 -f https://download.pytorch.org/whl/torch_stable.html\n".to_owned(),
         ),
     ] {
         let place = place(&[("Dockerfile", before)]);
@@ -140,7 +140,7 @@ fn an_index_of_the_old_build_is_changed_with_the_version() {
     let argument = |build: &str| {
         format!(
             "FROM python:3.11-slim\nARG CU={build}\n\
-             RUN pip install torch==2.4.0+{build} -f \"https://wheels.example.com/whl/${{CU}}\" && \\\n  curl -O https://example.com/cu124\n"
+             RUN pip install torch==2.4.0+{build} -f \"https://download.pytorch.org/whl/${{CU}}\" && \\\n  curl -O https://example.com/cu124\n"
         )
     };
     for (before, after) in [
@@ -153,8 +153,8 @@ fn an_index_of_the_old_build_is_changed_with_the_version() {
         ([argument("cu124"), String::new()], [argument("cu118"), String::new()]),
         // A page of all builds stays.
         (
-            [by_list.clone(), "-f https://wheels.example.com/all.html\ntorch==2.4.0+cu124\n".to_owned()],
-            [by_list.clone(), "-f https://wheels.example.com/all.html\ntorch==2.4.0+cu118\n".to_owned()],
+            [by_list.clone(), "-f https://download.pytorch.org/whl/torch_stable.html\ntorch==2.4.0+cu124\n".to_owned()],
+            [by_list.clone(), "-f https://download.pytorch.org/whl/torch_stable.html\ntorch==2.4.0+cu118\n".to_owned()],
         ),
     ] {
         let place = place(&[("Dockerfile", &before[0]), ("requirements.txt", &before[1])]);

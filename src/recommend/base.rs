@@ -258,13 +258,12 @@ impl Ground<'_> {
         let newest = |fits: &dyn Fn(&str) -> bool| {
             row.os.iter().copied().filter(|os| fits(os)).max_by(|one, other| by_number(one, other))
         };
-        let (os, python, fetched) = match newest(&fits) {
-            Some(os) => (os, python(os), false),
-            None => {
-                let fetched = self.fetched(choices)?;
-                let takes_it = |os: &str| debian(os) && built(os) && python(os).is_some_and(brings_others);
-                (newest(&takes_it)?, Some(fetched), true)
-            }
+        let (os, python, fetched) = if let Some(os) = newest(&fits) {
+            (os, python(os), false)
+        } else {
+            let fetched = self.fetched(choices)?;
+            let takes_it = |os: &str| debian(os) && built(os) && python(os).is_some_and(brings_others);
+            (newest(&takes_it)?, Some(fetched), true)
         };
         let of = |flavour: &str| {
             row.flavours.contains(&flavour).then(|| format!("{repository}:{}-{flavour}-{os}", row.version))
