@@ -206,6 +206,33 @@ fn what_starts_only_by_compiling_ptx_is_not_written_as_safe() {
     assert!(text(&place, "Dockerfile").contains("torch==1.5.1"), "{}", text(&place, "Dockerfile"));
 }
 
+/// What is safe and does the same is written first, whatever else may be written.
+#[test]
+fn what_is_safe_is_written_before_what_is_not() {
+    let before = "FROM nvidia/cuda:11.7.1-base-ubuntu22.04\n";
+    let place = place(&[("Dockerfile", before)]);
+    let desk = "[[pool]]\nname = \"desk\"\ngpu = \"GeForce RTX 3090\"\ndriver = \"470.199.02\"\n\
+                platform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+    place.file("fleet.toml", desk);
+    let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    let expected = format!("{before}RUN rm -rf /usr/local/cuda/compat\n");
+    assert_eq!((text(&place, "Dockerfile"), code(&done)), (expected, 0), "{}", err(&done));
+}
+
+/// The library of the image and a build that the driver has, both: neither alone starts.
+#[test]
+fn the_compat_library_is_left_out_together_with_another_build() {
+    let before = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN pip install torch==2.4.0\n";
+    let place = place(&[("Dockerfile", before)]);
+    let desk = "[[pool]]\nname = \"desk\"\ngpu = \"GeForce RTX 3090\"\ndriver = \"470.199.02\"\n\
+                platform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+    place.file("fleet.toml", desk);
+    let done = place.run(&["check", "--fix", "Dockerfile"]);
+    let expected = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN rm -rf /usr/local/cuda/compat\n";
+    let expected = format!("{expected}RUN pip install torch==2.4.0+cu118 {PAGE}\n");
+    assert_eq!((text(&place, "Dockerfile"), code(&done)), (expected, 0), "{}", err(&done));
+}
+
 #[test]
 fn a_variable_is_set_behind_the_last_from() {
     let fleet = "[[pool]]\nname = \"a\"\ngpu = \"A100-SXM4-40GB\"\ndriver = \"550.54.15\"\nplatform = \"linux/amd64\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\n";

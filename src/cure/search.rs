@@ -182,7 +182,7 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
         Kind::Compat => compat::compat(case),
         Kind::FrameworkVersion => framework::versions(case),
         Kind::Toolkit => host::toolkits(case, trials),
-        Kind::RunEnvironment => host::run_environment(case),
+        Kind::RunEnvironment => host::run_environment(case, trials),
     }
 }
 
