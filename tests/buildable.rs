@@ -9,8 +9,6 @@ use std::fs;
 
 use place::Place;
 use place::code;
-use place::err;
-use place::out;
 use serde_json::Value;
 
 /// A T4, an RTX 3090 and a B200, each with a driver of another CUDA.
@@ -51,11 +49,11 @@ fn title(fix: &Value) -> &str {
 }
 
 /// Fixes changes with these options, and gives the texts afterwards.
-fn fixed(pool: (&str, &str, &str), files: &[(&str, &str)], options: &[&str]) -> (Vec<String>, Option<i32>) {
+fn fixed(pool: (&str, &str, &str), files: &[(&str, &str)], options: &[&str]) -> (Vec<String>, i32) {
     let place = place(pool, files);
     let done = place.run(&[&["check", "--fix", "Dockerfile"], options].concat());
     let texts = files.iter().map(|(name, _)| text(&place, name)).collect();
-    (texts, Some(code(&done)).filter(|_| err(&done).is_empty() || !err(&done).contains("panicked")))
+    (texts, code(&done))
 }
 
 /// An index that is named elsewhere changes with the version that names its build, or one more is named.
@@ -86,7 +84,7 @@ fn the_index_of_a_build_is_changed_wherever_it_is_named() {
         }),
     ] {
         let (texts, code) = fixed(T4, &[("Dockerfile", &before)], &[]);
-        assert_eq!((texts[0].as_str(), code), (after.as_str(), Some(0)));
+        assert_eq!((texts[0].as_str(), code), (after.as_str(), 0));
     }
     let apart = |build: &str, stage: &str| {
         let line =
@@ -99,18 +97,14 @@ fn the_index_of_a_build_is_changed_wherever_it_is_named() {
         )
     };
     let (texts, code) = fixed(T4, &[("Dockerfile", &apart("cu130", "cu130"))], &[]);
-    assert_eq!(
-        (texts[0].as_str(), code),
-        (apart("cu129", "cu130").as_str(), Some(0)),
-        "another stage is another image"
-    );
+    assert_eq!((texts[0].as_str(), code), (apart("cu129", "cu130").as_str(), 0), "another stage is another image");
     let dockerfile = |build: &str| format!("FROM python:3.11\nCOPY pip.conf /etc/pip.conf\n{}", pip(build));
     let settings = |build: &str| format!("[global]\n# of {}\nextra-index-url = {}\n", url("cu130"), url(build));
     let (before, after) = (dockerfile("cu130"), dockerfile("cu129"));
     let (texts, code) = fixed(T4, &[("Dockerfile", &before), ("pip.conf", &settings("cu130"))], &[]);
-    assert_eq!((texts, code), (vec![after, settings("cu129")], Some(0)));
+    assert_eq!((texts, code), (vec![after, settings("cu129")], 0));
     let (texts, code) = fixed(T4, &[("Dockerfile", &argument("cu130"))], &[]);
-    assert_eq!((texts[0].as_str(), code), (argument("cu129").as_str(), Some(0)));
+    assert_eq!((texts[0].as_str(), code), (argument("cu129").as_str(), 0));
 }
 
 #[test]
@@ -122,9 +116,9 @@ fn a_mirror_of_which_no_table_knows_what_it_has_is_not_safe() {
     };
     let before = dockerfile("cu130");
     let (texts, code) = fixed(T4, &[("Dockerfile", &before)], &[]);
-    assert_eq!((texts[0].as_str(), code), (before.as_str(), Some(1)));
+    assert_eq!((texts[0].as_str(), code), (before.as_str(), 1));
     let (texts, code) = fixed(T4, &[("Dockerfile", &before)], &["--unsafe-fixes"]);
-    assert_eq!((texts[0].as_str(), code), (dockerfile("cu129").as_str(), Some(0)));
+    assert_eq!((texts[0].as_str(), code), (dockerfile("cu129").as_str(), 0));
 }
 
 /// What would not build is told and never written.
@@ -169,7 +163,7 @@ fn what_would_not_build_is_told_and_not_written() {
         ];
         let (texts, code) = fixed(DESK, &files, &["--unsafe-fixes"]);
         assert_eq!(texts, files.map(|(_, text)| text.to_owned()), "{name}");
-        assert_ne!(code, None, "{name}");
+        assert!(code < 2, "{name}");
         let found = fixes(&place(DESK, &files));
         for fix in found.iter().filter(|fix| title(fix).contains("torch==")) {
             let told = (fix["safety"].as_str(), fix["edits"].as_array().map(Vec::len));
@@ -181,7 +175,7 @@ fn what_would_not_build_is_told_and_not_written() {
     let list = "torch==2.5.1\nnumpy==2.1.0 # the hash is elsewhere\n# --hash=sha256:00\n";
     let (texts, code) = fixed(DESK, &[("Dockerfile", &copied), ("requirements.txt", list)], &[]);
     let after = format!("{PAGE}\n{}", list.replace("2.5.1", "2.5.1+cu118"));
-    assert_eq!((texts[1].as_str(), code), (after.as_str(), Some(0)));
+    assert_eq!((texts[1].as_str(), code), (after.as_str(), 0));
 }
 
 #[test]
@@ -197,7 +191,7 @@ fn an_index_has_a_line_of_its_own_in_a_list_and_words_of_its_own_in_json() {
         (shell("torch==2.5.1"), shell(&format!("torch==2.5.1+cu118 {PAGE}"))),
     ] {
         let (texts, code) = fixed(DESK, &[("Dockerfile", &before)], &[]);
-        assert_eq!((texts[0].as_str(), code), (after.as_str(), Some(0)));
+        assert_eq!((texts[0].as_str(), code), (after.as_str(), 0));
     }
 }
 
@@ -273,7 +267,7 @@ fn lists_of_gpus_of_cmake_get_one_more() {
             )
         };
         let (texts, code) = fixed(T4, &[("Dockerfile", &file(before))], &[]);
-        assert_eq!((texts[0].as_str(), code), (file(after).as_str(), Some(0)));
+        assert_eq!((texts[0].as_str(), code), (file(after).as_str(), 0));
     }
 }
 
@@ -281,7 +275,7 @@ fn lists_of_gpus_of_cmake_get_one_more() {
 fn another_extra_brings_the_build_for_another_cuda() {
     let file = |line: &str| format!("FROM python:3.11\nRUN pip install {line}\n");
     let (texts, code) = fixed(T4, &[("Dockerfile", &file("'jax[cuda13]==0.8.0' numpy"))], &[]);
-    assert_eq!((texts[0].as_str(), code), (file("'jax[cuda12]==0.8.0' numpy").as_str(), Some(0)));
+    assert_eq!((texts[0].as_str(), code), (file("'jax[cuda12]==0.8.0' numpy").as_str(), 0));
     for line in ["'jax[cuda13-local]==0.8.0'", "jax==0.8.0 jax-cuda13-plugin==0.8.0"] {
         let (texts, _) = fixed(T4, &[("Dockerfile", &file(line))], &["--unsafe-fixes"]);
         assert!(!texts[0].contains("jax[cuda12]"), "{}", texts[0]);
@@ -294,7 +288,7 @@ fn a_cuda_that_an_image_asks_for_by_its_version_alone_is_lowered_where_it_is_wri
     let (texts, _) = fixed(T4, &[("Dockerfile", &file("12.6"))], &[]);
     assert_eq!(texts[0], file("12.6"), "what else reads it is not known");
     let (texts, code) = fixed(T4, &[("Dockerfile", &file("12.6"))], &["--unsafe-fixes"]);
-    assert_eq!((texts[0].as_str(), code), (file("12.0").as_str(), Some(0)));
+    assert_eq!((texts[0].as_str(), code), (file("12.0").as_str(), 0));
     let (texts, _) = fixed(T4, &[("Dockerfile", &file("13.1"))], &["--unsafe-fixes"]);
     assert_eq!(texts[0], file("13.1"), "another CUDA is another image");
 }
