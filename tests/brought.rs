@@ -380,11 +380,12 @@ fn what_ptx_carries_to_a_newer_gpu_leaves_the_libraries_of_its_cuda_unseen() {
     let end = |gpu: &str| on(&fleet(gpu), tensorflow, &[]).0;
     assert_eq!((end("B200").as_str(), end("H100").as_str()), ("undetermined", "starts"));
     for (gpu, base, command, libraries) in [
-        ("B200", "python:3.11-slim", "RUN pip install torch==2.6.0+cu126", Some("CUDA 12.6")),
+        ("A100", "python:3.8-slim", "RUN pip install torch==1.5.1", Some("CUDA 10.2")),
         ("H100", "continuumio/miniconda3", conda, Some("CUDA 11.3")),
         // Machine code of its own, or a GPU that its CUDA knows.
         ("B200", "python:3.11-slim", "RUN pip install torch==2.7.0+cu128", None),
         ("H100", "python:3.11-slim", "RUN pip install torch==2.6.0+cu126", None),
+        ("V100", "python:3.8-slim", "RUN pip install torch==1.5.1", None),
         ("A100", "continuumio/miniconda3", conda, None),
     ] {
         let place = Place::bare();

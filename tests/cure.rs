@@ -179,6 +179,24 @@ fn a_failure_that_goes_away_is_told_apart_from_a_start() {
     assert_eq!(place::out(&done), "", "what is not proved is not written");
 }
 
+#[test]
+fn a_check_is_left_out_on_the_pools_that_fail_by_it_alone() {
+    let place = Place::bare();
+    // The one is refused, the other takes the library of the image and has no use for it.
+    let pools = [("t4", "Tesla T4", "535.161.08"), ("desk", "GeForce RTX 3090", "460.91.03")];
+    let fleet = pools.map(|(name, gpu, driver)| {
+        format!("[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n")
+    });
+    place.file("fleet.toml", &fleet.concat());
+    place.file("Dockerfile", "FROM python:3.11\nENV NVIDIA_REQUIRE_CUDA=cuda>=12.6\nRUN pip install torch==2.4.0\n");
+    let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+    let found = fixes(&report, "t4");
+    let unchecked = found.iter().find(|fix| fix["kind"] == "run-environment").expect("a variable at the start");
+    let title = unchecked["title"].as_str().unwrap_or_default();
+    assert!(title.contains("`t4`") && !title.contains("`desk`"), "{title}");
+    assert_eq!(words(&unchecked["cures"]), ["t4"]);
+}
+
 /// One pool, and a Dockerfile.
 fn one(pool: &str, dockerfile: &str) -> Place {
     let place = Place::bare();

@@ -186,7 +186,8 @@ fn a_wish_that_no_table_can_meet_is_an_error_with_what_there_is() {
             "no wheel of torch>=2.6 for Python 3.8; those that they have are for 3.9, ",
         ),
         (&["--tensorflow", "2.18", "--python", "3.13"], "for 3.9, 3.10, 3.11, 3.12"),
-        (&["--torch", "--base", "nvidia/cuda", "--python", "3.11"], "they bring "),
+        (&["--torch", "--base", "ubuntu", "--python", "3.11"], "they bring "),
+        (&["--torch", "==2.6.0", "--base", "nvidia/cuda", "--python", "3.8"], "for Python 3.8; those that they have"),
         (&["--torch", "--base", "nvidia/cudaa"], "did you mean `nvidia/cuda`?"),
         (&["--torch", "--base", "alpine"], "have no tags of `alpine`"),
         (&["--torch", "--base", "A B"], "is no image"),
@@ -222,6 +223,28 @@ fn the_dockerfile_alone_is_what_check_takes() {
     assert!(text.starts_with("FROM python:3.11-slim\nRUN pip install ") && text.ends_with('\n'), "{text}");
     assert!(checked(&place, &text).iter().all(|fate| fate.ends_with(" starts")), "{text}");
     assert_eq!(text, recommend(&place, &["--torch", ">=2.4", "--python", "3.11"])["combinations"][0]["dockerfile"]);
+}
+
+/// The three wishes together: a base without that Python is given it.
+#[test]
+fn a_python_that_a_base_has_not_is_brought_to_it() {
+    let place = Place::bare();
+    for (base, python, fetched) in [
+        ("nvidia/cuda", "3.11", true),
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", "3.11", true),
+        ("nvidia/cuda", "3.10", false),
+        ("nvidia/cuda", "3.12", false),
+    ] {
+        let report = recommend(&place, &["--torch", ">=2.4", "--base", base, "--python", python]);
+        let first = combinations(&report).first().unwrap_or_else(|| panic!("{base} {python}: {report}"));
+        let text = first["dockerfile"].as_str().expect("a text");
+        assert!(text.starts_with(&format!("FROM {base}")), "{text}");
+        assert_eq!(first["python"], python, "{first}");
+        assert_eq!(text.contains(&format!("uv venv --seed --python {python} /opt/venv\n")), fetched, "{text}");
+        assert!(checked(&place, text).iter().all(|fate| fate.ends_with(" starts")), "{text}");
+        let said = report["notes"].to_string();
+        assert_eq!(said.contains("uv brings it"), fetched, "{said}");
+    }
 }
 
 #[test]

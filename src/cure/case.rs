@@ -7,12 +7,14 @@ use crate::fact::Component;
 use crate::fact::FactKey;
 use crate::fact::ImageFacts;
 use crate::fact::Observations;
+use crate::fact::PackageSeen;
 use crate::fact::Role;
 use crate::fact::State;
 use crate::fact::Value;
 use crate::fleet::Fleet;
 use crate::fleet::Pool;
 use crate::infer::infer;
+use crate::infer::python;
 use crate::judge;
 use crate::judge::Detail;
 use crate::judge::Hosts;
@@ -169,6 +171,11 @@ impl<'a> Case<'a> {
 
     pub(super) fn knowledge(&self) -> Knowledge {
         self.settings.knowledge
+    }
+
+    /// The Python that a package is installed for, `3.11`, where that is known.
+    pub(super) fn python(&self, package: &PackageSeen) -> Option<String> {
+        python(&self.seen, package, self.knowledge()).ok()
     }
 
     /// The pools of the fleet that changes are sought for.

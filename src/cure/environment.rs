@@ -1,5 +1,6 @@
 //! Variables of the image: devices, driver capabilities, its own requirement, the search path, lists of GPUs.
 
+use crate::cuda::CudaVersion;
 use crate::cuda::LIB64;
 use crate::cuda::debian_directory;
 use crate::cure::Candidate;
@@ -13,6 +14,7 @@ use crate::fact::Presence;
 const DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
 const CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
 const REQUIREMENT: &str = "NVIDIA_REQUIRE_CUDA";
+const VERSION: &str = "CUDA_VERSION";
 const SEARCH_PATH: &str = "LD_LIBRARY_PATH";
 /// What every program that calls CUDA asks for.
 const USUAL: &str = "compute,utility";
@@ -47,6 +49,14 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
                 set(&[(REQUIREMENT, &format!("cuda>={}.{minor}", cuda.major()))], safety);
             }
         }
+    }
+    // Without a requirement of its own, an image asks for this CUDA; what else reads the variable is not known.
+    if case.ends("refused")
+        && own(case, VERSION)
+        && value(REQUIREMENT).is_none_or(|value| value.is_empty())
+        && let Some(cuda) = value(VERSION).and_then(|value| value.parse::<CudaVersion>().ok())
+    {
+        set(&[(VERSION, &format!("{}.0", cuda.major()))], Safety::Unsafe);
     }
     if own(case, SEARCH_PATH) {
         for holds in ["/compat", "/stubs"] {
@@ -144,6 +154,7 @@ pub(super) fn arch_lists(case: &Case<'_>) -> Vec<Candidate> {
     }
     let mut variables: Vec<&str> =
         knowledge.cuda_extensions().iter().filter(|row| !row.plain && !row.cmake).map(|row| row.variable).collect();
+    variables.extend(case.seen.of_base.arch_lists.iter().map(|list| list.name.as_str()));
     variables.sort_unstable();
     variables.dedup();
     let mut found = Vec::new();

@@ -8,6 +8,7 @@ use crate::cure::case::Case;
 use crate::cure::versions::FAR;
 use crate::cure::versions::companions;
 use crate::cure::versions::far;
+use crate::cure::versions::has_wheel;
 use crate::cure::versions::near;
 use crate::cure::versions::nearest;
 use crate::cure::versions::releases;
@@ -150,6 +151,11 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
     let safety = if alone { Safety::Safe } else { Safety::Unsafe };
     let now = torch.pinned.as_deref().or(torch.package.is_none().then_some("")).unwrap_or(torch.row.version);
     let safety = if now == torch.row.version { safety } else { Safety::Unsafe };
+    // A release of which only a neighbour is known may be for a Python that the neighbour has no wheel for.
+    let python = torch.package.filter(|_| now != torch.row.version).and_then(|package| case.python(package));
+    if python.is_some_and(|python| !has_wheel(case.knowledge(), torch.name, torch.row.version, &python)) {
+        return Vec::new();
+    }
     let other = |tag: &&str| torch.has.as_deref() != Some(*tag);
     let tags = builds(case, torch.row, torch.has.as_deref()).into_iter().filter(other);
     tags.enumerate()
@@ -242,8 +248,8 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<Release> {
     let mut found = Vec::new();
     for version in nearest(&all, torch.row.version).into_iter().take(MOST) {
         let Some(row) = knowledge.torch(version) else { continue };
-        let python = torch.package.and_then(|package| package.python.as_deref());
-        if !shares_python(knowledge, torch.row.version, version, python) {
+        let python = torch.package.and_then(|package| case.python(package));
+        if !shares_python(knowledge, torch.row.version, version, python.as_deref()) {
             continue;
         }
         let default =
@@ -286,7 +292,9 @@ fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<Release> {
         };
         (!near(now, to), format!("install {}=={to}", package.name), step(now, to), wish)
     };
-    nearest(&all, now).into_iter().take(MOST).map(wish).collect()
+    let python = case.python(package);
+    let there = |to: &&str| python.as_ref().is_none_or(|python| has_wheel(knowledge, &package.name, to, python));
+    nearest(&all, now).into_iter().filter(there).take(MOST).map(wish).collect()
 }
 
 fn component_of(knowledge: Knowledge, distribution: &str) -> Option<&'static str> {

@@ -129,13 +129,15 @@ pub(super) fn toolkits(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidat
     found
 }
 
-/// Without the check of the requirement, where that is what fails.
-pub(super) fn run_environment(case: &Case<'_>) -> Vec<Candidate> {
+/// Without the check of the requirement, on the pools where that is what fails.
+pub(super) fn run_environment(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {
     let (name, value) = UNCHECKED;
     if !case.ends("refused") {
         return Vec::new();
     }
-    let pools = case.aimed().map(|pool| (pool.name.value.clone(), PoolChange::Env(name, value))).collect();
+    let changes = case.aimed().map(|pool| (pool.name.value.clone(), PoolChange::Env(name, value)));
+    let pools =
+        changes.filter(|one| help(&trials.pools(case, std::slice::from_ref(one)), &one.0) != Help::None).collect();
     one(Kind::RunEnvironment, pools, |_| {
         format!("start it with {name}={value}, where nobody checks the requirement then,")
     })

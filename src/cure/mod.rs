@@ -9,7 +9,11 @@
 //! those with which less is left open, and those that help where what is not known of the image holds nothing. All of
 //! these are told, and none is written: the image may need no change.
 //!
-//! Where no single change of the image does, a base and a build of the framework are changed together.
+//! Where no single change of the image does, a base, or its compat library, and a build of the framework are changed
+//! together.
+//!
+//! What is written still builds: a build lies in the indexes that have it, hashes are of one wheel, lists bound versions.
+//! What would not build is told, to be done by hand.
 //!
 //! # What is smaller
 //!
@@ -25,7 +29,7 @@
 //! | `environment` | one variable of the image: devices, capabilities, its own requirement, search path | nothing | safe; a requirement, and what is searched first, unsafe |
 //! | `arch-list` | the GPUs that an extension is compiled for | nothing | safe |
 //! | `driver-libraries` | driver libraries that the image brings itself are left out | nothing | unsafe |
-//! | `framework-variant` | the same release of a framework, built for another CUDA | the build | safe; unsafe where others build on it, manual where one is a build for the CUDA that goes |
+//! | `framework-variant` | the same release of a framework, built for another CUDA | the build | safe; unsafe where others build on it and on a mirror, manual where one is a build for the CUDA that goes |
 //! | `base-tag` | another tag of the same image: its patch, its minor, its operating system | the base | safe within a CUDA minor, unsafe within an operating system and a CUDA major, or few minors of a framework on which nothing else is built, else manual |
 //! | `platform` | the platforms that the image is built for | the build | manual |
 //! | `driver` | the driver of a pool: the smallest release that cures | nothing, but the nodes | manual |
@@ -36,10 +40,12 @@
 
 mod base;
 mod beside;
+mod buildable;
 mod case;
 mod compat;
 mod conda;
 mod environment;
+mod extra;
 mod floating;
 mod framework;
 mod host;

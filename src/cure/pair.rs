@@ -28,7 +28,12 @@ pub(super) fn pair(case: &Case<'_>, trials: &mut Trials<'_>) -> Option<Tried> {
     let failing = case.aimed().count();
     let mut found: Option<Tried> = None;
     let mut further = 0;
-    for base in base::candidates(case).into_iter().chain(compat::compat(case)) {
+    let compat = compat::compat(case);
+    let bases = base::candidates(case).into_iter().map(|base| (base, true));
+    for (base, counts) in bases.chain(compat.into_iter().map(|one| (one, false))) {
+        if counts && further == BASES {
+            continue;
+        }
         let gets_further = trials.wish(case, &base.wish).is_some_and(|outcome| differs(&before, &outcome.fates));
         if !gets_further {
             continue;
@@ -40,10 +45,7 @@ pub(super) fn pair(case: &Case<'_>, trials: &mut Trials<'_>) -> Option<Tried> {
             }
             found = found.or(Some(one));
         }
-        further += 1;
-        if further == BASES {
-            break;
-        }
+        further += usize::from(counts);
     }
     found
 }

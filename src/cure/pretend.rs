@@ -102,6 +102,7 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
         Wish::All(list) => return list.iter().try_fold(new, |seen, one| pretend(one, &seen, knowledge)),
         Wish::Base { .. }
         | Wish::Build { .. }
+        | Wish::Extra { .. }
         | Wish::Conda { .. }
         | Wish::ArchList { .. }
         | Wish::Platforms(_)

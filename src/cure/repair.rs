@@ -54,7 +54,7 @@ pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, least: S
             let mut errors = judged.findings.iter().filter(|finding| finding.severity == "error");
             errors.any(|finding| one.cures.iter().any(|pool| finding.pools.contains(pool)))
         };
-        let Some(best) = found.tried.into_iter().find(|one| may(one) && wanted(one)) else { break };
+        let Some(best) = safest(found.tried.into_iter().filter(|one| may(one) && wanted(one)).collect()) else { break };
         let Some(texts) = texts(&sources, &best.edits) else { break };
         repair.fixes.push(fix(&best, &sources));
         sources = replaced(&sources, &texts);
@@ -63,6 +63,14 @@ pub fn repair(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, least: S
         now = subject;
     }
     repair
+}
+
+/// The first of some changes, or one that is safer and cures all that it does.
+fn safest(tried: Vec<Tried>) -> Option<Tried> {
+    let first = tried.first()?;
+    let does = |one: &Tried| one.safety < first.safety && first.cures.iter().all(|pool| one.cures.contains(pool));
+    let at = tried.iter().position(does).unwrap_or_default();
+    tried.into_iter().nth(at)
 }
 
 /// A subject with other texts, and all texts as they are then; none where it is not made of texts, or a text is no

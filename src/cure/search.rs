@@ -10,6 +10,7 @@ use crate::cure::case::Case;
 use crate::cure::compat;
 use crate::cure::conda;
 use crate::cure::environment;
+use crate::cure::extra;
 use crate::cure::framework;
 use crate::cure::host;
 use crate::cure::pair;
@@ -145,7 +146,7 @@ pub(super) fn search(
         let left = all - one.starts(aim).len().min(all);
         let (far, several) = (one.step >= FAR, matches!(one.wish, Wish::All(_)));
         let helps = all - one.helps(aim).min(all);
-        (!one.breaks.is_empty(), helps, far, left, one.compiled, several, one.kind, one.step)
+        (!one.breaks.is_empty(), helps, one.compiled, far, left, several, one.kind, one.step)
     };
     tried.sort_by_key(rank);
     let (mut first, mut others): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
@@ -174,14 +175,14 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
         Kind::Environment => environment::environment(case),
         Kind::ArchList => environment::arch_lists(case),
         Kind::DriverLibraries => compat::driver_libraries(case),
-        Kind::FrameworkVariant => [framework::variants(case), conda::variants(case)].concat(),
+        Kind::FrameworkVariant => [framework::variants(case), extra::variants(case), conda::variants(case)].concat(),
         Kind::BaseTag => base::candidates(case),
         Kind::Platform => platform::platforms(case),
         Kind::Driver => host::drivers(case, trials),
         Kind::Compat => compat::compat(case),
         Kind::FrameworkVersion => framework::versions(case),
         Kind::Toolkit => host::toolkits(case, trials),
-        Kind::RunEnvironment => host::run_environment(case),
+        Kind::RunEnvironment => host::run_environment(case, trials),
     }
 }
 
@@ -213,6 +214,10 @@ pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials
     if compiled {
         title.push_str(", of which PTX is compiled at start-up");
     }
+    if let Some(why) = outcome.by_hand {
+        title = format!("{title}, {why}");
+    }
+    let safety = if outcome.elsewhere { safety.max(Safety::Unsafe) } else { safety };
     // What no file holds, nobody can write.
     let safety = if outcome.edits.is_empty() { Safety::Manual } else { safety };
     let edits = if safety == Safety::Manual { Vec::new() } else { outcome.edits };

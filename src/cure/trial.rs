@@ -5,12 +5,16 @@ use std::sync::Arc;
 use crate::cure::PoolChange;
 use crate::cure::Wish;
 use crate::cure::beside;
+use crate::cure::buildable::BY_HAND;
+use crate::cure::buildable::hindrance;
+use crate::cure::buildable::is_named;
 use crate::cure::case::Aim;
 use crate::cure::case::Case;
 use crate::cure::case::whole;
 use crate::cure::pretend::pretend;
 use crate::cure::search::PoolFate;
 use crate::cure::write;
+use crate::cure::write::Way;
 use crate::edit::TextEdit;
 use crate::fact::Observations;
 use crate::fleet;
@@ -59,8 +63,19 @@ pub(super) struct Trials<'a> {
 /// What a trial showed.
 pub(super) struct Outcome {
     pub(super) edits: Vec<TextEdit>,
+    /// Whether they name a place of which the tables do not know what lies there.
+    pub(super) elsewhere: bool,
+    /// What keeps it from being written.
+    pub(super) by_hand: Option<&'static str>,
     pub(super) subject: Option<Subject>,
     pub(super) fates: Vec<PoolFate>,
+}
+
+impl Outcome {
+    /// One that no text was edited for.
+    fn told(fates: Vec<PoolFate>, subject: Option<Subject>, by_hand: Option<&'static str>) -> Self {
+        Self { edits: Vec::new(), elsewhere: false, by_hand, subject, fates }
+    }
 }
 
 impl Trials<'_> {
@@ -75,31 +90,43 @@ impl Trials<'_> {
     pub(super) fn wish(&mut self, case: &Case<'_>, wish: &Wish) -> Option<Outcome> {
         if let Wish::Pools(changes) = wish {
             let fates = self.pools(case, changes);
-            return Some(Outcome { edits: Vec::new(), subject: None, fates });
+            return Some(Outcome::told(fates, None, None));
         }
         if !matches!(case.subject.content, Content::Dockerfile { .. }) {
-            let seen = pretend(wish, &case.seen, case.knowledge()).filter(|seen| wish.holds(seen))?;
+            let seen = pretended(case, wish)?;
             if !self.take() {
                 return None;
             }
             let subject = fixed(case, seen);
-            return Some(Outcome { edits: Vec::new(), fates: self.judged(case, &subject), subject: Some(subject) });
+            return Some(Outcome::told(self.judged(case, &subject), Some(subject), None));
         }
-        for edits in write::ways(case, wish) {
+        let mut hindered = None;
+        for Way { edits, elsewhere } in write::ways(case, wish) {
             let Some(subject) = write::written(case.subject, case.settings.sources, &edits) else { continue };
             // Each text is read once for each platform, and judged as it was seen.
             let Some(seen) = as_seen(&subject, case.before, &case.platforms, Some) else { continue };
-            let holds = judge::observations(&seen.content, &case.platform).is_some_and(|seen| wish.holds(&seen));
-            if !holds || !beside::others_exist(case, &subject) {
+            let observed = judge::observations(&seen.content, &case.platform).filter(|seen| wish.holds(seen));
+            let Some(observed) = observed.filter(|_| beside::others_exist(case, &subject)) else { continue };
+            if let Some(why) = hindrance(case, wish, &edits, &observed) {
+                hindered.get_or_insert((seen, why));
                 continue;
             }
             if !self.take() {
                 return None;
             }
             let fates = self.judged(case, &seen);
-            return Some(Outcome { edits, subject: Some(subject), fates });
+            return Some(Outcome { edits, elsewhere, by_hand: None, subject: Some(subject), fates });
         }
-        None
+        // What somebody names in a text that is not edited is changed there by hand.
+        let (seen, why) = match hindered {
+            Some(found) => found,
+            None if is_named(case, wish) => (fixed(case, pretended(case, wish)?), BY_HAND),
+            None => return None,
+        };
+        if !self.take() {
+            return None;
+        }
+        Some(Outcome::told(self.judged(case, &seen), None, Some(why)))
     }
 
     /// The fates on the pools that changes are sought for; with those on all others where it helps on one.
@@ -165,6 +192,11 @@ impl Trials<'_> {
         }
         found
     }
+}
+
+/// What would be seen with a wish; none where that cannot be told.
+fn pretended(case: &Case<'_>, wish: &Wish) -> Option<Observations> {
+    pretend(wish, &case.seen, case.knowledge()).filter(|seen| wish.holds(seen))
 }
 
 fn declared<T>(value: T) -> Declared<T> {

@@ -91,6 +91,27 @@ pub(super) fn shares_python(knowledge: Knowledge, one: &str, other: &str, named:
     })
 }
 
+/// Whether nothing in the tables speaks against a wheel of a release for a Python.
+pub(super) fn has_wheel(knowledge: Knowledge, distribution: &str, version: &str, python: &str) -> bool {
+    let within = |first: &str, last: Option<&str>, version: &str| {
+        by_number(first, version).is_le() && last.is_none_or(|last| by_number(version, last).is_le())
+    };
+    let of_torch = |version: &str| {
+        let mut rows = knowledge.torch_pythons().iter().filter(|row| row.python == python);
+        rows.any(|row| within(row.first, row.last, version))
+    };
+    if knowledge.is_built_framework(distribution) {
+        return of_torch(version);
+    }
+    let mut pins = knowledge.torch_pins().iter();
+    let pin = pins.find(|row| row.distribution == distribution && row.version == version).map(|row| row.torch);
+    let pinned = pin.and_then(|pin| pin.strip_prefix("==")).filter(|pin| !pin.contains(['*', ',']));
+    let mut rows = knowledge.wheel_pythons().iter().filter(|row| row.distribution == distribution).peekable();
+    let told = rows.peek().is_some();
+    let there = rows.any(|row| row.python == python && within(row.first, row.last, version));
+    (!told || there) && pinned.is_none_or(of_torch)
+}
+
 /// What has to go with another release of torch; none where something is pinned of which no fitting release is known.
 pub(super) fn companions(case: &Case<'_>, torch: &str, version: &str) -> Option<Vec<Companion>> {
     let knowledge = case.knowledge();
@@ -144,6 +165,23 @@ mod tests {
             ("", "2.4.0", false),
         ] {
             assert_eq!((near(one, other), near(other, one)), (expected, expected), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn wheels_are_for_some_pythons() {
+        let knowledge = Knowledge::built_in();
+        for (name, version, python, expected) in [
+            ("torch", "2.9.1", "3.14", true),
+            ("torch", "2.7.1", "3.14", false),
+            ("torch", "2.6.0", "3.8", false),
+            ("torch", "2.6.0", "2.6", false),
+            ("tensorflow", "2.18.0", "3.12", true),
+            ("tensorflow", "2.18.0", "3.13", false),
+            ("vllm", "0.8.3", "3.15", false),
+            ("cupy-cuda12x", "13.3.0", "3.11", true),
+        ] {
+            assert_eq!(has_wheel(knowledge, name, version, python), expected, "{name} {version} {python}");
         }
     }
 

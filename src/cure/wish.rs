@@ -62,6 +62,19 @@ pub enum Wish {
         /// What changes with it.
         companions: Vec<Companion>,
     },
+    /// Another extra of a package, which brings another build of what it runs on.
+    Extra {
+        /// Normalised name.
+        package: String,
+        /// The extra now.
+        from: String,
+        /// The extra then.
+        to: String,
+        /// What comes along now.
+        without: String,
+        /// What comes along then.
+        brings: String,
+    },
     /// Another version of a package of conda, which chooses the build of others.
     Conda {
         /// Its name.
@@ -117,6 +130,9 @@ impl Wish {
                             |other| matches!(&other.version, PackageVersion::Exact(text) if public(text) == one.to),
                         )
                     })
+            }
+            Self::Extra { without, brings, .. } => {
+                package_of(seen, brings).is_some() && package_of(seen, without).is_none()
             }
             Self::Conda { package, to, .. } => {
                 let is = |one: &PackageSeen| matches!(&one.version, PackageVersion::Exact(text) if text == to);

@@ -10,7 +10,7 @@ use crate::infer::torch::wanted;
 use crate::knowledge::Knowledge;
 
 /// The Python of a package's command, as `3.11`.
-pub(super) fn python(seen: &Observations, package: &PackageSeen, knowledge: Knowledge) -> Result<String, Why> {
+pub(crate) fn python(seen: &Observations, package: &PackageSeen, knowledge: Knowledge) -> Result<String, Why> {
     let minor = |version: &str| version.split('.').take(2).collect::<Vec<_>>().join(".");
     if let Some(version) = &package.python {
         return Ok(minor(version));

@@ -257,7 +257,7 @@ impl Indexes {
         let local = |version: &str| version.contains('+');
         let whole = self.extra.iter().chain(&self.links).chain(&self.index).any(|place| place.every);
         if whole && !matches!(&package.version, VersionSpec::Exact(version) if local(version)) {
-            package.builds = Builds::Unknown("the index offers every build of it side by side".to_owned());
+            package.builds = Builds::Unknown(EVERY_BUILD.to_owned());
             return;
         }
         let counts = |place: &&Place| place.may_have(&package.version);
@@ -341,6 +341,9 @@ fn folder(url: &str) -> Option<String> {
     let path = url.strip_prefix("file://").unwrap_or(url);
     (!path.contains("://") && !path.is_empty()).then(|| path.to_owned())
 }
+
+/// Why nothing is told of a build where an index has them all.
+pub const EVERY_BUILD: &str = "the index offers every build of it side by side";
 
 /// Why nothing can be told where no index is asked.
 const NO_INDEX: &str = "no index is asked, and which wheels lie where they are taken from is not known";

@@ -55,6 +55,7 @@ pub use edit::Edit;
 pub use edit::sed;
 pub use export::written_to;
 pub use flow::output;
+pub use index::EVERY_BUILD;
 pub use invocation::is_of_system;
 pub use invocation::python_named;
 pub use lists::ArchList;

@@ -12,6 +12,9 @@ use crate::recommend::choice::Libraries;
 use crate::recommend::python;
 use crate::reference::ImageReference;
 
+/// The oldest Python that uv is installed for.
+const OLDEST: &str = "3.8";
+
 /// What kind of image a base is, the one that brings least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -36,6 +39,8 @@ pub(super) struct Base {
     pub(super) python: Option<&'static str>,
     /// Whether Python has to be installed first.
     pub(super) bare: bool,
+    /// Whether that Python is none of its own, so that another tool brings it.
+    pub(super) fetched: bool,
     /// Its CUDA, of a CUDA base image.
     pub(super) cuda: Option<CudaVersion>,
     /// The same with more libraries in it, to be tried where this one has not enough.
@@ -113,7 +118,15 @@ impl Ground<'_> {
             let alone = choices.len() == 1 || pythons().any(|own| python::all_have(choices, own, self.knowledge));
             let fits = alone && self.wanted.repository(row.repository) && self.python.is_none();
             let built = row.arches.is_empty() || self.archs.iter().all(|arch| row.arches.contains(&arch.as_str()));
-            let base = Base { reference, kind: Kind::Framework, python: None, bare: false, cuda: None, larger: None };
+            let base = Base {
+                reference,
+                kind: Kind::Framework,
+                python: None,
+                bare: false,
+                fetched: false,
+                cuda: None,
+                larger: None,
+            };
             return if fits && built { vec![base] } else { Vec::new() };
         }
         if let Wanted::Exactly(reference) = self.wanted {
@@ -141,6 +154,7 @@ impl Ground<'_> {
             kind: Kind::Framework,
             python: None,
             bare: false,
+            fetched: false,
             cuda: Some(row.cuda),
             larger: None,
         };
@@ -168,14 +182,30 @@ impl Ground<'_> {
             && let Some(row) = of_language.clone().find(|row| row.python == python)
         {
             let (reference, kind) = (format!("{}:{}-slim", row.name, row.version), Kind::Language);
-            found.push(Base { reference, kind, python: Some(row.python), bare: false, cuda: None, larger: None });
+            found.push(Base {
+                reference,
+                kind,
+                python: Some(row.python),
+                bare: false,
+                fetched: false,
+                cuda: None,
+                larger: None,
+            });
         }
         let asked = |name: &str| matches!(self.wanted, Wanted::Repository(own) if own == name);
         let debian = |name: &str| self.knowledge.operating_system(name, "").is_some_and(|system| system.debian);
         let systems = system.iter().filter(|row| asked(row.name) && debian(row.name));
         if let Some(row) = systems.max_by(|one, other| by_number(one.version, other.version)) {
             let (reference, kind) = (format!("{}:{}", row.name, row.version), Kind::System);
-            found.push(Base { reference, kind, python: Some(row.python), bare: true, cuda: None, larger: None });
+            found.push(Base {
+                reference,
+                kind,
+                python: Some(row.python),
+                bare: true,
+                fetched: false,
+                cuda: None,
+                larger: None,
+            });
         }
         found
     }
@@ -225,7 +255,16 @@ impl Ground<'_> {
         let fits = |os: &str| {
             debian(os) && built(os) && (choices.is_empty() || python(os).is_some_and(|own| self.takes(choices, own)))
         };
-        let os = row.os.iter().copied().filter(|os| fits(os)).max_by(|one, other| by_number(one, other))?;
+        let newest = |fits: &dyn Fn(&str) -> bool| {
+            row.os.iter().copied().filter(|os| fits(os)).max_by(|one, other| by_number(one, other))
+        };
+        let (os, python, fetched) = if let Some(os) = newest(&fits) {
+            (os, python(os), false)
+        } else {
+            let fetched = self.fetched(choices)?;
+            let takes_it = |os: &str| debian(os) && built(os) && python(os).is_some_and(brings_others);
+            (newest(&takes_it)?, Some(fetched), true)
+        };
         let of = |flavour: &str| {
             row.flavours.contains(&flavour).then(|| format!("{repository}:{}-{flavour}-{os}", row.version))
         };
@@ -238,14 +277,15 @@ impl Ground<'_> {
             Some(larger) if self.untold(choices) => (larger, None),
             larger => (base.or(runtime)?, larger),
         };
-        Some(Base {
-            reference,
-            kind: Kind::Cuda,
-            python: python(os),
-            bare: !choices.is_empty(),
-            cuda: Some(cuda),
-            larger,
-        })
+        Some(Base { reference, kind: Kind::Cuda, python, bare: !choices.is_empty(), fetched, cuda: Some(cuda), larger })
+    }
+
+    /// The Python that is wished for, where another tool can bring it to a base that has none: one that is known, with
+    /// wheels of all that is chosen.
+    fn fetched(self, choices: &[&Choice]) -> Option<&'static str> {
+        let wished = self.python.filter(|_| !choices.is_empty() && !matches!(self.wanted, Wanted::Any))?;
+        let known = self.knowledge.image_pythons().iter().map(|row| row.python).find(|own| *own == wished)?;
+        python::fits(choices, known, self.knowledge).then_some(known)
     }
 
     /// The image that was named, where its Python is not known to lack a wheel.
@@ -257,18 +297,27 @@ impl Ground<'_> {
         };
         let own = rows().find(|row| row.name == repository && begins(row.version));
         let system = || tag.split('-').find_map(|word| system_python(word, self.knowledge));
-        let python = own.map(|row| row.python).or_else(system);
-        if let Some(python) = python.filter(|_| !choices.is_empty())
+        let mut python = own.map(|row| row.python).or_else(system);
+        let mut fetched = false;
+        if let Some(python) = python.as_mut().filter(|_| !choices.is_empty())
             && !self.takes(choices, python)
         {
-            return None;
+            if own.is_some_and(|row| row.version == row.python) || !brings_others(python) {
+                return None;
+            }
+            (*python, fetched) = (self.fetched(choices)?, true);
         }
         let language = own.is_some_and(|row| row.version == row.python);
         let framework = self.knowledge.framework_images().iter().any(|row| row.repository == repository);
         let bare = !choices.is_empty() && python.is_some() && !language && !framework;
         let reference = reference.to_string();
-        Some(Base { reference, kind: Kind::Given, python, bare, cuda: None, larger: None })
+        Some(Base { reference, kind: Kind::Given, python, bare, fetched, cuda: None, larger: None })
     }
+}
+
+/// Whether the tool that brings other Pythons runs on a Python.
+fn brings_others(python: &str) -> bool {
+    by_number(OLDEST, python).is_le()
 }
 
 /// The newest CUDA of a major that has base images.

@@ -9,6 +9,10 @@ use crate::recommend::choice::Choice;
 /// Where Python packages go where the system's own Python takes none.
 const VENV: &str = "/opt/venv";
 
+/// Where the tool lies that brings another Python, and where it puts that.
+const UV: &str = "/opt/uv";
+const PYTHONS: &str = "/opt/python";
+
 /// One combination.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate<'a> {
@@ -58,7 +62,15 @@ impl Candidate<'_> {
             text.push_str(
                 "RUN apt-get update \\\n && apt-get install -y --no-install-recommends python3 python3-venv \\\n",
             );
-            let _ = writeln!(text, " && rm -rf /var/lib/apt/lists/* \\\n && python3 -m venv {VENV}");
+            let _ = match self.base.python.filter(|_| self.base.fetched) {
+                Some(python) => writeln!(
+                    text,
+                    " && rm -rf /var/lib/apt/lists/* \\\n && python3 -m venv {UV} \\\n \
+                     && {UV}/bin/pip install --no-cache-dir uv \\\n \
+                     && UV_PYTHON_INSTALL_DIR={PYTHONS} {UV}/bin/uv venv --seed --python {python} {VENV}"
+                ),
+                None => writeln!(text, " && rm -rf /var/lib/apt/lists/* \\\n && python3 -m venv {VENV}"),
+            };
             let _ = writeln!(text, "ENV PATH={VENV}/bin:$PATH");
         }
         for line in pip {
@@ -97,6 +109,7 @@ mod tests {
             kind: Kind::Given,
             python: None,
             bare: installs,
+            fetched: false,
             cuda: None,
             larger: None,
         };

@@ -156,7 +156,15 @@ mod tests {
     }
 
     fn tried<'a>(choice: &'a Choice, ends: &[End], driver: &str, kind: Kind, base: &str) -> Tried<'a> {
-        let base = Base { reference: base.to_owned(), kind, python: None, bare: false, cuda: None, larger: None };
+        let base = Base {
+            reference: base.to_owned(),
+            kind,
+            python: None,
+            bare: false,
+            fetched: false,
+            cuda: None,
+            larger: None,
+        };
         Tried {
             candidate: Candidate { choices: vec![choice], base, asks: false },
             text: String::new(),

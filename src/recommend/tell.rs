@@ -171,6 +171,10 @@ fn only<'a>(one: &Tried<'a>, pools: &[usize]) -> Option<Tried<'a>> {
 
 fn notes(tried: &[Tried<'_>], best: Option<&Tried<'_>>, split: &[Part], place: &Place<'_>) -> Vec<String> {
     let mut notes = Vec::new();
+    let fetched = best.map(|best| &best.candidate.base).filter(|base| base.fetched && base.bare);
+    if let Some((base, python)) = fetched.and_then(|base| Some((base, base.python?))) {
+        notes.push(format!("{} has no Python {python} of its own: uv brings it", base.reference));
+    }
     let unseen = best.is_some_and(Tried::unseen) || split.iter().any(|part| part.combination.unseen);
     if unseen {
         notes.push("it starts as far as it was seen: its GPU code or libraries are not in the tables".to_owned());

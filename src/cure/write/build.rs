@@ -6,54 +6,36 @@ use crate::cure::case::Case;
 use crate::cure::wish;
 use crate::cure::wish::package_of;
 use crate::cure::write::Texts;
+use crate::cure::write::Way;
+use crate::cure::write::index;
+use crate::cure::write::index::style;
 use crate::cure::write::places;
-use crate::cure::write::word::addresses;
-use crate::cure::write::word::word_end;
 use crate::edit;
 use crate::edit::TextEdit;
 use crate::fact::Manager;
+use crate::fact::PackageVersion;
+use crate::install::public;
 use crate::source::SourceId;
 use crate::source::Span;
 
-/// How the words of a text are written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
-    /// A command of a shell.
-    Shell,
-    /// A list of requirements, one a line.
-    List,
-}
-
-/// The way of a text; none where nobody edits it by hand.
-fn style(texts: &Texts<'_>, source: SourceId) -> Option<Style> {
-    if source == texts.source {
-        return Some(Style::Shell);
-    }
-    let name = texts.sources.get(source).name();
-    match name.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("txt" | "in") => Some(Style::List),
-        Some("sh" | "bash") => Some(Style::Shell),
-        _ => None,
-    }
-}
-
 /// The ways to write it, the local version first.
-pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Vec<TextEdit>> {
+pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Way> {
     let Wish::Build { package, from, to, old_build, build, page, companions } = wish else { return Vec::new() };
     let Some(own) = package_of(&case.seen, package) else { return Vec::new() };
     let spots = places(case, own.fact);
     let Some((source, word)) = spots.first().copied() else { return Vec::new() };
-    let Some(style) = style(texts, source) else { return Vec::new() };
+    let Some(style) = style(texts, source, word) else { return Vec::new() };
     let text = texts.sources.get(source).text();
     let edit = |(span, replacement): (Span, String)| TextEdit { source, span, replacement };
-    let Some(beside) = others(case, texts, companions) else { return Vec::new() };
+    let Some(mut beside) = others(case, texts, companions) else { return Vec::new() };
+    beside.extend(bounds(case, own.command, package, to));
     let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, word) } else { vec![word] };
-    let mut found: Vec<Vec<TextEdit>> = Vec::new();
-    let mut add = |parts: Vec<TextEdit>| {
-        let mut way: Vec<TextEdit> = parts.into_iter().chain(beside.clone()).collect();
-        way.sort();
-        way.dedup();
-        found.push(way);
+    let mut found: Vec<Way> = Vec::new();
+    let mut add = |edits: Vec<TextEdit>, elsewhere: bool| {
+        let mut edits = [edits, beside.clone()].concat();
+        edits.sort();
+        edits.dedup();
+        found.push(Way { edits, elsewhere });
     };
     // Ways to write the release alone.
     let releases: Vec<Vec<TextEdit>> = match from {
@@ -64,28 +46,42 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Vec<T
         }
         None => pinned(text, word, package, to).into_iter().map(|one| vec![edit(one)]).collect(),
     };
+    let more = page.as_ref().and_then(|page| index::one_more(texts, (source, word), style, page));
+    let more: Option<Vec<TextEdit>> = more.map(|more| more.into_iter().map(edit).collect());
     match (old_build, build) {
-        (old, new) if old == new => releases.into_iter().for_each(add),
+        (old, new) if old == new => releases.into_iter().for_each(|release| add(release, false)),
         (Some(old), Some(new)) => {
-            let mut places = indexes(texts, (source, word));
-            places.extend(spots.get(1));
-            let builds = named(case, texts, own.command, &places, (old, new));
+            let change = (old.as_str(), new.as_str());
+            let mut near = index::around(texts, (source, word));
+            near.extend(spots.get(1));
+            let wide = [near.clone(), index::everywhere(texts, old)].concat();
+            let words = of_words(case, texts, Some(own.command), change);
+            let all = of_words(case, texts, None, change);
             for release in releases {
-                add(release.into_iter().chain(builds.clone()).collect());
+                // What is built on it and comes by another command is of the same build.
+                for (words, places) in [(&all, &wide), (&words, &near)] {
+                    let (edits, elsewhere) = of_addresses(case, texts, places, change);
+                    add([release.clone(), words.clone(), edits].concat(), elsewhere);
+                }
+                let words = [release, words.clone()].concat();
+                // What takes its wheels from a place that the tables do not know may have no way to another.
+                let private = near.iter().any(|place| is_private(case, written(texts, *place)));
+                if let Some(more) = &more {
+                    add([words, more.clone()].concat(), private);
+                }
             }
         }
         (None, Some(new)) => {
-            let page = page.as_ref().and_then(|page| index(text, word, style, page)).map(edit);
-            let Some(page) = page else { return Vec::new() };
+            let Some(more) = more else { return Vec::new() };
             let local = match from {
                 Some(from) => literal(text, word, from).map(|span| (span, format!("{to}+{new}"))),
                 None => pinned(text, word, package, &format!("{to}+{new}")),
             };
             if let Some(local) = local {
-                add(vec![edit(local), page.clone()]);
+                add([vec![edit(local)], more.clone()].concat(), false);
             }
             for release in releases {
-                add(release.into_iter().chain([page.clone()]).collect());
+                add([release, more.clone()].concat(), false);
             }
         }
         (_, None) => {}
@@ -94,22 +90,44 @@ pub(super) fn ways(case: &Case<'_>, texts: &Texts<'_>, wish: &Wish) -> Vec<Vec<T
 }
 
 /// The ways to write another version of a package of conda wherever it is asked for.
-pub(super) fn of_conda(case: &Case<'_>, texts: &Texts<'_>, name: &str, (from, to): (&str, &str)) -> Vec<Vec<TextEdit>> {
-    let mut found: Vec<Vec<TextEdit>> = vec![Vec::new()];
+pub(super) fn of_conda(case: &Case<'_>, texts: &Texts<'_>, name: &str, (from, to): (&str, &str)) -> Vec<Way> {
+    let mut found = vec![Way::default()];
     for package in case.seen.packages.iter().filter(|one| wish::of_conda(one, name)) {
         let Some((source, word)) = places(case, package.fact).into_iter().next() else { return Vec::new() };
         let text = texts.sources.get(source).text();
         let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, word) } else { vec![word] };
         let edit = |(span, replacement): (Span, String)| TextEdit { source, span, replacement };
-        let ways: Vec<Vec<TextEdit>> =
-            edit::respell(text, &leaves, from, to).into_iter().map(|way| way.into_iter().map(edit).collect()).collect();
+        let ways: Vec<Way> = edit::respell(text, &leaves, from, to)
+            .into_iter()
+            .map(|way| Way::of(way.into_iter().map(edit).collect()))
+            .collect();
         found = super::together(&found, &ways);
     }
     for way in &mut found {
-        way.sort();
-        way.dedup();
+        way.edits.sort();
+        way.edits.dedup();
     }
     found
+}
+
+/// Another extra in the brackets of a package.
+pub(super) fn extra(case: &Case<'_>, texts: &Texts<'_>, name: &str, (from, to): (&str, &str)) -> Option<TextEdit> {
+    let (source, word) = places(case, package_of(&case.seen, name)?.fact).into_iter().next()?;
+    style(texts, source, word)?;
+    let slice = written(texts, (source, word));
+    let open = slice.find('[')? + 1;
+    let inside = slice.get(open..)?.split(']').next()?;
+    let mut at = open;
+    for extra in inside.split(',') {
+        let start = at + extra.len() - extra.trim_start().len();
+        at += extra.len() + 1;
+        if extra.trim().to_ascii_lowercase().replace(['_', '.'], "-") == from {
+            let start = word.start + start;
+            let span = Span::new(start, start + extra.trim().len());
+            return Some(TextEdit { source, span, replacement: to.to_owned() });
+        }
+    }
+    None
 }
 
 /// Where a version stands in its word as it is.
@@ -133,31 +151,14 @@ fn pinned(text: &str, word: Span, package: &str, version: &str) -> Option<(Span,
     Some((Span::new(start, start + length), format!("=={version}")))
 }
 
-/// One more index: behind the word in a command, on a line of its own in a list.
-fn index(text: &str, word: Span, style: Style, page: &str) -> Option<(Span, String)> {
-    let option = format!("--extra-index-url {page}");
-    match style {
-        Style::Shell => {
-            let at = word_end(text, word);
-            Some((Span::new(at, at), format!(" {option}")))
-        }
-        Style::List => {
-            let at = edit::line_start(text, word.start);
-            (!text.contains(&option)).then(|| (Span::new(at, at), format!("{option}{}", edit::line_ending(text))))
-        }
-    }
-}
-
-/// The build in every word of a command, and in the addresses of its indexes.
-fn named(
-    case: &Case<'_>,
-    texts: &Texts<'_>,
-    command: u32,
-    addresses: &[(SourceId, Span)],
-    (old, new): (&str, &str),
-) -> Vec<TextEdit> {
+/// The build in every word of a command, or of all of them.
+fn of_words(case: &Case<'_>, texts: &Texts<'_>, command: Option<u32>, (old, new): (&str, &str)) -> Vec<TextEdit> {
     let mut edits: Vec<TextEdit> = Vec::new();
-    let of_command = case.seen.packages.iter().filter(|one| one.manager == Manager::Pip && one.command == command);
+    let of_command = case
+        .seen
+        .packages
+        .iter()
+        .filter(|one| one.manager == Manager::Pip && command.is_none_or(|command| one.command == command));
     let local = format!("+{old}");
     for (source, span) in of_command.filter_map(|one| places(case, one.fact).into_iter().next()) {
         let text = texts.sources.get(source).text();
@@ -166,46 +167,53 @@ fn named(
             edits.push(TextEdit { source, span: Span::new(start, start + old.len()), replacement: new.to_owned() });
         }
     }
+    edits
+}
+
+/// The build in the addresses of indexes, and whether one of them is of a place that the tables do not know.
+fn of_addresses(
+    case: &Case<'_>,
+    texts: &Texts<'_>,
+    addresses: &[(SourceId, Span)],
+    (old, new): (&str, &str),
+) -> (Vec<TextEdit>, bool) {
+    let (mut edits, mut elsewhere) = (Vec::new(), false);
     for (source, span) in addresses.iter().copied() {
         let text = texts.sources.get(source).text();
         let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, span) } else { vec![span] };
         let way = edit::respell(text, &leaves, old, new).into_iter().next().unwrap_or_default();
+        let address = written(texts, (source, span));
+        elsewhere |= !way.is_empty() && is_private(case, address);
         edits.extend(way.into_iter().map(|(span, replacement)| TextEdit { source, span, replacement }));
     }
-    edits.sort();
-    edits.dedup();
+    (edits, elsewhere)
+}
+
+/// Whether it is the address of a place of which the tables do not know what lies there.
+fn is_private(case: &Case<'_>, address: &str) -> bool {
+    address.contains("://") && !index::is_known(case, address)
+}
+
+/// What is written at a place.
+fn written<'a>(texts: &Texts<'a>, (source, span): (SourceId, Span)) -> &'a str {
+    texts.sources.get(source).text().get(span.start..span.end).unwrap_or_default()
+}
+
+/// The version in the lists that bound it, where one is pinned there.
+fn bounds(case: &Case<'_>, command: u32, package: &str, to: &str) -> Vec<TextEdit> {
+    let own = case.seen.bounds.iter().filter(|one| one.name == package && one.command == command);
+    let mut edits = Vec::new();
+    for bound in own {
+        let PackageVersion::Exact(version) = &bound.version else { continue };
+        let version = public(version);
+        let Some((source, span)) = places(case, bound.fact).into_iter().next().filter(|_| version != to) else {
+            continue;
+        };
+        let text = case.settings.sources.get(source).text();
+        let place = literal(text, span, version);
+        edits.extend(place.map(|span| TextEdit { source, span, replacement: to.to_owned() }));
+    }
     edits
-}
-
-/// The addresses of indexes around a word: of its instruction, of its list, and of the instructions that name the list.
-/// Where the version says the build itself, an index that is for the old build alone has none for the new one.
-fn indexes(texts: &Texts<'_>, (source, word): (SourceId, Span)) -> Vec<(SourceId, Span)> {
-    let whole = |id: SourceId| texts.sources.get(id).text();
-    let list = if source == texts.source { None } else { file_name(texts.sources.get(source).name()) };
-    let holds = |span: Span| match list {
-        Some(name) => texts.text.get(span.start..span.end).is_some_and(|text| names(text, name)),
-        None => span.start <= word.start && word.end <= span.end,
-    };
-    let spans = texts.dockerfile.instructions.iter().map(|one| one.span).filter(|span| holds(*span));
-    let mut regions: Vec<(SourceId, Span)> = spans.map(|span| (texts.source, span)).collect();
-    regions.extend(list.map(|_| (source, Span::new(0, whole(source).len()))));
-    let of_region = |(id, span): (SourceId, Span)| {
-        let found = addresses(whole(id).get(span.start..span.end).unwrap_or_default());
-        found.into_iter().map(move |one| (id, Span::new(span.start + one.start, span.start + one.end)))
-    };
-    regions.into_iter().flat_map(of_region).collect()
-}
-
-/// Whether a text names a file: not one with a longer name that ends like it.
-fn names(text: &str, file: &str) -> bool {
-    let before = |at: usize| text.get(..at).and_then(|before| before.chars().next_back());
-    text.match_indices(file)
-        .any(|(at, _)| before(at).is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.')))
-}
-
-/// The last part of a path.
-fn file_name(path: &str) -> Option<&str> {
-    path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty())
 }
 
 /// What changes with it; none where it is not written where it can be changed.
@@ -214,7 +222,7 @@ fn others(case: &Case<'_>, texts: &Texts<'_>, companions: &[Companion]) -> Optio
     for one in companions {
         let package = package_of(&case.seen, &one.package)?;
         let (source, span) = places(case, package.fact).into_iter().next()?;
-        style(texts, source)?;
+        style(texts, source, span)?;
         let text = texts.sources.get(source).text();
         let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, span) } else { vec![span] };
         let way = edit::respell(text, &leaves, &one.from, &one.to).into_iter().next()?;

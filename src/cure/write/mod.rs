@@ -1,11 +1,13 @@
 //! A wish as edits of the texts that hold it. Nothing here is certain: what comes out is read again.
 
 mod build;
+mod index;
 mod word;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::context::Files;
 use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::compat::is_compat;
@@ -33,6 +35,20 @@ const MOST: usize = 12;
 /// What takes the compat library away from an image.
 const NO_COMPAT: &str = "RUN rm -rf /usr/local/cuda/compat";
 
+/// One way to write a wish.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Way {
+    pub(super) edits: Vec<TextEdit>,
+    /// Whether it names a place of which the tables do not know what lies there.
+    pub(super) elsewhere: bool,
+}
+
+impl Way {
+    fn of(edits: Vec<TextEdit>) -> Self {
+        Self { edits, elsewhere: false }
+    }
+}
+
 /// A Dockerfile and the texts around it.
 pub(super) struct Texts<'a> {
     pub(super) source: SourceId,
@@ -40,14 +56,17 @@ pub(super) struct Texts<'a> {
     pub(super) dockerfile: &'a Dockerfile,
     pub(super) evaluated: Evaluated,
     pub(super) sources: &'a Sources,
+    pub(super) files: &'a Files,
 }
 
 impl<'a> Texts<'a> {
     fn of(case: &'a Case<'_>) -> Option<Self> {
-        let Content::Dockerfile { source, dockerfile, options, .. } = &case.subject.content else { return None };
+        let Content::Dockerfile { source, dockerfile, options, files, .. } = &case.subject.content else {
+            return None;
+        };
         let evaluated = dockerfile.evaluate(&options.on(&case.platform)).ok()?;
         let sources = case.settings.sources;
-        Some(Self { source: *source, text: sources.get(*source).text(), dockerfile, evaluated, sources })
+        Some(Self { source: *source, text: sources.get(*source).text(), dockerfile, evaluated, sources, files })
     }
 
     fn edit(&self, span: Span, replacement: impl Into<String>) -> TextEdit {
@@ -71,54 +90,62 @@ impl<'a> Texts<'a> {
 }
 
 /// The ways to write a wish, the plainest first.
-pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Vec<TextEdit>> {
+pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Way> {
     let Some(texts) = Texts::of(case) else { return Vec::new() };
-    let mut found = match wish {
+    let plain = |ways: Vec<Vec<TextEdit>>| ways.into_iter().map(Way::of).collect();
+    let mut found: Vec<Way> = match wish {
         Wish::Base { from, to } => {
             let leaves = edit::leaves(texts.dockerfile, texts.text, texts.evaluated.base.span);
             let ways = edit::respell(texts.text, &leaves, from, to).into_iter();
-            ways.map(|way| way.into_iter().map(|(span, new)| texts.edit(span, new)).collect()).collect()
+            plain(ways.map(|way| way.into_iter().map(|(span, new)| texts.edit(span, new)).collect()).collect())
         }
         Wish::Build { .. } => build::ways(case, &texts, wish),
+        Wish::Extra { package, from, to, .. } => {
+            plain(build::extra(case, &texts, package, (from, to)).map(|edit| vec![edit]).into_iter().collect())
+        }
         Wish::Conda { package, from, to } => build::of_conda(case, &texts, package, (from, to)),
-        Wish::Env(list) => vec![variables(case, &texts, list)],
+        Wish::Env(list) => plain(vec![variables(case, &texts, list)]),
         Wish::EnvWithout { name, holds } => {
             let written = value_of(case, name).filter(|(source, _)| *source == texts.source);
             let edit = written
                 .and_then(|(_, span)| Some(texts.edit(span, without(texts.text.get(span.start..span.end)?, holds))));
-            edit.into_iter().map(|edit| vec![edit]).collect()
+            plain(edit.into_iter().map(|edit| vec![edit]).collect())
         }
         Wish::ArchList { variable, add } => {
             let edits: Vec<TextEdit> = arch_list(texts.text, texts.dockerfile, variable, add)
                 .into_iter()
                 .map(|(span, new)| texts.edit(span, new))
                 .collect();
-            if edits.is_empty() { Vec::new() } else { vec![edits] }
+            plain(vec![edits])
         }
-        Wish::DropPackage(name) => vec![packages(case, &texts, |other| other == name)],
+        Wish::DropPackage(name) => plain(vec![packages(case, &texts, |other| other == name)]),
         Wish::DropCompat => {
             let installed = packages(case, &texts, |name| is_compat(case.knowledge(), name));
             let line = texts.line_behind(texts.evaluated.chain.first(), NO_COMPAT);
-            vec![installed, line.into_iter().collect()]
+            plain(vec![installed, line.into_iter().collect()])
         }
         Wish::AddCompat(name) => {
             let line = format!(
                 "RUN apt-get update && apt-get install -y --no-install-recommends {name} && rm -rf /var/lib/apt/lists/*"
             );
-            vec![texts.line_behind(texts.evaluated.chain.first(), &line).into_iter().collect()]
+            plain(vec![texts.line_behind(texts.evaluated.chain.first(), &line).into_iter().collect()])
         }
-        Wish::Platforms(_) => texts.without_platform().map(|edit| vec![edit]).into_iter().collect(),
-        Wish::All(list) => list.iter().fold(vec![Vec::new()], |done, one| together(&done, &ways(case, one))),
+        Wish::Platforms(_) => plain(texts.without_platform().map(|edit| vec![edit]).into_iter().collect()),
+        Wish::All(list) => list.iter().fold(vec![Way::default()], |done, one| together(&done, &ways(case, one))),
         Wish::DropFiles(_) | Wish::Pools(_) => Vec::new(),
     };
-    found.retain(|way| !way.is_empty());
+    found.retain(|way| !way.edits.is_empty());
     found.truncate(MOST);
     found
 }
 
 /// Every way of some with every way of others.
-fn together(some: &[Vec<TextEdit>], others: &[Vec<TextEdit>]) -> Vec<Vec<TextEdit>> {
-    some.iter().flat_map(|way| others.iter().map(move |more| [way.as_slice(), more].concat())).collect()
+fn together(some: &[Way], others: &[Way]) -> Vec<Way> {
+    let both = |way: &Way, more: &Way| Way {
+        edits: [way.edits.as_slice(), &more.edits].concat(),
+        elsewhere: way.elsewhere || more.elsewhere,
+    };
+    some.iter().flat_map(|way| others.iter().map(move |more| both(way, more))).collect()
 }
 
 /// Each value in the place of the one that is written, the others on a line of their own.

@@ -1,6 +1,7 @@
 //! Words and values as they are written: quoted, extended, left out.
 
 use crate::dockerfile::Dockerfile;
+use crate::dockerfile::Kind;
 use crate::edit;
 use crate::source::Span;
 
@@ -40,10 +41,14 @@ pub(super) fn dropped(text: &str, word: Span) -> Span {
     Span::new(word.start - blanks, word.end)
 }
 
-/// Where the word of a shell that holds a span ends.
+/// Where the word of a shell that holds a span ends; a quote that begins before the word goes on behind it.
 pub(super) fn word_end(text: &str, span: Span) -> usize {
     let rest = text.get(span.end..).unwrap_or_default();
-    let ends = |c: char| c.is_whitespace() || matches!(c, '\\' | ';' | '&' | '|' | ')' | ',');
+    let begun = text.get(..span.start).and_then(|before| before.chars().next_back());
+    let ends = |c: char| {
+        let quote = matches!(c, '"' | '\'') && begun != Some(c);
+        quote || c.is_whitespace() || matches!(c, '\\' | ';' | '&' | '|' | ')' | ',')
+    };
     span.end + rest.find(ends).unwrap_or(rest.len())
 }
 
@@ -91,25 +96,40 @@ pub(super) fn arch_list(text: &str, dockerfile: &Dockerfile, variable: &str, add
         let Some(slice) = text.get(instruction.span.start..instruction.span.end) else { continue };
         let wanted = format!("{variable}=");
         for (at, _) in slice.match_indices(&wanted) {
-            let before = slice.get(..at).and_then(|before| before.chars().next_back());
-            if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+            let before = slice.get(..at).unwrap_or_default();
+            // A list of cmake stands behind `-D`.
+            let name = before.strip_suffix("-D").unwrap_or(before);
+            if name.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
                 continue;
             }
             let start = at + wanted.len();
             let rest = slice.get(start..).unwrap_or_default();
             let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
+            // Inside of a longer value in quotes the list has none of its own; in a command such a one is a command again.
+            let within = ['"', '\''].into_iter().find(|quote| before.matches(*quote).count() % 2 == 1);
+            if within.is_some() && (quote.is_some() || !matches!(instruction.kind, Kind::Arg | Kind::Env)) {
+                continue;
+            }
             let inner = match quote {
                 Some(quote) => rest.get(1..).and_then(|rest| rest.split(quote).next()),
-                None => rest.split(char::is_whitespace).next(),
+                None => rest.split(|c: char| c.is_whitespace() || Some(c) == within).next(),
             };
             let inner = inner.unwrap_or_default();
             let length = inner.len() + 2 * usize::from(quote.is_some());
             if inner.contains('$') || inner.is_empty() || !inner.starts_with(|c: char| c.is_ascii_digit()) {
                 continue;
             }
-            let separator = if inner.contains(' ') { " " } else { ";" };
-            let more: Vec<&str> = add.iter().map(String::as_str).filter(|one| !holds(inner, one)).collect();
+            let separator = [" ", ","].into_iter().find(|one| inner.contains(one)).unwrap_or(";");
+            // Some lists write 8.6, others 86.
+            let dotted = inner.contains('.');
+            let entries = add.iter().map(|one| if dotted { one.clone() } else { one.replace('.', "") });
+            let more: Vec<String> = entries.filter(|one| !holds(inner, one)).collect();
             if more.is_empty() {
+                continue;
+            }
+            if within.is_some() {
+                let from = instruction.span.start + start;
+                found.push((Span::new(from, from + length), format!("{inner}{separator}{}", more.join(separator))));
                 continue;
             }
             let quote = quote.unwrap_or('"');
@@ -165,6 +185,22 @@ mod tests {
     }
 
     #[test]
+    fn a_word_ends_with_the_quote_that_it_began_with() {
+        for (text, expected) in [
+            ("pip install a b", "pip install a| b"),
+            ("pip install 'a' b", "pip install 'a'| b"),
+            ("bash -c \"pip install a\"", "bash -c \"pip install a|\""),
+            ("(pip install a)", "(pip install a|)"),
+            ("pip install a", "pip install a|"),
+        ] {
+            let at = text.rfind('a').expect("there");
+            let mut new = text.to_owned();
+            new.insert(word_end(text, Span::new(at, at + 1)), '|');
+            assert_eq!(new, expected);
+        }
+    }
+
+    #[test]
     fn a_value_keeps_its_quotes_where_they_hold_it() {
         for (written, value, expected) in [
             ("\"cuda>=12.8\"", "cuda>=12.0", "\"cuda>=12.0\""),
@@ -204,8 +240,18 @@ mod tests {
             ("ENV L=\"8.0 8.6\"", vec!["\"8.0 8.6 9.0\""]),
             ("ENV L=8.0", vec!["\"8.0;9.0\""]),
             ("RUN L='7.5;8.0+PTX' pip install .", vec!["'7.5;8.0+PTX;9.0'"]),
+            ("RUN cmake -DL=\"80;86-real\" .", vec!["\"80;86-real;90\""]),
+            ("RUN cmake -DL=80 .", vec!["\"80;90\""]),
+            ("ENV L=80", vec!["\"80;90\""]),
+            ("RUN cmake -DL=8.0,8.6 .", vec!["\"8.0,8.6,9.0\""]),
+            ("ENV A=\"-DL=80;86\"", vec!["80;86;90"]),
+            ("ENV A=\"-DL=80 -DX=1\"", vec!["80;90"]),
+            ("RUN sh -c \"cmake -DL=80 .\"", vec![]),
+            ("RUN cmake -DL=90-real .", vec!["\"90-real;90\""]),
             ("ENV L=\"9.0\"", vec![]),
             ("ENV XL=8.0", vec![]),
+            ("RUN cmake -DXL=80 .", vec![]),
+            ("RUN cmake -DL=native .", vec![]),
             ("ENV L=$OTHER", vec![]),
             ("ENV L=", vec![]),
             ("ENV L=all", vec![]),

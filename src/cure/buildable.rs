@@ -1,0 +1,173 @@
+//! Whether an image whose packages are others still builds, as far as its texts and the tables tell: hashes are of one
+//! wheel, bounds are for one release, and a build lies in the indexes that have it and in no other.
+
+use crate::cure::Wish;
+use crate::cure::case::Case;
+use crate::cure::wish::package_of;
+use crate::cure::write::places;
+use crate::cure::write::written;
+use crate::edit::TextEdit;
+use crate::fact::Manager;
+use crate::fact::Observations;
+use crate::fact::Offered;
+use crate::fact::PackageSeen;
+use crate::fact::PackageVersion;
+use crate::install::EVERY_BUILD;
+use crate::install::admits;
+use crate::install::public;
+use crate::judge;
+use crate::judge::Content;
+use crate::source::SourceId;
+use crate::source::Span;
+
+/// Nothing that can be edited line by line holds it.
+pub(super) const BY_HAND: &str = "by hand where it is asked for";
+const HASHED: &str = "by hand: the hashes beside it are those of other wheels";
+const BOUNDED: &str = "by hand: another list bounds it to another release";
+const NOWHERE: &str = "by hand: no index that the command asks is known to have it";
+
+/// What a wish wants of one package.
+struct Wanted<'a> {
+    name: &'a str,
+    version: &'a str,
+    build: Option<&'a str>,
+}
+
+/// The packages of a wish.
+fn wanted(wish: &Wish) -> Vec<Wanted<'_>> {
+    match wish {
+        Wish::Build { package, to, build, companions, .. } => {
+            let own = Wanted { name: package, version: to, build: build.as_deref() };
+            let others = companions.iter().map(|one| Wanted { name: &one.package, version: &one.to, build: None });
+            others.chain([own]).collect()
+        }
+        Wish::All(list) => list.iter().flat_map(wanted).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a text names what the wish changes.
+pub(super) fn is_named(case: &Case<'_>, wish: &Wish) -> bool {
+    let wanted = wanted(wish);
+    !wanted.is_empty() && wanted.iter().all(|one| package_of(&case.seen, one.name).is_some())
+}
+
+/// What keeps edits that grant a wish from being written.
+pub(super) fn hindrance(
+    case: &Case<'_>,
+    wish: &Wish,
+    edits: &[TextEdit],
+    after: &Observations,
+) -> Option<&'static str> {
+    let wanted = wanted(wish);
+    if wanted.is_empty() && !matches!(wish, Wish::Extra { .. }) {
+        return None;
+    }
+    if edits.iter().any(|edit| has_hashes(case, edit.source, edit.span)) {
+        return Some(HASHED);
+    }
+    if wanted.iter().any(|one| is_bounded(after, one)) {
+        return Some(BOUNDED);
+    }
+    (!are_offered(case, &wanted, edits, after)).then_some(NOWHERE)
+}
+
+/// Whether the list or the instruction that holds a place names wheels by their hashes.
+fn has_hashes(case: &Case<'_>, source: SourceId, place: Span) -> bool {
+    let text = case.settings.sources.get(source).text();
+    let own = match &case.subject.content {
+        Content::Dockerfile { source: own, dockerfile, .. } if *own == source => {
+            let holds = |span: &Span| span.start <= place.start && place.end <= span.end;
+            let mut spans = dockerfile.instructions.iter().map(|one| one.span);
+            spans.find(holds).and_then(|span| text.get(span.start..span.end)).unwrap_or_default()
+        }
+        _ => text,
+    };
+    let mut lines = own.lines().filter(|line| !line.trim_start().starts_with('#'));
+    lines.any(|line| line.contains("--hash=") || line.contains("--hash ") || line.contains("--require-hashes"))
+}
+
+/// Whether a list that bounds versions does not admit what is wanted.
+fn is_bounded(after: &Observations, one: &Wanted<'_>) -> bool {
+    let Some(package) = package_of(after, one.name) else { return false };
+    let own = after.bounds.iter().filter(|bound| bound.name == one.name && bound.command == package.command);
+    own.into_iter().any(|bound| match &bound.version {
+        PackageVersion::Exact(text) => {
+            let local = text.split_once('+').map(|(_, local)| local);
+            public(text) != one.version || (local.is_some() && local != one.build)
+        }
+        PackageVersion::Open(range) => !range.is_empty() && admits(range, one.version) == Some(false),
+        PackageVersion::Unresolved(_) => true,
+    })
+}
+
+/// The build that a version names: `cu118` of `2.4.0+cu118`, where there are indexes of it.
+fn local<'a>(case: &Case<'_>, package: &'a PackageSeen) -> Option<&'a str> {
+    let PackageVersion::Exact(text) = &package.version else { return None };
+    let (_, local) = text.split_once('+')?;
+    let pip = package.manager == Manager::Pip && case.knowledge().has_build_index(&package.name);
+    (pip && local.starts_with("cu")).then_some(local)
+}
+
+/// Whether every build that a version names lies in an index that its command asks. The version says the build, so that
+/// nothing asks then which indexes there are: the text is read once more with versions that say none.
+fn are_offered(case: &Case<'_>, wanted: &[Wanted<'_>], edits: &[TextEdit], after: &Observations) -> bool {
+    let named: Vec<(&PackageSeen, &str)> =
+        after.packages.iter().filter_map(|one| Some((one, local(case, one)?))).collect();
+    if named.is_empty() {
+        return true;
+    }
+    let mut less: Vec<TextEdit> = Vec::new();
+    for package in case.seen.packages.iter().filter(|one| local(case, one).is_some()) {
+        let place = places(case, package.fact).into_iter().next();
+        less.extend(place.and_then(|place| without_build(case, place)).filter(|edit| !less.contains(edit)));
+    }
+    let within = |edit: &TextEdit, gone: &TextEdit| {
+        // What is put in behind it stays.
+        edit.source == gone.source && gone.span.start <= edit.span.start && edit.span.start < gone.span.end
+    };
+    let kept: Vec<TextEdit> = edits
+        .iter()
+        .filter(|edit| !less.iter().any(|gone| within(edit, gone)))
+        .map(|edit| {
+            let builds = wanted.iter().filter_map(|one| one.build);
+            let replacement =
+                builds.fold(edit.replacement.clone(), |text, build| text.replace(&format!("+{build}"), ""));
+            TextEdit { replacement, ..edit.clone() }
+        })
+        .collect();
+    less.extend(kept);
+    let read = written(case.subject, case.settings.sources, &less)
+        .and_then(|subject| judge::observations(&subject.content, &case.platform));
+    let Some(read) = read else { return false };
+    named.into_iter().all(|(package, build)| {
+        let mut same = read.packages.iter().rev().filter(|one| one.manager == Manager::Pip && one.name == package.name);
+        let own = wanted.iter().any(|one| one.name == package.name);
+        match same.find(|one| one.command == package.command) {
+            Some(one) if local(case, one).is_none() => has(&one.offered, build),
+            // A wheel that is named by its address, and a version that stands elsewhere.
+            _ => !own,
+        }
+    })
+}
+
+/// The edit that takes the build out of the version at a place; none where it is no version in a word.
+fn without_build(case: &Case<'_>, (source, span): (SourceId, Span)) -> Option<TextEdit> {
+    let word = case.settings.sources.get(source).text().get(span.start..span.end)?;
+    let at = word.find('+').filter(|_| !word.contains("://"))?;
+    let rest = word.get(at..)?;
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | ',' | ')' | ']' | '#' | '\\');
+    let end = rest.find(ends).unwrap_or(rest.len());
+    let span = Span::new(span.start + at, span.start + at + end);
+    Some(TextEdit { source, span, replacement: String::new() })
+}
+
+/// Whether what a command chooses from holds a build.
+fn has(offered: &Offered, build: &str) -> bool {
+    match offered {
+        Offered::Default => false,
+        Offered::Only(tag) => tag == build,
+        Offered::Beside(tags) => tags.iter().any(|tag| tag == build),
+        Offered::Unknown(why) => why.reason == EVERY_BUILD,
+    }
+}
