@@ -12,7 +12,11 @@ use imagelint::source::Sources;
 
 /// `name CUDA` of every component; `?` for what cannot be told, `none` for a build without CUDA.
 fn components(run: &str, platform: &str) -> String {
-    let text = format!("FROM python:3.10-slim\nRUN {run}\n");
+    components_on("python:3.10-slim", run, platform)
+}
+
+fn components_on(base: &str, run: &str, platform: &str) -> String {
+    let text = format!("FROM {base}\nRUN {run}\n");
     let dockerfile = Dockerfile::parse(&text);
     let source = Sources::default().add(SourceText::new("Dockerfile", &text));
     let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };
