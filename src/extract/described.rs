@@ -183,8 +183,12 @@ fn is_simple(package: &PackageSeen, depth: Depth) -> bool {
         (_, Offered::Default | Offered::Only(_)) => true,
         (_, Offered::Beside(_) | Offered::Unknown(_)) => local,
     };
+    // What it brings along is chosen from the indexes, whatever its own version says.
+    let along = local && package.offered != Offered::Default;
+    let pins = || Knowledge::built_in().torch_pins().iter().any(|row| row.distribution == package.name);
     known
         && of_build
+        && !(along && pins())
         && package.early.is_none()
         && package.conditional.is_none()
         && !((package.upgrade || package.alone) && depth == Depth::Text)

@@ -30,6 +30,7 @@ use crate::infer::base::BaseBuild;
 use crate::infer::framework::Image;
 use crate::infer::framework::installed;
 use crate::infer::framework::riding;
+use crate::infer::framework::variant_cuda;
 use crate::infer::framework::wording;
 use crate::infer::per_cuda;
 use crate::infer::runtime_packages;
@@ -174,15 +175,20 @@ fn ride(facts: &mut Facts, found: &mut BTreeMap<&'static str, Component>, seen: 
     }
 }
 
-/// Whether a package is the build that the default index has of it.
+/// Whether the CUDA that a package is built for is told by itself: it is the build that the default index has of it, or
+/// names its own.
 fn of_index(seen: &Observations, name: &str) -> bool {
     let package = seen.packages.iter().rfind(|package| package.name == name);
     !found_in_layers(seen)
         && package.is_some_and(|package| {
             package.manager == Manager::Pip
-                && package.offered == Offered::Default
-                && package.variant.is_none()
-                && matches!(&package.version, PackageVersion::Exact(version) if !version.contains('+'))
+                && match &package.version {
+                    PackageVersion::Exact(version) => match version.split_once('+') {
+                        Some((_, local)) => variant_cuda(local).is_some(),
+                        None => package.offered == Offered::Default && package.variant.is_none(),
+                    },
+                    PackageVersion::Open(_) | PackageVersion::Unresolved(_) => false,
+                }
         })
 }
 

@@ -2,6 +2,7 @@
 
 use jiff::civil::Date;
 
+use crate::cuda::CodeTarget;
 use crate::cuda::CudaVersion;
 use crate::fact::CodeWording;
 use crate::fact::Component;
@@ -93,7 +94,7 @@ pub(super) fn installed(
     }
     match built {
         Some(variant) => as_built(facts, framework, package, version_id, (version, variant), image),
-        None => from_build_row(facts, framework, package, version, version_id, image),
+        None => from_build_row(facts, framework, package, text, version_id, image),
     }
 }
 
@@ -278,11 +279,14 @@ fn from_build_row(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
     package: &PackageSeen,
-    version: &str,
+    text: &str,
     version_id: FactId,
     image: Image<'_>,
 ) -> Component {
     let (name, knowledge) = (framework.component, image.knowledge);
+    let (version, local) = text.split_once('+').unwrap_or((text, ""));
+    // A wheel that says its own CUDA is of the release, for that CUDA.
+    let own = variant_cuda(local.split('.').next().unwrap_or(local));
     // What holds for every version need not hold for one that came later, unless the name itself says it.
     let newer = knowledge.newer_framework(&package.name, version) && knowledge.named_cuda(&package.name).is_none();
     let row = knowledge.framework_build(&package.name, version).filter(|row| !newer || row.version != "*");
@@ -295,6 +299,8 @@ fn from_build_row(
     let told_by = row.map(|row| &row.info).or(named.map(|(_, row)| row));
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: told_by };
     let told = row.and_then(|row| code_of(row, version, image));
+    let told =
+        told.map(|(code, row)| (own.map_or_else(|| code.clone(), |own| compiled_by(&code, own, knowledge)), row));
     let reason = match row {
         Some(row) if row.cuda.is_some() && row.code_known => {
             format!("the GPU code of {} {version} for {} is not in the tables", package.name, image.arch)
@@ -311,7 +317,8 @@ fn from_build_row(
             None => (State::Unknown(why.clone()), State::Unknown(why)),
         },
         (Some(row), _) => {
-            let cuda = row.cuda.map_or(State::Absent { searched: "the build, which has no CUDA" }, State::Known);
+            let cuda = own.or(row.cuda);
+            let cuda = cuda.map_or(State::Absent { searched: "the build, which has no CUDA" }, State::Known);
             let code = told.clone().map(|(container, _)| State::Known(GpuCode::from(container)));
             (cuda, code.unwrap_or(State::Unknown(why)))
         }
@@ -328,6 +335,13 @@ fn from_build_row(
     };
     let code = facts.add_typed(FactKey::ComponentCode, Some(name), code, of_code);
     Component::core(name, cuda, code, wording(framework))
+}
+
+/// What the compilers of a CUDA release make of that code.
+fn compiled_by(code: &Signature, cuda: CudaVersion, knowledge: Knowledge) -> Signature {
+    let Some(row) = knowledge.target_set(cuda) else { return code.clone() };
+    let made = |list: &[CodeTarget]| list.iter().filter(|target| row.targets.contains(target)).copied().collect();
+    Signature { sass: made(&code.sass), ptx: made(&code.ptx) }
 }
 
 /// The GPU code of the wheel that the image's architecture gets, and the row that tells it: what was read off the wheel
