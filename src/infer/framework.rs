@@ -1,5 +1,7 @@
 //! A framework of one build a version: its version, CUDA runtime and GPU code.
 
+use std::cmp::Ordering;
+
 use jiff::civil::Date;
 
 use crate::cuda::CodeTarget;
@@ -27,12 +29,15 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::unknown;
 use crate::install::admits;
+use crate::install::order;
 use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::FrameworkImageRow;
 use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 
+/// A version that no release reaches.
+const BEYOND: &str = "99999";
 /// The architecture whose wheels have rows of their own.
 const ARM64: &str = "arm64";
 
@@ -195,13 +200,36 @@ fn any_version(
         return component_unknown(facts, framework, package, &why, None);
     }
     let mut component = component_unknown(facts, framework, package, why, None);
-    if let Some(row) = knowledge.framework_build(&package.name, "*")
+    if let Some(row) = of_all(package, knowledge).filter(|_| image.build.fact != Some(package.fact)) {
+        let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };
+        let cuda = row.cuda.map_or(State::Unknown(why.clone()), State::Known);
+        component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), cuda, evidence(&row.info));
+        if let Some((container, row)) = code_of(row, row.version, image) {
+            let code = State::Known(GpuCode::from(container));
+            component.code = facts.add_typed(FactKey::ComponentCode, Some(&component.name), code, evidence(row));
+        }
+    } else if let Some(row) = knowledge.framework_build(&package.name, "*")
         && let Some(cuda) = row.cuda
     {
         let evidence = Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(&row.info) };
         component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), State::Known(cuda), evidence);
     }
     component
+}
+
+/// The newest release in a range that ends, where all in it have the same CUDA and code: whichever it is, it has those.
+fn of_all(package: &PackageSeen, knowledge: Knowledge) -> Option<&'static FrameworkBuildRow> {
+    let PackageVersion::Open(range) = &package.version else { return None };
+    let ends = admits(range, BEYOND) == Some(false) && !range.contains('+');
+    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name && row.version != "*");
+    let within: Vec<_> = rows.filter(|row| admits(range, row.version) == Some(true)).collect();
+    let first = within.first().filter(|row| ends && row.cuda.is_some() && row.code_known)?;
+    let same = |row: &&FrameworkBuildRow| {
+        (row.cuda, row.code_known, row.sass, row.ptx) == (first.cuda, first.code_known, first.sass, first.ptx)
+    };
+    let newest =
+        within.iter().copied().max_by(|one, other| order(one.version, other.version).unwrap_or(Ordering::Equal));
+    newest.filter(|_| package.manager == Manager::Pip && within.iter().copied().all(|row| same(&row)))
 }
 
 /// Why a package of which some release is asked for cannot be told on a day on which none of those was out.

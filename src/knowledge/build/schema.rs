@@ -208,8 +208,9 @@ macro_rules! every_table {
     library_wheels: LibraryWheelRow by [distribution] {
         distribution: Str, library: Str, cuda: OptCuda, versioned: Flag, runtime: Flag,
     }
-    brought_packages: BroughtRow by [distribution, extra, brings, local] {
-        distribution: Str, extra: Str, brings: Str, same: Flag, local: OptStr, from: OptStr, before: OptStr,
+    brought_packages: BroughtRow by [distribution, extra, brings, local, range, from] {
+        distribution: Str, extra: Str, brings: Str, same: Flag, local: OptStr, range: OptStr, from: OptStr,
+        before: OptStr,
     }
     build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr }
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag, channel: OptStr }
