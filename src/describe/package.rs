@@ -34,6 +34,8 @@ pub struct Package {
     pub upgrade: bool,
     /// Whether it was installed without what it depends on.
     pub alone: bool,
+    /// Whether it lies in an environment of Python beside that of the base image.
+    pub apart: bool,
     /// Python that it is installed for, where the command says it.
     pub python: Option<String>,
     /// Which command of the build installs it: those of one command are chosen together, later ones replace earlier ones.
@@ -62,6 +64,7 @@ const KEYS: &[&str] = &[
     "early",
     "upgrade",
     "alone",
+    "apart",
     "python",
     "command",
 ];
@@ -96,6 +99,7 @@ impl Package {
             ("early", text(&self.early)),
             ("upgrade", self.upgrade.then_some(Json::Bool(true))),
             ("alone", self.alone.then_some(Json::Bool(true))),
+            ("apart", self.apart.then_some(Json::Bool(true))),
             ("python", text(&self.python)),
             ("command", self.command.map(|command| json!(command))),
         ];
@@ -227,6 +231,7 @@ fn package(reader: &mut Reader, table: &DeTable<'_>) -> Package {
             "early" => found.early = reader.string(key, value),
             "upgrade" => found.upgrade = reader.boolean(key, value).unwrap_or(false),
             "alone" => found.alone = reader.boolean(key, value).unwrap_or(false),
+            "apart" => found.apart = reader.boolean(key, value).unwrap_or(false),
             "python" => found.python = reader.string(key, value),
             "command" => found.command = reader.number(key, value),
             _ => reader.unknown_key(key, span, KEYS),

@@ -80,6 +80,7 @@ pub(super) fn observed(manager: Manager, name: String, package: &Package, depth:
         // Commands keep what is there unless they say otherwise; a plain description is of what is there.
         upgrade: package.upgrade || depth != Depth::Text,
         alone: package.alone,
+        apart: package.apart,
         python: package.python.clone(),
         conditional: package.conditional.as_ref().map(why),
         command: package.command.unwrap_or(0),
@@ -191,7 +192,7 @@ fn is_simple(package: &PackageSeen, depth: Depth) -> bool {
         && !(along && pins())
         && package.early.is_none()
         && package.conditional.is_none()
-        && !((package.upgrade || package.alone) && depth == Depth::Text)
+        && !((package.upgrade || package.alone || package.apart) && depth == Depth::Text)
 }
 
 /// Everything that has a say in which package it is.
@@ -222,6 +223,7 @@ fn in_full(package: &PackageSeen) -> Package {
         early: package.early.as_ref().map(|why| why.reason.clone()),
         upgrade: package.upgrade,
         alone: package.alone,
+        apart: package.apart,
         python: package.python.clone(),
         command: Some(package.command),
     }

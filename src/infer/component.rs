@@ -21,6 +21,7 @@ use crate::fact::Manager;
 use crate::fact::NeedsSeen;
 use crate::fact::Observations;
 use crate::fact::Offered;
+use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::Role;
 use crate::fact::Signature;
@@ -79,7 +80,13 @@ pub(super) fn components(
         }
         _ => {}
     }
-    for package in &seen.packages {
+    // What runs on torch stays as the base brings it for the GPUs of another maker, where no version is asked for.
+    let stays = |package: &&PackageSeen| {
+        let open = !package.apart && matches!(package.version, PackageVersion::Open(_));
+        let pins = || knowledge.torch_pins().iter().any(|row| row.distribution == package.name);
+        build.of_others.is_some() && open && pins()
+    };
+    for package in seen.packages.iter().filter(|package| !stays(package)) {
         if let Some(framework) = knowledge.framework(&package.name).filter(|row| !row.variants) {
             // A later install replaces an earlier one, and what the base brought.
             found.insert(

@@ -114,7 +114,7 @@ macro_rules! every_table {
         search_path: OptStr, ld_conf: Pairs, compat: OptDriver, brings: Pairs, compiled: Strs, sass: Targets, ptx: Targets,
         lacks: Strs, arches: Strs,
     }
-    plain_images: PlainImageRow by [repository] { repository: Str }
+    plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
     torch_releases: TorchRow by [version] {
         version: Str, default_variant: StrByArch, variants: Strs, released: OptDay,
