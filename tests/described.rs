@@ -128,6 +128,15 @@ const BUILDS: &[(&str, &str)] = &[
     ("ARG B\nFROM $B\nRUN pip install torch==2.4.0\n", "base_unknown = "),
     ("FROM some/where:1\nRUN pip install torch\n", "of = \"dockerfile\""),
     ("FROM continuumio/miniconda3\nRUN conda install pytorch=2.1 pytorch-cuda=12.1 -c pytorch\n", "[packages.conda]"),
+    (
+        "FROM python:3.11\nRUN pip install vllm==0.6.1.post1+cu118 --extra-index-url https://download.pytorch.org/whl/cu118\n",
+        "extra_index = [\"cu118\"]",
+    ),
+    ("FROM python:3.11\nRUN echo 'torch==2.5.1+cu121' > /c && pip install -c /c vllm\n", "[packages.bounds]"),
+    ("FROM some/where:1\nRUN python3.12 -m venv /v && /v/bin/pip install 'torch<2.5'\n", "apart = true"),
+    ("FROM nvcr.io/nvidia/pytorch:25.07-py3\nRUN pip install accelerate\n", "accelerate = "),
+    ("FROM rocm/pytorch:latest\nRUN pip install accelerate onnxruntime-gpu==1.18.0\n", "onnxruntime-gpu = "),
+    ("FROM python:3.11\nRUN pip install faster-whisper==1.0.3\n", "ctranslate2 = "),
 ];
 
 #[test]

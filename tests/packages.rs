@@ -12,7 +12,11 @@ use imagelint::source::Sources;
 
 /// `name CUDA` of every component; `?` for what cannot be told, `none` for a build without CUDA.
 fn components(run: &str, platform: &str) -> String {
-    let text = format!("FROM python:3.10-slim\nRUN {run}\n");
+    components_on("python:3.10-slim", run, platform)
+}
+
+fn components_on(base: &str, run: &str, platform: &str) -> String {
+    let text = format!("FROM {base}\nRUN {run}\n");
     let dockerfile = Dockerfile::parse(&text);
     let source = Sources::default().add(SourceText::new("Dockerfile", &text));
     let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };
@@ -119,7 +123,14 @@ fn other_frameworks_tell_what_their_rows_do_and_no_more() {
             ("pip install onnxruntime-gpu==$NOWHERE", "onnxruntime ?"),
             ("pip install onnxruntime", ""),
             ("pip install paddlepaddle-gpu", "paddle ?"),
-            ("pip install faster-whisper", "ctranslate2 ?"),
+            // All releases that it may be have the same CUDA.
+            ("pip install faster-whisper", "ctranslate2 12"),
+            ("pip install faster-whisper==1.0.3", "ctranslate2 12"),
+            ("pip install faster-whisper==0.10.1", "ctranslate2 11"),
+            ("pip install faster-whisper==0.2.0", "ctranslate2 ?"),
+            ("pip install faster-whisper==$NOWHERE", "ctranslate2 ?"),
+            ("pip install 'ctranslate2>=3.22'", "ctranslate2 ?"),
+            ("pip install 'ctranslate2>=3.22,<5'", "ctranslate2 ?"),
             ("pip install tensorrt-cu12==10.0.1", "tensorrt 12"),
             ("pip install tensorrt", "tensorrt ?"),
             ("pip install tensorflow==2.3.0rc0", "tensorflow 10.1"),
@@ -131,6 +142,38 @@ fn other_frameworks_tell_what_their_rows_do_and_no_more() {
             ("pip install tensorflow==1.10.0", "tensorflow none"),
             ("pip install tensorflow-cpu==2.10.0", ""),
             ("pip install tf-nightly", "tensorflow ?"),
+        ],
+    );
+}
+
+#[test]
+fn a_build_whose_version_says_its_cuda_is_there_beside_that_of_the_base() {
+    let page = "-f https://storage.googleapis.com/jax-releases/jax_cuda_releases.html";
+    for (run, expected) in [
+        (format!("pip install 'jax[cuda11_pip]==0.4.13' {page}"), "jaxlib 11, cuda 11.8.0"),
+        (format!("pip install jaxlib==0.4.13+cuda11.cudnn86 {page}"), "jaxlib 11, cuda 11.8.0"),
+        // Builds without CUDA, and parts of CUDA itself.
+        ("pip install jax==0.4.13 jaxlib==0.4.13 flax".to_owned(), "cuda 11.8.0"),
+        ("pip install nvidia-cudnn-cu11==8.9.5.29".to_owned(), "cuda 11.8.0"),
+        ("apt-get install -y libcudnn8=8.9.7.29-1+cuda11.8".to_owned(), "cuda 11.8.0"),
+    ] {
+        let said = components_on("nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04", &run, AMD64);
+        assert_eq!(said, expected, "{run}");
+    }
+}
+
+#[test]
+fn a_wheel_that_names_its_cuda_is_of_that_cuda() {
+    let extra = "--extra-index-url https://download.pytorch.org/whl/cu118";
+    check(
+        AMD64,
+        &[
+            (&format!("pip install xformers==0.0.23.post1+cu118 {extra}"), "torch 11.8, xformers 11.8"),
+            (&format!("pip install vllm==0.6.1.post1+cu118 {extra}"), "torch 11.8, vllm 11.8"),
+            // torch is of another major: whether the wheel finds its runtime is not told.
+            ("pip install vllm==0.6.1.post1+cu118", "torch 12.1, vllm ?"),
+            ("pip install vllm==0.6.1.post1+local", "torch 12.1, vllm 12.1"),
+            ("pip install vllm==0.6.1.post1", "torch 12.1, vllm 12.1"),
         ],
     );
 }

@@ -44,6 +44,24 @@ fn an_open_range_means_the_newest_release_of_the_day_for_that_python() {
 }
 
 #[test]
+fn bounds_on_torch_choose_among_the_releases_of_what_asks_for_it() {
+    let bounded = |bound: &str| format!("FROM python:3.12-slim\nRUN echo '{bound}' > /c && pip install -c /c vllm\n");
+    for (bound, expected) in [
+        ("torch==2.5.1", Some("0.7.3")),
+        ("torch==2.5.1+cu124", Some("0.7.3")),
+        ("torch<2.5", Some("0.6.3.post1")),
+        ("numpy<2", Some("0.33.0")),
+        ("vllm<0.7", Some("0.6.6.post1")),
+        ("torch==2.3.1.post7", None),
+        ("torch==$NOWHERE", None),
+        ("torch<2.5; sys_platform == $NOWHERE", None),
+    ] {
+        let said = versions(&bounded(bound), "vllm", None);
+        assert_eq!(said, expected.into_iter().collect::<Vec<_>>(), "{bound}");
+    }
+}
+
+#[test]
 fn a_range_means_no_release_where_something_else_decides() {
     for (lines, component, day) in [
         // The Python is not known, and it decides.

@@ -1,5 +1,7 @@
 //! Which torch a Dockerfile ends up with: version and build, or that it cannot be told.
 
+#[path = "torch/bounds.rs"]
+mod bounds;
 #[path = "torch/indexes.rs"]
 mod indexes;
 #[path = "support/place.rs"]

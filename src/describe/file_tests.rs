@@ -27,7 +27,7 @@ by_driver = "conda install x=*=cuda*"
 gone = [{ manager = "pip", name = "torch", command = 2 }]
 
 [packages.pip]
-torch = ["1.9.0+cu102", { version = ">=2", conditional = "a branch", extra_index = ["cu118"], upgrade = true, alone = true, python = "3.11", command = 3 }]
+torch = ["1.9.0+cu102", { version = ">=2", conditional = "a branch", extra_index = ["cu118"], upgrade = true, alone = true, apart = true, python = "3.11", command = 3 }]
 jax = { unknown = "$V", variant = "cpu", index = "cpu", index_unknown = "$I" }
 bare = {}
 

@@ -36,6 +36,8 @@ pub struct Package {
     pub alone: bool,
     /// The channel of conda that it comes from.
     pub channel: Option<String>,
+    /// Whether it lies in an environment of Python beside that of the base image.
+    pub apart: bool,
     /// Python that it is installed for, where the command says it.
     pub python: Option<String>,
     /// Which command of the build installs it: those of one command are chosen together, later ones replace earlier ones.
@@ -65,6 +67,7 @@ const KEYS: &[&str] = &[
     "upgrade",
     "alone",
     "channel",
+    "apart",
     "python",
     "command",
 ];
@@ -100,6 +103,7 @@ impl Package {
             ("upgrade", self.upgrade.then_some(Json::Bool(true))),
             ("alone", self.alone.then_some(Json::Bool(true))),
             ("channel", text(&self.channel)),
+            ("apart", self.apart.then_some(Json::Bool(true))),
             ("python", text(&self.python)),
             ("command", self.command.map(|command| json!(command))),
         ];
@@ -232,6 +236,7 @@ fn package(reader: &mut Reader, table: &DeTable<'_>) -> Package {
             "upgrade" => found.upgrade = reader.boolean(key, value).unwrap_or(false),
             "alone" => found.alone = reader.boolean(key, value).unwrap_or(false),
             "channel" => found.channel = reader.string(key, value),
+            "apart" => found.apart = reader.boolean(key, value).unwrap_or(false),
             "python" => found.python = reader.string(key, value),
             "command" => found.command = reader.number(key, value),
             _ => reader.unknown_key(key, span, KEYS),

@@ -33,6 +33,9 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
         for row in knowledge.brought_by(&install.name, &extras).filter(|row| brings(row, &meant, knowledge)) {
             let version = match &install.version {
                 _ if row.local.is_some() => of_build(row, &meant),
+                _ if let Some(range) = row.range.filter(|_| meant != Meant::Unknown) => {
+                    VersionSpec::Range(range.to_owned())
+                }
                 VersionSpec::Exact(text) if row.same => VersionSpec::Exact(public(text).to_owned()),
                 VersionSpec::Range(range) if row.same => VersionSpec::Range(range.clone()),
                 VersionSpec::Unresolved if row.same => VersionSpec::Unresolved,
@@ -175,10 +178,10 @@ fn brings(row: &BroughtRow, meant: &Meant, knowledge: Knowledge) -> bool {
         Meant::One(version) => between(version, row.from, row.before),
         Meant::Newest => row.before.is_none(),
         Meant::Unknown => {
-            let mut others = knowledge.brought_packages().iter();
-            !others.any(|other| {
-                (other.distribution, other.extra) == (row.distribution, row.extra) && other.before.is_some()
-            })
+            let of_extra = |other: &&BroughtRow| (other.distribution, other.extra) == (row.distribution, row.extra);
+            let mut others = knowledge.brought_packages().iter().filter(of_extra);
+            let alike = others.clone().all(|other| other.brings == row.brings && !other.same && other.local.is_none());
+            row.before.is_none() && (alike || !others.any(|other| other.before.is_some()))
         }
     }
 }

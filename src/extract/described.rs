@@ -81,6 +81,7 @@ pub(super) fn observed(manager: Manager, name: String, package: &Package, depth:
         upgrade: package.upgrade || depth != Depth::Text,
         alone: package.alone,
         channel: package.channel.clone(),
+        apart: package.apart,
         python: package.python.clone(),
         conditional: package.conditional.as_ref().map(why),
         command: package.command.unwrap_or(0),
@@ -188,11 +189,15 @@ fn is_simple(package: &PackageSeen, depth: Depth) -> bool {
         (_, Offered::Default | Offered::Only(_)) => true,
         (_, Offered::Beside(_) | Offered::Unknown(_)) => local,
     };
+    // What it brings along is chosen from the indexes, whatever its own version says.
+    let along = local && package.offered != Offered::Default;
+    let pins = || Knowledge::built_in().torch_pins().iter().any(|row| row.distribution == package.name);
     known
         && of_build
+        && !(along && pins())
         && package.early.is_none()
         && package.conditional.is_none()
-        && !((package.upgrade || package.alone) && depth == Depth::Text)
+        && !((package.upgrade || package.alone || package.apart) && depth == Depth::Text)
 }
 
 /// Everything that has a say in which package it is.
@@ -224,6 +229,7 @@ fn in_full(package: &PackageSeen) -> Package {
         upgrade: package.upgrade,
         alone: package.alone,
         channel: package.channel.clone(),
+        apart: package.apart,
         python: package.python.clone(),
         command: Some(package.command),
     }

@@ -228,6 +228,7 @@ impl Reader<'_> {
             }
         }
         let compiled = install::compiled(command, &self.folder, &lookup, knowledge.cuda_extensions());
+        let compiled = compiled.or_else(|| install::of_project(command, &around));
         Read { found, compiled, named, python, apart, left_out }
     }
 

@@ -8,10 +8,16 @@ use crate::extract::tree::absolute;
 use crate::shell::Command;
 use crate::shell::Word;
 
+/// Where uv makes the environment of a project, and the variable that says another place.
+const USUAL: &str = ".venv";
+const PROJECT: &str = "UV_PROJECT_ENVIRONMENT";
+
 /// The environments made so far, by their folders.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Environments {
     made: BTreeSet<String>,
+    /// Those that see what the image has as well.
+    sharing: BTreeSet<String>,
     /// The one that a shell went into: until its RUN ends.
     entered: Option<String>,
 }
@@ -33,9 +39,13 @@ impl Environments {
             return;
         }
         let Some(arguments) = arguments(program, &words) else { return };
-        let path = folder_of(arguments).or((program == "uv").then_some(".venv"));
+        let path = folder_of(arguments).or((program == "uv").then_some(USUAL));
         let Some(path) = path.filter(|path| !path.contains('?')).map(|path| absolute(folder, path)) else { return };
-        if command.conditional || arguments.iter().any(|word| word.ends_with("system-site-packages")) {
+        let shares = arguments.iter().any(|word| word.ends_with("system-site-packages"));
+        if shares {
+            self.sharing.insert(path.clone());
+        }
+        if command.conditional || shares {
             self.made.remove(&path);
         } else {
             self.made.insert(path);
@@ -51,9 +61,6 @@ impl Environments {
         head: Option<&str>,
         lookup: &dyn Fn(&str) -> Lookup,
     ) -> bool {
-        if self.made.is_empty() {
-            return false;
-        }
         let value = |name: &str| match command.variable(name) {
             Some(value) => value.known().map(str::to_owned),
             None => match lookup(name) {
@@ -62,6 +69,13 @@ impl Environments {
             },
         };
         let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+        if command.program() == Some("uv") && matches!(words.get(1), Some(&("sync" | "add" | "run"))) {
+            let active = words.contains(&"--active").then(|| value("VIRTUAL_ENV")).flatten();
+            return self.is_of_project(folder, active.or_else(|| value(PROJECT)).as_deref());
+        }
+        if self.made.is_empty() {
+            return false;
+        }
         let first = words.first().copied().unwrap_or("");
         if first.contains('/') && self.holds(&absolute(folder, first)) {
             return true;
@@ -77,6 +91,17 @@ impl Environments {
         self.entered.is_some() || head.is_some_and(|head| self.holds(&format!("{head}/python")))
     }
 
+    /// Whether uv makes the environment of a project in a folder afresh: its usual one, or that of a path. Of another
+    /// that no command made, the base may have it.
+    fn is_of_project(&self, folder: &str, path: Option<&str>) -> bool {
+        let path = absolute(folder, path.unwrap_or(USUAL));
+        let usual = path.rsplit('/').next() == Some(USUAL);
+        let mut above = std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0));
+        let shares = self.sharing.contains(&path)
+            || usual && above.any(|folder| self.sharing.contains(&absolute(folder, USUAL)));
+        self.made.contains(&path) || usual && !shares
+    }
+
     /// Whether a program is one of an environment's own.
     fn holds(&self, program: &str) -> bool {
         program.rsplit_once("/bin/").is_some_and(|(folder, _)| self.made.contains(folder))
@@ -85,7 +110,7 @@ impl Environments {
     /// Whether `.venv` lies in a folder or above it, where uv looks.
     fn is_above(&self, folder: &str) -> bool {
         let mut folders = std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0));
-        folders.any(|folder| self.made.contains(&absolute(folder, ".venv")))
+        folders.any(|folder| self.made.contains(&absolute(folder, USUAL)))
     }
 }
 
@@ -174,6 +199,18 @@ mod tests {
             ("python -m venv /opt/v; uv pip install x", &[("VIRTUAL_ENV", "/opt/v")], true),
             ("uv venv; uv pip install x", &[], true),
             ("uv venv --python 3.12 /opt/v; uv pip install x", &[("VIRTUAL_ENV", "/opt/v")], true),
+            // uv makes that of a project by itself.
+            ("uv sync", &[], true),
+            ("uv sync --frozen --no-dev", &[("VIRTUAL_ENV", "/opt/other")], true),
+            ("uv add x", &[("UV_PROJECT_ENVIRONMENT", "/app/.venv")], true),
+            ("uv venv /opt/v; uv sync", &[("UV_PROJECT_ENVIRONMENT", "/opt/v")], true),
+            ("uv venv /opt/v; uv sync --active", &[("VIRTUAL_ENV", "/opt/v")], true),
+            ("uv sync", &[("UV_PROJECT_ENVIRONMENT", "/usr/local")], false),
+            ("uv sync", &[("UV_PROJECT_ENVIRONMENT", "/opt/v")], false),
+            ("uv sync --active", &[("VIRTUAL_ENV", "/opt/v")], false),
+            ("uv venv --system-site-packages; uv sync", &[], false),
+            ("uv venv --system-site-packages /.venv; uv sync", &[], false),
+            ("uv lock", &[], false),
             // Not reached, or sharing what the image has.
             ("python -m venv /opt/v; pip install x", &[], false),
             ("python -m venv /opt/v; pip install x", &[("PATH", "/opt/w/bin")], false),

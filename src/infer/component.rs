@@ -20,6 +20,7 @@ use crate::fact::GpuCode;
 use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::Offered;
+use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::Role;
 use crate::fact::Signature;
@@ -30,6 +31,7 @@ use crate::infer::base::BaseBuild;
 use crate::infer::framework::Image;
 use crate::infer::framework::installed;
 use crate::infer::framework::riding;
+use crate::infer::framework::variant_cuda;
 use crate::infer::framework::wording;
 use crate::infer::per_cuda;
 use crate::infer::runtime_packages;
@@ -77,7 +79,13 @@ pub(super) fn components(
         }
         _ => {}
     }
-    for package in &seen.packages {
+    // What runs on torch stays as the base brings it for the GPUs of another maker, where no version is asked for.
+    let stays = |package: &&PackageSeen| {
+        let open = !package.apart && matches!(package.version, PackageVersion::Open(_));
+        let pins = || knowledge.torch_pins().iter().any(|row| row.distribution == package.name);
+        build.of_others.is_some() && open && pins()
+    };
+    for package in seen.packages.iter().filter(|package| !stays(package)) {
         if let Some(framework) = knowledge.framework(&package.name).filter(|row| !row.variants) {
             // A later install replaces an earlier one, and what the base brought.
             found.insert(
@@ -177,15 +185,20 @@ fn ride(facts: &mut Facts, found: &mut BTreeMap<&'static str, Component>, seen: 
     }
 }
 
-/// Whether a package is the build that the default index has of it.
+/// Whether the CUDA that a package is built for is told by itself: it is the build that the default index has of it, or
+/// names its own.
 fn of_index(seen: &Observations, name: &str) -> bool {
     let package = seen.packages.iter().rfind(|package| package.name == name);
     !found_in_layers(seen)
         && package.is_some_and(|package| {
             package.manager == Manager::Pip
-                && package.offered == Offered::Default
-                && package.variant.is_none()
-                && matches!(&package.version, PackageVersion::Exact(version) if !version.contains('+'))
+                && match &package.version {
+                    PackageVersion::Exact(version) => match version.split_once('+') {
+                        Some((_, local)) => variant_cuda(local).is_some(),
+                        None => package.offered == Offered::Default && package.variant.is_none(),
+                    },
+                    PackageVersion::Open(_) | PackageVersion::Unresolved(_) => false,
+                }
         })
 }
 

@@ -1,7 +1,10 @@
 //! A framework of one build a version: its version, CUDA runtime and GPU code.
 
+use std::cmp::Ordering;
+
 use jiff::civil::Date;
 
+use crate::cuda::CodeTarget;
 use crate::cuda::CudaVersion;
 use crate::fact::CodeWording;
 use crate::fact::Component;
@@ -26,12 +29,15 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::unknown;
 use crate::install::admits;
+use crate::install::order;
 use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::FrameworkImageRow;
 use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 
+/// A version that no release reaches.
+const BEYOND: &str = "99999";
 /// The architecture whose wheels have rows of their own.
 const ARM64: &str = "arm64";
 
@@ -93,7 +99,7 @@ pub(super) fn installed(
     }
     match built {
         Some(variant) => as_built(facts, framework, package, version_id, (version, variant), image),
-        None => from_build_row(facts, framework, package, version, version_id, image),
+        None => from_build_row(facts, framework, package, text, version_id, image),
     }
 }
 
@@ -194,13 +200,36 @@ fn any_version(
         return component_unknown(facts, framework, package, &why, None);
     }
     let mut component = component_unknown(facts, framework, package, why, None);
-    if let Some(row) = knowledge.framework_build(&package.name, "*")
+    if let Some(row) = of_all(package, knowledge).filter(|_| image.build.fact != Some(package.fact)) {
+        let evidence = |row| Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(row) };
+        let cuda = row.cuda.map_or(State::Unknown(why.clone()), State::Known);
+        component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), cuda, evidence(&row.info));
+        if let Some((container, row)) = code_of(row, row.version, image) {
+            let code = State::Known(GpuCode::from(container));
+            component.code = facts.add_typed(FactKey::ComponentCode, Some(&component.name), code, evidence(row));
+        }
+    } else if let Some(row) = knowledge.framework_build(&package.name, "*")
         && let Some(cuda) = row.cuda
     {
         let evidence = Evidence::Derived { by: Derivation::Row, from: vec![package.fact], row: Some(&row.info) };
         component.cuda = facts.add_typed(FactKey::ComponentCuda, Some(&component.name), State::Known(cuda), evidence);
     }
     component
+}
+
+/// The newest release in a range that ends, where all in it have the same CUDA and code: whichever it is, it has those.
+fn of_all(package: &PackageSeen, knowledge: Knowledge) -> Option<&'static FrameworkBuildRow> {
+    let PackageVersion::Open(range) = &package.version else { return None };
+    let ends = admits(range, BEYOND) == Some(false) && !range.contains('+');
+    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == package.name && row.version != "*");
+    let within: Vec<_> = rows.filter(|row| admits(range, row.version) == Some(true)).collect();
+    let first = within.first().filter(|row| ends && row.cuda.is_some() && row.code_known)?;
+    let same = |row: &&FrameworkBuildRow| {
+        (row.cuda, row.code_known, row.sass, row.ptx) == (first.cuda, first.code_known, first.sass, first.ptx)
+    };
+    let newest =
+        within.iter().copied().max_by(|one, other| order(one.version, other.version).unwrap_or(Ordering::Equal));
+    newest.filter(|_| package.manager == Manager::Pip && within.iter().copied().all(|row| same(&row)))
 }
 
 /// Why a package of which some release is asked for cannot be told on a day on which none of those was out.
@@ -278,11 +307,14 @@ fn from_build_row(
     facts: &mut Facts,
     framework: &'static FrameworkRow,
     package: &PackageSeen,
-    version: &str,
+    text: &str,
     version_id: FactId,
     image: Image<'_>,
 ) -> Component {
     let (name, knowledge) = (framework.component, image.knowledge);
+    let (version, local) = text.split_once('+').unwrap_or((text, ""));
+    // A wheel that says its own CUDA is of the release, for that CUDA.
+    let own = variant_cuda(local.split('.').next().unwrap_or(local));
     // What holds for every version need not hold for one that came later, unless the name itself says it.
     let newer = knowledge.newer_framework(&package.name, version) && knowledge.named_cuda(&package.name).is_none();
     let row = knowledge.framework_build(&package.name, version).filter(|row| !newer || row.version != "*");
@@ -295,6 +327,8 @@ fn from_build_row(
     let told_by = row.map(|row| &row.info).or(named.map(|(_, row)| row));
     let evidence = Evidence::Derived { by: Derivation::Row, from: vec![version_id], row: told_by };
     let told = row.and_then(|row| code_of(row, version, image));
+    let told =
+        told.map(|(code, row)| (own.map_or_else(|| code.clone(), |own| compiled_by(&code, own, knowledge)), row));
     let reason = match row {
         Some(row) if row.cuda.is_some() && row.code_known => {
             format!("the GPU code of {} {version} for {} is not in the tables", package.name, image.arch)
@@ -311,7 +345,8 @@ fn from_build_row(
             None => (State::Unknown(why.clone()), State::Unknown(why)),
         },
         (Some(row), _) => {
-            let cuda = row.cuda.map_or(State::Absent { searched: "the build, which has no CUDA" }, State::Known);
+            let cuda = own.or(row.cuda);
+            let cuda = cuda.map_or(State::Absent { searched: "the build, which has no CUDA" }, State::Known);
             let code = told.clone().map(|(container, _)| State::Known(GpuCode::from(container)));
             (cuda, code.unwrap_or(State::Unknown(why)))
         }
@@ -328,6 +363,13 @@ fn from_build_row(
     };
     let code = facts.add_typed(FactKey::ComponentCode, Some(name), code, of_code);
     Component::core(name, cuda, code, wording(framework))
+}
+
+/// What the compilers of a CUDA release make of that code.
+fn compiled_by(code: &Signature, cuda: CudaVersion, knowledge: Knowledge) -> Signature {
+    let Some(row) = knowledge.target_set(cuda) else { return code.clone() };
+    let made = |list: &[CodeTarget]| list.iter().filter(|target| row.targets.contains(target)).copied().collect();
+    Signature { sass: made(&code.sass), ptx: made(&code.ptx) }
 }
 
 /// The GPU code of the wheel that the image's architecture gets, and the row that tells it: what was read off the wheel

@@ -28,6 +28,7 @@ mod settled;
 mod stubs;
 mod torch;
 mod torch_build;
+mod torch_pins;
 mod torch_release;
 mod torch_wheel;
 

@@ -52,7 +52,9 @@ pub(super) fn named(
     }
     let mut told = Vec::new();
     for package in &seen.packages {
-        let known = knowledge.framework(&package.name).is_some() || knowledge.carries_libraries(&package.name);
+        // A name may be that of a part of CUDA; a version that says its CUDA is that of a build.
+        let part = knowledge.carries_libraries(&package.name) && of_version(package, knowledge).is_none();
+        let known = knowledge.framework(&package.name).is_some() || part;
         let Some((cuda, row)) = by_name(package, knowledge).filter(|_| !known) else { continue };
         if !told.iter().any(|(_, other, _)| *other == cuda) {
             told.push((package, cuda, row));
@@ -62,11 +64,17 @@ pub(super) fn named(
 }
 
 fn by_name(package: &PackageSeen, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
-    let of_version = || match &package.version {
+    let named = knowledge.named_cuda(&package.name).filter(|_| package.manager == Manager::Pip);
+    named.or_else(|| of_version(package, knowledge))
+}
+
+/// The CUDA that the version of a wheel says.
+fn of_version(package: &PackageSeen, knowledge: Knowledge) -> Option<(CudaVersion, &'static RowInfo)> {
+    match &package.version {
         PackageVersion::Exact(version) => knowledge.cuda_of_version(&package.name, version),
         PackageVersion::Open(_) | PackageVersion::Unresolved(_) => None,
-    };
-    knowledge.named_cuda(&package.name).or_else(of_version).filter(|_| package.manager == Manager::Pip)
+    }
+    .filter(|_| package.manager == Manager::Pip)
 }
 
 /// What a package that is of use on GPUs alone says of its CUDA.

@@ -24,6 +24,8 @@ use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::libraries::release_of;
 use crate::infer::python::python;
+use crate::infer::torch_pins::bounds;
+use crate::infer::torch_pins::goes;
 use crate::install::admits;
 use crate::install::order;
 use crate::knowledge::FrameworkBuildRow;
@@ -136,18 +138,22 @@ fn of_the_day(
     place: Place<'_>,
 ) -> Option<&'static FrameworkBuildRow> {
     let Place { build, arch, as_of, knowledge } = place;
-    let untouched = matches!(build.family, Family::Plain | Family::Cuda);
+    let untouched = matches!(build.family, Family::Plain | Family::Cuda) && build.of_others.is_none();
     let of_index = matches!(package.offered, Offered::Default) && package.early.is_none();
     if seen.depth != Depth::Text || arch != LISTED || !untouched || !of_index || accompanied(package, seen, knowledge) {
         return None;
     }
+    // A package that asks for torch is taken in a release that goes with the bounds on it.
+    let bounds = if pins(package, knowledge) { bounds(package, seen, knowledge)? } else { Vec::new() };
+    let going = |row: &FrameworkBuildRow| goes(row.distribution, row.version, &bounds, knowledge);
     let there =
         |row: &&'static FrameworkBuildRow| as_of.is_none_or(|day| row.released.is_none_or(|released| released <= day));
     let own = || knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name);
     // A release of an unknown day is no answer for a day.
     let of_python = |python: &str| {
         let fitting = within.iter().copied().filter(there).filter(|row| served(own(), python, row.version));
-        newest(fitting).filter(|row| as_of.is_none() || row.released.is_some())
+        let newest = newest(fitting.filter(|row| going(row) != Some(false)));
+        newest.filter(|row| going(row) == Some(true) && (as_of.is_none() || row.released.is_some()))
     };
     if let Ok(python) = python(seen, package, knowledge) {
         return of_python(&python);

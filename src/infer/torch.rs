@@ -1,6 +1,5 @@
 //! Which torch an image ends up with: command by command, what is asked for, brought along, replaced or kept.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
@@ -18,17 +17,14 @@ use crate::infer::base::Family;
 use crate::infer::conda_torch::conda;
 use crate::infer::conda_torch::imported;
 use crate::infer::python::python;
+use crate::infer::torch_pins::pin_beside;
 use crate::infer::torch_release::Day;
 use crate::infer::torch_release::as_said;
 use crate::infer::torch_release::fits;
 use crate::infer::torch_release::newest;
 use crate::infer::torch_wheel::believed;
-use crate::install::admits;
-use crate::install::order;
-use crate::install::public;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
-use crate::knowledge::TorchPinRow;
 use crate::knowledge::TorchRow;
 
 /// What the image holds.
@@ -153,7 +149,8 @@ pub(super) fn resolve<'a>(
     knowledge: Knowledge,
 ) -> Torch<'a> {
     let day = Day { arch, as_of, knowledge };
-    let mut now = if build.torch.is_some() { Torch::Base } else { Torch::None };
+    let told = build.torch.is_some() || !build.torch_about.is_empty();
+    let mut now = if told || build.of_others.is_some() { Torch::Base } else { Torch::None };
     if seen.depth != Depth::Text {
         let of_manager = |wanted: &dyn Fn(Manager) -> bool| {
             seen.packages.iter().rfind(|package| is_torch(package, knowledge) && wanted(package.manager))
@@ -203,56 +200,67 @@ fn step<'a>(
     build: &BaseBuild,
     day: Day<'_>,
 ) -> Option<Brought<'a>> {
+    // An environment of its own does not see what lies outside it.
+    let apart = here.iter().any(|package| package.apart);
+    let inside = matches!(now, Torch::Brought(brought) if brought.package.apart);
+    let (now, open_base) = if apart && !inside { (&Torch::None, false) } else { (now, open_base) };
     let asked = here.iter().rfind(|package| is_torch(package, day.knowledge)).copied();
+    let command = here.first()?.command;
+    let of_command = |bound: &&PackageSeen| bound.command == command && is_torch(bound, day.knowledge);
+    let bounds = || seen.bounds.iter().filter(of_command);
+    // What names one version: the command itself, else what bounds it.
+    let is_exact = |package: &&PackageSeen| matches!(package.version, PackageVersion::Exact(_));
+    let open = |asked: &PackageSeen| matches!(asked.version, PackageVersion::Open(_));
+    let bound = || bounds().filter(|bound| bound.conditional.is_none()).rfind(is_exact);
+    let named = asked.filter(is_exact).or_else(|| bound().filter(|_| asked.is_none_or(open)));
+    let exact = named.is_some();
+    let mut ranges: Vec<String> = Vec::new();
+    let mut untold: Option<Why> = None;
+    for package in asked.into_iter().chain(bounds()) {
+        match (&package.version, &package.conditional) {
+            (_, Some(why)) if Some(package.fact) != asked.map(|asked| asked.fact) => {
+                untold = untold.or_else(|| Some(why.clone()));
+            }
+            (PackageVersion::Exact(version), _) => ranges.push(format!("=={version}")),
+            (PackageVersion::Open(range), _) => ranges.push(range.clone()),
+            (PackageVersion::Unresolved(why), _) => untold = untold.or_else(|| Some(why.clone())),
+        }
+    }
     let pins: Vec<(&'a PackageSeen, Result<&'static str, Why>)> = here
         .iter()
         .filter(|package| package.manager == Manager::Pip && !package.alone)
         .filter(|package| Some(package.fact) != asked.map(|asked| asked.fact))
         // What was compiled for the image runs on what the image has.
         .filter(|package| build.compiled(package).is_none())
-        .filter_map(|package| Some((*package, pin(package, day.knowledge)?)))
+        .filter_map(|package| {
+            // Of what is not pinned, the installer takes a release that goes with the version that is named.
+            let beside = if exact { &[] } else { ranges.as_slice() };
+            let pin = pin_beside(package, beside, day.knowledge)?;
+            Some((*package, if exact && open(package) { Ok("") } else { pin }))
+        })
         .collect();
     let package = asked.or_else(|| pins.first().map(|(package, _)| *package))?;
     if package.manager == Manager::Conda {
         return Some(conda(package, seen, day.knowledge));
     }
-    let exact = matches!(package.version, PackageVersion::Exact(_)) && asked.is_some();
-    let mut ranges: Vec<String> = Vec::new();
-    let mut open: Option<Why> = None;
-    match asked.map(|asked| &asked.version) {
-        Some(PackageVersion::Exact(version)) => ranges.push(format!("=={version}")),
-        Some(PackageVersion::Open(range)) => ranges.push(range.clone()),
-        Some(PackageVersion::Unresolved(why)) => open = Some(why.clone()),
-        None => {}
-    }
     for (_, pin) in &pins {
         match pin {
             Ok(range) => ranges.push((*range).to_owned()),
-            Err(why) if !exact => open = open.or_else(|| Some(why.clone())),
+            Err(why) if !exact => untold = untold.or_else(|| Some(why.clone())),
             Err(_) => {}
-        }
-    }
-    for bound in seen.bounds.iter().filter(|bound| bound.command == package.command && is_torch(bound, day.knowledge)) {
-        if let Some(why) = &bound.conditional {
-            open = open.or_else(|| Some(why.clone()));
-            continue;
-        }
-        match &bound.version {
-            PackageVersion::Exact(version) => ranges.push(format!("=={version}")),
-            PackageVersion::Open(range) => ranges.push(range.clone()),
-            PackageVersion::Unresolved(why) => open = open.or_else(|| Some(why.clone())),
         }
     }
     let replaced = asked.is_some_and(|asked| asked.upgrade);
     // What comes of an index of early versions asks for one of its own kind.
     let replaced =
         replaced || asked.is_none() && package.early.is_some() && matches!(package.offered, Offered::Only(_));
-    if open.is_none() && !replaced && held(now, build).is_some_and(|held| fits(&ranges, &held) == Some(true)) {
+    let kept = untold.is_none() && !replaced && keeps(now, build, &ranges);
+    if kept || !replaced && stays_for_others(package, now, build) {
         return None;
     }
     let ways = package.conditional.clone();
-    let certain = open.is_none();
-    if let Some(why) = open.or(ways) {
+    let certain = untold.is_none();
+    if let Some(why) = untold.or(ways) {
         let brought = Brought::unknown(package, why);
         if package.conditional.is_none() {
             return Some(brought);
@@ -277,61 +285,39 @@ fn step<'a>(
         let variant = Err(why.clone());
         return Some(Brought { variant, ..Brought::unknown(package, why) });
     }
-    Some(match &package.version {
-        PackageVersion::Exact(version) if exact => {
-            let said = as_said(package, day);
+    Some(match named {
+        Some(named) => {
+            let told = Some(named.fact).filter(|fact| *fact != package.fact);
+            let said = Brought { package, told, ..as_said(named, day) };
+            let local = matches!(&named.version, PackageVersion::Exact(version) if version.contains('+'));
             match now {
-                Torch::Brought(other) if !replaced && !version.contains('+') => said.or_kept(other, &ranges),
+                Torch::Brought(other) if !replaced && !local => said.or_kept(other, &ranges),
                 _ => said,
             }
         }
-        _ => newest(package, &ranges, &python(seen, package, day.knowledge), day),
+        None => newest(package, &ranges, &python(seen, package, day.knowledge), day),
     })
 }
 
-/// The version that is there, as the installer's records say it.
-fn held(now: &Torch<'_>, build: &BaseBuild) -> Option<String> {
+/// Whether a torch that the base brings for the GPUs of another maker is taken to stay: whatever it is, what is asked for
+/// names no version.
+fn stays_for_others(package: &PackageSeen, now: &Torch<'_>, build: &BaseBuild) -> bool {
+    build.of_others.is_some() && matches!(now, Torch::Base) && matches!(package.version, PackageVersion::Open(_))
+}
+
+/// Whether the version that is there will do, as the installer's records say it; of a base that tells none, whether
+/// those before and after it would.
+fn keeps(now: &Torch<'_>, build: &BaseBuild, ranges: &[String]) -> bool {
+    let will_do = |version: &str| fits(ranges, version) == Some(true);
     match now {
-        Torch::None => None,
-        Torch::Base => build.torch.map(|(version, _)| version.to_owned()),
-        Torch::Brought(brought) => {
-            let version = brought.version.as_ref().ok()?;
-            Some(match &brought.variant {
-                Ok(Some(variant)) => format!("{version}+{variant}"),
-                _ => version.clone(),
-            })
-        }
+        Torch::None => false,
+        Torch::Base => match build.torch {
+            Some((version, _)) => will_do(version),
+            None => !build.torch_about.is_empty() && build.torch_about.iter().all(|version| will_do(version)),
+        },
+        Torch::Brought(brought) => brought.version.as_ref().is_ok_and(|version| match &brought.variant {
+            Ok(Some(variant)) => will_do(&format!("{version}+{variant}")),
+            _ => will_do(version),
+        }),
     }
-}
-
-/// The newest listed version that a range admits, where that is not the newest of all.
-fn newest_within(range: &str, listed: &[&'static TorchPinRow]) -> Option<&'static TorchPinRow> {
-    let newest = |rows: &mut dyn Iterator<Item = &'static TorchPinRow>| {
-        rows.reduce(|one, other| if order(other.version, one.version) == Some(Ordering::Greater) { other } else { one })
-    };
-    let of_all = newest(&mut listed.iter().copied())?;
-    let admitted = newest(&mut listed.iter().copied().filter(|row| admits(range, row.version) != Some(false)))?;
-    (admitted.version != of_all.version).then_some(admitted)
-}
-
-/// What a package asks of torch; `None` where it asks for none.
-fn pin(package: &PackageSeen, knowledge: Knowledge) -> Option<Result<&'static str, Why>> {
-    let rows = || knowledge.torch_pins().iter().filter(|row| row.distribution == package.name);
-    let listed = || rows().filter(|row| row.version != "*");
-    rows().next()?;
-    let any = rows().find(|row| row.version == "*");
-    let any = match &package.version {
-        PackageVersion::Exact(version) => {
-            let own = listed().find(|row| order(row.version, public(version)) == Some(Ordering::Equal));
-            own.or(any.filter(|_| listed().next().is_none()))
-        }
-        PackageVersion::Open(range) if any.is_some() && !range.is_empty() => {
-            newest_within(range, &listed().collect::<Vec<_>>()).or(any)
-        }
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => any,
-    };
-    Some(any.map(|row| row.torch).ok_or_else(|| Why {
-        reason: format!("which release of torch {} brings is not in the tables", package.name),
-        supply: "pin torch beside it".to_owned(),
-    }))
 }

@@ -14,6 +14,7 @@ use crate::install::VersionSpec;
 use crate::install::address::address;
 use crate::install::range::is_early;
 use crate::install::range::names_early;
+use crate::install::range::public;
 use crate::install::uv_config;
 use crate::install::variant::Early;
 use crate::install::variant::early_of_url;
@@ -226,6 +227,15 @@ impl Indexes {
             if !Knowledge::built_in().has_build_index(&package.name) {
                 package.variant = None;
             }
+        } else if names_its_build(package) && !Knowledge::built_in().is_built_framework(&package.name) {
+            // The build is told by itself; what it brings along is chosen from the indexes all the same.
+            let version = match &package.version {
+                VersionSpec::Exact(version) => VersionSpec::Exact(public(version).to_owned()),
+                version => version.clone(),
+            };
+            let mut along = Install { version, variant: None, ..package.clone() };
+            self.offer(&mut along);
+            package.builds = along.builds;
         }
     }
 
@@ -360,6 +370,12 @@ pub(super) fn setting(name: &str, command: &Command, around: &Around<'_>) -> Opt
         Lookup::Unknown(names, reason) => Some(Resolved::Unresolved { names, reason }),
         Lookup::Unset | Lookup::NoValue => None,
     }
+}
+
+/// Whether a package says by its version or its address which build it is.
+fn names_its_build(package: &Install) -> bool {
+    let from = package.variant.as_ref().map(|variant| variant.from);
+    matches!(from, Some(VariantSource::LocalVersion | VariantSource::WheelUrl))
 }
 
 /// Whether a package is built from sources that no index offers.

@@ -47,7 +47,7 @@ impl Compiled {
     }
 
     /// Says where a variable's list is written.
-    fn put(&mut self, origins: Vec<Span>, inside: bool, command: &Command) {
+    pub(super) fn put(&mut self, origins: Vec<Span>, inside: bool, command: &Command) {
         if inside {
             self.spans = origins;
         } else {
@@ -246,6 +246,8 @@ fn extension(
     extensions: &[CudaExtensionRow],
 ) -> Option<Compiled> {
     let row = row_of(command, folder, lookup, extensions)?;
+    let on = |name: &str| variable(command, lookup, name).is_some_and(|(value, ..)| value == "1");
+    row.switch.is_none_or(on).then_some(())?;
     let (list, origins, inside) = variable(command, lookup, row.variable)?;
     let mut found = Compiled { component: Some(row.distribution.to_owned()), ..Compiled::default() };
     row.variable.clone_into(&mut found.by);
@@ -266,7 +268,7 @@ fn plain(list: &str, found: &mut Compiled) -> Option<()> {
 }
 
 /// torch's list: `7.0 8.0;9.0+PTX`, or names of architectures.
-fn dotted(list: &str, found: &mut Compiled) -> Option<()> {
+pub(super) fn dotted(list: &str, found: &mut Compiled) -> Option<()> {
     for part in list.split([';', ',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
         let (name, all_ptx) = part.strip_suffix("+PTX").map_or((part, false), |name| (name, true));
         match NAMED.iter().find(|(own, _)| name.to_ascii_lowercase() == *own) {
@@ -327,6 +329,12 @@ mod tests {
             ),
             ("export TORCH_CUDA_ARCH_LIST=Hopper; pip install torch-scatter", "/", vec!["torch-scatter: 90 | "]),
             ("pip install torch-scatter", "/", vec!["torch-scatter: 80 90 | 90"]),
+            ("FORCE_CUDA=1 MMCV_WITH_OPS=1 pip install mmcv-full==1.7.2", "/", vec!["mmcv-full: 80 90 | 90"]),
+            ("FORCE_CUDA=1 pip install -e .", "/src/mmcv", vec!["mmcv: 80 90 | 90"]),
+            // Where the machine that builds shows no GPU, it compiles none without being told to.
+            ("MMCV_WITH_OPS=1 pip install mmcv==2.1.0", "/", vec![]),
+            ("FORCE_CUDA=0 pip install mmcv==2.1.0", "/", vec![]),
+            ("FORCE_CUDA=1 pip install mmcv==2.1.0 -f https://mirror.example/mmcv", "/", vec![]),
             ("python setup.py install", "/src/apex", vec!["apex: 80 90 | 90"]),
             (
                 "FLASH_ATTN_CUDA_ARCHS='80;90' FLASH_ATTENTION_FORCE_BUILD=TRUE pip install flash-attn==2.7.4",

@@ -13,6 +13,10 @@ use crate::knowledge::rows::NgcReleaseRow;
 use crate::knowledge::rows::PackageFloorRow;
 use crate::knowledge::rows::RowInfo;
 
+/// A number before every release, and one that none reaches.
+const EARLIEST: &str = "0";
+const BEYOND: &str = "99999";
+
 /// The month at the beginning of a tag: `23.10` of `23.10-py3`.
 fn month(tag: &str) -> Option<&str> {
     let month = tag.split('-').next()?;
@@ -36,6 +40,20 @@ impl Knowledge {
         let own = family.monthly && !tag.split('-').any(|word| family.other_months.contains(&word));
         let month = month(tag).filter(|_| own)?;
         self.ngc_releases().iter().find(|row| row.month == month)
+    }
+
+    /// Versions between which the torch of a family's month lies, where the tables do not tell its own: those of the
+    /// nearest months before and after. Nothing of a tag without a month, or where the family brings none.
+    pub fn ngc_torch_about(self, family: &BaseFamilyRow, tag: &str) -> Vec<&'static str> {
+        let rows = || self.ngc_releases().iter().filter(|row| row.torch.is_some());
+        let Some(month) = month(tag).filter(|_| family.monthly && family.torch) else { return Vec::new() };
+        if rows().any(|row| row.month == month) {
+            return Vec::new();
+        }
+        let before = rows().filter(|row| row.month < month).max_by_key(|row| row.month);
+        let after = rows().filter(|row| row.month > month).min_by_key(|row| row.month);
+        let torch = |row: Option<&'static NgcReleaseRow>, end| row.and_then(|row| row.torch).unwrap_or(end);
+        vec![torch(before, EARLIEST), torch(after, BEYOND)]
     }
 
     /// The first and the last month that the tables have.

@@ -153,8 +153,10 @@ pub struct PackageFloorRow {
 pub struct PlainImageRow {
     /// Where the row stands.
     pub info: RowInfo,
-    /// Repository, shortened: `python`, `debian`.
+    /// Repository, shortened: `python`, `debian`; with a star at its end, how those of a family begin.
     pub repository: &'static str,
+    /// Whether it brings torch for the GPUs of another maker.
+    pub torch: bool,
 }
 
 /// A name by which an image is told to be there for GPUs, or not to be.

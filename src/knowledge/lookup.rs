@@ -204,9 +204,14 @@ impl Knowledge {
         self.framework_images().iter().find(|row| row.repository == repository && row.tag == tag)
     }
 
-    /// The row of an image family without NVIDIA content.
+    /// The row of an image family without NVIDIA content: that of the repository, else the longest that begins it.
     pub fn plain_image(self, repository: &str) -> Option<&'static PlainImageRow> {
-        self.plain_images().iter().find(|row| row.repository == repository)
+        let rows = || self.plain_images().iter();
+        let begins = |row: &&PlainImageRow| {
+            row.repository.strip_suffix('*').is_some_and(|beginning| repository.starts_with(beginning))
+        };
+        let own = rows().find(|row| row.repository == repository);
+        own.or_else(|| rows().filter(begins).max_by_key(|row| row.repository.len()))
     }
 
     /// The container toolkit range that a version lies in.

@@ -69,6 +69,8 @@ pub struct CudaExtensionRow {
     pub variable: &'static str,
     /// Variable that makes an install compile where there is a wheel.
     pub force: Option<&'static str>,
+    /// Variable without which, as 1, no GPU code is compiled where the machine that builds has no GPU.
+    pub switch: Option<&'static str>,
     /// Whether every install compiles.
     pub sdist: bool,
     /// Whether the variable lists numbers such as `80;90`, of which cubins alone are built.

@@ -92,6 +92,8 @@ pub struct BroughtRow {
     pub same: bool,
     /// The local part behind that version, where it comes in a build of its own.
     pub local: Option<&'static str>,
+    /// The versions of it that are asked for, where those are others than that version.
+    pub range: Option<&'static str>,
     /// First version of what is asked for that brings it.
     pub from: Option<&'static str>,
     /// First version of what is asked for that no longer does.

@@ -109,6 +109,7 @@ fn bring(build: &mut BaseBuild, row: &'static FrameworkImageRow) {
 fn of_month(asked: &Asked<'_>, family: &'static BaseFamilyRow) -> BaseBuild {
     let mut build = asked.build(Family::Framework, Some(&family.info));
     inherit(asked, &mut build, family);
+    build.torch_about = asked.knowledge.ngc_torch_about(family, asked.tag);
     let Some(row) = asked.knowledge.ngc_release(family, asked.tag) else {
         build.unresolved = Some(unknown_month(asked));
         return build;

@@ -72,6 +72,10 @@ pub(super) struct BaseBuild {
     pub(super) probe_unsure: Option<Why>,
     /// torch inside, with its CUDA variant.
     pub(super) torch: Option<(&'static str, &'static RowInfo)>,
+    /// Versions before and after the torch inside, where the tables tell none of its own.
+    pub(super) torch_about: Vec<&'static str>,
+    /// The row by which it brings torch for the GPUs of another maker than NVIDIA, with what runs on that.
+    pub(super) of_others: Option<&'static RowInfo>,
     /// The conda channel that it is from; else it is the wheel.
     pub(super) torch_channel: Option<&'static str>,
     /// Packages inside, with their versions.
@@ -113,6 +117,8 @@ impl BaseBuild {
             compat_probe: None,
             probe_unsure: None,
             torch: None,
+            torch_about: Vec::new(),
+            of_others: None,
             torch_channel: None,
             brings: &[],
             compiled: None,
@@ -302,10 +308,11 @@ fn of_reference(
     if let Some(builds) = family::of_tag(&asked) {
         return builds;
     }
-    if let Some(row) = knowledge.plain_image(&asked.repository) {
-        return vec![asked.build(Family::Plain, Some(&row.info))];
-    }
     let row = knowledge.gpu_image(&asked.repository, asked.tag);
+    if let Some(plain) = knowledge.plain_image(&asked.repository).filter(|_| row.is_none()) {
+        let of_others = Some(&plain.info).filter(|_| plain.torch);
+        return vec![BaseBuild { of_others, ..asked.build(Family::Plain, Some(&plain.info)) }];
+    }
     vec![BaseBuild { named: row.is_some(), ..asked.build(Family::Unknown, row) }]
 }
 

@@ -161,6 +161,13 @@ fn what_is_told_of_two_things_that_do_not_go_together() {
             "onnxruntime",
         ),
         ("[packages.pip]\nonnxruntime = \"1.19.2\"\n", "image.processor_packages", "onnxruntime"),
+        ("[packages.pip]\njax = \"0.4.30\"\nflax = \"0.8.5\"\n", "image.processor_packages", "jax"),
+        ("[packages.pip]\njax = \"0.4.30\"\njax-cuda12-plugin = \"0.4.30\"\n", "image.processor_packages", "absent"),
+        (
+            "[packages.pip]\njax = \"0.4.13\"\njaxlib = \"0.4.13+cuda11.cudnn86\"\n",
+            "image.processor_packages",
+            "absent",
+        ),
         (
             "[packages.pip]\nonnxruntime = \"1.19.2\"\nonnxruntime-gpu = \"1.19.2\"\n",
             "image.processor_packages",

@@ -117,7 +117,7 @@ macro_rules! every_table {
         search_path: OptStr, ld_conf: Pairs, compat: OptDriver, brings: Pairs, compiled: Strs, sass: Targets, ptx: Targets,
         lacks: Strs, arches: Strs,
     }
-    plain_images: PlainImageRow by [repository] { repository: Str }
+    plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
     torch_releases: TorchRow by [version] {
         version: Str, default_variant: StrByArch, variants: Strs, released: OptDay,
@@ -207,13 +207,15 @@ macro_rules! every_table {
     }
     image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
     cuda_extensions: CudaExtensionRow by [distribution] {
-        distribution: Str, repository: Str, variable: Str, force: OptStr, sdist: Flag, plain: Flag, cmake: Flag,
+        distribution: Str, repository: Str, variable: Str, force: OptStr, switch: OptStr, sdist: Flag, plain: Flag,
+        cmake: Flag,
     }
     library_wheels: LibraryWheelRow by [distribution] {
         distribution: Str, library: Str, cuda: OptCuda, versioned: Flag, runtime: Flag,
     }
-    brought_packages: BroughtRow by [distribution, extra, brings, local] {
-        distribution: Str, extra: Str, brings: Str, same: Flag, local: OptStr, from: OptStr, before: OptStr,
+    brought_packages: BroughtRow by [distribution, extra, brings, local, range, from] {
+        distribution: Str, extra: Str, brings: Str, same: Flag, local: OptStr, range: OptStr, from: OptStr,
+        before: OptStr,
     }
     build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr }
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag, channel: OptStr }
