@@ -58,10 +58,31 @@ pub(super) fn components(
     as_of: Option<Date>,
     knowledge: Knowledge,
 ) -> Vec<Component> {
-    let mut code: BTreeMap<&str, Vec<&CodeSeen>> = BTreeMap::new();
+    let mut code: ByName<'_> = BTreeMap::new();
     for entry in &seen.code {
         code.entry(entry.component.as_deref().unwrap_or(OWN_RUNTIME)).or_default().push(entry);
     }
+    let image = Image { seen, build, arch, as_of, knowledge };
+    let mut list = of_packages(facts, image);
+    read_over(facts, &mut list, &mut code, image);
+    let own_code = code.remove(OWN_RUNTIME);
+    let named = of_files_alone(facts, code, base_cuda, !list.is_empty(), image);
+    list.extend(named);
+    let own = of_the_image(facts, own_code.as_deref(), base_cuda, list.is_empty(), image);
+    list.extend(own);
+    if list.is_empty() {
+        list.extend(runtime_packages::component(facts, seen, PLAIN_WORDING, knowledge));
+    }
+    list.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
+    list
+}
+
+/// GPU code by the component that it is of.
+type ByName<'a> = BTreeMap<&'a str, Vec<&'a CodeSeen>>;
+
+/// What the base image brings, and what packages are installed over it.
+fn of_packages(facts: &mut Facts, image: Image<'_>) -> Vec<Component> {
+    let Image { seen, build, arch, as_of, knowledge } = image;
     let mut found: BTreeMap<&'static str, Component> = BTreeMap::new();
     let of_variants = knowledge.built_framework();
     if let (Some((version, row)), Some(framework)) = (build.torch, of_variants) {
@@ -88,16 +109,19 @@ pub(super) fn components(
     for package in seen.packages.iter().filter(|package| !stays(package)) {
         if let Some(framework) = knowledge.framework(&package.name).filter(|row| !row.variants) {
             // A later install replaces an earlier one, and what the base brought.
-            found.insert(
-                framework.component,
-                installed(facts, framework, package, Image { seen, build, arch, as_of, knowledge }),
-            );
+            found.insert(framework.component, installed(facts, framework, package, image));
         }
     }
     ride(facts, &mut found, seen, knowledge);
     let mut list: Vec<Component> = found.into_values().collect();
     list.extend(runtime_packages::named(facts, seen, PLAIN_WORDING, knowledge));
-    for component in &mut list {
+    list
+}
+
+/// What was read in files of these components stands over what the tables have of them.
+fn read_over(facts: &mut Facts, list: &mut [Component], code: &mut ByName<'_>, image: Image<'_>) {
+    let Image { seen, knowledge, .. } = image;
+    for component in list {
         let beside = |entry: &&CodeSeen| knowledge.lies_beside_code(&component.name, &entry.file);
         let of_its_own = |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || !entries.iter().all(beside);
         let unread = |entries: &Vec<&CodeSeen>| entries.iter().all(|entry| is_unread(entry));
@@ -125,9 +149,20 @@ pub(super) fn components(
             (one.code, one.hollow) = (code.clone(), component.hollow);
         }
     }
-    let own_code = code.remove(OWN_RUNTIME);
+}
+
+/// Components of which only files with GPU code are seen; whether there are `others` beside them.
+fn of_files_alone(
+    facts: &mut Facts,
+    code: ByName<'_>,
+    base_cuda: &Fact<CudaVersion>,
+    others: bool,
+    image: Image<'_>,
+) -> Vec<Component> {
+    let Image { seen, build, knowledge, .. } = image;
     // Of packages that merely lie in the image nobody says that it is there to run them.
-    let beside = found_in_layers(seen) && !list.is_empty();
+    let beside = found_in_layers(seen) && others;
+    let mut found = Vec::new();
     for (name, entries) in code {
         let code = read_code(facts, seen, name, &entries);
         let cuda = own_runtime(facts, seen, build, base_cuda, (name, &entries), knowledge);
@@ -135,36 +170,42 @@ pub(super) fn components(
         let role = if beside && known.is_none() { Role::Extension } else { Role::Core };
         let codes = known.map_or(PLAIN_WORDING, wording);
         let hollow = entries.iter().any(|entry| is_unread(entry));
-        list.push(Component { role, hollow, ..Component::core(name, cuda, code, codes) });
+        found.push(Component { role, hollow, ..Component::core(name, cuda, code, codes) });
     }
-    let own_entries = own_code.as_deref().unwrap_or_default();
+    found
+}
+
+/// The image's own CUDA runtime, and the GPU code that is of no other component; whether it is `alone`.
+fn of_the_image(
+    facts: &mut Facts,
+    own_code: Option<&[&CodeSeen]>,
+    base_cuda: &Fact<CudaVersion>,
+    alone: bool,
+    image: Image<'_>,
+) -> Option<Component> {
+    let Image { seen, build, knowledge, .. } = image;
+    let own_entries = own_code.unwrap_or_default();
     let runtime = own_runtime(facts, seen, build, base_cuda, (OWN_RUNTIME, own_entries), knowledge);
     // Of a base that was not read, what commands put on top is all that is told.
-    let on_top = list.is_empty() && own_code.is_none() && runtime.is_unknown() && !found_in_layers(seen);
+    let on_top = alone && own_code.is_none() && runtime.is_unknown() && !found_in_layers(seen);
     let on_top = if on_top { runtime_packages::component(facts, seen, PLAIN_WORDING, knowledge) } else { None };
     let present = own_code.is_some() || !matches!(runtime.state, State::Absent { .. });
-    if let Some(component) = on_top {
-        list.push(component);
-    } else if present {
-        let started =
-            |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || entries.iter().any(|one| is_started(seen, &one.file));
-        let decides = list.is_empty() || own_code.as_ref().is_some_and(started);
-        let role = if decides { Role::Core } else { Role::Extension };
-        let anonymous = own_code.is_none();
-        let hollow = own_code.iter().flatten().any(|entry| is_unread(entry));
-        let code = match own_code {
-            Some(entries) => read_code(facts, seen, OWN_RUNTIME, &entries),
-            None => unseen_code(facts, OWN_RUNTIME, seen, vec![runtime.id]),
-        };
-        let program = anonymous && decides && build.has_program() && !found_in_layers(seen);
-        let plain = Component::core(OWN_RUNTIME, runtime, code, PLAIN_WORDING);
-        list.push(Component { role, anonymous, program, hollow, ..plain });
+    if on_top.is_some() || !present {
+        return on_top;
     }
-    if list.is_empty() {
-        list.extend(runtime_packages::component(facts, seen, PLAIN_WORDING, knowledge));
-    }
-    list.sort_by(|a, b| (a.role, &a.name).cmp(&(b.role, &b.name)));
-    list
+    let started =
+        |entries: &[&CodeSeen]| !found_in_layers(seen) || entries.iter().any(|one| is_started(seen, &one.file));
+    let decides = alone || own_code.is_some_and(started);
+    let role = if decides { Role::Core } else { Role::Extension };
+    let anonymous = own_code.is_none();
+    let hollow = own_entries.iter().any(|entry| is_unread(entry));
+    let code = match own_code {
+        Some(entries) => read_code(facts, seen, OWN_RUNTIME, entries),
+        None => unseen_code(facts, OWN_RUNTIME, seen, vec![runtime.id]),
+    };
+    let program = anonymous && decides && build.has_program() && !found_in_layers(seen);
+    let plain = Component::core(OWN_RUNTIME, runtime, code, PLAIN_WORDING);
+    Some(Component { role, anonymous, program, hollow, ..plain })
 }
 
 /// Packages that run on another component's CUDA runtime take theirs from it; of those that have a library for each of
