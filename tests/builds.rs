@@ -616,6 +616,11 @@ target "other" { context = "other" }
     assert_eq!(told(&[("a.hcl", base), ("b.json", json)]), ["app app/D - A=1,CUDA=12.8.0,FLAVOUR=base "]);
     // The order decides.
     assert_eq!(told(&[("b.json", json), ("a.hcl", base)]), ["app app/D - A=1,CUDA=12.4.1,FLAVOUR=base "]);
+    // What a target says itself stands over what it stands on, in whichever form a later file is written.
+    let own = "target \"default\" { args = { T = \"1\" } }\ntarget \"dev\" {\n inherits = [\"default\"]\n args = { T = \"2\" }\n}\n\
+               group \"default\" { targets = [\"dev\"] }\n";
+    let json = r#"{"target": {"default": {"args": {"T": "3"}}}}"#;
+    assert_eq!(told(&[("a.hcl", own), ("c.json", json)]), ["dev ./Dockerfile - T=2 "]);
     let wrong = bake_merged(&[("a.hcl", base), ("b.hcl", "target {")]);
     assert_eq!(wrong.map_err(|(at, _)| at), Err(1));
     assert_eq!(bake_merged(&[]), Ok(Vec::new()));

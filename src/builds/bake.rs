@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::collections::VecDeque;
 
 use hcl::Expression;
+use hcl::Identifier;
 use hcl::Structure;
 use hcl::Value;
 use hcl::eval::Context;
@@ -68,7 +69,10 @@ fn expression(value: &serde_json::Value) -> Expression {
         serde_json::Value::Array(list) => Expression::Array(list.iter().map(expression).collect()),
         serde_json::Value::Object(map) => {
             let entry = |(key, value): (&String, &serde_json::Value)| {
-                (ObjectKey::Expression(Expression::from(key.as_str())), expression(value))
+                // As HCL writes it, so that what one file says stands over what another says.
+                let name = Identifier::new(key.as_str()).map(ObjectKey::Identifier);
+                let key = name.unwrap_or_else(|_| ObjectKey::Expression(Expression::from(key.as_str())));
+                (key, expression(value))
             };
             Expression::Object(map.iter().map(entry).collect())
         }

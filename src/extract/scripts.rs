@@ -157,7 +157,10 @@ fn script_word(command: &Command) -> Option<(usize, bool)> {
         "sh" | "bash" | "dash" | "ash" | "zsh" => {
             let after =
                 (at + 1..command.words.len()).find(|at| known(*at).is_none_or(|word| !word.starts_with(['-', '+'])))?;
-            Some((after, false))
+            // With `-n` the shell reads the script and runs nothing of it.
+            let flags = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('n');
+            let reads = (at + 1..after).any(|at| known(at).is_some_and(flags));
+            (!reads).then_some((after, false))
         }
         "." | "source" => Some((at + 1, true)),
         _ => (is_script(first) || first.starts_with("./") || (first.starts_with('/') && !first.contains("/bin/")))
@@ -187,6 +190,9 @@ mod tests {
             ("/tmp/install.sh", Some((0, false))),
             ("python3 x.py", None),
             ("/usr/bin/pip install x", None),
+            ("bash -n x.sh", None),
+            ("sh -en x.sh", None),
+            ("bash --noprofile x.sh", Some((2, false))),
             ("echo x.sh", None),
         ] {
             let commands = script_commands(&Mapped::whole(text, 0));
