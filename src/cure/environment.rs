@@ -158,7 +158,13 @@ pub(super) fn arch_lists(case: &Case<'_>) -> Vec<Candidate> {
     variables.sort_unstable();
     variables.dedup();
     let mut found = Vec::new();
-    if missing.is_empty() {
+    // A compiler that does not know them ends the build; where another may be there, or none is known, nobody can tell.
+    let sets = case.image.base_cuda.known().map(|cuda| knowledge.target_sets_of(*cuda)).unwrap_or_default();
+    let known = |text: &String| {
+        let mut targets = sets.iter().flat_map(|row| row.targets);
+        sets.is_empty() || targets.any(|target| target.capability.to_string() == *text)
+    };
+    if missing.is_empty() || !missing.iter().all(known) {
         return found;
     }
     for variable in variables {
