@@ -228,7 +228,9 @@ impl Reader<'_> {
             }
         }
         let compiled = install::compiled(command, &self.folder, &lookup, knowledge.cuda_extensions());
-        let compiled = compiled.or_else(|| install::of_project(command, &around));
+        let base = &self.tree.evaluated.base;
+        let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
+        let compiled = compiled.or_else(|| able().then(|| install::of_project(command, &around)).flatten());
         Read { found, compiled, named, python, apart, left_out }
     }
 
@@ -273,6 +275,8 @@ impl Reader<'_> {
             self.done.lands.put(fact, places.clone());
         }
         take_away(self.seen, &found);
+        let gone = |code: &CodeSeen| found.removed.iter().any(|(_, name, _)| code.component.as_ref() == Some(name));
+        self.seen.code.retain(|code| !gone(code));
         // What a command names itself stands after what that brings along, and so wins.
         for install in along(&found, self.seen, Knowledge::built_in()) {
             let package = self.package(&install);
@@ -363,6 +367,8 @@ impl Reader<'_> {
         let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
         let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
         let Compiled { component, sass, ptx, .. } = compiled;
+        // What is compiled anew takes the place of what was.
+        self.seen.code.retain(|one| component.is_none() || one.component != component || one.file != name);
         let (linkable, isa, unsaid, runtime) = (Vec::new(), None, None, None);
         let file = name;
         self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count: 1, unsaid, runtime, fact });

@@ -18,6 +18,8 @@ use crate::source::SourceId;
 
 /// How packages begin that bring a compiler.
 const COMPILERS: &[&str] = &["cuda-nvcc", "cuda-toolkit", "cuda-compiler", "cuda-1", "nvidia-cuda-", "cudatoolkit"];
+/// The flavour of base images that has one.
+const WITH_COMPILER: &str = "devel";
 /// So many lists are kept.
 const MOST: usize = 64;
 
@@ -67,6 +69,18 @@ pub(super) fn read(command: &Command, at: &At<'_>, lookup: &dyn Fn(&str) -> Look
             fact,
         });
     }
+}
+
+/// Whether the image is known to have a compiler for GPUs: by its base, or by a command before.
+pub(super) fn has_compiler(base: &EvaluatedBase, other: bool, seen: &Observations, knowledge: Knowledge) -> bool {
+    let of_base = match &base.kind {
+        BaseKind::Image(image) => {
+            let monthly = knowledge.base_family(&image.familiar()).is_some_and(|family| family.monthly);
+            monthly || image.tag().is_some_and(|tag| tag.split('-').any(|word| word == WITH_COMPILER))
+        }
+        _ => false,
+    };
+    of_base || other || brings_compiler(seen)
 }
 
 /// Whether a command before may have put another compiler beside that of the base image.

@@ -12,8 +12,9 @@ use crate::shell::Word;
 const LIST: &str = "TORCH_CUDA_ARCH_LIST";
 /// The file that says what a project compiles.
 const SETUP: &str = "setup.py";
-/// What makes an extension with GPU code.
+/// What makes an extension with GPU code, and how its sources end.
 const EXTENSION: &str = "CUDAExtension(";
+const SOURCE: &str = ".cu";
 /// Where one of these stands, the file chooses for itself whether or for which GPUs it compiles.
 const OWN_CHOICE: &[&str] =
     &["is_available", "arch=", "gencode", LIST, "CUDA_HOME", "os.environ", "getenv", "sys.argv"];
@@ -61,7 +62,8 @@ fn installed<'w>(program: &str, words: &'w [&'w str]) -> Option<impl Iterator<It
 /// tools for which GPUs.
 fn compiles(text: &str) -> bool {
     let code = || text.lines().map(|line| line.split('#').next().unwrap_or(line));
-    code().any(|line| line.contains(EXTENSION)) && !code().any(|line| OWN_CHOICE.iter().any(|own| line.contains(own)))
+    let has = |word: &str| code().any(|line| line.contains(word));
+    has(EXTENSION) && has(SOURCE) && !code().any(|line| OWN_CHOICE.iter().any(|own| line.contains(own)))
 }
 
 /// The name of the project, where it is written as it is.
@@ -138,6 +140,7 @@ mod tests {
             (PROJECT, "echo pip install ."),
             (PROJECT, "TORCH_CUDA_ARCH_LIST=nonsense pip install ."),
             ("setup(name='x', ext_modules=[CppExtension('x', ['a.cpp'])])\n", "pip install ."),
+            ("setup(name='x', ext_modules=[CUDAExtension('x', ['a.cpp'])])\n", "pip install ."),
             ("# CUDAExtension('x')\nsetup(name='x')\n", "pip install ."),
             ("if torch.cuda.is_available():\n    e = CUDAExtension('x', s)\nsetup(name='x')\n", "pip install ."),
             ("if os.getenv('FORCE_CUDA') == '1':\n    e = CUDAExtension('x', s)\nsetup()\n", "pip install ."),

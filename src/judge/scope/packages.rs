@@ -25,6 +25,7 @@ use crate::judge::scope::seen;
 use crate::judge::scope::text;
 use crate::judge::scope::truth;
 use crate::judge::scope::version;
+use crate::knowledge::ProcessorPackageRow;
 use crate::reference::ImageReference;
 use crate::rules::Components;
 use crate::rules::Lookup;
@@ -134,7 +135,10 @@ impl Subject<'_> {
         let there = |name: &str| all.packages.iter().any(|package| package.name == name);
         let alone = |package: &&PackageSeen| {
             let row = self.knowledge.processor_package(&package.name).filter(|_| package.manager != Manager::Apt);
-            row.is_some_and(|row| !there(row.instead))
+            // What an extra brings may come by conda, by another package's extra, or with the base.
+            let extra = |row: &ProcessorPackageRow| row.instead.contains('[');
+            let elsewhere = || !self.is_cuda_base() || all.packages.iter().any(|one| one.manager == Manager::Conda);
+            row.is_some_and(|row| !(there(row.instead) || extra(row) && elsewhere()))
         };
         let found: Vec<&PackageSeen> = all.packages.iter().filter(alone).collect();
         let certain = all.packages.iter().all(|package| package.conditional.is_none());

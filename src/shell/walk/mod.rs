@@ -343,6 +343,10 @@ impl<'a> Walk<'a> {
         } else if matches!(words[0].known(), Some("." | "source" | "eval")) {
             let harmless = words.get(1).and_then(Word::known).is_some_and(|path| path.ends_with("activate"));
             self.sourced |= !harmless && !self.reads_in(&words);
+        } else if words[0].known() == Some("unset") {
+            for name in words.iter().skip(1).filter_map(Word::known).filter(|name| !name.starts_with('-')) {
+                self.set(name, Resolved::literal(""));
+            }
         } else if words[0].known() == Some("read") {
             self.reads(&words, &own, &redirects.input);
         }
