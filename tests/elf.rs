@@ -475,3 +475,51 @@ fn hostile_files_take_no_longer_than_others() {
     assert!(found.not_inspected.contains(&Missed::Truncated));
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
+
+/// A file without program headers: zeros, GPU code, and the names of its sections right behind that.
+fn names_behind_code(zeros: usize, between: usize) -> Vec<u8> {
+    let code = [&container(&[sass(80, ' '), sass(90, ' ')])[..], &vec![0; between]].concat();
+    let names = b"\0.big\0.nv_fatbin\0.shstrtab\0";
+    let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+    file.resize(64 + zeros, 0);
+    let (at, names_at) = (size(&file), size(&file) + size(&code));
+    file.extend(code.iter().chain(names));
+    file.resize(file.len().next_multiple_of(8), 0);
+    let table = size(&file);
+    for (name, kind, at, length) in
+        [(0_u32, 0_u32, 0, 0), (1, 1, 64, at - 64), (6, 1, at, size(&code)), (17, 3, names_at, size(names))]
+    {
+        let mut entry = [0; 64];
+        entry[..4].copy_from_slice(&name.to_le_bytes());
+        entry[4..8].copy_from_slice(&kind.to_le_bytes());
+        entry[24..32].copy_from_slice(&at.to_le_bytes());
+        entry[32..40].copy_from_slice(&length.to_le_bytes());
+        file.extend(entry);
+    }
+    for (at, value) in [(16, 3_u16), (18, 62), (52, 64), (58, 64), (60, 4), (62, 3)] {
+        file[at..at + 2].copy_from_slice(&value.to_le_bytes());
+    }
+    file[40..48].copy_from_slice(&table.to_le_bytes());
+    file
+}
+
+#[test]
+fn names_of_sections_right_behind_gpu_code_are_read() {
+    for (zeros, between) in [(0, 0), (0, 64), (64, 0), (1 << 16, 8), (3 << 20, 0)] {
+        let bytes = names_behind_code(zeros, between);
+        let told = fed(size(&bytes), bytes.chunks(4_096));
+        assert_eq!(told.not_inspected, [], "{zeros} before, {between} behind");
+        assert_eq!(told.code, [cubins(Place::Registered, 1, &["sm_80", "sm_90"])], "{zeros} before, {between} behind");
+    }
+    // A name that is not there is no section, and what is left out of the code is told.
+    let mut bytes = names_behind_code(0, 0);
+    let at = bytes.windows(10).position(|window| window == b".nv_fatbin").expect("a name");
+    bytes[at] = b'x';
+    let told = fed(size(&bytes), [&bytes[..]]);
+    assert_eq!(told.code, [cubins(Place::Elsewhere, 1, &["sm_80", "sm_90"])]);
+    let whole = names_behind_code(0, 0);
+    let mut short = whole.clone();
+    let at = whole.len() - 2 * 64 + 32;
+    short[at..at + 8].copy_from_slice(&1_000_u64.to_le_bytes());
+    assert!(fed(size(&short), [&short[..]]).not_inspected.contains(&Missed::Code));
+}
