@@ -48,7 +48,7 @@ fn service_build(name: &str, written: &Value, platform: Option<&Value>, variable
     let mut build = Build::new(name);
     let mut notes = Vec::new();
     let mut said = |key: &str, value: Option<&Value>| {
-        let value = interpolate(&plain(value?)?, variables);
+        let value = interpolate(&scalar(value?)?, variables);
         if value.is_none() {
             notes.push(format!("`{key}` of service `{name}` cannot be told from the file"));
         }
@@ -65,10 +65,10 @@ fn service_build(name: &str, written: &Value, platform: Option<&Value>, variable
     build.args = args(written.get("args"), variables);
     let contexts = written.get("additional_contexts").and_then(Value::as_object).into_iter().flatten();
     let context =
-        |(name, value): (&String, &Value)| (name.clone(), plain(value).and_then(|text| interpolate(&text, variables)));
+        |(name, value): (&String, &Value)| (name.clone(), scalar(value).and_then(|text| interpolate(&text, variables)));
     build.contexts = contexts.map(context).collect();
     let platforms = written.get("platforms").and_then(Value::as_array).into_iter().flatten();
-    build.platforms = platforms.filter_map(|platform| interpolate(&plain(platform)?, variables)).collect();
+    build.platforms = platforms.filter_map(|platform| interpolate(&scalar(platform)?, variables)).collect();
     if let Some(platform) = said("platform", platform).filter(|_| build.platforms.is_empty()) {
         build.platforms.push(platform);
     }
@@ -78,15 +78,15 @@ fn service_build(name: &str, written: &Value, platform: Option<&Value>, variable
 
 fn args(written: Option<&Value>, variables: &BTreeMap<String, String>) -> BTreeMap<String, Option<String>> {
     let from_environment = |name: &str| variables.get(name).cloned();
-    let arg = |(name, value): (&String, &Value)| match plain(value) {
+    let arg = |(name, value): (&String, &Value)| match scalar(value) {
         Some(value) => (name.clone(), interpolate(&value, variables)),
         None => (name.clone(), from_environment(name)),
     };
     written.and_then(Value::as_object).into_iter().flatten().map(arg).collect()
 }
 
-/// A scalar as text.
-fn plain(value: &Value) -> Option<String> {
+/// A scalar as text; `None` for lists, maps and null.
+pub fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Bool(truth) => Some(truth.to_string()),

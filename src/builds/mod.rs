@@ -15,6 +15,7 @@ use thiserror::Error;
 pub use bake::bake;
 pub use bake::bake_merged;
 pub use compose::compose;
+pub use compose::scalar;
 pub use extends::Opens;
 pub use extends::Whole;
 pub use extends::services_of;

@@ -28,6 +28,7 @@ use crate::judge::Detail;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::report::escape::clean;
 use crate::rules::Persona;
 use crate::rules::RuleBook;
 use crate::source::Sources;
@@ -99,7 +100,7 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
     others.extend(field.others.iter().map(|labels| (labels, "a node without GPUs")));
     if wanted.is_empty() {
         for (group, fate) in &told {
-            writeln!(streams::err(), "{}: {fate}", plain(group))?;
+            writeln!(streams::err(), "{}: {fate}", clean(group))?;
         }
         writeln!(streams::err(), "no affinity: it is certain of no node that {name} starts on it")?;
         return Ok(Exit::Found);
@@ -109,7 +110,7 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
     let own: Vec<&str> = own.into_iter().collect();
     let labels = |list: &[(_, _)]| list.iter().map(|(labels, _)| *labels).collect::<Vec<&Labels>>();
     let terms = inventory::choose(&own, &labels(&wanted), &labels(&others)).map_err(|(at, other)| {
-        let group = |list: &[(&Labels, &str)], at: usize| plain(list.get(at).map_or("", |(_, told)| *told));
+        let group = |list: &[(&Labels, &str)], at: usize| clean(list.get(at).map_or("", |(_, told)| *told)).into_owned();
         let wanted = group(&wanted, at);
         let help = "let GPU Feature Discovery label the nodes (nvidia.com/gpu.product, nvidia.com/cuda.driver-version.full), or \
                     give them a label of your own (kubectl label node NAME gpu-pool=NAME) and declare it under `labels` of \
@@ -123,18 +124,13 @@ fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit
         })
     })?;
     let mut out = io::BufWriter::new(streams::out());
-    writeln!(out, "# Nodes on which {} starts.", plain(name))?;
+    writeln!(out, "# Nodes on which {} starts.", clean(name))?;
     for (group, fate) in &told {
-        writeln!(out, "# {}: {fate}", plain(group))?;
+        writeln!(out, "# {}: {fate}", clean(group))?;
     }
     write!(out, "{}", inventory::to_yaml(&terms))?;
     out.flush()?;
     Ok(Exit::Clean)
-}
-
-/// Without signs that end a comment.
-fn plain(text: &str) -> String {
-    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
 }
 
 fn subject(

@@ -17,6 +17,7 @@ use crate::inventory;
 use crate::inventory::Drift;
 use crate::inventory::Inventory;
 use crate::knowledge::Knowledge;
+use crate::report::escape::clean;
 use crate::report::words::count;
 
 /// Compares, and tells every difference.
@@ -60,5 +61,5 @@ fn told(drift: &Drift) -> String {
         _ => format!("{pool}: {what}: declared {declared}, found {seen}"),
     };
     // Labels and names come from outside.
-    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
+    clean(&text).into_owned()
 }

@@ -25,6 +25,7 @@ use crate::knowledge::ShownRow;
 use crate::knowledge::heading;
 use crate::nearest::nearest;
 use crate::overlay;
+use crate::report::escape::clean;
 use crate::source::SourceText;
 
 /// A table file is read no further than this.
@@ -138,13 +139,13 @@ fn print(out: &mut impl io::Write, knowledge: Knowledge, subject: &str, key: &st
         print_row(out, row)?;
     }
     if answer.rows.is_empty() {
-        writeln!(out, "no {subject} `{}` in the knowledge of {}", plain(key), knowledge.newest_date())?;
+        writeln!(out, "no {subject} `{}` in the knowledge of {}", clean(key), knowledge.newest_date())?;
         if answer.near.is_empty() {
             writeln!(out, "`imagelint knowledge` lists the tables, `imagelint knowledge table NAME` the rows of one")?;
         }
     }
     if let Some(note) = &answer.note {
-        writeln!(out, "{}{}", if answer.rows.is_empty() { "" } else { "\n" }, plain(note))?;
+        writeln!(out, "{}{}", if answer.rows.is_empty() { "" } else { "\n" }, clean(note))?;
     }
     if !answer.near.is_empty() {
         writeln!(out, "nearest: {}", answer.near.join(", "))?;
@@ -153,18 +154,13 @@ fn print(out: &mut impl io::Write, knowledge: Knowledge, subject: &str, key: &st
 }
 
 fn print_row(out: &mut impl io::Write, row: &ShownRow) -> io::Result<()> {
-    writeln!(out, "{}", plain(&heading(row.info)))?;
+    writeln!(out, "{}", clean(&heading(row.info)))?;
     let said = row.fields.iter().filter_map(|(name, value)| Some((*name, words(value)?)));
     for (name, value) in said {
-        writeln!(out, "  {name:<20} {}", plain(&value))?;
+        writeln!(out, "  {name:<20} {}", clean(&value))?;
     }
     let info = row.info;
-    writeln!(out, "  {:<20} {}, {}: {}", "known", info.how.word(), info.checked, plain(info.source))
-}
-
-/// Without signs that a terminal would act upon: tables may be a user's own.
-fn plain(text: &str) -> String {
-    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
+    writeln!(out, "  {:<20} {}, {}: {}", "known", info.how.word(), info.checked, clean(info.source))
 }
 
 fn words(value: &Shown) -> Option<String> {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::builds::Opens;
 use crate::builds::Whole;
 use crate::builds::interpolate;
+use crate::builds::scalar;
 use crate::builds::services_of;
 use crate::cluster::By;
 use crate::cluster::Nodes;
@@ -111,14 +112,10 @@ fn is_cdi(device: &str) -> bool {
 }
 
 fn environment(written: Option<&Value>, plain: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Option<String>> {
-    let scalar = |value: &Value| match value {
-        Value::String(text) => plain(text),
-        Value::Bool(truth) => Some(truth.to_string()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    };
     match written {
-        Some(Value::Object(map)) => map.iter().map(|(name, value)| (name.clone(), scalar(value))).collect(),
+        Some(Value::Object(map)) => {
+            map.iter().map(|(name, value)| (name.clone(), scalar(value).and_then(|text| plain(&text)))).collect()
+        }
         Some(Value::Array(list)) => {
             let entry = |item: &str| match item.split_once('=') {
                 Some((name, value)) => (name.to_owned(), plain(value)),

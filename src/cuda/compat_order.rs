@@ -36,6 +36,12 @@ impl LdConf {
     }
 }
 
+/// The directories of a value of `LD_LIBRARY_PATH`, which colons and semicolons part; that of the program, an empty one, is
+/// left out.
+pub fn library_path(value: &str) -> impl Iterator<Item = &str> {
+    value.split([':', ';']).filter(|directory| !directory.is_empty()).map(trimmed)
+}
+
 /// A directory without the slash at its end.
 pub fn trimmed(directory: &str) -> &str {
     let directory = directory.trim_end_matches('/');

@@ -3,6 +3,7 @@
 use crate::cuda::CudaVersion;
 use crate::cuda::LIB64;
 use crate::cuda::debian_directory;
+use crate::cuda::library_path;
 use crate::cure::Candidate;
 use crate::cure::Kind;
 use crate::cure::Safety;
@@ -96,7 +97,7 @@ fn host_first(case: &Case<'_>, now: Option<&str>) -> Vec<String> {
     let all: Vec<&str> = own.into_iter().chain(others).collect();
     let ways = [alone, all].into_iter().filter(|way| !way.is_empty());
     ways.map(|mut way| {
-        for piece in now.into_iter().flat_map(|now| now.split(':')).filter(|piece| !piece.is_empty()) {
+        for piece in now.into_iter().flat_map(library_path) {
             if !way.contains(&piece) {
                 way.push(piece);
             }

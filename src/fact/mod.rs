@@ -1,7 +1,7 @@
 //! Facts: values with the evidence behind them, or the reason why there is none.
 //!
 //! A fact never travels without its evidence. Evidence is a graph: a fact is read somewhere (a leaf
-//! with its origin) or concluded from other facts and a table row. Labels, confidence and, later,
+//! with its origin) or concluded from other facts and a table row. Labels, confidence and
 //! fixes all walk that graph down to a leaf that somebody can edit.
 
 mod arch_list;

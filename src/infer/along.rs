@@ -12,6 +12,7 @@ use crate::fact::State;
 use crate::fact::Value;
 use crate::infer::libraries::Says;
 use crate::infer::libraries::version_of;
+use crate::infer::settled::pins;
 use crate::knowledge::Knowledge;
 use crate::knowledge::LibraryNeedsRow;
 
@@ -42,7 +43,7 @@ pub(super) fn says(seen: &Observations, package: &PackageSeen, soname: &str, kno
     }
     let Some(row) = row_of(package, knowledge) else {
         // What depends on such a wheel brings it, and completes what is there of it.
-        let asks = package.manager == Manager::Pip && depends(package, knowledge);
+        let asks = package.manager == Manager::Pip && pins(package, knowledge);
         return asks.then_some(Says::Perhaps);
     };
     let stem = |name: &str| name.split(".so").next().map(str::to_owned);
@@ -62,12 +63,7 @@ pub(super) fn says(seen: &Observations, package: &PackageSeen, soname: &str, kno
 pub(super) fn brings_nothing(package: &PackageSeen, knowledge: Knowledge) -> bool {
     package.manager == Manager::Pip
         && package.alone
-        && (row_of(package, knowledge).is_some() || depends(package, knowledge))
-}
-
-/// Whether a package depends on one that has builds for several CUDA releases.
-fn depends(package: &PackageSeen, knowledge: Knowledge) -> bool {
-    knowledge.torch_pins().iter().any(|row| row.distribution == package.name)
+        && (row_of(package, knowledge).is_some() || pins(package, knowledge))
 }
 
 /// The row of a wheel of the default index whose libraries come along.

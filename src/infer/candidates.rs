@@ -25,13 +25,12 @@ use crate::infer::torch_build;
 use crate::infer::unknown;
 use crate::install::admits;
 use crate::install::order;
+use crate::knowledge::BEYOND;
 use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::TorchBuildRow;
 use crate::knowledge::TorchRow;
 
-/// A number that no release reaches.
-const BEYOND: &str = "99999";
 const SEARCHED: &str = "every release that it may be, of which none has a CUDA build here";
 
 /// The range and the build of `>=2.9+cu128`.

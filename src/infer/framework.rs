@@ -30,14 +30,13 @@ use crate::infer::base::Family;
 use crate::infer::unknown;
 use crate::install::admits;
 use crate::install::order;
+use crate::knowledge::BEYOND;
 use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::FrameworkImageRow;
 use crate::knowledge::FrameworkRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
 
-/// A version that no release reaches.
-const BEYOND: &str = "99999";
 /// The architecture whose wheels have rows of their own.
 const ARM64: &str = "arm64";
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::cuda::CudaVersion;
 use crate::cuda::LdConf;
+use crate::cuda::library_path;
 use crate::cuda::resolve;
 use crate::cuda::split_path;
-use crate::cuda::trimmed;
 use crate::fact::BaseSeen;
 use crate::fact::Component;
 use crate::fact::Depth;
@@ -179,8 +179,7 @@ pub(super) fn release_of(version: &str) -> Option<CudaVersion> {
 fn searched(env: &EnvFacts, ld_conf: &Fact<Vec<LdConf>>) -> Vec<String> {
     let path = env.get("LD_LIBRARY_PATH").known().map(String::as_str).unwrap_or_default();
     let listed = ld_conf.known().into_iter().flatten().flat_map(|file| &file.directories).map(String::as_str);
-    let path = path.split(':').filter(|directory| !directory.is_empty()).map(trimmed);
-    path.chain(listed).chain(DEFAULT_DIRECTORIES.iter().copied()).map(str::to_owned).collect()
+    library_path(path).chain(listed).chain(DEFAULT_DIRECTORIES.iter().copied()).map(str::to_owned).collect()
 }
 
 /// Everything that could bring a library.

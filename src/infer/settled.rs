@@ -28,15 +28,13 @@ use crate::infer::torch_pins::bounds;
 use crate::infer::torch_pins::goes;
 use crate::install::admits;
 use crate::install::order;
+use crate::knowledge::BEYOND;
 use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::Knowledge;
 use crate::knowledge::WheelPythonRow;
 
 /// The architecture whose wheels the tables list by Python.
 const LISTED: &str = "amd64";
-/// A version that no release reaches.
-const BEYOND: &str = "99999";
-
 /// Where and when packages are installed.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
@@ -180,7 +178,7 @@ fn accompanied(package: &PackageSeen, seen: &Observations, knowledge: Knowledge)
 }
 
 /// Whether a package asks for a torch of its own.
-fn pins(package: &PackageSeen, knowledge: Knowledge) -> bool {
+pub(super) fn pins(package: &PackageSeen, knowledge: Knowledge) -> bool {
     knowledge.torch_pins().iter().any(|row| row.distribution == package.name)
 }
 

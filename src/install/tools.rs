@@ -1,4 +1,4 @@
-//! The commands of tools that work on a project: `uv sync`, `uv add`, poetry, pdm and pixi.
+//! The commands of tools that work on a project: `uv sync`, `uv add`, `uvx`, poetry, pipenv, pdm and pixi.
 
 use crate::context::Missing;
 use crate::dockerfile::Resolved;

@@ -15,7 +15,6 @@ use crate::judge::scope::Subject;
 use crate::judge::untold::Untold;
 use crate::judge::verdict::message;
 use crate::judge::verdict::message_of_several;
-use crate::judge::verdict::replay_of;
 use crate::knowledge::How;
 use crate::knowledge::RowInfo;
 use crate::outcome::Cause;
@@ -135,7 +134,7 @@ fn startup(
         };
         let met = Met {
             wall,
-            cause: cause(replay_of(host, settings.knowledge), own),
+            cause: cause(host.replay(settings.knowledge), own),
             severity: severity(page, Some(&one.pool.name.value), settings),
             host,
             message: message(verdict, settings.knowledge),

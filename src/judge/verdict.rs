@@ -18,7 +18,6 @@ use crate::report::model;
 use crate::start::Basis;
 use crate::start::Fate;
 use crate::start::HostFate;
-use crate::start::Replay;
 use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
@@ -129,10 +128,6 @@ fn fate_name(fate: Option<Fate>) -> &'static str {
     }
 }
 
-pub(super) fn replay_of<'a>(host: &HostFate<'a>, knowledge: Knowledge) -> Replay<'a> {
-    Replay { image: host.image, component: host.component, host: host.host, knowledge }
-}
-
 /// What a user would see, or why it cannot be told.
 pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
     match verdict.fate {
@@ -142,13 +137,13 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
                     Fate::Fails(own) => own,
                     Fate::Starts(_) | Fate::Undetermined => wall,
                 };
-                format!("{}{}", words::message(replay_of(host, knowledge), own), elsewhere(verdict, wall))
+                format!("{}{}", words::message(host.replay(knowledge), own), elsewhere(verdict, wall))
             }
             None => wall.outcome().to_string(),
         },
         // The route is that of its code; none of it runs where a library is missing that it goes without.
         Some(Fate::Starts(route)) => {
-            let without = verdict.hosts.iter().all(|host| words::goes_without_gpu(replay_of(host, knowledge)));
+            let without = verdict.hosts.iter().all(|host| words::goes_without_gpu(host.replay(knowledge)));
             format!("starts ({}){}", route.name(), if without { ", and uses no GPU" } else { "" })
         }
         Some(Fate::Undetermined) | None => {
@@ -159,7 +154,7 @@ pub(super) fn message(verdict: &Verdict<'_>, knowledge: Knowledge) -> String {
 
 /// What users of several pools would see that meet this wall, without the GPU and the driver of each.
 pub(super) fn message_of_several(host: &HostFate<'_>, wall: Wall, pools: usize, knowledge: Knowledge) -> String {
-    words::message_of_several(replay_of(host, knowledge), wall, pools)
+    words::message_of_several(host.replay(knowledge), wall, pools)
 }
 
 /// What other nodes of a pool, or other builds behind the tag, meet, where all fail and not all at this wall.
@@ -213,7 +208,7 @@ pub(super) fn all_missing(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<wo
     let mut found: Vec<words::MissingFact> = Vec::new();
     for host in &verdict.hosts {
         for step in host.steps.iter().filter(|step| step.result == StepResult::Unknown) {
-            for missing in words::missing(replay_of(host, knowledge), step) {
+            for missing in words::missing(host.replay(knowledge), step) {
                 if !found.contains(&missing) {
                     found.push(missing);
                 }
@@ -251,7 +246,7 @@ fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
     ];
     let mut list: Vec<String> = told.into_iter().filter(|(step, _)| met(*step)).map(|(_, what)| what).collect();
     let starting = verdict.hosts.iter().filter_map(|host| match host.fate {
-        Fate::Starts(route) => Some(words::unseen_libraries(replay_of(host, knowledge), route)),
+        Fate::Starts(route) => Some(words::unseen_libraries(host.replay(knowledge), route)),
         Fate::Fails(_) | Fate::Undetermined => None,
     });
     for what in starting.flatten() {
@@ -266,7 +261,7 @@ fn unseen(verdict: &Verdict<'_>, knowledge: Knowledge) -> Vec<String> {
 /// what of its extensions fails.
 fn notes(verdict: &Verdict<'_>, all: &[Verdict<'_>], knowledge: Knowledge) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    for note in verdict.hosts.iter().flat_map(|host| words::notes(replay_of(host, knowledge))) {
+    for note in verdict.hosts.iter().flat_map(|host| words::notes(host.replay(knowledge))) {
         if !notes.contains(&note) {
             notes.push(note);
         }
@@ -290,7 +285,7 @@ pub(super) fn without_gpu(all: &[Verdict<'_>], knowledge: Knowledge) -> Option<S
     let starts = |verdict: &&Verdict<'_>| matches!(verdict.fate, Some(Fate::Starts(_)));
     all.first().filter(starts)?;
     let mut hosts = all.iter().filter(starts).flat_map(|verdict| &verdict.hosts);
-    hosts.find_map(|host| words::without_gpu(replay_of(host, knowledge)))
+    hosts.find_map(|host| words::without_gpu(host.replay(knowledge)))
 }
 
 /// What starts on a pool and will fail on every node of it, for want of a library that it opens as it runs.
@@ -299,7 +294,7 @@ pub(super) fn fails_later(all: &[Verdict<'_>], knowledge: Knowledge) -> Option<S
     all.first().filter(starts)?;
     let core = all.iter().filter(starts).filter(|one| one.component.is_some() && !is_extension(one));
     let told = core.filter_map(|verdict| {
-        let mut hosts = verdict.hosts.iter().map(|host| words::fails_later(replay_of(host, knowledge)));
+        let mut hosts = verdict.hosts.iter().map(|host| words::fails_later(host.replay(knowledge)));
         let first = hosts.next()??;
         hosts.all(|other| other.is_some()).then_some(first)
     });
@@ -351,7 +346,7 @@ fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: K
     model::Step {
         step: record.step.name().to_owned(),
         result: record.result.name().to_owned(),
-        text: words::step(replay_of(host, knowledge), record),
+        text: words::step(host.replay(knowledge), record),
         facts: facts.collect(),
         cite: record.cite.0.to_owned(),
     }

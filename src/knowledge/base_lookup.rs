@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
+use crate::knowledge::order::BEYOND;
 use crate::knowledge::order::by_number;
 use crate::knowledge::rows::BaseFamilyRow;
 use crate::knowledge::rows::CodeFloorRow;
@@ -13,9 +14,8 @@ use crate::knowledge::rows::NgcReleaseRow;
 use crate::knowledge::rows::PackageFloorRow;
 use crate::knowledge::rows::RowInfo;
 
-/// A number before every release, and one that none reaches.
+/// A number before every release.
 const EARLIEST: &str = "0";
-const BEYOND: &str = "99999";
 
 /// The month at the beginning of a tag: `23.10` of `23.10-py3`.
 fn month(tag: &str) -> Option<&str> {

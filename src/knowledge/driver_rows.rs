@@ -1,5 +1,6 @@
 //! When drivers came out, and which of them a compat package held on a day.
 
+use jiff::ToSpan as _;
 use jiff::civil::Date;
 
 use crate::cuda::CudaVersion;
@@ -29,6 +30,9 @@ pub struct DriverMoveRow {
     pub into: &'static [u32],
 }
 
+/// So many days after a driver its libcuda may come into a compat package: images were built meanwhile with the one before.
+const PACKED_LATE: i32 = 180;
+
 impl Knowledge {
     /// Whether what a package of Ubuntu brings is no longer of the branch in its name, such as `nvidia-driver-455`.
     pub fn driver_moved(self, package: &str) -> Option<&'static DriverMoveRow> {
@@ -45,17 +49,21 @@ impl Knowledge {
         self.driver_releases().iter().find(|row| row.version == version).map(|row| row.released)
     }
 
-    /// The versions that the compat package of a CUDA minor may have held when it was installed between two days: its
-    /// repository serves the newest.
+    /// The versions that the compat package of a CUDA version may have held when it was installed between two days: its
+    /// repository serves the newest, and has that of a toolkit when the toolkit comes out.
     ///
     /// One whose day is not known may have been there all the time; the oldest came with the toolkit.
     pub fn compat_versions(self, cuda: CudaVersion, from: Date, to: Date) -> Vec<DriverVersion> {
-        let versions = self.compat_package(cuda).map_or(&[][..], |row| row.versions);
+        let all = self.compat_package(cuda).map_or(&[][..], |row| row.versions);
+        let toolkit = self.toolkits().iter().find(|row| row.version == cuda).and_then(|row| row.bundled_driver);
+        let versions = all.get(all.partition_point(|version| Some(*version) < toolkit)..).unwrap_or_default();
+        let versions = if versions.is_empty() { all } else { versions };
         let out = |version: &DriverVersion| self.driver_released(*version);
+        let packed = |day: Date| day.saturating_add(PACKED_LATE.days());
         let there = |at: usize, version: &DriverVersion| {
             let begun = at == 0 || out(version).is_none_or(|day| day <= to);
             let mut later = versions.iter().skip(at + 1);
-            begun && !later.any(|next| out(next).is_some_and(|day| day <= from))
+            begun && !later.any(|next| out(next).is_some_and(|day| packed(day) <= from))
         };
         versions.iter().enumerate().filter(|(at, version)| there(*at, version)).map(|(_, version)| *version).collect()
     }
@@ -70,9 +78,14 @@ mod tests {
         for (cuda, from, to, expected) in [
             ("11.2", "2021-04-01", "2021-06-29", &["460.32.03"][..]),
             ("11.2", "2021-04-01", "2021-10-26", &["460.32.03", "460.106.00"]),
-            ("11.2", "2021-10-26", "2021-12-01", &["460.106.00"]),
+            ("11.2", "2021-10-26", "2021-12-01", &["460.32.03", "460.106.00"]),
+            ("11.2", "2022-05-01", "2022-12-01", &["460.106.00"]),
             ("11.2", "2020-01-01", "2020-01-02", &["460.32.03"]),
-            ("12.4", "2024-04-01", "2024-05-01", &["550.54.15"]),
+            ("12.4", "2024-04-01", "2024-05-01", &["550.54.14", "550.54.15"]),
+            ("12.4.1", "2024-04-01", "2024-05-01", &["550.54.15"]),
+            // The image of 12.8.0 holds 570.86.10, although 570.86.15 was out when it was built.
+            ("12.8.0", "2025-01-28", "2025-02-28", &["570.86.10", "570.86.15"]),
+            ("12.8.1", "2025-03-11", "2025-03-31", &["570.124.06"]),
             // When the last of them came out no table says.
             ("10.2", "2020-01-01", "2020-06-01", &["440.33.01", "440.64.00", "440.118.02"]),
             ("12.1", "2030-01-01", "2031-01-01", &["530.30.02"]),

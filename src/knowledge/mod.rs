@@ -45,6 +45,7 @@ pub use self::ask::heading;
 pub use self::cuda_tags::NoSuchTag;
 pub use self::gpu_names::{SameGpu, names_share};
 pub use self::lookup::Knowledge;
+pub use self::order::BEYOND;
 pub use self::order::by_number;
 pub use self::recipe_lookup::standing;
 pub use self::rows::*;

@@ -25,6 +25,9 @@ fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
+/// A number that no release reaches.
+pub const BEYOND: &str = "99999";
+
 /// Compares two keys: runs of digits as numbers of any length, everything else sign by sign.
 pub fn by_number(one: &str, other: &str) -> Ordering {
     parts(one).cmp(parts(other))

@@ -6,7 +6,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::order::by_number;
 use crate::knowledge::rows::{
     Arm64BuildRow, BroughtRow, BundledRow, CondaBuildRow, CondaVariantRow, FrameworkBuildRow, FrameworkRow,
-    LibraryWheelRow, RowInfo, RuntimePackageRow, TorchBuildRow, TorchRow, TritonRow,
+    LibraryWheelRow, RowInfo, RuntimePackageRow, TorchBuildRow, TorchRow,
 };
 use crate::reference::ImageReference;
 
@@ -120,11 +120,6 @@ impl Knowledge {
     pub fn bundled_variants_of(self, distribution: &str, version: &str) -> Option<&'static BundledRow> {
         let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
         rows.find(|row| by_number(row.from, version).is_le())
-    }
-
-    /// The assemblers of a Triton release.
-    pub fn triton_compiler(self, version: &str) -> Option<&'static TritonRow> {
-        self.triton_compilers().iter().find(|row| row.version == version)
     }
 
     /// A distribution with GPU code, by its normalised name.

@@ -22,7 +22,6 @@ use crate::outcome::Outcome;
 use crate::source::SourceId;
 use crate::start::Fate;
 use crate::start::HostFate;
-use crate::start::Replay;
 use crate::start::Route;
 use crate::start::Step;
 use crate::start::StepResult;
@@ -177,7 +176,7 @@ fn of_verdict(verdict: &Verdict<'_>, bare: bool, knowledge: Knowledge) -> End {
         Some(Fate::Undetermined) | None => return End::Open,
     };
     let own = || verdict.hosts.iter().filter(|host| host.component.role != Role::Container);
-    let of = |host: &HostFate<'_>| words::without_gpu(replay(host, knowledge));
+    let of = |host: &HostFate<'_>| words::without_gpu(host.replay(knowledge));
     let met = |wanted: &dyn Fn(Step, StepResult) -> bool| {
         own().flat_map(|host| &host.steps).any(|record| wanted(record.step, record.result))
     };
@@ -188,10 +187,6 @@ fn of_verdict(verdict: &Verdict<'_>, bare: bool, knowledge: Knowledge) -> End {
     let unseen = !bare && met(&|step, result| seen.contains(&step) && result == StepResult::NotSeen);
     // What PTX alone carries to a GPU leaves the libraries of its CUDA behind.
     let behind =
-        route == Route::Jit && own().any(|host| !words::unseen_libraries(replay(host, knowledge), route).is_empty());
+        route == Route::Jit && own().any(|host| !words::unseen_libraries(host.replay(knowledge), route).is_empty());
     End::Starts { route, unseen: unseen || behind }
-}
-
-fn replay<'a>(host: &HostFate<'a>, knowledge: Knowledge) -> Replay<'a> {
-    Replay { image: host.image, component: host.component, host: host.host, knowledge }
 }

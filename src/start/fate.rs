@@ -2,11 +2,14 @@
 
 use crate::fact::Component;
 use crate::fact::Confidence;
+use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::ImageFacts;
 use crate::fleet::Host;
 use crate::fleet::PoolField;
+use crate::knowledge::Knowledge;
 use crate::start::Basis;
+use crate::start::Replay;
 use crate::start::Route;
 use crate::start::StepRecord;
 use crate::start::StepResult;
@@ -153,7 +156,12 @@ impl<'a> Verdict<'a> {
     }
 }
 
-impl HostFate<'_> {
+impl<'a> HostFate<'a> {
+    /// What was replayed, to ask it again.
+    pub fn replay(&self, knowledge: Knowledge) -> Replay<'a> {
+        Replay { image: self.image, component: self.component, host: self.host, knowledge }
+    }
+
     /// The step that decided: the first certain stop.
     pub fn deciding(&self) -> Option<&StepRecord> {
         self.steps.iter().find(|step| matches!(step.result, StepResult::Stops(_)))
@@ -166,23 +174,27 @@ impl HostFate<'_> {
 
     /// Trust in the weakest image fact among the deciding ones.
     pub fn confidence(&self) -> Confidence {
-        let of = |step: &StepRecord| {
-            step.facts
-                .iter()
-                .filter_map(|basis| match basis {
-                    Basis::Image(id) => Some(id),
-                    Basis::Pool(_) | Basis::Entry(_) | Basis::Row(_) => None,
-                })
-                // What is certainly absent did not carry the verdict.
-                .filter(|id| self.image.facts.get(*id).key != FactKey::Platforms)
-                .map(|id| self.image.facts.confidence(id))
-                .min()
+        let images = |step: &StepRecord| -> Vec<FactId> {
+            let image = |basis| match basis {
+                Basis::Image(id) => Some(id),
+                Basis::Pool(_) | Basis::Entry(_) | Basis::Row(_) => None,
+            };
+            step.facts.iter().filter_map(image).collect()
+        };
+        let weakest_of = |ids: Vec<FactId>| ids.into_iter().map(|id| self.image.facts.confidence(id)).min();
+        let of = |step: &StepRecord| weakest_of(images(step));
+        // That there is a build for the platform carries what starts no further: it is the build that is judged.
+        let passed = |step: &StepRecord| {
+            let carries = |id: &FactId| self.image.facts.get(*id).key != FactKey::Platforms;
+            weakest_of(images(step).into_iter().filter(carries).collect())
         };
         let weakest = match self.deciding() {
             // Stopped although not everything was seen: that the rest says nothing against it is taken for granted.
             Some(step) if self.unseen_in(step) => Some(Confidence::Assumed),
             Some(step) => of(step),
-            None => self.steps.iter().filter(|step| matches!(step.result, StepResult::Passes(_))).filter_map(of).min(),
+            None => {
+                self.steps.iter().filter(|step| matches!(step.result, StepResult::Passes(_))).filter_map(passed).min()
+            }
         };
         weakest.unwrap_or(Confidence::Declared)
     }

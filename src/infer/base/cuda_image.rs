@@ -203,15 +203,11 @@ impl Candidate {
         self.systems.insert(os);
     }
 
-    /// The days between which it was built. Of a tag whose day and digest nobody names, the newest build is meant.
-    fn built(&self, asked: &Asked<'_>) -> Option<(Date, Date)> {
-        let first = self.first.unwrap_or(Date::MIN);
-        match asked.as_of {
-            // A recipe that was retired built nothing any more.
-            Some(day) => Some((first, self.until.map_or(day, |until| until.min(day)))),
-            None if asked.pinned => Some((first, self.until.unwrap_or_else(|| asked.knowledge.newest_date()))),
-            None => None,
-        }
+    /// The days between which it was built: when the newest build of a tag was made, nobody tells. A recipe that was
+    /// retired built nothing any more.
+    fn built(&self, asked: &Asked<'_>) -> (Date, Date) {
+        let day = asked.as_of.unwrap_or_else(|| asked.knowledge.newest_date());
+        (self.first.unwrap_or(Date::MIN), self.until.map_or(day, |until| until.min(day)))
     }
 }
 
@@ -251,7 +247,7 @@ pub(super) fn of_row(asked: &Asked<'_>, row: &'static CudaImageRow, version: &st
         if let Some(require) = candidate.row.require.and_then(|id| asked.knowledge.requirement(id)) {
             build.env.push(("NVIDIA_REQUIRE_CUDA", require.value.to_owned(), info));
         }
-        build.built = candidate.built(asked);
+        build.built = Some(candidate.built(asked));
         build
     };
     candidates.into_iter().map(of_candidate).collect()

@@ -56,7 +56,7 @@ pub(super) struct BaseBuild {
     pub(super) cuda: Option<(CudaVersion, &'static RowInfo)>,
     /// Whether a compat package is installed; none where the tables do not say.
     pub(super) compat: Option<(bool, &'static RowInfo)>,
-    /// The days between which it was built, where they are not those of the newest build.
+    /// The days between which it was built, where its recipe tells them.
     pub(super) built: Option<(Date, Date)>,
     /// The version of its libcuda, where the tables tell it.
     pub(super) compat_version: Option<(DriverVersion, &'static RowInfo)>,
@@ -244,12 +244,13 @@ pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowl
 
 /// A build with each libcuda that its compat package may have held when it was built.
 fn with_compat(build: BaseBuild, knowledge: Knowledge) -> Vec<BaseBuild> {
-    let row = build.cuda.and_then(|(cuda, _)| knowledge.compat_package(cuda));
-    let (Some((true, _)), Some((from, to)), None, Some(row)) = (build.compat, build.built, build.compat_version, row)
+    let row = build.cuda.and_then(|(cuda, _)| Some((cuda, knowledge.compat_package(cuda)?)));
+    let (Some((true, _)), Some((from, to)), None, Some((cuda, row))) =
+        (build.compat, build.built, build.compat_version, row)
     else {
         return vec![build];
     };
-    let versions = knowledge.compat_versions(row.cuda, from, to);
+    let versions = knowledge.compat_versions(cuda, from, to);
     let several = versions.len() > 1;
     let of_version = |version| {
         let mut build = BaseBuild { compat_version: Some((version, &row.info)), ..build.clone() };

@@ -1,6 +1,7 @@
 //! What a page may ask of where the loader looks: its variable, and the files for `ldconfig`.
 
 use crate::cuda::LdConf;
+use crate::cuda::library_path;
 use crate::fact::FactId;
 use crate::fact::Manager;
 use crate::fact::State;
@@ -57,7 +58,7 @@ impl Subject<'_> {
             return Said::plain(seen(Vec::new(), true));
         }
         let (mut found, mut fact) = (Vec::new(), None);
-        let named = path.known().into_iter().flat_map(|path| path.split(':')).map(|directory| (directory, path.id));
+        let named = path.known().into_iter().flat_map(|path| library_path(path)).map(|directory| (directory, path.id));
         let listed = image.ld_conf.known().into_iter().flatten();
         let listed = listed.flat_map(|file| file.directories.iter().map(move |directory| (directory.as_str(), file)));
         let listed = listed.map(|(directory, file)| (directory, self.written(file).unwrap_or(image.ld_conf.id)));

@@ -2,8 +2,8 @@
 
 use crate::cuda::COMPAT_ROOT;
 use crate::cuda::Linked;
+use crate::cuda::library_path;
 use crate::cuda::linked;
-use crate::cuda::trimmed;
 use crate::fact::DriverLibrary;
 use crate::fact::State;
 use crate::fleet::Launch;
@@ -77,7 +77,7 @@ impl<'a> SearchPath<'a> {
     }
 
     fn directories(&self) -> Option<impl Iterator<Item = &'a str> + use<'a>> {
-        Some(self.value?.split(':').filter(|directory| !directory.is_empty()).map(trimmed))
+        self.value.map(library_path)
     }
 }
 
