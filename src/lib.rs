@@ -12,7 +12,7 @@
 //! | ground | [`knowledge`], [`fact`] | tables with sources; values with evidence | have a default value |
 //! | first | [`toml_reader`], [`overlay`], [`context`], [`dockerfile`], [`edit`], [`builds`], [`cluster`], [`shell`], [`install`], [`describe`], [`fleet`], [`inventory`], [`settings`], [`installed`], [`layer`], [`oci`], [`lock`] | read what people, registries and package managers wrote, and what layers hold | judge |
 //! | second | [`extract`], [`infer`] | observations; conclusions about the image alone | see a pool |
-//! | third | [`start`] | the replay of the start-up: the one judge | contain a version or product name |
+//! | third | [`start`] | the replay of the start-up: the one judge | contain a version or the name of an image or package |
 //! | fourth | [`rules`], [`report`], [`judge`], [`examples`], [`least`], [`needs`], [`cure`], [`compare`], [`what_if`], [`recommend`] | pages that tell, conditions that notice, the report as data and in print; the smallest driver of a pool; the search over all nodes; changes that cure, tried; what a change of images or of the fleet does; what to build for a fleet | decide a fate |
 //! | door | [`lsp`], [`cli`] | what editors say and are told; flags, files, exit codes | decide anything |
 //!
@@ -23,7 +23,8 @@
 //! - **Absent is not unknown**, and unknown is never a pass.
 //! - **Reading never fails as a whole**: one broken input never hides the verdicts of the others.
 //! - **Offline**, but for an image that is asked about by name, `lock` and `--pull`.
-//! - **Output is sorted**; no clock and no environment below [`cli`].
+//! - **Output is sorted**; below [`cli`] no environment, and no clock but for how long a registry or a helper
+//!   is waited for.
 
 pub mod builds;
 pub mod cli;

@@ -59,8 +59,8 @@ fn driver(one: &Drivers, everywhere: bool) -> String {
             let verb = if raises(before, after) { "raises" } else { "lowers" };
             format!("{verb} the minimum driver from {before} to {after}{on}{older}")
         }
-        (None, Some(after)) => format!("starts from driver {after} on, where no driver did{on}{older}"),
-        (Some(before), None) => format!("starts with no driver any more, where it did from {before} on{on}"),
+        (None, Some(after)) => format!("starts from driver {after}{on}, where no driver did{older}"),
+        (Some(before), None) => format!("starts with no driver any more{on}, where it did from {before}"),
         (None, None) => format!("starts with no driver{on}"),
     }
 }
@@ -160,8 +160,8 @@ mod tests {
             (Some("525.60.13"), Some("580.65.06"), 2, "raises the minimum driver from 525.60.13 to 580.65.06"),
             (Some("535.54"), Some("535.129"), 2, "raises the minimum driver from 535.54 to 535.129"),
             (Some("535.129"), Some("535.54"), 3, "lowers the minimum driver from 535.129 to 535.54 on `a` and `b`"),
-            (None, Some("535.54"), 2, "starts from driver 535.54 on, where no driver did"),
-            (Some("535.54"), None, 2, "starts with no driver any more, where it did from 535.54 on"),
+            (None, Some("535.54"), 2, "starts from driver 535.54, where no driver did"),
+            (Some("535.54"), None, 2, "starts with no driver any more, where it did from 535.54"),
         ] {
             assert_eq!(told(before, after, all), expected);
         }

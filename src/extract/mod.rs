@@ -1,4 +1,5 @@
-//! Evidence into observations: one reader per kind of input, nothing concluded yet.
+//! Evidence into observations: one reader per kind of input. What a package brings along, and
+//! what a command puts where, is taken from the tables; of CUDA, drivers and GPUs nothing is concluded yet.
 
 mod along;
 mod archives;

@@ -311,7 +311,11 @@ fn told(replay: Replay<'_>, wall: Wall, met: &Met) -> String {
     let certain = wall.codes().certain.map(code_text);
     let said = certain.unwrap_or_else(|| {
         let possible: Vec<String> = wall.codes().possible.iter().map(u16::to_string).collect();
-        if possible.is_empty() { String::new() } else { format!("error {}", possible.join(" or ")) }
+        match possible.as_slice() {
+            [] => String::new(),
+            [one] => format!("error {one}"),
+            [others @ .., last] => format!("error {} or {last}", others.join(", ")),
+        }
     });
     let found = loaded(replay);
     let library = found.version.map_or_else(|| "libcuda".to_owned(), |version| format!("libcuda {version}"));

@@ -15,6 +15,7 @@ use crate::examples::Verdict;
 use crate::examples::of_page;
 use crate::knowledge::Knowledge;
 use crate::report::escape::clean;
+use crate::report::words;
 use crate::rules::Page;
 use crate::rules::RuleBook;
 use crate::source::SourceText;
@@ -82,8 +83,9 @@ fn print(out: &mut impl io::Write, tested: &[Tested<'_>], verbose: bool) -> io::
     let all: usize = tested.iter().map(|page| page.examples.len()).sum();
     writeln!(
         out,
-        "\n{all} examples of {} pages: {} validated, {} noisy, {} missing, {} unreadable",
-        tested.len(),
+        "\n{} of {}: {} validated, {} noisy, {} missing, {} unreadable",
+        words::count(all, "example"),
+        words::count(tested.len(), "page"),
         count(Verdict::Validated),
         count(Verdict::Noisy),
         count(Verdict::Missing),
