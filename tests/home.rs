@@ -12,6 +12,8 @@ mod pipelines;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "what commands print, not the fates")]
 mod place;
+#[path = "home/readme.rs"]
+mod readme;
 #[path = "home/runner.rs"]
 mod runner;
 
