@@ -266,6 +266,37 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
 }
 
 #[test]
+fn facts_that_somebody_changed_are_told_and_not_judged() {
+    let place = Place::bare();
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.0\n");
+    let report = place.json(&["check", "Dockerfile"]);
+    let facts = report["subjects"][0]["facts"].as_array().expect("facts");
+    let at = facts.iter().position(|fact| fact["key"] == "torch.version").expect("the version of torch");
+    let fact = |end: &str| format!("/subjects/0/facts/{at}/{end}");
+    let verdicts = report["subjects"][0]["verdicts"].clone();
+    for (pointer, value, told) in [
+        (fact("value"), json!("1.4.0"), true),
+        (fact("state"), json!("absent"), true),
+        ("/subjects/0/facts".to_owned(), json!([]), true),
+        ("/subjects/0/facts".to_owned(), json!({"odd": [1.5, -2, true]}), true),
+        // Nothing that a fact says: where it was read, and what is told of it elsewhere.
+        (fact("origins"), json!([]), false),
+        ("/subjects/0/facts".to_owned(), Value::Null, false),
+        ("/subjects/0/observed/facts".to_owned(), Value::Null, false),
+        ("/subjects/0/verdicts".to_owned(), json!([]), false),
+        ("/tool/version".to_owned(), json!("9.9.9"), false),
+    ] {
+        place.file("saved.json", &changed(&report, &pointer, &value));
+        let done = place.run(&["check", "--format", "json", "saved.json"]);
+        let lines = err(&done).matches("are not as they were written; what is judged is `observed`").count();
+        assert_eq!(lines, usize::from(told), "{pointer} = {value}: {}", err(&done));
+        let again: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+        assert_eq!(again["subjects"][0]["verdicts"], verdicts, "{pointer} = {value}");
+    }
+}
+
+#[test]
 fn no_change_of_a_report_ends_in_a_panic() {
     let place = Place::bare();
     place.file("fleet.toml", &inputs::fleet_with(POOLS));

@@ -251,7 +251,7 @@ pub fn judge_and_tell(
             report.findings = orders.notices(&beside.stages, false, places);
         }
         if everything {
-            report.observed = saved::observed(subject, looked);
+            report.observed = saved::observed(subject, looked, &report.facts);
         }
         return report;
     }
@@ -284,7 +284,7 @@ pub fn judge_and_tell(
     findings::sort(&mut report.findings);
     report.inspected.notes.append(&mut orders.notes);
     if everything {
-        report.observed = saved::observed(subject, looked);
+        report.observed = saved::observed(subject, looked, &report.facts);
     }
     report
 }
