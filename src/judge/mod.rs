@@ -113,8 +113,6 @@ pub struct Subject {
     pub start: Start,
     /// Where a list or a manifest names it, for what is told of an image that no text of ours makes.
     pub named_at: Option<model::Location>,
-    /// Whether somebody asked for this very input, and it was not come upon in a folder.
-    pub named: bool,
     /// What it consists of.
     pub content: Content,
 }

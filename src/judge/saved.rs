@@ -151,7 +151,6 @@ pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) 
         only: nodes.map(Only::Nodes),
         start,
         named_at,
-        named: true,
         content: Content::Saved(Saved { dockerfile, platforms }),
     })
 }
