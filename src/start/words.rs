@@ -299,7 +299,11 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
 /// What the users of several pools would see at a wall: the message of one, without its GPU and its driver.
 pub fn message_of_several(replay: Replay<'_>, wall: Wall, pools: usize) -> String {
     let theirs = format!("of {pools} pools");
-    told(replay, wall, &Met { gpu: format!("the GPUs {theirs}"), driver: theirs.clone(), loaded: theirs })
+    // What decides beside the driver is told of each: pools that do not say it do not share the message.
+    let declared = declared_cuda(replay.host).filter(|_| loaded(replay).source == Some(Source::Host));
+    let loaded =
+        declared.map_or(theirs.clone(), |cuda| format!("{theirs} with CUDA {cuda}, as the `driver_cuda` of each says"));
+    told(replay, wall, &Met { gpu: format!("the GPUs {theirs}"), driver: theirs, loaded })
 }
 
 /// What of a host a message names.
