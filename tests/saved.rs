@@ -177,6 +177,20 @@ fn an_index_of_two_platforms_stays_one() {
     let again = place.json(&["check", "--fleet", "fleet.toml", "saved.json"]);
     let verdicts = again["subjects"][0]["verdicts"].as_array().expect("verdicts");
     assert!(verdicts.iter().all(|verdict| verdict["outcome"] != "wrong-platform"), "{verdicts:?}");
+    // One description is of one platform.
+    for input in ["oci:images:many", "saved.json"] {
+        for (platform, said) in [
+            ("linux/amd64", "of linux/amd64, linux/arm64 this is linux/amd64; choose another by --platform"),
+            ("linux/arm64", "of linux/amd64, linux/arm64 this is linux/arm64; choose another by --platform"),
+            ("linux/s390x", "there is no linux/s390x, only linux/amd64, linux/arm64: this is linux/amd64"),
+        ] {
+            let done = place.run(&["describe", "--platform", platform, input]);
+            assert_eq!(code(&done), 0, "{input} {platform}: {}", err(&done));
+            assert!(err(&done).contains(said), "{input} {platform}: {}", err(&done));
+        }
+    }
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    assert_eq!(err(&place.run(&["describe", "Dockerfile"])), "");
 }
 
 #[test]
