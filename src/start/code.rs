@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(readable("12.5", "99.1"), Some(true));
     }
 
-    /// sm_80 on a module of 8.7 was tried and ends in 209; sm_87 and PTX run (jax-ml/jax pull request 40492).
+    /// `sm_80` on a module of 8.7 was tried and ends in 209; `sm_87` and PTX run (jax-ml/jax pull request 40492).
     #[test]
     fn a_module_runs_its_own_machine_code_and_ptx() {
         let pool = |gpu: &str| format!("gpu = \"{gpu}\"\ndriver = \"540.4.0\"\nlaunch = \"nvidia-runtime\"");
