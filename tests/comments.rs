@@ -67,36 +67,58 @@ fn a_heredoc_without_end_hides_no_stage() {
     assert_eq!(report["subjects"][0]["description"]["env"]["A"], "1");
 }
 
-/// What is told at once of a file that nobody can build, by its name and come upon in the folder; whoever asks for
-/// more is told of each.
+/// What the builder refuses is told of a file that is named as of one that is come upon in the folder: as an error where
+/// it may hide what concerns a GPU, else as a warning.
 #[test]
-fn a_file_without_gpu_content_is_told_of_to_who_asks_for_it() {
-    for (text, place_of, named, found) in [
+fn a_file_without_gpu_content_that_the_builder_refuses_is_a_warning() {
+    for (text, place_of, rc) in [
         // The second instruction is none: of no concern to anybody's GPU.
-        ("FROM python:3.11-slim\nRUN pip install\n  flask\n", "3:3", 0, 0),
-        ("FROM corp.example/x:1\nexport A=1\n", "2:1", 0, 0),
+        ("FROM python:3.11-slim\nRUN pip install\n  flask\n", "3:3", 0),
+        ("FROM corp.example/x:1\nexport A=1\n", "2:1", 0),
+        ("FROM corp.example/x:1\nCOPY a\n", "2:1", 0),
         // The line that cannot be read may hide what concerns one.
-        ("FROM python:3.11-slim\nRUN pip install\n  torch==2.4.0\n", "3:3", 1, 1),
-        ("FROM corp.example/x:1\nexport NVIDIA_VISIBLE_DEVICES=all\n", "2:1", 1, 1),
-        // No stage at all: an answer for who names the file.
-        ("", "1:1", 1, 0),
-        ("apiVersion: v1\nkind: Pod\n", "1:1", 1, 0),
-        ("RUN pip install flask\n", "1:1", 1, 0),
+        ("FROM python:3.11-slim\nRUN pip install\n  torch==2.4.0\n", "3:3", 1),
+        ("FROM corp.example/x:1\nexport NVIDIA_VISIBLE_DEVICES=all\n", "2:1", 1),
+        ("FROMM nvidia/cuda:12.4.1-base-ubuntu22.04\n", "1:1", 1),
+        ("FROM\n", "1:1", 1),
+        // No stage at all.
+        ("", "1:1", 0),
+        ("# syntax=docker/dockerfile:1\n", "1:1", 0),
+        ("FROMM debian\nRUN true\n", "1:1", 0),
+        ("apiVersion: v1\nkind: Pod\n", "1:1", 0),
+        ("RUN pip install flask\n", "1:1", 0),
     ] {
         assert_eq!(read(text), [format!("dockerfile-syntax {place_of}")], "{text}");
         let place = Place::new();
         place.file("Dockerfile", text);
-        for (arguments, expected) in [(&["check", "Dockerfile"][..], named), (&["check", "."], found)] {
-            let done = place.run(arguments);
-            assert_eq!(code(&done), expected, "{text}: {arguments:?}: {}{}", out(&done), err(&done));
-            assert_eq!(out(&done).contains("dockerfile-syntax"), expected == 1, "{text}: {}", out(&done));
+        for path in ["Dockerfile", "."] {
+            let done = place.run(&["check", "--format", "concise", path]);
+            assert_eq!(code(&done), rc, "{text}: {path}: {}{}", out(&done), err(&done));
+            let severity = if rc == 1 { "error" } else { "warning" };
+            let expected = format!("Dockerfile:{place_of}: {severity} dockerfile-syntax");
+            assert!(out(&done).contains(&expected), "{text}: {path}: {}", out(&done));
+            assert_eq!(code(&place.run(&["check", "--fail-on", "warning", path])), 1, "{text}: {path}");
         }
         let listed = place.run(&["check", "--show-files", "."]);
         assert!(out(&listed).contains("1 of its lines cannot be read"), "{text}: {}", out(&listed));
     }
     let place = Place::new();
-    place.file("Dockerfile", "FROM python:3.11-slim\nRUN pip install flask\n");
-    assert!(!out(&place.run(&["check", "--show-files", "."])).contains("cannot be read"));
+    for accepted in ["FROM python:3.11-slim\nRUN pip install flask\n", "from scratch\n", "FROM {{ base }}\n"] {
+        place.file("Dockerfile", accepted);
+        let listed = out(&place.run(&["check", "--show-files", "."]));
+        assert_eq!(listed.contains("cannot be read"), accepted.contains('{'), "{listed}");
+        for path in ["Dockerfile", "."] {
+            let done = place.run(&["check", path]);
+            assert_eq!((code(&done), out(&done).as_str()), (0, ""), "{accepted} {path}");
+        }
+    }
+    // Whoever sets how bad it is, is heard.
+    place.file("Dockerfile", "FROM debian\nRUNN true\n");
+    for (level, rc) in [("error", 1), ("warning", 0), ("off", 0)] {
+        place.file("imagelint.toml", &format!("[rules]\ndockerfile-syntax = \"{level}\"\n"));
+        let done = place.run(&["check", "Dockerfile"]);
+        assert_eq!((code(&done), out(&done).contains("dockerfile-syntax")), (rc, level != "off"), "{level}");
+    }
 }
 
 #[test]

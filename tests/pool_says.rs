@@ -38,6 +38,51 @@ fn fields(verdict: &Value, step: &str) -> Vec<String> {
     facts.collect()
 }
 
+/// Pools share a message where the same decides: the driver, or the CUDA that is declared for it.
+#[test]
+fn a_declared_cuda_is_told_of_several_pools_too() {
+    let place = Place::bare();
+    place.file("Dockerfile", TORCH);
+    let pool = |name: &str, driver: &str, cuda: &str| {
+        let cuda = if cuda.is_empty() { String::new() } else { format!("driver_cuda = \"{cuda}\"\n") };
+        format!(
+            "[[pool]]\nname = \"{name}\"\ngpu = \"A100\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\n\
+             library_directory = \"/usr/lib64\"\ndriver = \"{driver}\"\n{cuda}"
+        )
+    };
+    let told = |pools: &[String]| {
+        place.file("fleet.toml", &pools.concat());
+        let report = place.json(&["check", "Dockerfile"]);
+        let findings = report["subjects"][0]["findings"].as_array().expect("findings").clone();
+        let own = findings.iter().filter(|one| one["rule"] == "insufficient-driver");
+        own.map(|one| one["message"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let (old, older) = (pool("a", "450.80.02", ""), pool("b", "460.32.03", ""));
+    let (by, by_too) = (pool("c", "550.90.07", "11.4"), pool("d", "550.54.15", "11.4"));
+    let other = pool("e", "550.54.15", "11.2");
+    for (pools, ends) in [
+        (vec![old.clone(), older], vec!["on driver of 2 pools"]),
+        (
+            vec![old, by.clone()],
+            vec!["on driver 450.80.02", "on driver 550.90.07 with CUDA 11.4, as the pool's `driver_cuda` says"],
+        ),
+        (vec![by.clone(), by_too], vec!["on driver of 2 pools with CUDA 11.4, as the `driver_cuda` of each says"]),
+        (
+            vec![by, other],
+            vec![
+                "with CUDA 11.4, as the pool's `driver_cuda` says",
+                "with CUDA 11.2, as the pool's `driver_cuda` says",
+            ],
+        ),
+    ] {
+        let said = told(&pools);
+        assert_eq!(said.len(), ends.len(), "{said:?}");
+        for end in ends {
+            assert!(said.iter().any(|one| one.ends_with(end)), "{end}: {said:?}");
+        }
+    }
+}
+
 #[test]
 fn a_driver_that_is_too_old_by_its_declared_cuda_is_told_so() {
     let base = "gpu = \"A100\"\nlaunch = \"docker-cdi\"\ntoolkit = \"1.17.8\"\nlibrary_directory = \"/usr/lib64\"\n";

@@ -177,6 +177,20 @@ fn an_index_of_two_platforms_stays_one() {
     let again = place.json(&["check", "--fleet", "fleet.toml", "saved.json"]);
     let verdicts = again["subjects"][0]["verdicts"].as_array().expect("verdicts");
     assert!(verdicts.iter().all(|verdict| verdict["outcome"] != "wrong-platform"), "{verdicts:?}");
+    // One description is of one platform.
+    for input in ["oci:images:many", "saved.json"] {
+        for (platform, said) in [
+            ("linux/amd64", "of linux/amd64, linux/arm64 this is linux/amd64; choose another by --platform"),
+            ("linux/arm64", "of linux/amd64, linux/arm64 this is linux/arm64; choose another by --platform"),
+            ("linux/s390x", "there is no linux/s390x, only linux/amd64, linux/arm64: this is linux/amd64"),
+        ] {
+            let done = place.run(&["describe", "--platform", platform, input]);
+            assert_eq!(code(&done), 0, "{input} {platform}: {}", err(&done));
+            assert!(err(&done).contains(said), "{input} {platform}: {}", err(&done));
+        }
+    }
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n");
+    assert_eq!(err(&place.run(&["describe", "Dockerfile"])), "");
 }
 
 #[test]
@@ -262,6 +276,37 @@ fn a_report_that_somebody_changed_is_refused_in_words_or_judged() {
         assert_eq!(code(&done), 2, "{pointer} = {value}: {}{}", out(&done), err(&done));
         let told = out(&done).split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         assert!(told.contains(said), "{pointer} = {value}: {told}");
+    }
+}
+
+#[test]
+fn facts_that_somebody_changed_are_told_and_not_judged() {
+    let place = Place::bare();
+    place.file("fleet.toml", &inputs::fleet_with(POOLS));
+    place.file("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN pip install torch==2.4.0\n");
+    let report = place.json(&["check", "Dockerfile"]);
+    let facts = report["subjects"][0]["facts"].as_array().expect("facts");
+    let at = facts.iter().position(|fact| fact["key"] == "torch.version").expect("the version of torch");
+    let fact = |end: &str| format!("/subjects/0/facts/{at}/{end}");
+    let verdicts = report["subjects"][0]["verdicts"].clone();
+    for (pointer, value, told) in [
+        (fact("value"), json!("1.4.0"), true),
+        (fact("state"), json!("absent"), true),
+        ("/subjects/0/facts".to_owned(), json!([]), true),
+        ("/subjects/0/facts".to_owned(), json!({"odd": [1.5, -2, true]}), true),
+        // Nothing that a fact says: where it was read, and what is told of it elsewhere.
+        (fact("origins"), json!([]), false),
+        ("/subjects/0/facts".to_owned(), Value::Null, false),
+        ("/subjects/0/observed/facts".to_owned(), Value::Null, false),
+        ("/subjects/0/verdicts".to_owned(), json!([]), false),
+        ("/tool/version".to_owned(), json!("9.9.9"), false),
+    ] {
+        place.file("saved.json", &changed(&report, &pointer, &value));
+        let done = place.run(&["check", "--format", "json", "saved.json"]);
+        let lines = err(&done).matches("are not as they were written; what is judged is `observed`").count();
+        assert_eq!(lines, usize::from(told), "{pointer} = {value}: {}", err(&done));
+        let again: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+        assert_eq!(again["subjects"][0]["verdicts"], verdicts, "{pointer} = {value}");
     }
 }
 

@@ -28,6 +28,7 @@ use crate::cli::streams;
 use crate::judge;
 use crate::judge::Subject;
 use crate::oci::Platform;
+use crate::report::escape::clean;
 use crate::source::Sources;
 
 /// Runs it.
@@ -95,10 +96,13 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
         let puller = if pull { Some(access::puller(access, &Registries::new(), keep)?) } else { None };
         let pulling = puller.as_ref().map(|puller| (&wanted, puller));
         known::add(&mut inputs, Some(path).filter(|path| path.exists()), pulling, &build, sources);
-        return match inputs.errors.first() {
-            Some(error) => Err(Failure::Said(format!("error: cannot read {}: {}", error.input, error.message))),
-            None => Ok(inputs.subjects),
-        };
+        if let Some(error) = inputs.errors.first() {
+            return Err(Failure::Said(format!("error: cannot read {}: {}", error.input, error.message)));
+        }
+        for subject in &inputs.subjects {
+            tell_platform(&subject.name, subject, platform)?;
+        }
+        return Ok(inputs.subjects);
     }
     if !path.exists() && !is_image(input) {
         let help = "name a file, or an image with its tag or registry";
@@ -110,12 +114,18 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
     let puller = access::puller(access, &access::registries([input]), keep)?;
     let subject = scan::with_layers(input, &wanted, &puller, keep);
     let subject = subject.map_err(|error| Failure::Said(format!("error: {error}")))?;
-    if wanted.len() == 1
-        && let Some(note) = judge::which_platform(&subject.content, platform)
-    {
-        writeln!(streams::err(), "note: {input}: {note}")?;
+    if wanted.len() == 1 {
+        tell_platform(input, &subject, platform)?;
     }
     Ok(vec![subject])
+}
+
+/// Says of which platform is told, where there are several.
+fn tell_platform(input: &str, subject: &Subject, platform: &str) -> io::Result<()> {
+    match judge::which_platform(&subject.content, platform) {
+        Some(note) => writeln!(streams::err(), "note: {}: {note}", clean(input)),
+        None => Ok(()),
+    }
 }
 
 /// Whether something that is no file could be an image: with a tag, a digest or a registry, and not written as a path

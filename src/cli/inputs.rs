@@ -148,10 +148,7 @@ impl Inputs {
                     }
                 }
                 (Found::File(path), Some(Ok(text))) => {
-                    let before = inputs.subjects.len();
                     inputs.file(&path.display().to_string(), text, build, sources);
-                    let named = paths.iter().any(|given| given.as_ref() == path);
-                    inputs.subjects.iter_mut().skip(before).for_each(|subject| subject.named = named);
                 }
                 (Found::Reader(reader), Some(Ok(text))) => inputs.reader(reader, text, build, sources),
                 (Found::File(path) | Found::Reader(Reader { path, .. }), Some(Err(error))) => {
@@ -272,7 +269,6 @@ impl Inputs {
             only: None,
             start: Start::default(),
             named_at: None,
-            named: true,
             content,
         });
     }
@@ -292,7 +288,6 @@ impl Inputs {
                     only: None,
                     start: Start::default(),
                     named_at: None,
-                    named: true,
                     content: Content::Fixed(seen),
                 });
             }

@@ -4,12 +4,15 @@ use std::fs;
 use std::io;
 use std::io::BufReader;
 use std::io::Read as _;
+use std::io::Write as _;
 use std::path::Path;
 
 use crate::cli::inputs::Inputs;
+use crate::cli::streams;
 use crate::judge::saved;
 use crate::report::again;
 use crate::report::again::Again;
+use crate::report::escape::clean;
 use crate::report::model;
 use crate::source::Sources;
 
@@ -49,6 +52,18 @@ impl Inputs {
     /// Every subject of a saved report, to be judged again, and what it says could not be read.
     pub(super) fn report(&mut self, name: &str, report: Again, sources: &mut Sources) {
         let texts = saved::texts(report.texts, sources);
+        let others: Vec<&str> =
+            report.subjects.iter().filter(|subject| subject.has_other_facts()).map(|one| one.name.as_str()).collect();
+        if let Some(first) = others.first() {
+            let more = if others.len() > 1 { format!(" and {} more", others.len() - 1) } else { String::new() };
+            // A closed pipe is nobody's fault.
+            let _ = writeln!(
+                streams::err(),
+                "warning: {}: `facts` of {}{more} are not as they were written; what is judged is `observed`, and facts are made anew of it",
+                clean(name),
+                clean(first)
+            );
+        }
         // What had no effect in settings is told by those of today.
         for subject in report.subjects.into_iter().filter(|subject| subject.kind != model::SETTINGS) {
             let told = subject.name.clone();

@@ -343,7 +343,6 @@ impl ReadImages {
             only: None,
             start: Start::default(),
             named_at: None,
-            named: true,
             content: Content::ByPlatform(list),
         }
     }

@@ -238,7 +238,6 @@ pub(super) fn shell(subject: &Subject) -> Subject {
         only: subject.only.clone(),
         start: subject.start,
         named_at: None,
-        named: subject.named,
         content: Content::Fixed(Observations::default()),
     }
 }

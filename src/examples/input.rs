@@ -96,7 +96,6 @@ fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, Str
         only: None,
         start: Start::default(),
         named_at: None,
-        named: true,
         content,
     })
 }

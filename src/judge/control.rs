@@ -24,14 +24,13 @@ use crate::report::model::Location;
 use crate::rules::Kind;
 use crate::rules::Notice;
 use crate::rules::Persona;
+use crate::rules::Severity;
 use crate::source::SourceId;
 use crate::source::Span;
 
 /// The comments of a Dockerfile, and which of them had an effect.
 pub(super) struct Orders<'a> {
     file: Option<(SourceId, &'a Dockerfile)>,
-    /// Whether somebody asked for this very file.
-    named: bool,
     settings: Settings<'a>,
     /// Comment and place in its list of rules.
     used: BTreeSet<(usize, usize)>,
@@ -59,7 +58,7 @@ impl<'a> Orders<'a> {
             Content::Saved(saved) => saved.dockerfile.as_ref().map(|(source, dockerfile)| (*source, dockerfile)),
             Content::Fixed(_) | Content::ByPlatform(_) => None,
         };
-        Self { file, named: subject.named, settings, used: BTreeSet::new(), notes: Vec::new() }
+        Self { file, settings, used: BTreeSet::new(), notes: Vec::new() }
     }
 
     fn controls(&self) -> &'a [Control] {
@@ -130,13 +129,19 @@ impl<'a> Orders<'a> {
         let Some((source, dockerfile)) = self.file else { return Vec::new() };
         let mut found = Vec::new();
         for problem in &dockerfile.problems {
-            if !whole && !self.concerns(source, problem) {
+            let concerns = whole || self.concerns(source, problem);
+            // What a template language wrote, no builder is asked to read.
+            if problem.templated && !concerns && self.settings.persona == Persona::Regular {
                 continue;
             }
             let notice = if problem.templated { Notice::Template } else { Notice::Syntax };
-            if let Some(finding) = self.finding(notice, source, problem.span, &problem.message, places)
+            if let Some(mut finding) = self.finding(notice, source, problem.span, &problem.message, places)
                 && !self.ignores(&finding.rule, None, &finding.locations)
             {
+                let said = self.settings.own.and_then(|own| own.level(&finding.rule, None));
+                if !concerns && said.is_none() && finding.severity == Severity::Error.to_string() {
+                    finding.severity = Severity::Warning.to_string();
+                }
                 found.push(finding);
             }
         }
@@ -149,22 +154,17 @@ impl<'a> Orders<'a> {
         found
     }
 
-    /// Whether what cannot be read is told of a file in which nothing concerns a GPU: to who asks for more than what is
-    /// proved, of a file that somebody asks for and that has no stage at all, of a `FROM` without an image, and where the line itself may hide what
-    /// concerns a GPU.
+    /// Whether what cannot be read, in a file in which nothing concerns a GPU, may hide what does: a `FROM` without an
+    /// image, and a line that names it.
     fn concerns(&self, source: SourceId, problem: &Problem) -> bool {
         let stages = self.file.map_or(&[][..], |(_, dockerfile)| &dockerfile.stages);
-        let nothing_read = stages.is_empty();
         // What the image stands on is lost with the line.
         let baseless = stages.iter().any(|stage| stage.base.text().is_empty() && stage.base_span == problem.span);
         let text = self.settings.sources.get(source).text();
         let line = |at: usize| text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
         let rest = text.get(line(problem.span.start)..).unwrap_or_default();
         let end = rest.find('\n').unwrap_or(rest.len()).max(problem.span.end.saturating_sub(line(problem.span.start)));
-        self.settings.persona > Persona::Regular
-            || (nothing_read && self.named)
-            || baseless
-            || names_a_gpu(rest.get(..end).unwrap_or(rest), self.settings.knowledge)
+        baseless || names_a_gpu(rest.get(..end).unwrap_or(rest), self.settings.knowledge)
     }
 
     /// Comments that cannot be followed, and ignores that left nothing out.

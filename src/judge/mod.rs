@@ -113,8 +113,6 @@ pub struct Subject {
     pub start: Start,
     /// Where a list or a manifest names it, for what is told of an image that no text of ours makes.
     pub named_at: Option<model::Location>,
-    /// Whether somebody asked for this very input, and it was not come upon in a folder.
-    pub named: bool,
     /// What it consists of.
     pub content: Content,
 }
@@ -251,7 +249,7 @@ pub fn judge_and_tell(
             report.findings = orders.notices(&beside.stages, false, places);
         }
         if everything {
-            report.observed = saved::observed(subject, looked);
+            report.observed = saved::observed(subject, looked, &report.facts);
         }
         return report;
     }
@@ -284,7 +282,7 @@ pub fn judge_and_tell(
     findings::sort(&mut report.findings);
     report.inspected.notes.append(&mut orders.notes);
     if everything {
-        report.observed = saved::observed(subject, looked);
+        report.observed = saved::observed(subject, looked, &report.facts);
     }
     report
 }

@@ -11,6 +11,7 @@ use crate::judge::Only;
 use crate::judge::Subject;
 use crate::judge::seen::of_platform;
 use crate::report::again::Kept;
+use crate::report::facts_sum::FactsSum;
 use crate::report::model;
 use crate::report::observed::Observed;
 use crate::report::observed::OnPlatform;
@@ -36,8 +37,8 @@ impl Saved {
     }
 }
 
-/// What a subject leaves in its report; `looked` is what was seen of it on the way.
-pub(super) fn observed(subject: &Subject, looked: Vec<OnPlatform>) -> Observed {
+/// What a subject leaves in its report; `looked` is what was seen of it on the way, `facts` what was inferred of that.
+pub(super) fn observed(subject: &Subject, looked: Vec<OnPlatform>, facts: &[model::Fact]) -> Observed {
     let plain = |platform: &str, seen: &_| OnPlatform {
         platform: platform.to_owned(),
         stage: None,
@@ -62,6 +63,7 @@ pub(super) fn observed(subject: &Subject, looked: Vec<OnPlatform>) -> Observed {
         nodes,
         start: subject.start,
         named_at: subject.named_at.clone(),
+        facts: FactsSum::of(facts).map(|sum| sum.text()),
         platforms,
     }
 }
@@ -111,7 +113,7 @@ pub fn texts(list: Vec<Text>, sources: &mut Sources) -> BTreeMap<u32, SourceId> 
 
 /// A subject of a report, to be judged again.
 pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) -> Result<Subject, BadSubject> {
-    let Observed { path, text, notes, nodes, start, named_at, mut platforms } = saved.observed;
+    let Observed { path, text, notes, nodes, start, named_at, facts: _, mut platforms } = saved.observed;
     if text.is_none() && platforms.is_empty() {
         return Err(BadSubject::Empty);
     }
@@ -149,7 +151,6 @@ pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) 
         only: nodes.map(Only::Nodes),
         start,
         named_at,
-        named: true,
         content: Content::Saved(Saved { dockerfile, platforms }),
     })
 }

@@ -82,10 +82,18 @@ pub(super) fn described(content: &Content, platform: &str, as_of: Option<Date>, 
 
 /// Which platform of an image is told of, where there are several or not the one that is asked for.
 pub fn which_platform(content: &Content, asked: &str) -> Option<String> {
-    let Content::ByPlatform(list) = content else { return None };
-    let (own, seen) = of_platform(list, asked, |(name, _)| name)?;
+    let list: Vec<(&str, &Observations)> = match content {
+        Content::ByPlatform(list) => list.iter().map(|(name, seen)| (name.as_str(), seen)).collect(),
+        // What a report has of an input for every platform is told of by no name.
+        Content::Saved(saved) if saved.dockerfile.is_none() => {
+            let named = saved.platforms.iter().filter(|one| !one.platform.is_empty());
+            named.map(|one| (one.platform.as_str(), &one.seen)).collect()
+        }
+        Content::Dockerfile { .. } | Content::Fixed(_) | Content::Saved(_) => return None,
+    };
+    let (own, seen) = *of_platform(&list, asked, |(name, _)| name)?;
     let mut all: Vec<&str> = seen.platforms.iter().flat_map(|(all, _)| all).map(String::as_str).collect();
-    all.extend(list.iter().map(|(name, _)| name.as_str()));
+    all.extend(list.iter().map(|(name, _)| *name));
     all.sort_unstable();
     all.dedup();
     let of = all.join(", ");

@@ -148,7 +148,6 @@ pub(super) fn subject(text: &str, source: SourceId) -> Subject {
         only: None,
         start: Start::default(),
         named_at: None,
-        named: true,
         content: Content::Dockerfile { source, dockerfile, options, files, bases },
     }
 }

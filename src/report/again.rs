@@ -14,6 +14,7 @@ use serde::de::MapAccess;
 use serde::de::Visitor;
 use serde_json::Value;
 
+use crate::report::facts_sum::FactsSum;
 use crate::report::json::ReadError;
 use crate::report::json::SCHEMA_VERSION;
 use crate::report::model::InputError;
@@ -43,9 +44,20 @@ pub struct Kept {
     pub as_of: Option<String>,
     /// Manifest digest of an image.
     pub digest: Option<String>,
+    /// The sum of the facts, which are made anew.
+    #[serde(default)]
+    pub facts: Option<FactsSum>,
     /// What was seen.
     #[serde(default)]
     pub observed: Observed,
+}
+
+impl Kept {
+    /// Whether somebody changed the facts, which are made anew of what was seen. Without facts, or a word of what
+    /// they were, nothing can be told.
+    pub fn has_other_facts(&self) -> bool {
+        self.facts.as_ref().zip(self.observed.facts.as_ref()).is_some_and(|(sum, written)| sum.text() != *written)
+    }
 }
 
 /// Reads a report; `open` is asked twice for its bytes, and has to give the same ones.

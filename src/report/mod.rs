@@ -5,6 +5,7 @@ pub mod baseline;
 pub mod checkstyle;
 pub mod concise;
 pub mod escape;
+pub mod facts_sum;
 pub mod files;
 pub mod fingerprint;
 pub mod github;

@@ -40,6 +40,9 @@ pub struct Observed {
     /// Where a list or a manifest names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named_at: Option<Location>,
+    /// The sum of `facts` as they were written: nobody judges them, and whether they were changed can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<String>,
     /// What was seen for each platform; an empty name stands for all.
     pub platforms: Vec<OnPlatform>,
 }

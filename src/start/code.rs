@@ -1,5 +1,6 @@
 //! Code: whether every library of the component has code that the GPU can run.
 
+use crate::cuda::CodeTarget;
 use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::fact::Evidence;
@@ -29,6 +30,7 @@ use crate::start::StepResult;
 use crate::start::Wall;
 use crate::start::coverage::Coverage;
 use crate::start::coverage::coverage;
+use crate::start::coverage::cubin_runs;
 use crate::start::environment::Env;
 use crate::start::floor;
 use crate::start::libraries;
@@ -135,12 +137,11 @@ fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'
     let capability = replay.host.gpu.as_ref().and_then(|gpu| gpu.capability)?;
     let sets = replay.knowledge.target_sets_of(*replay.component.cuda.known()?);
     let row = sets.last()?;
-    let targets = || sets.iter().flat_map(|row| row.targets).map(|target| target.capability);
-    let oldest = targets().min()?;
+    let targets = || sets.iter().flat_map(|row| row.targets);
+    let oldest = targets().map(|target| target.capability).min()?;
     if loaded.source == Some(Source::Nowhere) {
         None
     } else {
-        let runs = |made: ComputeCapability| made.major == capability.major && made.minor <= capability.minor;
         let ranged = || floor::of(replay).is_some();
         let has_code = !replay.component.anonymous || replay.component.program || ranged();
         if capability < oldest {
@@ -150,7 +151,8 @@ fn beyond_toolkit(replay: Replay<'_>, loaded: &Loaded) -> Option<(StepResult, &'
             && replay.image.components.len() == 1
             && replay.image.base_cuda.is_unknown()
             && compiler(replay, loaded) == Compiler::TooOld;
-        ((has_code && !targets().any(runs)) || foreign).then_some((StepResult::Unknown, &row.info))
+        ((has_code && !targets().any(|target| makes_for(replay, *target, capability))) || foreign)
+            .then_some((StepResult::Unknown, &row.info))
     }
 }
 
@@ -164,9 +166,13 @@ pub(super) fn outruns_its_libraries(replay: Replay<'_>) -> bool {
         return false;
     };
     let sets = replay.knowledge.target_sets_of(*cuda);
-    let mut targets = sets.iter().flat_map(|row| row.targets).map(|target| target.capability).peekable();
-    let runs = |made: ComputeCapability| made.major == capability.major && made.minor <= capability.minor;
-    targets.peek().is_some() && !targets.any(runs)
+    let mut targets = sets.iter().flat_map(|row| row.targets).peekable();
+    targets.peek().is_some() && !targets.any(|target| makes_for(replay, *target, capability))
+}
+
+/// Whether machine code for one target of a compiler runs on a GPU.
+fn makes_for(replay: Replay<'_>, target: CodeTarget, capability: ComputeCapability) -> bool {
+    cubin_runs(target, capability, is_jetson(replay), replay.knowledge)
 }
 
 /// Whether its PTX is all that it has for a GPU that its CUDA does not know, and was refused on such.
@@ -392,6 +398,34 @@ mod tests {
         assert_eq!(readable("12.6", "12.5"), Some(true));
         assert_eq!(readable("99.1", "12.5"), None);
         assert_eq!(readable("12.5", "99.1"), Some(true));
+    }
+
+    /// `sm_80` on a module of 8.7 was tried and ends in 209; `sm_87` and PTX run (jax-ml/jax pull request 40492).
+    #[test]
+    fn a_module_runs_its_own_machine_code_and_ptx() {
+        let pool = |gpu: &str| format!("gpu = \"{gpu}\"\ndriver = \"540.4.0\"\nlaunch = \"nvidia-runtime\"");
+        let own = |cuda: &str, sass: &str, ptx: &str| {
+            format!(
+                "cuda_runtime = \"{cuda}\"\ncomplete = [\"env\", \"packages\", \"files\", \"code\"]\n[env]\n\
+                 NVIDIA_VISIBLE_DEVICES = \"all\"\n[[gpu_code]]\ncomponent = \"own\"\nsass = [{sass}]\nptx = [{ptx}]"
+            )
+        };
+        let torch = |build: &str| format!("platform = \"linux/arm64\"\n[packages.pip]\ntorch = \"{build}\"");
+        let orin = "Jetson AGX Orin";
+        for (text, gpu, expected) in [
+            (own("12.2", "\"sm_80\", \"sm_86\"", ""), orin, "no-kernel-image 209"),
+            (own("12.2", "\"sm_80\", \"sm_87\"", ""), orin, "passes"),
+            (own("12.2", "\"sm_80\"", "\"compute_80\""), orin, "passes"),
+            (own("12.2", "\"sm_87\"", ""), "L4", "no-kernel-image 209"),
+            (own("12.2", "\"sm_86\"", ""), "L4", "passes"),
+            // What nobody has seen: before 11.4 no compiler makes machine code for 8.7, whatever it makes for 8.0.
+            (torch("1.12.1+cu113"), orin, "unknown"),
+            (torch("1.13.1+cu117"), orin, "not seen"),
+            (torch("1.12.1+cu113"), "L4", "not seen"),
+        ] {
+            let (result, told) = step(&image(&text), &hosts(&pool(gpu))[0], Step::Code);
+            assert_eq!(result, expected, "{text} {gpu}: {told}");
+        }
     }
 
     #[test]

@@ -66,8 +66,8 @@ fn runs_cubin(container: &Signature, gpu: ComputeCapability, jetson: bool, knowl
 }
 
 /// A cubin runs on its own major from its minor on; on one capability with `a`; in its family with `f`.
-/// Binary compatibility is not promised between Tegra modules and anything else.
-fn cubin_runs(target: CodeTarget, gpu: ComputeCapability, jetson: bool, knowledge: Knowledge) -> bool {
+/// There is no binary compatibility between Tegra modules and anything else.
+pub(super) fn cubin_runs(target: CodeTarget, gpu: ComputeCapability, jetson: bool, knowledge: Knowledge) -> bool {
     let named = target.capability;
     if jetson || knowledge.tegra_capability(named) {
         return named == gpu;

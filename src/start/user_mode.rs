@@ -64,6 +64,8 @@ pub(super) fn admitted(replay: Replay<'_>, loaded: &Loaded) -> StepRecord {
                 // A libcuda for Linux finds none of the devices that it looks for.
                 host if host.wsl => (StepResult::Stops(UNUSABLE), None),
                 _ if is_jetson(replay) => upgrade(replay, loaded),
+                // Taken, it is for this branch by its note.
+                _ if loaded.by_note => (StepResult::Passes(Route::ForwardCompat), None),
                 _ => forward(replay, library),
             };
             let gpu_row = replay.host.gpu.as_ref().and_then(|gpu| gpu.row);
@@ -143,6 +145,11 @@ fn class_admitted(replay: Replay<'_>, library: &CompatLibrary) -> Option<bool> {
     }
     // GPUs without a row are told by their brand alone.
     (gpu.class.is_none()).then(|| replay.knowledge.compat_brand(number))
+}
+
+/// Whether forward compatibility is certainly for this GPU.
+pub(super) fn admitted_class(replay: Replay<'_>, library: &CompatLibrary) -> bool {
+    class_admitted(replay, library) == Some(true)
 }
 
 /// Whether the library may run on this kernel-mode branch: its own note, else NVIDIA's matrix, else

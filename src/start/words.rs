@@ -115,6 +115,11 @@ fn loader_text(replay: Replay<'_>, record: &StepRecord) -> String {
     match (record.result, found.source) {
         (StepResult::Stops(wall), _) => message(replay, wall),
         (_, Some(Source::Host)) => format!("programs get libcuda {driver}"),
+        (_, Some(Source::Compat(library))) if found.by_note => format!(
+            "programs get libcuda {} of the image's compat directory where its note names branch {}, else {driver}: either will do",
+            library.version,
+            library.version.branch()
+        ),
         (_, Some(Source::Compat(library))) => {
             format!("programs get libcuda {} of the image's compat directory instead of {driver}", library.version)
         }
@@ -128,6 +133,9 @@ fn user_mode(replay: Replay<'_>, record: &StepRecord) -> String {
     let version = found.version.map_or_else(|| "of unknown version".to_owned(), |version| version.to_string());
     let kernel = replay.host.driver.map_or_else(|| "an undeclared version".to_owned(), |_| driver_of(replay.host));
     match record.result {
+        StepResult::Passes(Route::ForwardCompat) if found.by_note => format!(
+            "libcuda {version} may run on kernel-mode driver {kernel} of this GPU where it is taken, else its own does"
+        ),
         StepResult::Passes(Route::ForwardCompat) => {
             format!("libcuda {version} may run on kernel-mode driver {kernel} of this GPU by forward compatibility")
         }
@@ -291,7 +299,11 @@ pub fn message(replay: Replay<'_>, wall: Wall) -> String {
 /// What the users of several pools would see at a wall: the message of one, without its GPU and its driver.
 pub fn message_of_several(replay: Replay<'_>, wall: Wall, pools: usize) -> String {
     let theirs = format!("of {pools} pools");
-    told(replay, wall, &Met { gpu: format!("the GPUs {theirs}"), driver: theirs.clone(), loaded: theirs })
+    // What decides beside the driver is told of each: pools that do not say it do not share the message.
+    let declared = declared_cuda(replay.host).filter(|_| loaded(replay).source == Some(Source::Host));
+    let loaded =
+        declared.map_or(theirs.clone(), |cuda| format!("{theirs} with CUDA {cuda}, as the `driver_cuda` of each says"));
+    told(replay, wall, &Met { gpu: format!("the GPUs {theirs}"), driver: theirs, loaded })
 }
 
 /// What of a host a message names.

@@ -51,7 +51,9 @@ pub(in crate::start) fn alone(replay: Replay<'_>) -> Alone {
     match search(replay).0 {
         Some(Found::Image(library)) if library.stub => Alone::Stub,
         Some(Found::Image(library)) => Alone::Driver(library.version, baked),
-        Some(Found::Compat(library)) => Alone::Driver(Some(library.version), Basis::Image(replay.image.compat.id)),
+        Some(Found::Compat(library) | Found::Either(library)) => {
+            Alone::Driver(Some(library.version), Basis::Image(replay.image.compat.id))
+        }
         Some(Found::Open(missing)) => Alone::Open(missing),
         Some(Found::Host) | None => Alone::Nothing,
     }

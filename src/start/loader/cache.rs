@@ -17,6 +17,7 @@ use crate::start::loader::Found;
 use crate::start::loader::nothing_to_find;
 use crate::start::loader::select;
 use crate::start::loader::select::Choice;
+use crate::start::user_mode;
 
 /// Directories that `ldconfig` looks into by itself.
 const DEFAULT: [&str; 2] = [LIB, LIB64];
@@ -57,13 +58,40 @@ fn in_order<'a>(replay: Replay<'a>, host: &'a str) -> (Found<'a>, bool) {
     if outside(replay) {
         return (Found::Host, false);
     }
-    let choice = select::choice(replay);
-    let (first, written) = match choice {
-        Choice::Nothing | Choice::Mounted => (None, None),
-        Choice::CommandLine(directory) => (Some(directory), None),
-        Choice::Written(directory) => (None, Some(directory)),
-        Choice::Open(missing) => return (Found::Open(missing), false),
-    };
+    match select::choice(replay) {
+        Choice::Nothing | Choice::Mounted => by_directories(replay, host, None, None),
+        Choice::CommandLine(directory) => by_directories(replay, host, Some(directory), None),
+        Choice::Written(directory) => by_directories(replay, host, None, Some(directory)),
+        Choice::Noted(library) => {
+            let without = by_directories(replay, host, None, None);
+            let directory = library.directories.first().map(String::as_str);
+            let with = by_directories(replay, host, None, directory).0;
+            if with.same(without.0) {
+                without
+            } else if without.0.is_host() && with.same(Found::Compat(library)) && as_good_as_host(replay, library) {
+                (Found::Either(library), false)
+            } else {
+                (Found::Open(Basis::Image(replay.image.compat.id)), false)
+            }
+        }
+        Choice::Open(missing) => (Found::Open(missing), false),
+    }
+}
+
+/// Whether a newer library from the branch of the host, admitted by its note, does all that the host's own does.
+fn as_good_as_host(replay: Replay<'_>, library: &CompatLibrary) -> bool {
+    let cuda = replay.knowledge.driver_cuda(library.version).map(|(cuda, _)| cuda);
+    let compiles = replay.image.compat.known().and_then(|compat| compat.ptx_compiler) == Some(true);
+    compiles && cuda.is_some() && cuda == replay.host.driver_cuda && user_mode::admitted_class(replay, library)
+}
+
+/// The same where one directory goes first on the command line of `ldconfig`, or is written to the first file.
+fn by_directories<'a>(
+    replay: Replay<'a>,
+    host: &'a str,
+    first: Option<&'a str>,
+    written: Option<&'a str>,
+) -> (Found<'a>, bool) {
     let [compat_file, host_file, last_file] = WRITTEN;
     let image = replay.image.ld_conf.known().map(Vec::as_slice).unwrap_or_default();
     let own = replay.image.library_directory.known().map(String::as_str);

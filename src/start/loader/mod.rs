@@ -68,15 +68,18 @@ pub struct Loaded<'a> {
     pub cuda: Option<CudaVersion>,
     /// What the image or the pool says that puts it before all others, where something does.
     pub forced_by: Option<Basis>,
+    /// Whether a note that nobody has seen decides between it and that of the host, which is as good.
+    pub by_note: bool,
 }
 
 impl<'a> Loaded<'a> {
-    const UNKNOWN: Self = Self { source: None, version: None, cuda: None, forced_by: None };
+    const UNKNOWN: Self = Self { source: None, version: None, cuda: None, forced_by: None, by_note: false };
     const NOWHERE: Self = Self { source: Some(Source::Nowhere), ..Self::UNKNOWN };
 
     /// That of the host.
     pub(in crate::start) fn host(replay: Replay<'_>) -> Self {
-        Self { source: Some(Source::Host), version: replay.host.driver, cuda: replay.host.driver_cuda, forced_by: None }
+        let (version, cuda) = (replay.host.driver, replay.host.driver_cuda);
+        Self { source: Some(Source::Host), version, cuda, ..Self::UNKNOWN }
     }
 
     fn compat(replay: Replay<'_>, library: &'a CompatLibrary) -> Self {
@@ -87,13 +90,13 @@ impl<'a> Loaded<'a> {
             source: Some(Source::Compat(library)),
             version: Some(library.version).filter(|_| !library.of_module()),
             cuda: note.or_else(by_branch).or_else(package),
-            forced_by: None,
+            ..Self::UNKNOWN
         }
     }
 
     fn image(replay: Replay<'_>, library: &'a DriverLibrary) -> Self {
         let cuda = library.version.and_then(|version| replay.knowledge.driver_cuda(version)).map(|(cuda, _)| cuda);
-        Self { source: Some(Source::Image(&library.path)), version: library.version, cuda, forced_by: None }
+        Self { source: Some(Source::Image(&library.path)), version: library.version, cuda, ..Self::UNKNOWN }
     }
 
     /// The note of a compat library.
@@ -110,6 +113,8 @@ impl<'a> Loaded<'a> {
 enum Found<'a> {
     Host,
     Compat(&'a CompatLibrary),
+    /// The compat library or that of the host, by a note that was not seen: one is as good as the other.
+    Either(&'a CompatLibrary),
     Image(&'a DriverLibrary),
     /// Cannot be told: what is missing.
     Open(Basis),
@@ -124,7 +129,9 @@ impl Found<'_> {
     fn same(self, other: Self) -> bool {
         match (self, other) {
             (Self::Host, Self::Host) => true,
-            (Self::Compat(one), Self::Compat(other)) => std::ptr::eq(one, other),
+            (Self::Compat(one), Self::Compat(other)) | (Self::Either(one), Self::Either(other)) => {
+                std::ptr::eq(one, other)
+            }
             (Self::Image(one), Self::Image(other)) => std::ptr::eq(one, other),
             _ => false,
         }
@@ -217,6 +224,11 @@ fn told<'a>(replay: Replay<'a>, found: Found<'a>, first: Option<Basis>, cite: Ci
             let same = loaded.version.is_some() && loaded.version == replay.host.driver;
             let route = if same { Route::Native } else { Route::ForwardCompat };
             (loaded, StepRecord::new(Step::Loader, StepResult::Passes(route), facts, cite))
+        }
+        Found::Either(library) => {
+            let facts = [compat].into_iter().chain(pool).chain([Basis::Pool(PoolField::Gpu)]).chain(row);
+            let loaded = Loaded { by_note: true, ..Loaded::compat(replay, library) };
+            (loaded, StepRecord::new(Step::Loader, StepResult::Passes(Route::ForwardCompat), facts, cite))
         }
         Found::Image(library) => {
             let result = if library.stub {

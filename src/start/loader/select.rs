@@ -29,6 +29,9 @@ pub(super) enum Choice<'a> {
     CommandLine(&'a str),
     /// Its path is written to a file for `ldconfig`.
     Written(&'a str),
+    /// Its path is written where its library, from the branch of the host, has a note that names that branch, and nothing
+    /// is done where it has none. Which it is was not seen.
+    Noted(&'a CompatLibrary),
     /// Cannot be told: what is missing.
     Open(Basis),
 }
@@ -135,7 +138,8 @@ fn by_hook<'a>(replay: Replay<'a>, compat: &'a Compat, rule: HookRule) -> Choice
         let listed = host.driver.and_then(|driver| user_mode::branch_listed(replay, library, driver).0);
         let newer = host.driver.is_some_and(|driver| library.version > driver);
         if newer && listed != Some(used) {
-            return Choice::Open(Basis::Image(replay.image.compat.id));
+            let own = host.driver.is_some_and(|driver| library.version.branch() == driver.branch());
+            return if own { Choice::Noted(library) } else { Choice::Open(Basis::Image(replay.image.compat.id)) };
         }
     }
     library.directories.first().filter(|_| used).map_or(Choice::Nothing, |directory| Choice::Written(directory))

@@ -414,3 +414,51 @@ fn a_compat_library_of_the_drivers_own_version_is_no_other_driver() {
         assert_eq!(record.result, StepResult::Passes(expected), "{driver}");
     }
 }
+
+/// Of the branch of the host, a note may have the newer library taken, and without one nothing is done.
+#[test]
+fn a_note_that_nobody_saw_decides_nothing_where_either_library_will_do() {
+    let image = |rest: &str| {
+        format!("base = \"nvidia/cuda:13.0.1-runtime-ubuntu24.04\"\n[packages.pip]\ntorch = \"2.9.0+cu130\"\n{rest}")
+    };
+    let own = "[files]\n\"/etc/ld.so.conf.d/00-cuda-compat.conf\" = { text = \"/usr/local/cuda/compat\" }\n";
+    for (rest, gpu, toolkit, driver, expected) in [
+        ("", "H100", "1.20.0", "580.65.06", "compat 580.173.02"),
+        ("", "H100", "1.20.0", "580.95.05", "compat 580.173.02"),
+        ("", "T4", "1.20.0", "580.95.05", "compat 580.173.02"),
+        // It is taken for a library that is for other GPUs, or it is not.
+        ("", "RTX 4090", "1.20.0", "580.95.05", "unknown"),
+        // A GPU of which nobody knows its class.
+        ("", "{ name = \"own\", compute_capability = \"9.0\" }", "1.20.0", "580.95.05", "unknown"),
+        // Not newer than the host's, and by the major alone.
+        ("", "H100", "1.20.0", "580.173.02", "host"),
+        ("", "RTX 4090", "1.20.0", "580.173.02", "host"),
+        ("", "H100", "1.19.0", "580.95.05", "host"),
+        ("", "RTX 4090", "1.19.0", "580.95.05", "host"),
+        // Of an older branch, its note may leave that out: the driver of the host is too old then.
+        ("", "H100", "1.20.0", "535.129.03", "compat 580.173.02"),
+        ("", "H100", "1.20.0", "545.23.08", "unknown"),
+        // The image's own list puts it first whatever the hook does.
+        (own, "RTX 4090", "1.20.0", "580.95.05", "compat 580.173.02"),
+    ] {
+        let gpu = if gpu.starts_with('{') { gpu.to_owned() } else { format!("\"{gpu}\"") };
+        let pool = pool("docker-cdi", toolkit, driver).replace("\"A100\"", &gpu);
+        assert_eq!(gets(&image(rest), &pool), expected, "{rest} {gpu} {toolkit} {driver}");
+    }
+}
+
+#[test]
+fn either_library_is_told_as_either() {
+    let image = crate::start::step_tests::image("base = \"nvidia/cuda:13.0.1-runtime-ubuntu24.04\"");
+    let told = |gpu: &str, driver: &str| {
+        let hosts = crate::start::step_tests::hosts(&pool("docker-cdi", "1.20.0", driver).replace("A100", gpu));
+        let step = |step| crate::start::step_tests::step(&image, &hosts[0], step);
+        (step(Step::Loader), step(Step::UserMode), step(Step::Runtime))
+    };
+    let (loader, user_mode, runtime) = told("H100", "580.95.05");
+    assert_eq!((&*loader.0, &*user_mode.0, &*runtime.0), ("passes", "passes", "passes"));
+    assert!(loader.1.contains("where its note names branch 580, else 580.95.05 of the host"), "{}", loader.1);
+    assert!(user_mode.1.contains("where it is taken, else its own does"), "{}", user_mode.1);
+    let (loader, user_mode, runtime) = told("RTX 4090", "580.95.05");
+    assert_eq!((&*loader.0, &*user_mode.0, &*runtime.0), ("unknown", "unknown", "unknown"));
+}
