@@ -67,7 +67,7 @@ pub(super) fn brings_nothing(package: &PackageSeen, knowledge: Knowledge) -> boo
 
 /// Whether a package depends on one that has builds for several CUDA releases.
 fn depends(package: &PackageSeen, knowledge: Knowledge) -> bool {
-    knowledge.torch_pins().iter().any(|row| row.distribution == package.name)
+    knowledge.torch_pins_of(&package.name).next().is_some()
 }
 
 /// The row of a wheel of the default index whose libraries come along.
