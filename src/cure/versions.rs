@@ -122,7 +122,7 @@ fn there(knowledge: Knowledge, distribution: &str, (from, to): (&str, &str), wan
     }
     let (first, last) = (after.first()?, after.last()?);
     before.iter().any(|python| after.contains(python)).then_some(())?;
-    Some(if Some(*last) == pythons().last() {
+    Some(if Some(*last) == pythons().next_back() {
         format!(", which needs Python {first} or newer")
     } else {
         format!(", which needs Python {first} to {last}")
