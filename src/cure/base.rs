@@ -11,6 +11,7 @@ use crate::cure::Wish;
 use crate::cure::case::Case;
 use crate::cure::floating::is_alike;
 use crate::cure::floating::stands_for;
+use crate::cure::libraries;
 use crate::cure::versions::FAR;
 use crate::cure::versions::minor;
 use crate::cure::versions::near;
@@ -35,7 +36,10 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     let repository = image.familiar();
     let (written, name) = (written.to_string(), repository.clone());
     let tags = if case.knowledge().is_cuda_repository(&repository) {
-        cuda(case, &repository, tag)
+        let with_libraries = libraries::tags(case, &repository, tag);
+        let mut tags = cuda(case, &repository, tag);
+        tags.retain(|(tag, ..)| !with_libraries.iter().any(|(other, ..)| other == tag));
+        [with_libraries, tags].concat()
     } else {
         framework(case, &repository, tag)
     };

@@ -24,6 +24,7 @@ use crate::source::Span;
 pub(super) const BY_HAND: &str = "by hand where it is asked for";
 const HASHED: &str = "by hand: the hashes beside it are those of other wheels";
 const BOUNDED: &str = "by hand: another list bounds it to another release";
+const UNTOLD: &str = "by hand: the tables do not say that what goes with it is built for that CUDA";
 const NOWHERE: &str = "by hand: no index that the command asks is known to have it";
 
 /// What a wish wants of one package.
@@ -69,7 +70,33 @@ pub(super) fn hindrance(
     if wanted.iter().any(|one| is_bounded(after, one)) {
         return Some(BOUNDED);
     }
+    if wanted.iter().filter_map(|one| Some((one, one.build?))).any(|(one, build)| goes_untold(case, one, build, after))
+    {
+        return Some(UNTOLD);
+    }
     (!are_offered(case, &wanted, edits, after)).then_some(NOWHERE)
+}
+
+/// Whether something with GPU code of its own goes to another build with what is wanted, and no table says that it is
+/// built for that CUDA: the project's index has some of them for some.
+fn goes_untold(case: &Case<'_>, wanted: &Wanted<'_>, build: &str, after: &Observations) -> bool {
+    let knowledge = case.knowledge();
+    let chosen = |package: &'_ PackageSeen| match local(case, package) {
+        Some(local) => Some(local.to_owned()),
+        None => match &package.offered {
+            Offered::Only(tag) => Some(tag.clone()),
+            Offered::Default | Offered::Beside(_) | Offered::Unknown(_) => None,
+        },
+    };
+    let others = after.packages.iter().filter(|one| one.manager == Manager::Pip && one.name != wanted.name);
+    let mut follows = others.filter(|one| {
+        let code = knowledge.framework(&one.name).is_some() && knowledge.has_build_index(&one.name);
+        code && !knowledge.is_built_with_torch(&one.name)
+    });
+    follows.any(|one| {
+        let before = package_of(&case.seen, &one.name).and_then(chosen);
+        chosen(one).as_deref() == Some(build) && before.as_deref() != Some(build)
+    })
 }
 
 /// Whether the list or the instruction that holds a place names wheels by their hashes.

@@ -1,8 +1,10 @@
 //! What candidates are made from: the subject, what was seen of it, and where it fails.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::cure::trial::fixed;
 use crate::fact::Component;
 use crate::fact::FactKey;
 use crate::fact::ImageFacts;
@@ -14,10 +16,12 @@ use crate::fact::Value;
 use crate::fleet::Fleet;
 use crate::fleet::Pool;
 use crate::infer::infer;
+use crate::infer::newest_of_base;
 use crate::infer::python;
 use crate::judge;
 use crate::judge::Detail;
 use crate::judge::Hosts;
+use crate::judge::Inferred;
 use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
@@ -77,6 +81,9 @@ pub(super) struct Case<'a> {
     somewhere: BTreeSet<String>,
     /// The facts that are not known of it as it is.
     open: BTreeSet<String>,
+    /// The subject as it was seen, once that was asked for, and what was inferred of it.
+    fixed: OnceCell<Subject>,
+    pub(super) inferred: Inferred,
 }
 
 impl<'a> Case<'a> {
@@ -121,7 +128,14 @@ impl<'a> Case<'a> {
             outcomes,
             somewhere,
             open,
+            fixed: OnceCell::new(),
+            inferred: Inferred::default(),
         })
+    }
+
+    /// The subject as it was seen on the first platform.
+    pub(super) fn fixed(&self) -> &Subject {
+        self.fixed.get_or_init(|| fixed(self.subject, self.before, self.seen.clone()))
     }
 
     /// Whether what stopped it on a pool, or may have, is gone; what else there is was open before.
@@ -176,6 +190,11 @@ impl<'a> Case<'a> {
     /// The Python that a package is installed for, `3.11`, where that is known.
     pub(super) fn python(&self, package: &PackageSeen) -> Option<String> {
         python(&self.seen, package, self.knowledge()).ok()
+    }
+
+    /// The newest Python that it may be installed for, where the tag of the base names none.
+    pub(super) fn newest_python(&self, package: &PackageSeen) -> Option<&'static str> {
+        newest_of_base(&self.seen, package, self.knowledge())
     }
 
     /// The pools of the fleet that changes are sought for.

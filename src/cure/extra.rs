@@ -5,11 +5,15 @@ use crate::cure::Kind;
 use crate::cure::Safety;
 use crate::cure::Wish;
 use crate::cure::case::Case;
+use crate::cure::versions::has_wheel;
 use crate::cure::wish::package_of;
+use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
+use crate::install::admits;
 use crate::install::between;
 use crate::install::public;
 use crate::knowledge::BroughtRow;
+use crate::knowledge::FrameworkBuildRow;
 use crate::knowledge::by_number;
 
 /// The same release for another CUDA, where an extra chooses it.
@@ -23,31 +27,35 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
         else {
             continue;
         };
-        let PackageVersion::Exact(version) = &asked.version else { continue };
-        let version = public(version);
         if brought.command != asked.command {
             continue;
         }
-        let build = |row: &BroughtRow| {
-            let mut builds = knowledge.framework_builds().iter().filter(|one| one.distribution == row.brings);
-            builds.find(|one| one.version == version).and_then(|one| one.cuda)
-        };
+        let now = build(case, asked, row.brings).map(|build| build.version);
+        let pinned = matches!(asked.version, PackageVersion::Exact(_));
         let other = |one: &&BroughtRow| {
+            let version = build(case, asked, one.brings).map(|build| build.version);
             one.distribution == row.distribution
                 && one.brings != row.brings
                 && words(one.extra) == words(row.extra)
-                && between(version, one.from, one.before)
+                && version.is_some_and(|version| between(version, one.from, one.before))
         };
         let mut others: Vec<&BroughtRow> = rows().filter(other).collect();
         others.sort_by(|one, other| by_number(other.extra, one.extra));
         for other in others {
-            let Some(cuda) = build(other) else { continue };
+            let Some(then) = build(case, asked, other.brings) else { continue };
+            let Some(cuda) = then.cuda else { continue };
             let name = row.distribution;
+            let title = match &asked.version {
+                PackageVersion::Exact(version) => {
+                    format!("install {name}[{}]=={}, the same release for CUDA {cuda}", other.extra, public(version))
+                }
+                _ => format!("install {name}[{}], the newest release for CUDA {cuda}", other.extra),
+            };
             found.push(Candidate {
                 kind: Kind::FrameworkVariant,
                 step: found.len(),
-                title: format!("install {name}[{}]=={version}, the same release for CUDA {cuda}", other.extra),
-                safety: Safety::Safe,
+                title,
+                safety: if pinned || now == Some(then.version) { Safety::Safe } else { Safety::Unsafe },
                 wish: Wish::Extra {
                     package: name.to_owned(),
                     from: row.extra.to_owned(),
@@ -59,6 +67,31 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
         }
     }
     found
+}
+
+/// The release of what an extra brings: the one that is pinned, else the newest of the day that a range admits and that
+/// is there for the Python of the image.
+fn build(case: &Case<'_>, asked: &PackageSeen, brings: &str) -> Option<&'static FrameworkBuildRow> {
+    let knowledge = case.knowledge();
+    let rows = knowledge.framework_builds().iter().filter(|row| row.distribution == brings);
+    let python = case.python(asked);
+    let there = |row: &&FrameworkBuildRow| {
+        python.as_ref().is_none_or(|python| has_wheel(knowledge, brings, row.version, python))
+    };
+    let mut rows = rows.filter(there);
+    match &asked.version {
+        PackageVersion::Exact(version) => rows.find(|row| row.version == public(version)),
+        PackageVersion::Open(range) => {
+            let day = case.seen.as_of.or(case.settings.as_of);
+            let out =
+                |row: &&FrameworkBuildRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
+            let fits = |row: &&FrameworkBuildRow| {
+                row.version.matches('.').count() >= 2 && (range.is_empty() || admits(range, row.version) == Some(true))
+            };
+            rows.filter(out).filter(fits).max_by(|one, other| by_number(one.version, other.version))
+        }
+        PackageVersion::Unresolved(_) => None,
+    }
 }
 
 /// An extra without its number: what it says beside the CUDA.

@@ -8,11 +8,10 @@ use crate::cure::case::Case;
 use crate::cure::versions::FAR;
 use crate::cure::versions::companions;
 use crate::cure::versions::far;
-use crate::cure::versions::has_wheel;
+use crate::cure::versions::for_python;
 use crate::cure::versions::near;
 use crate::cure::versions::nearest;
 use crate::cure::versions::releases;
-use crate::cure::versions::shares_python;
 use crate::cure::wish::package_of;
 use crate::fact::FactKey;
 use crate::fact::Manager;
@@ -152,10 +151,8 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
     let now = torch.pinned.as_deref().or(torch.package.is_none().then_some("")).unwrap_or(torch.row.version);
     let safety = if now == torch.row.version { safety } else { Safety::Unsafe };
     // A release of which only a neighbour is known may be for a Python that the neighbour has no wheel for.
-    let python = torch.package.filter(|_| now != torch.row.version).and_then(|package| case.python(package));
-    if python.is_some_and(|python| !has_wheel(case.knowledge(), torch.name, torch.row.version, &python)) {
-        return Vec::new();
-    }
+    let version = torch.row.version;
+    let Some(python) = for_python(case, torch.package, version, version) else { return Vec::new() };
     let other = |tag: &&str| torch.has.as_deref() != Some(*tag);
     let tags = builds(case, torch.row, torch.has.as_deref()).into_iter().filter(other);
     tags.enumerate()
@@ -163,7 +160,7 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
             let version = torch.row.version;
             let same = if now == version { "the same release" } else { "the nearest release that is known," };
             let name = torch.name;
-            let title = format!("install {name}=={version}+{tag}, {same} for CUDA {}", cuda_of(tag));
+            let title = format!("install {name}=={version}+{tag}, {same} for CUDA {}{python}", cuda_of(tag));
             Some(Candidate {
                 kind: Kind::FrameworkVariant,
                 step,
@@ -248,10 +245,7 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<Release> {
     let mut found = Vec::new();
     for version in nearest(&all, torch.row.version).into_iter().take(MOST) {
         let Some(row) = knowledge.torch(version) else { continue };
-        let python = torch.package.and_then(|package| case.python(package));
-        if !shares_python(knowledge, torch.row.version, version, python.as_deref()) {
-            continue;
-        }
+        let Some(python) = for_python(case, torch.package, torch.row.version, version) else { continue };
         let default =
             torch.said.is_none() && torch.package.is_none_or(|package| matches!(package.offered, Offered::Default));
         let named = builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
@@ -259,7 +253,7 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<Release> {
         found.extend(tags.filter_map(|tag| {
             let name = torch.name;
             let local = tag.map_or_else(String::new, |tag| format!("+{tag}"));
-            let title = format!("install {name}=={version}{local}");
+            let title = format!("install {name}=={version}{local}{python}");
             let safety = step(torch.row.version, version).max(bound(case, torch, tag));
             let (title, safety) = match built_for_another(case, torch, version) {
                 Some(other) => (format!("{title}, and a build of {other} for it"), Safety::Manual),
@@ -280,7 +274,7 @@ fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<Release> {
     if all.is_empty() || !(core || brings_torch(knowledge, &package.name, now)) {
         return Vec::new();
     }
-    let wish = |to: &str| {
+    let wish = |(to, needs): (&str, String)| {
         let wish = Wish::Build {
             package: package.name.clone(),
             from: Some(now.to_owned()),
@@ -290,11 +284,10 @@ fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<Release> {
             page: None,
             companions: Vec::new(),
         };
-        (!near(now, to), format!("install {}=={to}", package.name), step(now, to), wish)
+        (!near(now, to), format!("install {}=={to}{needs}", package.name), step(now, to), wish)
     };
-    let python = case.python(package);
-    let there = |to: &&str| python.as_ref().is_none_or(|python| has_wheel(knowledge, &package.name, to, python));
-    nearest(&all, now).into_iter().filter(there).take(MOST).map(wish).collect()
+    let there = |to: &'static str| Some((to, for_python(case, Some(package), now, to)?));
+    nearest(&all, now).into_iter().filter_map(there).take(MOST).map(wish).collect()
 }
 
 fn component_of(knowledge: Knowledge, distribution: &str) -> Option<&'static str> {
@@ -303,6 +296,6 @@ fn component_of(knowledge: Knowledge, distribution: &str) -> Option<&'static str
 
 /// Whether a release of a distribution decides which torch there is.
 fn brings_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
-    let mut rows = knowledge.torch_pins().iter();
-    rows.any(|row| row.distribution == distribution && row.version == version && row.torch.starts_with("=="))
+    let mut rows = knowledge.torch_pins_of(distribution);
+    rows.any(|row| row.version == version && row.torch.starts_with("=="))
 }

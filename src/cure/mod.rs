@@ -50,6 +50,7 @@ mod floating;
 mod framework;
 mod host;
 mod kind;
+mod libraries;
 mod offer;
 mod pair;
 mod platform;

@@ -26,6 +26,7 @@ use crate::judge;
 use crate::judge::Content;
 use crate::judge::Detail;
 use crate::judge::Hosts;
+use crate::judge::Inferred;
 use crate::judge::Only;
 use crate::judge::Settings;
 use crate::judge::Subject;
@@ -97,7 +98,7 @@ impl Trials<'_> {
             if !self.take() {
                 return None;
             }
-            let subject = fixed(case, seen);
+            let subject = fixed(case.subject, case.before, seen);
             return Some(Outcome::told(self.judged(case, &subject), Some(subject), None));
         }
         let mut hindered = None;
@@ -105,9 +106,9 @@ impl Trials<'_> {
             let Some(subject) = write::written(case.subject, case.settings.sources, &edits) else { continue };
             // Each text is read once for each platform, and judged as it was seen.
             let Some(seen) = as_seen(&subject, case.before, &case.platforms, Some) else { continue };
-            let observed = judge::observations(&seen.content, &case.platform).filter(|seen| wish.holds(seen));
+            let observed = observed(&seen, &case.platform).filter(|seen| wish.holds(seen));
             let Some(observed) = observed.filter(|_| beside::others_exist(case, &subject)) else { continue };
-            if let Some(why) = hindrance(case, wish, &edits, &observed) {
+            if let Some(why) = hindrance(case, wish, &edits, observed) {
                 hindered.get_or_insert((seen, why));
                 continue;
             }
@@ -120,7 +121,7 @@ impl Trials<'_> {
         // What somebody names in a text that is not edited is changed there by hand.
         let (seen, why) = match hindered {
             Some(found) => found,
-            None if is_named(case, wish) => (fixed(case, pretended(case, wish)?), BY_HAND),
+            None if is_named(case, wish) => (fixed(case.subject, case.before, pretended(case, wish)?), BY_HAND),
             None => return None,
         };
         if !self.take() {
@@ -131,8 +132,9 @@ impl Trials<'_> {
 
     /// The fates on the pools that changes are sought for; with those on all others where it helps on one.
     fn judged(&self, case: &Case<'_>, subject: &Subject) -> Vec<PoolFate> {
+        let inferred = Inferred::default();
         let judged = |pools: &[String], detail| {
-            judge::judge_on(subject, Settings { pools, detail, ..case.settings }, self.hosts)
+            judge::judge_again(subject, Settings { pools, detail, ..case.settings }, self.hosts, &inferred)
         };
         let runs = whole(case.before);
         let (aimed, others): (Vec<_>, Vec<_>) = runs.partition(|one| case.aim.takes(&one.fate));
@@ -149,14 +151,14 @@ impl Trials<'_> {
 
     /// What is seen, inferred for the platforms of a pool.
     pub(super) fn images(case: &Case<'_>, pool: &Pool) -> Images {
-        let (subject, knowledge) = (fixed(case, case.seen.clone()), case.knowledge());
-        Images::of(&subject, &pool.platforms(knowledge), case.settings.as_of, knowledge)
+        let (subject, knowledge) = (case.fixed(), case.knowledge());
+        Images::of(subject, &pool.platforms(knowledge), case.settings.as_of, knowledge)
     }
 
     /// The fates of these pools with their changes, and of the others as they are.
     pub(super) fn pools(&mut self, case: &Case<'_>, changes: &[(String, PoolChange)]) -> Vec<PoolFate> {
         let mut found = fates(case.before);
-        let subject = fixed(case, case.seen.clone());
+        let (subject, inferred) = (case.fixed(), &case.inferred);
         for (name, change) in changes {
             let Some(pool) = case.settings.fleet.pools.iter().find(|pool| pool.name.value == *name) else { continue };
             if !self.take() {
@@ -184,7 +186,9 @@ impl Trials<'_> {
             }
             let settings = Settings { fleet: &fleet, pools: &[], ..case.settings };
             let hosts = Hosts::of(settings);
-            for fate in lifted(case, |detail| judge::judge_on(&subject, Settings { detail, ..settings }, &hosts)) {
+            for fate in
+                lifted(case, |detail| judge::judge_again(subject, Settings { detail, ..settings }, &hosts, inferred))
+            {
                 if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {
                     *known = fate;
                 }
@@ -204,9 +208,18 @@ fn declared<T>(value: T) -> Declared<T> {
 }
 
 /// The subject with these observations in the place of what it consists of.
-fn fixed(case: &Case<'_>, seen: Observations) -> Subject {
-    let only = Some(Only::Pools(whole(case.before).map(|one| one.pool.clone()).collect()));
-    Subject { content: Content::Fixed(seen), only, ..shell(case.subject) }
+pub(super) fn fixed(subject: &Subject, before: &model::Subject, seen: Observations) -> Subject {
+    let only = Some(Only::Pools(whole(before).map(|one| one.pool.clone()).collect()));
+    Subject { content: Content::Fixed(seen), only, ..shell(subject) }
+}
+
+/// What was seen on one platform of a subject that is as it was seen.
+fn observed<'a>(subject: &'a Subject, platform: &str) -> Option<&'a Observations> {
+    match &subject.content {
+        Content::Saved(saved) => saved.on(platform).map(|one| &one.seen),
+        Content::Fixed(seen) => Some(seen),
+        Content::Dockerfile { .. } | Content::ByPlatform(_) => None,
+    }
 }
 
 /// A subject as it is seen for each of these platforms, with a change, where it runs; none where it cannot be seen.

@@ -3,6 +3,7 @@
 use crate::cure::Companion;
 use crate::cure::case::Case;
 use crate::fact::Manager;
+use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::install::admits;
 use crate::install::public;
@@ -73,7 +74,7 @@ pub(super) fn nearest<'a>(all: &[&'a str], now: &str) -> Vec<&'a str> {
 pub(super) fn releases(knowledge: Knowledge, distribution: &str) -> Vec<&'static str> {
     let whole = |version: &str| version.matches('.').count() >= 2;
     let builds = knowledge.framework_builds().iter().filter(|row| row.distribution == distribution);
-    let pins = knowledge.torch_pins().iter().filter(|row| row.distribution == distribution);
+    let pins = knowledge.torch_pins_of(distribution);
     let mut found: Vec<&'static str> =
         builds.map(|row| row.version).chain(pins.map(|row| row.version)).filter(|version| whole(version)).collect();
     found.sort_by(|one, other| by_number(one, other));
@@ -81,13 +82,50 @@ pub(super) fn releases(knowledge: Knowledge, distribution: &str) -> Vec<&'static
     found
 }
 
-/// Whether some Python has both releases of torch; the one that is named, where one is.
-pub(super) fn shares_python(knowledge: Knowledge, one: &str, other: &str, named: Option<&str>) -> bool {
-    knowledge.torch_pythons().iter().filter(|row| named.is_none_or(|named| row.python == named)).any(|row| {
-        let has = |version: &str| {
-            by_number(row.first, version).is_le() && row.last.is_none_or(|last| by_number(version, last).is_le())
-        };
-        has(one) && has(other)
+/// Of which Pythons a release has to have a wheel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted<'a> {
+    /// Of this one.
+    Known(&'a str),
+    /// Of this one, else of the newest before it of which the release that is there has one: that of its day.
+    Newest(&'a str),
+    /// Of one that is not known.
+    Unknown,
+}
+
+/// Whether another release is there for the Python of the one that is there: none where no wheel of it can be, else what
+/// has to be true of a Python that is not known.
+pub(super) fn for_python(case: &Case<'_>, package: Option<&PackageSeen>, from: &str, to: &str) -> Option<String> {
+    let Some(package) = package else { return Some(String::new()) };
+    let known = case.python(package);
+    let wanted = match &known {
+        Some(python) => Wanted::Known(python),
+        None => case.newest_python(package).map_or(Wanted::Unknown, Wanted::Newest),
+    };
+    there(case.knowledge(), &package.name, (from, to), wanted)
+}
+
+fn there(knowledge: Knowledge, distribution: &str, (from, to): (&str, &str), wanted: Wanted<'_>) -> Option<String> {
+    let has = |version: &str, python: &str| has_wheel(knowledge, distribution, version, python);
+    let pythons = || knowledge.torch_pythons().iter().map(|row| row.python);
+    let until = |newest: &str| pythons().filter(|python| by_number(python, newest).is_le()).collect::<Vec<_>>();
+    let of_day = |newest: &str| until(newest).into_iter().rfind(|python| has(from, python));
+    match wanted {
+        Wanted::Known(python) => return has(to, python).then(String::new),
+        Wanted::Newest(python) if let Some(python) = of_day(python) => return has(to, python).then(String::new),
+        Wanted::Newest(_) | Wanted::Unknown => {}
+    }
+    let of = |version: &str| pythons().filter(|python| has(version, python)).collect::<Vec<_>>();
+    let (before, after) = (of(from), of(to));
+    if before.iter().all(|python| after.contains(python)) {
+        return Some(String::new());
+    }
+    let (first, last) = (after.first()?, after.last()?);
+    before.iter().any(|python| after.contains(python)).then_some(())?;
+    Some(if Some(*last) == pythons().next_back() {
+        format!(", which needs Python {first} or newer")
+    } else {
+        format!(", which needs Python {first} to {last}")
     })
 }
 
@@ -103,8 +141,8 @@ pub(super) fn has_wheel(knowledge: Knowledge, distribution: &str, version: &str,
     if knowledge.is_built_framework(distribution) {
         return of_torch(version);
     }
-    let mut pins = knowledge.torch_pins().iter();
-    let pin = pins.find(|row| row.distribution == distribution && row.version == version).map(|row| row.torch);
+    let mut pins = knowledge.torch_pins_of(distribution);
+    let pin = pins.find(|row| row.version == version).map(|row| row.torch);
     let pinned = pin.and_then(|pin| pin.strip_prefix("==")).filter(|pin| !pin.contains(['*', ',']));
     let mut rows = knowledge.wheel_pythons().iter().filter(|row| row.distribution == distribution).peekable();
     let told = rows.peek().is_some();
@@ -119,7 +157,7 @@ pub(super) fn companions(case: &Case<'_>, torch: &str, version: &str) -> Option<
     for package in case.seen.packages.iter().filter(|one| one.manager == Manager::Pip && one.name != torch) {
         let PackageVersion::Exact(text) = &package.version else { continue };
         let from = public(text);
-        let rows = || knowledge.torch_pins().iter().filter(|row| row.distribution == package.name);
+        let rows = || knowledge.torch_pins_of(&package.name);
         let Some(own) = rows().find(|row| row.version == from) else { continue };
         if own.torch.is_empty() || admits(own.torch, version) == Some(true) {
             continue;
@@ -186,15 +224,32 @@ mod tests {
     }
 
     #[test]
-    fn releases_that_no_python_has_both_of_are_apart() {
+    fn a_release_is_there_for_the_python_or_says_which_it_needs() {
         let knowledge = Knowledge::built_in();
-        for (one, other, named, expected) in [
-            ("1.12.1", "1.13.1", None, true),
-            ("1.4.0", "2.6.0", None, false),
-            ("1.13.1", "2.0.0", Some("3.7"), false),
-            ("1.13.1", "2.0.0", Some("3.8"), true),
+        let needs = |text: &str| Some(format!(", which needs Python {text}"));
+        let fits = || Some(String::new());
+        for (name, from, to, wanted, expected) in [
+            ("torch", "2.9.1", "2.9.0", Wanted::Unknown, fits()),
+            ("torch", "1.12.1", "1.13.1", Wanted::Unknown, fits()),
+            ("torch", "2.9.1", "2.7.1", Wanted::Unknown, needs("3.9 to 3.13")),
+            ("torch", "1.13.1", "2.0.0", Wanted::Unknown, needs("3.8 to 3.11")),
+            ("torch", "1.4.0", "2.6.0", Wanted::Unknown, None),
+            ("torch", "2.9.1", "2.7.1", Wanted::Known("3.13"), fits()),
+            ("torch", "2.9.1", "2.7.1", Wanted::Known("3.14"), None),
+            ("torch", "1.13.1", "2.0.0", Wanted::Known("3.7"), None),
+            ("torch", "1.13.1", "2.0.0", Wanted::Known("3.8"), fits()),
+            ("torch", "2.9.1", "2.7.1", Wanted::Newest("3.14"), None),
+            ("torch", "2.9.1", "2.9.0", Wanted::Newest("3.14"), fits()),
+            // It has none for that one: it was installed on an earlier day.
+            ("torch", "2.6.0", "2.5.1", Wanted::Newest("3.15"), fits()),
+            ("torch", "2.9.1", "2.7.1", Wanted::Newest("3.15"), None),
+            ("torch", "2.4.1", "2.5.1", Wanted::Newest("3.14"), fits()),
+            ("torch", "2.9.1", "2.7.1", Wanted::Newest("2.6"), needs("3.9 to 3.13")),
+            ("tensorflow", "2.20.0", "2.18.0", Wanted::Known("3.13"), None),
+            ("tensorflow", "2.20.0", "2.18.0", Wanted::Unknown, needs("3.9 to 3.12")),
+            ("cupy-cuda12x", "13.4.0", "13.3.0", Wanted::Unknown, fits()),
         ] {
-            assert_eq!(shares_python(knowledge, one, other, named), expected, "{one} {other} {named:?}");
+            assert_eq!(there(knowledge, name, (from, to), wanted), expected, "{name} {from} {to} {wanted:?}");
         }
     }
 }

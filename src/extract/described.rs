@@ -104,8 +104,7 @@ pub(super) fn in_order(packages: &Packages, seen: &mut Observations) {
 
 /// Whether the builds of a package are chosen command by command, or it has a say in that choice.
 fn is_chosen(name: &str, knowledge: Knowledge) -> bool {
-    knowledge.framework(name).is_some_and(|row| row.variants)
-        || knowledge.torch_pins().iter().any(|row| row.distribution == name)
+    knowledge.framework(name).is_some_and(|row| row.variants) || knowledge.torch_pins_of(name).next().is_some()
 }
 
 /// Packages as a description tells of them.
@@ -191,7 +190,7 @@ fn is_simple(package: &PackageSeen, depth: Depth) -> bool {
     };
     // What it brings along is chosen from the indexes, whatever its own version says.
     let along = local && package.offered != Offered::Default;
-    let pins = || Knowledge::built_in().torch_pins().iter().any(|row| row.distribution == package.name);
+    let pins = || Knowledge::built_in().torch_pins_of(&package.name).next().is_some();
     known
         && of_build
         && !(along && pins())

@@ -23,6 +23,7 @@ use crate::extract::listed;
 use crate::extract::packaged::packaged;
 use crate::extract::packaged::take_away;
 use crate::extract::pythons;
+use crate::extract::pythons::Told;
 use crate::extract::scripts::is_pattern;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
@@ -221,6 +222,11 @@ impl Reader<'_> {
         }
         let environments = &self.done.environments;
         let apart = tool || environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup);
+        if let Told::Version(version) = pythons::chosen(self, command, run, &lookup) {
+            for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Pip) {
+                package.python.get_or_insert_with(|| version.clone());
+            }
+        }
         if apart {
             // What the base image brings does not count there.
             for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Pip) {
@@ -232,6 +238,16 @@ impl Reader<'_> {
         let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
         let compiled = compiled.or_else(|| able().then(|| install::of_project(command, &around)).flatten());
         Read { found, compiled, named, python, apart, left_out }
+    }
+
+    /// The Python of the environment that a command installs into, where one was named for it.
+    pub(super) fn of_environment(
+        &self,
+        command: &Command,
+        run: &RunInstruction,
+        lookup: &dyn Fn(&str) -> Lookup,
+    ) -> Option<String> {
+        self.done.environments.python(command, &self.folder, run.path_head.as_deref(), lookup)
     }
 
     /// What a command sets, writes, fetches and probes beside what it installs.

@@ -23,15 +23,12 @@ pub(super) fn python(
     run: &RunInstruction,
     lookup: &dyn Fn(&str) -> Lookup,
 ) -> Option<String> {
-    if let Some(named) = install::python_named(command) {
-        return Some(named);
-    }
-    let project = works_on_project(command);
-    match if project { told(reader, command, run, lookup) } else { Told::Nothing } {
+    match chosen(reader, command, run, lookup) {
         Told::Nothing => {}
         Told::Untold => return None,
         Told::Version(version) => return Some(version),
     }
+    let project = works_on_project(command);
     let another = if project { reader.done.other_python } else { reader.seen.other_python };
     let own = base.filter(|_| !another)?;
     let another = |package: &PackageSeen| {
@@ -40,6 +37,22 @@ pub(super) fn python(
     };
     let apt = reader.seen.packages.iter().filter(|package| package.manager == Manager::Apt);
     (!apt.into_iter().any(another)).then(|| own.to_owned())
+}
+
+/// The Python that a command names, that it is told to take, or of the environment that it installs into.
+pub(super) fn chosen(
+    reader: &Reader<'_>,
+    command: &Command,
+    run: &RunInstruction,
+    lookup: &dyn Fn(&str) -> Lookup,
+) -> Told {
+    if let Some(named) = install::python_named(command) {
+        return Told::Version(named);
+    }
+    match if works_on_project(command) { told(reader, command, run, lookup) } else { Told::Nothing } {
+        Told::Nothing => reader.of_environment(command, run, lookup).map_or(Told::Nothing, Told::Version),
+        told => told,
+    }
 }
 
 /// The Python of a base image.
@@ -79,8 +92,8 @@ fn works_on_project(command: &Command) -> bool {
     is_uv(command) && words(command).nth(1).is_some_and(|verb| matches!(verb, "sync" | "run" | "add"))
 }
 
-/// What uv is told of the Python that it shall take.
-enum Told {
+/// What a command is told of the Python that it shall take.
+pub(super) enum Told {
     /// Nothing: it takes one that is there.
     Nothing,
     /// One that is not known.
@@ -122,7 +135,7 @@ fn told(reader: &Reader<'_>, command: &Command, run: &RunInstruction, lookup: &d
 }
 
 /// The version in `3.11`, `3.11.7`, `python3.11` and `cpython-3.11.7`.
-fn version(named: &str) -> Option<String> {
+pub(super) fn version(named: &str) -> Option<String> {
     let named = named.trim_start_matches('c').trim_start_matches("python").trim_start_matches(['-', '@']);
     let mut parts = named.split(['.', '-', '+']);
     let (first, second) = (parts.next()?, parts.next()?);

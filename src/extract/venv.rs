@@ -1,10 +1,13 @@
 //! Environments of Python that commands make beside the image's own: what is installed there does not see what the base
 //! image brings.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::dockerfile::Lookup;
+use crate::extract::pythons;
 use crate::extract::tree::absolute;
+use crate::install;
 use crate::shell::Command;
 use crate::shell::Word;
 
@@ -20,6 +23,10 @@ pub(super) struct Environments {
     sharing: BTreeSet<String>,
     /// The one that a shell went into: until its RUN ends.
     entered: Option<String>,
+    /// The Python of those that were made with one that is named.
+    pythons: BTreeMap<String, String>,
+    /// The Python that pyenv was told to take.
+    of_pyenv: Option<String>,
 }
 
 impl Environments {
@@ -38,9 +45,16 @@ impl Environments {
             self.entered = entered.filter(|entered| self.made.contains(entered)).or_else(|| self.entered.take());
             return;
         }
+        if program == "pyenv" && words.get(1) == Some(&"global") {
+            self.of_pyenv = words.get(2).and_then(|named| pythons::version(named)).filter(|_| !command.conditional);
+        }
         let Some(arguments) = arguments(program, &words) else { return };
         let path = folder_of(arguments).or((program == "uv").then_some(USUAL));
         let Some(path) = path.filter(|path| !path.contains('?')).map(|path| absolute(folder, path)) else { return };
+        match named(program, arguments).filter(|_| !command.conditional) {
+            Some(python) => self.pythons.insert(path.clone(), python),
+            None => self.pythons.remove(&path),
+        };
         let shares = arguments.iter().any(|word| word.ends_with("system-site-packages"));
         if shares {
             self.sharing.insert(path.clone());
@@ -91,6 +105,56 @@ impl Environments {
         self.entered.is_some() || head.is_some_and(|head| self.holds(&format!("{head}/python")))
     }
 
+    /// The Python that a command installs for, where it reaches an environment that was made with a named one.
+    pub(super) fn python(
+        &self,
+        command: &Command,
+        folder: &str,
+        head: Option<&str>,
+        lookup: &dyn Fn(&str) -> Lookup,
+    ) -> Option<String> {
+        let value = |name: &str| match command.variable(name) {
+            Some(value) => value.known().map(str::to_owned),
+            None => match lookup(name) {
+                Lookup::Known(value, _) => Some(value),
+                Lookup::Unset | Lookup::NoValue | Lookup::Unknown(..) => None,
+            },
+        };
+        let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
+        let first = words.first().copied().unwrap_or("");
+        let made = |path: &str| self.pythons.get(path).cloned();
+        let of_program = |program: &str| made(program.rsplit_once("/bin/")?.0);
+        if command.program() == Some("uv") {
+            let chosen = option(&words, &["--python", "-p"]);
+            if let Some(chosen) = chosen {
+                let path = absolute(folder, chosen);
+                return pythons::version(chosen).or_else(|| made(&path)).or_else(|| of_program(&path));
+            }
+            if words.iter().any(|word| matches!(*word, "--system" | "--target" | "--prefix"))
+                || value("UV_SYSTEM_PYTHON").is_some()
+            {
+                return None;
+            }
+            let of_project = matches!(words.get(1), Some(&("sync" | "add" | "run")));
+            let active = value("VIRTUAL_ENV").or_else(|| self.entered.clone());
+            let told = if of_project { value(PROJECT) } else { active };
+            if let Some(told) = told {
+                return made(&absolute(folder, &told));
+            }
+            let mut folders = std::iter::successors(Some(folder), |folder| Some(folder.rsplit_once('/')?.0));
+            return folders.find_map(|folder| made(&absolute(folder, USUAL)));
+        }
+        if first.contains('/') {
+            return of_program(&absolute(folder, first));
+        }
+        if let Some(entered) = &self.entered {
+            return made(entered);
+        }
+        let head = head?;
+        let of_pyenv = || self.of_pyenv.clone().filter(|_| head.contains("pyenv"));
+        of_program(&format!("{head}/python")).or_else(of_pyenv)
+    }
+
     /// Whether uv makes the environment of a project in a folder afresh: its usual one, or that of a path. Of another
     /// that no command made, the base may have it.
     fn is_of_project(&self, folder: &str, path: Option<&str>) -> bool {
@@ -136,6 +200,28 @@ fn arguments<'a>(program: &str, words: &'a [&'a str]) -> Option<&'a [&'a str]> {
     }
 }
 
+/// The version that is named where an environment is made: `python3.14 -m venv`, `uv venv --python 3.14`.
+fn named(program: &str, arguments: &[&str]) -> Option<String> {
+    let told = option(arguments, &["--python", "-p"]);
+    match told {
+        Some(told) => {
+            let name = told.rsplit('/').next().unwrap_or(told);
+            pythons::version(name)
+        }
+        None => install::python_of(program).and_then(|version| pythons::version(&version)),
+    }
+}
+
+/// The value of an option, in a word of its own or behind `=`.
+fn option<'a>(words: &[&'a str], names: &[&str]) -> Option<&'a str> {
+    let apart = words.windows(2).find_map(|pair| match pair {
+        [name, value] => names.contains(name).then_some(*value),
+        _ => None,
+    });
+    let joined = || words.iter().find_map(|word| word.split_once('=').filter(|(name, _)| names.contains(name)));
+    apart.or_else(|| joined().map(|(_, value)| value))
+}
+
 /// The folder among the arguments: the last word that is no option and no value of one.
 fn folder_of<'a>(arguments: &[&'a str]) -> Option<&'a str> {
     let mut found = None;
@@ -170,6 +256,60 @@ mod tests {
             said = environments.takes(&command, "/app", head, &lookup);
         }
         said
+    }
+
+    /// The Python that the last command of a script installs for.
+    fn for_python(script: &str, variables: &[(&str, &str)]) -> Option<String> {
+        let lookup = |name: &str| match variables.iter().find(|(own, _)| *own == name) {
+            Some((_, value)) => Lookup::Known((*value).to_owned(), Vec::new()),
+            None => Lookup::Unset,
+        };
+        let mut environments = Environments::default();
+        let mut said = None;
+        for command in script_commands(&Mapped::whole(script, 0)) {
+            environments.note(&command, "/app");
+            let head = variables.iter().find(|(own, _)| *own == "PATH").map(|(_, head)| *head);
+            said = environments.python(&command, "/app", head, &lookup);
+        }
+        said
+    }
+
+    #[test]
+    fn an_environment_has_the_python_that_it_is_made_with() {
+        for (script, variables, expected) in [
+            ("python3.14 -m venv /opt/v; /opt/v/bin/pip install x", &[][..], Some("3.14")),
+            ("python3.14 -m venv /opt/v; . /opt/v/bin/activate; pip install x", &[], Some("3.14")),
+            ("python3.14 -m venv /opt/v; pip install x", &[("PATH", "/opt/v/bin")], Some("3.14")),
+            ("virtualenv -p python3.12 v; v/bin/python -m pip install x", &[], Some("3.12")),
+            ("virtualenv --python=/usr/bin/python3.12 v; v/bin/pip install x", &[], Some("3.12")),
+            ("uv venv -p 3.14; uv pip install x", &[], Some("3.14")),
+            ("uv venv --python=3.14.0 /opt/v; uv pip install x", &[("VIRTUAL_ENV", "/opt/v")], Some("3.14")),
+            ("uv venv --python 3.14 /opt/v; uv pip install -p /opt/v/bin/python x", &[], Some("3.14")),
+            ("uv venv --python 3.14 /opt/v; uv pip install --python /opt/v x", &[], Some("3.14")),
+            ("uv pip install --system --python 3.12 x", &[], Some("3.12")),
+            ("uv venv -p 3.13; uv sync", &[], Some("3.13")),
+            (
+                "pyenv install 3.12.3; pyenv global 3.12.3; pip install x",
+                &[("PATH", "/root/.pyenv/shims")],
+                Some("3.12"),
+            ),
+            // Another environment, or a version that nobody names.
+            ("python3.14 -m venv /opt/v; pip install x", &[], None),
+            ("python3.14 -m venv /opt/v; /opt/w/bin/pip install x", &[], None),
+            ("python3.14 -m venv /opt/v; python3 -m venv /opt/v; /opt/v/bin/pip install x", &[], None),
+            ("uv venv -p 3.14; uv pip install --system x", &[], None),
+            ("uv venv -p 3.14; uv pip install x", &[("UV_SYSTEM_PYTHON", "1")], None),
+            ("uv venv -p 3.14; uv pip install x", &[("VIRTUAL_ENV", "/opt/w")], None),
+            ("uv venv -p 3.14; uv pip install -p /usr/bin/python3 x", &[], None),
+            ("uv venv -p 3; uv pip install x", &[], None),
+            ("uv venv; uv pip install x", &[], None),
+            ("python3 -m venv /opt/v; /opt/v/bin/pip install x", &[], None),
+            ("pyenv global 3.12.3; pip install x", &[("PATH", "/usr/local/bin")], None),
+            ("pyenv global system; pip install x", &[("PATH", "/root/.pyenv/shims")], None),
+            ("pip install x", &[], None),
+        ] {
+            assert_eq!(for_python(script, variables).as_deref(), expected, "{script} {variables:?}");
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) fn step_back(facts: &Facts, components: &mut [Component], knowledge: 
     let without = |one: &Component| matches!(one.cuda.state, State::Absent { .. });
     let runs_on = |one: &Component, on: &str| {
         let mut packages = knowledge.frameworks().iter().filter(|row| row.component == one.name);
-        let pins = |distribution: &str| knowledge.torch_pins().iter().any(|row| row.distribution == distribution);
+        let pins = |distribution: &str| knowledge.torch_pins_of(distribution).next().is_some();
         let built = knowledge.built_framework().is_some_and(|row| row.component == on);
         packages.any(|row| row.rides == Some(on) || (built && pins(row.distribution)))
     };

@@ -103,7 +103,7 @@ fn of_packages(facts: &mut Facts, image: Image<'_>) -> Vec<Component> {
     // What runs on torch stays as the base brings it for the GPUs of another maker, where no version is asked for.
     let stays = |package: &&PackageSeen| {
         let open = !package.apart && matches!(package.version, PackageVersion::Open(_));
-        let pins = || knowledge.torch_pins().iter().any(|row| row.distribution == package.name);
+        let pins = || knowledge.torch_pins_of(&package.name).next().is_some();
         build.of_others.is_some() && open && pins()
     };
     for package in seen.packages.iter().filter(|package| !stays(package)) {

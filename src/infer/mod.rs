@@ -54,6 +54,7 @@ use crate::fact::Why;
 pub(crate) use crate::infer::base::tag_version;
 pub(crate) use crate::infer::environment::ASKED;
 pub(crate) use crate::infer::framework::variant_cuda;
+pub(crate) use crate::infer::python::newest_of_base;
 pub(crate) use crate::infer::python::python;
 
 use crate::infer::base::BaseBuild;

@@ -52,10 +52,12 @@ pub(super) fn named(
     }
     let mut told = Vec::new();
     for package in &seen.packages {
+        let Some((cuda, row)) = by_name(package, knowledge) else { continue };
         // A name may be that of a part of CUDA; a version that says its CUDA is that of a build.
-        let part = knowledge.carries_libraries(&package.name) && of_version(package, knowledge).is_none();
-        let known = knowledge.framework(&package.name).is_some() || part;
-        let Some((cuda, row)) = by_name(package, knowledge).filter(|_| !known) else { continue };
+        let part = || knowledge.carries_libraries(&package.name) && of_version(package, knowledge).is_none();
+        if knowledge.framework(&package.name).is_some() || part() {
+            continue;
+        }
         if !told.iter().any(|(_, other, _)| *other == cuda) {
             told.push((package, cuda, row));
         }

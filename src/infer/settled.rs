@@ -179,7 +179,7 @@ fn accompanied(package: &PackageSeen, seen: &Observations, knowledge: Knowledge)
 
 /// Whether a package asks for a torch of its own.
 pub(super) fn pins(package: &PackageSeen, knowledge: Knowledge) -> bool {
-    knowledge.torch_pins().iter().any(|row| row.distribution == package.name)
+    knowledge.torch_pins_of(&package.name).next().is_some()
 }
 
 /// Whether a release has a wheel for a Python.

@@ -23,7 +23,7 @@ pub(super) fn pin_beside(
 ) -> Option<Result<&'static str, Why>> {
     let newest = pin(package, knowledge)?;
     let PackageVersion::Open(own) = &package.version else { return Some(newest) };
-    let listed = || knowledge.torch_pins().iter().filter(|row| row.distribution == package.name && row.version != "*");
+    let listed = || knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*");
     let admitted = || listed().filter(|row| admits(own, row.version) == Some(true));
     let by_version =
         |one: &&TorchPinRow, other: &&TorchPinRow| order(one.version, other.version).unwrap_or(Ordering::Equal);
@@ -52,7 +52,7 @@ pub(super) fn goes(distribution: &str, version: &str, bounds: &[String], knowled
     if bounds.is_empty() {
         return Some(true);
     }
-    let mut rows = knowledge.torch_pins().iter().filter(|row| row.distribution == distribution);
+    let mut rows = knowledge.torch_pins_of(distribution);
     let row = rows.find(|row| order(row.version, version) == Some(Ordering::Equal))?;
     Some(meets(row.torch, bounds, knowledge))
 }
@@ -87,7 +87,7 @@ fn newest_within(range: &str, listed: &[&'static TorchPinRow]) -> Option<&'stati
 
 /// What a package asks of torch; `None` where it asks for none.
 fn pin(package: &PackageSeen, knowledge: Knowledge) -> Option<Result<&'static str, Why>> {
-    let rows = || knowledge.torch_pins().iter().filter(|row| row.distribution == package.name);
+    let rows = || knowledge.torch_pins_of(&package.name);
     let listed = || rows().filter(|row| row.version != "*");
     rows().next()?;
     let any = rows().find(|row| row.version == "*");

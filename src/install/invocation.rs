@@ -114,7 +114,7 @@ pub fn python_named(command: &Command) -> Option<String> {
 }
 
 /// The version in `python3.11` and `pip3.11`.
-pub(super) fn python_of(program: &str) -> Option<String> {
+pub fn python_of(program: &str) -> Option<String> {
     let version = program.strip_prefix("python").or_else(|| program.strip_prefix("pip"))?;
     let number = version.contains('.') && version.split('.').all(|part| part.bytes().all(|one| one.is_ascii_digit()));
     number.then(|| version.to_owned())

@@ -1,5 +1,7 @@
 //! Lock files of poetry and pdm, with exact versions, and which parts of a project a command installs.
 
+use std::collections::BTreeMap;
+
 use crate::install::Around;
 use crate::install::Builds;
 use crate::install::Install;
@@ -244,9 +246,10 @@ pub(super) fn entry(package: &Table, opened: &Opened) -> Option<Install> {
 /// A name that stands there in several versions is none that can be told.
 pub(super) fn once(mut found: Vec<Install>) -> Vec<Install> {
     let mut seen: Vec<Install> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for install in found.drain(..) {
         let name = normalised(&install.name);
-        match seen.iter_mut().find(|own| own.name == name) {
+        match places.get(&name).and_then(|at| seen.get_mut(*at)) {
             Some(own) if own.version != install.version || own.variant != install.variant => {
                 own.version = VersionSpec::Unresolved;
                 own.untold = Some(format!(
@@ -259,7 +262,13 @@ pub(super) fn once(mut found: Vec<Install>) -> Vec<Install> {
                 }
             }
             Some(_) => {}
-            None => seen.push(install),
+            None => {
+                // A name that is not as it is compared is none that another has.
+                if install.name == name {
+                    places.insert(name, seen.len());
+                }
+                seen.push(install);
+            }
         }
     }
     seen

@@ -26,9 +26,17 @@ pub fn between(version: &str, from: Option<&str>, before: Option<&str>) -> bool 
     from.is_none_or(|from| at(from).is_ge()) && before.is_none_or(|before| at(before).is_lt())
 }
 
+/// Whether a version is numbers and dots alone, written as PEP 440 writes it.
+pub(super) fn is_plain(version: &str) -> bool {
+    version.split('.').all(|part| {
+        let digits = (1..=9).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+        digits && (part == "0" || !part.starts_with('0'))
+    })
+}
+
 /// Whether a version comes before a release: a build of a day, a candidate.
 pub(super) fn is_early(version: &str) -> bool {
-    Version::from_str(version).is_ok_and(|version| version.any_prerelease())
+    !is_plain(version) && Version::from_str(version).is_ok_and(|version| version.any_prerelease())
 }
 
 /// Whether a range names such a version, and so admits them.
@@ -44,6 +52,32 @@ pub fn public(version: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plain_version_is_written_as_it_is_read() {
+        for (version, expected) in [
+            ("1.26.4", true),
+            ("0", true),
+            ("2024.1.0.20", true),
+            ("01.2", false),
+            ("1.00", false),
+            ("1.", false),
+            (".1", false),
+            ("", false),
+            (" 1.2", false),
+            ("1.2rc1", false),
+            ("1.2+cu118", false),
+            ("1.*", false),
+            ("v1.2", false),
+            ("1!2.0", false),
+            ("99999999999999999999", false),
+        ] {
+            assert_eq!(is_plain(version), expected, "{version}");
+            if expected {
+                assert_eq!(Version::from_str(version).expect("one").to_string(), version);
+            }
+        }
+    }
 
     #[test]
     fn ranges_admit_by_pep_440() {

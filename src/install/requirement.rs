@@ -12,6 +12,7 @@ use crate::install::Manager;
 use crate::install::Variant;
 use crate::install::VariantSource;
 use crate::install::VersionSpec;
+use crate::install::range::is_plain;
 use crate::install::variant::is_wheels;
 use crate::install::variant::tag_of_url;
 use crate::install::variant::tag_of_version;
@@ -127,6 +128,10 @@ pub(super) fn specifier(text: &str) -> VersionSpec {
     }
     if let Some(version) = text.strip_prefix("===") {
         return VersionSpec::Exact(version.trim().to_owned());
+    }
+    // As nearly all lines of a long list are.
+    if let Some(version) = text.strip_prefix("==").filter(|version| is_plain(version)) {
+        return VersionSpec::Exact(version.to_owned());
     }
     let Ok(all) = VersionSpecifiers::from_str(text) else { return VersionSpec::Range(text.to_owned()) };
     match all.iter().find(|one| matches!(one.operator(), Operator::Equal | Operator::ExactEqual)) {

@@ -9,15 +9,16 @@ use crate::judge::place::Places;
 use crate::knowledge::RowInfo;
 use crate::report::model;
 
-/// Every fact of every build.
-pub(super) fn report(builds: &[Build], places: Places<'_>) -> Vec<model::Fact> {
-    builds.iter().flat_map(|build| of_build(build, places)).collect()
+/// Every fact of every build; else those alone that are not known.
+pub(super) fn report(builds: &[Build], places: Places<'_>, every: bool) -> Vec<model::Fact> {
+    builds.iter().flat_map(|build| of_build(build, places, every)).collect()
 }
 
-fn of_build(build: &Build, places: Places<'_>) -> Vec<model::Fact> {
+fn of_build(build: &Build, places: Places<'_>, every: bool) -> Vec<model::Fact> {
     let facts = &build.image.facts;
     facts
         .iter()
+        .filter(|(_, entry)| every || matches!(entry.state, State::Unknown(_)))
         .map(|(id, entry)| {
             let (state, value, why) = match &entry.state {
                 State::Known(Value::Text(text)) => ("known", Some(serde_json::Value::from(text.as_str())), None),

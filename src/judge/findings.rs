@@ -49,7 +49,7 @@ pub(super) struct Images<'a> {
 impl<'a> Images<'a> {
     /// The image as pages ask about it, with the words of a pool where there is one.
     fn scope(self, image: &'a ImageFacts, settings: Settings<'_>, pool: Option<&'a PoolWords>) -> Subject<'a> {
-        let build = self.builds.iter().find(|build| std::ptr::eq(&raw const build.image, image));
+        let build = self.builds.iter().find(|build| std::ptr::eq(build.image.as_ref(), image));
         let seen = build.and_then(|build| self.looked.get(build.looked)).map(|looked| &looked.seen);
         let day = settings.as_of.unwrap_or_else(|| settings.knowledge.newest_date());
         Subject { image, seen, knowledge: settings.knowledge, day, pool }
@@ -58,7 +58,7 @@ impl<'a> Images<'a> {
     /// The first build for a platform, else the first of all.
     fn on(self, platform: Option<&str>) -> Option<&'a ImageFacts> {
         let own = self.builds.iter().find(|build| Some(build.platform.as_str()) == platform);
-        own.or(self.builds.first()).map(|build| &build.image)
+        own.or(self.builds.first()).map(|build| build.image.as_ref())
     }
 }
 

@@ -157,7 +157,7 @@ fn pairs<'a>(hosts: &'a [Host], builds: &'a [Build]) -> Vec<(&'a ImageFacts, &'a
     let mut pairs = Vec::new();
     for host in hosts {
         let own = builds.iter().filter(|build| build.platform == host.platform);
-        pairs.extend(own.filter(|build| build.image.gpu_content).map(|build| (&build.image, host)));
+        pairs.extend(own.filter(|build| build.image.gpu_content).map(|build| (build.image.as_ref(), host)));
     }
     pairs
 }

@@ -5,6 +5,7 @@ mod control;
 mod facts;
 mod findings;
 mod hosts;
+mod inferred;
 mod missing;
 mod open;
 mod opened;
@@ -33,7 +34,6 @@ use crate::fleet::Fleet;
 use crate::fleet::Pool;
 use crate::fleet::PoolEntry;
 use crate::fleet::PoolField;
-use crate::infer::infer;
 use crate::inventory::suits;
 pub use crate::judge::asked::of_settings;
 use crate::judge::control::Orders;
@@ -41,13 +41,13 @@ pub use crate::judge::control::looks_for_pools;
 pub use crate::judge::hosts::Hosts;
 use crate::judge::hosts::Outlook;
 use crate::judge::hosts::Tried;
+pub use crate::judge::inferred::Inferred;
 use crate::judge::place::Places;
 use crate::judge::saved::Saved;
 use crate::judge::seen::Beside;
 use crate::judge::seen::described;
 pub use crate::judge::seen::description;
 pub use crate::judge::seen::observations;
-use crate::judge::seen::observe;
 pub use crate::judge::seen::which_platform;
 use crate::knowledge::Knowledge;
 use crate::report::model;
@@ -122,7 +122,7 @@ pub struct Subject {
 pub enum Detail {
     /// How it ends on each pool, and nothing else.
     Fates,
-    /// The same with every scenario and every fact, and without findings.
+    /// The same with every scenario and every fact that is not known, and without findings.
     Steps,
     /// Verdicts and findings, without what they rest on.
     Verdicts,
@@ -169,7 +169,7 @@ pub struct Settings<'a> {
 /// One build for one platform, with its place in the subject's list of facts.
 pub(crate) struct Build {
     platform: String,
-    image: ImageFacts,
+    image: Arc<ImageFacts>,
     first_fact: u32,
     /// Which of the platforms that were looked at it is of.
     looked: usize,
@@ -185,11 +185,26 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
     judge_and_tell(subject, settings, hosts, &mut Vec::new())
 }
 
+/// Judges once more a subject of which some was inferred already; `inferred` is of this subject.
+pub fn judge_again(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, inferred: &Inferred) -> model::Subject {
+    judge_inferred(subject, settings, hosts, inferred, &mut Vec::new())
+}
+
 /// The same; `undecided` gets the names of the practice pages of which the condition could not be told.
 pub fn judge_and_tell(
     subject: &Subject,
     settings: Settings<'_>,
     hosts: &Hosts,
+    undecided: &mut Vec<String>,
+) -> model::Subject {
+    judge_inferred(subject, settings, hosts, &Inferred::default(), undecided)
+}
+
+fn judge_inferred(
+    subject: &Subject,
+    settings: Settings<'_>,
+    hosts: &Hosts,
+    inferred: &Inferred,
     undecided: &mut Vec<String>,
 ) -> model::Subject {
     let started = settings.fleet.started(subject.start);
@@ -213,15 +228,19 @@ pub fn judge_and_tell(
     let mut description = Description { of, ..Description::default() };
     let everything = settings.detail == Detail::Everything;
     for (at, platform) in platforms.iter().enumerate() {
-        let Some(seen) = observe(&subject.content, platform, &mut beside) else { continue };
-        if at == 0 && everything {
-            description = described(&subject.content, platform, settings.as_of, &seen);
+        let Some((told, on_platform)) = inferred.on(&subject.content, platform, settings) else { continue };
+        beside.clone_from(&told.beside);
+        if at == 0
+            && everything
+            && let Some(one) = &on_platform
+        {
+            description = described(&subject.content, platform, settings.as_of, &one.seen);
         }
-        for image in infer(&seen, platform, settings.as_of, knowledge) {
+        for image in told.images.iter().map(Arc::clone) {
             let before = builds.last().map_or(0, |build| build.first_fact + build.image.facts.len());
             builds.push(Build { platform: platform.clone(), image, first_fact: before, looked: looked.len() });
         }
-        looked.push(beside.clone().on(platform, seen));
+        looked.extend(on_platform);
     }
     let places = Places { sources: settings.sources, fleet: settings.fleet };
     let gpu_content = builds.iter().any(|build| build.image.gpu_content);
@@ -238,7 +257,7 @@ pub fn judge_and_tell(
         },
         verdicts: Vec::new(),
         findings: Vec::new(),
-        facts: if settings.detail.steps() { facts::report(&builds, places) } else { Vec::new() },
+        facts: if settings.detail.steps() { facts::report(&builds, places, everything) } else { Vec::new() },
         description: if everything { description.to_json() } else { serde_json::Value::Null },
         observed: Observed::default(),
         as_of: settings.as_of.map(|day| day.to_string()),

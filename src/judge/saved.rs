@@ -32,7 +32,7 @@ pub struct Saved {
 
 impl Saved {
     /// What was seen for a platform, else what was seen first.
-    pub(super) fn on(&self, platform: &str) -> Option<&OnPlatform> {
+    pub(crate) fn on(&self, platform: &str) -> Option<&OnPlatform> {
         of_platform(&self.platforms, platform, |one| one.platform.as_str())
     }
 }

@@ -1,5 +1,7 @@
 //! What was seen of a subject, platform by platform.
 
+use std::borrow::Cow;
+
 use jiff::civil::Date;
 
 use crate::describe::Description;
@@ -28,15 +30,15 @@ impl Beside {
 }
 
 /// What was observed of a subject on one platform, and what is beside it.
-pub(super) fn observe(content: &Content, platform: &str, beside: &mut Beside) -> Option<Observations> {
+pub(super) fn observe<'a>(content: &'a Content, platform: &str, beside: &mut Beside) -> Option<Cow<'a, Observations>> {
     match content {
         Content::Dockerfile { source, dockerfile, options, files, bases } => {
             let target = extract::of_build(*source, dockerfile, &options.on(platform), files, bases).ok()?;
             *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes };
-            Some(target.seen)
+            Some(Cow::Owned(target.seen))
         }
-        Content::Fixed(seen) => Some(seen.clone()),
-        Content::ByPlatform(list) => of_platform(list, platform, |(name, _)| name).map(|(_, seen)| seen.clone()),
+        Content::Fixed(seen) => Some(Cow::Borrowed(seen)),
+        Content::ByPlatform(list) => of_platform(list, platform, |(name, _)| name).map(|(_, seen)| Cow::Borrowed(seen)),
         Content::Saved(saved) => {
             let one = saved.on(platform)?;
             let (stage, stages, mut notes) = (one.stage.clone(), one.stages.clone(), one.notes.clone());
@@ -47,14 +49,14 @@ pub(super) fn observe(content: &Content, platform: &str, beside: &mut Beside) ->
                 ));
             }
             *beside = Beside { stage, stages, notes };
-            Some(one.seen.clone())
+            Some(Cow::Borrowed(&one.seen))
         }
     }
 }
 
 /// What was observed of a subject, for one platform.
 pub fn observations(content: &Content, platform: &str) -> Option<Observations> {
-    observe(content, platform, &mut Beside::default())
+    observe(content, platform, &mut Beside::default()).map(Cow::into_owned)
 }
 
 /// The description of a subject on one platform, as of the day that it is asked for.

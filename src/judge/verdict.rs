@@ -336,7 +336,7 @@ fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> mode
 }
 
 fn step(host: &HostFate<'_>, record: &StepRecord, builds: &[Build], knowledge: Knowledge) -> model::Step {
-    let build = builds.iter().find(|build| std::ptr::eq(&raw const build.image, host.image));
+    let build = builds.iter().find(|build| std::ptr::eq(build.image.as_ref(), host.image));
     let facts = deciding(record, host.host).into_iter().filter_map(|basis| match basis {
         Basis::Image(id) => build.map(|build| fact_id(build, id)),
         Basis::Pool(field) => Some(field.name().to_owned()),

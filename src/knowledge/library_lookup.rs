@@ -58,7 +58,7 @@ impl Knowledge {
 
     /// Whether a distribution is known to bring no CUDA library, with all that comes along.
     pub fn is_library_free(self, distribution: &str) -> bool {
-        self.library_free().iter().any(|row| row.distribution == distribution)
+        self.library_free_of(distribution).next().is_some()
     }
 
     /// The row of a distribution for processors alone.

@@ -40,6 +40,11 @@ impl Knowledge {
         Self(&tables::BUILT_IN)
     }
 
+    /// Whether these are the tables built into the program, without rows of a user's own.
+    pub(super) fn is_built_in(self) -> bool {
+        std::ptr::eq(self.0, Self::built_in().0)
+    }
+
     /// These tables, which live as long as the process.
     pub(crate) const fn of(tables: &'static Tables) -> Self {
         Self(tables)
@@ -319,7 +324,7 @@ impl Knowledge {
         static BUILT_IN: OnceLock<Date> = OnceLock::new();
         let newest = || self.infos().iter().map(|info| info.checked).max().unwrap_or_default();
         // There are thousands of rows, and every image asks.
-        if std::ptr::eq(self.0, Self::built_in().0) { *BUILT_IN.get_or_init(newest) } else { newest() }
+        if self.is_built_in() { *BUILT_IN.get_or_init(newest) } else { newest() }
     }
 
     /// What the images of a repository have in common.

@@ -18,6 +18,7 @@ mod instances;
 mod library_lookup;
 mod library_rows;
 mod lookup;
+mod named;
 mod newer;
 mod numbered_lookup;
 mod order;

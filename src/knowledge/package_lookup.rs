@@ -48,7 +48,7 @@ impl Knowledge {
     /// What a package with these extras brings along.
     pub fn brought_by(self, distribution: &str, extras: &[String]) -> impl Iterator<Item = &'static BroughtRow> {
         let asked = |row: &&BroughtRow| row.extra.is_empty() || extras.iter().any(|extra| extra == row.extra);
-        self.brought_packages().iter().filter(move |row| row.distribution == distribution).filter(asked)
+        self.brought_of(distribution).filter(asked)
     }
 
     /// The row by which no index of a distribution has a build of CUDA for a platform, of versions as old as this one.
@@ -60,6 +60,11 @@ impl Knowledge {
     /// Whether an index of its own decides the build of a distribution.
     pub fn has_build_index(self, distribution: &str) -> bool {
         self.build_indexes().iter().any(|row| row.distribution == distribution)
+    }
+
+    /// Whether a distribution is built for every CUDA that the torch it asks for is built for.
+    pub fn is_built_with_torch(self, distribution: &str) -> bool {
+        self.build_indexes().iter().any(|row| row.distribution == distribution && row.with_torch)
     }
 
     /// Whether a conda package chooses a build: without CUDA, or the one that its version names.
@@ -85,7 +90,7 @@ impl Knowledge {
 
     /// A distribution with a library of the CUDA toolkit, by its normalised name.
     pub fn library_wheel(self, distribution: &str) -> Option<&'static LibraryWheelRow> {
-        self.library_wheels().iter().find(|row| row.distribution == distribution)
+        self.library_wheels_of(distribution).next()
     }
 
     /// The CUDA version of a library wheel: its minor where versions tell it, else the major.
@@ -116,6 +121,20 @@ impl Knowledge {
         own.or_else(|| rows.iter().find(named))
     }
 
+    /// The newest Python of an image that is named by its Python, where the tag names none or its major alone.
+    pub fn newest_python_of(self, reference: &ImageReference) -> Option<&'static str> {
+        let repository = reference.familiar();
+        let last = repository.rsplit('/').next().unwrap_or(&repository);
+        let word = reference.tag().unwrap_or_default().split('-').next().unwrap_or_default();
+        let major = word.bytes().all(|one| one.is_ascii_digit()) && !word.is_empty();
+        if !major && word.contains(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let of_it = self.image_pythons().iter().filter(|row| row.name == last && row.version == row.python);
+        let fits = |row: &&ImagePythonRow| !major || row.python.split('.').next() == Some(word);
+        of_it.filter(fits).map(|row| row.python).max_by(|one, other| by_number(one, other))
+    }
+
     /// The CUDA variants that a version of a distribution such as bitsandbytes has libraries for.
     pub fn bundled_variants_of(self, distribution: &str, version: &str) -> Option<&'static BundledRow> {
         let mut rows = self.bundled_variants().iter().rev().filter(|row| row.distribution == distribution);
@@ -124,7 +143,7 @@ impl Knowledge {
 
     /// A distribution with GPU code, by its normalised name.
     pub fn framework(self, distribution: &str) -> Option<&'static FrameworkRow> {
-        self.frameworks().iter().find(|row| row.distribution == distribution)
+        self.frameworks_of(distribution).next()
     }
 
     /// The distribution that is built from a repository, `owner/name`, where it or what it brings along concerns a GPU.

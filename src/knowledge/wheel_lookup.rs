@@ -61,7 +61,7 @@ impl Knowledge {
 
     /// The CUDA that a distribution's version tells: 11 for jaxlib `0.4.14+cuda11.cudnn86`.
     pub fn cuda_of_version(self, distribution: &str, version: &str) -> Option<(CudaVersion, &'static RowInfo)> {
-        self.cuda_locals().iter().filter(|row| row.distribution == distribution).find_map(|row| {
+        self.cuda_locals_of(distribution).find_map(|row| {
             let (release, rest) = version.split_once(row.mark)?;
             let digits = rest.split(|one: char| !one.is_ascii_digit()).next()?;
             let reached = |bound: &str| by_number(release, bound) != Ordering::Less;
@@ -92,7 +92,7 @@ impl Knowledge {
 
     /// Where the tables have a distribution as one that calls CUDA, though its name does not say which.
     pub fn gpu_package(self, distribution: &str) -> Option<&'static RowInfo> {
-        self.gpu_packages().iter().find(|row| row.distribution == distribution).map(|row| &row.info)
+        self.gpu_packages_of(distribution).next().map(|row| &row.info)
     }
 }
 

@@ -109,6 +109,8 @@ pub struct BuildIndexRow {
     pub distribution: &'static str,
     /// The first release with builds of CUDA for arm64.
     pub arm64_from: Option<&'static str>,
+    /// Whether each release is built for every CUDA that the torch it asks for is built for.
+    pub with_torch: bool,
 }
 
 /// Where the builds of a distribution for each CUDA version lie.

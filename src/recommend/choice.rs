@@ -59,7 +59,7 @@ pub(super) enum Libraries {
 impl Choice {
     /// What is known of the libraries that it looks for.
     pub(super) fn libraries(&self, knowledge: Knowledge) -> Libraries {
-        let pinned = || knowledge.torch_pins().iter().any(|row| row.distribution == self.name);
+        let pinned = || knowledge.torch_pins_of(&self.name).next().is_some();
         let needs = || self.version.parse().ok().and_then(|version| knowledge.needs_of(self.code, version));
         if self.within.is_some() || knowledge.is_built_framework(self.code) || pinned() || needs().is_some() {
             Libraries::Told
@@ -214,7 +214,7 @@ fn of_distribution(wish: &Wish, knowledge: Knowledge) -> Vec<Choice> {
 
 /// Releases of what goes with a framework and has no row of its own.
 fn of_pins(name: &str, knowledge: Knowledge) -> Vec<Choice> {
-    let rows = knowledge.torch_pins().iter().filter(|row| row.distribution == name && row.version != "*");
+    let rows = knowledge.torch_pins_of(name).filter(|row| row.version != "*");
     let choice = |row: &'static TorchPinRow| Choice {
         name: name.to_owned(),
         code: row.distribution,
@@ -288,7 +288,7 @@ pub(super) fn together(one: &Choice, other: &Choice, knowledge: Knowledge) -> bo
 
 /// Which release of the framework of several builds a distribution wants, where the tables say it.
 pub(super) fn pin(name: &str, version: &str, knowledge: Knowledge) -> Option<&'static str> {
-    let rows = || knowledge.torch_pins().iter().filter(|row| row.distribution == name);
+    let rows = || knowledge.torch_pins_of(name);
     rows().find(|row| row.version == version).or_else(|| rows().find(|row| row.version == "*")).map(|row| row.torch)
 }
 

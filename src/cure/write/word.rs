@@ -52,6 +52,8 @@ pub(super) fn word_end(text: &str, span: Span) -> usize {
     span.end + rest.find(ends).unwrap_or(rest.len())
 }
 
+/// No list stands behind more variables.
+const MOST_NAMES: usize = 8;
 /// Options that an index follows.
 const INDEXES: [&str; 5] = ["--index-url", "--extra-index-url", "--find-links", "-i", "-f"];
 
@@ -89,9 +91,28 @@ pub(super) fn requoted(written: &str, value: &str) -> String {
     }
 }
 
-/// Every list in a variable with more GPUs at its end, wherever an instruction sets it.
+/// Every list in a variable with more GPUs at its end, wherever an instruction sets it; of one that is another variable
+/// as a whole, where that one is set.
 pub(super) fn arch_list(text: &str, dockerfile: &Dockerfile, variable: &str, add: &[String]) -> Vec<(Span, String)> {
     let mut found = Vec::new();
+    let mut names = vec![variable.to_owned()];
+    let mut at = 0;
+    while let Some(name) = names.get(at).cloned().filter(|_| at < MOST_NAMES) {
+        at += 1;
+        let (lists, others) = lists(text, dockerfile, &name, add);
+        found.extend(lists);
+        for other in others {
+            if !names.contains(&other) {
+                names.push(other);
+            }
+        }
+    }
+    found
+}
+
+/// The lists in one variable with more GPUs, and the variables that it is set to.
+fn lists(text: &str, dockerfile: &Dockerfile, variable: &str, add: &[String]) -> (Vec<(Span, String)>, Vec<String>) {
+    let (mut found, mut others) = (Vec::new(), Vec::new());
     for instruction in &dockerfile.instructions {
         let Some(slice) = text.get(instruction.span.start..instruction.span.end) else { continue };
         let wanted = format!("{variable}=");
@@ -116,6 +137,7 @@ pub(super) fn arch_list(text: &str, dockerfile: &Dockerfile, variable: &str, add
             };
             let inner = inner.unwrap_or_default();
             let length = inner.len() + 2 * usize::from(quote.is_some());
+            others.extend(named_by(inner));
             if inner.contains('$') || inner.is_empty() || !inner.starts_with(|c: char| c.is_ascii_digit()) {
                 continue;
             }
@@ -138,7 +160,15 @@ pub(super) fn arch_list(text: &str, dockerfile: &Dockerfile, variable: &str, add
             found.push((Span::new(from, from + length), new));
         }
     }
-    found
+    (found, others)
+}
+
+/// The variable that a value is as a whole: `$ARCHS`, `${ARCHS}`.
+fn named_by(value: &str) -> Option<String> {
+    let name = value.strip_prefix('$')?;
+    let name = name.strip_prefix('{').map_or(Some(name), |name| name.strip_suffix('}'))?;
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    (plain && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')).then(|| name.to_owned())
 }
 
 fn holds(list: &str, one: &str) -> bool {
@@ -252,6 +282,15 @@ mod tests {
             ("ENV XL=8.0", vec![]),
             ("RUN cmake -DXL=80 .", vec![]),
             ("RUN cmake -DL=native .", vec![]),
+            ("ARG A=80\nRUN cmake -DL=\"${A}\" .", vec!["\"80;90\""]),
+            ("ARG A=80\nENV B=${A}\nRUN cmake -DL=$B .", vec!["\"80;90\""]),
+            ("ARG A=\"8.0 8.6\"\nENV L=$A", vec!["\"8.0 8.6 9.0\""]),
+            ("ARG A=80\nRUN cmake -DL=\"${A};86\" .", vec![]),
+            ("ARG A=80\nRUN cmake -DL=\"${A:-86}\" .", vec![]),
+            ("ARG A\nENV L=$A", vec![]),
+            ("ENV L=$L", vec![]),
+            ("ENV A=$L\nENV L=$A", vec![]),
+            ("ARG A=80\nENV L=$(A)", vec![]),
             ("ENV L=$OTHER", vec![]),
             ("ENV L=", vec![]),
             ("ENV L=all", vec![]),

@@ -328,5 +328,5 @@ pub(in crate::extract) fn concerns(name: &str) -> bool {
         || knowledge.library_packages().iter().any(|row| row.name == name)
         || knowledge.conda_variant(name).is_some()
         || knowledge.carries_libraries(name)
-        || knowledge.torch_pins().iter().any(|row| row.distribution == name)
+        || knowledge.torch_pins_of(name).next().is_some()
 }

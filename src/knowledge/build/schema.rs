@@ -217,7 +217,7 @@ macro_rules! every_table {
         distribution: Str, extra: Str, brings: Str, same: Flag, local: OptStr, range: OptStr, from: OptStr,
         before: OptStr,
     }
-    build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr }
+    build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr, with_torch: Flag }
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag, channel: OptStr }
     conda_builds: CondaBuildRow by [channel, variant, first] {
         channel: Str, variant: Str, first: Str, last: Str, sass: Targets, ptx: Targets,

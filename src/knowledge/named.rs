@@ -1,0 +1,98 @@
+//! Rows by the name that they are of: lists of packages may be as long as books, and every name in them is asked for.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::knowledge::Knowledge;
+use crate::knowledge::rows::{
+    BroughtRow, CudaLocalRow, FrameworkRow, GpuPackageRow, LibraryFreeRow, LibraryWheelRow, TorchPinRow,
+};
+
+/// The rows of one built-in table by a name, in the order of the table.
+struct ByName<R: 'static>(OnceLock<HashMap<&'static str, Vec<&'static R>>>);
+
+impl<R> ByName<R> {
+    const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// The rows of a name; tables of a user's own are gone through.
+    fn of<'a>(
+        &'static self,
+        knowledge: Knowledge,
+        rows: &'static [R],
+        name_of: fn(&R) -> &'static str,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'static R> + Clone + use<'a, R> {
+        let built_in = knowledge.is_built_in();
+        let by_name = || {
+            self.0.get_or_init(|| {
+                let mut found: HashMap<&'static str, Vec<&'static R>> = HashMap::new();
+                for row in rows {
+                    found.entry(name_of(row)).or_default().push(row);
+                }
+                found
+            })
+        };
+        let known: &'static [&'static R] =
+            if built_in { by_name().get(name).map_or(&[], Vec::as_slice) } else { Default::default() };
+        let others = if built_in { &[] } else { rows };
+        known.iter().copied().chain(others.iter().filter(move |row| name_of(row) == name))
+    }
+}
+
+macro_rules! by_name {
+    ($($(#[$doc:meta])* $name:ident: $row:ident in $rows:expr;)*) => {
+        impl Knowledge {
+            $($(#[$doc])*
+            pub fn $name(self, distribution: &str) -> impl Iterator<Item = &'static $row> + Clone + use<'_> {
+                static ROWS: ByName<$row> = ByName::new();
+                let rows: fn(Knowledge) -> &'static [$row] = $rows;
+                ROWS.of(self, rows(self), |row| row.distribution, distribution)
+            })*
+        }
+    };
+}
+
+by_name! {
+    /// What the releases of a distribution ask of torch.
+    torch_pins_of: TorchPinRow in |all| all.torch_pins();
+    /// What a distribution is, where it has GPU code: one row, or none.
+    frameworks_of: FrameworkRow in |all| all.frameworks();
+    /// How the versions of a distribution say their CUDA.
+    cuda_locals_of: CudaLocalRow in |all| all.cuda_locals();
+    /// Where a distribution has a library of the CUDA toolkit: one row, or none.
+    library_wheels_of: LibraryWheelRow in |all| all.library_wheels();
+    /// Where a distribution calls CUDA and does not say which: one row, or none.
+    gpu_packages_of: GpuPackageRow in |all| all.gpu_packages();
+    /// Where a distribution brings no CUDA library: one row, or none.
+    library_free_of: LibraryFreeRow in |all| all.library_free();
+    /// What a distribution and its extras bring along.
+    brought_of: BroughtRow in |all| all.brought_packages();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rows_of_a_name_are_those_of_the_table_in_its_order() {
+        let knowledge = Knowledge::built_in();
+        for name in ["torchvision", "vllm", "torch", "Torchvision", "torchvisio", "torchvision ", "numpy", ""] {
+            let all = knowledge.torch_pins().iter().filter(|row| row.distribution == name);
+            let (found, all): (Vec<_>, Vec<_>) = (knowledge.torch_pins_of(name).collect(), all.collect());
+            assert_eq!(found.len(), all.len(), "{name}");
+            assert!(found.iter().zip(&all).all(|(one, other)| std::ptr::eq(*one, *other)), "{name}");
+        }
+    }
+
+    #[test]
+    fn tables_of_a_users_own_have_their_rows_too() {
+        let own: &'static _ = Box::leak(Box::new(*Knowledge::built_in().tables()));
+        let knowledge = Knowledge::of(own);
+        for (name, expected) in [("torch", 1), ("onnxruntime-gpu", 1), ("numpy", 0), ("", 0)] {
+            assert_eq!(knowledge.frameworks_of(name).count(), expected, "{name}");
+            assert_eq!(Knowledge::built_in().frameworks_of(name).count(), expected, "{name}");
+        }
+    }
+}
