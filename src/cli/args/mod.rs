@@ -149,16 +149,13 @@ fn is_about(error: &clap::Error, word: &str) -> bool {
 /// Suggests the command that was meant by a word; of one that is far from all of them, that it is no file either.
 fn suggest(error: &mut clap::Error, word: &str) {
     let command = Args::command();
-    match nearest(word, command.get_subcommands().map(clap::Command::get_name)) {
-        Some(near) => {
-            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near.to_owned()]));
-        }
-        None => {
-            error.remove(ContextKind::SuggestedSubcommand);
-            let tip = format!("no command and no file is called `{word}`; `imagelint --help` tells the commands");
-            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-        }
+    if let Some(near) = nearest(word, command.get_subcommands().map(clap::Command::get_name)) {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near.to_owned()]));
+        return;
     }
+    error.remove(ContextKind::SuggestedSubcommand);
+    let tip = format!("no command and no file is called `{word}`; `imagelint --help` tells the commands");
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 
 /// The commands.
