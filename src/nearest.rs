@@ -4,14 +4,22 @@
 ///
 /// Letter case and the difference between `_` and `-` do not count.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_few(word, candidates, 1).first().copied()
+}
+
+/// At most so many candidates that a person may have meant by `word`, the nearest first; none that is far off.
+///
+/// Letter case and the difference between `_` and `-` do not count.
+pub fn nearest_few<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace('_', "-");
     let word = plain(word);
-    candidates
-        .into_iter()
+    let near = candidates.into_iter();
+    let mut near: Vec<(usize, &str)> = near
         .map(|candidate| (distance(&word, &plain(candidate)), candidate))
         .filter(|(distance, candidate)| *distance <= (word.chars().count().max(candidate.chars().count()) / 3).max(1))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .collect();
+    near.sort_by_key(|(distance, _)| *distance);
+    near.into_iter().take(most).map(|(_, candidate)| candidate).collect()
 }
 
 /// Edits between two words: insert, delete, replace, swap of neighbours.
@@ -48,5 +56,9 @@ mod tests {
         ] {
             assert_eq!(nearest(word, words), expected, "{word}");
         }
+        let types = ["g5.xlarge", "p5.48xlarge", "g6.xlarge", "g4dn.xlarge"];
+        assert_eq!(nearest_few("g5.xlarg", types, 2), ["g5.xlarge", "g6.xlarge"]);
+        assert_eq!(nearest_few("g5.xlarg", types, 0), Vec::<&str>::new());
+        assert_eq!(nearest_few("zzz", types, 3), Vec::<&str>::new());
     }
 }

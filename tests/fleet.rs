@@ -5,6 +5,8 @@ mod mig;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "nothing is judged by its exit code alone here")]
 mod place;
+#[path = "fleet/round.rs"]
+mod round;
 #[path = "fleet/told.rs"]
 mod told;
 
@@ -191,7 +193,12 @@ fn machine_types_come_from_the_tables() {
     assert_eq!(found["p5.48xlarge"]["nodes"].as_integer(), Some(4));
     assert_eq!(found["p5.48xlarge"]["gpu"]["count"].as_integer(), Some(8));
     assert!(found["g4dn.xlarge"].get("nodes").is_none());
-    for (instance, told) in [("p5.48xlarg", "did you mean `p5.48xlarge`"), ("p5.48xlarge=many", "no number of nodes")] {
+    for (instance, told) in [
+        ("p5.48xlarg", "the nearest there: `p5.48xlarge`"),
+        ("p5.48xlarge=many", "no number of nodes"),
+        ("m5.large", "machine type `m5.large` has no GPU of NVIDIA, or is not in the tables; the nearest there: `g"),
+        ("zzz", "machine type `zzz` has no GPU of NVIDIA, or is not in the tables\n"),
+    ] {
         let output = place.run(&["fleet", "import", "--instance", instance]);
         assert_eq!((code(&output), out(&output).as_str()), (2, ""), "{instance}");
         assert!(err(&output).contains(told), "{}", err(&output));
@@ -268,6 +275,25 @@ fn broken_sources_are_errors_with_their_place() {
     for arguments in [vec!["raw.csv"], vec!["nowhere.json"], vec!["-", "-"], vec!["."]] {
         let output = place.run(&[&["fleet", "import"][..], &arguments].concat());
         assert_eq!(code(&output), 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn nodes_with_gpus_of_other_makers_are_told_apart_from_those_without() {
+    let of = |resource: &str, number: &str| json!({ "kind": "Node", "metadata": { "name": "n" }, "status": { "capacity": { "cpu": "8", resource: number } } });
+    let list = |nodes: &[Value]| json!({ "kind": "NodeList", "items": nodes }).to_string();
+    let others = [of("amd.com/gpu", "8"), of("amd.com/gpu", "4"), of("gpu.intel.com/xe", "1"), of("memory", "1Gi")];
+    let (code, text, error) = import("nodes.json", &list(&others));
+    assert_eq!((code, text.as_str()), (3, ""), "{error}");
+    let told = "2 nodes with GPUs of AMD, 1 node with GPUs of Intel, 1 node without GPUs";
+    assert!(error.contains(&format!("no machine with a GPU of NVIDIA is in it ({told})")), "{error}");
+    let (code, text, error) = import("nodes.json", &list(&[&others[..], &[of("nvidia.com/gpu", "1")]].concat()));
+    assert_eq!(code, 0, "{error}");
+    assert!(text.contains(&format!("# Left out: {told}.\n")), "{text}");
+    // None of them offers a GPU.
+    for node in [of("amd.com/gpu", "0"), of("amd.com/vcn", "8"), of("gpu", "8"), of("example.com/gpu", "8")] {
+        let (code, _, error) = import("nodes.json", &list(std::slice::from_ref(&node)));
+        assert!(code == 3 && error.contains("(1 node without GPUs)"), "{node}: {error}");
     }
 }
 

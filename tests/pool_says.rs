@@ -241,3 +241,46 @@ fn what_is_not_there_when_it_is_opened_is_among_what_was_not_seen() {
     assert!(of("cupy-cuda12x==13.3.0").contains(opened), "{}", of("cupy-cuda12x==13.3.0"));
     assert!(!of("torch==2.5.1").contains("opens later"));
 }
+
+/// Where the same would settle several pools, each is told of what may happen on it alone.
+#[test]
+fn what_a_finding_says_is_so_of_every_pool_that_it_names() {
+    let place = Place::bare();
+    let pool = |name: &str, gpu: &str, drivers: &str| {
+        format!(
+            "[[pool]]\nname = \"{name}\"\ngpu = \"{gpu}\"\ndriver = {drivers}\ntoolkit = \"1.17.8\"\nlaunch = \"docker-gpus\"\n"
+        )
+    };
+    let (older, old) = ("[\"418.226.00\", \"550.54.15\"]", "[\"470.57.02\", \"550.54.15\"]");
+    let fleet = [
+        pool("t4", "T4", older),
+        pool("a100", "A100", old),
+        pool("h100", "H100", old),
+        pool("t4-too", "T4", older),
+        pool("gtx", "GeForce RTX 2080", old),
+    ];
+    place.file("fleet.toml", &fleet.concat());
+    let image = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nENV NVIDIA_DISABLE_REQUIRE=1\nRUN pip install torch==2.6.0+cu124 --index-url https://download.pytorch.org/whl/cu124\n";
+    place.file("Dockerfile", image);
+    let report = place.json(&["check", "Dockerfile"]);
+    let subject = &report["subjects"][0];
+    let mut told: Vec<String> = Vec::new();
+    for finding in subject["findings"].as_array().expect("findings") {
+        let message = finding["message"].as_str().expect("a message");
+        for pool in finding["pools"].as_array().expect("pools") {
+            let own = subject["verdicts"].as_array().expect("verdicts").iter();
+            let own = own.filter(|verdict| verdict["pool"] == *pool).map(|verdict| verdict["message"].as_str());
+            assert!(own.flatten().any(|own| message == own), "{pool}: {message}");
+        }
+        told.push(format!("{message}: {}", finding["pools"].as_array().expect("pools").len()));
+    }
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            "depends on pool.driver: compat-not-supported or starts: 1",
+            "depends on pool.driver: compat-unusable or starts: 2",
+            "depends on pool.driver: gpu-unsupported or starts: 1",
+        ]
+    );
+}

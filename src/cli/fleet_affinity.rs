@@ -22,6 +22,7 @@ use crate::fleet::Launch;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
 use crate::inventory;
+use crate::inventory::Build;
 use crate::inventory::Labels;
 use crate::judge;
 use crate::judge::Detail;
@@ -33,15 +34,16 @@ use crate::rules::Persona;
 use crate::rules::RuleBook;
 use crate::source::Sources;
 
-/// Nodes that are judged as one pool.
+/// Nodes that are judged alike.
 struct Group {
-    /// What it is called in what is told.
-    told: String,
+    /// What they are called in what is told, for each pool that they may be of.
+    told: Vec<String>,
     /// Its nodes: what each is called in what is told, and its labels.
     nodes: Vec<(String, Labels)>,
 }
 
-/// What is to be judged, and the nodes of each pool by number; and nodes that have no GPU.
+/// What is to be judged: of the pools of the fleet in their order as many for each group as it is told of; and nodes that
+/// have no GPU.
 struct Field {
     fleet: Fleet,
     groups: Vec<Group>,
@@ -87,17 +89,23 @@ pub(crate) fn run(options: &FleetAffinityArgs, knowledge: Knowledge) -> Result<E
 /// Prints the selector with what it selects and what it leaves out.
 fn print(name: &str, field: &Field, fates: &BTreeMap<&str, &str>) -> Result<Exit, Failure> {
     let (mut wanted, mut others, mut told) = (Vec::new(), Vec::new(), Vec::new());
-    for (pool, group) in field.fleet.pools.iter().zip(&field.groups) {
-        let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or("not for it");
+    let mut pools = field.fleet.pools.iter();
+    for group in &field.groups {
+        let own = group.told.iter().zip(&mut pools).map(|(told, pool)| {
+            let fate = fates.get(pool.name.value.as_str()).copied().unwrap_or("not for it");
+            (told.as_str(), fate)
+        });
+        let own: Vec<(&str, &str)> = own.collect();
         let nodes = group.nodes.iter().map(|(name, labels)| (labels, name.as_str()));
-        if fate == "starts" {
+        // Of whichever of the pools a node is, it has to start there.
+        if own.iter().all(|(_, fate)| *fate == "starts") {
             wanted.extend(nodes);
         } else {
             others.extend(nodes);
         }
-        told.push((group.told.as_str(), fate));
+        told.extend(own);
     }
-    others.extend(field.others.iter().map(|labels| (labels, "a node without GPUs")));
+    others.extend(field.others.iter().map(|labels| (labels, "a node without GPUs of NVIDIA")));
     if wanted.is_empty() {
         for (group, fate) in &told {
             writeln!(streams::err(), "{}: {fate}", clean(group))?;
@@ -176,8 +184,10 @@ fn of_labels(mut fleet: Fleet) -> Result<Field, Failure> {
         return Err(Failure::Said(message));
     }
     let labels = |pool: &Pool| pool.labels.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect();
-    let group =
-        |pool: &Pool| Group { told: pool.name.value.clone(), nodes: vec![(pool.name.value.clone(), labels(pool))] };
+    let group = |pool: &Pool| Group {
+        told: vec![pool.name.value.clone()],
+        nodes: vec![(pool.name.value.clone(), labels(pool))],
+    };
     let groups = fleet.pools.iter().map(group).collect();
     Ok(Field { fleet, groups, others: Vec::new() })
 }
@@ -192,8 +202,8 @@ fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, F
     }
     let mut builds = BTreeMap::new();
     for machine in found.machines {
-        let base = if fleet.built_in { None } else { inventory::place(fleet, &machine, knowledge) };
-        let nodes: &mut Vec<(String, Labels)> = builds.entry((base, machine.build)).or_default();
+        let bases = if fleet.built_in { Vec::new() } else { inventory::places(fleet, &machine, knowledge) };
+        let nodes: &mut Vec<(String, Labels)> = builds.entry((bases, machine.build)).or_default();
         if !nodes.iter().any(|(_, labels)| *labels == machine.labels) {
             nodes.push((machine.name, machine.labels));
         }
@@ -201,26 +211,35 @@ fn of_nodes(fleet: &Fleet, path: &Path, knowledge: Knowledge) -> Result<Field, F
     let mut seen =
         Fleet { source: fleet.source, name: fleet.name.clone(), built_in: fleet.built_in, pools: Vec::new() };
     let mut groups = Vec::new();
-    for (at, ((base, build), nodes)) in builds.into_iter().enumerate() {
-        let base = base.and_then(|base| fleet.pools.get(base));
-        seen.pools.push(inventory::as_seen(base, format!("{at}"), &build, knowledge));
-        let said = build.gpus.iter().map(|gpu| gpu.name.as_str());
-        let said: Vec<&str> = said.filter(|name| !name.is_empty()).collect();
-        let declared = |field| base.and_then(|pool| pool.text_of(field));
-        let gpus = match declared(PoolField::Gpu) {
-            _ if !said.is_empty() => said.join(", "),
-            Some(gpu) => format!("{gpu} as declared"),
-            None => "a GPU that is not told".to_owned(),
-        };
-        let driver = match (build.driver, declared(PoolField::Driver)) {
-            (Some(driver), _) => format!("driver {driver}"),
-            (None, Some(driver)) => format!("driver {driver} as declared"),
-            (None, None) => "a driver that is not told".to_owned(),
-        };
-        let pool = base.map_or_else(|| "of no pool".to_owned(), |pool| format!("pool {}", pool.name.value));
-        let told = format!("{gpus}, {driver} ({pool})");
-        let nodes = nodes.into_iter().map(|(name, labels)| (format!("node {name} with {told}"), labels)).collect();
+    for ((bases, build), nodes) in builds {
+        let bases: Vec<Option<&Pool>> =
+            if bases.is_empty() { vec![None] } else { bases.iter().map(|base| fleet.pools.get(*base)).collect() };
+        let told: Vec<String> = bases.iter().map(|base| told(*base, &build)).collect();
+        for base in bases {
+            let name = seen.pools.len().to_string();
+            seen.pools.push(inventory::as_seen(base, name, &build, knowledge));
+        }
+        let first = told.first().map_or("", String::as_str);
+        let nodes = nodes.into_iter().map(|(name, labels)| (format!("node {name} with {first}"), labels)).collect();
         groups.push(Group { told, nodes });
     }
-    Ok(Field { fleet: seen, groups, others: found.without_gpu })
+    Ok(Field { fleet: seen, groups, others: found.left_out })
+}
+
+/// What nodes are called: what they say of themselves, and what their pool declares beside.
+fn told(base: Option<&Pool>, build: &Build) -> String {
+    let said: Vec<&str> = build.gpus.iter().map(|gpu| gpu.name.as_str()).filter(|name| !name.is_empty()).collect();
+    let declared = |field| base.and_then(|pool| pool.text_of(field));
+    let gpus = match declared(PoolField::Gpu) {
+        _ if !said.is_empty() => said.join(", "),
+        Some(gpu) => format!("{gpu} as declared"),
+        None => "a GPU that is not told".to_owned(),
+    };
+    let driver = match (build.driver, declared(PoolField::Driver)) {
+        (Some(driver), _) => format!("driver {driver}"),
+        (None, Some(driver)) => format!("driver {driver} as declared"),
+        (None, None) => "a driver that is not told".to_owned(),
+    };
+    let pool = base.map_or_else(|| "of no pool".to_owned(), |pool| format!("pool {}", pool.name.value));
+    format!("{gpus}, {driver} ({pool})")
 }

@@ -14,8 +14,7 @@ use crate::cli::streams;
 use crate::inventory;
 use crate::inventory::Inventory;
 use crate::knowledge::Knowledge;
-use crate::nearest::nearest;
-use crate::report::words::count;
+use crate::nearest::nearest_few;
 use crate::source::SourceText;
 use crate::source::Sources;
 
@@ -55,12 +54,8 @@ pub(crate) fn run(options: &FleetImportArgs, knowledge: Knowledge) -> Result<Exi
         writeln!(streams::err(), "note: {note}")?;
     }
     if found.machines.is_empty() {
-        let nodes = found.without_gpu.len();
-        writeln!(
-            streams::err(),
-            "nothing to import: no machine with a GPU is in it ({} without)",
-            count(nodes, "node")
-        )?;
+        let others = found.told_left_out().unwrap_or_else(|| "no node".to_owned());
+        writeln!(streams::err(), "nothing to import: no machine with a GPU of NVIDIA is in it ({others})")?;
         return Ok(Exit::Nothing);
     }
     let drafts = inventory::drafts(&found);
@@ -85,8 +80,9 @@ fn instance(text: &str, knowledge: Knowledge) -> Result<Inventory, Failure> {
         }
     };
     inventory::of_instance(name, nodes, knowledge).ok_or_else(|| {
-        let near = nearest(name, knowledge.cloud_instances().iter().map(|row| row.name));
-        let hint = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        Failure::Said(format!("error: the tables have no machine type `{name}` with a GPU{hint}"))
+        let known = knowledge.cloud_instances().iter().map(|row| row.name);
+        let near: Vec<String> = nearest_few(name, known, 3).iter().map(|near| format!("`{near}`")).collect();
+        let near = if near.is_empty() { String::new() } else { format!("; the nearest there: {}", near.join(", ")) };
+        Failure::Said(format!("error: machine type `{name}` has no GPU of NVIDIA, or is not in the tables{near}"))
     })
 }

@@ -14,8 +14,16 @@ use crate::inventory::Machine;
 use crate::inventory::group::drafts;
 use crate::inventory::placed::goes_with;
 use crate::inventory::placed::is_of;
-use crate::inventory::placed::place;
+use crate::inventory::placed::spread;
 use crate::knowledge::Knowledge;
+
+/// How labels begin that say a driver or a GPU, and the differences that tell their values, too.
+const TOLD: &[(&str, &[&str])] = &[
+    ("nvidia.com/cuda.driver", &["driver"]),
+    ("nvidia.com/gpu.product", &["gpu", "mig"]),
+    ("nvidia.com/gpu.compute.", &["gpu"]),
+    ("nvidia.com/gpu.count", &["count", "mig"]),
+];
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,8 +42,9 @@ pub struct Drift {
 pub fn drift(fleet: &Fleet, inventory: &Inventory, knowledge: Knowledge) -> Vec<Drift> {
     let mut placed: BTreeMap<usize, Vec<&Machine>> = BTreeMap::new();
     let mut new = Inventory::default();
-    for machine in &inventory.machines {
-        match place(fleet, machine, knowledge) {
+    let pools = spread(fleet, &inventory.machines, knowledge);
+    for (machine, pool) in inventory.machines.iter().zip(pools) {
+        match pool {
             Some(at) => placed.entry(at).or_default().push(machine),
             None => new.machines.push(machine.clone()),
         }
@@ -63,7 +72,9 @@ fn described(gpu: &Gpu) -> String {
 
 /// The differences of one pool.
 fn of_pool(pool: &Pool, machines: &[&Machine], knowledge: Knowledge, found: &mut Vec<Drift>) {
+    let mut told: Vec<&'static str> = Vec::new();
     let mut add = |what, declared: String, seen: String| {
+        told.push(what);
         found.push(Drift { pool: pool.name.value.clone(), what, declared, seen });
     };
     let declared = pool.nodes.as_ref().map(|nodes| nodes.value);
@@ -112,16 +123,24 @@ fn of_pool(pool: &Pool, machines: &[&Machine], knowledge: Knowledge, found: &mut
             add("platform", platform.value.clone(), listed(others.into_iter()));
         }
     }
+    labels(pool, machines, &told, found);
+}
+
+/// Labels that nodes of a pool lack, or have with another value that is not told by these differences.
+fn labels(pool: &Pool, machines: &[&Machine], told: &[&str], found: &mut Vec<Drift>) {
     for (name, value) in &pool.labels {
-        // What the driver and the GPU say is told above.
-        if name.starts_with("nvidia.com/") {
-            continue;
-        }
         let labelled = machines.iter().filter(|machine| !machine.labels.is_empty());
-        let seen: BTreeSet<&str> =
+        let mut seen: BTreeSet<&str> =
             labelled.map(|machine| machine.labels.get(name).map_or("", String::as_str)).collect();
+        // Another value is told above; that there is none is not.
+        let told = |kind: &&str| told.contains(kind);
+        if TOLD.iter().any(|(start, kinds)| name.starts_with(start) && kinds.iter().any(told)) {
+            seen.retain(|seen| seen.is_empty());
+        }
         if seen.iter().any(|seen| *seen != value.value) {
-            add("labels", format!("{name} = {}", value.value), listed(seen.iter()));
+            let pool = pool.name.value.clone();
+            let declared = format!("{name} = {}", value.value);
+            found.push(Drift { pool, what: "labels", declared, seen: listed(seen.iter().map(said)) });
         }
     }
 }
@@ -140,6 +159,11 @@ fn divisions(pool: &Pool, machines: &[&Machine], knowledge: Knowledge) -> BTreeS
         }
     }
     found
+}
+
+/// The value of a label; an empty one is none.
+fn said<'a>(value: &&'a str) -> &'a str {
+    if value.is_empty() { "no such label" } else { value }
 }
 
 fn nodes(number: u32) -> String {

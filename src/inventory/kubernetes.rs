@@ -61,7 +61,7 @@ struct NodeInfo {
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) labels: BTreeMap<String, String>,
-    /// Resources of device plugins of NVIDIA, with how many there are.
+    /// Resources of device plugins, and others, with how many there are.
     pub(super) resources: BTreeMap<String, u32>,
     pub(super) architecture: Option<String>,
     pub(super) system: Option<String>,
@@ -105,6 +105,12 @@ fn nodes(objects: Vec<Object>) -> Result<Inventory, InventoryError> {
     if seen { Ok(found) } else { Err(InventoryError::Unreadable("no node is in it".to_owned())) }
 }
 
+/// A value of a label as a fleet file and a selector can have it: Kubernetes takes no blank at its ends, and no sign that
+/// ends a line.
+fn plain(value: &str) -> String {
+    value.trim().chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
+}
+
 fn node(item: Object) -> Node {
     let metadata = item.metadata.unwrap_or_default();
     let status = item.status.unwrap_or_default();
@@ -112,11 +118,8 @@ fn node(item: Object) -> Node {
     let resources = status.capacity.unwrap_or_default().into_iter();
     Node {
         name: metadata.name.unwrap_or_default(),
-        labels: metadata.labels.unwrap_or_default(),
-        resources: resources
-            .filter(|(name, _)| name.starts_with("nvidia.com/"))
-            .filter_map(|(name, count)| Some((name, count.count()?)))
-            .collect(),
+        labels: metadata.labels.unwrap_or_default().into_iter().map(|(name, value)| (name, plain(&value))).collect(),
+        resources: resources.filter_map(|(name, count)| Some((name, count.count()?))).collect(),
         architecture: info.architecture,
         system: info.operating_system,
         engine: info.container_runtime_version,

@@ -68,6 +68,9 @@ const SLICE: &str = "nvidia.com/mig-";
 const SHARED: &str = ".shared";
 /// What whole GPUs are called, or under the strategy `single` MIG devices.
 const WHOLE: [&str; 2] = ["nvidia.com/gpu", "nvidia.com/gpu.shared"];
+/// What device plugins of other makers call their GPUs.
+const OTHER_MAKERS: [(&str, &str); 3] =
+    [("amd.com/gpu", "AMD"), ("gpu.intel.com/i915", "Intel"), ("gpu.intel.com/xe", "Intel")];
 const PRODUCT: &str = "nvidia.com/gpu.product";
 
 type Labels = BTreeMap<String, String>;
@@ -127,7 +130,10 @@ pub(super) fn add(node: &Node, found: &mut Inventory) {
         || get(labels, "kubernetes.azure.com/accelerator") == Some("nvidia");
     let on_the_bus = ON_THE_BUS.iter().any(|name| get(labels, name) == Some("true"));
     if !has_resource && !said && !on_the_bus {
-        found.without_gpu.push(labels.clone());
+        let other =
+            OTHER_MAKERS.iter().find(|(resource, _)| node.resources.get(*resource).is_some_and(|count| *count > 0));
+        let why = other.map_or_else(|| "without GPUs".to_owned(), |(_, maker)| format!("with GPUs of {maker}"));
+        found.leave_out(labels, &why);
         return;
     }
     let mut build = Build::default();
@@ -142,7 +148,7 @@ pub(super) fn add(node: &Node, found: &mut Inventory) {
     let system = node.system.as_deref().or_else(|| get(labels, "kubernetes.io/os")).unwrap_or("linux");
     if system != "linux" {
         found.notes.insert(format!("{}: a node of {system} is left out", node.name));
-        found.without_gpu.push(labels.clone());
+        found.leave_out(labels, &format!("of {system}"));
         return;
     }
     let arch = node.architecture.as_deref().or_else(|| get(labels, "kubernetes.io/arch"));
@@ -177,8 +183,10 @@ fn telling(labels: &Labels) -> Labels {
 }
 
 fn is_gpu(resource: &str) -> bool {
-    let name = resource.strip_prefix("nvidia.com/").unwrap_or(resource);
-    matches!(name, "gpu" | "gpu.shared" | "pgpu") || name.starts_with("mig-") || name.starts_with("gpu-")
+    let of = |name: &str| {
+        matches!(name, "gpu" | "gpu.shared" | "pgpu") || name.starts_with("mig-") || name.starts_with("gpu-")
+    };
+    resource.strip_prefix("nvidia.com/").is_some_and(of)
 }
 
 /// The GPUs of a node by its labels, and by what its device plugin offers.

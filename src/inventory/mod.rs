@@ -6,6 +6,7 @@ mod drift;
 mod group;
 mod kubernetes;
 mod labels;
+mod likeness;
 mod listing;
 mod parts;
 mod placed;
@@ -29,7 +30,7 @@ use crate::knowledge::Knowledge;
 pub use self::drift::{Drift, drift};
 pub use self::group::{Draft, drafts};
 pub use self::parts::Parts;
-pub use self::placed::{as_seen, place};
+pub use self::placed::{as_seen, places};
 pub use self::selector::{Labels, Term, choose, to_yaml};
 pub use self::suits::suits;
 pub use self::write::to_toml;
@@ -93,10 +94,12 @@ pub struct Machine {
 /// What a source says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
-    /// Machines with GPUs.
+    /// Machines with GPUs of NVIDIA.
     pub machines: Vec<Machine>,
-    /// Labels of the nodes without, for selectors that must not meet them.
-    pub without_gpu: Vec<BTreeMap<String, String>>,
+    /// Labels of the nodes that are left out, for selectors that must not meet them.
+    pub left_out: Vec<BTreeMap<String, String>>,
+    /// Why they are, as `without GPUs`, with how many there are.
+    pub why_left_out: BTreeMap<String, usize>,
     /// What could not be followed.
     pub notes: BTreeSet<String>,
 }
@@ -118,10 +121,28 @@ impl Inventory {
         self
     }
 
+    /// Leaves out a node.
+    fn leave_out(&mut self, labels: &BTreeMap<String, String>, why: &str) {
+        self.left_out.push(labels.clone());
+        *self.why_left_out.entry(why.to_owned()).or_default() += 1;
+    }
+
+    /// What is left out, in words; none where nothing is.
+    pub fn told_left_out(&self) -> Option<String> {
+        let one = |(why, number): (&String, &usize)| {
+            if *number == 1 { format!("1 node {why}") } else { format!("{number} nodes {why}") }
+        };
+        let all: Vec<String> = self.why_left_out.iter().map(one).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+
     /// With what another source says.
     pub fn join(&mut self, other: Self) {
         self.machines.extend(other.machines);
-        self.without_gpu.extend(other.without_gpu);
+        self.left_out.extend(other.left_out);
+        for (why, number) in other.why_left_out {
+            *self.why_left_out.entry(why).or_default() += number;
+        }
         self.notes.extend(other.notes);
     }
 }

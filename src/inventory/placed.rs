@@ -9,14 +9,14 @@ use crate::inventory::Build;
 use crate::inventory::Gpu;
 use crate::inventory::Machine;
 use crate::inventory::Parts;
-use crate::inventory::labels::POOL_LABELS;
+use crate::inventory::likeness::likeness;
 use crate::knowledge::Knowledge;
 use crate::knowledge::SameGpu;
 use crate::source::Span;
 
 /// How well a declared name goes with what a machine calls its GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
+pub(super) enum Fit {
     /// It leaves out what makes no difference: A100 for NVIDIA-A100-SXM4-40GB.
     Wider,
     /// It is the same.
@@ -24,7 +24,7 @@ enum Fit {
 }
 
 /// How well; none where it is the name of another GPU.
-fn fit(declared: &str, own: &str, knowledge: Knowledge) -> Option<Fit> {
+pub(super) fn fit(declared: &str, own: &str, knowledge: Knowledge) -> Option<Fit> {
     // Labels have a dash where names have a blank.
     let sign = |sign: u8| if sign == b' ' { b'-' } else { sign.to_ascii_lowercase() };
     if declared.bytes().map(sign).eq(own.bytes().map(sign)) || knowledge.same_gpu(declared, own) == SameGpu::Yes {
@@ -55,48 +55,35 @@ pub(super) fn goes_with(spec: &DriverSpec, driver: crate::cuda::DriverVersion) -
     }
 }
 
-/// The number of the declared pool that a machine belongs to: that of its own pool label, else that of its GPU, and
-/// of several the one that says most of what is so.
-pub fn place(fleet: &Fleet, machine: &Machine, knowledge: Knowledge) -> Option<usize> {
-    let fits = |pool: &Pool| likeness(pool, machine, knowledge);
-    let scored = fleet.pools.iter().enumerate().filter_map(|(at, pool)| Some((fits(pool)?, at)));
-    // Of equals the first of the file.
-    scored.max_by_key(|(score, at)| (*score, std::cmp::Reverse(*at))).map(|(_, at)| at)
+/// The numbers of the declared pools that a machine may belong to: that of its own pool label, else that of its GPU, and
+/// of several the one that says most of what is so. Several where they declare the same of it; none where it is of none.
+pub fn places(fleet: &Fleet, machine: &Machine, knowledge: Knowledge) -> Vec<usize> {
+    let scored = fleet.pools.iter().enumerate();
+    let scored: Vec<_> = scored.filter_map(|(at, pool)| Some((likeness(pool, machine, knowledge)?, at))).collect();
+    let best = scored.iter().map(|(points, _)| *points).max();
+    scored.into_iter().filter(|(points, _)| Some(*points) == best).map(|(_, at)| at).collect()
 }
 
-/// How much of what a pool declares is so of a machine; none where it is of another pool.
-fn likeness(pool: &Pool, machine: &Machine, knowledge: Knowledge) -> Option<usize> {
-    let build = &machine.build;
-    let declared = |name: &str| pool.labels.iter().find(|(own, _)| own == name).map(|(_, value)| value.value.as_str());
-    let labelled = POOL_LABELS.iter().find_map(|name| Some((*name, declared(name)?)));
-    let by_label = match labelled {
-        Some((name, value)) if !machine.labels.is_empty() => {
-            if machine.labels.get(name).map(String::as_str) != Some(value) {
-                return None;
-            }
-            true
+/// The number of the declared pool of each machine. Of pools that declare the same, each has as many nodes as it
+/// declares, as far as there are so many.
+pub(super) fn spread(fleet: &Fleet, machines: &[Machine], knowledge: Knowledge) -> Vec<Option<usize>> {
+    let mut room: Vec<u32> =
+        fleet.pools.iter().map(|pool| pool.nodes.as_ref().map_or(1, |nodes| nodes.value)).collect();
+    let mut placed: Vec<_> =
+        machines.iter().enumerate().map(|(at, machine)| (at, machine, places(fleet, machine, knowledge))).collect();
+    placed.sort_by_key(|(at, _, places)| (places.len() > 1, *at));
+    let mut found: Vec<(usize, Option<usize>)> = Vec::with_capacity(machines.len());
+    for (at, machine, places) in placed {
+        let nodes = machine.nodes.unwrap_or(1);
+        let with = |least: u32| places.iter().find(|pool| room.get(**pool).is_some_and(|room| *room >= least));
+        let pool = with(nodes).or_else(|| with(1)).or(places.first()).copied();
+        if let Some(room) = pool.and_then(|pool| room.get_mut(pool)) {
+            *room = room.saturating_sub(nodes);
         }
-        _ => false,
-    };
-    let named = || build.gpus.iter().filter(|gpu| !gpu.name.is_empty());
-    let pairs = pool.gpu.iter().flat_map(|spec| named().map(|gpu| (&spec.value, gpu)));
-    let pairs = pairs.filter(|(declared, own)| own.parts.may_be(declared));
-    let by_gpu = pairs.filter_map(|(declared, own)| fit(&declared.name, &own.name, knowledge)).max();
-    let agree = pool.labels.iter().filter(|(name, value)| machine.labels.get(name) == Some(&value.value)).count();
-    // What a node does not say of its GPU is declared for the nodes that have the labels of the pool.
-    let labels = agree == pool.labels.len() && (agree > 0 || build.labels.is_empty());
-    let divided = |gpu: &Gpu| pool.gpu.is_empty() || pool.gpu.iter().any(|spec| gpu.parts.may_be(&spec.value));
-    let nameless = named().next().is_none() && build.gpus.iter().all(divided) && (labels || pool.gpu.is_empty());
-    let own_name = build.pool.as_deref() == Some(pool.name.value.as_str());
-    let platform = pool.platform.as_ref().zip(build.platform.as_ref());
-    let same_platform = platform.is_none_or(|(own, seen)| own.value.starts_with(seen.as_str()));
-    if !by_label && !(same_platform && (by_gpu.is_some() || own_name || nameless)) {
-        return None;
+        found.push((at, pool));
     }
-    let driver = build.driver.is_some_and(|driver| pool.driver.iter().any(|spec| goes_with(&spec.value, driver)));
-    let count = pool.gpu.iter().any(|spec| build.gpus.iter().any(|gpu| gpu.count == spec.value.count));
-    let by_gpu = by_gpu.map_or(0, |fit| 1 + usize::from(fit == Fit::Same));
-    Some(1 + 100 * usize::from(by_label) + agree + 2 * usize::from(driver) + usize::from(count) + by_gpu)
+    found.sort_unstable();
+    found.into_iter().map(|(_, pool)| pool).collect()
 }
 
 /// A pool with the GPUs, the driver and the platform that machines really have; the rest as declared, where it is.

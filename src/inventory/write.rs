@@ -28,10 +28,8 @@ pub fn to_toml(
         &mut text,
         "Lines that begin with `# ?` ask what the source does not say; until it is declared it is not known.",
     );
-    match inventory.without_gpu.len() {
-        0 => {}
-        1 => comment(&mut text, "Left out: 1 node without GPUs."),
-        many => comment(&mut text, &format!("Left out: {many} nodes without GPUs.")),
+    if let Some(told) = inventory.told_left_out() {
+        comment(&mut text, &format!("Left out: {told}."));
     }
     for note in &inventory.notes {
         comment(&mut text, note);
@@ -185,6 +183,11 @@ fn gpus(text: &mut String, build: &Build, knowledge: Knowledge) {
         [one] => field(text, "gpu", one),
         several => field(text, "gpu", format!("[{}]", several.join(", "))),
     }
+}
+
+/// Whether a fleet file can say which GPU it is.
+pub(super) fn is_written(gpu: &Gpu, knowledge: Knowledge) -> bool {
+    one(gpu, knowledge).is_some()
 }
 
 /// A GPU as a fleet file writes it; none where it could not be read back.

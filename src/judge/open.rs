@@ -65,24 +65,16 @@ pub(super) fn report(
         let Some(opened) = Opened::of(verdict, settings.knowledge) else { continue };
         let help = help(verdict, settings);
         let severity = asked::severity(page, Some(pool), settings);
-        // What is supplied in one way is one cause, whatever it is on which pool.
         let alike = |cause: &&mut Cause| {
-            (cause.notice, cause.severity, &cause.help) == (notice, severity, &help)
-                && (help != NO_HELP || cause.opened.text() == opened.text())
+            (cause.notice, cause.severity, &cause.help) == (notice, severity, &help) && cause.opened.is_alike(&opened)
         };
-        let opened = match causes.iter_mut().find(alike) {
-            Some(cause) => match cause.opened.join(opened) {
-                Ok(()) => {
-                    cause.pools.push(pool.clone());
-                    for location in located {
-                        push(&mut cause.locations, location);
-                    }
-                    continue;
-                }
-                Err(other) => other,
-            },
-            None => opened,
-        };
+        if let Some(cause) = causes.iter_mut().find(alike) {
+            cause.pools.push(pool.clone());
+            for location in located {
+                push(&mut cause.locations, location);
+            }
+            continue;
+        }
         causes.push(Cause { notice, severity, opened, help, pools: vec![pool.clone()], locations: located });
     }
     causes.into_iter().filter_map(|cause| finding(cause, settings)).collect()

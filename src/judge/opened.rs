@@ -1,4 +1,4 @@
-//! What leaves a verdict open, in words that several pools can share.
+//! What leaves a verdict open, in words that are so of every pool that shares them.
 
 use crate::judge::missing::is_pinned;
 use crate::judge::verdict::all_missing;
@@ -45,23 +45,15 @@ impl Opened {
         }
     }
 
-    /// Takes in what another pool says of the same cause; gives it back where it is another cause.
-    pub(super) fn join(&mut self, other: Self) -> Result<(), Self> {
+    /// Whether another pool says the same, in whatever order: what is told of several is so of each.
+    pub(super) fn is_alike(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Reasons(own), Self::Reasons(others)) => {
-                for one in others {
-                    add(own, one);
-                }
+                own.len() == others.len() && own.iter().all(|one| others.contains(one))
             }
-            (Self::Depends(on, own), Self::Depends(same, others)) if *on == same => {
-                for one in others {
-                    add(own, one);
-                }
-                own.sort();
-            }
-            (_, other) => return Err(other),
+            (Self::Depends(on, own), Self::Depends(same, others)) => on == same && own == others,
+            (Self::Reasons(_), Self::Depends(..)) | (Self::Depends(..), Self::Reasons(_)) => false,
         }
-        Ok(())
     }
 
     /// One line.
@@ -128,15 +120,18 @@ mod tests {
     }
 
     #[test]
-    fn pools_share_what_they_hang_on_and_nothing_else() {
-        let mut own = depends("pool.driver", &["refused", "starts"]);
-        assert!(own.join(depends("pool.driver", &["no-gpu", "starts"])).is_ok());
-        assert_eq!(own.text(), "depends on pool.driver: no-gpu or refused or starts");
-        assert!(own.join(depends("pool.launch", &["starts"])).is_err());
-        assert!(own.join(reasons(&["a"])).is_err());
-        let mut own = reasons(&["a"]);
-        assert!(own.join(depends("pool.driver", &["starts"])).is_err());
-        assert!(own.join(reasons(&["a", "b"])).is_ok());
+    fn pools_share_what_is_so_of_each_and_nothing_else() {
+        let own = depends("pool.driver", &["refused", "starts"]);
+        assert!(own.is_alike(&depends("pool.driver", &["refused", "starts"])));
+        assert_eq!(own.text(), "depends on pool.driver: refused or starts");
+        assert!(!own.is_alike(&depends("pool.driver", &["no-gpu", "starts"])));
+        assert!(!own.is_alike(&depends("pool.driver", &["refused"])));
+        assert!(!own.is_alike(&depends("pool.launch", &["refused", "starts"])));
+        assert!(!own.is_alike(&reasons(&["a"])));
+        let own = reasons(&["a", "b"]);
+        assert!(own.is_alike(&reasons(&["b", "a"])));
+        assert!(!own.is_alike(&reasons(&["a"])) && !reasons(&["a"]).is_alike(&own));
+        assert!(!own.is_alike(&reasons(&["a", "c"])) && !own.is_alike(&depends("a", &["b"])));
         assert_eq!(own.text(), "cannot tell: a; b");
     }
 }

@@ -37,7 +37,8 @@ pub(super) fn in_dockerfile(start: usize, line: &str, at: usize) -> Option<(Want
         let word = named.rsplit(',').next().unwrap_or(named).trim_start();
         return whole(word, at, line, start).map(|span| (wanted, span));
     }
-    let mut words = before.split_whitespace();
+    // Some editors keep the mark at the start of a file.
+    let mut words = before.trim_start_matches('\u{feff}').split_whitespace();
     if !words.next()?.eq_ignore_ascii_case("FROM") {
         return None;
     }
@@ -120,6 +121,10 @@ fn whole(partial: &str, at: usize, line: &str, start: usize) -> Option<Span> {
         return None;
     }
     let behind = rest.find(|c| !part(c)).unwrap_or(rest.len());
+    // What a variable says of the word would stay behind it.
+    if rest.get(behind..).is_some_and(|rest| rest.starts_with('$')) {
+        return None;
+    }
     Some(Span::new(at - partial.len(), at + behind))
 }
 
@@ -152,6 +157,10 @@ mod tests {
             ("FROM nvidia/cuda:^", tag("nvidia/cuda", "")),
             ("from --platform=linux/amd64 nvidia/cuda:12.^4.1 AS x", tag("nvidia/cuda", "12.4.1")),
             ("FROM host:5000/nvidia/cuda:12^", tag("host:5000/nvidia/cuda", "12")),
+            ("\u{feff}FROM nvidia/cuda:12^", tag("nvidia/cuda", "12")),
+            ("FROM nvidia/cuda:^${V}-base", None),
+            ("FROM nvidia/cuda:12.^4.$PATCH", None),
+            ("FROM nvidia/cuda:${V}^-base", None),
             ("FROM nvidia/cuda^", None),
             ("FROM nvidia/cuda:12 ^", None),
             ("FROM nvidia/cuda:12 AS x:^", None),

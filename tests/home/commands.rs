@@ -134,6 +134,9 @@ fn a_mistake_says_what_to_do_next() {
     place.file("bad.toml", "[[pool]]\nname = \"a\"\ngpu = \"A1000000\"\n");
     for (arguments, help) in [
         (&["chek"][..], "'check'"),
+        (&["knowledg"], "'knowledge'"),
+        (&["nofile"], "no command and no file is called `nofile`; `imagelint --help`"),
+        (&["no/such/Dockerfile"], "no command and no file is called `no/such/Dockerfile`"),
         (&["Dockerfile"], "a path is checked by `imagelint check Dockerfile`"),
         (&["."], "a path is checked by `imagelint check .`"),
         (&["staged"], "a path is checked by `imagelint check staged`"),
@@ -178,7 +181,10 @@ fn the_first_help_has_an_example_and_demands_no_command() {
     }
     // Of a word that is no path the tip speaks of commands alone.
     let said = err(&place.run(&["chek"]));
-    assert!(!said.contains("a path is checked"), "{said}");
+    assert!(!said.contains("a path is checked") && !said.contains("no file"), "{said}");
+    // No command is near it, however many of its letters one has.
+    let said = err(&place.run(&["nofile"]));
+    assert!(!said.contains("similar subcommand") && !said.contains("'knowledge'"), "{said}");
 }
 
 #[test]

@@ -27,11 +27,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
 
+use clap::CommandFactory as _;
 use clap::Parser;
 use clap::Subcommand;
 use clap::error::ContextKind;
 use clap::error::ContextValue;
 use clap::error::ErrorKind;
+
+use crate::nearest::nearest;
 
 pub(crate) use crate::cli::args::access::AccessArgs;
 pub(crate) use crate::cli::args::against::DifferenceFormat;
@@ -126,12 +129,33 @@ impl Args {
                 if let Some(path) = said.get(1).filter(|word| Path::new(word).exists()) {
                     let tip = format!("a path is checked by `imagelint check {}`", path.to_string_lossy());
                     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+                } else if let Some(word) =
+                    said.get(1).map(|word| word.to_string_lossy()).filter(|word| is_about(&error, word))
+                {
+                    suggest(&mut error, &word);
                 }
                 Err(error)
             }
             parsed => parsed,
         }
     }
+}
+
+/// Whether it is this word that is no command.
+fn is_about(error: &clap::Error, word: &str) -> bool {
+    matches!(error.get(ContextKind::InvalidSubcommand), Some(ContextValue::String(own)) if own == word)
+}
+
+/// Suggests the command that was meant by a word; of one that is far from all of them, that it is no file either.
+fn suggest(error: &mut clap::Error, word: &str) {
+    let command = Args::command();
+    if let Some(near) = nearest(word, command.get_subcommands().map(clap::Command::get_name)) {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![near.to_owned()]));
+        return;
+    }
+    error.remove(ContextKind::SuggestedSubcommand);
+    let tip = format!("no command and no file is called `{word}`; `imagelint --help` tells the commands");
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
 }
 
 /// The commands.
