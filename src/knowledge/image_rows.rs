@@ -148,6 +148,17 @@ pub struct PackageFloorRow {
     pub capability: ComputeCapability,
 }
 
+/// The variables that the images of a repository set.
+#[derive(Clone, Copy, Debug)]
+pub struct BaseVariablesRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Repository, shortened.
+    pub repository: &'static str,
+    /// Their names; with a star at its end, how some begin.
+    pub names: &'static [&'static str],
+}
+
 /// A family of images without any NVIDIA content: what official operating system and language images are.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainImageRow {

@@ -172,7 +172,12 @@ impl<'a> Walk<'a> {
             Some(Resolved::Unresolved { reason, .. }) => Lookup::Unknown(vec![name.to_owned()], reason.clone()),
             // What a script or RUN is not called with is not set; within a function it may be.
             None if self.called == 0 && self.substitutions == 0 && is_number(name) => Lookup::Unset,
-            None => self.scope.lookup(name),
+            None => match self.scope.lookup(name) {
+                Lookup::Unset if self.sourced && self.scope.is_free(name) => {
+                    Lookup::Unknown(vec![name.to_owned()], "a file that is read in may set it".to_owned())
+                }
+                other => other,
+            },
         }
     }
 
@@ -325,6 +330,9 @@ impl<'a> Walk<'a> {
         let words: Vec<Word> = rest.iter().flat_map(|range| self.word(text, range.clone())).take(most).collect();
         self.spread += words.len().saturating_sub(rest.len());
         self.over |= self.spread >= MOST_SPREAD;
+        for range in ranges {
+            self.sets_defaults(text.get(range.clone()));
+        }
         let skip = wrapper::inner(&words);
         own.extend(words.iter().take(skip).filter_map(wrapper::set));
         let words: Vec<Word> = words.into_iter().skip(skip).collect();
