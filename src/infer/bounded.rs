@@ -41,7 +41,7 @@ pub(super) fn bounded(seen: &Observations, as_of: Option<Date>, knowledge: Knowl
         return None;
     }
     let mut now: Option<Observations> = None;
-    let mut take = |now: &mut Option<Observations>, news: Vec<News>| {
+    let take = |now: &mut Option<Observations>, news: Vec<News>| {
         let into = now.get_or_insert_with(|| seen.clone());
         for News { at, version, from } in news {
             let Observations { packages, facts, .. } = &mut *into;
