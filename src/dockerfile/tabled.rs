@@ -22,16 +22,14 @@ pub(super) fn tabled(base: &BaseKind) -> BTreeMap<String, Resolved> {
 
 /// Variables that a shell or the builder sets of its own accord.
 const OF_THE_SHELL: &[&str] = &[
-    "BASH*", "EUID", "HOME", "HOSTNAME", "HOSTTYPE", "IFS", "LINENO", "MACHTYPE", "OLDPWD", "OPTARG", "OPTIND", "OSTYPE",
-    "PPID", "PS*", "PWD", "RANDOM", "SECONDS", "SHELL*", "SHLVL", "TERM", "UID", "USER",
+    "BASH*", "EUID", "HOME", "HOSTNAME", "HOSTTYPE", "IFS", "LINENO", "MACHTYPE", "OLDPWD", "OPTARG", "OPTIND",
+    "OSTYPE", "PPID", "PS*", "PWD", "RANDOM", "SECONDS", "SHELL*", "SHLVL", "TERM", "UID", "USER",
 ];
 
 /// The names that a base sets, all of them; a star at the end stands for all that begin so.
 pub(super) fn names(base: &BaseKind) -> Option<&'static [&'static str]> {
     let BaseKind::Image(image) = base else { return None };
-    let repository = image.familiar();
-    let row = Knowledge::built_in().base_variables().iter().find(|row| row.repository == repository);
-    row.map(|row| row.names)
+    Knowledge::built_in().variables_of_base(&image.familiar())
 }
 
 /// Whether a variable is one that a base or a shell may set.

@@ -164,7 +164,8 @@ fn asked(command: &Command) -> Option<Asked> {
 impl Makefile {
     fn read(text: &str, given: &BTreeMap<String, Option<String>>, environment: Environment<'_>) -> Self {
         let mut file = Self { variables: given.clone(), ..Self::default() };
-        let (mut targets, mut conditions, mut at): (Vec<String>, Conditions, usize) = (Vec::new(), Conditions::default(), 0);
+        let (mut targets, mut conditions, mut at): (Vec<String>, Conditions, usize) =
+            (Vec::new(), Conditions::default(), 0);
         let mut defines = false;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             let length = logical(rest);
@@ -191,7 +192,8 @@ impl Makefile {
                 _ => {
                     let plain = plain.split_once(':').map_or_else(String::new, |(names, rest)| {
                         let told = |text: &str| file.told(text, environment, 0).unwrap_or_else(|| text.to_owned());
-                        let (before, recipe) = rest.split_once(';').map_or((rest, ""), |(before, recipe)| (before, recipe));
+                        let (before, recipe) =
+                            rest.split_once(';').map_or((rest, ""), |(before, recipe)| (before, recipe));
                         let recipe = if rest.contains(';') { format!(";{recipe}") } else { String::new() };
                         format!("{}:{}{recipe}", told(names), told(before))
                     });
@@ -280,11 +282,16 @@ impl Makefile {
                 match (function, words.split_once(',')) {
                     ("strip", _) => words.split_whitespace().collect::<Vec<_>>().join(" "),
                     ("filter", Some((own, words))) if !own.contains('%') => {
-                        let kept = words.split_whitespace().filter(|word| own.split_whitespace().any(|one| one == *word));
+                        let kept =
+                            words.split_whitespace().filter(|word| own.split_whitespace().any(|one| one == *word));
                         kept.collect::<Vec<_>>().join(" ")
                     }
                     ("findstring", Some((part, whole))) => {
-                        if whole.contains(part) { part.to_owned() } else { String::new() }
+                        if whole.contains(part) {
+                            part.to_owned()
+                        } else {
+                            String::new()
+                        }
                     }
                     _ => return None,
                 }
@@ -337,7 +344,10 @@ impl Makefile {
                 if let Some((front, back)) = goal.split_once('$').filter(|_| seen.insert(goal.clone())) {
                     // Which it is hangs on what is not known.
                     let back = back.rsplit([')', '}']).next().filter(|_| back.contains([')', '}'])).unwrap_or("");
-                    let may = self.rules.keys().filter(|own| own.starts_with(front) && own.ends_with(back) && !seen.contains(*own));
+                    let may = self
+                        .rules
+                        .keys()
+                        .filter(|own| own.starts_with(front) && own.ends_with(back) && !seen.contains(*own));
                     let may: Vec<String> = may.filter(|_| front.len() + back.len() > 0).cloned().collect();
                     open.extend(may.iter().map(|own| (own.clone(), false)));
                     perhaps.extend(may);

@@ -26,7 +26,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::PackageAskRow;
 
 /// A version that no release reaches, and one in front of all.
-const ENDS: [&str; 2] = ["99999", "0.0.1"];
+const ENDS: [&str; 2] = ["99999", "0"];
 
 /// A package whose version others decide: which, and what says so.
 struct News {
@@ -114,7 +114,11 @@ fn companions(seen: &Observations, knowledge: Knowledge) -> Vec<PackageSeen> {
         let here = |package: &&PackageSeen| package.command == bound.command && of_pip(package) && !package.alone;
         let named = seen.packages.iter().filter(here).any(|package| package.name == bound.name);
         !named
-            && seen.packages.iter().filter(here).any(|package| asks(&package.name, knowledge).any(|row| row.package == bound.name))
+            && seen
+                .packages
+                .iter()
+                .filter(here)
+                .any(|package| asks(&package.name, knowledge).any(|row| row.package == bound.name))
     };
     let on_framework = |bound: &PackageSeen| {
         let PackageVersion::Exact(version) = &bound.version else { return None };

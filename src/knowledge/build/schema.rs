@@ -212,7 +212,7 @@ macro_rules! every_table {
     image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
     cuda_extensions: CudaExtensionRow by [distribution] {
         distribution: Str, repository: Str, variable: Str, force: OptStr, switch: OptStr, sdist: Flag, plain: Flag,
-        cmake: Flag,
+        cmake: Flag, with_ptx: Flag,
     }
     library_wheels: LibraryWheelRow by [distribution] {
         distribution: Str, library: Str, cuda: OptCuda, versioned: Flag, runtime: Flag,

@@ -136,7 +136,8 @@ impl Walk<'_> {
     /// Takes the arguments of a script from variables named by their numbers, where it is told by which name it is called.
     pub(super) fn called_with(&mut self, variables: &[(String, Resolved)]) {
         let of = |name: &str| variables.iter().rfind(|(own, _)| own == name).map(|(_, value)| value);
-        let word = |value: &Resolved| Word { value: value.clone(), raw: String::new(), span: Span::default(), output: None };
+        let word =
+            |value: &Resolved| Word { value: value.clone(), raw: String::new(), span: Span::default(), output: None };
         let arguments: Vec<Word> = (1..=MOST_OF_SCRIPT).map_while(|number| of(&number.to_string())).map(word).collect();
         // Of so many, some may be missing.
         if of("0").is_some() && arguments.len() < MOST_OF_SCRIPT {

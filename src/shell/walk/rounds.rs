@@ -79,7 +79,9 @@ impl Walk<'_> {
                             ("-vE" | "-Ev", "^#|^$" | "^\\s*(#|$)" | "^\\s*#|^\\s*$" | "^(#|$)") => (true, true),
                             _ => return None,
                         };
-                        let kept = |line: &&str| !(comments && line.trim().starts_with('#') || blanks && line.trim().is_empty());
+                        let kept = |line: &&str| {
+                            !(comments && line.trim().starts_with('#') || blanks && line.trim().is_empty())
+                        };
                         Some(before(files)?.lines().filter(kept).map(|line| format!("{line}\n")).collect())
                     }
                     _ => None,
@@ -93,7 +95,10 @@ impl Walk<'_> {
     fn is_written(&self, file: &Word) -> bool {
         let name = file.known().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
         let writes = |command: &Command| {
-            let edits = matches!(command.program(), Some("sed" | "cp" | "mv" | "tee" | "rm" | "curl" | "wget" | "python" | "python3"));
+            let edits = matches!(
+                command.program(),
+                Some("sed" | "cp" | "mv" | "tee" | "rm" | "curl" | "wget" | "python" | "python3")
+            );
             let mut words = command.writes.iter().chain(command.words.iter().filter(|_| edits));
             words.any(|word| word.known().is_none_or(|word| word.contains(name)))
         };
@@ -102,7 +107,9 @@ impl Walk<'_> {
 
     /// Begins a loop over the lines that `while read` reads, where they are known and its body comes next.
     fn begin_reading(&mut self, text: &Mapped, tokens: &[Token], at: usize) {
-        let Some(branch) = self.branches.last_mut().filter(|branch| branch.rounds.is_none() && branch.asking) else { return };
+        let Some(branch) = self.branches.last_mut().filter(|branch| branch.rounds.is_none() && branch.asking) else {
+            return;
+        };
         let is = |at: usize, word: &str| matches!(tokens.get(at), Some(Token::Word(range)) if text.get(range.clone()) == word);
         if branch.reading.is_none() || !is(at, "do") {
             return;
