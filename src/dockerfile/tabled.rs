@@ -36,7 +36,7 @@ pub(super) fn names(base: &BaseKind) -> Option<&'static [&'static str]> {
 pub(super) fn may_set(names: &[&str], variable: &str) -> bool {
     let admits = |own: &&str| own.strip_suffix('*').map_or(*own == variable, |start| variable.starts_with(start));
     let of_proxy = variable.len() > 6 && variable.to_ascii_lowercase().ends_with("_proxy");
-    of_proxy || names.iter().chain(OF_THE_SHELL).any(|own| admits(own))
+    of_proxy || names.iter().chain(OF_THE_SHELL).any(admits)
 }
 
 #[cfg(test)]

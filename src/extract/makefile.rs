@@ -75,7 +75,7 @@ impl Reader<'_> {
             return self.note(format!("{} was not read: too many scripts run one another", opened.path));
         }
         self.done.scripts += 1;
-        let environment = |name: &str| self.set_for_make(name, command, run);
+        let environment = |name: &str| set_for_make(name, command, run);
         let file = Makefile::read(opened.text.text(), &asked.variables, &environment);
         let (source, before) = (self.source, self.folder.clone());
         self.source = opened.source.unwrap_or(source);
@@ -93,18 +93,16 @@ impl Reader<'_> {
     }
 }
 
-impl Reader<'_> {
-    /// What the environment of `make` has under a name: nothing where it is certainly not set, an error where that is open.
-    fn set_for_make(&self, name: &str, command: &Command, run: &RunInstruction) -> Result<Option<String>, ()> {
-        match command.variable(name).map(Resolved::known) {
-            Some(value) => value.map(|value| Some(value.to_owned())).ok_or(()),
-            None if run.scope.is_free(name) => Ok(None),
-            None => match run.scope.lookup(name) {
-                Lookup::Known(value, _) => Ok(Some(value)),
-                Lookup::Unset | Lookup::NoValue => Ok(None),
-                Lookup::Unknown(..) => Err(()),
-            },
-        }
+/// What the environment of `make` has under a name: nothing where it is certainly not set, an error where that is open.
+fn set_for_make(name: &str, command: &Command, run: &RunInstruction) -> Result<Option<String>, ()> {
+    match command.variable(name).map(Resolved::known) {
+        Some(value) => value.map(|value| Some(value.to_owned())).ok_or(()),
+        None if run.scope.is_free(name) => Ok(None),
+        None => match run.scope.lookup(name) {
+            Lookup::Known(value, _) => Ok(Some(value)),
+            Lookup::Unset | Lookup::NoValue => Ok(None),
+            Lookup::Unknown(..) => Err(()),
+        },
     }
 }
 

@@ -88,6 +88,10 @@ impl Reader<'_> {
         }
         let mut addresses = before.words.iter().filter_map(Word::known).filter(|word| word.contains("://"));
         let Some(address) = addresses.next().map(str::to_owned) else { return };
+        let place = address.split_once("://").map_or("", |(_, place)| place);
+        if Knowledge::built_in().tool_scripts().iter().any(|row| place.starts_with(row.address)) {
+            return;
+        }
         let reason = format!("{address} is fetched while the image is built, so what it installs is not known");
         let supply = "scan the built image, or name what it installs in an image description".to_owned();
         self.missing(&address, Why { reason, supply }, command.span);

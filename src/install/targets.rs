@@ -258,7 +258,7 @@ fn extension(
         (!found.sass.is_empty() || !found.ptx.is_empty()).then_some(())?;
     } else if row.plain {
         plain(&list, &mut found)?;
-        found.ptx = if row.with_ptx { found.sass.clone() } else { Vec::new() };
+        found.ptx = if row.also == Some("ptx") { found.sass.clone() } else { Vec::new() };
     } else {
         dotted(&list, &mut found)?;
     }

@@ -159,6 +159,15 @@ pub struct BaseVariablesRow {
     pub names: &'static [&'static str],
 }
 
+/// A script on the network that installs one tool and nothing for GPUs.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolScriptRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// How its address begins, without the scheme.
+    pub address: &'static str,
+}
+
 /// A family of images without any NVIDIA content: what official operating system and language images are.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainImageRow {

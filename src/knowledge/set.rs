@@ -81,6 +81,8 @@ whole_tables! {
     framework_images: FrameworkImageRow = framework_images;
     /// Every repository of which all variables are known.
     base_variables: BaseVariablesRow = base_variables;
+    /// Every script that installs one tool alone.
+    tool_scripts: ToolScriptRow = tool_scripts;
     /// Every image family without NVIDIA content.
     plain_images: PlainImageRow = plain_images;
     /// Every name that says that an image is there for GPUs.

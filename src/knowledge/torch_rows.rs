@@ -92,6 +92,6 @@ pub struct CudaExtensionRow {
     pub plain: bool,
     /// Whether the variable holds arguments of cmake.
     pub cmake: bool,
-    /// Whether PTX is built for each number of a plain list as well.
-    pub with_ptx: bool,
+    /// What is built for each number of a plain list as well: `ptx`.
+    pub also: Option<&'static str>,
 }

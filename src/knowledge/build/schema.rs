@@ -118,6 +118,7 @@ macro_rules! every_table {
         lacks: Strs, arches: Strs,
     }
     base_variables: BaseVariablesRow by [repository] { repository: Str, names: Strs }
+    tool_scripts: ToolScriptRow by [address] { address: Str }
     plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
     torch_releases: TorchRow by [version] {
@@ -212,7 +213,7 @@ macro_rules! every_table {
     image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
     cuda_extensions: CudaExtensionRow by [distribution] {
         distribution: Str, repository: Str, variable: Str, force: OptStr, switch: OptStr, sdist: Flag, plain: Flag,
-        cmake: Flag, with_ptx: Flag,
+        cmake: Flag, also: OptStr,
     }
     library_wheels: LibraryWheelRow by [distribution] {
         distribution: Str, library: Str, cuda: OptCuda, versioned: Flag, runtime: Flag,

@@ -82,7 +82,7 @@ impl Walk<'_> {
                         let kept = |line: &&str| {
                             !(comments && line.trim().starts_with('#') || blanks && line.trim().is_empty())
                         };
-                        Some(before(files)?.lines().filter(kept).map(|line| format!("{line}\n")).collect())
+                        Some(before(files)?.lines().filter(kept).flat_map(|line| [line, "\n"]).collect())
                     }
                     _ => None,
                 }
