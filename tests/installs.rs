@@ -184,6 +184,8 @@ fn scripts_that_run_one_another_from_their_own_folder_are_read() {
         ("scripts/by_lib.sh", ". ./lib.sh\ninst torch==$VERSION\n"),
         ("scripts/by_own_lib.sh", "source \"$(dirname \"${BASH_SOURCE[0]}\")/lib.sh\"\ninst torch==2.14.1\n"),
         ("scripts/lost.sh", "bash \"$(nobody knows)/torch.sh\"\n"),
+        ("scripts/args.sh", "shift\npip install torch==$1 flask==${2:-3.0}\n"),
+        ("scripts/all.sh", "shift 1\nif [ $# -gt 0 ]; then pip install \"$@\"; fi\n"),
         ("scripts/other.sh", "bash \"$(nobody knows)/other-tool.sh\"\n"),
         ("one/a.sh", "pip install flask\n"),
         ("one/b.sh", "pip install torch==2.14.1\n"),
@@ -200,6 +202,10 @@ fn scripts_that_run_one_another_from_their_own_folder_are_read() {
         ("COPY one/*.sh /opt/one/", "for f in /opt/one/*.sh; do . $f; done", "flask torch==2.14.1"),
         ("COPY one/a.sh one/b.sh /opt/one/", "cd /opt/one && for f in *.sh; do sh ./$f; done", "flask torch==2.14.1"),
         ("COPY one/ /opt/one/", "rm /opt/one/b.sh && for f in /opt/one/*.sh; do bash $f; done", "flask torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/args.sh --v 2.14.1", "flask==3.0 torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/args.sh --v 2.14.1 2.0", "flask==2.0 torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/all.sh a torch==2.14.1", "torch==2.14.1"),
+        ("COPY scripts/ /opt/scripts/", "bash /opt/scripts/all.sh a", ""),
         // What cannot be told is said.
         (
             "COPY scripts/ /opt/scripts/",
@@ -234,12 +240,14 @@ fn scripts_that_run_one_another_from_their_own_folder_are_read() {
 #[test]
 fn recipes_of_make_are_read_where_the_context_has_its_file() {
     let mut wrong = Vec::new();
-    let file = "TORCH = 2.14.1\nCU ?= cu124\nPIP := pip install\nifdef GPU\nWHICH = gpu\nendif\n.PHONY: install deps\n\
+    let file = "TORCH = 2.14.1\nCU ?= cu124\nPIP := pip install\nifdef PYTHON_GPU\nWHICH = gpu\nendif\n.PHONY: install deps\n\
                 # deps are first\ninstall: deps\n\t@echo torch==1.0\n\t$(PIP) \\\n\t  torch==${TORCH} # the one\n\n\
                 deps:; pip install flask\n\n\
                 other: ; pip install torch==2.5.1 --index-url https://mirror.example/whl/$(CU)\n\
                 sub:\n\t-$(MAKE) deps\n\
-                may:\nifdef GPU\n\tpip install jax\nendif\n\
+                may:\nifdef PYTHON_GPU\n\tpip install jax\nendif\n\
+                DEVICE ?= cpu\nall: dev-$(DEVICE)\ndev-cpu:\n\tpip install flask\ndev-gpu:\n\tpip install torch==2.5.1\n\
+                which:\nifeq ($(DEVICE),gpu)\n\tpip install torch==2.5.1\nelse\n\tpip install flask\nendif\n\
                 untold:\n\tpip install $(WHICH)\n\t$(call pip,x)\n\
                 lines:\n\tcd sub\n\tpip install -r r.txt\n\tV=1; pip install torch==$$V\n\
                 round: round\n\tmake round\n\
@@ -260,6 +268,15 @@ fn recipes_of_make_are_read_where_the_context_has_its_file() {
         ("make other CU=cu121", "torch==2.5.1[cu121]"),
         ("make sub", "flask"),
         ("make may", "jax?"),
+        ("make all", "flask"),
+        ("make all DEVICE=gpu", "torch==2.5.1"),
+        ("DEVICE=gpu make all", "torch==2.5.1"),
+        ("make -j$(nproc) all", "flask"),
+        ("make all DEVICE=$PYTHON_D", "flask? torch==2.5.1?"),
+        ("make dev-$PYTHON_D", "flask? torch==2.5.1?"),
+        ("make which", "flask"),
+        ("make which DEVICE=gpu", "torch==2.5.1"),
+        ("make which DEVICE=$PYTHON_D", "flask? torch==2.5.1?"),
         ("make -C sub", "jax"),
         ("make -f sub/Makefile", "flask"),
         ("make lines", "flask torch==1"),
@@ -343,7 +360,7 @@ fn uv_takes_indexes_from_its_own_files() {
 #[test]
 fn lists_are_read_through_pipes_and_substitutions() {
     let mut wrong = Vec::new();
-    let files = &[("r.txt", LIST), ("b.txt", "torch==2.4.0+cu121\n")];
+    let files = &[("r.txt", LIST), ("b.txt", "torch==2.4.0+cu121\n"), ("e.txt", "flask\njax")];
     let cannot =
         |program: &str| format!("!a command installs more than can be told: what `{program}` writes cannot be told");
     for (run, expected) in [
@@ -385,8 +402,34 @@ fn lists_are_read_through_pipes_and_substitutions() {
                 .to_owned(),
         ),
         (
-            "while read p; do pip install $p; done < r.txt",
+            "while read p; do pip install $p; done < <(python list.py)",
             "!a command installs more than can be told: it is read while the script runs".to_owned(),
+        ),
+        (
+            "curl -O https://h/r2.txt; while read p; do pip install $p; done < r2.txt",
+            "!a command installs more than can be told: it is read while the script runs".to_owned(),
+        ),
+        (
+            "sed -i s/2.1/2.2/ r.txt; while read p; do pip install $p; done < r.txt",
+            "!a command installs more than can be told: it is read while the script runs".to_owned(),
+        ),
+        ("while read p; do pip install $p; done < r.txt", "flask numpy>=1.2 torch==2.1.0".to_owned()),
+        ("while IFS= read -r p; do pip install \"$p\"; done < r.txt", "flask numpy>=1.2 torch==2.1.0".to_owned()),
+        ("cat r.txt | while read p; do pip install $p; done", "flask numpy>=1.2 torch==2.1.0".to_owned()),
+        ("grep -v '^#' r.txt | while read p; do pip install $p; done", "flask numpy>=1.2 torch==2.1.0".to_owned()),
+        ("for p in $(cat b.txt); do pip install $p; done", "torch==2.4.0+cu121[cu121]".to_owned()),
+        // The last line ends without a line break: it is given to the loop that asks for it alone.
+        ("while read p; do pip install $p; done < e.txt", "flask".to_owned()),
+        (
+            "while read p || [ -n \"$p\" ]; do pip install $p; done < e.txt",
+            "flask jax".to_owned(),
+        ),
+        ("set -- flask torch==2.1.0; pip install \"$@\"", "flask torch==2.1.0".to_owned()),
+        ("set -- flask torch==2.1.0; shift; pip install $1", "torch==2.1.0".to_owned()),
+        ("set -- a b torch==2.1.0; shift 2; pip install $1", "torch==2.1.0".to_owned()),
+        (
+            "if [ -n \"$(id)\" ]; then set -- jax; fi; pip install flask $1",
+            "flask !a command installs more than can be told: which argument it is depends on the way through the script".to_owned(),
         ),
         // These install nothing.
         ("cat r.txt | xargs echo pip install", String::new()),

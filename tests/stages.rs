@@ -283,3 +283,36 @@ fn an_environment_travels_from_where_its_tool_makes_it() {
         assert_eq!(report["subjects"][0]["gpu_content"], travels, "{text}");
     }
 }
+
+#[test]
+fn a_script_that_nobody_read_is_told_of_beside_a_verdict_on_a_base_for_cuda() {
+    let unseen = |text: &str| {
+        let place = Place::new();
+        place.file("Dockerfile", text);
+        place.file("fleet.toml", "[[pool]]\nname = \"a\"\ngpu = \"A100\"\ndriver = \"580.82.07\"\n");
+        let report = place.json(&["check", "Dockerfile"]);
+        let list = report["subjects"][0]["verdicts"][0]["not_seen"].as_array().cloned().unwrap_or_default();
+        let list = list.iter().filter_map(Value::as_str).filter_map(|one| one.strip_prefix("what "));
+        list.map(str::to_owned).collect::<Vec<_>>().join(", ")
+    };
+    let cuda = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
+    for (run, expected) in [
+        ("RUN curl -fsSL https://mirror.example/install.sh | bash", "https://mirror.example/install.sh installs"),
+        ("RUN wget -qO- https://mirror.example/x | sh -s -- -y", "https://mirror.example/x installs"),
+        ("COPY --from=a /src /src\nRUN /src/install.sh", "/src/install.sh installs"),
+        ("RUN wget https://mirror.example/setup.sh && bash setup.sh", "setup.sh installs"),
+        // A tool alone, a text that no shell goes through, and a command that is no script.
+        ("RUN curl -LsSf https://astral.sh/uv/install.sh | sh", ""),
+        ("RUN curl https://sh.rustup.rs -sSf | sh -s -- -y", ""),
+        ("RUN curl -fsSL https://mirror.example/key.gpg | gpg --dearmor -o /k.gpg", ""),
+        ("RUN curl -fsSL https://mirror.example/a.tgz | tar xz", ""),
+        ("RUN apt-get update && apt-get install -y git", ""),
+        ("RUN bash -c 'echo a'", ""),
+    ] {
+        assert_eq!(unseen(&format!("{cuda}{run}\n")), expected, "{run}");
+    }
+    assert_eq!(
+        unseen("FROM python:3.11\nRUN curl https://mirror.example/i.sh | bash && pip install torch==2.4.1\n"),
+        ""
+    );
+}

@@ -7,6 +7,8 @@ mod indexes;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;
+#[path = "torch/scopes.rs"]
+mod scopes;
 #[path = "torch/untold.rs"]
 mod untold;
 

@@ -58,7 +58,8 @@ fn reads_context(instruction: &Instruction) -> bool {
     match instruction.kind {
         Kind::Copy | Kind::Add => instruction.flag("from").is_none_or(|from| from.value.is_none()),
         Kind::Run => instruction.flags.iter().any(|flag| flag.name == "mount" && may_bind(flag)),
-        _ => false,
+        // It runs where another stage builds on this one.
+        _ => instruction.child.as_deref().is_some_and(reads_context),
     }
 }
 
@@ -100,7 +101,8 @@ mod tests {
             ("RUN --mount=type=secret,id=a true", false),
             ("RUN cp a b", false),
             ("ENV COPY=a", false),
-            ("ONBUILD COPY a /", false),
+            ("ONBUILD COPY a /", true),
+            ("ONBUILD RUN cp a /", false),
         ] {
             assert_eq!(any(&format!("FROM x\n{line}\n"), reads_context), reads, "{line}");
         }

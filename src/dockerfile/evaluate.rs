@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::normal;
+use crate::dockerfile::BaseEnv;
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::CopyInstruction;
 use crate::dockerfile::Dockerfile;
@@ -20,7 +21,7 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunForm;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
-use crate::dockerfile::tabled::tabled;
+use crate::dockerfile::tabled;
 use crate::dockerfile::words::pairs;
 use crate::dockerfile::words::split_whitespace;
 use crate::reference::ImageReference;
@@ -64,7 +65,9 @@ impl Dockerfile {
             global: &global,
             scope: Arc::new(Scope {
                 base_env: (open && !known.is_some_and(|known| known.whole)).then_some(options.base_env),
-                env: known.map_or_else(|| tabled(&base.kind), |known| known.scope()),
+                env: known.map_or_else(|| tabled::tabled(&base.kind), |known| known.scope()),
+                of_base: tabled::names(&base.kind).filter(|_| options.base_env == BaseEnv::Unseen),
+                hidden: Arc::new(global.args.keys().cloned().collect()),
                 ..Scope::default()
             }),
             shell: None,
@@ -76,8 +79,11 @@ impl Dockerfile {
             runs: Vec::new(),
             copies: Vec::new(),
         };
+        let mut before: &[usize] = &[];
         for stage in &chain {
             walk.stage = *stage;
+            walk.triggered(before, self.stages[*stage].from);
+            before = &self.stages[*stage].instructions;
             for at in &self.stages[*stage].instructions {
                 walk.step(*at, &self.instructions[*at]);
             }
@@ -181,6 +187,17 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Goes through what the stage that a FROM builds on has left behind ONBUILD: it runs in front of all else.
+    fn triggered(&mut self, before: &[usize], from: usize) {
+        let file = self.file;
+        let children = before.iter().filter_map(|at| file.instructions.get(*at)?.child.as_deref());
+        for child in children {
+            // Commands see what is copied in front of them.
+            let at = if matches!(child.kind, Kind::Copy | Kind::Add) { from.saturating_sub(1) } else { from };
+            self.step(at, child);
+        }
+    }
+
     fn step(&mut self, at: usize, instruction: &Instruction) {
         match &instruction.kind {
             Kind::Arg => self.arg(instruction),

@@ -1,6 +1,8 @@
 //! The variables that hold at a place in a Dockerfile.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::dockerfile::BASE_MARK;
 use crate::dockerfile::BaseEnv;
@@ -9,6 +11,7 @@ use crate::dockerfile::Lookup;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::expand;
+use crate::dockerfile::tabled::may_set;
 use crate::source::Span;
 
 /// Why a variable is not known that nothing in sight sets.
@@ -22,6 +25,10 @@ pub struct Scope {
     pub(super) args: BTreeMap<String, Option<Resolved>>,
     /// What a base image sets of names that are not here; none where there is no base image.
     pub(super) base_env: Option<BaseEnv>,
+    /// The names that the base image sets, where all of them are known.
+    pub(super) of_base: Option<&'static [&'static str]>,
+    /// The arguments in front of the first FROM, which no stage sees that does not declare them.
+    pub(super) hidden: Arc<BTreeSet<String>>,
     /// Whether this is the scope in front of the first FROM.
     pub(super) global: bool,
 }
@@ -36,12 +43,19 @@ impl Scope {
                 Lookup::Unknown(names, reason.clone())
             }
             None if self.global || self.args.contains_key(name) => Lookup::NoValue,
+            None if self.hidden.contains(name) && self.is_free(name) => Lookup::Unset,
             None => match self.base_env {
                 Some(BaseEnv::Unseen) => Lookup::Unknown(vec![name.to_owned()], ONLY_THE_BASE.to_owned()),
                 Some(BaseEnv::Named) => Lookup::Known(format!("{BASE_MARK}{name}{BASE_MARK}"), Vec::new()),
                 Some(BaseEnv::Empty) | None => Lookup::Unset,
             },
         }
+    }
+
+    /// Whether neither the file so far nor its base nor a shell sets a variable.
+    pub fn is_free(&self, name: &str) -> bool {
+        let set = self.env.contains_key(name) || self.args.contains_key(name);
+        !set && self.of_base.is_some_and(|names| !may_set(names, name))
     }
 
     /// The value of an ENV variable.

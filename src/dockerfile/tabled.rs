@@ -20,6 +20,25 @@ pub(super) fn tabled(base: &BaseKind) -> BTreeMap<String, Resolved> {
     set
 }
 
+/// Variables that a shell or the builder sets of its own accord.
+const OF_THE_SHELL: &[&str] = &[
+    "BASH*", "EUID", "HOME", "HOSTNAME", "HOSTTYPE", "IFS", "LINENO", "MACHTYPE", "OLDPWD", "OPTARG", "OPTIND",
+    "OSTYPE", "PPID", "PS*", "PWD", "RANDOM", "SECONDS", "SHELL*", "SHLVL", "TERM", "UID", "USER",
+];
+
+/// The names that a base sets, all of them; a star at the end stands for all that begin so.
+pub(super) fn names(base: &BaseKind) -> Option<&'static [&'static str]> {
+    let BaseKind::Image(image) = base else { return None };
+    Knowledge::built_in().variables_of_base(&image.familiar())
+}
+
+/// Whether a variable is one that a base or a shell may set.
+pub(super) fn may_set(names: &[&str], variable: &str) -> bool {
+    let admits = |own: &&str| own.strip_suffix('*').map_or(*own == variable, |start| variable.starts_with(start));
+    let of_proxy = variable.len() > 6 && variable.to_ascii_lowercase().ends_with("_proxy");
+    of_proxy || names.iter().chain(OF_THE_SHELL).any(admits)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,6 +59,20 @@ mod tests {
         ] {
             let base = BaseKind::Image(ImageReference::parse(name).expect(name));
             assert_eq!(tabled(&base).get("CUDA_VERSION").and_then(Resolved::known), expected, "{name}");
+        }
+        for (name, variable, expected) in [
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", "CU", Some(false)),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", "CUDA_VERSION", Some(true)),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", "NVARCH", Some(true)),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", "HOME", Some(true)),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", "https_proxy", Some(true)),
+            ("python:3.11", "PYTHON_VERSION", Some(true)),
+            ("python:3.11", "TORCH_VERSION", Some(false)),
+            ("registry.example/python:3.11", "TORCH_VERSION", None),
+            ("nvcr.io/nvidia/pytorch:24.01-py3", "TORCH_VERSION", None),
+        ] {
+            let base = BaseKind::Image(ImageReference::parse(name).expect(name));
+            assert_eq!(names(&base).map(|names| may_set(names, variable)), expected, "{name} {variable}");
         }
         assert!(tabled(&BaseKind::Scratch).is_empty() && tabled(&BaseKind::Unresolved).is_empty());
     }

@@ -187,6 +187,7 @@ impl Reader<'_> {
         }
         self.done.lands.note(At { command, run, folder: &self.folder }, &self.seen.packages);
         self.packed_elsewhere(command);
+        self.fetched_script(command);
         if self.configure(command) || self.script(command, run, depth) {
             return;
         }

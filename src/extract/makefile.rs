@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::dockerfile::Lookup;
 use crate::dockerfile::Mapped;
+use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::install::Reader;
+use crate::extract::make_conditions::Conditions;
+use crate::extract::make_conditions::Counts;
 use crate::extract::scripts::DEEPEST;
 use crate::extract::scripts::MOST_SCRIPTS;
 use crate::extract::tree::absolute;
@@ -29,7 +33,8 @@ struct Asked {
     folder: String,
     file: Option<String>,
     goals: Vec<String>,
-    variables: BTreeMap<String, String>,
+    /// Nothing for a value that is not known.
+    variables: BTreeMap<String, Option<String>>,
 }
 
 /// A line of a recipe: where it begins and ends in the file, and whether a condition of the file may leave it out.
@@ -46,6 +51,9 @@ struct Rule {
     before: Vec<String>,
     lines: Vec<Line>,
 }
+
+/// The variables that `make` is run with: nothing where one is not set, an error where that is open.
+type Environment<'a> = &'a dyn Fn(&str) -> Result<Option<String>, ()>;
 
 /// A Makefile, as far as it is plain.
 #[derive(Debug, Default)]
@@ -67,8 +75,8 @@ impl Reader<'_> {
             return self.note(format!("{} was not read: too many scripts run one another", opened.path));
         }
         self.done.scripts += 1;
-        let mut file = Makefile::read(opened.text.text());
-        file.variables.extend(asked.variables.into_iter().map(|(name, value)| (name, Some(value))));
+        let environment = |name: &str| set_for_make(name, command, run);
+        let file = Makefile::read(opened.text.text(), &asked.variables, &environment);
         let (source, before) = (self.source, self.folder.clone());
         self.source = opened.source.unwrap_or(source);
         for (text, conditional) in file.run(&opened, asked.goals) {
@@ -85,6 +93,19 @@ impl Reader<'_> {
     }
 }
 
+/// What the environment of `make` has under a name: nothing where it is certainly not set, an error where that is open.
+fn set_for_make(name: &str, command: &Command, run: &RunInstruction) -> Result<Option<String>, ()> {
+    match command.variable(name).map(Resolved::known) {
+        Some(value) => value.map(|value| Some(value.to_owned())).ok_or(()),
+        None if run.scope.is_free(name) => Ok(None),
+        None => match run.scope.lookup(name) {
+            Lookup::Known(value, _) => Ok(Some(value)),
+            Lookup::Unset | Lookup::NoValue => Ok(None),
+            Lookup::Unknown(..) => Err(()),
+        },
+    }
+}
+
 /// What a command asks of `make`; none where it runs nothing.
 fn asked(command: &Command) -> Option<Asked> {
     if !matches!(command.program(), Some("make" | "gmake")) {
@@ -92,8 +113,21 @@ fn asked(command: &Command) -> Option<Asked> {
     }
     let mut asked = Asked { folder: ".".to_owned(), ..Asked::default() };
     let mut words = command.words.iter().skip(1).map(Word::known).peekable();
+    for (at, word) in command.words.iter().enumerate().skip(1).filter(|(_, word)| word.known().is_none()) {
+        let raw = word.raw.trim_matches(['"', '\'']);
+        let of_option = command.words.get(at - 1).and_then(Word::known);
+        match raw.split_once('=') {
+            _ if matches!(of_option, Some("-C" | "--directory" | "-f" | "--file" | "--makefile")) => return None,
+            Some((name, _)) if is_name(name) => {
+                asked.variables.insert(name.to_owned(), None);
+            }
+            _ if raw.starts_with("-C") || raw.starts_with("-f") => return None,
+            _ if raw.starts_with('-') => {}
+            _ => asked.goals.push(raw.to_owned()),
+        }
+    }
     while let Some(word) = words.next() {
-        let word = word?;
+        let Some(word) = word else { continue };
         match word {
             "-n" | "--dry-run" | "--just-print" | "-q" | "--question" | "-t" | "--touch" | "-v" | "--version" => {
                 return None;
@@ -116,7 +150,7 @@ fn asked(command: &Command) -> Option<Asked> {
             _ => match word.split_once('=') {
                 Some((name, value)) => {
                     let name = name.trim_end_matches([':', '?', '+']).to_owned();
-                    asked.variables.insert(name, value.to_owned());
+                    asked.variables.insert(name, Some(value.to_owned()));
                 }
                 None => asked.goals.push(word.to_owned()),
             },
@@ -126,16 +160,20 @@ fn asked(command: &Command) -> Option<Asked> {
 }
 
 impl Makefile {
-    fn read(text: &str) -> Self {
-        let mut file = Self::default();
-        let (mut targets, mut level, mut at): (Vec<String>, usize, usize) = (Vec::new(), 0, 0);
+    fn read(text: &str, given: &BTreeMap<String, Option<String>>, environment: Environment<'_>) -> Self {
+        let mut file = Self { variables: given.clone(), ..Self::default() };
+        let (mut targets, mut conditions, mut at): (Vec<String>, Conditions, usize) =
+            (Vec::new(), Conditions::default(), 0);
         let mut defines = false;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             let length = logical(rest);
             let (start, line) = (at, rest.get(..length).unwrap_or(rest));
             at += length;
+            let counts = conditions.now();
             if let Some(recipe) = line.strip_prefix('\t').filter(|_| !targets.is_empty()) {
-                file.recipe(&targets, start + 1, recipe, level > 0);
+                if counts != Counts::No {
+                    file.recipe(&targets, start + 1, recipe, counts == Counts::Maybe);
+                }
                 continue;
             }
             let plain = line.split(" #").next().unwrap_or(line).replace("\\\n", " ");
@@ -145,18 +183,34 @@ impl Makefile {
                 "define" => defines = true,
                 "endef" => defines = false,
                 _ if defines || plain.is_empty() || plain.starts_with('#') => {}
-                "ifeq" | "ifneq" | "ifdef" | "ifndef" => level += 1,
-                "endif" => level = level.saturating_sub(1),
-                "else" | "include" | "-include" | "sinclude" | "vpath" => {}
-                _ if file.assignment(plain, level > 0) => {}
-                _ => targets = file.rule(plain, start, line, level > 0),
+                _ if conditions.takes(plain, &|text| file.told(text, environment, 0)) => {}
+                _ if counts == Counts::No => {}
+                "include" | "-include" | "sinclude" | "vpath" => {}
+                _ if file.assignment(plain, counts == Counts::Maybe, given, environment) => {}
+                _ => {
+                    let plain = plain.split_once(':').map_or_else(String::new, |(names, rest)| {
+                        let told = |text: &str| file.told(text, environment, 0).unwrap_or_else(|| text.to_owned());
+                        let (before, recipe) =
+                            rest.split_once(';').map_or((rest, ""), |(before, recipe)| (before, recipe));
+                        let recipe = if rest.contains(';') { format!(";{recipe}") } else { String::new() };
+                        format!("{}:{}{recipe}", told(names), told(before))
+                    });
+                    targets = file.rule(&plain, start, line, counts == Counts::Maybe);
+                }
             }
         }
         file
     }
 
     /// Takes `NAME = value`; says whether the line is one.
-    fn assignment(&mut self, line: &str, conditional: bool) -> bool {
+    fn assignment(
+        &mut self,
+        line: &str,
+        conditional: bool,
+        given: &BTreeMap<String, Option<String>>,
+        environment: Environment<'_>,
+    ) -> bool {
+        let forced = line.starts_with("override ");
         let line = ["export ", "override "].iter().fold(line, |line, word| line.strip_prefix(word).unwrap_or(line));
         let Some((name, value)) = line.split_once('=') else { return false };
         let (name, sign) = (name.trim_end_matches([':', '?', '+', '!']), name);
@@ -164,8 +218,21 @@ impl Makefile {
         if name.is_empty() || name.contains([' ', ':', '$', '\t']) {
             return false;
         }
+        if given.contains_key(name) && !forced {
+            return true;
+        }
+        let plain = |value: &String| value.chars().all(|c| c.is_ascii_alphanumeric() || "._+-:/=, ".contains(c));
         let value = match (sign, self.variables.get(name)) {
+            ("?", Some(Some(own))) => Some(own.clone()),
             _ if conditional => None,
+            ("?", None) if environment(name) == Ok(None) => Some(value.trim().to_owned()),
+            ("?", None) if environment(name).is_ok_and(|own| own.as_ref().is_some_and(plain)) => {
+                environment(name).ok().flatten()
+            }
+            ("+", None) => environment(name).ok().map(|own| match own {
+                Some(own) => format!("{own} {}", value.trim()),
+                None => value.trim().to_owned(),
+            }),
             ("?", Some(own)) => own.clone(),
             ("+", Some(own)) => own.as_ref().map(|own| format!("{own} {}", value.trim())),
             // What the environment has stands above such a value, also for a shell.
@@ -177,6 +244,58 @@ impl Makefile {
             self.variables.insert(name.to_owned(), value);
         }
         true
+    }
+
+    /// What a text with variables comes to before anything runs; `None` where that cannot be told.
+    fn told(&self, text: &str, environment: Environment<'_>, depth: usize) -> Option<String> {
+        let (mut out, mut rest) = (String::new(), text);
+        while let Some((before, after)) = rest.split_once('$') {
+            out.push_str(before);
+            let (value, length) = self.told_one(after, environment, depth)?;
+            out.push_str(&value);
+            if out.len() > LONGEST || depth >= LONGEST_CHAIN {
+                return None;
+            }
+            rest = after.get(length..)?;
+        }
+        Some(out + rest)
+    }
+
+    /// What stands behind a `$` comes to, and how long it is.
+    fn told_one(&self, text: &str, environment: Environment<'_>, depth: usize) -> Option<(String, usize)> {
+        let close = match text.chars().next()? {
+            '$' => return Some(("$".to_owned(), 1)),
+            '(' => ')',
+            '{' => '}',
+            _ => return None,
+        };
+        let end = closed(text, close)?;
+        let name = text.get(1..end)?;
+        let value = match self.variables.get(name) {
+            Some(value) => self.told(value.as_ref()?, environment, depth + 1)?,
+            None if is_name(name) => environment(name).ok()?.unwrap_or_default(),
+            None => {
+                let (function, words) = name.split_once(' ')?;
+                let words = self.told(words, environment, depth + 1)?;
+                match (function, words.split_once(',')) {
+                    ("strip", _) => words.split_whitespace().collect::<Vec<_>>().join(" "),
+                    ("filter", Some((own, words))) if !own.contains('%') => {
+                        let kept =
+                            words.split_whitespace().filter(|word| own.split_whitespace().any(|one| one == *word));
+                        kept.collect::<Vec<_>>().join(" ")
+                    }
+                    ("findstring", Some((part, whole))) => {
+                        if whole.contains(part) {
+                            part.to_owned()
+                        } else {
+                            String::new()
+                        }
+                    }
+                    _ => return None,
+                }
+            }
+        };
+        Some((value, end + 1))
     }
 
     /// Takes `targets: what they are made of ; recipe`; gives the targets.
@@ -216,9 +335,23 @@ impl Makefile {
             .rev()
             .map(|goal| (goal, false))
             .collect();
+        let mut perhaps: BTreeSet<String> = BTreeSet::new();
         let (mut seen, mut lines): (BTreeSet<String>, Vec<(Mapped, bool)>) = (BTreeSet::new(), Vec::new());
         while let Some((goal, ready)) = open.pop() {
-            let Some(rule) = self.rules.get(&goal) else { continue };
+            let Some(rule) = self.rules.get(&goal) else {
+                if let Some((front, back)) = goal.split_once('$').filter(|_| seen.insert(goal.clone())) {
+                    // Which it is hangs on what is not known.
+                    let back = back.rsplit([')', '}']).next().filter(|_| back.contains([')', '}'])).unwrap_or("");
+                    let may = self
+                        .rules
+                        .keys()
+                        .filter(|own| own.starts_with(front) && own.ends_with(back) && !seen.contains(*own));
+                    let may: Vec<String> = may.filter(|_| front.len() + back.len() > 0).cloned().collect();
+                    open.extend(may.iter().map(|own| (own.clone(), false)));
+                    perhaps.extend(may);
+                }
+                continue;
+            };
             if !ready {
                 if seen.insert(goal.clone()) {
                     open.push((goal, true));
@@ -228,7 +361,7 @@ impl Makefile {
             }
             for line in rule.lines.iter().filter(|line| line.end > line.start) {
                 if lines.len() < MOST {
-                    lines.push((self.filled(opened, *line, &goal, rule), line.conditional));
+                    lines.push((self.filled(opened, *line, &goal, rule), line.conditional || perhaps.contains(&goal)));
                 }
             }
         }
@@ -270,18 +403,13 @@ impl Makefile {
             '{' => '}',
             _ => return None,
         };
-        let mut open = 0_usize;
-        let end = text.char_indices().find_map(|(at, c)| {
-            open = if c == first { open + 1 } else { open.saturating_sub(usize::from(c == close)) };
-            (open == 0).then_some(at)
-        })?;
+        let end = closed(text, close)?;
         let name = text.get(1..end)?;
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let value = match self.variables.get(name) {
             Some(Some(value)) if depth < LONGEST_CHAIN => self.whole(value, goal, rule, depth + 1),
             None if name == "MAKE" => "make".to_owned(),
             // A variable of the environment is one of the shell.
-            None if is_name => format!("${{{name}}}"),
+            None if is_name(name) => format!("${{{name}}}"),
             _ => "$(make)".to_owned(),
         };
         Some((value, end + 1))
@@ -300,6 +428,20 @@ impl Makefile {
         }
         out + rest
     }
+}
+
+/// Where the bracket closes that a text begins with.
+fn closed(text: &str, close: char) -> Option<usize> {
+    let first = text.chars().next()?;
+    let mut open = 0_usize;
+    text.char_indices().find_map(|(at, c)| {
+        open = if c == first { open + 1 } else { open.saturating_sub(usize::from(c == close)) };
+        (open == 0).then_some(at)
+    })
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// How long a line is, with those that a backslash joins to it.

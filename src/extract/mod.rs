@@ -27,6 +27,7 @@ mod linked;
 mod listed;
 mod listing;
 mod locked;
+mod make_conditions;
 mod makefile;
 mod merge;
 mod mounts;

@@ -3,6 +3,7 @@
 use crate::cuda::LIBCUDA;
 use crate::extract::install::Reader;
 use crate::extract::tree::absolute;
+use crate::fact::BaseSeen;
 use crate::fact::Evidence;
 use crate::fact::FactKey;
 use crate::fact::Manager;
@@ -15,6 +16,7 @@ use crate::install;
 use crate::install::RequirementFile;
 use crate::knowledge::Knowledge;
 use crate::shell::Command;
+use crate::shell::Input;
 use crate::shell::Word;
 use crate::source::Span;
 
@@ -64,7 +66,9 @@ impl Reader<'_> {
     /// A script of the context that was not read: what it installs is missing evidence.
     pub(super) fn unseen(&mut self, path: &str, why: &str, span: Span) {
         // What a tool or the base image brings is no file that somebody could give.
-        if why == install::NOT_BROUGHT || self.done.made.contains_key(&absolute(&self.folder, path)) {
+        if (why == install::NOT_BROUGHT && !self.builds_for_cuda())
+            || self.done.made.contains_key(&absolute(&self.folder, path))
+        {
             return;
         }
         let reason = match why.strip_prefix("it ") {
@@ -73,6 +77,30 @@ impl Reader<'_> {
         };
         let supply = format!("give {path} with the build context, or name its packages in an image description");
         self.missing(path, Why { reason, supply }, span);
+    }
+
+    /// A shell that goes through what another command fetches: on a base for CUDA that is missing evidence.
+    pub(super) fn fetched_script(&mut self, command: &Command) {
+        let shell = matches!(command.program(), Some("sh" | "bash" | "dash" | "zsh"));
+        let Input::Pipe(before) = &command.input else { return };
+        if !shell || !matches!(before.program(), Some("curl" | "wget")) || !self.builds_for_cuda() {
+            return;
+        }
+        let mut addresses = before.words.iter().filter_map(Word::known).filter(|word| word.contains("://"));
+        let Some(address) = addresses.next().map(str::to_owned) else { return };
+        let place = address.split_once("://").map_or("", |(_, place)| place);
+        if Knowledge::built_in().tool_scripts().iter().any(|row| place.starts_with(row.address)) {
+            return;
+        }
+        let reason = format!("{address} is fetched while the image is built, so what it installs is not known");
+        let supply = "scan the built image, or name what it installs in an image description".to_owned();
+        self.missing(&address, Why { reason, supply }, command.span);
+    }
+
+    /// Whether the base is one of those that are there for CUDA.
+    fn builds_for_cuda(&self) -> bool {
+        let BaseSeen::Image(image, _) = &self.seen.base else { return false };
+        Knowledge::built_in().is_cuda_repository(&image.familiar())
     }
 
     fn missing(&mut self, what: &str, why: Why, span: Span) {

@@ -5,6 +5,7 @@
 
 mod along;
 mod base;
+mod bounded;
 mod candidates;
 mod choice;
 mod compat;
@@ -129,6 +130,8 @@ fn assemble(
 ) -> ImageFacts {
     let with_base = with_packages_of_base(seen, &build, arch);
     let seen = with_base.as_ref().unwrap_or(seen);
+    let with_bounds = bounded::bounded(seen, as_of, knowledge);
+    let seen = with_bounds.as_ref().unwrap_or(seen);
     let place = settled::Place { build: &build, arch, as_of, knowledge };
     let with_versions = settled::settled(seen, place);
     let seen = with_versions.as_ref().unwrap_or(seen);

@@ -116,8 +116,12 @@ pub(super) fn read(
     }
     let asked = Asked { verb, uv, command, around };
     arguments(rest.as_slice(), asked, &mut fed, &mut indexes, found);
-    found.files.extend(bounds(uv, command, around));
+    let constrains: &[&str] = if uv { &["UV_CONSTRAINT"] } else { &["PIP_CONSTRAINT"] };
+    found.files.extend(bounds(constrains, command, around));
+    let mut overrides = std::mem::take(&mut fed.overrides);
+    overrides.extend(bounds(if uv { &["UV_OVERRIDE"] } else { &[] }, command, around));
     files::follow(uv, around, variable, fed, &mut indexes, found);
+    replaced(overrides, around, &mut indexes, found);
     indexes.defaults(uv, command, around);
     if !uv {
         let named = variable("PIP_CONFIG_FILE");
@@ -178,8 +182,7 @@ fn target_of(words: &[Word]) -> Resolved {
 }
 
 /// The files of bounds that variables name.
-fn bounds(uv: bool, command: &Command, around: &Around<'_>) -> Vec<RequirementFile> {
-    let names: &[&str] = if uv { &["UV_CONSTRAINT", "UV_OVERRIDE"] } else { &["PIP_CONSTRAINT"] };
+fn bounds(names: &[&str], command: &Command, around: &Around<'_>) -> Vec<RequirementFile> {
     let file =
         |path| RequirementFile { path, constraint: true, extras: Vec::new(), span: command.span, why: String::new() };
     let files = |value: Resolved| match &value {
@@ -187,6 +190,26 @@ fn bounds(uv: bool, command: &Command, around: &Around<'_>) -> Vec<RequirementFi
         Resolved::Unresolved { .. } => vec![file(value)],
     };
     names.iter().filter_map(|name| setting(name, command, around)).flat_map(files).collect()
+}
+
+/// Takes files of overrides: what they say stands in place of what is asked for, and bounds what is brought along.
+fn replaced(overrides: Vec<RequirementFile>, around: &Around<'_>, indexes: &mut Indexes, found: &mut Installs) {
+    let (from, before) = (found.constraints.len(), found.files.len());
+    files::listed("", overrides, around, indexes, found);
+    let unread = found.files.get(before).map(|file| {
+        let path = file.path.known().unwrap_or("a file");
+        format!("{path} stands above what is asked for and was not read: {}", file.why)
+    });
+    for package in found.packages.iter_mut().filter(|_| unread.is_some()) {
+        package.version = VersionSpec::Unresolved;
+        package.untold.clone_from(&unread);
+    }
+    for said in found.constraints.iter().skip(from) {
+        for package in found.packages.iter_mut().filter(|package| package.name == said.name && !said.conditional) {
+            package.version.clone_from(&said.version);
+            package.variant.clone_from(&said.variant);
+        }
+    }
 }
 
 /// What a command is, for the reading of its arguments.
@@ -203,6 +226,8 @@ struct Asked<'a, 'b> {
 pub(super) struct Fed {
     /// Those that can be told, each with whether it only constrains.
     pub(super) texts: Vec<(Opened, bool)>,
+    /// Files of overrides.
+    pub(super) overrides: Vec<RequirementFile>,
     /// Those that cannot.
     pub(super) unread: Vec<RequirementFile>,
 }
@@ -247,6 +272,10 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
                 let span = next.map_or(word.span, |next| next.span);
                 let file = RequirementFile { path, constraint, extras: Vec::new(), span, why: String::new() };
                 let stdin = matches!(file.path.known(), Some("-" | "/dev/stdin" | "/dev/fd/0"));
+                if name == "--override" {
+                    fed.overrides.push(file);
+                    continue;
+                }
                 let written = match next.and_then(|next| next.output.as_deref()) {
                     Some(inner) => Some(flow::output(inner, around)),
                     None => stdin.then(|| flow::input(command, around)),

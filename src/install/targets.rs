@@ -211,13 +211,15 @@ pub(super) fn row_of<'a>(
     let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
     let installs = words.iter().any(|word| matches!(*word, "install" | "develop" | "bdist_wheel" | "build_ext"));
     let variable = |name: &str| variable(command, lookup, name);
-    let here = folder.rsplit('/').next().unwrap_or("");
+    // The part for Python may lie two folders below.
+    let here = |repository: &str| folder.rsplit('/').take(3).any(|part| part.eq_ignore_ascii_case(repository));
     let built = |row: &&CudaExtensionRow| {
-        let own = here.eq_ignore_ascii_case(row.repository)
-            && words.iter().any(|word| matches!(*word, "." | "./" | "-e" | "setup.py" | ".[all]"));
+        let own =
+            here(row.repository) && words.iter().any(|word| matches!(*word, "." | "./" | "-e" | "setup.py" | ".[all]"));
         let address = |word: &&str| {
             let path = word.split(['@', '#']).find(|part| part.contains("://")).unwrap_or("");
-            word.contains("git+") && path.trim_end_matches(".git").rsplit('/').next() == Some(row.repository)
+            word.contains("git+")
+                && path.trim_end_matches('/').trim_end_matches(".git").rsplit('/').next() == Some(row.repository)
         };
         let named = |word: &&str| {
             let name = word.split(['=', '<', '>', '~', '!', '[', ' ']).next().unwrap_or("");
@@ -256,6 +258,7 @@ fn extension(
         (!found.sass.is_empty() || !found.ptx.is_empty()).then_some(())?;
     } else if row.plain {
         plain(&list, &mut found)?;
+        found.ptx = if row.also == Some("ptx") { found.sass.clone() } else { Vec::new() };
     } else {
         dotted(&list, &mut found)?;
     }
@@ -327,6 +330,17 @@ mod tests {
                 "/",
                 vec!["apex: 75 86 | 86"],
             ),
+            (
+                "TCNN_CUDA_ARCHITECTURES=75,86 pip install git+https://github.com/NVlabs/tiny-cuda-nn/#subdirectory=bindings/torch",
+                "/",
+                vec!["tinycudann: 75 86 | 75 86"],
+            ),
+            (
+                "TCNN_CUDA_ARCHITECTURES=86 python setup.py install",
+                "/src/tiny-cuda-nn/bindings/torch",
+                vec!["tinycudann: 86 | 86"],
+            ),
+            ("TCNN_CUDA_ARCHITECTURES=86 python setup.py install", "/src/other", vec![]),
             ("export TORCH_CUDA_ARCH_LIST=Hopper; pip install torch-scatter", "/", vec!["torch-scatter: 90 | "]),
             ("pip install torch-scatter", "/", vec!["torch-scatter: 80 90 | 90"]),
             ("FORCE_CUDA=1 MMCV_WITH_OPS=1 pip install mmcv-full==1.7.2", "/", vec!["mmcv-full: 80 90 | 90"]),

@@ -84,6 +84,19 @@ pub(super) fn unread_notes(builds: &[Build]) -> Vec<String> {
     unread(builds).into_iter().map(|(_, why)| why.reason.clone()).collect()
 }
 
+/// The same as things that were not seen.
+pub(super) fn unread_names(builds: &[Build]) -> Vec<String> {
+    let entries = builds.iter().flat_map(|build| build.image.facts.iter()).map(|(_, entry)| entry);
+    let unread = entries.filter(|entry| entry.key == FactKey::Requirements && matches!(entry.state, State::Unknown(_)));
+    let mut names: Vec<String> = Vec::new();
+    for name in unread.filter_map(|entry| entry.of.as_deref()).map(|of| format!("what {of} installs")) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 fn unread(builds: &[Build]) -> Vec<(String, &Why)> {
     let mut found: Vec<(String, &Why)> = Vec::new();
     for (_, entry) in builds.iter().flat_map(|build| build.image.facts.iter()) {

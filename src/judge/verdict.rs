@@ -11,6 +11,7 @@ use crate::judge::facts::fact_id;
 use crate::judge::facts::row_id;
 use crate::judge::missing::missing;
 use crate::judge::missing::unread_files;
+use crate::judge::missing::unread_names;
 use crate::judge::missing::unread_notes;
 use crate::judge::opened::Opened;
 use crate::knowledge::Knowledge;
@@ -104,7 +105,12 @@ pub(super) fn report(
         } else {
             Vec::new()
         },
-        not_seen: if told { not_seen(verdict, all, knowledge) } else { Vec::new() },
+        not_seen: if told {
+            let unread = if verdict.component.is_none() { unread_names(builds) } else { Vec::new() };
+            not_seen(verdict, all, knowledge).into_iter().chain(unread).collect()
+        } else {
+            Vec::new()
+        },
         notes: if told {
             let unread = if verdict.component.is_none() { unread_notes(builds) } else { Vec::new() };
             unread.into_iter().chain(notes(verdict, all, knowledge)).collect()

@@ -35,6 +35,12 @@ fn says(word: &str, own: &str) -> bool {
 }
 
 impl Knowledge {
+    /// The names of all variables that the images of a repository set; `None` where they are not known.
+    pub fn variables_of_base(self, repository: &str) -> Option<&'static [&'static str]> {
+        let mut rows = self.base_variables().iter();
+        rows.find(|row| row.repository == repository).map(|row| row.names)
+    }
+
     /// The month that a tag of a family names, where its content is that of the month.
     pub fn ngc_release(self, family: &BaseFamilyRow, tag: &str) -> Option<&'static NgcReleaseRow> {
         let own = family.monthly && !tag.split('-').any(|word| family.other_months.contains(&word));

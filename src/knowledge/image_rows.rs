@@ -148,6 +148,26 @@ pub struct PackageFloorRow {
     pub capability: ComputeCapability,
 }
 
+/// The variables that the images of a repository set.
+#[derive(Clone, Copy, Debug)]
+pub struct BaseVariablesRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Repository, shortened.
+    pub repository: &'static str,
+    /// Their names; with a star at its end, how some begin.
+    pub names: &'static [&'static str],
+}
+
+/// A script on the network that installs one tool and nothing for GPUs.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolScriptRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// How its address begins, without the scheme.
+    pub address: &'static str,
+}
+
 /// A family of images without any NVIDIA content: what official operating system and language images are.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainImageRow {

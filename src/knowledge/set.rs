@@ -79,6 +79,10 @@ whole_tables! {
     cuda_recipes: CudaRecipeRow = cuda_recipes;
     /// Every framework image.
     framework_images: FrameworkImageRow = framework_images;
+    /// Every repository of which all variables are known.
+    base_variables: BaseVariablesRow = base_variables;
+    /// Every script that installs one tool alone.
+    tool_scripts: ToolScriptRow = tool_scripts;
     /// Every image family without NVIDIA content.
     plain_images: PlainImageRow = plain_images;
     /// Every name that says that an image is there for GPUs.
@@ -163,6 +167,8 @@ whole_tables! {
     cudnn_tags: CudnnTagRow = cudnn_tags;
     /// Where builds for each CUDA version lie.
     build_pages: BuildPageRow = build_pages;
+    /// What newest releases ask of other packages.
+    package_asks: PackageAskRow = package_asks;
     /// Which torch other distributions bring.
     torch_pins: TorchPinRow = torch_pins;
     /// Which torch releases a version of Python can have.

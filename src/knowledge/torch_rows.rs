@@ -15,6 +15,21 @@ pub struct TorchPinRow {
     pub torch: &'static str,
 }
 
+/// Which versions of another package the newest release of a distribution asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct PackageAskRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Distribution: `vllm`.
+    pub distribution: &'static str,
+    /// What it asks for: `transformers`.
+    pub package: &'static str,
+    /// The release of the distribution.
+    pub version: &'static str,
+    /// Range of PEP 440.
+    pub range: &'static str,
+}
+
 /// Which torch releases have a wheel for a version of Python.
 #[derive(Clone, Copy, Debug)]
 pub struct TorchPythonRow {
@@ -77,4 +92,6 @@ pub struct CudaExtensionRow {
     pub plain: bool,
     /// Whether the variable holds arguments of cmake.
     pub cmake: bool,
+    /// What is built for each number of a plain list as well: `ptx`.
+    pub also: Option<&'static str>,
 }

@@ -42,6 +42,48 @@ fn what_is_bounded_brings_a_torch_within_the_bounds() {
 }
 
 #[test]
+fn what_stands_beside_torch_bounds_it_too() {
+    let with = |tool: &str, bound: &str, install: &str| {
+        format!("{PY311}RUN printf '{bound}' > /c.txt && {tool} /c.txt {install}\n")
+    };
+    let pip = |bound: &str, install: &str| with("pip install -c", bound, install);
+    check(
+        &[
+            (pip("torchvision==0.19.1", "torch torchvision"), "2.4.1 12.1"),
+            (pip("torchvision<0.20", "torch torchvision"), "2.4.1 12.1"),
+            (pip("torchaudio==2.4.1", "torch torchaudio"), "2.4.1 12.1"),
+            (pip("vllm==0.4.2", "vllm"), "2.3.0 12.1"),
+            (pip("torchvision==0.19.0", "vllm"), "2.4.0 12.1"),
+            (with("uv pip install --system -c", "torchvision==0.19.0", "vllm"), "2.4.0 12.1"),
+            (
+                format!(
+                    "{PY311}RUN echo torchvision==0.19.1 > /c.txt\nENV PIP_CONSTRAINT=/c.txt\nRUN pip install torch torchvision"
+                ),
+                "2.4.1 12.1",
+            ),
+            (with("uv pip install --system --override", "torch<2.3", "torch==2.4.1"), "2.2.2 12.1"),
+            // An older release is taken, and no table says which.
+            (pip("transformers<4.45", "vllm"), "? ?"),
+            (pip("torchaudio<2", "vllm"), "? ?"),
+            (format!("{PY311}RUN pip install transformers==4.40.0 vllm"), "? ?"),
+            (format!("{PY311}RUN pip install torch triton==3.1.0"), "? ?"),
+            (format!("{PY311}RUN uv pip install --system torch==2.4.1 --override /o.txt"), "? ?"),
+            // What nothing asks for is not installed, what goes with the newest holds nothing back, and what an earlier
+            // command installed is replaced.
+            (pip("torchvision==0.19.1", "torch"), "2.15.0 13.2"),
+            (pip("transformers<4.45", "torch"), "2.15.0 13.2"),
+            (pip("nvidia-cublas-cu12==12.1.3.1", "torch"), "2.15.0 13.2"),
+            (pip("torchvision==0.19.1", "torch==2.5.1"), "2.5.1 12.4"),
+            (pip("transformers>=5.17", "vllm"), "2.14.0 13.0"),
+            (format!("{PY311}RUN pip install 'numpy<2' 'sympy>=1.12' torch"), "2.15.0 13.2"),
+            (format!("{PY311}RUN pip install triton==3.1.0 && pip install torch"), "2.15.0 13.2"),
+            (format!("{PY311}RUN pip install torch==2.4.1 triton==3.0.0"), "2.4.1 12.1"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
 fn a_wheel_that_names_its_build_brings_torch_from_the_indexes_of_the_command() {
     let wheel = "https://github.com/vllm-project/vllm/releases/download/v0.6.1.post1/\
         vllm-0.6.1.post1+cu118-cp311-cp311-manylinux1_x86_64.whl";

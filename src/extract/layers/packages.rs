@@ -26,6 +26,7 @@ use crate::knowledge::Knowledge;
 use crate::layer::EntryKind;
 use crate::layer::LayerSeen;
 use crate::layer::Placed;
+use crate::layer::Tree;
 
 /// So many packages of the system are told: NVIDIA's own repository has fewer names for one system.
 const MOST_SYSTEM: usize = 1_000;
@@ -48,6 +49,15 @@ struct Found<'a> {
     plain: bool,
     /// The entry that says most of it.
     placed: Placed<'a>,
+}
+
+/// Whether nothing but records of packages lies in a folder: no program comes with them.
+fn is_alone(tree: &Tree, folder: &str) -> bool {
+    let beside = |path: &str| {
+        let first = path.strip_prefix(folder)?.strip_prefix('/')?.split('/').next()?;
+        Some(!first.ends_with(".dist-info") && !first.ends_with(".egg-info"))
+    };
+    !tree.entries().any(|placed| beside(placed.path) == Some(true))
 }
 
 /// By who keeps the record and name, then by folder.
@@ -98,12 +108,15 @@ impl Audit<'_> {
                 from_sources(sites, &folder, url);
             }
         }
-        for ((manager, name), sites) in found {
+        for ((manager, name), mut sites) in found {
             // A build of conda for CUDA concerns a GPU whatever it is a build of.
             let for_cuda = |one: &Found<'_>| one.variant.as_deref().is_some_and(|variant| variant.starts_with("cu"));
             let of_conda = manager == installed::Manager::Conda && sites.values().any(for_cuda);
             if !of_conda && !concerns(&name) {
                 continue;
+            }
+            if manager == installed::Manager::Python {
+                sites.retain(|folder, one| one.site.prefix != *folder || !is_alone(tree, folder));
             }
             let counting = python.counting(sites.values().map(|one| &one.site));
             let those: Vec<&Found<'_>> = sites.values().filter(|one| counting.contains(&&one.site)).collect();

@@ -117,6 +117,8 @@ macro_rules! every_table {
         search_path: OptStr, ld_conf: Pairs, compat: OptDriver, brings: Pairs, compiled: Strs, sass: Targets, ptx: Targets,
         lacks: Strs, arches: Strs,
     }
+    base_variables: BaseVariablesRow by [repository] { repository: Str, names: Strs }
+    tool_scripts: ToolScriptRow by [address] { address: Str }
     plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
     torch_releases: TorchRow by [version] {
@@ -200,6 +202,9 @@ macro_rules! every_table {
     stub_directories: StubDirectoryRow by [flavour, arch] { flavour: Str, arch: Str, directories: Strs }
     cudnn_tags: CudnnTagRow by [version] { version: Str, words: Strs }
     build_pages: BuildPageRow by [distribution] { distribution: Str, page: Str }
+    package_asks: PackageAskRow by [distribution, package] {
+        distribution: Str, package: Str, version: Str, range: Str,
+    }
     torch_pins: TorchPinRow by [distribution, version] { distribution: Str, version: Str, torch: Str }
     torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
     wheel_pythons: WheelPythonRow by [distribution, python, first] {
@@ -208,7 +213,7 @@ macro_rules! every_table {
     image_pythons: ImagePythonRow by [name, version] { name: Str, version: Str, python: Str }
     cuda_extensions: CudaExtensionRow by [distribution] {
         distribution: Str, repository: Str, variable: Str, force: OptStr, switch: OptStr, sdist: Flag, plain: Flag,
-        cmake: Flag,
+        cmake: Flag, also: OptStr,
     }
     library_wheels: LibraryWheelRow by [distribution] {
         distribution: Str, library: Str, cuda: OptCuda, versioned: Flag, runtime: Flag,

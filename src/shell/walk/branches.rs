@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
+use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::lexer::Token;
 use crate::shell::walk::MOST_COMMANDS;
@@ -55,6 +56,8 @@ pub(super) struct Branch {
     list: List,
     /// The rounds that a loop has still to go.
     pub(super) rounds: Option<Rounds>,
+    /// The variable that `while read` gives each line to, and what it reads in front of what stands behind `done`.
+    pub(super) reading: Option<(String, Input)>,
 }
 
 impl Walk<'_> {
@@ -129,7 +132,8 @@ impl Walk<'_> {
         let list = std::mem::take(&mut self.list);
         let (before, now) = (self.variables.clone(), list.gate);
         let (after, set) = (None, Vec::new());
-        self.branches.push(Branch { kind, now, asking, taken: Chance::No, before, after, set, list, rounds: None });
+        let (taken, rounds, reading) = (Chance::No, None, None);
+        self.branches.push(Branch { kind, now, asking, taken, before, after, set, list, rounds, reading });
     }
 
     /// Begins the commands behind a condition or pattern.
@@ -230,6 +234,7 @@ impl Walk<'_> {
     pub(super) fn loop_variable(&mut self, text: &Mapped, words: &[Range<usize>]) {
         let Some(name) = words.first().map(|range| text.get(range.clone()).to_owned()) else { return };
         let values = words.iter().skip(2).flat_map(|range| self.word(text, range.clone()));
+        let values = values.flat_map(|word| self.words_of(&word).unwrap_or_else(|| vec![word]));
         let values: Vec<Word> = values.flat_map(|word| self.spread_out(&word).unwrap_or_else(|| vec![word])).collect();
         let rounds = Rounds::new(&name, &values);
         let value = match values.as_slice() {

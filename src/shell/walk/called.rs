@@ -11,6 +11,7 @@ use crate::shell::lexer::Token;
 use crate::shell::walk::DEEPEST;
 use crate::shell::walk::MOST_VARIABLES;
 use crate::shell::walk::Walk;
+use crate::shell::walk::branches::Kind;
 use crate::shell::walk::chance::Chance;
 use crate::source::Span;
 
@@ -22,6 +23,8 @@ const LONGEST_BODY: usize = 16 * 1024;
 
 /// An array with more elements is not known.
 const MOST_ELEMENTS: usize = 1024;
+/// Arguments of a script beyond these are not told.
+const MOST_OF_SCRIPT: usize = 9;
 /// Words in front of an assignment that leave it one.
 const DECLARING: &[&str] = &["local", "declare", "typeset", "readonly", "export", "-a", "-r"];
 
@@ -119,20 +122,41 @@ impl Walk<'_> {
     }
 
     /// The words that `"$@"` and `"${NAME[@]}"` stand for; `None` for another word.
-    pub(super) fn several(&self, raw: &str) -> Option<Vec<Word>> {
+    pub(super) fn several(&self, raw: &str, span: Span) -> Option<Vec<Word>> {
         let plain = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or(raw);
         if matches!(plain, "$@" | "${@}" | "$*" | "${*}") {
-            return self.arguments.clone();
+            let own = |word: &Word| if word.raw.is_empty() { Word { span, ..word.clone() } } else { word.clone() };
+            return self.arguments.as_ref().map(|words| words.iter().map(own).collect());
         }
         let name = plain.strip_prefix("${")?;
         let name = name.strip_suffix("[@]}").or_else(|| name.strip_suffix("[*]}"))?;
         self.arrays.get(name)?.clone()
     }
 
+    /// Takes the arguments of a script from variables named by their numbers, where it is told by which name it is called.
+    pub(super) fn called_with(&mut self, variables: &[(String, Resolved)]) {
+        let of = |name: &str| variables.iter().rfind(|(own, _)| own == name).map(|(_, value)| value);
+        let word =
+            |value: &Resolved| Word { value: value.clone(), raw: String::new(), span: Span::default(), output: None };
+        let arguments: Vec<Word> = (1..=MOST_OF_SCRIPT).map_while(|number| of(&number.to_string())).map(word).collect();
+        // Of so many, some may be missing.
+        if of("0").is_some() && arguments.len() < MOST_OF_SCRIPT {
+            self.arguments = Some(arguments);
+        }
+    }
+
     /// What an argument of the function at hand is; `None` outside of one, and for other names.
     pub(super) fn argument(&self, name: &str) -> Option<Resolved> {
-        let number: usize = name.parse().ok()?;
-        let arguments = self.arguments.as_ref()?;
+        let number = || name.parse::<usize>().ok().filter(|number| *number > 0);
+        let Some(arguments) = self.arguments.as_ref() else {
+            let reason = "which argument it is depends on the way through the script".to_owned();
+            let names = vec![name.to_owned()];
+            return number().filter(|_| self.shifted).map(|_| Resolved::Unresolved { names, reason });
+        };
+        if name == "#" {
+            return Some(Resolved::literal(arguments.len().to_string()));
+        }
+        let number = number()?;
         let word = arguments.get(number.checked_sub(1)?);
         Some(word.map_or_else(|| Resolved::literal(""), |word| word.value.clone()))
     }
@@ -148,6 +172,18 @@ impl Walk<'_> {
                 Some(name) => names.push(name),
                 None => plain = false,
             }
+        }
+        let loops = self.asking() && self.branches.last().is_some_and(|branch| branch.kind == Kind::Loop);
+        let whole_lines = own.iter().all(|(name, value)| name == "IFS" && value.known() == Some(""));
+        if let [name] = names.as_slice()
+            && loops
+            && whole_lines
+            && !array
+            && self.list.is_first()
+        {
+            let input = if *input == Input::None { self.pipe.0.clone() } else { input.clone() };
+            let reading = Some(((*name).to_owned(), input));
+            self.branches.last_mut().into_iter().for_each(|branch| branch.reading.clone_from(&reading));
         }
         let line = match input {
             Input::Text(text) if plain && !self.asking() => {
@@ -191,11 +227,22 @@ impl Walk<'_> {
     /// Goes through a function that a command calls; says whether it did.
     pub(super) fn calls(&mut self, words: &[Word], depth: usize) -> bool {
         let Some((first, arguments)) = words.split_first() else { return false };
-        if first.known() == Some("shift") && arguments.is_empty() {
-            match &mut self.arguments {
-                Some(own) if self.list.gate == Chance::Yes && !own.is_empty() => drop(own.remove(0)),
-                own => *own = None,
+        if first.known() == Some("shift") {
+            let number = arguments.first().map_or(Some(1), |number| number.known()?.parse::<usize>().ok());
+            let sure = self.chance() == Chance::Yes;
+            match (&mut self.arguments, number) {
+                (Some(own), Some(number)) if sure && own.len() >= number => drop(own.drain(..number)),
+                // With nothing left it changes nothing.
+                (Some(own), Some(_)) if sure && own.is_empty() => {}
+                (own, _) => self.shifted = own.take().is_some() || self.shifted,
             }
+            return false;
+        }
+        if let (Some("set"), Some(("--", rest))) =
+            (first.known(), arguments.split_first().map(|(word, rest)| (word.known().unwrap_or(""), rest)))
+        {
+            let sure = self.chance() == Chance::Yes && rest.len() <= MOST_ELEMENTS;
+            (self.arguments, self.shifted) = if sure { (Some(rest.to_vec()), false) } else { (None, true) };
             return false;
         }
         let body = first.known().and_then(|name| self.functions.get(name)).cloned();

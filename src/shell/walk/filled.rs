@@ -26,6 +26,22 @@ impl Walk<'_> {
         value
     }
 
+    /// Takes `${NAME:=VALUE}` in a word, which sets what was not set.
+    pub(super) fn sets_defaults(&mut self, raw: &str) {
+        for (at, _) in raw.match_indices("${").take(MOST) {
+            let rest = raw.get(at + 2..).unwrap_or_default();
+            let name = rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
+            let behind = rest.get(name.len()..).unwrap_or_default();
+            let (sign, behind) = behind.split_once('=').unwrap_or_default();
+            if name.is_empty() || !matches!(sign, "" | ":") || !rest.contains('=') || behind.contains("${") {
+                continue;
+            }
+            let value = behind.split('}').next().unwrap_or_default();
+            let value = self.expanded(&format!("${{{name}{sign}-{value}}}"));
+            self.set(name, value);
+        }
+    }
+
     /// A word with the values of its substitutions `$(…)` in their place, and where those come from; `None` where
     /// there are none, or one of them cannot be told.
     pub(super) fn filled(&self, raw: &str) -> Option<(String, Vec<Span>)> {

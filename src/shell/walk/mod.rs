@@ -80,6 +80,7 @@ pub(super) fn commands(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
 pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)], files: Files<'_>) -> Vec<Command> {
     let mut walk = Walk::new(scope, &[], files);
     walk.variables.extend(variables.iter().take(MOST_VARIABLES).cloned());
+    walk.called_with(variables);
     walk.text(text, 0);
     walk.out
 }
@@ -117,6 +118,8 @@ struct Walk<'a> {
     read_in: usize,
     /// What the function at hand was called with, where it is one and that is known.
     arguments: Option<Vec<Word>>,
+    /// Whether those were changed in a way that is not known.
+    shifted: bool,
     /// Arrays by their names; nothing where one is set on one of several ways.
     arrays: BTreeMap<String, Option<Vec<Word>>>,
     /// The text that is gone through, and how many were.
@@ -136,7 +139,7 @@ impl<'a> Walk<'a> {
         let (list, brackets) = (List::default(), Brackets::default());
         let (opened, over, spread, sourced, substitutions) = (0, false, 0, false, 0);
         let (functions, called, arguments, arrays) = (BTreeMap::new(), 0, None, BTreeMap::new());
-        let read_in = 0;
+        let (read_in, shifted) = (0, false);
         let (level, levels, rounds, jump) = (0, 0, 0, None);
         Self {
             scope,
@@ -156,6 +159,7 @@ impl<'a> Walk<'a> {
             called,
             read_in,
             arguments,
+            shifted,
             arrays,
             level,
             levels,
@@ -172,7 +176,12 @@ impl<'a> Walk<'a> {
             Some(Resolved::Unresolved { reason, .. }) => Lookup::Unknown(vec![name.to_owned()], reason.clone()),
             // What a script or RUN is not called with is not set; within a function it may be.
             None if self.called == 0 && self.substitutions == 0 && is_number(name) => Lookup::Unset,
-            None => self.scope.lookup(name),
+            None => match self.scope.lookup(name) {
+                Lookup::Unset if self.sourced && self.scope.is_free(name) => {
+                    Lookup::Unknown(vec![name.to_owned()], "a file that is read in may set it".to_owned())
+                }
+                other => other,
+            },
         }
     }
 
@@ -325,6 +334,9 @@ impl<'a> Walk<'a> {
         let words: Vec<Word> = rest.iter().flat_map(|range| self.word(text, range.clone())).take(most).collect();
         self.spread += words.len().saturating_sub(rest.len());
         self.over |= self.spread >= MOST_SPREAD;
+        for range in ranges {
+            self.sets_defaults(text.get(range.clone()));
+        }
         let skip = wrapper::inner(&words);
         own.extend(words.iter().take(skip).filter_map(wrapper::set));
         let words: Vec<Word> = words.into_iter().skip(skip).collect();
@@ -420,7 +432,7 @@ impl<'a> Walk<'a> {
     /// One word, or several where an unquoted variable holds several.
     fn word(&self, text: &Mapped, range: Range<usize>) -> Vec<Word> {
         let raw = text.get(range.clone()).to_owned();
-        if let Some(words) = raw.contains('$').then(|| self.several(&raw)).flatten() {
+        if let Some(words) = raw.contains('$').then(|| self.several(&raw, text.span(range.clone()))).flatten() {
             return words;
         }
         let span = text.span(range.clone());

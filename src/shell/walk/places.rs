@@ -54,7 +54,7 @@ impl Walk<'_> {
 
     /// A path as it is seen from the folder that the text began in; `None` where it is not known where the commands so
     /// far went.
-    fn seen(&self, path: &str) -> Option<String> {
+    pub(super) fn seen(&self, path: &str) -> Option<String> {
         if path.starts_with('/') {
             return Some(path.to_owned());
         }
