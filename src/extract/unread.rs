@@ -89,7 +89,9 @@ impl Reader<'_> {
         let mut addresses = before.words.iter().filter_map(Word::known).filter(|word| word.contains("://"));
         let Some(address) = addresses.next().map(str::to_owned) else { return };
         let place = address.split_once("://").map_or("", |(_, place)| place);
-        if Knowledge::built_in().tool_scripts().iter().any(|row| place.starts_with(row.address)) {
+        let below = place.split_once('.').map_or("", |(_, rest)| rest);
+        let is_of = |address: &str| place.starts_with(address) || below.starts_with(address);
+        if Knowledge::built_in().tool_scripts().iter().any(|row| is_of(row.address)) {
             return;
         }
         let reason = format!("{address} is fetched while the image is built, so what it installs is not known");
