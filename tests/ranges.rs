@@ -20,7 +20,10 @@ fn versions(lines: &str, component: &str, day: Option<&str>) -> Vec<String> {
     let facts = report["subjects"][0]["facts"].as_array().cloned().unwrap_or_default();
     let of_version =
         facts.iter().filter(|fact| fact["key"] == format!("{component}.version") && fact["state"] == "known");
-    of_version.filter_map(|fact| fact["value"].as_str().map(str::to_owned)).collect()
+    let mut found: Vec<String> = of_version.filter_map(|fact| fact["value"].as_str().map(str::to_owned)).collect();
+    // A tag of which there may be several builds tells it of each.
+    found.dedup();
+    found
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn a_new_page_loads_and_its_test_says_what_to_fill_in() {
     let (code, out, _) = run(&["rules", "test", path]);
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("missing    ") && out.contains("our-registry.md:") && out.contains("Fill in"), "{out}");
-    assert!(out.contains("2 examples of 1 pages: 1 validated, 0 noisy, 1 missing, 0 unreadable"), "{out}");
+    assert!(out.contains("2 examples of 1 page: 1 validated, 0 noisy, 1 missing, 0 unreadable"), "{out}");
     let before = fs::read_to_string(ours.join("our-registry.md")).expect("a page");
     for (name, reason) in
         [("our-registry", "cannot write"), ("no-gpu", "already"), ("Not A Name", "lower-case"), ("../x", "lower-case")]
@@ -69,7 +69,7 @@ fn examples_of_own_pages_are_validated_noisy_or_missing() {
     let (plain, other) = ("FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n", "FROM corp.example/x:1\n");
     let condition = "!matches(image.base.repository, r\"^corp\")";
     for (when, first, second, code, word) in [
-        (condition, plain, other, 0, "1 pages: 2 validated"),
+        (condition, plain, other, 0, "1 page: 2 validated"),
         (condition, plain, plain, 1, "said and not expected: error: our-rule"),
         (condition, other, other, 1, "expected and not said: error: our-rule"),
         ("contains(image.packages, \"numpy\")", plain, plain, 1, "said and not expected: undetermined: our-rule"),

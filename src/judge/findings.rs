@@ -46,6 +46,12 @@ pub(super) struct Images<'a> {
     pub(super) looked: &'a [OnPlatform],
 }
 
+/// Whether the image is built for the platform that it was inferred for, as far as that is known.
+fn is_there(build: &Build) -> bool {
+    let platforms = build.image.platforms.known();
+    platforms.is_none_or(|list| list.iter().any(|one| one.starts_with(&build.platform)))
+}
+
 impl<'a> Images<'a> {
     /// The image as pages ask about it, with the words of a pool where there is one.
     fn scope(self, image: &'a ImageFacts, settings: Settings<'_>, pool: Option<&'a PoolWords>) -> Subject<'a> {
@@ -55,10 +61,11 @@ impl<'a> Images<'a> {
         Subject { image, seen, knowledge: settings.knowledge, day, pool }
     }
 
-    /// The first build for a platform, else the first of all.
+    /// The first build for a platform, else the first of all, of those that there are.
     fn on(self, platform: Option<&str>) -> Option<&'a ImageFacts> {
-        let own = self.builds.iter().find(|build| Some(build.platform.as_str()) == platform);
-        own.or(self.builds.first()).map(|build| build.image.as_ref())
+        let mut there = self.builds.iter().filter(|build| is_there(build));
+        let own = there.clone().find(|build| Some(build.platform.as_str()) == platform);
+        own.or_else(|| there.next()).map(|build| build.image.as_ref())
     }
 }
 

@@ -284,6 +284,11 @@ fn packages_in_a_folder_of_any_name_count_and_those_that_are_kept_do_not() {
         assert_eq!([fate(&report, "a100"), fate(&report, "h100")], ["starts", "fails no-kernel-image"], "{site}");
         assert_eq!(counting(&report), "2.6.0", "{site}: {report:#}");
     }
+    // A record without the package is none that a program could import.
+    let text = "Metadata-Version: 2.1\nName: torch\nVersion: 2.6.0+cpu\n";
+    let record = Layer::new().text("/srv/data/torch-2.6.0+cpu.dist-info/METADATA", text);
+    let report = scan(&Image::new(&[GPUS, COMPUTE, PATH]).layer("ADD rootfs", debian()).layer("COPY data", record));
+    assert!(!facts(&report).iter().any(|fact| fact["key"] == "torch.version"), "{report:#}");
     for site in [
         "/root/.cache/uv/archive-v0/x",
         "/tmp/build/vendor",

@@ -51,10 +51,10 @@ struct Found<'a> {
     placed: Placed<'a>,
 }
 
-/// Whether nothing but records of packages lies in a folder: no program comes with them.
+/// Whether nothing but records of packages lies in a folder: no program comes with them. Folders have no slash in front.
 fn is_alone(tree: &Tree, folder: &str) -> bool {
     let beside = |path: &str| {
-        let first = path.strip_prefix(folder)?.strip_prefix('/')?.split('/').next()?;
+        let first = path.strip_prefix('/')?.strip_prefix(folder)?.strip_prefix('/')?.split('/').next()?;
         Some(!first.ends_with(".dist-info") && !first.ends_with(".egg-info"))
     };
     !tree.entries().any(|placed| beside(placed.path) == Some(true))

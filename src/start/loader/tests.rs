@@ -419,7 +419,7 @@ fn a_compat_library_of_the_drivers_own_version_is_no_other_driver() {
 #[test]
 fn a_note_that_nobody_saw_decides_nothing_where_either_library_will_do() {
     let image = |rest: &str| {
-        format!("base = \"nvidia/cuda:13.0.1-runtime-ubuntu24.04\"\n[packages.pip]\ntorch = \"2.9.0+cu130\"\n{rest}")
+        format!("base = \"nvidia/cuda:13.0.3-runtime-ubuntu24.04\"\n[packages.pip]\ntorch = \"2.9.0+cu130\"\n{rest}")
     };
     let own = "[files]\n\"/etc/ld.so.conf.d/00-cuda-compat.conf\" = { text = \"/usr/local/cuda/compat\" }\n";
     for (rest, gpu, toolkit, driver, expected) in [
@@ -449,7 +449,7 @@ fn a_note_that_nobody_saw_decides_nothing_where_either_library_will_do() {
 
 #[test]
 fn either_library_is_told_as_either() {
-    let image = crate::start::step_tests::image("base = \"nvidia/cuda:13.0.1-runtime-ubuntu24.04\"");
+    let image = crate::start::step_tests::image("base = \"nvidia/cuda:13.0.3-runtime-ubuntu24.04\"");
     let told = |gpu: &str, driver: &str| {
         let hosts = crate::start::step_tests::hosts(&pool("docker-cdi", "1.20.0", driver).replace("A100", gpu));
         let step = |step| crate::start::step_tests::step(&image, &hosts[0], step);
