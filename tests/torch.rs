@@ -133,7 +133,8 @@ fn without_the_python_the_newest_cannot_be_told_unless_all_agree() {
             ("FROM ubuntu:22.04\nRUN conda create -n x python=3.9 && pip install torch".to_owned(), "2.8.0 12.8"),
             ("FROM continuumio/miniconda3\nRUN pip install torch".to_owned(), "? ?"),
             ("FROM continuumio/miniconda3\nRUN pip install 'torch>=2.1,<2.5'".to_owned(), "2.4.1 12.1"),
-            ("FROM ubuntu:22.04\nRUN uv venv --python 3.9 && uv pip install torch".to_owned(), "? ?"),
+            ("FROM ubuntu:22.04\nRUN uv venv --python 3.9 && uv pip install torch".to_owned(), "2.8.0 12.8"),
+            ("FROM ubuntu:22.04\nRUN uv venv && uv pip install torch".to_owned(), "? ?"),
         ],
         "linux/amd64",
     );
