@@ -22,9 +22,18 @@ const SAME: u32 = 4;
 
 /// A step in the words of a Dockerfile.
 #[derive(Debug, PartialEq, Eq)]
-struct Words {
-    kind: Kind,
-    text: String,
+pub(super) struct Words {
+    pub(super) kind: Kind,
+    pub(super) text: String,
+}
+
+impl Words {
+    /// Whether an ENV sets a variable.
+    pub(super) fn sets(&self, name: &str) -> bool {
+        let mut words = self.text.split(' ');
+        let first = words.next() == Some(name);
+        self.kind == Kind::Env && (first || self.text.split(' ').any(|word| word.split('=').next() == Some(name)))
+    }
 }
 
 /// The instruction of each step, by its number in the list; none where no line can be told.
@@ -83,16 +92,38 @@ fn alike(step: &Words, line: &Words, instruction: &Instruction) -> u32 {
     match step.kind {
         _ if same => SAME,
         Kind::Env | Kind::Arg if variable(&step.text) == variable(&line.text) => NAMED,
-        // What is copied is written as a sum of it, or with the variables filled in.
-        Kind::Copy | Kind::Add => WEAK,
+        // What is copied is written as a sum of it, or with the variables filled in: to where is the same.
+        Kind::Copy | Kind::Add => match (destination(&step.text), destination(&line.text)) {
+            (Some(there), Some(here)) if there == here => NAMED,
+            (Some(_), Some(_)) => 0,
+            _ => WEAK,
+        },
         Kind::Run => {
             let bodies = instruction.heredocs.iter().map(|heredoc| plain(heredoc.body.text()));
             let inside = |body: String| !body.is_empty() && step.text.contains(&body);
-            if bodies.into_iter().any(inside) { SAME } else { 0 }
+            // A shell of the Dockerfile's own stands before what it runs.
+            let behind = |shell: &str| shell.starts_with('/') && shell.ends_with(' ');
+            let shell = step.text.strip_suffix(&line.text).is_some_and(behind);
+            if shell || bodies.into_iter().any(inside) { SAME } else { 0 }
         }
+        // The form of a list, as builders write it: with blanks, and with the shell where one is needed.
+        Kind::Cmd | Kind::Entrypoint if listed(&step.text, &line.text) => SAME,
         _ if line.text.contains('$') => WEAK,
         _ => 0,
     }
+}
+
+/// Where a COPY or an ADD puts things, where that is a whole path without variables.
+fn destination(text: &str) -> Option<&str> {
+    let whole = text.split(' ').next_back()?.trim_end_matches('/');
+    (whole.starts_with('/') && !whole.contains('$')).then_some(whole)
+}
+
+/// Whether a list of words as builders write it is the one of a line.
+fn listed(step: &str, line: &str) -> bool {
+    let bare = |text: &str| text.replace("\",", "\"").replace(", \"", " \"").replace("\"\"", "\" \"");
+    let quoted = line.replace('\\', "\\\\").replace('"', "\\\"");
+    bare(step) == bare(line) || step.ends_with(&format!("\"-c\" \"{quoted}\"]"))
 }
 
 /// The first variable of ENV or ARG.
@@ -108,7 +139,7 @@ fn plain(text: &str) -> String {
 
 fn words_of_line(instruction: &Instruction) -> Words {
     let text = match &instruction.json {
-        Some(words) if instruction.kind == Kind::Run => {
+        Some(words) if matches!(instruction.kind, Kind::Run | Kind::Copy | Kind::Add) => {
             words.iter().map(crate::dockerfile::Mapped::text).collect::<Vec<_>>().join(" ")
         }
         _ => instruction.arguments.text().to_owned(),
@@ -116,7 +147,8 @@ fn words_of_line(instruction: &Instruction) -> Words {
     Words { kind: instruction.kind.clone(), text: plain(&text) }
 }
 
-fn words_of_step(created_by: &str) -> Option<Words> {
+/// What a step says of itself; none where its builder kept that to itself.
+pub(super) fn words_of_step(created_by: &str) -> Option<Words> {
     let text = created_by.trim().trim_end_matches(BUILDKIT).trim();
     if let Some((_, told)) = text.split_once(NOTHING_RAN) {
         return by_keyword(told.trim());
@@ -124,7 +156,8 @@ fn words_of_step(created_by: &str) -> Option<Words> {
     if let Some(ran) = shell_text(created_by) {
         return Some(Words { kind: Kind::Run, text: plain(ran) });
     }
-    if text.is_empty() {
+    // A container that somebody committed, or layers that were made one, tell of a shell alone.
+    if text.is_empty() || (!text.contains(char::is_whitespace) && text.ends_with("sh")) {
         return None;
     }
     by_keyword(text).or_else(|| Some(Words { kind: Kind::Run, text: plain(text) }))
@@ -166,7 +199,7 @@ mod tests {
             "RUN /bin/sh -c pip install     torch==2.4.1 # buildkit",
             "CMD [\"python\" \"app.py\"]",
         ];
-        assert_eq!(found(&buildkit, DOCKERFILE), [None, Some(0), Some(1), Some(2), None]);
+        assert_eq!(found(&buildkit, DOCKERFILE), [None, Some(0), Some(1), Some(2), Some(3)]);
         let classic = [
             "/bin/sh -c #(nop)  CMD [\"bash\"]",
             "/bin/sh -c #(nop)  ENV A=1 B=two",
@@ -187,6 +220,24 @@ mod tests {
     }
 
     #[test]
+    fn lists_and_destinations_are_compared_in_the_words_of_builders() {
+        let lists = ["ENTRYPOINT [\"python\" \"app.py\"]", "CMD [\"/bin/sh\" \"-c\" \"serve --at \\\"a\\\"\"]"];
+        assert_eq!(
+            found(&lists, "FROM x\nENTRYPOINT [\"python\",\"app.py\"]\nCMD serve --at \"a\"\n"),
+            [Some(0), Some(1)]
+        );
+        assert_eq!(found(&lists, "FROM x\nENTRYPOINT [\"python\"]\nCMD serve --at b\n"), [None, None]);
+        let shell = ["RUN /bin/bash -lc pip install x # buildkit", "RUN echo pip install y # buildkit"];
+        let dockerfile = "FROM x\nSHELL [\"/bin/bash\", \"-lc\"]\nRUN pip install x\nRUN pip install y\n";
+        assert_eq!(found(&shell, dockerfile), [Some(1), None]);
+        // Two copies, of which the image has one.
+        let copies = ["COPY a /a # buildkit", "COPY model /srv/model # buildkit", "RUN /bin/sh -c true # buildkit"];
+        assert_eq!(found(&copies, "FROM x\nCOPY [\"a\", \"/a/\"]\nRUN true\n"), [Some(0), None, Some(1)]);
+        let classic = ["/bin/sh -c #(nop) COPY dir:1 in /a ", "/bin/sh -c true"];
+        assert_eq!(found(&classic, "FROM x\nCOPY . /b\nCOPY . /a\nRUN true\n"), [Some(1), Some(2)]);
+    }
+
+    #[test]
     fn what_another_file_made_is_not_taken() {
         assert_eq!(
             found(&["RUN /bin/sh -c pip install jax # buildkit", "CMD [\"bash\"]", "/bin/bash"], DOCKERFILE),
@@ -198,8 +249,8 @@ mod tests {
         let twice = ["ENV A=1", "RUN /bin/sh -c true", "ENV A=1", "RUN /bin/sh -c true"];
         assert_eq!(found(&twice, "FROM x\nENV A=1\nRUN true\n"), [None, None, Some(0), Some(1)]);
         // A copy far below that could be any.
-        let below = ["COPY file:1 in /", "RUN /bin/sh -c make", "RUN /bin/sh -c true"];
-        assert_eq!(found(&below, "FROM x\nCOPY a /\nRUN true\n"), [None, None, Some(1)]);
+        let below = ["COPY file:1 in ./", "RUN /bin/sh -c make", "RUN /bin/sh -c true"];
+        assert_eq!(found(&below, "FROM x\nCOPY a .\nRUN true\n"), [None, None, Some(1)]);
         let many: Vec<&str> = vec!["RUN /bin/sh -c true"; 2_000];
         let found = found(&many, &format!("FROM x\n{}", "RUN true\n".repeat(2_000)));
         assert_eq!(found.iter().flatten().count(), MOST);
