@@ -406,9 +406,23 @@ fn layers_lead_nowhere_inside_and_foreign_ones_are_not_fetched() {
         "mediaType": "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip"});
     let fake = registry_of(&about, |_, _| Reply::Whole("404 Not Found", vec![], vec![]));
     let error = read(&fake).expect_err("foreign");
-    assert!(matches!(&*error.problem, Problem::Foreign { urls } if urls == &[url]), "{error}");
+    assert!(matches!(&*error.problem, Problem::Foreign { urls } if urls == &[url.clone()]), "{error}");
     assert!(error.to_string().contains("not inspected"), "{error}");
     assert!(elsewhere.seen().is_empty());
+    // Nor does a layout have to hold one, which a layer of any other kind must be in.
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let config = layout::blob(folder.path(), "application/vnd.oci.image.config.v1+json", CONFIG);
+    let usual = json!({"digest": about["digest"], "size": 10, "mediaType": "application/vnd.oci.image.layer.v1.tar"});
+    let roots = [("foreign", &about), ("usual", &usual)]
+        .map(|(name, layer)| (name, layout::manifest(folder.path(), &config, layer)));
+    layout::finish(folder.path(), &roots);
+    let open = |name: &str| {
+        let source = Source::parse(&format!("oci:{}:{name}", folder.path().display())).expect("a layout");
+        let opened = Puller::new(Options::default()).expect("a puller").open(&source, &[]).expect("an image");
+        opened.blobs.layer(&opened.images[0].config.layers[0]).err().expect("no layer")
+    };
+    assert!(matches!(&*open("foreign").problem, Problem::Foreign { urls } if urls == &[url]));
+    assert!(matches!(*open("usual").problem, Problem::File { .. }));
     let about = json!({"digest": "md5:00", "size": 10, "mediaType": ""});
     let fake = registry_of(&about, |_, _| ok(b"0123456789"));
     assert!(matches!(*read(&fake).expect_err("md5").problem, Problem::UnsupportedDigest { .. }));

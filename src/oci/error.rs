@@ -273,8 +273,8 @@ pub enum Problem {
         /// What the answer says of itself.
         answered: String,
     },
-    /// A layer that registries may leave out.
-    #[error("not inspected: a foreign layer that the registry does not hold{}", elsewhere(.urls))]
+    /// A layer that registries and layouts may leave out.
+    #[error("not inspected: a foreign layer, whose bytes are not kept with the image{}", elsewhere(.urls))]
     Foreign {
         /// Where the manifest says that it is.
         urls: Vec<String>,
@@ -299,6 +299,15 @@ pub enum Problem {
         socket: String,
         /// The cause.
         cause: String,
+    },
+    /// The name of a folder that holds no image.
+    #[error(
+        "`{name}` is a folder here, and no image: neither index.json nor skopeo's manifest.json and version is in it; \
+         for an image of that name write registry:{name}"
+    )]
+    Folder {
+        /// The name.
+        name: String,
     },
     /// A file or folder that holds no image.
     #[error("there is no image here: {cause}")]

@@ -163,7 +163,7 @@ impl LayerStream {
                 return self.broke(problem).await;
             }
             Err(Problem::NotFound { .. } | Problem::Elsewhere { status: 404, .. }) if self.layer.is_foreign() => {
-                return Err(Problem::Foreign { urls: self.layer.urls.iter().map(|url| one_line(url, 200)).collect() });
+                return Err(self.layer.elsewhere());
             }
             Err(problem) => return Err(problem),
         };
