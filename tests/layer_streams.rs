@@ -406,7 +406,7 @@ fn layers_lead_nowhere_inside_and_foreign_ones_are_not_fetched() {
         "mediaType": "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip"});
     let fake = registry_of(&about, |_, _| Reply::Whole("404 Not Found", vec![], vec![]));
     let error = read(&fake).expect_err("foreign");
-    assert!(matches!(&*error.problem, Problem::Foreign { urls } if urls == &[url.clone()]), "{error}");
+    assert!(matches!(&*error.problem, Problem::Foreign { urls } if urls == std::slice::from_ref(&url)), "{error}");
     assert!(error.to_string().contains("not inspected"), "{error}");
     assert!(elsewhere.seen().is_empty());
     // Nor does a layout have to hold one, which a layer of any other kind must be in.

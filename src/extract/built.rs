@@ -65,7 +65,8 @@ pub fn of_built(recipe: Recipe<'_>, image: &PulledImage, seen: Observations) -> 
     let made_by = steps::made_by(&image.config.history, &instructions);
     let base_layers = known.map_or(0, |known| shared(known, image));
     let first = made_by.iter().position(Option::is_some);
-    let lines = Lines { source, said: &said, image, instructions, made_by, first, base_layers };
+    let strange = steps::strange(&image.config.history, &instructions, &made_by);
+    let lines = Lines { source, said: &said, image, instructions, made_by, strange, first, base_layers };
     lines.differences(known, &mut notes);
     let mut seen = seen;
     lines.choose(&mut seen);
@@ -99,6 +100,8 @@ struct Lines<'a> {
     instructions: Vec<&'a Instruction>,
     /// The instruction of each step of the history.
     made_by: Vec<Option<usize>>,
+    /// The words of the steps that no instruction can have made.
+    strange: BTreeMap<usize, Words>,
     /// The first step that an instruction made.
     first: Option<usize>,
     /// How many layers the base has.
@@ -153,7 +156,7 @@ impl Lines<'_> {
                     }
                     Some((_, fact)) => self.written(*fact),
                     None => match self.others().filter(|(_, step)| step.sets(name)).last() {
-                        Some((number, step)) => vec![self.of_step(number, &step)],
+                        Some((number, step)) => vec![self.of_step(number, step)],
                         None => self.base(),
                     },
                 }
@@ -202,7 +205,7 @@ impl Lines<'_> {
         Some(match line {
             Some(line) => Maker::Line(line),
             None if self.base_layers == 0 && self.first.is_some_and(|first| step < first) => Maker::Base,
-            None if self.step(step).is_some() => Maker::Other(step),
+            None if self.strange.contains_key(&step) => Maker::Other(step),
             None => Maker::Nobody,
         })
     }
@@ -232,20 +235,20 @@ impl Lines<'_> {
     }
 
     /// The steps behind the base that no line made, of those that bring files or variables.
-    fn others(&self) -> impl Iterator<Item = (usize, Words)> {
+    fn others(&self) -> impl Iterator<Item = (usize, &Words)> {
         let brings = |kind: &Kind| matches!(kind, Kind::Run | Kind::Copy | Kind::Add);
         // A variable is easily set by a base as well.
-        let first = self
-            .made_by
-            .iter()
-            .position(|line| line.and_then(|line| self.instructions.get(line)).is_some_and(|line| brings(&line.kind)));
+        let steps = self.image.config.history.iter().zip(&self.made_by);
+        let first = steps.into_iter().position(|(step, line)| {
+            let line = line.and_then(|line| self.instructions.get(line));
+            line.is_some_and(|line| brings(&line.kind) && steps::is_sure(step, line))
+        });
         let of_base = self.base_layers.checked_sub(1).and_then(|last| self.image.config.layers.get(last)?.history);
         let from = first.max(of_base).map_or(usize::MAX, |last| last + 1);
-        let without = self.made_by.iter().enumerate().skip(from).filter(|(_, line)| line.is_none());
-        without.filter_map(move |(number, _)| {
-            let step = self.step(number)?;
-            (brings(&step.kind) || step.kind == Kind::Env).then_some((number, step))
-        })
+        let behind = self.strange.range(from..).map(|(number, step)| (*number, step));
+        // Steps without a layer behind the base's last one may be the base's own.
+        let of_line = move |number: &usize| first.is_some_and(|first| *number > first);
+        behind.filter(move |(number, step)| brings(&step.kind) || (step.kind == Kind::Env && of_line(number)))
     }
 
     /// The words in a line, or elsewhere if it copies, that ask for a package; else the line.

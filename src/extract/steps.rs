@@ -4,6 +4,9 @@
 //! `/bin/sh -c #(nop) COPY file:1f2e in /app`. Steps and instructions are laid along each other in their order, the
 //! last ones first: what a base was made with comes before.
 
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+
 use crate::dockerfile::Instruction;
 use crate::dockerfile::Kind;
 use crate::extract::history::BUILDKIT;
@@ -84,6 +87,32 @@ pub(super) fn made_by(history: &[HistoryStep], instructions: &[&Instruction]) ->
     found
 }
 
+/// The words of each of the last steps that no line can have made, by the numbers of the steps.
+pub(super) fn strange(
+    history: &[HistoryStep],
+    instructions: &[&Instruction],
+    made_by: &[Option<usize>],
+) -> BTreeMap<usize, Words> {
+    let taken: HashSet<usize> = made_by.iter().flatten().copied().collect();
+    let first_line = instructions.len().saturating_sub(MOST);
+    let lines = instructions.iter().enumerate().skip(first_line).filter(|(at, _)| !taken.contains(at));
+    let free: Vec<(Words, &Instruction)> = lines.map(|(_, line)| (words_of_line(line), *line)).collect();
+    let steps = history.iter().zip(made_by).enumerate().skip(history.len().saturating_sub(MOST));
+    let without = steps.filter(|(_, (_, line))| line.is_none());
+    without
+        .filter_map(|(number, (step, _))| {
+            let step = words_of_step(&step.created_by)?;
+            (!free.iter().any(|(line, instruction)| alike(&step, line, instruction) > 0)).then_some((number, step))
+        })
+        .collect()
+}
+
+/// Whether a step is surely what a line made, and not only of its kind.
+pub(super) fn is_sure(step: &HistoryStep, instruction: &Instruction) -> bool {
+    let line = words_of_line(instruction);
+    words_of_step(&step.created_by).is_some_and(|step| alike(&step, &line, instruction) > WEAK)
+}
+
 fn alike(step: &Words, line: &Words, instruction: &Instruction) -> u32 {
     if step.kind != line.kind {
         return 0;
@@ -102,12 +131,16 @@ fn alike(step: &Words, line: &Words, instruction: &Instruction) -> u32 {
             let bodies = instruction.heredocs.iter().map(|heredoc| plain(heredoc.body.text()));
             let inside = |body: String| !body.is_empty() && step.text.contains(&body);
             // A shell of the Dockerfile's own stands before what it runs.
-            let behind = |shell: &str| shell.starts_with('/') && shell.ends_with(' ');
-            let shell = step.text.strip_suffix(&line.text).is_some_and(behind);
-            if shell || bodies.into_iter().any(inside) { SAME } else { 0 }
+            let behind = |shell: &str| shell.starts_with(['/', '|']) && shell.ends_with(' ');
+            let there = step.text.strip_suffix(&line.text).is_some_and(behind);
+            // And so it does in a list of words that names one.
+            let here = line.text.strip_suffix(&step.text).is_some_and(|shell| behind(shell) && shell.ends_with(" -c "));
+            if there || here || bodies.into_iter().any(inside) { SAME } else { 0 }
         }
         // The form of a list, as builders write it: with blanks, and with the shell where one is needed.
         Kind::Cmd | Kind::Entrypoint if listed(&step.text, &line.text) => SAME,
+        // Builders write these in a form of their own.
+        Kind::Expose | Kind::Volume | Kind::Healthcheck | Kind::Shell | Kind::Workdir => WEAK,
         _ if line.text.contains('$') => WEAK,
         _ => 0,
     }
@@ -175,15 +208,13 @@ mod tests {
     use super::*;
     use crate::dockerfile::Dockerfile;
 
+    fn step(text: &&str) -> HistoryStep {
+        HistoryStep { created: None, created_by: (*text).to_owned(), comment: None, empty_layer: false }
+    }
+
     fn found(history: &[&str], dockerfile: &str) -> Vec<Option<usize>> {
         let dockerfile = Dockerfile::parse(dockerfile);
         let lines: Vec<&Instruction> = dockerfile.instructions.iter().filter(|one| one.kind != Kind::From).collect();
-        let step = |text: &&str| HistoryStep {
-            created: None,
-            created_by: (*text).to_owned(),
-            comment: None,
-            empty_layer: false,
-        };
         made_by(&history.iter().map(step).collect::<Vec<_>>(), &lines)
     }
 
@@ -230,11 +261,37 @@ mod tests {
         let shell = ["RUN /bin/bash -lc pip install x # buildkit", "RUN echo pip install y # buildkit"];
         let dockerfile = "FROM x\nSHELL [\"/bin/bash\", \"-lc\"]\nRUN pip install x\nRUN pip install y\n";
         assert_eq!(found(&shell, dockerfile), [Some(1), None]);
+        let dockerfile = "FROM x\nRUN --mount=type=cache,target=/c pip \\\n  # why\n  install x\n\
+            RUN [\"/bin/bash\", \"-c\", \"make all\"]\n";
+        let forms = ["|1 F=-O -c x /bin/sh -c pip   install x", "RUN /bin/bash -c make all # buildkit"];
+        assert_eq!(found(&forms, dockerfile), [Some(0), Some(1)]);
         // Two copies, of which the image has one.
         let copies = ["COPY a /a # buildkit", "COPY model /srv/model # buildkit", "RUN /bin/sh -c true # buildkit"];
         assert_eq!(found(&copies, "FROM x\nCOPY [\"a\", \"/a/\"]\nRUN true\n"), [Some(0), None, Some(1)]);
         let classic = ["/bin/sh -c #(nop) COPY dir:1 in /a ", "/bin/sh -c true"];
         assert_eq!(found(&classic, "FROM x\nCOPY . /b\nCOPY . /a\nRUN true\n"), [Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn a_step_is_strange_where_no_line_that_is_left_can_be_it() {
+        let of = |history: &[&str], dockerfile: &str| -> Vec<usize> {
+            let dockerfile = Dockerfile::parse(dockerfile);
+            let lines: Vec<&Instruction> =
+                dockerfile.instructions.iter().filter(|one| one.kind != Kind::From).collect();
+            let steps: Vec<HistoryStep> = history.iter().map(step).collect();
+            strange(&steps, &lines, &made_by(&steps, &lines)).into_keys().collect()
+        };
+        let dockerfile = "FROM x\nRUN make\nCOPY . .\nEXPOSE 80\nUSER $U\nSTOPSIGNAL 9\n";
+        let same = ["RUN /bin/sh -c make # buildkit", "COPY . . # buildkit", "EXPOSE [80/tcp]", "USER me"];
+        assert!(of(&same, dockerfile).is_empty());
+        let classic = ["/bin/sh -c make", "/bin/sh -c #(nop) COPY dir:2 in . ", "/bin/sh -c #(nop)  EXPOSE 80"];
+        assert!(of(&classic, dockerfile).is_empty());
+        // A copy that is left may be the one that stands elsewhere; a command that differs is none of them.
+        let moved = ["/bin/sh -c #(nop) COPY dir:2 in /srv ", "/bin/sh -c make", "", "/bin/sh", "STOPSIGNAL SIGKILL"];
+        assert_eq!(of(&moved, dockerfile), [4]);
+        let more =
+            ["RUN /bin/sh -c make # buildkit", "COPY . . # buildkit", "COPY b /b # buildkit", "RUN /bin/sh -c x"];
+        assert_eq!(of(&more, dockerfile), [2, 3]);
     }
 
     #[test]
