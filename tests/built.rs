@@ -178,6 +178,56 @@ fn an_image_of_another_dockerfile_is_told() {
 }
 
 #[test]
+fn a_step_that_the_dockerfile_lacks_is_told_and_blamed_on_no_line() {
+    let lines = |report: &Value| -> Vec<String> {
+        places(report).into_iter().filter(|place| place.starts_with("Dockerfile")).collect()
+    };
+    // A package that another RUN brought, and one that the line asks for in another version.
+    let without = DOCKERFILE.replace("RUN pip install \\\n    numpy torch", "RUN true");
+    let with = |step: &str| {
+        base(&[CUDA, REQUIRE, GPUS, "MODEL=small"])
+            .layer("COPY app /app # buildkit", Layer::new().text("/app/app.py", "pass\n"))
+            .layer("RUN /bin/sh -c true # buildkit", Layer::new())
+            .layer(step, torch())
+    };
+    for step in [
+        "RUN /bin/sh -c pip install numpy torch # buildkit",
+        "|1 V=1 /bin/sh -c pip install numpy torch",
+        "COPY /venv /opt/venv # buildkit",
+        "/bin/sh -c #(nop) COPY dir:22 in /opt/venv ",
+    ] {
+        let report = check(&without, &with(step));
+        assert!(notes(&report).contains("the image has a step that the Dockerfile does not: `"), "{}", notes(&report));
+        assert!(lines(&report).is_empty(), "{step}: {:?}", places(&report));
+        assert!(places(&report).contains(&"libtorch_cuda.so".to_owned()), "{step}");
+    }
+    let report = check(&DOCKERFILE.replace("numpy torch", "numpy torch==2.4.1"), &built());
+    assert!(lines(&report).is_empty(), "{:?}", places(&report));
+    let report = check(DOCKERFILE, &built());
+    assert!(!notes(&report).contains("has a step"), "{}", notes(&report));
+    assert!(!lines(&report).is_empty());
+    // What builders keep to themselves is no step of another's.
+    let report = check(&without, &with(""));
+    assert!(!notes(&report).contains("has a step"), "{}", notes(&report));
+    // A variable is the base's where no other step sets it, and the line's where the line sets this value.
+    let own = "NVIDIA_REQUIRE_CUDA=cuda>=12.8";
+    let image = |step: &str| {
+        base(&[CUDA, own, GPUS, "MODEL=big"])
+            .layer("COPY app /app # buildkit", Layer::new().text("/app/app.py", "pass\n"))
+            .layer("RUN /bin/sh -c pip install     numpy torch # buildkit", torch())
+            .layer(step, Layer::new())
+    };
+    let report = check(DOCKERFILE, &image(&format!("ENV {own}")));
+    assert_eq!(origins(&report, "env.NVIDIA_REQUIRE_CUDA"), "config null, config null");
+    assert!(report.to_string().contains("history[4]: ENV NVIDIA_REQUIRE_CUDA=cuda>=12.8"), "{report:#}");
+    assert_eq!(origins(&report, "env.MODEL"), "config null");
+    assert_eq!(origins(&report, "env.CUDA_VERSION"), "file 1, config null");
+    assert!(notes(&report).contains("does not: `ENV NVIDIA_REQUIRE_CUDA"), "{}", notes(&report));
+    let report = check(DOCKERFILE, &image(""));
+    assert_eq!(origins(&report, "env.NVIDIA_REQUIRE_CUDA"), "file 1, config null");
+}
+
+#[test]
 fn each_dockerfile_has_its_image_and_one_that_cannot_be_read_is_an_error() {
     let place = place(DOCKERFILE, &built());
     place.file("other/Dockerfile", "FROM ubuntu:22.04\n");

@@ -176,7 +176,11 @@ fn where_there_is_no_list_or_a_broken_one_the_configuration_is_read_and_that_is_
     let place = place_with("https://slsa.dev/provenance/v1", LIST);
     let report = place.json(SCAN);
     assert_eq!(report["subjects"][0]["inspected"]["depth"], "config");
-    assert!(notes(&report).contains("no list of packages (SBOM)"), "{}", notes(&report));
+    let told = "a list of packages (SBOM) was looked for beside the image and none was found";
+    assert!(notes(&report).contains(told), "{}", notes(&report));
+    let human = out(&place.run(&["scan", "oci:images:x", "--depth", "sbom"]));
+    assert_eq!(human.matches(told).count(), 1, "{human}");
+    assert!(!out(&place.run(&["scan", "oci:images:x", "--depth", "config"])).contains("(SBOM)"));
     for broken in ["{\"predicate\":1}", "[", "{\"predicate\":{\"packages\":[{\"name\":7}]}}"] {
         let place = place_with("https://spdx.dev/Document", broken);
         let done = place.run(&["scan", "oci:images:x", "--depth", "sbom"]);

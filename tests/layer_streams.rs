@@ -167,6 +167,49 @@ fn a_broken_stream_goes_on_where_it_broke() {
 }
 
 #[test]
+fn a_layer_that_breaks_before_its_first_byte_is_asked_for_again() {
+    let faults: [fn() -> Reply; 4] = [
+        || Reply::Cut,
+        || Reply::Part("200 OK", vec![], 1000, vec![]),
+        || Reply::Stalled(1000, vec![]),
+        || Reply::Whole("502 Bad Gateway", vec![], vec![]),
+    ];
+    let mut options = options();
+    options.limits.stall = Duration::from_millis(150);
+    for (number, fault) in faults.into_iter().enumerate() {
+        for times in [1, 3] {
+            let layer = bytes(1000);
+            let body = layer.clone();
+            let fake = registry(&layer, move |number, _| if number < times { fault() } else { ok(&body) });
+            assert!(read_with(&fake, &options).expect("all bytes") == layer, "fault {number}");
+            assert_eq!(layer_requests(&fake).len(), times + 1, "fault {number}");
+        }
+        let fake = registry(&bytes(1000), move |_, _| fault());
+        let error = read_with(&fake, &options).expect_err("always broken");
+        assert_eq!(layer_requests(&fake).len(), 4, "fault {number}");
+        let text = error.to_string();
+        let status = text.contains("status 502 after 4 tries");
+        let cut = matches!(*error.problem, Problem::Broken { at: 0, size: 1000, breaks: 4, .. });
+        assert_eq!((status, cut), (number == 3, number != 3), "{text}");
+        assert!(!text.contains("host name"), "{text}");
+    }
+}
+
+#[test]
+fn a_storage_host_that_lacks_a_layer_is_named() {
+    let storage = Fake::start(|_, _| Reply::Whole("404 Not Found", vec![], b"NoSuchKey".to_vec()));
+    let location = vec![format!("Location: http://{}/blob", storage.host())];
+    let fake = registry(&bytes(10), move |_, _| Reply::Whole("307 Temporary", location.clone(), vec![]));
+    let error = read(&fake).expect_err("missing");
+    let host = storage.host();
+    assert!(matches!(&*error.problem, Problem::Elsewhere { by, status: 404, .. } if *by == host), "{error}");
+    assert!(error.to_string().contains(&format!("{host}, where the registry sends for it, answered")), "{error}");
+    // The registry's own word is its own.
+    let fake = registry(&bytes(10), |_, _| Reply::Whole("404 Not Found", vec![], vec![]));
+    assert!(matches!(*read(&fake).expect_err("missing").problem, Problem::NotFound { .. }));
+}
+
+#[test]
 fn a_server_without_ranges_begins_anew_and_nothing_comes_twice() {
     let layer = bytes(500_000);
     let body = layer.clone();
@@ -363,9 +406,23 @@ fn layers_lead_nowhere_inside_and_foreign_ones_are_not_fetched() {
         "mediaType": "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip"});
     let fake = registry_of(&about, |_, _| Reply::Whole("404 Not Found", vec![], vec![]));
     let error = read(&fake).expect_err("foreign");
-    assert!(matches!(&*error.problem, Problem::Foreign { urls } if urls == &[url]), "{error}");
+    assert!(matches!(&*error.problem, Problem::Foreign { urls } if urls == std::slice::from_ref(&url)), "{error}");
     assert!(error.to_string().contains("not inspected"), "{error}");
     assert!(elsewhere.seen().is_empty());
+    // Nor does a layout have to hold one, which a layer of any other kind must be in.
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let config = layout::blob(folder.path(), "application/vnd.oci.image.config.v1+json", CONFIG);
+    let usual = json!({"digest": about["digest"], "size": 10, "mediaType": "application/vnd.oci.image.layer.v1.tar"});
+    let roots = [("foreign", &about), ("usual", &usual)]
+        .map(|(name, layer)| (name, layout::manifest(folder.path(), &config, layer)));
+    layout::finish(folder.path(), &roots);
+    let open = |name: &str| {
+        let source = Source::parse(&format!("oci:{}:{name}", folder.path().display())).expect("a layout");
+        let opened = Puller::new(Options::default()).expect("a puller").open(&source, &[]).expect("an image");
+        opened.blobs.layer(&opened.images[0].config.layers[0]).err().expect("no layer")
+    };
+    assert!(matches!(&*open("foreign").problem, Problem::Foreign { urls } if urls == &[url]));
+    assert!(matches!(*open("usual").problem, Problem::File { .. }));
     let about = json!({"digest": "md5:00", "size": 10, "mediaType": ""});
     let fake = registry_of(&about, |_, _| ok(b"0123456789"));
     assert!(matches!(*read(&fake).expect_err("md5").problem, Problem::UnsupportedDigest { .. }));

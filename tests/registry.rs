@@ -5,6 +5,8 @@ mod support;
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -296,8 +298,100 @@ fn passing_faults_are_waited_out() {
     let error = fails(&format!("{}/a/b:c", fake.host()));
     assert!(error.to_string().ends_with("how often it is asked: log in, or ask again later"), "{error}");
     assert_eq!(fake.seen().len(), 1);
-    let fake = Fake::start(|_, _| Reply::Cut);
-    assert!(matches!(*fails(&format!("{}/a/b:c", fake.host())).problem, Problem::Transport { .. }));
+}
+
+/// A registry that asks for a token; the fault comes in place of the first answers to what holds the word.
+fn faulty(word: &'static str, times: usize, fault: fn() -> Reply) -> Fake {
+    let (config, port) = (br#"{"os":"linux","architecture":"amd64"}"#, free_port());
+    let digest = layout::sha256(config);
+    let asked = AtomicUsize::new(0);
+    Fake::start_on(port, move |_, request| {
+        if request.line.contains(word)
+            && (word != "manifests" || request.authorization.is_some())
+            && asked.fetch_add(1, Ordering::SeqCst) < times
+        {
+            return fault();
+        }
+        if request.line.contains("/token?") {
+            return ok(br#"{"token":"t"}"#);
+        }
+        if request.authorization.is_none() {
+            let challenge = format!(r#"WWW-Authenticate: Bearer realm="http://127.0.0.1:{port}/token",service="s""#);
+            return Reply::Whole("401 Unauthorized", vec![challenge], vec![]);
+        }
+        if request.line.contains("/blobs/") {
+            return ok(config);
+        }
+        ok(format!(r#"{{"config":{{"digest":"{digest}","size":37}}}}"#).as_bytes())
+    })
+}
+
+#[test]
+fn an_answer_that_does_not_come_whole_is_asked_for_again() {
+    let faults: [fn() -> Reply; 4] = [
+        || Reply::Cut,
+        || Reply::Part("200 OK", vec![], 1000, vec![]),
+        || Reply::Part("200 OK", vec![], 1000, b"{".to_vec()),
+        || Reply::Stalled(1000, b"{".to_vec()),
+    ];
+    let mut options = options();
+    options.limits.stall = Duration::from_millis(150);
+    for (word, sound) in [("manifests", 2), ("/blobs/", 1), ("/token?", 1)] {
+        for (number, fault) in faults.iter().enumerate() {
+            let pull = |fake: &Fake| read_with(&format!("{}/a/b:c", fake.host()), &["linux/amd64"], &options);
+            let count = |fake: &Fake| fake.seen().iter().filter(|seen| seen.line.contains(word)).count();
+            for times in [1, 3] {
+                let fake = faulty(word, times, *fault);
+                let read = pull(&fake);
+                assert!(read.is_ok(), "{word}, fault {number}: {:?}", read.err());
+                assert_eq!(count(&fake), sound + times, "{word}, fault {number}");
+            }
+            let fake = faulty(word, usize::MAX, *fault);
+            let error = pull(&fake).expect_err(word);
+            assert!(matches!(*error.problem, Problem::Cut { tries: 4, .. }), "{word}, fault {number}: {error}");
+            assert_eq!(count(&fake), sound - 1 + 4, "{word}, fault {number}");
+            let text = error.to_string();
+            assert!(text.contains("no whole answer after 4 tries") && text.contains("ask again later"), "{text}");
+            assert!(!text.contains("host name"), "{text}");
+            assert_eq!(text.contains("1 of 1000 bytes came"), number > 1, "{text}");
+        }
+    }
+    // What does not speak HTTP, and an answer that came whole, are not asked again.
+    let fake = Fake::start(|_, _| ok(b"{}"));
+    fails(&format!("{}/a/b:c", fake.host()));
+    assert_eq!(fake.seen().len(), 1);
+}
+
+/// Pages of so many tags each, up to a last one.
+fn pages(each: usize, last: usize) -> Fake {
+    Fake::start(move |_, request| {
+        let from = request.line.split("last=t").nth(1).and_then(|rest| rest.split([' ', '&']).next());
+        let from: usize = from.map_or(0, |text| text.parse().expect("a number"));
+        let tags: Vec<String> = (from + 1..=last.min(from + each)).map(|number| format!("t{number}")).collect();
+        let next = from + tags.len();
+        let link = format!("Link: </v2/a/b/tags/list?n={each}&last=t{next}>; rel=\"next\"");
+        let headers = if next < last { vec![link] } else { vec![] };
+        Reply::Whole("200 OK", headers, json!({"name": "a/b", "tags": tags}).to_string().into_bytes())
+    })
+}
+
+fn tags(fake: &Fake) -> Result<Vec<String>, PullError> {
+    let Source::Registry(image) = Source::parse(&format!("{}/a/b", fake.host()))? else { panic!("a registry") };
+    Puller::new(options())?.tags(&image)
+}
+
+#[test]
+fn a_list_of_tags_is_bounded_by_its_tags_and_ends_where_nothing_new_comes() {
+    let all = tags(&pages(100, 15_000)).expect("all tags");
+    assert_eq!((all.len(), all[0].as_str(), all[14_999].as_str()), (15_000, "t1", "t15000"));
+    assert_eq!(tags(&pages(1000, 100_000)).expect("all tags").len(), 100_000);
+    let error = tags(&pages(1000, usize::MAX)).expect_err("endless");
+    assert!(matches!(*error.problem, Problem::TooMany { what: "tags", limit: 100_000 }), "{error}");
+    assert!(error.to_string().contains("the list goes on after 100000 tags"), "{error}");
+    let link = vec!["Link: </v2/a/b/tags/list?again>; rel=\"next\"".to_owned()];
+    let fake = Fake::start(move |_, _| Reply::Whole("200 OK", link.clone(), br#"{"tags":["a","b"]}"#.to_vec()));
+    assert_eq!(tags(&fake).expect("two tags"), ["a", "b"]);
+    assert_eq!(fake.seen().len(), 2);
 }
 
 #[test]

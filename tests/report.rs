@@ -79,7 +79,7 @@ fn images_without_gpu_content_are_not_mentioned() {
     report.subjects[1].gpu_content = true;
     assert_eq!(
         told(&report, &options(100)),
-        "nvcr.io/app:1: config only: layers were not read\n               desk-3090       train-a100  edge\n\
+        "nvcr.io/app:1: config only: layers were not read\nnvcr.io/app:1: quick\n               desk-3090       train-a100  edge\n\
          nvcr.io/app:1  starts (minor)  starts      -\n\n\
          1 image on 3 pools: 2 start, 1 does not apply; no findings\n"
     );

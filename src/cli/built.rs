@@ -91,7 +91,8 @@ fn subject_of(
     let opened = look.open(puller, image, platforms).map_err(|error| {
         failed(format!("its image {image} was not read: {}", names::without(&error.message, image)))
     })?;
-    let (mut found, mut told) = (Vec::new(), vec![format!("measured in {image}, which was built from it")]);
+    let (mut found, mut told) =
+        (Vec::new(), vec![format!("measured in {image}, which --built names as built from it")]);
     let mut faults = Vec::new();
     for one in &opened.images {
         let platform = one.config.platform.to_string();

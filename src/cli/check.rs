@@ -163,9 +163,9 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
     }
     let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
     told.extend(loaded.passed_over());
-    let Inputs { subjects, errors, .. } = &mut inputs;
-    subjects
-        .retain(|subject| workloads::unplaced(subject, &fleet, knowledge).map(|error| errors.push(error)).is_none());
+    for subject in &mut inputs.subjects {
+        workloads::note_unplaced(subject, &fleet, knowledge);
+    }
     if let Some(puller) = puller.as_ref().filter(|_| !options.built.is_empty()) {
         built::put(&mut inputs, options, &platforms, puller);
     }

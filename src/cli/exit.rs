@@ -42,7 +42,9 @@ pub(crate) struct Tally {
 impl Tally {
     /// Adds one subject.
     pub(crate) fn add(&mut self, subject: &Subject, fail_on: FailOn) {
-        self.subjects += 1;
+        // An image that no pool has nodes for is none that was checked.
+        let unplaced = subject.kind == "image" && subject.verdicts.is_empty() && subject.findings.is_empty();
+        self.subjects += usize::from(!unplaced);
         self.found |= subject.findings.iter().any(|finding| counts(finding, fail_on));
     }
 

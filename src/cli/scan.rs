@@ -257,7 +257,8 @@ impl Look<'_> {
             Deep::Sbom => match blobs.claims(image) {
                 Ok(Some(claims)) => Read::Claims(claims),
                 Ok(None) => {
-                    let note = "no list of packages (SBOM) is with the image: its configuration alone was read";
+                    let note = "a list of packages (SBOM) was looked for beside the image and none was found: its \
+                                configuration alone was read";
                     Read::Config(Some(note.to_owned()))
                 }
                 Err(error) => Read::Config(Some(format!(

@@ -116,10 +116,9 @@ impl Side {
         if let Some(folder) = folder_of(fleet) {
             inputs.seen_from(&folder);
         }
-        let errors: Vec<_> =
-            inputs.subjects.iter().filter_map(|subject| workloads::unplaced(subject, fleet, knowledge)).collect();
-        inputs.subjects.retain(|subject| workloads::unplaced(subject, fleet, knowledge).is_none());
-        inputs.errors.extend(errors);
+        for subject in &mut inputs.subjects {
+            workloads::note_unplaced(subject, fleet, knowledge);
+        }
         let Inputs { subjects, errors, .. } = inputs;
         let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(Self { subjects, errors, loaded, stands: None })

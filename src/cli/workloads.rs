@@ -64,7 +64,7 @@ impl Asked {
         for (workload, at) in &self.workloads {
             let launched = Launched::of(workload);
             let subject = seen.entry(launched).or_insert_with(|| images.subject(|image| launched.image(image)));
-            all.push(placed(&Subject { named_at: at.clone(), ..subject.clone() }, workload, fleet, knowledge));
+            all.push(Ok(placed(&Subject { named_at: at.clone(), ..subject.clone() }, workload, fleet, knowledge)));
         }
         all
     }
@@ -134,7 +134,7 @@ pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<Input
     Ok((images.into_iter().map(asked).collect(), errors))
 }
 
-fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Knowledge) -> Looked {
+fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Knowledge) -> Subject {
     let name = format!("{} ({})", subject.name, workload.name);
     let mut placed = Subject { name, only: Some(Only::Nodes(workload.nodes.clone())), ..subject.clone() };
     if let Some(written) = workload.written.as_ref().filter(|_| workload.of_status) {
@@ -142,9 +142,7 @@ fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Know
     }
     placed.start = workload.start;
     placed.notes.extend(started(fleet, workload.start));
-    if let Some(error) = unplaced(&placed, fleet, knowledge) {
-        return Err(Box::new(error));
-    }
+    note_unplaced(&mut placed, fleet, knowledge);
     if let Content::ByPlatform(list) = &mut placed.content {
         for (_, seen) in list {
             extract::set_at_run_time(seen, &workload.env, workload.env_from, OPTION);
@@ -153,7 +151,7 @@ fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Know
             }
         }
     }
-    Ok(placed)
+    placed
 }
 
 /// That pools declare a launch which does not count, where the file says another.
@@ -169,10 +167,19 @@ fn started(fleet: &Fleet, start: Start) -> Option<String> {
     })
 }
 
-/// That no pool has nodes that a subject asks for.
-pub(crate) fn unplaced(subject: &Subject, fleet: &Fleet, knowledge: Knowledge) -> Option<InputError> {
-    let message = "no pool of the fleet has the labels that it asks for".to_owned();
-    let nowhere = matches!(subject.only, Some(Only::Nodes(_)))
-        && !fleet.pools.iter().any(|pool| judge::fits(subject, pool, fleet, knowledge));
-    nowhere.then(|| InputError { input: subject.name.clone(), message, location: None })
+/// What is noted of a subject that no pool has nodes for.
+const UNPLACED: &str = "not judged: no pool of the fleet has the nodes that it asks for";
+
+/// Whether no pool has nodes that a subject asks for.
+pub(crate) fn unplaced(subject: &Subject, fleet: &Fleet, knowledge: Knowledge) -> bool {
+    matches!(subject.only, Some(Only::Nodes(_)))
+        && !fleet.pools.iter().any(|pool| judge::fits(subject, pool, fleet, knowledge))
+}
+
+/// Notes that no pool has nodes that a subject asks for, where that is so; a saved report may say it of another fleet.
+pub(crate) fn note_unplaced(subject: &mut Subject, fleet: &Fleet, knowledge: Knowledge) {
+    subject.notes.retain(|note| note != UNPLACED);
+    if unplaced(subject, fleet, knowledge) {
+        subject.notes.insert(0, UNPLACED.to_owned());
+    }
 }

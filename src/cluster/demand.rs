@@ -1,11 +1,17 @@
 //! What a pod asks of the labels of a node.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::cluster::at;
 use crate::cluster::items;
 use crate::cluster::text;
+
+/// Resources of this name are slices of GPUs: the profile stands behind it.
+pub const SLICE: &str = "nvidia.com/mig-";
 
 /// What a workload asks of a node: all of one list. Anywhere where there is no list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,10 +25,10 @@ impl Nodes {
     }
 }
 
-/// One demand on one label.
+/// One demand on one label, or on what a device plugin offers of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Demand {
-    /// The label.
+    /// The label, or the name of the resource.
     pub key: String,
     /// What must hold.
     pub holds: Holds,
@@ -125,10 +131,26 @@ impl Demand {
     }
 }
 
-/// What a pod demands: the selector, and with it one of the terms of the affinity.
+/// The slices that any container of a pod asks for, by the names of their resources.
+fn slices(spec: &Value) -> BTreeSet<String> {
+    let containers = ["initContainers", "containers"].into_iter().flat_map(|list| items(spec, &[list]));
+    let lists = containers.flat_map(|container| {
+        ["limits", "requests"].into_iter().filter_map(|list| at(container, &["resources", list])?.as_object())
+    });
+    let asked = lists.flatten().filter(|(name, count)| name.starts_with(SLICE) && !is_zero(count));
+    asked.map(|(name, _)| name.clone()).collect()
+}
+
+/// Whether a resource is asked for that nothing is taken of.
+pub(super) fn is_zero(count: &Value) -> bool {
+    count.as_u64() == Some(0) || count.as_str() == Some("0")
+}
+
+/// What a pod demands: the selector and the slices of GPUs, and with them one of the terms of the affinity.
 pub(super) fn of_pod(spec: &Value) -> Nodes {
     let selector = spec.get("nodeSelector").and_then(Value::as_object).into_iter().flatten();
-    let selector: Vec<Demand> = selector.map(|(key, value)| Demand::label(key, value)).collect();
+    let mut selector: Vec<Demand> = selector.map(|(key, value)| Demand::label(key, value)).collect();
+    selector.extend(slices(spec).into_iter().map(|key| Demand { key, holds: Holds::Exists }));
     let path = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
     // Terms that ask for a node by its name or another field narrow nothing here.
     let term = |term: &Value| -> Vec<Demand> {

@@ -22,6 +22,7 @@ pub use demand::Demand;
 pub use demand::Holds;
 pub use demand::Label;
 pub use demand::Nodes;
+pub use demand::SLICE;
 pub use marks::Place;
 pub use start::By;
 pub use start::Start;

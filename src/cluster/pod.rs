@@ -131,16 +131,13 @@ fn read_container(whole: &str, spec: &Value, (container, status): (&Value, Optio
 fn start(spec: &Value, container: &Value) -> Option<Start> {
     let asks = |list: &str| {
         let resources = at(container, &["resources", list]).and_then(Value::as_object);
-        resources.is_some_and(|list| list.iter().any(|(name, count)| name.starts_with(RESOURCE) && !is_zero(count)))
+        resources
+            .is_some_and(|list| list.iter().any(|(name, count)| name.starts_with(RESOURCE) && !demand::is_zero(count)))
     };
     let nvidia = text(spec, &["runtimeClassName"]).is_some_and(|class| class.starts_with(RUNTIME));
     let plugin = asks("limits") || asks("requests") || !items(container, &["resources", "claims"]).is_empty();
     let by = if plugin { By::Plugin } else { By::Class };
     (plugin || nvidia).then_some(Start { by, nvidia })
-}
-
-fn is_zero(count: &Value) -> bool {
-    count.as_u64() == Some(0) || count.as_str() == Some("0")
 }
 
 /// A variable with its value, where that stands here and names no other variable.

@@ -118,6 +118,32 @@ fn documents_of_every_kind_are_read_and_others_passed_over() {
     assert_eq!(workloads(&two).expect("two lists").without_gpu, 4);
 }
 
+#[test]
+fn a_slice_of_a_gpu_is_asked_of_the_node_and_a_whole_gpu_is_not() {
+    let keys = |spec: &str| -> Vec<Vec<String>> {
+        let text = format!("kind: Pod\nmetadata: {{name: a}}\nspec: {spec}\n");
+        let found = workloads(&text).expect("a pod");
+        let nodes = found.list.first().expect("a workload").nodes.0.clone();
+        nodes.into_iter().map(|list| list.into_iter().map(|demand| demand.key).collect()).collect()
+    };
+    let container =
+        |list: &str, resource: &str| format!("{{name: {list}, image: \"a:1\", resources: {{{list}: {{{resource}}}}}}}");
+    let whole = container("limits", "nvidia.com/gpu: 1");
+    let slice = container("requests", "nvidia.com/mig-1g.10gb: 1");
+    assert_eq!(keys(&format!("{{containers: [{slice}]}}")), [["nvidia.com/mig-1g.10gb"]]);
+    // What one container asks for is asked of the node of all.
+    assert_eq!(keys(&format!("{{initContainers: [{slice}], containers: [{whole}]}}")), [["nvidia.com/mig-1g.10gb"]]);
+    assert_eq!(
+        keys(&format!("{{nodeSelector: {{tier: a}}, containers: [{slice}]}}")),
+        [["tier", "nvidia.com/mig-1g.10gb"]]
+    );
+    let none: [[&str; 0]; 0] = [];
+    for other in ["nvidia.com/gpu: 1", "nvidia.com/gpu.shared: 1", "nvidia.com/gpu: 1, nvidia.com/mig-1g.10gb: 0"] {
+        let resources = container("limits", other);
+        assert_eq!(keys(&format!("{{containers: [{resources}]}}")), none, "{other}");
+    }
+}
+
 /// What is known of a label of a node: what it has, and of those that others have that it is not there.
 fn label(key: &str, labels: &[(&str, &str)], known: &[&str]) -> Label {
     let own = labels.iter().find(|(name, _)| *name == key);

@@ -16,6 +16,7 @@ use crate::extract::bases::KnownBase;
 use crate::extract::bases::of_lines;
 use crate::extract::dockerfile::Target;
 use crate::extract::steps;
+use crate::extract::steps::Words;
 use crate::fact::BaseSeen;
 use crate::fact::Entry;
 use crate::fact::Evidence;
@@ -24,6 +25,7 @@ use crate::fact::FactKey;
 use crate::fact::Observations;
 use crate::fact::Offered;
 use crate::fact::Origin;
+use crate::fact::step_field;
 use crate::oci::PulledImage;
 use crate::source::SourceId;
 
@@ -63,7 +65,8 @@ pub fn of_built(recipe: Recipe<'_>, image: &PulledImage, seen: Observations) -> 
     let made_by = steps::made_by(&image.config.history, &instructions);
     let base_layers = known.map_or(0, |known| shared(known, image));
     let first = made_by.iter().position(Option::is_some);
-    let lines = Lines { source, said: &said, image, instructions, made_by, first, base_layers };
+    let strange = steps::strange(&image.config.history, &instructions, &made_by);
+    let lines = Lines { source, said: &said, image, instructions, made_by, strange, first, base_layers };
     lines.differences(known, &mut notes);
     let mut seen = seen;
     lines.choose(&mut seen);
@@ -82,6 +85,8 @@ fn shared(known: &KnownBase, image: &PulledImage) -> usize {
 enum Maker<'a> {
     Base,
     Line(&'a Instruction),
+    /// A step that is none of the Dockerfile's.
+    Other(usize),
     Nobody,
 }
 
@@ -95,6 +100,8 @@ struct Lines<'a> {
     instructions: Vec<&'a Instruction>,
     /// The instruction of each step of the history.
     made_by: Vec<Option<usize>>,
+    /// The words of the steps that no instruction can have made.
+    strange: BTreeMap<usize, Words>,
     /// The first step that an instruction made.
     first: Option<usize>,
     /// How many layers the base has.
@@ -142,10 +149,20 @@ impl Lines<'_> {
     fn of_entry(&self, entry: &Entry, origins: &[Origin], name: Option<&str>) -> Vec<Origin> {
         match entry.key {
             FactKey::Env => {
-                let set = self.said.env.get(entry.of.as_deref().unwrap_or_default());
-                set.map_or_else(|| self.base(), |(_, fact)| self.written(*fact))
+                let name = entry.of.as_deref().unwrap_or_default();
+                match self.said.env.get(name) {
+                    Some((Ok(value), _)) if self.image.config.variable(name) != Some(value) => {
+                        self.last_step(|step| step.sets(name))
+                    }
+                    Some((_, fact)) => self.written(*fact),
+                    None => match self.others().filter(|(_, step)| step.sets(name)).last() {
+                        Some((number, step)) => vec![self.of_step(number, step)],
+                        None => self.base(),
+                    },
+                }
             }
             FactKey::Entrypoint => match &self.said.entrypoint {
+                Some((words, _)) if self.starts_other(words) => self.last_step(|step| step.kind == Kind::Entrypoint),
                 Some((_, fact)) => self.written(*fact),
                 None => match self.instructions.iter().rfind(|one| one.kind == Kind::Cmd) {
                     Some(last) => vec![self.line(last)],
@@ -158,6 +175,9 @@ impl Lines<'_> {
             _ => origins.iter().find_map(|origin| self.maker(origin)).map_or_else(Vec::new, |made| match made {
                 Maker::Base => self.base(),
                 Maker::Line(line) => self.asked(name, line),
+                // A layer says itself by which step it was made.
+                Maker::Other(_) if origins.iter().any(|origin| matches!(origin, Origin::Layer { .. })) => Vec::new(),
+                Maker::Other(number) => self.step(number).map(|step| self.of_step(number, &step)).into_iter().collect(),
                 Maker::Nobody => self.named(name).unwrap_or_default(),
             }),
         }
@@ -185,8 +205,50 @@ impl Lines<'_> {
         Some(match line {
             Some(line) => Maker::Line(line),
             None if self.base_layers == 0 && self.first.is_some_and(|first| step < first) => Maker::Base,
+            None if self.strange.contains_key(&step) => Maker::Other(step),
             None => Maker::Nobody,
         })
+    }
+
+    /// A step as a place.
+    fn of_step(&self, number: usize, step: &Words) -> Origin {
+        let field = format!("{}{}", step_field(number), short(&format!("{} {}", step.kind.name(), step.text)));
+        Origin::Config { digest: self.image.config_digest.clone(), field }
+    }
+
+    /// The last step of the history of which something holds.
+    fn last_step(&self, holds: impl Fn(&Words) -> bool) -> Vec<Origin> {
+        let numbers = (0..self.image.config.history.len()).rev();
+        let mut steps = numbers.filter_map(|number| Some((number, self.step(number)?)));
+        steps.find(|(_, step)| holds(step)).map(|(number, step)| self.of_step(number, &step)).into_iter().collect()
+    }
+
+    /// Whether the image starts other words than those of the last ENTRYPOINT, which are a list.
+    fn starts_other(&self, words: &[String]) -> bool {
+        let last = self.instructions.iter().rfind(|one| one.kind == Kind::Entrypoint);
+        last.is_some_and(|last| last.json.is_some()) && self.image.config.entrypoint != words
+    }
+
+    /// What a step of the history says of itself.
+    fn step(&self, number: usize) -> Option<Words> {
+        steps::words_of_step(&self.image.config.history.get(number)?.created_by)
+    }
+
+    /// The steps behind the base that no line made, of those that bring files or variables.
+    fn others(&self) -> impl Iterator<Item = (usize, &Words)> {
+        let brings = |kind: &Kind| matches!(kind, Kind::Run | Kind::Copy | Kind::Add);
+        // A variable is easily set by a base as well.
+        let steps = self.image.config.history.iter().zip(&self.made_by);
+        let first = steps.into_iter().position(|(step, line)| {
+            let line = line.and_then(|line| self.instructions.get(line));
+            line.is_some_and(|line| brings(&line.kind) && steps::is_sure(step, line))
+        });
+        let of_base = self.base_layers.checked_sub(1).and_then(|last| self.image.config.layers.get(last)?.history);
+        let from = first.max(of_base).map_or(usize::MAX, |last| last + 1);
+        let behind = self.strange.range(from..).map(|(number, step)| (*number, step));
+        // Steps without a layer behind the base's last one may be the base's own.
+        let of_line = move |number: &usize| first.is_some_and(|first| *number > first);
+        behind.filter(move |(number, step)| brings(&step.kind) || (step.kind == Kind::Env && of_line(number)))
     }
 
     /// The words in a line, or elsewhere if it copies, that ask for a package; else the line.
@@ -236,6 +298,13 @@ impl Lines<'_> {
     /// What in the image is not as the Dockerfile says.
     fn differences(&self, known: Option<&KnownBase>, notes: &mut Vec<String>) {
         let mut found: Vec<String> = Vec::new();
+        let mut others = self.others();
+        if let Some((_, step)) = others.next() {
+            let more = others.count();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let text = format!("{} {}", step.kind.name(), step.text);
+            found.push(format!("the image has a step that the Dockerfile does not: `{}`{more}", short(&text)));
+        }
         for (name, (value, _)) in &self.said.env {
             let Ok(value) = value else { continue };
             match self.image.config.variable(name) {

@@ -110,7 +110,7 @@ pub enum Origin {
     Config {
         /// Digest of the configuration.
         digest: String,
-        /// `config.Env[NVIDIA_REQUIRE_CUDA]`.
+        /// `config.Env[NVIDIA_REQUIRE_CUDA]`, `history[3]`, `history[3]: ENV A=b`.
         field: String,
     },
     /// An entry of a layer of an image.
@@ -128,6 +128,16 @@ pub enum Origin {
     Option(&'static str),
     /// A saved report, or a list of packages beside an image, by its name.
     Report(String),
+}
+
+/// How the field of a configuration begins that is a step of the history, with its words behind it.
+pub fn step_field(number: usize) -> String {
+    format!("history[{number}]: ")
+}
+
+/// Whether a field of a configuration is a step of the history with its words.
+pub fn is_step_field(field: &str) -> bool {
+    field.strip_prefix("history[").and_then(|rest| rest.split_once(']')).is_some_and(|(_, rest)| rest.starts_with(": "))
 }
 
 /// How a fact was concluded from others.

@@ -17,7 +17,6 @@ use crate::fleet::values::directory;
 use crate::fleet::values::driver;
 use crate::fleet::values::image_glob;
 use crate::fleet::values::path_glob;
-use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
 use crate::source::SourceId;
@@ -167,12 +166,8 @@ pub fn check_modes(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) -> Re
 pub fn check_mig(fleet: &Fleet, text: &SourceText, knowledge: Knowledge) -> Result<(), FleetErrors> {
     let mut reader = Reader::default();
     for (pool, gpu) in fleet.pools.iter().flat_map(|pool| pool.gpu.iter().map(move |gpu| (pool, gpu))) {
-        let row = knowledge.gpu(&gpu.value.name);
         let of_pool = pool.compute_capability.as_ref().map(|declared| declared.value);
-        let capability = gpu.value.compute_capability.or(of_pool).or(row.map(|row| row.capability));
-        let divisible = capability.and_then(|capability| knowledge.architecture(capability)).is_none_or(|row| row.mig);
-        let consumer = row.is_some_and(|row| row.class == GpuClass::Consumer);
-        if gpu.value.mig.is_some() && (!divisible || consumer) {
+        if gpu.value.mig.is_some() && gpu.value.divisible(of_pool, knowledge) == Some(false) {
             let message = format!("`{}` has no MIG", gpu.value.name);
             let help =
                 "leave `mig` out: boards for data centres have it from Ampere on, and some for workstations".to_owned();

@@ -3,6 +3,8 @@
 use crate::cuda::ComputeCapability;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
+use crate::knowledge::GpuClass;
+use crate::knowledge::Knowledge;
 use crate::source::SourceId;
 use crate::source::Span;
 
@@ -125,6 +127,18 @@ pub(crate) fn division(mig: Option<&str>) -> String {
         None => "whole".to_owned(),
         Some("") => "divided by MIG".to_owned(),
         Some(profile) => format!("MIG {}", profile.strip_prefix("MIG ").unwrap_or(profile)),
+    }
+}
+
+impl GpuSpec {
+    /// Whether MIG can divide it; none where the tables do not tell. `of_pool` is the capability that the pool declares.
+    pub fn divisible(&self, of_pool: Option<ComputeCapability>, knowledge: Knowledge) -> Option<bool> {
+        let row = knowledge.gpu(&self.name);
+        if row.is_some_and(|row| row.class == GpuClass::Consumer) {
+            return Some(false);
+        }
+        let capability = self.compute_capability.or(of_pool).or(row.map(|row| row.capability))?;
+        knowledge.architecture(capability).map(|row| row.mig)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::cluster;
 use crate::cluster::Demand;
 use crate::cluster::Holds;
 use crate::cluster::Label;
@@ -29,6 +30,8 @@ const DRIVER: &str = "nvidia.com/cuda.driver-version.full";
 const FAMILY: &str = "nvidia.com/gpu.family";
 /// What a product ends with where its GPUs are shared.
 const SHARED: &str = "-SHARED";
+/// What the resource of a slice ends with where it is shared.
+const SHARED_SLICE: &str = ".shared";
 /// What stands before the profile of a slice.
 const SLICE: &str = "-MIG-";
 /// Of the memory that is in a board's name, at least this part of a hundred is told by its label, in MiB.
@@ -64,6 +67,9 @@ impl Asked<'_> {
         }
         if TYPES.contains(&key) {
             return Some(self.machine_type(&demand.holds));
+        }
+        if let Some(profile) = key.strip_prefix(cluster::SLICE) {
+            return Some(self.slices(profile));
         }
         if key == DRIVER {
             return Some(self.driver(&demand.holds));
@@ -103,6 +109,19 @@ impl Asked<'_> {
             Holds::Above(_) | Holds::Below(_) => false,
             Holds::Exists | Holds::DoesNotExist | Holds::Untold => true,
         }
+    }
+
+    /// Whether nodes may offer slices of a profile: where the pool says that its GPUs are divided in this way, or does not
+    /// say how, or leaves it open of GPUs that can be divided.
+    fn slices(&self, resource: &str) -> bool {
+        let profile = resource.strip_suffix(SHARED_SLICE).unwrap_or(resource);
+        let of_pool = self.pool.compute_capability.as_ref().map(|own| own.value);
+        let may = |gpu: &GpuSpec| match gpu.mig.as_deref() {
+            None => gpu.divisible(of_pool, self.knowledge) != Some(false),
+            // A resource is named after its profile, with a dot for each plus.
+            Some(own) => own.is_empty() || own.strip_prefix("MIG ").unwrap_or(own).replace('+', ".") == profile,
+        };
+        self.pool.gpu.is_empty() || self.gpus().any(may)
     }
 
     fn machine_type(&self, holds: &Holds) -> bool {

@@ -27,6 +27,37 @@ fn without(values: &[&str]) -> Holds {
 const PRODUCT: &str = "nvidia.com/gpu.product";
 
 #[test]
+fn a_slice_is_offered_where_the_gpu_can_be_divided_in_this_way() {
+    let slice = |pool: &str, profile: &str| on(pool, &format!("nvidia.com/mig-{profile}"), Holds::Exists);
+    for pool in [
+        "gpu = \"H100\"",
+        "gpu = \"A100-SXM4-80GB\"",
+        "gpu = { name = \"H100\", mig = true }",
+        "gpu = { name = \"H100\", mig = \"1g.10gb\" }",
+        "gpu = [\"T4\", \"A30\"]",
+        "gpu = { name = \"Ours\", compute_capability = \"9.0\" }",
+        "gpu = \"Ours\"",
+        "driver = \"535.161.08\"",
+    ] {
+        assert!(slice(pool, "1g.10gb") && slice(pool, "1g.10gb.shared"), "{pool}");
+    }
+    for pool in [
+        "gpu = \"T4\"",
+        "gpu = \"Tesla V100-SXM2-16GB\"",
+        "gpu = \"L40S\"",
+        "gpu = \"RTX 5090\"",
+        "gpu = [\"T4\", \"L4\"]",
+        "gpu = { name = \"H100\", mig = \"2g.20gb\" }",
+        "gpu = { name = \"H100\", mig = \"1g.10gb+me\" }",
+        "gpu = { name = \"Ours\", compute_capability = \"8.6\" }",
+        "gpu = \"Ours\"\ncompute_capability = \"7.0\"",
+    ] {
+        assert!(!slice(pool, "1g.10gb"), "{pool}");
+    }
+    assert!(slice("gpu = { name = \"H100\", mig = \"1g.10gb+me\" }", "1g.10gb.me"));
+}
+
+#[test]
 fn a_product_is_compared_with_the_gpu_of_a_pool_and_a_short_name_leaves_it_open() {
     for (pool, value, expected) in [
         ("gpu = \"T4\"", "Tesla-T4", true),

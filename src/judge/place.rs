@@ -2,6 +2,7 @@
 
 use crate::fact::ImageFacts;
 use crate::fact::Origin;
+use crate::fact::is_step_field;
 use crate::fleet::Fleet;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
@@ -33,11 +34,12 @@ impl Places<'_> {
     }
 
     /// Puts the line that names the image before places that have none: a finding on the configuration of a base image is
-    /// shown where somebody chose it. A layer that no line made is shown by itself.
+    /// shown where somebody chose it. A layer or a step that no line made is shown by itself.
     pub(super) fn named(self, found: &mut Vec<Location>, image: &ImageFacts) {
         let without = |place: &Location| place.kind == "config";
         let on_a_line = |place: &Location| place.region.is_some() && place.kind != "fleet";
-        if !found.iter().any(without) || found.iter().any(on_a_line) {
+        let of_step = |place: &Location| without(place) && is_step_field(&place.path);
+        if !found.iter().any(without) || found.iter().any(|place| on_a_line(place) || of_step(place)) {
             return;
         }
         let origins = image.base.map(|id| image.facts.origins(id)).unwrap_or_default();

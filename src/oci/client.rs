@@ -1,5 +1,6 @@
 //! The registry side: manifests, blobs and tags of one repository.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,8 +29,10 @@ use crate::reference::ImageReference;
 
 /// How many pages of tags are read to name the nearest.
 const MOST_PAGES: usize = 5;
-/// How many pages of tags are read where all are asked for: a hundred thousand tags.
-const ALL_PAGES: u64 = 100;
+/// How many tags are read where all are asked for.
+const MOST_TAGS: usize = 100_000;
+/// How many requests are made for them: one for every ten tags.
+const MOST_REQUESTS: usize = 10_000;
 /// The largest page of tags.
 const TAGS_CAP: u64 = 1 << 20;
 
@@ -137,22 +140,27 @@ impl Client {
         self.session.ask(&format!("manifests/{version}"), MANIFEST_TYPES, cap).await
     }
 
-    /// Every tag, in the order of the registry; a list that goes on without end is an error.
+    /// Every tag once, in the order of the registry, until a page brings none that is new; a list that goes on without
+    /// end is an error.
     pub(crate) async fn every_tag(&self) -> Result<Vec<String>, PullError> {
         let fail = |problem| self.fail("the tags", problem);
-        let mut tags = Vec::new();
+        let (mut tags, mut known) = (Vec::new(), HashSet::new());
         let mut path = "tags/list?n=1000".to_owned();
-        for _ in 0..ALL_PAGES {
+        for _ in 0..MOST_REQUESTS {
             let answer = self.session.ask(&path, "application/json", TAGS_CAP).await.and_then(success).map_err(fail)?;
             let page: TagPage = serde_json::from_slice(&answer.body)
                 .map_err(|error| fail(Problem::Malformed { what: "list of tags", cause: error.to_string() }))?;
-            tags.extend(page.tags.unwrap_or_default());
+            let before = tags.len();
+            tags.extend(page.tags.unwrap_or_default().into_iter().filter(|tag| known.insert(tag.clone())));
+            if tags.len() > MOST_TAGS {
+                return Err(fail(Problem::TooMany { what: "tags", limit: MOST_TAGS }));
+            }
             match answer.header(LINK.as_str()).and_then(next_page) {
-                Some(next) if next != path => next.clone_into(&mut path),
+                Some(next) if tags.len() > before => next.clone_into(&mut path),
                 _ => return Ok(tags),
             }
         }
-        Err(fail(Problem::TooLarge { limit: TAGS_CAP * ALL_PAGES }))
+        Err(fail(Problem::TooMany { what: "pages of tags", limit: MOST_REQUESTS }))
     }
 
     /// All tags, as far as a few pages tell; none where the registry does not list them.
@@ -173,10 +181,12 @@ impl Client {
 }
 
 fn success(answer: Answer) -> Result<Answer, Problem> {
-    match answer.status.as_u16() {
-        200 => Ok(answer),
-        404 => Err(Problem::NotFound { said: words(&answer.body), nearest: Vec::new() }),
-        status => Err(Problem::Status { status, said: words(&answer.body), tries: answer.tries }),
+    let (said, tries) = (words(&answer.body), answer.tries);
+    match (answer.status.as_u16(), answer.elsewhere.clone()) {
+        (200, _) => Ok(answer),
+        (status, Some(by)) => Err(Problem::Elsewhere { by, status, said, tries }),
+        (404, None) => Err(Problem::NotFound { said, nearest: Vec::new() }),
+        (status, None) => Err(Problem::Status { status, said, tries }),
     }
 }
 

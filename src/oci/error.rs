@@ -80,17 +80,47 @@ pub enum Problem {
         /// The chain of causes.
         cause: String,
     },
-    /// No connection, or one that broke.
+    /// No connection, or none that could be spoken over.
     #[error("no answer: {cause}; {}", reach(.cause))]
     Transport {
         /// The chain of causes.
         cause: String,
-        /// Whether the peer cut the connection, which another try may mend.
-        reset: bool,
+    },
+    /// A connection that ended, or fell silent, before the answer was whole: another try may mend it.
+    #[error(
+        "no whole answer{}: {cause}; ask again later, and look for what ends connections on the way, such as a proxy",
+        retried(*.tries)
+    )]
+    Cut {
+        /// The chain of causes.
+        cause: String,
+        /// How many requests were made.
+        tries: u32,
+    },
+    /// An answer that comes too slowly to be waited for.
+    #[error("{cause}; ask again later, and check the network and the proxy settings")]
+    Slow {
+        /// How slow it was.
+        cause: String,
     },
     /// An HTTP status that is no success.
     #[error("status {status}{}{}{}", quoted(.said), retried(*.tries), advice(*.status))]
     Status {
+        /// The HTTP status.
+        status: u16,
+        /// The words of the answer, shortened.
+        said: String,
+        /// How many requests were made.
+        tries: u32,
+    },
+    /// An HTTP status that is no success, of a host that the registry redirects to.
+    #[error(
+        "{by}, where the registry sends for it, answered with status {status}{}{}{}",
+        quoted(.said), retried(*.tries), advice(*.status)
+    )]
+    Elsewhere {
+        /// The host, with its port where it is not the usual one.
+        by: String,
         /// The HTTP status.
         status: u16,
         /// The words of the answer, shortened.
@@ -168,6 +198,14 @@ pub enum Problem {
         /// The limit in bytes.
         limit: u64,
     },
+    /// A list that goes on and on.
+    #[error("the list goes on after {limit} {what}; reading stopped there")]
+    TooMany {
+        /// What was counted.
+        what: &'static str,
+        /// How many are read.
+        limit: usize,
+    },
     /// A web page instead of the document.
     #[error(
         "an HTML page came back with status {status}{}; \
@@ -235,8 +273,8 @@ pub enum Problem {
         /// What the answer says of itself.
         answered: String,
     },
-    /// A layer that registries may leave out.
-    #[error("not inspected: a foreign layer that the registry does not hold{}", elsewhere(.urls))]
+    /// A layer that registries and layouts may leave out.
+    #[error("not inspected: a foreign layer, whose bytes are not kept with the image{}", elsewhere(.urls))]
     Foreign {
         /// Where the manifest says that it is.
         urls: Vec<String>,
@@ -261,6 +299,15 @@ pub enum Problem {
         socket: String,
         /// The cause.
         cause: String,
+    },
+    /// The name of a folder that holds no image.
+    #[error(
+        "`{name}` is a folder here, and no image: neither index.json nor skopeo's manifest.json and version is in it; \
+         for an image of that name write registry:{name}"
+    )]
+    Folder {
+        /// The name.
+        name: String,
     },
     /// A file or folder that holds no image.
     #[error("there is no image here: {cause}")]

@@ -71,6 +71,8 @@ pub(crate) struct Answer {
     pub(crate) tries: u32,
     /// Where the answer came from in the end.
     pub(crate) url: Url,
+    /// The host that answered, where a redirect led away from the one that was asked.
+    pub(crate) elsewhere: Option<String>,
 }
 
 impl Answer {
@@ -107,21 +109,22 @@ impl Http {
         Ok(Self { registry, direct, guarded: OnceLock::new(), options, limits })
     }
 
-    /// Asks, and asks again where the answer says that this may help.
+    /// Asks, and asks again where the answer says that this may help or did not come whole.
     pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Problem> {
         let mut tries = 1;
         loop {
             let whole = tokio::time::timeout(self.limits.whole, self.once(ask)).await;
             let outcome = whole.unwrap_or_else(|_| self.late());
             let Some(wait) = self.wait(tries, outcome.as_ref()) else {
-                return outcome.map(|answer| Answer { tries, ..answer });
+                return outcome.map(|answer| Answer { tries, ..answer }).map_err(|problem| after(problem, tries));
             };
             tokio::time::sleep(wait).await;
             tries += 1;
         }
     }
 
-    /// The same for a body that is read bit by bit; how long that takes is the reader's business.
+    /// The same for a body that is read bit by bit: how long that takes, and what to do about a connection that ends, is
+    /// the reader's business.
     pub(crate) async fn open(&self, ask: &Ask) -> Result<Opened, Problem> {
         let mut tries = 1;
         loop {
@@ -130,17 +133,19 @@ impl Http {
                     Ok(response) if matches!(response.status().as_u16(), 200 | 206) => {
                         Ok(Opened::Stream(Box::new(response)))
                     }
-                    Ok(response) => read(response, FAILURE_CAP).await.map(|answer| Opened::Answer(Box::new(answer))),
+                    Ok(response) => {
+                        read(response, ask, FAILURE_CAP).await.map(|answer| Opened::Answer(Box::new(answer)))
+                    }
                     Err(problem) => Err(problem),
                 }
             };
             let outcome = match tokio::time::timeout(self.limits.whole, begun).await.unwrap_or_else(|_| self.late()) {
-                Ok(Opened::Answer(answer)) => Ok(answer),
+                Ok(Opened::Answer(answer)) => answer,
                 Ok(stream) => return Ok(stream),
-                Err(problem) => Err(problem),
+                Err(problem) => return Err(problem),
             };
-            let Some(wait) = self.wait(tries, outcome.as_deref()) else {
-                return outcome.map(|answer| Opened::Answer(Box::new(Answer { tries, ..*answer })));
+            let Some(wait) = self.wait(tries, Ok(&*outcome)) else {
+                return Ok(Opened::Answer(Box::new(Answer { tries, ..*outcome })));
             };
             tokio::time::sleep(wait).await;
             tries += 1;
@@ -150,7 +155,7 @@ impl Http {
     /// That an answer took too long.
     fn late<T>(&self) -> Result<T, Problem> {
         let cause = format!("the answer was not complete within {} s", self.limits.whole.as_secs());
-        Err(Problem::Transport { cause, reset: false })
+        Err(Problem::Slow { cause })
     }
 
     /// How long to wait before the next try; none where another try will not help.
@@ -160,7 +165,7 @@ impl Http {
             Ok(answer) if matches!(answer.status.as_u16(), 429 | 500 | 502 | 503 | 504) => {
                 retry_after(answer).unwrap_or(back_off)
             }
-            Err(Problem::Transport { reset: true, .. }) => back_off,
+            Err(Problem::Cut { .. }) => back_off,
             _ => return None,
         };
         (tries <= self.limits.retries && wait <= self.limits.longest_wait).then_some(wait)
@@ -172,7 +177,7 @@ impl Http {
     }
 
     async fn once(&self, ask: &Ask) -> Result<Answer, Problem> {
-        read(self.follow(ask).await?, ask.cap).await
+        read(self.follow(ask).await?, ask, ask.cap).await
     }
 
     async fn follow(&self, ask: &Ask) -> Result<Response, Problem> {
@@ -286,26 +291,51 @@ pub(crate) fn authority(url: &Url) -> String {
 /// The problem behind an error of the connection.
 pub(crate) fn transport(error: reqwest::Error) -> Problem {
     let error = error.without_url();
+    let mut made = !error.is_connect();
     let mut cause: Option<&dyn Error> = Some(&error);
-    let mut reset = false;
     while let Some(error) = cause {
         let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        reset |= matches!(kind, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted));
+        made |= matches!(kind, Some(io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted));
         cause = error.source();
     }
-    Problem::Transport { cause: chain(&error), reset }
+    let cause = chain(&error);
+    // What stands but does not speak HTTP will not do so the next time.
+    if made && !cause.contains("invalid HTTP") {
+        Problem::Cut { cause, tries: 1 }
+    } else {
+        Problem::Transport { cause }
+    }
+}
+
+/// The same problem after so many tries.
+fn after(problem: Problem, tries: u32) -> Problem {
+    match problem {
+        Problem::Cut { cause, .. } => Problem::Cut { cause, tries },
+        other => other,
+    }
+}
+
+/// The problem of a body that ended after so many of its bytes.
+fn cut(error: reqwest::Error, came: usize, length: Option<u64>) -> Problem {
+    match (transport(error), length) {
+        (Problem::Cut { cause, tries }, Some(length)) => {
+            Problem::Cut { cause: format!("{came} of {length} bytes came: {cause}"), tries }
+        }
+        (problem, _) => problem,
+    }
 }
 
 /// Reads a body, never holding more than its cap; of a failure only the beginning.
-async fn read(mut response: Response, cap: u64) -> Result<Answer, Problem> {
+async fn read(mut response: Response, ask: &Ask, cap: u64) -> Result<Answer, Problem> {
     let status = response.status();
     let success = status.is_success();
     let limit = if success { cap } else { FAILURE_CAP };
     if success && response.content_length().is_some_and(|length| length > cap) {
         return Err(Problem::TooLarge { limit });
     }
+    let length = response.content_length();
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(transport)? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| cut(error, body.len(), length))? {
         let room = usize::try_from(limit).unwrap_or(usize::MAX) - body.len();
         if chunk.len() > room {
             if success {
@@ -316,7 +346,9 @@ async fn read(mut response: Response, cap: u64) -> Result<Answer, Problem> {
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(Answer { status, headers: response.headers().clone(), url: response.url().clone(), body, tries: 1 })
+    let (headers, url) = (response.headers().clone(), response.url().clone());
+    let elsewhere = (url.origin() != ask.url.origin()).then(|| authority(&url));
+    Ok(Answer { status, headers, url, elsewhere, body, tries: 1 })
 }
 
 /// How long a server asks to be left alone: so many seconds, or until a day and time, counted from its own clock.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::oci::error::Problem;
+use crate::oci::error::one_line;
 use crate::oci::platform::Platform;
 use crate::oci::types::Descriptor;
 use crate::oci::types::RawConfig;
@@ -135,6 +136,11 @@ impl Layer {
     /// Whether only those who have a key can read the layer.
     pub fn is_encrypted(&self) -> bool {
         self.media_type.ends_with("+encrypted")
+    }
+
+    /// That a foreign layer does not lie where the image is.
+    pub(crate) fn elsewhere(&self) -> Problem {
+        Problem::Foreign { urls: self.urls.iter().map(|url| one_line(url, 200)).collect() }
     }
 
     /// Whether the layer is one that registries need not hold.

@@ -149,7 +149,12 @@ impl Layout {
     }
 
     fn open_layer(&self, layer: &Layer) -> Result<Box<dyn Read + Send>, Problem> {
-        let (size, reader) = self.files.open(&self.place(&layer.digest)?)?;
+        let (size, reader) = match self.files.open(&self.place(&layer.digest)?) {
+            Err(Problem::File { .. } | Problem::NotFound { .. }) if layer.is_foreign() => {
+                return Err(layer.elsewhere());
+            }
+            other => other?,
+        };
         if size != layer.size {
             return Err(Problem::WrongSize { expected: layer.size, actual: size });
         }

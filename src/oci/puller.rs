@@ -232,7 +232,12 @@ impl Puller {
             match client.root().await {
                 Ok(root) => return Ok((client, root)),
                 Err(error) if wants_tls(&error.problem) => told = Some(error),
-                Err(error) if matches!(*error.problem, Problem::Transport { .. }) => {
+                Err(error)
+                    if matches!(
+                        *error.problem,
+                        Problem::Transport { .. } | Problem::Cut { .. } | Problem::Slow { .. }
+                    ) =>
+                {
                     let first = told.take().filter(|first| !wants_tls(&first.problem));
                     told = Some(first.unwrap_or(error));
                 }

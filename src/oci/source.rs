@@ -84,7 +84,14 @@ impl Source {
                 let problem = Problem::Scheme { scheme: scheme.into() };
                 Err(PullError::new("", &one_line(text, 300), "", problem))
             }
-            _ => Self::found(text).map_or_else(|| Self::registry(text), Ok),
+            _ => match Self::found(text) {
+                Some(found) => Ok(found),
+                None if Path::new(text).is_dir() => {
+                    let name = one_line(text, 300);
+                    Err(PullError::new("", &name, "", Problem::Folder { name: name.clone() }))
+                }
+                None => Self::registry(text),
+            },
         }
     }
 
@@ -222,7 +229,6 @@ mod tests {
             "registry:2",
             "registry:5000/app",
             "docker/dockerfile:1",
-            "src",
             "a.b/x.tar",
             "localhost/x.tar",
             "127.0.0.1:5000/x.tar",
@@ -237,5 +243,12 @@ mod tests {
         for text in ["singularity:x.sif", "containers-storage:x", "a b", "docker:"] {
             assert!(Source::parse(text).is_err(), "{text}");
         }
+        // A folder that is there is meant, and is no image.
+        for text in ["src", "src/", "src/oci"] {
+            let error = Source::parse(text).expect_err(text).to_string();
+            assert!(error.contains("is a folder here, and no image: neither index.json"), "{error}");
+        }
+        assert!(matches!(parsed("registry:src"), Source::Registry(_)));
+        assert!(matches!(parsed("src:latest"), Source::Registry(_)));
     }
 }

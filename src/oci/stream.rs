@@ -131,7 +131,7 @@ impl LayerStream {
             self.pace = (0, Duration::ZERO);
         } else if self.pace.1 > self.limits.slowest {
             let cause = format!("{} bytes in {} s, too slow to go on", self.pace.0, self.pace.1.as_secs());
-            return Err(Problem::Transport { cause, reset: false });
+            return Err(Problem::Slow { cause });
         }
         Ok(())
     }
@@ -157,10 +157,13 @@ impl LayerStream {
     async fn start(&mut self) -> Result<(), Problem> {
         let response = match self.client.layer(&self.layer.digest, self.at).await {
             Ok(response) => response,
+            Err(problem @ Problem::Cut { .. }) => return self.broke(problem).await,
             // A try of its own: the connection may be refused while a server comes up again.
-            Err(problem @ Problem::Transport { .. }) if self.breaks > 0 => return self.broke(problem).await,
-            Err(Problem::NotFound { .. }) if self.layer.is_foreign() => {
-                return Err(Problem::Foreign { urls: self.layer.urls.iter().map(|url| one_line(url, 200)).collect() });
+            Err(problem @ (Problem::Transport { .. } | Problem::Slow { .. })) if self.breaks > 0 => {
+                return self.broke(problem).await;
+            }
+            Err(Problem::NotFound { .. } | Problem::Elsewhere { status: 404, .. }) if self.layer.is_foreign() => {
+                return Err(self.layer.elsewhere());
             }
             Err(problem) => return Err(problem),
         };

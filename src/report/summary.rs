@@ -57,8 +57,8 @@ fn depth(subject: &Subject, options: &HumanOptions, out: &mut impl io::Write) ->
     if image && depth == "config" {
         writeln!(out, "{}: config only: layers were not read", title(subject))?;
     }
-    // What was left out of layers that were read changes what can be told; the rest is as expected.
-    if options.verbose || (image && matches!(depth, "sbom" | "layers")) {
+    // What was left out of an image changes what can be told; the rest is as expected.
+    if options.verbose || subject.kind == "image" || (image && matches!(depth, "sbom" | "layers")) {
         for note in &subject.inspected.notes {
             writeln!(out, "{}: {}", title(subject), clean(note))?;
         }

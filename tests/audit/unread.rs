@@ -89,6 +89,26 @@ fn a_library_under_the_name_of_data_counts_where_a_link_gives_it_another() {
     }
 }
 
+#[test]
+fn a_hard_link_to_a_file_that_is_taken_away_is_told() {
+    let code = || Layer::new().file("/opt/app/libk.so", &library(&[sass(80, ' '), ptx(80, (8, 4))]));
+    let link = || Layer::new().hard("/srv/libk2.so", "/opt/app/libk.so");
+    let of = |upper: Layer| {
+        scan(&Image::new(&[PATH]).layer("ADD rootfs", debian()).layer("COPY a /", code()).layer("RUN mv", upper))
+    };
+    let report = of(link().without("/opt/app/libk.so"));
+    let told = "not inspected: a hard link leads to a file that the layers below do not have";
+    assert!(notes(&report).contains(told) && notes(&report).contains("/srv/libk2.so"), "{}", notes(&report));
+    for (what, upper) in [
+        ("a link to what is there", link()),
+        ("the file again", link().without("/opt/app/libk.so").file("/opt/app/libk.so", b"x")),
+        ("no link", Layer::new().without("/opt/app/libk.so")),
+        ("a name that nothing loads", Layer::new().without("/opt/app/libk.so").hard("/srv/a.txt", "/opt/app/libk.so")),
+    ] {
+        assert!(!notes(&of(upper)).contains("hard link"), "{what}");
+    }
+}
+
 fn notes(report: &Value) -> String {
     report["subjects"][0]["inspected"]["notes"].to_string()
 }

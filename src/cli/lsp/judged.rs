@@ -188,7 +188,7 @@ impl Around<'_> {
         {
             inputs.seen_from(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
         }
-        inputs.subjects.retain(|subject| workloads::unplaced(subject, &fleet, self.knowledge).is_none());
+        inputs.subjects.retain(|subject| !workloads::unplaced(subject, &fleet, self.knowledge));
         let loaded = settings.into_inner().unwrap_or_else(PoisonError::into_inner);
         let run = Run {
             subjects: &inputs.subjects,

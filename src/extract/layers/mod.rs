@@ -31,6 +31,7 @@ use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
 use crate::install::order;
+use crate::layer::EntryKind;
 use crate::layer::Mark;
 use crate::layer::Placed;
 use crate::layer::Tree;
@@ -69,6 +70,7 @@ pub fn of_layers(image: &PulledImage, tree: &Tree, missing: &[MissingLayer]) -> 
     let mut audit = Audit { image, tree, missing, seen, notes: Vec::new(), several: BTreeMap::new() };
     audit.seen.complete = Completeness { env: true, packages: true, files: true, code: true, libraries: true };
     audit.left_out();
+    audit.dangling();
     let steps: BTreeSet<usize> =
         missing.iter().filter_map(|gone| image.config.layers.get(gone.layer)?.history).collect();
     history::installs(image, &mut audit.seen, |step| steps.contains(&step));
@@ -116,6 +118,28 @@ impl Audit<'_> {
                 }
                 self.notes.push(told);
             }
+        }
+    }
+
+    /// Names that lead to files which the layers below do not have any more, or of which nothing was read there.
+    fn dangling(&mut self) {
+        let mut found: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+        for placed in self.tree.entries().filter(|placed| matches!(placed.kind, EntryKind::Hard(_))) {
+            found.entry(placed.layer).or_default().push(placed.path);
+        }
+        let floor = self.floor();
+        for (index, paths) in found {
+            let whole = &mut self.seen.complete;
+            (whole.packages, whole.code) = (false, false);
+            let why =
+                "not inspected: a hard link leads to a file that the layers below do not have, or not its content";
+            if index >= floor {
+                let of = |path: &&str| incomplete(&format!("{why}: {path}"));
+                self.seen.of_base.unread.files.extend(paths.iter().take(MOST_NOTES).map(of));
+            }
+            let times = if paths.len() > 1 { format!(", {} times", paths.len()) } else { String::new() };
+            let first = paths.first().copied().unwrap_or_default();
+            self.notes.push(format!("layer {}: {why}{times}: {first}", self.named(index)));
         }
     }
 
