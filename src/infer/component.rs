@@ -130,7 +130,9 @@ fn read_over(facts: &mut Facts, list: &mut [Component], code: &mut ByName<'_>, i
             // What the tables have of the build stands for it.
             continue;
         }
-        if let Some(entries) = entries.filter(of_its_own) {
+        // Files without any code, of which nothing else lies in the image, are as good as none.
+        let hold_some = |entries: &Vec<&CodeSeen>| !seen.complete.code || entries.iter().any(|entry| holds_some(entry));
+        if let Some(entries) = entries.filter(of_its_own).filter(hold_some) {
             let entries = per_cuda::loaded(entries, component, seen, knowledge);
             component.code = read_code(facts, seen, &component.name, &entries);
             if component.cuda.is_unknown() && !is_conditional(seen, &component.name, knowledge) {
@@ -358,10 +360,12 @@ fn compiler(entries: &[&CodeSeen], knowledge: Knowledge) -> Option<(FactId, &'st
 /// Whether GPU code of a component lies in the image.
 fn holds_code(seen: &Observations, name: &str) -> bool {
     let of_it = |code: &&CodeSeen| code.component.as_deref().unwrap_or(OWN_RUNTIME) == name;
-    let some = |code: &CodeSeen| {
-        code.unsaid.is_some() || [&code.sass, &code.ptx, &code.linkable].iter().any(|list| !list.is_empty())
-    };
-    seen.code.iter().filter(of_it).any(|code| found_in_layers(seen) || some(code))
+    seen.code.iter().filter(of_it).any(|code| found_in_layers(seen) || holds_some(code))
+}
+
+/// Whether a file has GPU code, or some of it could not be told.
+fn holds_some(code: &CodeSeen) -> bool {
+    code.unsaid.is_some() || [&code.sass, &code.ptx, &code.linkable].iter().any(|list| !list.is_empty())
 }
 
 /// Whether files were found in the image, rather than named by somebody who knows what it is there for.

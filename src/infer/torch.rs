@@ -126,6 +126,21 @@ impl<'a> Brought<'a> {
         }
     }
 
+    /// The same on a base that may bring that very version: a pin without a build is met by any of them.
+    fn or_of_base(self) -> Self {
+        let Ok(version) = &self.version else { return self };
+        let name = &self.package.name;
+        let why = Why {
+            reason: format!(
+                "the base image may bring a build of {name} {version} already, which the pin keeps, and it was not read"
+            ),
+            supply: format!(
+                "name the build, such as {name}=={version}+cu121, describe the base image, or scan the built image"
+            ),
+        };
+        Self { variant: Err(why), ..self }
+    }
+
     /// The same behind one that may be there already: a build of the very version stays, of whatever index.
     fn or_kept(self, other: &Brought<'_>, ranges: &[String]) -> Self {
         let Err(why) = &other.version else { return self };
@@ -189,6 +204,12 @@ pub(super) fn wanted(package: &PackageSeen, knowledge: Knowledge) -> &str {
 
 fn is_torch(package: &PackageSeen, knowledge: Knowledge) -> bool {
     knowledge.is_built_framework(&package.name)
+}
+
+/// Whether a base that was not read may have the package that is pinned: its name says so, or nobody knows its name.
+fn may_bring(build: &BaseBuild, package: &PackageSeen, knowledge: Knowledge) -> bool {
+    let of_index = package.variant.is_none() && package.offered == Offered::Default;
+    of_index && build.may_be_named(wanted(package, knowledge))
 }
 
 /// What one command changes; `None` where it leaves things as they are.
@@ -290,6 +311,9 @@ fn step<'a>(
             let told = Some(named.fact).filter(|fact| *fact != package.fact);
             let said = Brought { package, told, ..as_said(named, day) };
             let local = matches!(&named.version, PackageVersion::Exact(version) if version.contains('+'));
+            if open_base && !local && may_bring(build, package, day.knowledge) {
+                return Some(said.or_of_base());
+            }
             match now {
                 Torch::Brought(other) if !replaced && !local => said.or_kept(other, &ranges),
                 _ => said,

@@ -187,6 +187,12 @@ impl BaseBuild {
         self.platforms = Some((platforms, row)).filter(|(platforms, _)| !platforms.is_empty());
     }
 
+    /// Whether its name is not known, or has a word in it.
+    pub(super) fn may_be_named(&self, word: &str) -> bool {
+        let nameless = self.unresolved.is_some() && self.name.is_empty();
+        nameless || self.name.to_ascii_lowercase().contains(word)
+    }
+
     /// Whether its name is known, and it is the reason that something cannot be told.
     pub(super) fn is_unread(&self) -> bool {
         !self.read && self.unresolved.is_none() && !self.name.is_empty()
