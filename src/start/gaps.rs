@@ -149,6 +149,13 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             );
             (PoolField::Driver.name().to_owned(), reason, "use a driver from that release on")
         }
+        Step::Runtime if let Some((version, oldest)) = runtime::ahead(replay, &loaded) => {
+            let reason = format!(
+                "driver {version} itself reports CUDA {}, NVIDIA's release notes name driver {oldest} for it: no source says what the runtime does on the older one",
+                loaded.cuda?
+            );
+            (PoolField::Driver.name().to_owned(), reason, "use a driver from that release on")
+        }
         Step::Runtime if let Some((row, oldest)) = runtime::may_be_too_new(replay, &loaded) => {
             let reason = format!(
                 "CUDA {} asks for driver {oldest}, other releases of CUDA {} for an older one: which of them {} has is not known",
