@@ -123,7 +123,7 @@ macro_rules! every_table {
     plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
     torch_releases: TorchRow by [version] {
-        version: Str, default_variant: StrByArch, variants: Strs, released: OptDay,
+        version: Str, default_variant: StrByArch, variants: Strs, released: OptDay, apart: Flag,
     }
     torch_builds: TorchBuildRow by [version, variant, arch] {
         version: Str, variant: Str, arch: Str, sass: Targets, ptx: Targets,
