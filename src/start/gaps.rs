@@ -246,6 +246,10 @@ fn of_gpu(replay: Replay<'_>) -> Option<MissingFact> {
         Some(MissingFact { key: field.name().to_owned(), reason, supply })
     };
     if user_mode::is_jetson(replay) {
+        // Of a release that has its row something else is missing.
+        if knowledge.jetson_release(host.driver?).is_some() {
+            return None;
+        }
         let reason = format!("no release of the modules with the driver {} is in the tables", host.driver?);
         return lacks(PoolField::Driver, reason);
     }
