@@ -119,7 +119,7 @@ fn newest(case: &Case<'_>, package: &PackageSeen) -> Option<&'static TorchRow> {
     let day = case.seen.as_of.or(case.settings.as_of);
     let out = |row: &&TorchRow| day.is_none_or(|day| row.released.is_some_and(|released| released <= day));
     let fits = |row: &&TorchRow| range.is_empty() || admits(range, row.version) == Some(true);
-    let rows = case.knowledge().torch_releases().iter().filter(out).filter(fits);
+    let rows = case.knowledge().torch_served().filter(out).filter(fits);
     rows.max_by(|one, other| by_number(one.version, other.version))
 }
 
@@ -241,7 +241,7 @@ fn step(from: &str, to: &str) -> Safety {
 
 fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<Release> {
     let knowledge = case.knowledge();
-    let all: Vec<&str> = knowledge.torch_releases().iter().map(|row| row.version).collect();
+    let all: Vec<&str> = knowledge.torch_served().map(|row| row.version).collect();
     let mut found = Vec::new();
     for version in nearest(&all, torch.row.version).into_iter().take(MOST) {
         let Some(row) = knowledge.torch(version) else { continue };

@@ -43,7 +43,7 @@ fn smallest(case: &Case<'_>, pool: &Pool, trials: &mut Trials<'_>) -> Option<Dri
     let now = pool.driver.iter().filter_map(|driver| newest(&driver.value)).max();
     let floor = pool.driver_cuda.as_ref().map(|one| one.value).filter(|_| now.is_none());
     let newer = |version: &DriverVersion| {
-        let cuda = knowledge.branches().iter().find(|row| row.branch == version.branch()).map(|row| row.cuda);
+        let cuda = knowledge.driver_cuda(*version).map(|(cuda, _)| cuda);
         now.is_none_or(|now| now < *version) && floor.is_none_or(|floor| cuda.is_some_and(|cuda| floor < cuda))
     };
     let newer: Vec<DriverVersion> = all.into_iter().filter(newer).collect();

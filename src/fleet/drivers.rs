@@ -28,9 +28,11 @@ impl Kernel {
         }
         let windows = knowledge.windows_driver(driver).filter(|_| wsl);
         let branch = windows.map_or(driver.branch(), |row| row.branch);
-        let row = knowledge.branch(branch);
-        let told_by = windows.map(|row| &row.info).or(row.map(|row| &row.info));
-        Self { branch: Some(branch), cuda: row.map(|row| row.cuda), row: told_by.filter(|_| row.is_some()) }
+        let told = match windows {
+            Some(windows) => knowledge.branch(branch).map(|row| (row.cuda, &windows.info)),
+            None => knowledge.driver_cuda(driver),
+        };
+        Self { branch: Some(branch), cuda: told.map(|(cuda, _)| cuda), row: told.map(|(_, row)| row) }
     }
 }
 
@@ -100,13 +102,16 @@ impl Pool {
     }
 }
 
-/// First and last known release of every branch with releases inside; none where there is none.
+/// First and last known release of every branch with releases inside, and of those of it that support another CUDA; none
+/// where there is none.
 fn releases(knowledge: Knowledge, inside: impl Fn(DriverVersion) -> bool) -> Option<Vec<DriverVersion>> {
     let mut found = Vec::new();
     for row in knowledge.branches() {
-        let mut known = row.releases.iter().copied().filter(|version| inside(*version));
-        found.extend(known.next());
-        found.extend(known.next_back());
+        for releases in [row.releases, row.other_releases] {
+            let mut known = releases.iter().copied().filter(|version| inside(*version));
+            found.extend(known.next());
+            found.extend(known.next_back());
+        }
     }
     (!found.is_empty()).then_some(found)
 }

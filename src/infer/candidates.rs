@@ -54,7 +54,7 @@ pub(super) fn within(range: &str, as_of: Option<Date>, knowledge: Knowledge) -> 
         (Some(_), None) => false,
         (None, _) => true,
     };
-    knowledge.torch_releases().iter().filter(|row| admits(range, row.version) == Some(true)).filter(out).collect()
+    knowledge.torch_served().filter(|row| admits(range, row.version) == Some(true)).filter(out).collect()
 }
 
 /// Whether no release can lie in a range but those of the tables: of a day all are known, and without one there may be
@@ -62,7 +62,7 @@ pub(super) fn within(range: &str, as_of: Option<Date>, knowledge: Knowledge) -> 
 pub(super) fn ends(range: &str, as_of: Option<Date>, knowledge: Knowledge) -> bool {
     let rows = knowledge.torch_releases();
     if as_of.is_some() {
-        return rows.iter().all(|row| row.released.is_some() || admits(range, row.version) == Some(false));
+        return knowledge.torch_served().all(|row| row.released.is_some() || admits(range, row.version) == Some(false));
     }
     let newest = rows.iter().map(|row| row.version).reduce(|one, other| later(one, other, Ordering::Greater));
     let of_major = newest.and_then(|version| version.split('.').next()).map(|major| format!("{major}.{BEYOND}"));

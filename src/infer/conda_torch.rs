@@ -126,10 +126,14 @@ fn cuda_of(brought: &Brought<'_>, day: Day<'_>) -> Option<CudaVersion> {
 
 /// `2.1` stands for the newest 2.1.x.
 fn whole(version: &str, knowledge: Knowledge) -> String {
-    let releases = || knowledge.torch_releases().iter();
+    let releases = || knowledge.torch_served();
     if version.matches('.').count() > 1 {
         return version.to_owned();
     }
     let range = format!("=={version}.*");
-    releases().rfind(|row| admits(&range, row.version) == Some(true)).map_or(version, |row| row.version).to_owned()
+    releases()
+        .filter(|row| admits(&range, row.version) == Some(true))
+        .last()
+        .map_or(version, |row| row.version)
+        .to_owned()
 }

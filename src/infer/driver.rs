@@ -204,7 +204,7 @@ fn compat_from_files(
             facts.add_typed(FactKey::Compat, None, State::Absent { searched: "every file of the image" }, evidence)
         });
     }
-    let by_branch = |library: &CompatLibrary| knowledge.branch(library.version.branch()).map(|row| row.cuda);
+    let by_branch = |library: &CompatLibrary| knowledge.driver_cuda(library.version).map(|(cuda, _)| cuda);
     let cuda = cuda.or_else(|| libraries.last().and_then(by_branch));
     let ptx_compiler = (ptx_compiler || seen.complete.files).then_some(ptx_compiler);
     let absolute_link = tree.absolute_link() || linked.is_some();

@@ -72,7 +72,7 @@ pub(super) fn bounds(package: &PackageSeen, seen: &Observations, knowledge: Know
 /// Whether some release of torch lies in a range and in others as well.
 fn meets(torch: &str, ranges: &[String], knowledge: Knowledge) -> bool {
     let both = |version: &str| admits(torch, version) == Some(true) && fits(ranges, version) == Some(true);
-    ranges.is_empty() || knowledge.torch_releases().iter().any(|row| both(row.version))
+    ranges.is_empty() || knowledge.torch_served().any(|row| both(row.version))
 }
 
 /// The newest listed version that a range admits, where that is not the newest of all.

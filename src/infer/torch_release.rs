@@ -173,7 +173,7 @@ pub(super) fn newest<'a>(
         return unknown(format!("`{}` is no range of versions", ranges.join(",")));
     }
     let fitting = |row: &&TorchRow| fits(ranges, row.version) == Some(true);
-    if day.as_of.is_some() && day.knowledge.torch_releases().iter().filter(fitting).any(|row| row.released.is_none()) {
+    if day.as_of.is_some() && day.knowledge.torch_served().filter(fitting).any(|row| row.released.is_none()) {
         return unknown(format!("when the releases of {name} that are allowed came out is not in the tables"));
     }
     let of_python = |python: &str| {
@@ -186,7 +186,7 @@ pub(super) fn newest<'a>(
             (Some(day), Some(released)) => released <= day,
             _ => true,
         };
-        let rows = day.knowledge.torch_releases().iter().filter(fitting).filter(served).filter(there);
+        let rows = day.knowledge.torch_served().filter(fitting).filter(served).filter(there);
         rows.filter(|row| offered(row, package, day))
             .max_by(|a, b| order(a.version, b.version).unwrap_or(Ordering::Equal))
     };
@@ -227,7 +227,7 @@ pub(super) fn newest<'a>(
         Offered::Beside(tags) => highest(row, tags, day),
         Offered::Default | Offered::Unknown(_) => None,
     };
-    let newest = day.knowledge.torch_releases().iter().filter(fitting).count() > 1;
+    let newest = day.knowledge.torch_served().filter(fitting).count() > 1;
     Brought {
         package,
         version: Ok(row.version.to_owned()),

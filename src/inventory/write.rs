@@ -145,7 +145,7 @@ fn driver(text: &mut String, build: &Build, knowledge: Knowledge) {
         return cuda(text, build.cuda);
     };
     field(text, "driver", quoted(&driver.to_string()));
-    let known = knowledge.branch(driver.branch()).map(|row| row.cuda);
+    let known = knowledge.driver_cuda(driver).map(|(cuda, _)| cuda);
     match (known, build.cuda) {
         (None, own) => cuda(text, own),
         (Some(known), Some(own)) if own.release() != known.release() => comment(

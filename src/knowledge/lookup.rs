@@ -101,9 +101,19 @@ impl Knowledge {
         self.branches().iter().map(|row| row.cuda).max().unwrap_or_default()
     }
 
-    /// The CUDA version that a driver supports, by its branch.
+    /// The CUDA version that a driver supports, by its branch or, where a release differs from its branch, by that.
+    ///
+    /// None of a branch that is named alone and whose releases differ.
     pub fn driver_cuda(self, driver: DriverVersion) -> Option<(CudaVersion, &'static RowInfo)> {
-        self.branch(driver.branch()).map(|row| (row.cuda, &row.info))
+        let row = self.branch(driver.branch())?;
+        let open = driver.is_branch() && row.other_cuda.is_some();
+        let cuda = if self.differs(driver) { row.other_cuda? } else { row.cuda };
+        (!open).then_some((cuda, &row.info))
+    }
+
+    /// Whether a release of a driver supports another CUDA version than the rest of its branch.
+    pub fn differs(self, driver: DriverVersion) -> bool {
+        self.branch(driver.branch()).is_some_and(|row| row.other_releases.contains(&driver))
     }
 
     /// The known branches next to one that is not known itself, where it lies between two.

@@ -23,6 +23,11 @@ impl Knowledge {
         self.torch_releases().iter().find(|row| row.version == version)
     }
 
+    /// The torch releases that a range on an index or a channel may take.
+    pub fn torch_served(self) -> impl Iterator<Item = &'static TorchRow> {
+        self.torch_releases().iter().filter(|row| !row.apart)
+    }
+
     /// A torch build: `2.6.0`, `cu124`, `amd64`.
     pub fn torch_build(self, version: &str, variant: &str, arch: &str) -> Option<&'static TorchBuildRow> {
         let mut rows = self.torch_builds().iter();

@@ -114,6 +114,10 @@ pub struct BranchRow {
     pub branch: u32,
     /// Newest CUDA that it supports: what `nvidia-smi` prints.
     pub cuda: CudaVersion,
+    /// What it prints of the releases below, where they differ from the rest of the branch.
+    pub other_cuda: Option<CudaVersion>,
+    /// Those releases.
+    pub other_releases: &'static [DriverVersion],
     /// Releases seen, oldest first.
     pub releases: &'static [DriverVersion],
     /// First release date, where known.

@@ -20,13 +20,16 @@ impl Knowledge {
         self.container_toolkits().iter().find(|row| row.auto_mode == mode).map(|row| row.from)
     }
 
-    /// The release of a range that stands for it: of a day on which that was not out yet, the newest that was.
+    /// The release of a range that stands for it: of a day on which that was not out yet, the newest that was, or the oldest
+    /// one known.
     pub fn toolkit_sample(self, row: &ContainerToolkitRow, as_of: Option<Date>) -> CudaVersion {
         let Some(day) = as_of else { return row.sample };
         let in_range = |version: CudaVersion| row.from <= version && row.before.is_none_or(|before| version < before);
-        let out = self.container_toolkit_days().iter().filter(|one| one.released <= day && in_range(one.version));
-        let newest = out.map(|one| one.version).max();
-        newest.map_or(row.sample, |newest| newest.min(row.sample))
+        let known = || self.container_toolkit_days().iter().filter(|one| in_range(one.version));
+        let newest = known().filter(|one| one.released <= day).map(|one| one.version).max();
+        // Of a day before all of them the oldest stands for what there was.
+        let oldest = || known().map(|one| one.version).min();
+        newest.or_else(oldest).map_or(row.sample, |version| version.min(row.sample))
     }
 
     /// The toolkit ranges that a host without a declared toolkit may have: none that came out after `as_of`, and none
@@ -112,7 +115,8 @@ mod tests {
             ("1.3.0", Some("2021-06-29"), "1.3.0"),
             ("1.3.0", Some("2020-07-21"), "1.2.0"),
             // Before the first of which a day is known.
-            ("1.3.0", Some("2018-01-01"), "1.3.0"),
+            ("1.3.0", Some("2018-01-01"), "1.0.0"),
+            ("1.3.0", Some("2019-03-03"), "1.0.2"),
             ("1.20.0", Some("2026-09-01"), "1.20.0"),
         ] {
             assert_eq!(sample(of, day), expected, "{of} {day:?}");

@@ -20,6 +20,8 @@ pub struct TorchRow {
     pub variants: &'static [&'static str],
     /// Release date, where known.
     pub released: Option<Date>,
+    /// Whether it lies on a page of its own: where others are asked for, it is not among them.
+    pub apart: bool,
 }
 
 /// The GPU code of one torch build.

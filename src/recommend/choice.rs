@@ -139,7 +139,7 @@ fn of_builds(name: &'static str, archs: &[String], knowledge: Knowledge) -> Vec<
         !archs.is_empty() && archs.iter().all(of)
     };
     let mut found = Vec::new();
-    for row in knowledge.torch_releases() {
+    for row in knowledge.torch_served() {
         for tag in row.variants.iter().filter(|tag| there(row, tag)) {
             let Some(cuda) = variant_cuda(tag) else { continue };
             let plain = default(row, tag);

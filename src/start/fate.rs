@@ -11,6 +11,7 @@ use crate::knowledge::Knowledge;
 use crate::start::Basis;
 use crate::start::Replay;
 use crate::start::Route;
+use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
@@ -131,6 +132,7 @@ impl<'a> Verdict<'a> {
         let ends = || self.hosts.iter().map(|host| host.fate);
         let with = |code: u16| move |fate: Fate| matches!(fate, Fate::Fails(own) if own.codes().certain == Some(code));
         let certain = wall.codes().certain.filter(|code| ends().all(with(*code)));
+        let certain = certain.filter(|_| !self.hosts.iter().any(HostFate::may_be_refused));
         if certain.is_some() {
             return (certain, Vec::new());
         }
@@ -165,6 +167,17 @@ impl<'a> HostFate<'a> {
     /// The step that decided: the first certain stop.
     pub fn deciding(&self) -> Option<&StepRecord> {
         self.steps.iter().find(|step| matches!(step.result, StepResult::Stops(_)))
+    }
+
+    /// Whether the container may be refused before the step that decided: of the declared driver it is not known what
+    /// meets its requirements. What was not seen, and what is not declared, is taken to refuse nothing.
+    fn may_be_refused(&self) -> bool {
+        let declared = self.host.driver.is_some() && !self.host.assumed.contains(&PoolField::Driver);
+        let by_driver =
+            |step: &StepRecord| step.facts.iter().any(|basis| matches!(basis, Basis::Pool(PoolField::Driver)));
+        let mut before = self.steps.iter().take_while(|step| !matches!(step.result, StepResult::Stops(_)));
+        let open = |step: &StepRecord| step.step == Step::Requirement && step.result == StepResult::Unknown;
+        declared && matches!(self.fate, Fate::Fails(_)) && before.any(|step| open(step) && by_driver(step))
     }
 
     /// Whether a fact that a step looked at could not be told.

@@ -149,6 +149,13 @@ fn of_step(replay: Replay<'_>, step: Step) -> Option<MissingFact> {
             );
             (PoolField::Driver.name().to_owned(), reason, "use a driver from that release on")
         }
+        Step::Runtime if let Some((version, oldest)) = runtime::ahead(replay, &loaded) => {
+            let reason = format!(
+                "driver {version} itself reports CUDA {}, NVIDIA's release notes name driver {oldest} for it: no source says what the runtime does on the older one",
+                loaded.cuda?
+            );
+            (PoolField::Driver.name().to_owned(), reason, "use a driver from that release on")
+        }
         Step::Runtime if let Some((row, oldest)) = runtime::may_be_too_new(replay, &loaded) => {
             let reason = format!(
                 "CUDA {} asks for driver {oldest}, other releases of CUDA {} for an older one: which of them {} has is not known",
@@ -239,6 +246,10 @@ fn of_gpu(replay: Replay<'_>) -> Option<MissingFact> {
         Some(MissingFact { key: field.name().to_owned(), reason, supply })
     };
     if user_mode::is_jetson(replay) {
+        // Of a release that has its row something else is missing.
+        if knowledge.jetson_release(host.driver?).is_some() {
+            return None;
+        }
         let reason = format!("no release of the modules with the driver {} is in the tables", host.driver?);
         return lacks(PoolField::Driver, reason);
     }

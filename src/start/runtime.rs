@@ -207,7 +207,8 @@ fn compared_in_full(
 }
 
 /// A runtime on a driver of its own CUDA release: before minor version compatibility the release of the driver counts,
-/// too, and a toolkit refuses those that are older than what NVIDIA names for it and than what its installer brings.
+/// too, and a toolkit refuses those that are older than what NVIDIA names for it and than what its installer brings. Of a
+/// driver that was ahead of its branch no document says whether the toolkit takes it.
 fn in_full(
     knowledge: Knowledge,
     runtime: CudaVersion,
@@ -218,7 +219,7 @@ fn in_full(
     // Of a runtime that is known by its release alone every toolkit of it may be the one.
     let all = below().count() == of_release(knowledge, runtime).count();
     let too_old = StepResult::Stops(Wall::new(Outcome::InsufficientDriver, Codes::certain(35)));
-    (if all { too_old } else { StepResult::Unknown }, Some(&row.info))
+    (if all && !knowledge.differs(driver) { too_old } else { StepResult::Unknown }, Some(&row.info))
 }
 
 /// The toolkits that a runtime may be of, of those for which full driver versions are compared.
@@ -249,6 +250,20 @@ pub(super) fn may_be_too_new(replay: Replay<'_>, loaded: &Loaded) -> Option<(&'s
     let (runtime, driver) = (replay.component.cuda.known()?, loaded.version?);
     let row = too_new(replay.knowledge, *runtime, driver).next()?;
     Some((row, oldest_driver(row)?))
+}
+
+/// A loaded driver that was ahead of its branch, and the oldest one that is named for the runtime's toolkit.
+pub(super) fn ahead(replay: Replay<'_>, loaded: &Loaded) -> Option<(DriverVersion, DriverVersion)> {
+    let version = loaded.version.filter(|version| replay.knowledge.differs(*version))?;
+    may_be_too_new(replay, loaded).map(|(_, oldest)| (version, oldest))
+}
+
+/// The oldest driver that NVIDIA names for the runtime, where the loaded one is older and of the same CUDA.
+pub(super) fn named(replay: Replay<'_>, loaded: &Loaded) -> Option<DriverVersion> {
+    let (runtime, supported) = (replay.component.cuda.known()?, loaded.cuda?);
+    let of_major = || replay.knowledge.minor_compat(runtime.major()).map(|floor| floor.min_driver);
+    let floor = may_be_too_new(replay, loaded).map(|(_, oldest)| oldest).or_else(of_major)?;
+    (supported.major() == runtime.major() && supported.release() >= runtime.release()).then_some(floor)
 }
 
 /// Whether a runtime is of a release that the tables do not know yet.
@@ -318,6 +333,9 @@ mod tests {
             ("10.2.89", "10.2", "440.31", false),
             ("10.2.89", "10.2", "440.33.01", true),
             ("10.2", "10.2", "440.64.00", true),
+            // A driver that was ahead of its branch, and the rest of that branch.
+            ("10.1.243", "10.2", "430.26", true),
+            ("10.2.89", "10.1", "430.50", false),
             // A driver of a later release is newer, whatever its number.
             ("8.0.61", "9.0", "384.59", true),
             // Of which the major alone is known.
@@ -342,6 +360,9 @@ mod tests {
             ("12.9", "12.0", "525.60.11"),
             ("12", "12.0", "525.60.11"),
             ("10", "10.1", "418.39"),
+            // It reports CUDA 10.2, for which the release notes name 440.33.
+            ("10.2.89", "10.2", "430.26"),
+            ("10.2", "10.2", "430.14"),
         ] {
             assert_eq!(runs(runtime, supported, Some(driver)), None, "{runtime} on {driver}");
         }

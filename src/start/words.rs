@@ -168,9 +168,12 @@ fn runtime_text(replay: Replay<'_>, record: &StepRecord) -> String {
                 "the CUDA {runtime} runtime of {name} starts on a driver for {supported} by minor version compatibility"
             )
         }
-        StepResult::Stops(_) => {
-            format!("the CUDA {runtime} runtime of {name} needs a newer driver than one for {supported}")
-        }
+        StepResult::Stops(_) => match runtime::named(replay, &loaded).zip(loaded.version) {
+            Some((oldest, version)) => {
+                format!("the CUDA {runtime} runtime of {name} asks for driver {oldest} or newer, and this is {version}")
+            }
+            None => format!("the CUDA {runtime} runtime of {name} needs a newer driver than one for {supported}"),
+        },
         StepResult::NotApplicable if libraries::goes_without(replay) => {
             format!(
                 "{name} looks for its libraries before it asks the CUDA {runtime} runtime, and does not find them all"

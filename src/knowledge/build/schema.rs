@@ -91,7 +91,10 @@ macro_rules! every_table {
         forward_compat: OptBool, brands: Brands, brand_how: VariantOrFirst("How", HOW_ELSE_INFERRED),
         first_branch: OptU32, last_branch: OptU32, arm64_host: Flag,
     }
-    driver_branches: BranchRow by [branch] { branch: U32, cuda: Cuda, releases: Drivers, released: OptDay, end_of_support: OptDay }
+    driver_branches: BranchRow by [branch] {
+        branch: U32, cuda: Cuda, other_cuda: OptCuda, other_releases: Drivers, releases: Drivers, released: OptDay,
+        end_of_support: OptDay,
+    }
     architectures: ArchitectureRow by [name, capabilities] {
         name: Str, capabilities: Capabilities, first_toolkit: Cuda, last_toolkit: OptCuda, last_branch: OptU32, mig: Flag,
     }
@@ -122,7 +125,7 @@ macro_rules! every_table {
     plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
     torch_releases: TorchRow by [version] {
-        version: Str, default_variant: StrByArch, variants: Strs, released: OptDay,
+        version: Str, default_variant: StrByArch, variants: Strs, released: OptDay, apart: Flag,
     }
     torch_builds: TorchBuildRow by [version, variant, arch] {
         version: Str, variant: Str, arch: Str, sass: Targets, ptx: Targets,
