@@ -319,6 +319,23 @@ fn uv_takes_indexes_from_its_own_files() {
         ),
         (vec![("app/uv.toml", "[pip]\ntorch-backend = \"cu121\"\n".to_owned())], uv, told("cu121")),
         (vec![("app/pyproject.toml", project(&index("cu118", "default = true\n")))], uv, told("cu118")),
+        // What uv is told to take in place of a dependency, and what bounds one.
+        (
+            vec![(
+                "app/pyproject.toml",
+                project("dependencies = [\"torch==2.4.1\"]\n[tool.uv]\noverride-dependencies = [\"torch==2.5.1\"]\n"),
+            )],
+            "uv pip install -r pyproject.toml",
+            "torch==2.5.1".to_owned(),
+        ),
+        (
+            vec![(
+                "app/pyproject.toml",
+                project("dependencies = [\"torch==2.4.1\"]\n[tool.uv]\nconstraint-dependencies = [\"torch<2.5\"]\n"),
+            )],
+            "uv pip install -r pyproject.toml",
+            "torch==2.4.1".to_owned(),
+        ),
         (vec![("etc/uv.toml", index("cu118", ""))], uv, told("cu118")),
         (vec![("home.toml", index("cu118", ""))], uv, told("cu118")),
         (vec![("app/uv.toml", index("cu118", ""))], "mkdir a && cd a && uv pip install torch==2.5.1", told("cu118")),

@@ -2,6 +2,7 @@
 //! an installer takes a release that goes with all of it.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
@@ -78,9 +79,13 @@ fn of_pip(package: &PackageSeen) -> bool {
 
 /// The packages whose own name a list of bounds has; those of the framework of several builds are looked at elsewhere.
 fn own_bounds(seen: &Observations, knowledge: Knowledge) -> Vec<News> {
+    let mut all: BTreeMap<(&str, u32), Vec<&PackageSeen>> = BTreeMap::new();
+    for bound in &seen.bounds {
+        all.entry((&bound.name, bound.command)).or_default().push(bound);
+    }
     let news = |(at, package): (usize, &PackageSeen)| {
         let PackageVersion::Open(range) = &package.version else { return None };
-        let bounds = seen.bounds.iter().filter(|one| one.name == package.name && one.command == package.command);
+        let bounds = all.get(&(package.name.as_str(), package.command)).into_iter().flatten();
         let (mut ranges, mut exact, mut from) = (vec![range.clone()], None, vec![package.fact]);
         for bound in bounds {
             from.push(bound.fact);
@@ -130,7 +135,8 @@ fn companions(seen: &Observations, knowledge: Knowledge) -> Vec<PackageSeen> {
         };
         Some(PackageSeen { name: framework?.to_owned(), version, ..bound.clone() })
     };
-    seen.bounds.iter().filter(|bound| bound.conditional.is_none() && brings(bound)).filter_map(on_framework).collect()
+    let told = seen.bounds.iter().filter(|bound| bound.conditional.is_none());
+    told.filter_map(|bound| on_framework(bound).filter(|_| brings(bound))).collect()
 }
 
 fn asks(distribution: &str, knowledge: Knowledge) -> impl Iterator<Item = &'static PackageAskRow> {

@@ -130,8 +130,9 @@ fn read_over(facts: &mut Facts, list: &mut [Component], code: &mut ByName<'_>, i
             // What the tables have of the build stands for it.
             continue;
         }
-        // Files without any code, of which nothing else lies in the image, are as good as none.
-        let hold_some = |entries: &Vec<&CodeSeen>| !seen.complete.code || entries.iter().any(|entry| holds_some(entry));
+        // Files of which somebody says that they hold nothing, and that there are no others, are as good as none.
+        let all_told = seen.complete.code && !found_in_layers(seen);
+        let hold_some = |entries: &Vec<&CodeSeen>| !all_told || entries.iter().any(|entry| holds_some(entry));
         if let Some(entries) = entries.filter(of_its_own).filter(hold_some) {
             let entries = per_cuda::loaded(entries, component, seen, knowledge);
             component.code = read_code(facts, seen, &component.name, &entries);

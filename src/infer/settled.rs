@@ -20,6 +20,7 @@ use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State;
 use crate::fact::Value;
+use crate::fact::Why;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::libraries::release_of;
@@ -53,10 +54,21 @@ pub(super) fn settled(seen: &Observations, place: Place<'_>) -> Option<Observati
         .filter(|(_, package)| package.manager == Manager::Pip && package.conditional.is_none())
         .filter_map(|(at, package)| Some((at, release(package, seen, place)?)))
         .collect();
-    if news.is_empty() {
+    let unserved: Vec<(usize, Why)> = seen
+        .packages
+        .iter()
+        .enumerate()
+        .filter_map(|(at, package)| Some((at, unserved(package, seen, place.knowledge)?)))
+        .collect();
+    if news.is_empty() && unserved.is_empty() {
         return None;
     }
     let mut seen = seen.clone();
+    for (at, why) in unserved {
+        if let Some(package) = seen.packages.get_mut(at) {
+            package.conditional = Some(why);
+        }
+    }
     for (at, (row, by)) in news {
         let Observations { packages, facts, .. } = &mut seen;
         if let Some(package) = packages.get_mut(at) {
@@ -65,6 +77,26 @@ pub(super) fn settled(seen: &Observations, place: Place<'_>) -> Option<Observati
         }
     }
     Some(seen)
+}
+
+/// Why what an extra brings may not be installed: no release of it has a wheel for the Python, so that an older release is
+/// taken of what has the extra, which may not have it yet.
+fn unserved(package: &PackageSeen, seen: &Observations, knowledge: Knowledge) -> Option<Why> {
+    let open = matches!(package.version, PackageVersion::Open(_)) && package.conditional.is_none();
+    let brought = || knowledge.brought_packages().iter().any(|row| row.brings == package.name && row.from.is_some());
+    if !open || seen.depth != Depth::Text || package.manager != Manager::Pip || !brought() {
+        return None;
+    }
+    let python = python(seen, package, knowledge).ok()?;
+    let mut own = knowledge.wheel_pythons().iter().filter(|row| row.distribution == package.name).peekable();
+    own.peek()?;
+    let name = &package.name;
+    own.all(|row| row.python != python).then(|| Why {
+        reason: format!(
+            "no release of {name} has a wheel for Python {python}: an older release of what asks for it need not"
+        ),
+        supply: format!("pin what brings {name}, or use a newer Python"),
+    })
 }
 
 fn told(facts: &mut Facts, package: &PackageSeen, row: &'static FrameworkBuildRow, by: Derivation) -> FactId {
@@ -79,9 +111,9 @@ fn release(
     seen: &Observations,
     place: Place<'_>,
 ) -> Option<(&'static FrameworkBuildRow, Derivation)> {
-    let range = range(package, seen)?;
     let knowledge = place.knowledge;
     let framework = knowledge.framework(&package.name)?;
+    let range = range(package, seen)?;
     if framework.variants || range.contains('+') {
         return None;
     }

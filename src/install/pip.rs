@@ -272,7 +272,7 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
                 let span = next.map_or(word.span, |next| next.span);
                 let file = RequirementFile { path, constraint, extras: Vec::new(), span, why: String::new() };
                 let stdin = matches!(file.path.known(), Some("-" | "/dev/stdin" | "/dev/fd/0"));
-                if name == "--override" {
+                if is_override(name) {
                     fed.overrides.push(file);
                     continue;
                 }
@@ -335,7 +335,12 @@ fn names_file(name: &str) -> bool {
 
 /// Whether an option names a list that only bounds versions.
 fn bounds_only(name: &str) -> bool {
-    matches!(name, "-c" | "--constraint" | "--constraints" | "--override")
+    matches!(name, "-c" | "--constraint" | "--constraints") || is_override(name)
+}
+
+/// Whether an option names a list that stands above what is asked for.
+fn is_override(name: &str) -> bool {
+    matches!(name, "--override" | "--overrides")
 }
 
 /// Takes an option about indexes; says whether it was one.

@@ -73,6 +73,25 @@ pub(super) fn pep621(
         for package in found.packages.get_mut(from..).unwrap_or_default() {
             uv_source(package, root, &wanted, opened, around);
         }
+        uv_bounds(root, from, opened, around, found);
+    }
+}
+
+/// `override-dependencies` of uv stand in place of what the packages from a place on are, and bound what these bring along;
+/// `constraint-dependencies` bound both.
+fn uv_bounds(root: &Table, from: usize, opened: &Opened, around: &Around<'_>, found: &mut Installs) {
+    for (name, above) in [("override-dependencies", true), ("constraint-dependencies", false)] {
+        for value in list_at(root, &["tool", "uv", name]) {
+            let Some(said) = value.get_ref().as_str().and_then(|text| one(text, value, opened, around)) else {
+                continue;
+            };
+            let own = found.packages.get_mut(from..).unwrap_or_default().iter_mut();
+            for package in own.filter(|package| above && package.name == said.name && !said.conditional) {
+                package.version.clone_from(&said.version);
+                package.variant.clone_from(&said.variant);
+            }
+            found.constraints.push(said);
+        }
     }
 }
 

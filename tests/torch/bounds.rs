@@ -62,6 +62,7 @@ fn what_stands_beside_torch_bounds_it_too() {
                 "2.4.1 12.1",
             ),
             (with("uv pip install --system --override", "torch<2.3", "torch==2.4.1"), "2.2.2 12.1"),
+            (with("uv pip install --system --overrides", "torch==2.5.1", "torch==2.4.1"), "2.5.1 12.4"),
             // An older release is taken, and no table says which.
             (pip("transformers<4.45", "vllm"), "? ?"),
             (pip("torchaudio<2", "vllm"), "? ?"),
