@@ -13,6 +13,7 @@ use crate::install::Installs;
 use crate::install::Opened;
 use crate::install::VersionSpec;
 use crate::install::public;
+use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::source::SourceId;
 use crate::source::Span;
@@ -61,12 +62,12 @@ impl Wheels {
         found: &mut Installs,
         command: &Command,
         folder: &str,
-        listed: &dyn Fn(&str) -> Result<Opened, String>,
+        (listed, knowledge): (&dyn Fn(&str) -> Result<Opened, String>, Knowledge),
     ) {
         for (pattern, span) in std::mem::take(&mut found.wheels) {
             let path = absolute(folder, &pattern);
             let (place, name) = path.rsplit_once('/').unwrap_or(("", &path));
-            match self.at(place, span, listed) {
+            match self.at(place, span, (listed, knowledge)) {
                 Ok(wheels) => {
                     let meant = wheels.into_iter().filter(|one| matches(name, &one.0)).map(|(_, install)| install);
                     found.packages.extend(meant.map(|one| Install { conditional: command.conditional, ..one }));
@@ -79,7 +80,7 @@ impl Wheels {
         }
         let Folders { named, alone } = std::mem::take(&mut found.folders);
         for link in named {
-            let Ok(wheels) = self.at(&absolute(folder, &link), command.span, listed) else { continue };
+            let Ok(wheels) = self.at(&absolute(folder, &link), command.span, (listed, knowledge)) else { continue };
             for package in found.packages.iter_mut().filter(|package| package.variant.is_none()) {
                 let meant = |wheel: &Install| goes(wheel, package) && (alone || wins(wheel, package));
                 let mut own = wheels.iter().filter(|(_, wheel)| wheel.name == package.name && meant(wheel));
@@ -99,14 +100,15 @@ impl Wheels {
         &self,
         folder: &str,
         span: Span,
-        listed: &dyn Fn(&str) -> Result<Opened, String>,
+        (listed, knowledge): (&dyn Fn(&str) -> Result<Opened, String>, Knowledge),
     ) -> Result<Vec<(String, Install)>, String> {
         if let Some(made) = self.0.get(folder) {
             let named = |one: &Install| (format!("{}-0-py3-none-any.whl", one.name.replace('-', "_")), one.clone());
             return Ok(made.iter().map(named).collect());
         }
         let opened = listed(folder)?;
-        let wheel = |name: &str| Some((name.to_owned(), install::requirement(&format!("{folder}/{name}"), span)?));
+        let wheel =
+            |name: &str| Some((name.to_owned(), install::requirement(&format!("{folder}/{name}"), span, knowledge)?));
         Ok(opened.text.text().lines().filter_map(wheel).collect())
     }
 }
