@@ -18,6 +18,9 @@ use crate::shell::Command;
 use crate::source::SourceId;
 use crate::source::Span;
 
+/// What tells the names in a folder, with the tables.
+type Lister<'a> = (&'a dyn Fn(&str) -> Result<Opened, String>, Knowledge);
+
 /// No stage has more folders of wheels.
 const MOST: usize = 64;
 
@@ -62,7 +65,7 @@ impl Wheels {
         found: &mut Installs,
         command: &Command,
         folder: &str,
-        (listed, knowledge): (&dyn Fn(&str) -> Result<Opened, String>, Knowledge),
+        (listed, knowledge): Lister<'_>,
     ) {
         for (pattern, span) in std::mem::take(&mut found.wheels) {
             let path = absolute(folder, &pattern);
@@ -96,12 +99,7 @@ impl Wheels {
 
     /// The wheels of a folder with the names of their files; of those that a command put there, names that patterns
     /// can tell apart.
-    fn at(
-        &self,
-        folder: &str,
-        span: Span,
-        (listed, knowledge): (&dyn Fn(&str) -> Result<Opened, String>, Knowledge),
-    ) -> Result<Vec<(String, Install)>, String> {
+    fn at(&self, folder: &str, span: Span, (listed, knowledge): Lister<'_>) -> Result<Vec<(String, Install)>, String> {
         if let Some(made) = self.0.get(folder) {
             let named = |one: &Install| (format!("{}-0-py3-none-any.whl", one.name.replace('-', "_")), one.clone());
             return Ok(made.iter().map(named).collect());

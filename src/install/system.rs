@@ -160,7 +160,7 @@ fn by_file(rpm: bool, words: &[Word], (command, knowledge): (&Command, Knowledge
             Some(text) if text.starts_with('-') || package_name::is_narrow(text, rpm) => {}
             None if installs => unresolved(word, rpm, (command, knowledge), found),
             Some(text) if installs && package_name::is_file(text) => {
-                file(text, false, word, (command, knowledge), found)
+                file(text, false, word, (command, knowledge), found);
             }
             Some(text) if removes => named(text, (rpm, false), true, word, command, found),
             _ => {}

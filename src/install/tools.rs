@@ -127,9 +127,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
             pipenv_files(words, command, around, &path, found);
         }
         ("pipenv", Some("install")) => {
-            found.packages.extend(
-                names.iter().filter_map(|word| requirement(word.known().unwrap_or(""), word.span, around.knowledge)),
-            );
+            found.packages.extend(names.iter().filter_map(|word| added(tool, word, around.knowledge)));
         }
         ("pixi", Some("install" | "run" | "shell" | "shell-hook")) => match open("pixi.lock") {
             Ok(opened) => environment::lock(&opened, environment.as_deref().unwrap_or("default"), around, found),
@@ -172,7 +170,7 @@ pub(super) fn once(words: &[Word], command: &Command, knowledge: Knowledge, foun
         match name {
             "--from" | "--spec" => from = requirement(value(), word.span, knowledge),
             "--with" => {
-                found.packages.extend(value().split(',').filter_map(|one| requirement(one, word.span, knowledge)))
+                found.packages.extend(value().split(',').filter_map(|one| requirement(one, word.span, knowledge)));
             }
             "-p" | "--python" | "--index-url" | "--index" | "--extra-index-url" | "--pip-args" => drop(value()),
             _ => {}
