@@ -107,6 +107,16 @@ const CODE: &[(&str, &[&str])] = &[
     (r"\bInstant\s*::\s*now\b", &["cli/", "oci/helper.rs", "oci/stream.rs"]),
 ];
 
+/// What alone reads the built-in tables by itself, and why: all others are handed those of the user.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("cli/", "loads the tables of the user"),
+    ("extract/config.rs", "the history of an image"),
+    ("extract/described.rs", "image descriptions"),
+    ("extract/description.rs", "image descriptions"),
+    ("extract/layers/", "what lies in layers"),
+    ("installed/kind.rs", "what is kept of a layer is kept by its digest alone, for every set of tables"),
+];
+
 /// The names of crates where they are not those of their packages.
 const RENAMED: &[(&str, &str)] = &[("hcl_rs", "hcl")];
 
@@ -141,6 +151,13 @@ fn faults(floors: &[String], path: &str, text: &str) -> Vec<String> {
     }
     fences(path, &code, &mut fault);
     // Files of tests, and modules of tests inside a file, may say what they like.
+    if !BUILT_IN.iter().any(|(own, _)| path.starts_with(own)) && !path.ends_with("tests.rs") {
+        let tests = scan::bodies(&code, r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{");
+        let shipped = scan::without(&code, &tests);
+        for hit in pattern(r"\bKnowledge\s*::\s*built_in\b").find_iter(&shipped) {
+            fault(hit.start(), "only cli/ reads the built-in tables by itself, and what BUILT_IN names".to_owned());
+        }
+    }
     let tabled = TABLED_ROOMS.iter().any(|room| path.starts_with(room));
     if tabled && !path.ends_with("/tests.rs") && !path.ends_with("_tests.rs") {
         let mut told = scan::bodies(&code, r"\bCite\s*\(");
@@ -344,6 +361,8 @@ fn each_kind_of_fault_is_found() {
         ("judge/verdict.rs", "\nname == \"GeForce\"", "2: `GeForce` belongs in a table"),
         ("extract/config.rs", "image == \"nvidia/cuda\"", "1: `nvidia/cuda` belongs in a table"),
         ("cure/base.rs", "gpu == \"H100\"", "1: `H100` belongs in a table"),
+        ("install/archive.rs", "\nKnowledge::built_in().gpus()", "2: only cli/ reads the built-in tables by itself"),
+        ("extract/along.rs", "Knowledge ::built_in()", "1: only cli/ reads the built-in tables by itself"),
         ("cure/base.rs", "tag == \"12.4\"", "1: `\"12.4` belongs in a table"),
     ];
     for (path, text, expected) in planted {
@@ -364,6 +383,10 @@ fn what_is_allowed_is_not_found() {
         ("shell/walk.rs", "crate::source::regex::x(); self.toml::<u8>(); ignore(); for x in 100..200 {}"),
         ("start/code.rs", "const A: Cite = Cite(\n    \"guide 13.4, GeForce\",\n); // 535.54\nx.0.1; 100..200;"),
         ("start/code.rs", "#[cfg(test)]\nmod tests {\n    const A: &str = \"535.54 } A100\";\n}"),
+        ("cli/mod.rs", "let knowledge = Knowledge::built_in();"),
+        ("start/code_tests.rs", "let knowledge = Knowledge::built_in();"),
+        ("start/code.rs", "#[cfg(test)]\nmod tests {\n    const A: Knowledge = Knowledge::built_in();\n}"),
+        ("fact/key.rs", "// Knowledge::built_in()\nlet words = Vocabulary::built_in();"),
         ("knowledge/build/main.rs", "use crate::schema::Row;\nuse std::{env, fs};"),
         ("report/words.rs", "name == \"GeForce RTX 4090\" && driver == \"535.54\""),
         ("main.rs", "use imagelint::cli;\nstd::process::exit(1);"),

@@ -144,11 +144,15 @@ fn read_all(text: &str) {
     let read = Dockerfile::parse(text);
     let targets = (0..read.stages.len().min(3)).map(|index| Some(index.to_string())).chain([None]);
     for target in targets {
-        let Ok(evaluated) = read.evaluate(&EvaluateOptions { target, ..EvaluateOptions::default() }) else { continue };
+        let Ok(evaluated) = read
+            .evaluate(&EvaluateOptions { target, ..EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in()) })
+        else {
+            continue;
+        };
         for run in &evaluated.runs {
             for command in shell::commands(run) {
                 assert!(command.span.end <= text.len());
-                drop(install::installs(&command, run));
+                drop(install::installs(&command, run, imagelint::knowledge::Knowledge::built_in()));
             }
         }
     }
@@ -217,7 +221,7 @@ fn many_stages_take_no_longer_each() {
     let begun = Instant::now();
     let file = Dockerfile::parse(&text);
     assert_eq!(file.leaves(), [59_999]);
-    let evaluated = file.evaluate(&EvaluateOptions::default()).unwrap();
+    let evaluated = file.evaluate(&EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in())).unwrap();
     assert_eq!((evaluated.chain.len(), evaluated.copies.len()), (60_000, 59_999));
     assert!(evaluated.copies.iter().all(|copy| copy.from_stage == Some(0)));
     assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());

@@ -124,7 +124,10 @@ fn installed_by(platform: &str, files: &[(&str, &str)], copy: &str, run: &str) -
     };
     let files = files.iter().map(add).collect();
     let shelf = Memory { files, names: sources.add(SourceText::new("names", "")) };
-    let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };
+    let options = EvaluateOptions {
+        platform: platform.to_owned(),
+        ..EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in())
+    };
     let dockerfile = Dockerfile::parse(&text);
     let target = of_build(source, &dockerfile, &options, &shelf, &Bases::default()).expect("a stage");
     let package = |package: &PackageSeen| {

@@ -279,3 +279,98 @@ fn a_table_that_is_no_plain_file_is_refused() {
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("is no plain file"), "{}", err(&done));
 }
+
+/// A package, its repository and its import, as rows of two tables.
+const OWN_PACKAGE: [&str; 2] = [
+    "distribution = \"acme-ops\"\ncomponent = \"acme-ops\"\nno_code = 209\nbad_ptx = 222\nrides = \"torch\"\nrepositories = [\"acme/kernels\"]\n",
+    "distribution = \"acme-ops\"\nrepository = \"kernels\"\nvariable = \"TORCH_CUDA_ARCH_LIST\"\nsdist = true\n",
+];
+
+/// A table with one row.
+fn own(row: &str) -> String {
+    format!("source = \"a lab\"\nchecked = 2026-11-21\nhow = \"measured\"\n[[row]]\n{row}")
+}
+
+/// What is told of one pool, with the tables in `lab` or without.
+fn told(place: &Place, dockerfile: &str, own: bool) -> String {
+    place.file("Dockerfile", dockerfile);
+    let mut arguments = vec!["check", "--pool", "new", "Dockerfile"];
+    arguments.extend(["--knowledge", "lab"].iter().filter(|_| own));
+    let mut fates = fates(&place.json(&arguments));
+    fates.sort();
+    fates.join("\n")
+}
+
+#[test]
+fn an_own_package_is_compiled_for_the_list_as_those_of_the_tables_are() {
+    let place = Place::new();
+    place.file("lab/frameworks.toml", &own(OWN_PACKAGE[0]));
+    place.file("lab/cuda_extensions.toml", &own(OWN_PACKAGE[1]));
+    let base = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install torch==2.4.0+cu124\n";
+    let build = |list: &str, name: &str| format!("{base}ENV TORCH_CUDA_ARCH_LIST={list}\nRUN pip install {name}\n");
+    for (list, part) in [("7.0", "no-kernel-image"), ("9.0", "\"starts\""), ("7.0+PTX", "\"jit\"")] {
+        let ours = told(&place, &build(list, "acme-ops"), true);
+        let known = told(&place, &build(list, "torch-scatter"), false);
+        assert!(ours.contains(part), "{list}: {ours}");
+        let sorted = |text: &str| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(sorted(&ours), sorted(&known.replace("torch-scatter", "acme-ops")), "{list}");
+        let without = told(&place, &build(list, "acme-ops"), false);
+        assert!(!without.contains("acme-ops") && !without.contains("no-kernel-image"), "{list}: {without}");
+    }
+}
+
+#[test]
+fn the_sources_of_an_own_package_are_known_by_its_repository() {
+    let place = Place::new();
+    place.file("lab/frameworks.toml", &own(OWN_PACKAGE[0]));
+    let build = |path: &str| format!("{DOCKERFILE}RUN pip install git+https://github.com/{path}\n");
+    assert!(told(&place, &build("acme/kernels"), true).contains("acme-ops"));
+    assert!(!told(&place, &build("acme/kernels"), false).contains("acme-ops"));
+    assert!(!told(&place, &build("acme/other"), true).contains("acme-ops"));
+    assert!(!told(&place, &build("other/kernels"), true).contains("acme-ops"));
+}
+
+#[test]
+fn an_own_mirror_of_the_cuda_images_brings_what_they_bring() {
+    let place = Place::new();
+    place.file("fleet.toml", &FLEET.replace("\"H100\"", "\"A100\"").replace("570.211.01", "535.161.08"));
+    place.file(
+        "lab/base_families.toml",
+        &own("repository = \"mirror.example/cuda\"\ncuda_base = true\nlisted = true\n"),
+    );
+    let copied = |image: &str| {
+        format!(
+            "FROM python:3.11-slim\nCOPY --from={image}:12.8.1-devel-ubuntu22.04 /usr/local/cuda /usr/local/cuda\n\
+             ENV LD_LIBRARY_PATH=/usr/local/cuda/compat NVIDIA_VISIBLE_DEVICES=all\nRUN pip install torch==2.8.0\n"
+        )
+    };
+    let known = told(&place, &copied("nvidia/cuda"), false);
+    assert_eq!(told(&place, &copied("mirror.example/cuda"), true), known);
+    assert_ne!(told(&place, &copied("mirror.example/cuda"), false), known);
+    assert_ne!(told(&place, &copied("mirror.example/other"), true), known);
+}
+
+#[test]
+fn names_of_gpus_in_the_list_are_what_torch_puts_in_their_place() {
+    let place = Place::new();
+    let fleet = FLEET.replace("\"H100\"", "\"B200\"").replace("570.211.01", "580.95.05");
+    place.file("fleet.toml", &fleet);
+    let build = |torch: &str, list: &str| {
+        format!(
+            "FROM nvidia/cuda:12.8.1-devel-ubuntu22.04\nRUN pip install torch=={torch}\n\
+             ENV TORCH_CUDA_ARCH_LIST={list}\nRUN pip install --no-binary :all: torch-scatter\n"
+        )
+    };
+    let of = |torch: &str, list: &str| told(&place, &build(torch, list), false);
+    assert_eq!(of("2.8.0", "Hopper"), of("2.8.0", "9.0+PTX"));
+    assert!(of("2.8.0", "Hopper").contains("\"jit\""), "{}", of("2.8.0", "Hopper"));
+    assert_eq!(of("2.8.0", "Blackwell"), of("2.8.0", "10.0"));
+    for (torch, list) in [("2.8.0", "hopper"), ("2.8.0", "Hopper+PTX"), ("2.8.0", "nonsense"), ("2.8.0", "9.0,10.0")] {
+        let refused = of(torch, list);
+        assert!(!refused.contains("\"jit\""), "{torch} {list}: {refused}");
+        assert!(!refused.contains("no-kernel-image"), "{torch} {list}: {refused}");
+    }
+    place.file("Dockerfile", &build("2.8.0", "hopper"));
+    let report = place.json(&["check", "--pool", "new", "Dockerfile"]).to_string();
+    assert!(report.contains("know no architecture `hopper`, and refuse the list"), "{report}");
+}

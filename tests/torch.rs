@@ -30,7 +30,7 @@ use place::Place;
 fn torch(text: &str, platform: &str, as_of: Option<Date>) -> String {
     let dockerfile = Dockerfile::parse(text);
     let source = Sources::default().add(SourceText::new("Dockerfile", text));
-    let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::default() };
+    let options = EvaluateOptions { platform: platform.to_owned(), ..EvaluateOptions::new(Knowledge::built_in()) };
     let target = extract::of_dockerfile(source, &dockerfile, &options, &Files::default()).expect("a stage");
     let images = infer(&target.seen, platform, as_of, Knowledge::built_in());
     let image = images.first().expect("a build");

@@ -158,7 +158,7 @@ fn options(described: &Described, build: &Build<'_>) -> EvaluateOptions {
     let mut options = EvaluateOptions {
         target: build.args.target.clone().or_else(|| described.target.clone()),
         platforms: if build.set.platforms.is_empty() { &described.platforms } else { &build.set.platforms }.clone(),
-        ..EvaluateOptions::default()
+        ..EvaluateOptions::new(build.knowledge)
     };
     for (name, value) in &described.args {
         match value {

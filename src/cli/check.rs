@@ -133,6 +133,7 @@ fn read(options: &CheckArgs, knowledge: Knowledge) -> Result<Read, Failure> {
         stdin_filename: options.stdin_filename.as_deref(),
         jobs: judging.jobs(),
         settings: &settings,
+        knowledge,
     };
     let mut inputs = Inputs::read(&paths, &build, &mut sources);
     inputs.bakes(&options.bake, &build, &mut sources);

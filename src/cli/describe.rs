@@ -27,15 +27,16 @@ use crate::cli::settings::Loaded;
 use crate::cli::streams;
 use crate::judge;
 use crate::judge::Subject;
+use crate::knowledge::Knowledge;
 use crate::oci::Platform;
 use crate::report::escape::clean;
 use crate::source::Sources;
 
 /// Runs it.
-pub(crate) fn run(options: &DescribeArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(options: &DescribeArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let DescribeArgs { input, platform, reading, settings, .. } = options;
     let ReadingArgs { pull, access, build } = reading;
-    let asked = Asked { input, platform, pull: *pull, access, build, settings };
+    let asked = Asked { input, platform, pull: *pull, access, build, settings, knowledge };
     let subjects = read(asked, &mut Sources::default())?;
     let described = |subject| judge::description(subject, platform, options.as_of);
     // One description is one document.
@@ -72,11 +73,13 @@ pub(crate) struct Asked<'a> {
     pub(crate) build: &'a BuildArgs,
     /// Which settings hold.
     pub(crate) settings: &'a SettingsArgs,
+    /// The tables.
+    pub(crate) knowledge: Knowledge,
 }
 
 /// The subjects of one input: files, or an image. Where an image has several platforms, says which is told of.
 pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subject>, Failure> {
-    let Asked { input, platform, pull, access, build, settings } = asked;
+    let Asked { input, platform, pull, access, build, settings, knowledge } = asked;
     let path = Path::new(input);
     let keep = !build.no_cache;
     if input == "-" || (path.exists() && !holds_image(path)) {
@@ -86,7 +89,7 @@ pub(crate) fn read(asked: Asked<'_>, sources: &mut Sources) -> Result<Vec<Subjec
         let start = Some(path).filter(|path| path.exists());
         let settings = Mutex::new(Loaded::new(&settings.whole(), start, sources)?);
         let set = BuildSet::default();
-        let build = Build { args: build, set: &set, stdin_filename: None, jobs: 1, settings: &settings };
+        let build = Build { args: build, set: &set, stdin_filename: None, jobs: 1, settings: &settings, knowledge };
         let mut inputs = Inputs::read(&[path], &build, sources);
         let wanted = if pull {
             pull::wanted(&inputs, &platform.split(',').map(str::to_owned).collect::<Vec<_>>())

@@ -150,7 +150,7 @@ fn subject(
     let FleetAffinityArgs { input, reading, settings, .. } = options;
     let ReadingArgs { pull, access, build } = reading;
     let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();
-    let asked = Asked { input, platform: &platforms.join(","), pull: *pull, access, build, settings };
+    let asked = Asked { input, platform: &platforms.join(","), pull: *pull, access, build, settings, knowledge };
     let mut inputs = Inputs { subjects: describe::read(asked, sources)?, ..Inputs::default() };
     if let Some(folder) = Path::new(&fleet.name).parent().filter(|_| !fleet.built_in) {
         inputs.seen_from(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });

@@ -41,6 +41,7 @@ use crate::extract;
 use crate::extract::Bases;
 use crate::judge::Content;
 use crate::judge::Subject;
+use crate::knowledge::Knowledge;
 use crate::report::model::InputError;
 use crate::report::model::Location;
 use crate::report::model::Region;
@@ -80,6 +81,8 @@ pub(crate) struct Build<'a> {
     pub(crate) jobs: usize,
     /// What settings say of each file.
     pub(crate) settings: &'a Mutex<Loaded>,
+    /// The tables.
+    pub(crate) knowledge: Knowledge,
 }
 
 impl Build<'_> {
@@ -104,7 +107,7 @@ impl Build<'_> {
         let mut options = EvaluateOptions {
             target: self.args.target.clone(),
             platforms: self.set.platforms.clone(),
-            ..EvaluateOptions::default()
+            ..EvaluateOptions::new(self.knowledge)
         };
         if let Some(own) = own {
             let args = own.build_args().into_iter();

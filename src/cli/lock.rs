@@ -23,6 +23,7 @@ use crate::cli::settings::Loaded;
 use crate::cli::streams;
 use crate::cli::texts::MAX_TEXT;
 use crate::cli::texts::read_text;
+use crate::knowledge::Knowledge;
 use crate::lock;
 use crate::lock::Entry;
 use crate::lock::Lock;
@@ -38,7 +39,7 @@ const PLATFORMS: &[&str] = &["linux/amd64", "linux/arm64"];
 type Read = (ImageReference, Result<Vec<PulledImage>, String>);
 
 /// Runs it.
-pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
+pub(crate) fn run(options: &LockArgs, knowledge: Knowledge) -> Result<Exit, Failure> {
     let mut paths = options.paths.clone();
     if paths.is_empty() && options.bake.is_empty() && options.compose.is_empty() {
         paths.push(PathBuf::from("."));
@@ -47,7 +48,7 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
     let files = paths.iter().chain(&options.bake).chain(&options.compose);
     let start = files.map(PathBuf::as_path).find(|path| path.exists());
     let settings = Mutex::new(Loaded::new(&options.settings.whole(), start, &mut sources)?);
-    let inputs = inputs(options, &paths, &settings, &mut sources);
+    let inputs = inputs(options, &paths, &settings, knowledge, &mut sources);
     if let Some(broken) = settings::lock(&settings).broken.take() {
         return Err(Failure::Said(broken));
     }
@@ -73,10 +74,16 @@ pub(crate) fn run(options: &LockArgs) -> Result<Exit, Failure> {
     Ok(if inputs.errors.is_empty() { told } else { Exit::Broken })
 }
 
-fn inputs(options: &LockArgs, paths: &[PathBuf], settings: &Mutex<Loaded>, sources: &mut Sources) -> Inputs {
+fn inputs(
+    options: &LockArgs,
+    paths: &[PathBuf],
+    settings: &Mutex<Loaded>,
+    knowledge: Knowledge,
+    sources: &mut Sources,
+) -> Inputs {
     let set = BuildSet { platforms: Vec::new(), all_targets: options.all_targets };
     let jobs = parallel::default_jobs();
-    let build = Build { args: &options.build, set: &set, stdin_filename: None, jobs, settings };
+    let build = Build { args: &options.build, set: &set, stdin_filename: None, jobs, settings, knowledge };
     let mut inputs = Inputs::read(paths, &build, sources);
     inputs.bakes(&options.bake, &build, sources);
     for file in &options.compose {

@@ -37,7 +37,7 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Fai
     let mut found = Vec::new();
     let NeedsArgs { input, platform, reading, settings, .. } = options;
     let ReadingArgs { pull, access, build } = reading;
-    let asked = Asked { input, platform, pull: *pull, access, build, settings };
+    let asked = Asked { input, platform, pull: *pull, access, build, settings, knowledge };
     for subject in describe::read(asked, &mut sources)? {
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
         // As `check` takes it: the input's own day first, then the one asked for, then that of a saved report.

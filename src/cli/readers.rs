@@ -143,7 +143,7 @@ fn reader(path: &Path, root: &Path, wanted: &[(String, PathBuf)], build: &Build<
                 build_args: build.args.build_args.iter().cloned().collect(),
                 target: target.clone(),
                 platforms: build.set.platforms.clone(),
-                ..EvaluateOptions::default()
+                ..EvaluateOptions::new(build.knowledge)
             };
             let name = path.display().to_string();
             gather(&name, &dockerfile, &options, Some(context), &Bases::default(), &mut Sources::default())

@@ -105,7 +105,8 @@ impl Side {
         let first = paths.iter().map(PathBuf::as_path).find(|path| path.exists());
         let settings = Mutex::new(Loaded::new(&judging.config, first, sources)?);
         let keep = !build.no_cache;
-        let build = Build { args: build, set, stdin_filename: None, jobs: judging.jobs(), settings: &settings };
+        let build =
+            Build { args: build, set, stdin_filename: None, jobs: judging.jobs(), settings: &settings, knowledge };
         let mut inputs = Inputs::read(paths, &build, sources);
         settings::of_inputs(&settings, &mut inputs.subjects, fleet, sources)?;
         let platforms: Vec<String> = scan::platforms(fleet, knowledge).iter().map(ToString::to_string).collect();

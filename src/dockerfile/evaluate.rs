@@ -65,8 +65,8 @@ impl Dockerfile {
             global: &global,
             scope: Arc::new(Scope {
                 base_env: (open && !known.is_some_and(|known| known.whole)).then_some(options.base_env),
-                env: known.map_or_else(|| tabled::tabled(&base.kind), |known| known.scope()),
-                of_base: tabled::names(&base.kind).filter(|_| options.base_env == BaseEnv::Unseen),
+                env: known.map_or_else(|| tabled::tabled(&base.kind, options.knowledge), |known| known.scope()),
+                of_base: tabled::names(&base.kind, options.knowledge).filter(|_| options.base_env == BaseEnv::Unseen),
                 hidden: Arc::new(global.args.keys().cloned().collect()),
                 ..Scope::default()
             }),

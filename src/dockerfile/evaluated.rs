@@ -10,6 +10,7 @@ use crate::dockerfile::Heredoc;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::Scope;
+use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
 use crate::source::Span;
 
@@ -72,10 +73,13 @@ pub struct EvaluateOptions {
     pub base_env: BaseEnv,
     /// The environment of a base image, where it was read.
     pub known_env: Option<Arc<KnownEnv>>,
+    /// The tables that tell what a base brings that was not read.
+    pub knowledge: Knowledge,
 }
 
-impl Default for EvaluateOptions {
-    fn default() -> Self {
+impl EvaluateOptions {
+    /// The last stage for `linux/amd64`, without build arguments.
+    pub fn new(knowledge: Knowledge) -> Self {
         Self {
             platform: "linux/amd64".to_owned(),
             build_args: BTreeMap::new(),
@@ -85,11 +89,10 @@ impl Default for EvaluateOptions {
             platforms: Vec::new(),
             base_env: BaseEnv::Unseen,
             known_env: None,
+            knowledge,
         }
     }
-}
 
-impl EvaluateOptions {
     /// What the build puts in the place of a name behind FROM, where it does.
     pub(super) fn instead_of(&self, name: &str) -> Option<Resolved> {
         let (_, context) = self.contexts.iter().find(|(own, _)| own.eq_ignore_ascii_case(name))?;

@@ -97,7 +97,10 @@ mod tests {
             (Some(3), Some(2), None, None)
         );
         assert_eq!(file.leaves(), [2, 3], "the first x is built on, the second copied from");
-        let evaluated = file.evaluate(&EvaluateOptions { target: Some("2".to_owned()), ..EvaluateOptions::default() });
+        let evaluated = file.evaluate(&EvaluateOptions {
+            target: Some("2".to_owned()),
+            ..EvaluateOptions::new(crate::knowledge::Knowledge::built_in())
+        });
         assert_eq!(evaluated.expect("a stage").copies[0].from_stage, Some(1));
     }
 
@@ -106,7 +109,10 @@ mod tests {
         let file = Dockerfile::parse("FROM a\nFROM 0\nFROM self AS self\n");
         assert_eq!(file.leaves(), [0, 1, 2]);
         let chain = |target: &str| {
-            let options = EvaluateOptions { target: Some(target.to_owned()), ..EvaluateOptions::default() };
+            let options = EvaluateOptions {
+                target: Some(target.to_owned()),
+                ..EvaluateOptions::new(crate::knowledge::Knowledge::built_in())
+            };
             file.evaluate(&options).expect("a stage").chain
         };
         assert_eq!((chain("1"), chain("self")), (vec![1], vec![2]));

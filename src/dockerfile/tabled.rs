@@ -7,10 +7,9 @@ use crate::dockerfile::Resolved;
 use crate::knowledge::Knowledge;
 
 /// The variables of a base that was not read; a name that may mean several images has what all of them set.
-pub(super) fn tabled(base: &BaseKind) -> BTreeMap<String, Resolved> {
+pub(super) fn tabled(base: &BaseKind, knowledge: Knowledge) -> BTreeMap<String, Resolved> {
     let mut set = BTreeMap::new();
     let BaseKind::Image(image) = base else { return set };
-    let knowledge = Knowledge::built_in();
     let Some(tag) = image.tag().filter(|_| knowledge.is_cuda_repository(&image.familiar())) else { return set };
     let rows = knowledge.cuda_images_of(tag.split('-').next().unwrap_or(tag));
     let mut values = rows.iter().map(|row| row.cuda_version.unwrap_or(row.version));
@@ -27,9 +26,9 @@ const OF_THE_SHELL: &[&str] = &[
 ];
 
 /// The names that a base sets, all of them; a star at the end stands for all that begin so.
-pub(super) fn names(base: &BaseKind) -> Option<&'static [&'static str]> {
+pub(super) fn names(base: &BaseKind, knowledge: Knowledge) -> Option<&'static [&'static str]> {
     let BaseKind::Image(image) = base else { return None };
-    Knowledge::built_in().variables_of_base(&image.familiar())
+    knowledge.variables_of_base(&image.familiar())
 }
 
 /// Whether a variable is one that a base or a shell may set.
@@ -58,7 +57,11 @@ mod tests {
             ("registry.example/cuda:11.8.0-base", None),
         ] {
             let base = BaseKind::Image(ImageReference::parse(name).expect(name));
-            assert_eq!(tabled(&base).get("CUDA_VERSION").and_then(Resolved::known), expected, "{name}");
+            assert_eq!(
+                tabled(&base, Knowledge::built_in()).get("CUDA_VERSION").and_then(Resolved::known),
+                expected,
+                "{name}"
+            );
         }
         for (name, variable, expected) in [
             ("nvidia/cuda:12.4.1-base-ubuntu22.04", "CU", Some(false)),
@@ -72,8 +75,15 @@ mod tests {
             ("nvcr.io/nvidia/pytorch:24.01-py3", "TORCH_VERSION", None),
         ] {
             let base = BaseKind::Image(ImageReference::parse(name).expect(name));
-            assert_eq!(names(&base).map(|names| may_set(names, variable)), expected, "{name} {variable}");
+            assert_eq!(
+                names(&base, Knowledge::built_in()).map(|names| may_set(names, variable)),
+                expected,
+                "{name} {variable}"
+            );
         }
-        assert!(tabled(&BaseKind::Scratch).is_empty() && tabled(&BaseKind::Unresolved).is_empty());
+        assert!(
+            tabled(&BaseKind::Scratch, Knowledge::built_in()).is_empty()
+                && tabled(&BaseKind::Unresolved, Knowledge::built_in()).is_empty()
+        );
     }
 }

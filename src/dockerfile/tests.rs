@@ -11,7 +11,10 @@ use crate::dockerfile::expand;
 use crate::source::Span;
 
 fn evaluate(text: &str, target: Option<&str>) -> Evaluated {
-    let options = EvaluateOptions { target: target.map(str::to_owned), ..EvaluateOptions::default() };
+    let options = EvaluateOptions {
+        target: target.map(str::to_owned),
+        ..EvaluateOptions::new(crate::knowledge::Knowledge::built_in())
+    };
     Dockerfile::parse(text).evaluate(&options).expect("a stage")
 }
 
@@ -33,7 +36,10 @@ fn bases_follow_arguments_and_stages() {
     assert_eq!(evaluate("FROM <image>", None).base.kind, BaseKind::Unresolved);
     assert!(
         Dockerfile::parse(text)
-            .evaluate(&EvaluateOptions { target: Some("z".into()), ..EvaluateOptions::default() })
+            .evaluate(&EvaluateOptions {
+                target: Some("z".into()),
+                ..EvaluateOptions::new(crate::knowledge::Knowledge::built_in())
+            })
             .is_err()
     );
 }

@@ -35,7 +35,7 @@ pub fn judged(
 ) -> Result<(model::Subject, Vec<String>), String> {
     let mut sources = Sources::default();
     let fleet = read_fleet(example, knowledge, &mut sources)?;
-    let subject = read_subject(example, &mut sources)?;
+    let subject = read_subject(example, knowledge, &mut sources)?;
     let persona = Persona::Auditor;
     let settings = Settings {
         fleet: &fleet,
@@ -69,12 +69,12 @@ fn read_fleet(example: &Example, knowledge: Knowledge, sources: &mut Sources) ->
     fleet::read(source, &text, &gpu).map_err(|errors| format!("its fleet cannot be read: {errors}"))
 }
 
-fn read_subject(example: &Example, sources: &mut Sources) -> Result<Subject, String> {
+fn read_subject(example: &Example, knowledge: Knowledge, sources: &mut Sources) -> Result<Subject, String> {
     let (name, kind, content) = match &example.input {
         ExampleInput::Dockerfile(text) => {
             let dockerfile = Dockerfile::parse(text);
             let source = sources.add(SourceText::new("Dockerfile", text.clone()));
-            let (options, files, bases) = (EvaluateOptions::default(), Files::default(), Arc::default());
+            let (options, files, bases) = (EvaluateOptions::new(knowledge), Files::default(), Arc::default());
             ("Dockerfile", "dockerfile", Content::Dockerfile { source, dockerfile, options, files, bases })
         }
         ExampleInput::Image(text) => {

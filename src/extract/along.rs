@@ -202,7 +202,7 @@ mod tests {
         let lookup = |_: &str| Lookup::Unset;
         let open = |_: &str, _: &str| Err("it is not there".to_owned());
         let environment = Environment { machine: "x86_64", python: None };
-        let around = Around { lookup: &lookup, open: &open, environment };
+        let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let command = commands.first().expect("a command");
         let found = along(&installs_with(command, around), &Observations::default(), Knowledge::built_in());
         let mut names: Vec<String> = found

@@ -29,12 +29,12 @@ const LONGEST: usize = 120;
 pub(super) fn read(
     command: &Command,
     run: &RunInstruction,
-    lookup: &dyn Fn(&str) -> Lookup,
+    (lookup, knowledge): (&dyn Fn(&str) -> Lookup, Knowledge),
     source: SourceId,
     seen: &mut Observations,
 ) {
     let Some(program) = command.program().filter(|_| !command.conditional) else { return };
-    let mut rows = Knowledge::built_in().build_asks().iter().filter(|row| program.starts_with(row.program));
+    let mut rows = knowledge.build_asks().iter().filter(|row| program.starts_with(row.program));
     let Some(first) = rows.next() else { return };
     let text = words(command);
     let value = |name: &str| match command.variable(name) {
@@ -108,7 +108,12 @@ mod tests {
 
     fn asked(lines: &str) -> Vec<String> {
         let dockerfile = Dockerfile::parse(&format!("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n{lines}\n"));
-        let target = of_dockerfile(SourceId(0), &dockerfile, &EvaluateOptions::default(), &Files::default());
+        let target = of_dockerfile(
+            SourceId(0),
+            &dockerfile,
+            &EvaluateOptions::new(crate::knowledge::Knowledge::built_in()),
+            &Files::default(),
+        );
         let asks = target.expect("a stage").seen.build_asks;
         asks.into_iter().map(|ask| format!("{}: {}", ask.what, ask.command)).collect()
     }

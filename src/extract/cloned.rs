@@ -6,6 +6,7 @@ use crate::dockerfile::CopyInstruction;
 use crate::extract::tree::absolute;
 use crate::install;
 use crate::install::Install;
+use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
 
@@ -41,7 +42,7 @@ impl Cloned {
     }
 
     /// What a command builds and installs in the folder of a repository.
-    pub(super) fn built(&self, command: &Command, folder: &str) -> Option<Install> {
+    pub(super) fn built(&self, command: &Command, folder: &str, knowledge: Knowledge) -> Option<Install> {
         if self.0.is_empty() {
             return None;
         }
@@ -58,7 +59,7 @@ impl Cloned {
         };
         let place = place.split('[').next().unwrap_or(place);
         let address = self.0.get(&absolute(folder, place))?;
-        install::requirement(&format!("git+{address}"), command.span)
+        install::requirement(&format!("git+{address}"), command.span, knowledge)
             .map(|one| Install { conditional: command.conditional, ..one })
     }
 }
@@ -107,7 +108,7 @@ mod tests {
             if command.program() == Some("cd") {
                 folder = absolute(&folder, command.words.get(1).and_then(Word::known).unwrap_or("/"));
             }
-            found.extend(cloned.built(&command, &folder).map(|one| one.name));
+            found.extend(cloned.built(&command, &folder, Knowledge::built_in()).map(|one| one.name));
             cloned.note(&command, &folder);
         }
         found

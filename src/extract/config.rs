@@ -8,12 +8,13 @@ use crate::fact::Observations;
 use crate::fact::Origin;
 use crate::fact::State;
 use crate::fact::Value;
+use crate::knowledge::Knowledge;
 use crate::oci::PulledImage;
 
 /// Reads one image's configuration.
 pub fn of_config(image: &PulledImage) -> Observations {
     let mut seen = of_head(image, Depth::Config);
-    history::installs(image, &mut seen, |_| true);
+    history::installs(image, &mut seen, Knowledge::built_in(), |_| true);
     seen
 }
 

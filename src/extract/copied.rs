@@ -35,7 +35,6 @@ use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
 use crate::install::Opened;
-use crate::knowledge::Knowledge;
 use crate::reference::ImageReference;
 use crate::source::Span;
 
@@ -102,11 +101,12 @@ impl<'a> Stages<'a> {
         concerns: &dyn Fn(&CopyInstruction) -> bool,
         further: &mut dyn FnMut(&mut Self, &mut Reader<'_>, &CopyInstruction),
     ) {
-        let wanted = |copy: &&CopyInstruction| concerns(copy) || archives::named(copy);
+        let knowledge = self.options.knowledge;
+        let wanted = |copy: &&CopyInstruction| concerns(copy) || archives::named(copy, knowledge);
         let mut copies = evaluated.copies.iter().filter(wanted).peekable();
         let mut arrives = |stages: &mut Self, reader: &mut Reader<'_>, copy: &CopyInstruction| {
             stages.bring(reader, copy);
-            archives::bring(reader, copy);
+            archives::bring(reader, copy, knowledge);
             further(stages, reader, copy);
         };
         for run in &evaluated.runs {
@@ -172,8 +172,8 @@ impl<'a> Stages<'a> {
     fn bring_driver(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
         let here = Origin::File { source: reader.source, span: copy.span };
         let bottom = self.bottom(copy);
-        let package =
-            bottom.and_then(|(image, span)| Some((driver_files::of_image(copy, &image, Knowledge::built_in())?, span)));
+        let package = bottom
+            .and_then(|(image, span)| Some((driver_files::of_image(copy, &image, self.options.knowledge)?, span)));
         let Some((package, span)) = package else {
             for path in driver_files::named(copy) {
                 linked::put(&mut reader.seen, path, FileKind::Present, here.clone());
@@ -198,7 +198,7 @@ impl<'a> Stages<'a> {
     /// that it is there is known, its build is not.
     fn bring_of_base(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
         let Some((image, span)) = self.bottom(copy) else { return };
-        let knowledge = Knowledge::built_in();
+        let knowledge = self.options.knowledge;
         let row = knowledge.framework_image(&image.familiar(), image.tag().unwrap_or_default());
         let framework = knowledge.built_framework().filter(|_| row.is_some_and(|row| row.torch.is_some()));
         let Some(torch) = framework.map(|framework| framework.distribution) else { return };

@@ -145,7 +145,7 @@ mod tests {
 
     fn copies(line: &str) -> Vec<CopyInstruction> {
         let file = Dockerfile::parse(&format!("FROM ubuntu:22.04\n{line}\n"));
-        file.evaluate(&EvaluateOptions::default()).expect("a stage").copies
+        file.evaluate(&EvaluateOptions::new(Knowledge::built_in())).expect("a stage").copies
     }
 
     fn paths(line: &str) -> Vec<String> {

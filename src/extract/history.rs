@@ -9,6 +9,7 @@ use crate::fact::Origin;
 use crate::install;
 use crate::install::Around;
 use crate::install::Environment;
+use crate::knowledge::Knowledge;
 use crate::oci::PulledImage;
 use crate::shell;
 
@@ -18,7 +19,12 @@ pub(super) const NOTHING_RAN: &str = "#(nop)";
 pub(super) const BUILDKIT: &str = "# buildkit";
 
 /// Reads the steps that are wanted: packages come and go in `seen`.
-pub(super) fn installs(image: &PulledImage, seen: &mut Observations, wanted: impl Fn(usize) -> bool) {
+pub(super) fn installs(
+    image: &PulledImage,
+    seen: &mut Observations,
+    knowledge: Knowledge,
+    wanted: impl Fn(usize) -> bool,
+) {
     let machine = if image.config.platform.to_string().contains("arm64") { "aarch64" } else { "x86_64" };
     for (number, step) in image.config.history.iter().enumerate().filter(|(step, _)| wanted(*step)) {
         let Some(text) = shell_text(&step.created_by) else { continue };
@@ -27,7 +33,8 @@ pub(super) fn installs(image: &PulledImage, seen: &mut Observations, wanted: imp
             let lookup = |name: &str| value(name).map_or(Lookup::NoValue, |value| Lookup::Known(value, Vec::new()));
             let open = |_: &str, _: &str| Err("layers were not read".to_owned());
             let environment = Environment { machine, python: None };
-            let found = install::installs_with(&command, Around { lookup: &lookup, open: &open, environment });
+            let found =
+                install::installs_with(&command, Around { lookup: &lookup, open: &open, environment, knowledge });
             seen.commands += 1;
             take_away(seen, &found);
             for install in &found.packages {

@@ -96,7 +96,7 @@ mod tests {
 
     fn of(env: &str) -> Option<(String, Option<String>)> {
         let dockerfile = Dockerfile::parse(&format!("FROM nvidia/cuda:12.4.1\nARG GIVEN=g\nARG OPEN\n{env}\n"));
-        let options = EvaluateOptions::default();
+        let options = EvaluateOptions::new(crate::knowledge::Knowledge::built_in());
         let evaluated = dockerfile.evaluate(&options).expect("a stage");
         let mut found = templates(&dockerfile, &options, &evaluated);
         found.remove("X").map(|template| (written(&template.set), template.unset))

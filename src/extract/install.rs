@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::context::Shelf;
+use crate::dockerfile::BaseKind;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
@@ -41,7 +42,9 @@ use crate::fact::Origin;
 use crate::fact::PackageSeen;
 use crate::fact::PackageVersion;
 use crate::fact::State as FactState;
+use crate::fact::Unsaid;
 use crate::fact::Value;
+use crate::fact::Why;
 use crate::install;
 use crate::install::Around;
 use crate::install::Compiled;
@@ -132,8 +135,8 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
     let Inputs { dockerfile, evaluated, runs, options, source, shelf } = inputs;
     let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
     let tree = Tree { dockerfile, evaluated, options, shelf };
-    let folder = String::new();
-    let mut reader = Reader { tree, machine, seen, notes, done, source, dockerfile: source, folder };
+    let (folder, knowledge) = (String::new(), options.knowledge);
+    let mut reader = Reader { tree, machine, seen, notes, done, source, dockerfile: source, folder, knowledge };
     for run in runs {
         run.folder.as_ref().clone_into(&mut reader.folder);
         reader.done.environments.begin();
@@ -167,6 +170,7 @@ pub(super) struct Reader<'a> {
     /// The text of the Dockerfile.
     dockerfile: SourceId,
     pub(super) folder: String,
+    pub(super) knowledge: Knowledge,
 }
 
 impl Reader<'_> {
@@ -185,7 +189,7 @@ impl Reader<'_> {
                 |word: &Word| absolute(&self.folder, word.known().unwrap_or("/").split('*').next().unwrap_or(""));
             self.done.gone.extend(command.words.iter().skip(1).map(path));
         }
-        self.done.lands.note(At { command, run, folder: &self.folder }, &self.seen.packages);
+        self.done.lands.note(At { command, run, folder: &self.folder, knowledge: self.knowledge }, &self.seen.packages);
         self.packed_elsewhere(command);
         self.fetched_script(command);
         if self.configure(command) || self.script(command, run, depth) {
@@ -199,22 +203,22 @@ impl Reader<'_> {
 
     /// What a command installs and compiles, with the files that it names.
     fn read(&mut self, command: &Command, run: &RunInstruction) -> Read {
-        let knowledge = Knowledge::built_in();
+        let knowledge = self.knowledge;
         for word in command.words.iter().filter_map(Word::known) {
             self.done.repositories.extend(knowledge.repositories_in(word));
         }
-        let base = *self.done.python.get_or_init(|| pythons::of_base(&self.tree.evaluated.base.kind));
+        let base = *self.done.python.get_or_init(|| pythons::of_base(&self.tree.evaluated.base.kind, knowledge));
         let lookup = |name: &str| self.done.lookup(run, name);
         let open = |folder: &str, path: &str| self.open(folder, path, run);
         let python = pythons::python(self, command, base, run, &lookup);
         let environment = Environment { machine: self.machine, python: python.as_deref() };
         let named = self.done.fetched.named(command, &self.folder);
-        let around = Around { lookup: &lookup, open: &open, environment };
+        let around = Around { lookup: &lookup, open: &open, environment, knowledge };
         let mut found = install::installs_with(named.as_ref().unwrap_or(command), around);
         let listed = |folder: &str| open("/", &format!("{folder}/*"));
-        self.done.wheels.installed(&mut found, command, &self.folder, &listed);
-        found.packages.extend(self.done.cloned.built(command, &self.folder));
-        found.packages.extend(install::unpacked(command).filter(|one| !self.has(one)));
+        self.done.wheels.installed(&mut found, command, &self.folder, (&listed, knowledge));
+        found.packages.extend(self.done.cloned.built(command, &self.folder, knowledge));
+        found.packages.extend(install::unpacked(command, knowledge).filter(|one| !self.has(one)));
         let tool = venv::has_its_own(command);
         let left_out = if tool { self.beside(&mut found) } else { Vec::new() };
         for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Apt) {
@@ -234,11 +238,28 @@ impl Reader<'_> {
                 package.upgrade |= self.seen.packages.iter().all(|seen| seen.name != package.name);
             }
         }
-        let compiled = install::compiled(command, &self.folder, &lookup, knowledge.cuda_extensions());
+        let torch = self.torch();
+        let compiled = install::compiled(command, &self.folder, &around, torch.as_deref());
         let base = &self.tree.evaluated.base;
         let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
-        let compiled = compiled.or_else(|| able().then(|| install::of_project(command, &around)).flatten());
+        let compiled =
+            compiled.or_else(|| able().then(|| install::of_project(command, &around, torch.as_deref())).flatten());
         Read { found, compiled, named, python, apart, left_out }
+    }
+
+    /// The release of torch that lies in the image so far, without its local part, where that is told.
+    fn torch(&self) -> Option<String> {
+        let knowledge = self.knowledge;
+        let mut own = self.seen.packages.iter().rev().filter(|package| knowledge.is_built_framework(&package.name));
+        let version = match (own.next(), &self.tree.evaluated.base.kind) {
+            (Some(package), _) => match &package.version {
+                PackageVersion::Exact(version) if package.conditional.is_none() => version,
+                _ => return None,
+            },
+            (None, BaseKind::Image(image)) => knowledge.torch_inside(&image.familiar(), image.tag()?)?,
+            (None, _) => return None,
+        };
+        Some(version.split('+').next().unwrap_or(version).to_owned())
     }
 
     /// The Python of the environment that a command installs into, where one was named for it.
@@ -256,10 +277,11 @@ impl Reader<'_> {
         let environment = Environment { machine: self.machine, python: read.python.as_deref() };
         let open = |folder: &str, path: &str| self.open(folder, path, run);
         let lookup = |name: &str| self.done.lookup(run, name);
-        let says = linked::says(command, &self.folder, &Around { lookup: &lookup, open: &open, environment });
+        let around = Around { lookup: &lookup, open: &open, environment, knowledge: self.knowledge };
+        let says = linked::says(command, &self.folder, &around);
         linked::read(says, Origin::File { source: self.source, span: command.span }, self.seen);
         if depth == 0 {
-            asked::read(command, run, &lookup, self.source, self.seen);
+            asked::read(command, run, (&lookup, self.knowledge), self.source, self.seen);
         }
         let at = listed::At {
             base: &self.tree.evaluated.base,
@@ -267,6 +289,7 @@ impl Reader<'_> {
             source: self.source,
             dockerfile: self.dockerfile,
             other_toolkit: self.done.other_toolkit,
+            knowledge: self.knowledge,
         };
         listed::read(command, &at, &lookup, self.seen);
         self.done.other_toolkit |= listed::installs_toolkit(command);
@@ -285,7 +308,8 @@ impl Reader<'_> {
         self.done.wheels.note(&mut found, &self.folder, self.source);
         self.done.beyond |= compiled.is_some() || !closed::is_told(command, &found);
         let empty = found.packages.is_empty() && compiled.is_none();
-        let at = At { command: named.as_ref().unwrap_or(command), run, folder: &self.folder };
+        let at =
+            At { command: named.as_ref().unwrap_or(command), run, folder: &self.folder, knowledge: self.knowledge };
         let places = if empty { Vec::new() } else { self.done.lands.of_command(at) };
         if let Some(compiled) = compiled {
             let fact = self.code(compiled);
@@ -295,7 +319,7 @@ impl Reader<'_> {
         let gone = |code: &CodeSeen| found.removed.iter().any(|(_, name, _)| code.component.as_ref() == Some(name));
         self.seen.code.retain(|code| !gone(code));
         // What a command names itself stands after what that brings along, and so wins.
-        for install in along(&found, self.seen, Knowledge::built_in()) {
+        for install in along(&found, self.seen, self.knowledge) {
             let package = self.package(&install);
             self.done.lands.put(package.fact, places.clone());
             self.seen.packages.push(package);
@@ -338,7 +362,7 @@ impl Reader<'_> {
 
     /// What a tool brings into an environment of its own does not count beside a framework that the image has itself.
     fn beside(&self, found: &mut Installs) -> Vec<String> {
-        let knowledge = Knowledge::built_in();
+        let knowledge = self.knowledge;
         if self.seen.packages.iter().all(|package| knowledge.framework(&package.name).is_none()) {
             return Vec::new();
         }
@@ -380,13 +404,20 @@ impl Reader<'_> {
         let origins = inside.chain(outside).collect();
         let sass = compiled.sass.iter().map(|target| format!("sm_{}", target.number()));
         let ptx = compiled.ptx.iter().map(|target| format!("compute_{}", target.number()));
-        let state = FactState::Known(Value::List(sass.chain(ptx).collect()));
+        let state = match &compiled.untold {
+            Some(reason) => FactState::Unknown(Why {
+                reason: format!("for which GPUs it is compiled cannot be told: {reason}"),
+                supply: format!("write the targets as numbers in {}", compiled.by),
+            }),
+            None => FactState::Known(Value::List(sass.chain(ptx).collect())),
+        };
+        let unsaid = compiled.untold.as_ref().map(|_| Unsaid::Unread);
         let name = compiled.component.clone().unwrap_or_else(|| format!("code that {} compiles", compiled.by));
         let fact = self.seen.facts.add(FactKey::Code, Some(&name), state, Evidence::Leaf(origins));
         let Compiled { component, sass, ptx, .. } = compiled;
         // What is compiled anew takes the place of what was.
         self.seen.code.retain(|one| component.is_none() || one.component != component || one.file != name);
-        let (linkable, isa, unsaid, runtime) = (Vec::new(), None, None, None);
+        let (linkable, isa, runtime) = (Vec::new(), None, None);
         let file = name;
         self.seen.code.push(CodeSeen { file, component, sass, ptx, linkable, isa, count: 1, unsaid, runtime, fact });
         fact

@@ -17,6 +17,7 @@ use crate::extract::tree::absolute;
 use crate::fact::FactId;
 use crate::fact::PackageSeen;
 use crate::install::archive_of;
+use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
 
@@ -69,6 +70,7 @@ pub(super) struct At<'a> {
     pub(super) run: &'a RunInstruction,
     /// The working directory.
     pub(super) folder: &'a str,
+    pub(super) knowledge: Knowledge,
 }
 
 impl At<'_> {
@@ -177,7 +179,7 @@ impl Lands {
     /// Where the packages may land that a command installs.
     pub(super) fn of_command(&self, at: At<'_>) -> Vec<Place> {
         let words: Vec<&str> = at.command.words.iter().filter_map(Word::known).collect();
-        if let Some(folder) = archive_of(at.command) {
+        if let Some(folder) = archive_of(at.command, at.knowledge) {
             let inside = at.absolute(folder).map(Place::Prefix);
             let file = fetched_to(at.command, at.folder).map(Place::Prefix);
             return std::iter::once(Place::Named(folder)).chain(inside).chain(file).collect();

@@ -206,7 +206,8 @@ mod tests {
         let lookup = |_: &str| Lookup::NoValue;
         let open = |_: &str, _: &str| Err("it is not there".to_owned());
         let environment = Environment { machine: "x86_64", python: None };
-        let around = Around { lookup: &lookup, open: &open, environment };
+        let around =
+            Around { lookup: &lookup, open: &open, environment, knowledge: crate::knowledge::Knowledge::built_in() };
         for command in script_commands(&Mapped::whole(script, 0)) {
             read(says(&command, "/srv", &around), Origin::Option("--test"), &mut seen);
         }

@@ -35,6 +35,8 @@ pub(super) struct At<'a> {
     pub(super) dockerfile: SourceId,
     /// Whether the installer of a toolkit ran before.
     pub(super) other_toolkit: bool,
+    /// The tables.
+    pub(super) knowledge: Knowledge,
 }
 
 /// Notes the lists that one command reads.
@@ -44,7 +46,7 @@ pub(super) fn read(command: &Command, at: &At<'_>, lookup: &dyn Fn(&str) -> Look
     if command.conditional {
         return;
     }
-    for list in lists(command, at.folder, lookup, Knowledge::built_in().cuda_extensions()) {
+    for list in lists(command, at.folder, lookup, at.knowledge.cuda_extensions()) {
         let inside = list.spans.iter().map(|span| Origin::File { source: at.source, span: *span });
         let outside = list.outside.iter().map(|span| Origin::File { source: at.dockerfile, span: *span });
         let origins: Vec<Origin> = inside.chain(outside).collect();

@@ -67,7 +67,8 @@ mod tests {
         ] {
             let text = format!("FROM a AS b\nFROM scratch\nARG IMAGE=python:3.12\nWORKDIR /app\nRUN {flags} true\n");
             let file = Dockerfile::parse(&text);
-            let evaluated = file.evaluate(&EvaluateOptions::default()).expect("a stage");
+            let evaluated =
+                file.evaluate(&EvaluateOptions::new(crate::knowledge::Knowledge::built_in())).expect("a stage");
             let said = |mount: Mount| {
                 let stage = mount.stage.map_or_else(|| "-".to_owned(), |stage| stage.to_string());
                 format!("{} {stage} {} {}", mount.from.as_deref().unwrap_or("-"), mount.source, mount.target)

@@ -56,9 +56,9 @@ pub(super) fn chosen(
 }
 
 /// The Python of a base image.
-pub(super) fn of_base(base: &BaseKind) -> Option<&'static str> {
+pub(super) fn of_base(base: &BaseKind, knowledge: Knowledge) -> Option<&'static str> {
     let BaseKind::Image(base) = base else { return None };
-    let row = Knowledge::built_in().python_of_image(base)?;
+    let row = knowledge.python_of_image(base)?;
     // A marker leaves packages out for good: a row from memory is not enough for that.
     (row.info.how > How::Memory).then_some(row.python)
 }

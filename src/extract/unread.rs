@@ -14,7 +14,6 @@ use crate::fact::Value;
 use crate::fact::Why;
 use crate::install;
 use crate::install::RequirementFile;
-use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Input;
 use crate::shell::Word;
@@ -53,7 +52,7 @@ impl Reader<'_> {
         }
         let supply = format!("give {path} with the build context, or name its packages in an image description");
         let name = path.rsplit('/').next().unwrap_or(path);
-        if install::is_file(path) && Knowledge::built_in().may_be_driver(name) {
+        if install::is_file(path) && self.knowledge.may_be_driver(name) {
             let state = State::Known(Value::Text(path.to_owned()));
             let origins = vec![Origin::File { source: self.source, span: file.span }];
             let fact = self.seen.facts.add(FactKey::Package, Some(name), state, Evidence::Leaf(origins));
@@ -91,7 +90,7 @@ impl Reader<'_> {
         let place = address.split_once("://").map_or("", |(_, place)| place);
         let below = place.split_once('.').map_or("", |(_, rest)| rest);
         let is_of = |address: &str| place.starts_with(address) || below.starts_with(address);
-        if Knowledge::built_in().tool_scripts().iter().any(|row| is_of(row.address)) {
+        if self.knowledge.tool_scripts().iter().any(|row| is_of(row.address)) {
             return;
         }
         let reason = format!("{address} is fetched while the image is built, so what it installs is not known");
@@ -102,7 +101,7 @@ impl Reader<'_> {
     /// Whether the base is one of those that are there for CUDA.
     fn builds_for_cuda(&self) -> bool {
         let BaseSeen::Image(image, _) = &self.seen.base else { return false };
-        Knowledge::built_in().is_cuda_repository(&image.familiar())
+        self.knowledge.is_cuda_repository(&image.familiar())
     }
 
     fn missing(&mut self, what: &str, why: Why, span: Span) {

@@ -13,9 +13,13 @@ use crate::install::Installs;
 use crate::install::Opened;
 use crate::install::VersionSpec;
 use crate::install::public;
+use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::source::SourceId;
 use crate::source::Span;
+
+/// What tells the names in a folder, with the tables.
+type Lister<'a> = (&'a dyn Fn(&str) -> Result<Opened, String>, Knowledge);
 
 /// No stage has more folders of wheels.
 const MOST: usize = 64;
@@ -61,12 +65,12 @@ impl Wheels {
         found: &mut Installs,
         command: &Command,
         folder: &str,
-        listed: &dyn Fn(&str) -> Result<Opened, String>,
+        (listed, knowledge): Lister<'_>,
     ) {
         for (pattern, span) in std::mem::take(&mut found.wheels) {
             let path = absolute(folder, &pattern);
             let (place, name) = path.rsplit_once('/').unwrap_or(("", &path));
-            match self.at(place, span, listed) {
+            match self.at(place, span, (listed, knowledge)) {
                 Ok(wheels) => {
                     let meant = wheels.into_iter().filter(|one| matches(name, &one.0)).map(|(_, install)| install);
                     found.packages.extend(meant.map(|one| Install { conditional: command.conditional, ..one }));
@@ -79,7 +83,7 @@ impl Wheels {
         }
         let Folders { named, alone } = std::mem::take(&mut found.folders);
         for link in named {
-            let Ok(wheels) = self.at(&absolute(folder, &link), command.span, listed) else { continue };
+            let Ok(wheels) = self.at(&absolute(folder, &link), command.span, (listed, knowledge)) else { continue };
             for package in found.packages.iter_mut().filter(|package| package.variant.is_none()) {
                 let meant = |wheel: &Install| goes(wheel, package) && (alone || wins(wheel, package));
                 let mut own = wheels.iter().filter(|(_, wheel)| wheel.name == package.name && meant(wheel));
@@ -95,18 +99,14 @@ impl Wheels {
 
     /// The wheels of a folder with the names of their files; of those that a command put there, names that patterns
     /// can tell apart.
-    fn at(
-        &self,
-        folder: &str,
-        span: Span,
-        listed: &dyn Fn(&str) -> Result<Opened, String>,
-    ) -> Result<Vec<(String, Install)>, String> {
+    fn at(&self, folder: &str, span: Span, (listed, knowledge): Lister<'_>) -> Result<Vec<(String, Install)>, String> {
         if let Some(made) = self.0.get(folder) {
             let named = |one: &Install| (format!("{}-0-py3-none-any.whl", one.name.replace('-', "_")), one.clone());
             return Ok(made.iter().map(named).collect());
         }
         let opened = listed(folder)?;
-        let wheel = |name: &str| Some((name.to_owned(), install::requirement(&format!("{folder}/{name}"), span)?));
+        let wheel =
+            |name: &str| Some((name.to_owned(), install::requirement(&format!("{folder}/{name}"), span, knowledge)?));
         Ok(opened.text.text().lines().filter_map(wheel).collect())
     }
 }

@@ -21,7 +21,12 @@ pub(super) fn written(reader: &mut Reader<'_>, command: &Command, run: &RunInstr
     let mut made: Vec<(String, Result<Opened, String>)> = Vec::new();
     {
         let open = |folder: &str, path: &str| reader.open(folder, path, run);
-        let around = Around { lookup: &|name| run.scope.lookup(name), open: &open, environment: *environment };
+        let around = Around {
+            lookup: &|name| run.scope.lookup(name),
+            open: &open,
+            environment: *environment,
+            knowledge: reader.knowledge,
+        };
         let path = |word: &Word| word.known().map(|path| absolute(&reader.folder, path));
         redirected(command, &around, reader.source, &path, &mut made);
         in_place(command, &around, &path, &mut made);

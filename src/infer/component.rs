@@ -126,8 +126,8 @@ fn read_over(facts: &mut Facts, list: &mut [Component], code: &mut ByName<'_>, i
         let of_its_own = |entries: &Vec<&CodeSeen>| !found_in_layers(seen) || !entries.iter().all(beside);
         let unread = |entries: &Vec<&CodeSeen>| entries.iter().all(|entry| is_unread(entry));
         let entries = code.remove(component.name.as_str());
-        if entries.as_ref().is_some_and(unread) {
-            // What the tables have of the build stands for it.
+        if found_in_layers(seen) && entries.as_ref().is_some_and(unread) {
+            // What the tables have of the build stands for it; of what a command compiles they have nothing.
             continue;
         }
         // Files of which somebody says that they hold nothing, and that there are no others, are as good as none.

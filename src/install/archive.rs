@@ -16,33 +16,33 @@ use crate::shell::Word;
 use crate::source::Span;
 
 /// Reads the addresses that `curl` and its kin are given.
-pub(super) fn fetched(words: &[Word], command: &Command, found: &mut Installs) {
+pub(super) fn fetched(words: &[Word], command: &Command, knowledge: Knowledge, found: &mut Installs) {
     let program = words.first().and_then(Word::known).and_then(|word| word.rsplit('/').next());
     if !matches!(program, Some("curl" | "wget" | "aria2c")) {
         return;
     }
-    let archives = words.iter().skip(1).filter(|word| word.raw.contains("://")).filter_map(one);
+    let archives = words.iter().skip(1).filter(|word| word.raw.contains("://")).filter_map(|word| one(word, knowledge));
     found.packages.extend(archives.map(|one| Install { conditional: command.conditional, ..one }));
 }
 
 /// The folder that an archive unpacks into, where a command fetches one.
-pub fn archive_of(command: &Command) -> Option<&'static str> {
-    command.words.iter().filter(|word| word.raw.contains("://")).find_map(|word| Some(named(&word.raw)?.0))
+pub fn archive_of(command: &Command, knowledge: Knowledge) -> Option<&'static str> {
+    command.words.iter().filter(|word| word.raw.contains("://")).find_map(|word| Some(named(&word.raw, knowledge)?.0))
 }
 
 /// Whether a path or address is that of an archive of a framework.
-pub fn is_archive(text: &str) -> bool {
-    named(text).is_some_and(|(.., rest)| stem(rest).is_some())
+pub fn is_archive(text: &str, knowledge: Knowledge) -> bool {
+    named(text, knowledge).is_some_and(|(.., rest)| stem(rest).is_some())
 }
 
 /// The folder that the archive at a path or address unpacks into.
-pub fn archive_folder(text: &str) -> Option<&'static str> {
-    named(text).map(|(folder, ..)| folder)
+pub fn archive_folder(text: &str, knowledge: Knowledge) -> Option<&'static str> {
+    named(text, knowledge).map(|(folder, ..)| folder)
 }
 
 /// What is in the archive at a path or address.
-pub fn archive(text: &str, span: Span) -> Option<Install> {
-    let (_, distribution, rest) = named(text)?;
+pub fn archive(text: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
+    let (_, distribution, rest) = named(text, knowledge)?;
     let empty = empty(distribution, span);
     let version = stem(rest)?.rsplit('-').next().unwrap_or_default().to_owned();
     let tag = tag_of_version(&version).or_else(|| text.split('/').find(|part| is_tag(part)).map(str::to_owned));
@@ -55,26 +55,27 @@ pub fn archive(text: &str, span: Span) -> Option<Install> {
 }
 
 /// What is in the archive that a command unpacks, where the file's own name tells it.
-pub fn unpacked(command: &Command) -> Option<Install> {
+pub fn unpacked(command: &Command, knowledge: Knowledge) -> Option<Install> {
     let program = command.program()?;
     if !matches!(program, "unzip" | "tar" | "bsdtar" | "7z") {
         return None;
     }
-    let file =
-        |word: &Word| word.known().filter(|text| !text.contains("://")).and_then(|text| archive(text, word.span));
+    let file = |word: &Word| {
+        word.known().filter(|text| !text.contains("://")).and_then(|text| archive(text, word.span, knowledge))
+    };
     let found = command.words.iter().skip(1).find_map(file)?;
     Some(Install { conditional: command.conditional, ..found })
 }
 
-fn one(word: &Word) -> Option<Install> {
+fn one(word: &Word, knowledge: Knowledge) -> Option<Install> {
     let text = word.known().unwrap_or(&word.raw);
     if let Resolved::Unresolved { reason, .. } = &word.value {
-        let (_, distribution, _) = named(text)?;
+        let (_, distribution, _) = named(text, knowledge)?;
         let (why, builds) = (reason.clone(), Builds::Unknown(reason.clone()));
         let empty = empty(distribution, word.span);
         return Some(Install { version: VersionSpec::Unresolved, untold: Some(why), builds, ..empty });
     }
-    archive(text, word.span)
+    archive(text, word.span, knowledge)
 }
 
 /// What stands between the name of an archive and its ending, as versions are written.
@@ -84,10 +85,10 @@ fn stem(rest: &str) -> Option<String> {
 }
 
 /// The archive, the distribution that it is of, and the rest of the file's name; none for other systems.
-fn named(address: &str) -> Option<(&'static str, &'static str, &str)> {
+fn named(address: &str, knowledge: Knowledge) -> Option<(&'static str, &'static str, &str)> {
     let path = address.trim_matches(['"', '\'']).split(['?', '#']).next()?;
     let file = path.rsplit('/').next()?;
-    let frameworks = Knowledge::built_in().frameworks().iter();
+    let frameworks = knowledge.frameworks().iter();
     let mut all = frameworks.flat_map(|row| row.archives.iter().map(move |archive| (*archive, row.distribution)));
     let (archive, distribution) = all.find(|(archive, _)| file.starts_with(archive))?;
     let rest = file.strip_prefix(archive)?.strip_prefix('-')?;

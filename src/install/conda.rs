@@ -130,7 +130,7 @@ fn file(path: &Resolved, span: Span, around: &Around<'_>, found: &mut Installs) 
         Resolved::Unresolved { reason, .. } => Err(reason.clone()),
     };
     match opened {
-        Ok(opened) if environment::explicit(&opened, found).is_some() => {}
+        Ok(opened) if environment::explicit(&opened, around.knowledge, found).is_some() => {}
         Ok(opened) if opened.path.contains("lock") => environment::lock(&opened, "default", around, found),
         Ok(opened) if ending(&opened.path) == "txt" => {
             let mut at = 0;

@@ -19,6 +19,7 @@ use crate::install::index::Place;
 use crate::install::requirement::named;
 use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
+use crate::knowledge::Knowledge;
 use crate::source::Span;
 
 /// One line of block style.
@@ -109,7 +110,7 @@ pub(super) fn environment(opened: &Opened, around: &Around<'_>, found: &mut Inst
             }
             None
         } else {
-            requirement(text.split(" --").next().unwrap_or(text), span)
+            requirement(text.split(" --").next().unwrap_or(text), span, around.knowledge)
         };
         if let Some(mut package) = package {
             at_source(&mut package, opened);
@@ -120,7 +121,7 @@ pub(super) fn environment(opened: &Opened, around: &Around<'_>, found: &mut Inst
     files::listed(folder, listed, around, &mut indexes, found);
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         if package.manager == Manager::Pip {
-            indexes.choose(package);
+            indexes.choose(package, around.knowledge);
         } else if package.channel.is_none() {
             package.channel.clone_from(&channel);
         }
@@ -128,7 +129,7 @@ pub(super) fn environment(opened: &Opened, around: &Around<'_>, found: &mut Inst
 }
 
 /// A list of addresses, as conda writes it under `@EXPLICIT`; `None` where the file is none.
-pub(super) fn explicit(opened: &Opened, found: &mut Installs) -> Option<()> {
+pub(super) fn explicit(opened: &Opened, knowledge: Knowledge, found: &mut Installs) -> Option<()> {
     let lines = lines(opened.text.text());
     lines.iter().any(|line| line.text == "@EXPLICIT").then_some(())?;
     for line in lines.iter().filter(|line| line.text.contains("://")) {
@@ -141,7 +142,7 @@ pub(super) fn explicit(opened: &Opened, found: &mut Installs) -> Option<()> {
             span: place(line, opened),
             ..Entry::default()
         }
-        .finish("", opened, found);
+        .finish(("", knowledge), opened, found);
     }
     Some(())
 }
@@ -172,7 +173,7 @@ pub(super) fn lock(opened: &Opened, environment: &str, around: &Around<'_>, foun
     let mut inside = false;
     for line in lines(opened.text.text()) {
         if line.indent == 0 && !line.item {
-            entry.finish_one_of(chosen.as_ref(), subdir, opened, found);
+            entry.finish_one_of(chosen.as_ref(), (subdir, around.knowledge), opened, found);
             inside = matches!(line.text, "package:" | "packages:");
             continue;
         }
@@ -180,7 +181,7 @@ pub(super) fn lock(opened: &Opened, environment: &str, around: &Around<'_>, foun
             continue;
         }
         if line.item && line.indent == 2 {
-            entry.finish_one_of(chosen.as_ref(), subdir, opened, found);
+            entry.finish_one_of(chosen.as_ref(), (subdir, around.knowledge), opened, found);
         }
         if line.indent != 2 {
             continue;
@@ -200,7 +201,7 @@ pub(super) fn lock(opened: &Opened, environment: &str, around: &Around<'_>, foun
             _ => {}
         }
     }
-    entry.finish_one_of(chosen.as_ref(), subdir, opened, found);
+    entry.finish_one_of(chosen.as_ref(), (subdir, around.knowledge), opened, found);
 }
 
 #[derive(Default)]
@@ -218,17 +219,17 @@ impl Entry {
     fn finish_one_of(
         &mut self,
         chosen: Option<&BTreeSet<String>>,
-        subdir: &str,
+        on: (&str, Knowledge),
         opened: &Opened,
         found: &mut Installs,
     ) {
         if chosen.is_some_and(|chosen| !self.url.is_empty() && !chosen.contains(&self.url)) {
             *self = Self::default();
         }
-        self.finish(subdir, opened, found);
+        self.finish(on, opened, found);
     }
 
-    fn finish(&mut self, subdir: &str, opened: &Opened, found: &mut Installs) {
+    fn finish(&mut self, (subdir, knowledge): (&str, Knowledge), opened: &Opened, found: &mut Installs) {
         let mut entry = std::mem::take(self);
         let parts: Vec<&str> = entry.url.rsplit('/').collect();
         // …/linux-64/name-version-build.conda#sum
@@ -262,7 +263,7 @@ impl Entry {
         } else {
             let whole =
                 |one: &Install| one.name == normalised(&entry.name) && matches!(one.version, VersionSpec::Exact(_));
-            let by_url = requirement(&entry.url, entry.span).filter(whole);
+            let by_url = requirement(&entry.url, entry.span, knowledge).filter(whole);
             Some(by_url.unwrap_or_else(|| named(&entry.name, VersionSpec::Exact(entry.version.clone()), entry.span)))
         };
         if let Some(mut install) = install {

@@ -103,7 +103,7 @@ fn of_lock(tool: &str, words: &[Word], command: &Command, around: &Around<'_>) -
     }
     let mut found = Installs::default();
     tools::read(tool, &asked, command, around, &mut found);
-    listed(&found)
+    listed(&found, around.knowledge)
 }
 
 /// What the lists ask for that versions are looked for; those that are there already stay.
@@ -159,7 +159,10 @@ fn of_source(opened: Opened, parts: &Parts, around: &Around<'_>) -> Result<Opene
         Some("pyproject.toml") if project::requires(&opened) => {
             let (mut found, mut indexes) = (Installs::default(), Indexes::default());
             project::pep621(&opened, false, parts, around, &mut indexes, &mut found);
-            listed(&found)?.into_iter().next().ok_or_else(|| "the project asks for nothing".to_owned())
+            listed(&found, around.knowledge)?
+                .into_iter()
+                .next()
+                .ok_or_else(|| "the project asks for nothing".to_owned())
         }
         Some("pyproject.toml" | "setup.py" | "setup.cfg") => {
             Err("what the project asks for is not followed".to_owned())
@@ -169,7 +172,7 @@ fn of_source(opened: Opened, parts: &Parts, around: &Around<'_>) -> Result<Opene
 }
 
 /// The list that names these packages, each word where its package is written.
-fn listed(found: &Installs) -> Result<Vec<Opened>, String> {
+fn listed(found: &Installs, knowledge: Knowledge) -> Result<Vec<Opened>, String> {
     if let Some(file) = found.files.first() {
         return Err(format!("{} was not read: {}", file.path.known().unwrap_or("a file"), file.why));
     }
@@ -182,7 +185,7 @@ fn listed(found: &Installs) -> Result<Vec<Opened>, String> {
         if package.source != source {
             return Err("it is made of several files".to_owned());
         }
-        let line = line(package)?;
+        let line = line(package, knowledge)?;
         let last = line.char_indices().next_back().map_or(0, |(at, _)| at);
         for (at, c) in line.char_indices() {
             let place = if at == last { package.span.end.saturating_sub(1) } else { package.span.start };
@@ -193,7 +196,7 @@ fn listed(found: &Installs) -> Result<Vec<Opened>, String> {
     Ok(vec![Opened::new(source, "/dev/stdout", text)])
 }
 
-fn line(package: &Install) -> Result<String, String> {
+fn line(package: &Install, knowledge: Knowledge) -> Result<String, String> {
     let extras = if package.extras.is_empty() { String::new() } else { format!("[{}]", package.extras.join(",")) };
     let version = match &package.version {
         VersionSpec::Exact(version) => {
@@ -203,7 +206,7 @@ fn line(package: &Install) -> Result<String, String> {
         VersionSpec::Range(range) => range.clone(),
         VersionSpec::None => String::new(),
         VersionSpec::Unresolved => match &package.untold {
-            Some(why) if Knowledge::built_in().framework(&package.name).is_some() => return Err(why.clone()),
+            Some(why) if knowledge.framework(&package.name).is_some() => return Err(why.clone()),
             _ => String::new(),
         },
     };

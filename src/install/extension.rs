@@ -3,8 +3,8 @@
 use crate::install::Around;
 use crate::install::requirement::normalised;
 use crate::install::targets::Compiled;
-use crate::install::targets::dotted;
 use crate::install::targets::variable;
+use crate::install::torch_list;
 use crate::shell::Command;
 use crate::shell::Word;
 
@@ -23,7 +23,7 @@ const MOST: usize = 8;
 
 /// What a command compiles out of a project with a `setup.py` that was read; `None` where it compiles none, or for which
 /// GPUs cannot be told.
-pub fn of_project(command: &Command, around: &Around<'_>) -> Option<Compiled> {
+pub fn of_project(command: &Command, around: &Around<'_>, torch: Option<&str>) -> Option<Compiled> {
     let program = command.program()?;
     let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
     let own = |word: &str| word.rsplit('/').next() == Some(SETUP);
@@ -41,7 +41,7 @@ pub fn of_project(command: &Command, around: &Around<'_>) -> Option<Compiled> {
     }
     let (list, origins, inside) = variable(command, around.lookup, LIST)?;
     let mut found = Compiled { component: name(&text), by: LIST.to_owned(), ..Compiled::default() };
-    dotted(&list, &mut found)?;
+    torch_list::read(&list, torch, around.knowledge, &mut found)?;
     found.put(origins, inside, command);
     Some(found)
 }
@@ -83,6 +83,7 @@ mod tests {
     use crate::dockerfile::Mapped;
     use crate::install::Environment;
     use crate::install::Opened;
+    use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
 
     const PROJECT: &str = "from torch.utils.cpp_extension import BuildExtension, CUDAExtension\n\
@@ -101,9 +102,12 @@ mod tests {
             _ => Err("it is not there".to_owned()),
         };
         let environment = Environment { machine: "x86_64", python: None };
-        let around = Around { lookup: &lookup, open: &open, environment };
+        let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let commands = script_commands(&Mapped::whole(script, 0));
-        let found = of_project(commands.last()?, &around)?;
+        let found = of_project(commands.last()?, &around, None)?;
+        if let Some(why) = found.untold {
+            return Some(why);
+        }
         let list =
             |list: &[crate::cuda::CodeTarget]| list.iter().map(|target| target.number()).collect::<Vec<_>>().join(" ");
         Some(format!("{}: {} | {}", found.component.unwrap_or_default(), list(&found.sass), list(&found.ptx)))
@@ -124,6 +128,11 @@ mod tests {
         }
         let own = "TORCH_CUDA_ARCH_LIST=9.0 pip install .";
         assert_eq!(read(PROJECT, own).as_deref(), Some("my-ops: 90 | "));
+        let nonsense = read(PROJECT, "TORCH_CUDA_ARCH_LIST=nonsense pip install .");
+        assert_eq!(
+            nonsense.as_deref(),
+            Some("torch's build tools know no architecture `nonsense`, and refuse the list")
+        );
         assert_eq!(read(&PROJECT.replace("\"my_ops\"", "NAME"), "pip install .").as_deref(), Some(": 80 86 | 86"));
     }
 
@@ -138,7 +147,6 @@ mod tests {
             (PROJECT, "pip install /src/dist/my_ops-1-py3-none-any.whl"),
             (PROJECT, "pip download ."),
             (PROJECT, "echo pip install ."),
-            (PROJECT, "TORCH_CUDA_ARCH_LIST=nonsense pip install ."),
             ("setup(name='x', ext_modules=[CppExtension('x', ['a.cpp'])])\n", "pip install ."),
             ("setup(name='x', ext_modules=[CUDAExtension('x', ['a.cpp'])])\n", "pip install ."),
             ("# CUDAExtension('x')\nsetup(name='x')\n", "pip install ."),

@@ -147,10 +147,11 @@ impl Walk<'_, '_> {
     fn requirement(&mut self, text: &str, marker: Option<&str>, constraint: bool, span: Span, opened: &Opened) {
         let expanded = expanded(text, self.variable);
         let read = if let Some(text) = &expanded {
-            requirement(text, span)
+            requirement(text, span, self.around.knowledge)
         } else {
             let name = text.split(['=', '<', '>', '~', '!', '$', '{', '@']).next().unwrap_or("");
-            requirement(name, span).map(|package| Install { version: VersionSpec::Unresolved, ..package })
+            requirement(name, span, self.around.knowledge)
+                .map(|package| Install { version: VersionSpec::Unresolved, ..package })
         };
         let Some(mut package) = read else { return };
         match marker.map(|marker| holds(marker, self.around.environment)) {

@@ -217,17 +217,17 @@ impl Indexes {
     }
 
     /// Says of one package which builds it is chosen from.
-    pub(super) fn choose(&self, package: &mut Install) {
+    pub(super) fn choose(&self, package: &mut Install, knowledge: Knowledge) {
         package.upgrade |= self.ways.upgrade;
         package.alone |= self.ways.alone;
         if package.variant.is_none() && !is_of_sources(package) {
             self.offer(package);
             package.early = package.early.take().or_else(|| self.early_by_itself(package));
             // What a package of another family brings along is chosen from the same indexes.
-            if !Knowledge::built_in().has_build_index(&package.name) {
+            if !knowledge.has_build_index(&package.name) {
                 package.variant = None;
             }
-        } else if names_its_build(package) && !Knowledge::built_in().is_built_framework(&package.name) {
+        } else if names_its_build(package) && !knowledge.is_built_framework(&package.name) {
             // The build is told by itself; what it brings along is chosen from the indexes all the same.
             let version = match &package.version {
                 VersionSpec::Exact(version) => VersionSpec::Exact(public(version).to_owned()),

@@ -27,13 +27,12 @@ const LOOKS: &[&str] = &[
 
 /// An installer of a driver: a program of its own, a script by its address, or one that says versions in its name:
 /// `sh NVIDIA-Linux-x86_64-535.54.03.run -s`.
-pub(super) fn read(words: &[Word], command: &Command, found: &mut Installs) {
+pub(super) fn read(words: &[Word], command: &Command, knowledge: Knowledge, found: &mut Installs) {
     let shell = words.first().and_then(file).is_some_and(|name| matches!(name, "sh" | "bash" | "dash"));
     let mut rest = words.iter().skip(usize::from(shell));
     let Some(word) = rest.find(|word| !word.known().is_some_and(|text| text.starts_with('-'))) else { return };
     let Some(name) = file(word) else { return };
     let options: Vec<&str> = rest.map(|word| word.known().unwrap_or_default()).collect();
-    let knowledge = Knowledge::built_in();
     let verb = options.iter().find(|text| !text.starts_with('-')).copied().unwrap_or_default();
     let address = word.known().and_then(|text| text.split_once("://")).map_or("", |(_, rest)| rest);
     let address = address.split(['?', '#']).next().unwrap_or_default().trim_start_matches("www.");

@@ -186,7 +186,12 @@ pub(super) fn flat(
             None => None,
         };
         let holds = |marker: Option<String>| match marker {
-            Some(marker) => holds_in_lock(&groups::settled(&marker, parts), around.environment, requires.as_deref()),
+            Some(marker) => holds_in_lock(
+                &groups::settled(&marker, parts),
+                around.environment,
+                requires.as_deref(),
+                around.knowledge,
+            ),
             None => Some(true),
         };
         let markers = groups::markers(package, &|name| group(name) != Some(false));

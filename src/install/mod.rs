@@ -29,6 +29,7 @@ mod setup;
 mod system;
 mod targets;
 mod tools;
+mod torch_list;
 mod tree;
 mod uv_config;
 mod uv_lock;
@@ -41,6 +42,7 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::install::invocation::Invocation;
 use crate::install::invocation::invocation;
+use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
 use crate::source::SourceId;
@@ -232,6 +234,8 @@ pub struct Around<'a> {
     pub open: &'a dyn Fn(&str, &str) -> Result<Opened, String>,
     /// What markers ask for.
     pub environment: Environment<'a>,
+    /// The tables.
+    pub knowledge: Knowledge,
 }
 
 /// Why a file that no instruction brings is not read.
@@ -269,11 +273,11 @@ pub struct Installs {
     pub unresolved: Vec<(Resolved, Span)>,
 }
 
-/// What a command of a RUN installs and removes, without the files that it names.
-pub fn installs(command: &Command, run: &RunInstruction) -> Installs {
+/// What a command of a RUN installs and removes by the tables, without the files that it names.
+pub fn installs(command: &Command, run: &RunInstruction, knowledge: Knowledge) -> Installs {
     let environment = Environment { machine: "x86_64", python: None };
     let open = |_: &str, _: &str| Err("no files are read here".to_owned());
-    installs_with(command, Around { lookup: &|name| run.scope.lookup(name), open: &open, environment })
+    installs_with(command, Around { lookup: &|name| run.scope.lookup(name), open: &open, environment, knowledge })
 }
 
 /// The same with everything around it.
@@ -308,7 +312,7 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
                 let handed = handed.take();
                 pip::read(after(skip), uv, handed, command, &around, &variable, &mut found);
             }
-            Some(Invocation::Once(skip)) => tools::once(after(skip), command, &mut found),
+            Some(Invocation::Once(skip)) => tools::once(after(skip), command, around.knowledge, &mut found),
             Some(Invocation::Synced) => {
                 let words = export::synced(words);
                 pip::read(&words, false, None, command, &around, &variable, &mut found);
@@ -316,10 +320,10 @@ pub fn installs_with(command: &Command, around: Around<'_>) -> Installs {
             Some(Invocation::Tool(skip)) => tools::read(program, after(skip), command, &around, &mut found),
             Some(Invocation::Conda) => conda::read(after(1), command, &around, &mut found),
             Some(Invocation::CondaLock) => conda::lock(after(1), command, &around, &mut found),
-            Some(Invocation::System) => system::read(program, after(1), command, &mut found),
+            Some(Invocation::System) => system::read(program, after(1), (command, around.knowledge), &mut found),
             None => {
-                installers::read(words, command, &mut found);
-                archive::fetched(words, command, &mut found);
+                installers::read(words, command, around.knowledge, &mut found);
+                archive::fetched(words, command, around.knowledge, &mut found);
             }
         }
         if handed.is_some() && (!found.packages.is_empty() || !found.removed.is_empty()) {

@@ -19,6 +19,7 @@ use crate::install::index::setting;
 use crate::install::marker::holds;
 use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
+use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
 use crate::source::Span;
@@ -150,7 +151,7 @@ pub(super) fn read(
     }
     for package in found.packages.iter_mut().chain(&mut found.constraints) {
         package.conditional |= command.conditional;
-        indexes.choose(package);
+        indexes.choose(package, around.knowledge);
     }
     if gathers {
         let folder = target_of(target);
@@ -249,7 +250,7 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
             match word.output.as_deref().filter(|_| verb == "install").map(|inner| flow::output(inner, around)) {
                 Some(Ok(texts)) => fed.texts.extend(texts.iter().map(|text| (flow::one_a_line(text), false))),
                 Some(Err(why)) => cannot_tell(why, word.span, found),
-                None => unresolved(word, verb, command, found),
+                None => unresolved(word, verb, command, around.knowledge, found),
             }
             continue;
         };
@@ -394,7 +395,7 @@ fn package(word: &Word, text: &str, Asked { verb, around, .. }: Asked<'_, '_>, f
         });
     } else if verb == "install" && is_pattern(text) {
         found.wheels.push((text.to_owned(), word.span));
-    } else if let Some(mut package) = requirement(text, word.span) {
+    } else if let Some(mut package) = requirement(text, word.span, around.knowledge) {
         match marker.map(|marker| holds(marker, around.environment)) {
             Some(Some(false)) => return,
             holding => package.conditional = holding == Some(None),
@@ -423,11 +424,11 @@ fn project(path: &str, span: Span, found: &mut Installs) {
 }
 
 /// A word such as `torch==$V`: the name is known though the version is not.
-fn unresolved(word: &Word, verb: &str, command: &Command, found: &mut Installs) {
+fn unresolved(word: &Word, verb: &str, command: &Command, knowledge: Knowledge, found: &mut Installs) {
     let raw = word.raw.trim_matches(['"', '\'']);
     let name = raw.split(['=', '<', '>', '~', '!', '$', '`', '{']).next().unwrap_or("");
     let pinned = raw.get(name.len()..).is_some_and(|rest| rest.starts_with(['=', '<', '>', '~', '!']));
-    match requirement(name, word.span) {
+    match requirement(name, word.span, knowledge) {
         Some(mut package) if pinned && verb == "install" => {
             package.version = VersionSpec::Unresolved;
             package.conditional = command.conditional;

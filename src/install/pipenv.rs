@@ -77,10 +77,12 @@ pub(super) fn lock(opened: &Opened, parts: &[String], around: &Around<'_>) -> Op
                 // What is for another platform than the writer's stays open.
                 (Some("*"), _) => named(name, VersionSpec::None, span),
                 (Some(version), _) => named(name, specifier(version), span),
-                (None, Some(file)) => requirement(&format!("{name} @ {file}"), span)?,
+                (None, Some(file)) => requirement(&format!("{name} @ {file}"), span, around.knowledge)?,
                 (None, None) => continue,
             };
-            match said("markers").map(|marker| holds_in_lock(marker, around.environment, requires.as_deref())) {
+            match said("markers")
+                .map(|marker| holds_in_lock(marker, around.environment, requires.as_deref(), around.knowledge))
+            {
                 Some(Some(false)) => continue,
                 Some(None) => install.conditional = true,
                 _ => {}
@@ -117,7 +119,7 @@ pub(super) fn pipfile(opened: &Opened, parts: &[String], around: &Around<'_>) ->
             let said = |key: &str| table.and_then(|table| text_at(table, &[key]));
             let version = value.get_ref().as_str().or_else(|| said("version"));
             let mut install = match (version, said("file")) {
-                (_, Some(file)) => requirement(&format!("{} @ {file}", name.get_ref()), span)?,
+                (_, Some(file)) => requirement(&format!("{} @ {file}", name.get_ref()), span, around.knowledge)?,
                 (Some("*"), None) => named(name.get_ref(), VersionSpec::None, span),
                 (Some(version), None) => named(name.get_ref(), specifier(version), span),
                 (None, None) => continue,

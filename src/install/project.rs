@@ -47,7 +47,7 @@ pub(super) fn pep621(
         found.packages.extend(value.get_ref().as_str().and_then(|text| one(text, value, opened, around)));
     }
     let own = text_at(root, &["project", "name"]).map(normalised);
-    let wanted = chosen(root, parts, own.as_deref());
+    let wanted = chosen(root, parts, own.as_deref(), around);
     for value in optional(root, &wanted) {
         let install = value.get_ref().as_str().and_then(|text| one(text, value, opened, around));
         found.packages.extend(install.filter(|install| own.as_ref() != Some(&install.name)));
@@ -163,7 +163,7 @@ fn groups(opened: &Opened, poetry_s: bool, parts: &Parts, around: &Around<'_>, f
 const OPTIONAL: [&[&str]; 2] = [&["project", "optional-dependencies"], &["dependency-groups"]];
 
 /// The optional parts that are installed: those asked for, and those that they name in turn.
-fn chosen(root: &Table, parts: &Parts, own: Option<&str>) -> BTreeSet<String> {
+fn chosen(root: &Table, parts: &Parts, own: Option<&str>, around: &Around<'_>) -> BTreeSet<String> {
     let asked = parts.extras.iter().chain(&parts.groups).chain(&parts.only);
     let mut open: Vec<String> = asked.map(|name| normalised(name)).collect();
     if parts.unasked.is_some() || parts.all_groups {
@@ -186,7 +186,7 @@ fn chosen(root: &Table, parts: &Parts, own: Option<&str>) -> BTreeSet<String> {
             let value = value.get_ref();
             let group = value.as_table().and_then(|table| text_at(table, &["include-group"]));
             open.extend(group.map(normalised));
-            let itself = value.as_str().and_then(|text| requirement(text, Span::new(0, 0)));
+            let itself = value.as_str().and_then(|text| requirement(text, Span::new(0, 0), around.knowledge));
             let itself = itself.filter(|install| own == Some(install.name.as_str()));
             open.extend(itself.into_iter().flat_map(|install| install.extras).map(|name| normalised(&name)));
         }
@@ -223,7 +223,7 @@ pub(super) fn requires(opened: &Opened) -> bool {
 
 fn one(text: &str, value: &Value, opened: &Opened, around: &Around<'_>) -> Option<Install> {
     let (text, marker) = text.split_once(';').map_or((text, None), |(text, marker)| (text, Some(marker)));
-    let mut package = requirement(text, span_of(value, opened))?;
+    let mut package = requirement(text, span_of(value, opened), around.knowledge)?;
     match marker.map(|marker| holds(marker, around.environment)) {
         Some(Some(false)) => return None,
         Some(None) => package.conditional = true,
@@ -296,7 +296,7 @@ fn poetry(
                 return None;
             }
             let range = text_at(table, &["version"]).map_or(VersionSpec::None, poetry_range);
-            let from_url = text_at(table, &["url"]).and_then(|url| requirement(url, span));
+            let from_url = text_at(table, &["url"]).and_then(|url| requirement(url, span, around.knowledge));
             let mut package = from_url.unwrap_or_else(|| named(name, range, span));
             package.name = normalised(name);
             match text_at(table, &["markers"]).map(|marker| holds(marker, around.environment)) {

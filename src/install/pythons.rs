@@ -7,20 +7,25 @@ use crate::knowledge::Knowledge;
 
 /// Whether a requirement of a lock file is installed: by the Python that is known, else by every one that the lock
 /// file is for; of a lock file that does not say, by every one that releases are made for. `None` where they differ.
-pub(super) fn holds_in_lock(marker: &str, environment: Environment<'_>, requires: Option<&str>) -> Option<bool> {
+pub(super) fn holds_in_lock(
+    marker: &str,
+    environment: Environment<'_>,
+    requires: Option<&str>,
+    knowledge: Knowledge,
+) -> Option<bool> {
     let told = holds(marker, environment);
     if told.is_some() || environment.python.is_some() {
         return told;
     }
-    let pythons = pythons(requires);
+    let pythons = pythons(requires, knowledge);
     let mut all = pythons.iter().map(|python| holds(marker, Environment { python: Some(python), ..environment }));
     let first = all.next()??;
     all.all(|one| one == Some(first)).then_some(first)
 }
 
 /// The first and a late patch of every version that may be meant.
-fn pythons(requires: Option<&str>) -> Vec<String> {
-    let rows = Knowledge::built_in().torch_pythons().iter().filter(|row| requires.is_some() || row.last.is_none());
+fn pythons(requires: Option<&str>, knowledge: Knowledge) -> Vec<String> {
+    let rows = knowledge.torch_pythons().iter().filter(|row| requires.is_some() || row.last.is_none());
     let patches = rows.flat_map(|row| [format!("{}.0", row.python), format!("{}.99", row.python)]);
     patches.filter(|python| requires.is_none_or(|range| admits(range, python) != Some(false))).collect()
 }
@@ -47,9 +52,12 @@ mod tests {
             ("python_version >= '3.8'", Some("==1.0"), None),
             ("nonsense", None, None),
         ] {
-            assert_eq!(holds_in_lock(marker, open, requires), expected, "{marker} {requires:?}");
+            assert_eq!(holds_in_lock(marker, open, requires, Knowledge::built_in()), expected, "{marker} {requires:?}");
         }
         // The Python that is there decides, whatever the lock file is for.
-        assert_eq!(holds_in_lock("python_version >= '3.10'", known, Some(">=3.10")), Some(false));
+        assert_eq!(
+            holds_in_lock("python_version >= '3.10'", known, Some(">=3.10"), Knowledge::built_in()),
+            Some(false)
+        );
     }
 }

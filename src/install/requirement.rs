@@ -33,21 +33,21 @@ pub fn normalised(name: &str) -> String {
 }
 
 /// Reads `name[extra]==1.0; marker`, `name @ URL`, or the address of a wheel; `None` where it is neither.
-pub fn requirement(text: &str, span: Span) -> Option<Install> {
+pub fn requirement(text: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
     let text = text.trim();
-    if let Some(found) = from_sources(text, span) {
+    if let Some(found) = from_sources(text, span, knowledge) {
         return Some(found);
     }
     if let Some((name, url)) = text.split_once('@')
         && !text.starts_with("git+")
         && is_name(name.trim().split('[').next().unwrap_or(""))
     {
-        let mut found = wheel(url.trim(), span).unwrap_or_else(|| empty(name, span));
+        let mut found = wheel(url.trim(), span, knowledge).unwrap_or_else(|| empty(name, span));
         (found.name, found.extras) = name_and_extras(name.trim())?;
         return Some(found);
     }
     if text.contains('/') || text.to_ascii_lowercase().ends_with(".whl") {
-        return wheel(text, span);
+        return wheel(text, span, knowledge);
     }
     let text = text.split(';').next().unwrap_or(text).trim();
     let end = text.find(['=', '<', '>', '!', '~', ' ']).unwrap_or(text.len());
@@ -60,7 +60,7 @@ pub fn requirement(text: &str, span: Span) -> Option<Install> {
 
 /// `git+https://github.com/owner/name@tag#egg=name`, with the name of the package in front or not: a build whose version
 /// and CUDA nobody tells. Of a repository that concerns no GPU, nothing.
-fn from_sources(text: &str, span: Span) -> Option<Install> {
+fn from_sources(text: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
     let (before, address) = text.split_once("git+")?;
     let name = before.trim_end().strip_suffix('@').map(str::trim);
     if !before.is_empty() && name.is_none() {
@@ -73,7 +73,7 @@ fn from_sources(text: &str, span: Span) -> Option<Install> {
     let egg = fragment.split('&').find_map(|part| part.strip_prefix("egg="));
     let (name, extras) = match name.or(egg) {
         Some(name) => name_and_extras(name)?,
-        None => (Knowledge::built_in().distribution_of_sources(path)?, Vec::new()),
+        None => (knowledge.distribution_of_sources(path)?, Vec::new()),
     };
     let why = format!("it is built from the sources of {path}, with the CUDA toolkit that is there then");
     let builds = Builds::Unknown(why.clone());
@@ -140,7 +140,7 @@ pub(super) fn specifier(text: &str) -> VersionSpec {
     }
 }
 
-fn wheel(address: &str, span: Span) -> Option<Install> {
+fn wheel(address: &str, span: Span, knowledge: Knowledge) -> Option<Install> {
     let path = address.split(['#', '?']).next().unwrap_or(address);
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = file.strip_suffix(".whl")?;
@@ -151,7 +151,7 @@ fn wheel(address: &str, span: Span) -> Option<Install> {
     let version = Version::from_str(written).map_or_else(|_| written.to_owned(), |version| version.to_string());
     let tag = tag_of_version(&version).or_else(|| tag_of_url(&format!("{folder}/")));
     let variant = tag.map(|tag| Variant { tag, from: VariantSource::WheelUrl, span, source: None });
-    let builds = if variant.is_none() && is_of_somebody(&decoded, &normalised(name), folder) {
+    let builds = if variant.is_none() && is_of_somebody(&decoded, &normalised(name), folder, knowledge) {
         Builds::Unknown(format!("{file} is a wheel that somebody built: its name does not say for which CUDA"))
     } else {
         Builds::Default
@@ -161,9 +161,9 @@ fn wheel(address: &str, span: Span) -> Option<Install> {
 
 /// Whether a wheel of a distribution with a build for each CUDA comes from nobody's index: the default index takes none
 /// for plain `linux`, and the project's own says the build in folder or version.
-fn is_of_somebody(stem: &str, name: &str, folder: &str) -> bool {
+fn is_of_somebody(stem: &str, name: &str, folder: &str, knowledge: Knowledge) -> bool {
     let plain = stem.rsplit('-').next().is_some_and(|platform| platform.starts_with("linux_"));
-    let variants = Knowledge::built_in().framework(name).is_some_and(|framework| framework.variants);
+    let variants = knowledge.framework(name).is_some_and(|framework| framework.variants);
     plain && variants && !stem.contains('+') && !folder.split('/').any(is_wheels)
 }
 

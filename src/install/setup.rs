@@ -197,7 +197,7 @@ fn list_at(text: &str, at: usize) -> Option<(Vec<Range<usize>>, usize)> {
 
 fn one(text: &str, range: Range<usize>, opened: &Opened, around: &Around<'_>) -> Option<Install> {
     let (text, marker) = text.split_once(';').map_or((text, None), |(text, marker)| (text, Some(marker)));
-    let mut package = requirement(text, opened.text.span(range))?;
+    let mut package = requirement(text, opened.text.span(range), around.knowledge)?;
     match marker.map(|marker| holds(marker, around.environment)) {
         Some(Some(false)) => return None,
         Some(None) => package.conditional = true,

@@ -67,26 +67,26 @@ fn is_dry(text: &str, command: &Command) -> bool {
 }
 
 /// Reads the arguments of a manager of packages.
-pub(super) fn read(program: &str, words: &[Word], command: &Command, found: &mut Installs) {
+pub(super) fn read(program: &str, words: &[Word], (command, knowledge): (&Command, Knowledge), found: &mut Installs) {
     if words.iter().filter_map(Word::known).any(|text| is_dry(text, command)) {
         return;
     }
     match program {
-        "apt" | "apt-get" | "aptitude" => by_name(words, false, command, found),
-        "dpkg" | "rpm" => by_file(program == "rpm", words, command, found),
-        _ => by_name(words, true, command, found),
+        "apt" | "apt-get" | "aptitude" => by_name(words, false, (command, knowledge), found),
+        "dpkg" | "rpm" => by_file(program == "rpm", words, (command, knowledge), found),
+        _ => by_name(words, true, (command, knowledge), found),
     }
 }
 
 /// `apt-get install NAME …`, `dnf module install MODULE …`.
-fn by_name(words: &[Word], rpm: bool, command: &Command, found: &mut Installs) {
+fn by_name(words: &[Word], rpm: bool, (command, knowledge): (&Command, Knowledge), found: &mut Installs) {
     let with_value = if rpm { RPM_VALUES } else { APT_VALUES };
     let (mut verb, mut module) = (None, false);
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
             if verb.is_some() {
-                unresolved(word, rpm, command, found);
+                unresolved(word, rpm, (command, knowledge), found);
             }
             continue;
         };
@@ -114,7 +114,7 @@ fn by_name(words: &[Word], rpm: bool, command: &Command, found: &mut Installs) {
             continue;
         }
         if package_name::is_file(text) {
-            file(text, removes, word, command, found);
+            file(text, removes, word, (command, knowledge), found);
         } else if !text.contains("://") && !text.starts_with(['.', '/', '~']) {
             named(text, (rpm, module), removes, word, command, found);
         }
@@ -138,7 +138,7 @@ fn named(text: &str, (rpm, module): (bool, bool), removes: bool, word: &Word, co
 }
 
 /// `dpkg -i FILE …`, `rpm -Uvh FILE …` and what they take away.
-fn by_file(rpm: bool, words: &[Word], command: &Command, found: &mut Installs) {
+fn by_file(rpm: bool, words: &[Word], (command, knowledge): (&Command, Knowledge), found: &mut Installs) {
     let (mut installs, mut removes) = (false, false);
     for text in words.iter().filter_map(Word::known).filter(|text| text.starts_with('-')) {
         // Into the root of another system.
@@ -158,8 +158,10 @@ fn by_file(rpm: bool, words: &[Word], command: &Command, found: &mut Installs) {
     for word in words {
         match word.known() {
             Some(text) if text.starts_with('-') || package_name::is_narrow(text, rpm) => {}
-            None if installs => unresolved(word, rpm, command, found),
-            Some(text) if installs && package_name::is_file(text) => file(text, false, word, command, found),
+            None if installs => unresolved(word, rpm, (command, knowledge), found),
+            Some(text) if installs && package_name::is_file(text) => {
+                file(text, false, word, (command, knowledge), found);
+            }
             Some(text) if removes => named(text, (rpm, false), true, word, command, found),
             _ => {}
         }
@@ -167,14 +169,14 @@ fn by_file(rpm: bool, words: &[Word], command: &Command, found: &mut Installs) {
 }
 
 /// A file that holds a package.
-fn file(text: &str, removes: bool, word: &Word, command: &Command, found: &mut Installs) {
+fn file(text: &str, removes: bool, word: &Word, (command, knowledge): (&Command, Knowledge), found: &mut Installs) {
     match package_name::in_file(text) {
         _ if removes => {}
         Some(Named { name, version }) => push(&name, version, word, command, found),
         None => {
             let name = text.rsplit('/').next().unwrap_or(text);
             let told = SETS_UP.iter().any(|what| name.contains(what));
-            if !told && Knowledge::built_in().carries_libraries(&name.to_ascii_lowercase()) {
+            if !told && knowledge.carries_libraries(&name.to_ascii_lowercase()) {
                 found.files.push(RequirementFile {
                     path: word.value.clone(),
                     constraint: false,
@@ -188,8 +190,7 @@ fn file(text: &str, removes: bool, word: &Word, command: &Command, found: &mut I
 }
 
 /// A word of which a part is not known.
-fn unresolved(word: &Word, rpm: bool, command: &Command, found: &mut Installs) {
-    let knowledge = Knowledge::built_in();
+fn unresolved(word: &Word, rpm: bool, (command, knowledge): (&Command, Knowledge), found: &mut Installs) {
     let name = package_name::partly(&word.raw, rpm);
     let whole = name.as_ref().is_some_and(|name| !name.contains(['$', '`']));
     if let Some(name) = name.filter(|name| whole || knowledge.carries_libraries(name)) {

@@ -3,22 +3,13 @@
 use crate::cuda::CodeTarget;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Resolved;
+use crate::install::Around;
 use crate::install::requirement::normalised;
+use crate::install::torch_list;
 use crate::knowledge::CudaExtensionRow;
 use crate::shell::Command;
 use crate::shell::Word;
 use crate::source::Span;
-
-/// The names that torch knows for groups of architectures.
-const NAMED: &[(&str, &str)] = &[
-    ("maxwell", "5.0;5.2"),
-    ("pascal", "6.0;6.1"),
-    ("volta", "7.0"),
-    ("turing", "7.5"),
-    ("ampere", "8.0;8.6"),
-    ("ada", "8.9"),
-    ("hopper", "9.0"),
-];
 
 /// GPU code that a command compiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +22,8 @@ pub struct Compiled {
     pub sass: Vec<CodeTarget>,
     /// PTX.
     pub ptx: Vec<CodeTarget>,
+    /// Why it cannot be told for which GPUs, where code is compiled all the same.
+    pub untold: Option<String>,
     /// Where the targets are written in the command's own text.
     pub spans: Vec<Span>,
     /// Where they are written in the Dockerfile, for a variable of its own.
@@ -38,6 +31,14 @@ pub struct Compiled {
 }
 
 impl Compiled {
+    /// Adds a cubin, and PTX beside it.
+    pub(super) fn add(&mut self, target: CodeTarget, ptx: bool) {
+        let lists = [Some(&mut self.sass), ptx.then_some(&mut self.ptx)];
+        for list in lists.into_iter().flatten().filter(|list| !list.contains(&target)) {
+            list.push(target);
+        }
+    }
+
     fn cubin(&mut self, text: &str) -> Option<()> {
         let target = text.parse().ok()?;
         if !self.sass.contains(&target) {
@@ -67,18 +68,14 @@ impl Compiled {
     }
 }
 
-/// What a command compiles; `None` where it compiles nothing, or its targets cannot be told.
-pub fn compiled(
-    command: &Command,
-    folder: &str,
-    lookup: &dyn Fn(&str) -> Lookup,
-    extensions: &[CudaExtensionRow],
-) -> Option<Compiled> {
+/// What a command compiles, where the image has a release of `torch`; `None` where it compiles nothing, or nothing says for
+/// which GPUs.
+pub fn compiled(command: &Command, folder: &str, around: &Around<'_>, torch: Option<&str>) -> Option<Compiled> {
     match command.program()? {
         "nvcc" => nvcc(command),
-        "cmake" => cmake(command, lookup),
+        "cmake" => cmake(command, around.lookup),
         program if program.starts_with("pip") || program.starts_with("python") || program == "uv" => {
-            extension(command, folder, lookup, extensions)
+            extension(command, folder, around, torch)
         }
         _ => None,
     }
@@ -241,13 +238,9 @@ pub(super) fn row_of<'a>(
 }
 
 /// What the command makes of that package.
-fn extension(
-    command: &Command,
-    folder: &str,
-    lookup: &dyn Fn(&str) -> Lookup,
-    extensions: &[CudaExtensionRow],
-) -> Option<Compiled> {
-    let row = row_of(command, folder, lookup, extensions)?;
+fn extension(command: &Command, folder: &str, around: &Around<'_>, torch: Option<&str>) -> Option<Compiled> {
+    let (lookup, knowledge) = (around.lookup, around.knowledge);
+    let row = row_of(command, folder, lookup, knowledge.cuda_extensions())?;
     let on = |name: &str| variable(command, lookup, name).is_some_and(|(value, ..)| value == "1");
     row.switch.is_none_or(on).then_some(())?;
     let (list, origins, inside) = variable(command, lookup, row.variable)?;
@@ -260,7 +253,7 @@ fn extension(
         plain(&list, &mut found)?;
         found.ptx = if row.also == Some("ptx") { found.sass.clone() } else { Vec::new() };
     } else {
-        dotted(&list, &mut found)?;
+        torch_list::read(&list, torch, knowledge, &mut found)?;
     }
     found.put(origins, inside, command);
     Some(found)
@@ -270,32 +263,11 @@ fn plain(list: &str, found: &mut Compiled) -> Option<()> {
     list.split([';', ',', ' ']).map(str::trim).filter(|part| !part.is_empty()).try_for_each(|part| found.cubin(part))
 }
 
-/// torch's list: `7.0 8.0;9.0+PTX`, or names of architectures.
-pub(super) fn dotted(list: &str, found: &mut Compiled) -> Option<()> {
-    for part in list.split([';', ',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
-        let (name, all_ptx) = part.strip_suffix("+PTX").map_or((part, false), |name| (name, true));
-        match NAMED.iter().find(|(own, _)| name.to_ascii_lowercase() == *own) {
-            Some((_, group)) => {
-                for one in group.split(';') {
-                    target(one, all_ptx, found)?;
-                }
-            }
-            None => target(part, false, found)?,
-        }
-    }
-    (!found.sass.is_empty()).then_some(())
-}
-
-fn target(part: &str, ptx: bool, found: &mut Compiled) -> Option<()> {
-    let (number, own_ptx) = part.strip_suffix("+PTX").map_or((part, ptx), |number| (number, true));
-    found.cubin(number)?;
-    if own_ptx { found.intermediate(number) } else { Some(()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::dockerfile::Mapped;
+    use crate::install::Environment;
     use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
 
@@ -306,11 +278,17 @@ mod tests {
             _ => Lookup::Unset,
         };
         let commands = script_commands(&Mapped::whole(text, 0));
-        let found =
-            commands.iter().filter_map(|one| compiled(one, folder, &lookup, Knowledge::built_in().cuda_extensions()));
+        let open = |_: &str, _: &str| Err("it is not there".to_owned());
+        let environment = Environment { machine: "x86_64", python: None };
+        let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
+        let found = commands.iter().filter_map(|one| compiled(one, folder, &around, None));
         let list = |list: &[CodeTarget]| list.iter().map(|target| target.number()).collect::<Vec<_>>().join(" ");
         found
-            .map(|one| format!("{}: {} | {}", one.component.unwrap_or_default(), list(&one.sass), list(&one.ptx)))
+            .map(|one| {
+                one.untold.clone().unwrap_or_else(|| {
+                    format!("{}: {} | {}", one.component.clone().unwrap_or_default(), list(&one.sass), list(&one.ptx))
+                })
+            })
             .collect()
     }
 
@@ -341,7 +319,7 @@ mod tests {
                 vec!["tinycudann: 86 | 86"],
             ),
             ("TCNN_CUDA_ARCHITECTURES=86 python setup.py install", "/src/other", vec![]),
-            ("export TORCH_CUDA_ARCH_LIST=Hopper; pip install torch-scatter", "/", vec!["torch-scatter: 90 | "]),
+            ("export TORCH_CUDA_ARCH_LIST=Hopper; pip install torch-scatter", "/", vec!["torch-scatter: 90 | 90"]),
             ("pip install torch-scatter", "/", vec!["torch-scatter: 80 90 | 90"]),
             ("FORCE_CUDA=1 MMCV_WITH_OPS=1 pip install mmcv-full==1.7.2", "/", vec!["mmcv-full: 80 90 | 90"]),
             ("FORCE_CUDA=1 pip install -e .", "/src/mmcv", vec!["mmcv: 80 90 | 90"]),
@@ -390,7 +368,12 @@ mod tests {
             ("cmake -DCMAKE_CUDA_ARCHITECTURES=all-major .; cmake -DCMAKE_BUILD_TYPE=Release .", "/", vec![]),
             ("nvcc --version; nvcc -arch=sm_80 -ptx a.cu; nvcc a.cu", "/", vec![]),
             ("sed -i 's/-gencode arch=compute_20,code=sm_20//' Makefile; echo nvcc -arch=sm_20 a.cu", "/", vec![]),
-            ("TORCH_CUDA_ARCH_LIST=nonsense pip install torch-scatter", "/", vec![]),
+            (
+                "TORCH_CUDA_ARCH_LIST=nonsense pip install torch-scatter",
+                "/",
+                vec!["torch's build tools know no architecture `nonsense`, and refuse the list"],
+            ),
+            ("TORCH_CUDA_ARCH_LIST= pip install torch-scatter", "/", vec![]),
         ] {
             assert_eq!(read(text, folder), expected, "{text}");
         }

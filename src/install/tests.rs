@@ -9,10 +9,17 @@ use crate::install::installs;
 use crate::shell::commands;
 
 fn all(file: &str) -> Vec<Installs> {
-    let read = Dockerfile::parse(file).evaluate(&EvaluateOptions::default()).expect("a stage");
+    let read = Dockerfile::parse(file)
+        .evaluate(&EvaluateOptions::new(crate::knowledge::Knowledge::built_in()))
+        .expect("a stage");
     read.runs
         .iter()
-        .flat_map(|run| commands(run).into_iter().map(|one| installs(&one, run)).collect::<Vec<_>>())
+        .flat_map(|run| {
+            commands(run)
+                .into_iter()
+                .map(|one| installs(&one, run, crate::knowledge::Knowledge::built_in()))
+                .collect::<Vec<_>>()
+        })
         .collect()
 }
 

@@ -20,6 +20,7 @@ use crate::install::project;
 use crate::install::requirement::named;
 use crate::install::requirement::requirement;
 use crate::install::uv_lock;
+use crate::knowledge::Knowledge;
 use crate::shell::Command;
 use crate::shell::Word;
 
@@ -71,7 +72,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
         let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
         let mut value = || inline.clone().or_else(|| rest.next().and_then(Word::known).map(str::to_owned));
         if verb == Some("run") && matches!(name, "--with" | "--with-requirements") {
-            given_to_run(name, value(), word, command, found);
+            given_to_run(name, value(), word, (command, around.knowledge), found);
             continue;
         }
         unsynced |= matches!(name, "--no-sync" | "--no-project" | "--isolated" | "--script" | "-s");
@@ -117,7 +118,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
             }
         }
         ("uv" | "poetry" | "pdm", Some("add")) => {
-            found.packages.extend(names.into_iter().filter_map(|word| added(tool, word)));
+            found.packages.extend(names.into_iter().filter_map(|word| added(tool, word, around.knowledge)));
             if let (Ok(opened), "uv") = (open("pyproject.toml"), tool) {
                 project::pep621(&opened, true, &parts, around, &mut indexes, found);
             }
@@ -126,7 +127,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
             pipenv_files(words, command, around, &path, found);
         }
         ("pipenv", Some("install")) => {
-            found.packages.extend(names.iter().filter_map(|word| requirement(word.known().unwrap_or(""), word.span)));
+            found.packages.extend(names.iter().filter_map(|word| added(tool, word, around.knowledge)));
         }
         ("pixi", Some("install" | "run" | "shell" | "shell-hook")) => match open("pixi.lock") {
             Ok(opened) => environment::lock(&opened, environment.as_deref().unwrap_or("default"), around, found),
@@ -141,34 +142,36 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
     indexes.defaults(tool == "uv", command, around);
     for package in found.packages.get_mut(from..).unwrap_or_default() {
         package.conditional |= command.conditional;
-        indexes.choose(package);
+        indexes.choose(package, around.knowledge);
     }
 }
 
 /// A package that a tool adds to a project.
-fn added(tool: &str, word: &Word) -> Option<Install> {
+fn added(tool: &str, word: &Word, knowledge: Knowledge) -> Option<Install> {
     let text = word.known().unwrap_or("");
     match text.split_once('@').filter(|_| tool == "poetry" && !text.contains("://")) {
         Some((name, range)) => Some(named(name, project::poetry_range(range), word.span)),
-        None => requirement(text, word.span),
+        None => requirement(text, word.span, knowledge),
     }
 }
 
 /// What `uvx` and its kin install to run a tool once: what they are told to, and the tool unless that brings it.
-pub(super) fn once(words: &[Word], command: &Command, found: &mut Installs) {
+pub(super) fn once(words: &[Word], command: &Command, knowledge: Knowledge, found: &mut Installs) {
     let mut rest = words.iter();
     let mut from = None;
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else { return };
         let (name, inline) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
         if !text.starts_with('-') {
-            found.packages.extend(from.or_else(|| requirement(&text.replace('@', "=="), word.span)));
+            found.packages.extend(from.or_else(|| requirement(&text.replace('@', "=="), word.span, knowledge)));
             break;
         }
         let mut value = || inline.or_else(|| rest.next().and_then(Word::known)).unwrap_or("");
         match name {
-            "--from" | "--spec" => from = requirement(value(), word.span),
-            "--with" => found.packages.extend(value().split(',').filter_map(|one| requirement(one, word.span))),
+            "--from" | "--spec" => from = requirement(value(), word.span, knowledge),
+            "--with" => {
+                found.packages.extend(value().split(',').filter_map(|one| requirement(one, word.span, knowledge)));
+            }
             "-p" | "--python" | "--index-url" | "--index" | "--extra-index-url" | "--pip-args" => drop(value()),
             _ => {}
         }
@@ -179,10 +182,16 @@ pub(super) fn once(words: &[Word], command: &Command, found: &mut Installs) {
 }
 
 /// What `uv run --with` asks for beside the project.
-fn given_to_run(name: &str, value: Option<String>, word: &Word, command: &Command, found: &mut Installs) {
+fn given_to_run(
+    name: &str,
+    value: Option<String>,
+    word: &Word,
+    (command, knowledge): (&Command, Knowledge),
+    found: &mut Installs,
+) {
     let Some(value) = value else { return };
     if name == "--with" {
-        found.packages.extend(value.split(',').filter_map(|one| requirement(one, word.span)));
+        found.packages.extend(value.split(',').filter_map(|one| requirement(one, word.span, knowledge)));
     } else {
         missing(&value, "what `uv run` is given so is not followed".to_owned(), command, found);
     }

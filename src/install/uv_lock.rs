@@ -21,6 +21,7 @@ use crate::install::tree::at;
 use crate::install::tree::list_at;
 use crate::install::tree::tables_at;
 use crate::install::tree::text_at;
+use crate::knowledge::Knowledge;
 
 /// One entry that another asks for; where the file has several of a name, the version and the index say which.
 struct Need<'a> {
@@ -35,12 +36,13 @@ struct Asked<'a> {
     parts: &'a Parts,
     environment: Environment<'a>,
     requires: Option<&'a str>,
+    knowledge: Knowledge,
 }
 
 impl Asked<'_> {
     /// Whether a marker may hold for a Python that the file is for.
     fn may(&self, marker: &str) -> bool {
-        holds_in_lock(&settled(marker, self.parts), self.environment, self.requires) != Some(false)
+        holds_in_lock(&settled(marker, self.parts), self.environment, self.requires, self.knowledge) != Some(false)
     }
 }
 
@@ -55,7 +57,7 @@ pub(super) fn uv(opened: &Opened, parts: &Parts, around: &Around<'_>) -> Option<
         requires.is_none() || patch(".0") || patch(".99")
     };
     let environment = Environment { python: around.environment.python.filter(admitted), ..around.environment };
-    let asking = Asked { parts, environment, requires };
+    let asking = Asked { parts, environment, requires, knowledge: around.knowledge };
     let packages = tables_at(root, &["package"]);
     let members: Vec<&Table> = packages.iter().copied().filter(|package| place(package).is_some()).collect();
     let mut open: Vec<Need<'_>> = roots(&members, parts)

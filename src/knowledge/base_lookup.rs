@@ -48,6 +48,12 @@ impl Knowledge {
         self.ngc_releases().iter().find(|row| row.month == month)
     }
 
+    /// The torch that lies in a base image by the tables.
+    pub fn torch_inside(self, repository: &str, tag: &str) -> Option<&'static str> {
+        let of_month = || self.ngc_release(self.base_family(repository).filter(|family| family.torch)?, tag)?.torch;
+        self.framework_image(repository, tag).and_then(|row| row.torch).or_else(of_month)
+    }
+
     /// Versions between which the torch of a family's month lies, where the tables do not tell its own: those of the
     /// nearest months before and after. Nothing of a tag without a month, or where the family brings none.
     pub fn ngc_torch_about(self, family: &BaseFamilyRow, tag: &str) -> Vec<&'static str> {

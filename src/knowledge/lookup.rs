@@ -23,6 +23,15 @@ use crate::knowledge::tables;
 #[derive(Clone, Copy)]
 pub struct Knowledge(&'static Tables);
 
+impl PartialEq for Knowledge {
+    /// Whether both show the same set of tables.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Knowledge {}
+
 impl fmt::Debug for Knowledge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Knowledge of {}", self.newest_date())

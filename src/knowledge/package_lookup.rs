@@ -6,7 +6,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::order::by_number;
 use crate::knowledge::rows::{
     Arm64BuildRow, BroughtRow, BundledRow, CondaBuildRow, CondaVariantRow, FrameworkBuildRow, FrameworkRow,
-    LibraryWheelRow, RowInfo, RuntimePackageRow, TorchBuildRow, TorchRow,
+    LibraryWheelRow, RowInfo, RuntimePackageRow, TorchArchNameRow, TorchBuildRow, TorchRow,
 };
 use crate::reference::ImageReference;
 
@@ -26,6 +26,16 @@ impl Knowledge {
     /// The torch releases that a range on an index or a channel may take.
     pub fn torch_served(self) -> impl Iterator<Item = &'static TorchRow> {
         self.torch_releases().iter().filter(|row| !row.apart)
+    }
+
+    /// What a name in a list of architectures stands for in a release of torch; in each where that is not known.
+    pub fn torch_arch_name(self, name: &str, torch: Option<&str>) -> impl Iterator<Item = &'static TorchArchNameRow> {
+        let holds = |row: &TorchArchNameRow, torch: &str| {
+            let reached = |bound: &str| by_number(torch, bound).is_ge();
+            reached(row.from) && !row.before.is_some_and(reached)
+        };
+        let of_name = self.torch_arch_names().iter().filter(move |row| row.name == name);
+        of_name.filter(move |row| torch.is_none_or(|torch| holds(row, torch)))
     }
 
     /// A torch build: `2.6.0`, `cu124`, `amd64`.

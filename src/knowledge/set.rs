@@ -169,6 +169,8 @@ whole_tables! {
     build_pages: BuildPageRow = build_pages;
     /// What newest releases ask of other packages.
     package_asks: PackageAskRow = package_asks;
+    /// Every name of GPUs that build tools of torch know.
+    torch_arch_names: TorchArchNameRow = torch_arch_names;
     /// Which torch other distributions bring.
     torch_pins: TorchPinRow = torch_pins;
     /// Which torch releases a version of Python can have.

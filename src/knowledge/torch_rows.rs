@@ -71,6 +71,21 @@ pub struct ImagePythonRow {
     pub python: &'static str,
 }
 
+/// What a name in the list of architectures stands for, where the build tools of torch read it.
+#[derive(Clone, Copy, Debug)]
+pub struct TorchArchNameRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// `Hopper`, by upper and lower case.
+    pub name: &'static str,
+    /// First release of torch.
+    pub from: &'static str,
+    /// First release that differs again; none where it still holds.
+    pub before: Option<&'static str>,
+    /// Entries that are put in its place: `8.0`, `8.6+PTX`.
+    pub targets: &'static [&'static str],
+}
+
 /// A package whose GPU code is compiled while the image is built.
 #[derive(Clone, Copy, Debug)]
 pub struct CudaExtensionRow {

@@ -60,7 +60,7 @@ const MOST: usize = 2_000;
 /// Seeks combinations; the reason where a wish cannot be met whatever the fleet.
 pub fn recommend(asked: Asked<'_>, settings: Settings<'_>) -> Result<Recommendation, String> {
     let knowledge = settings.knowledge;
-    let wishes = asked.with.iter().map(|text| Wish::read(text)).collect::<Result<Vec<_>, _>>()?;
+    let wishes = asked.with.iter().map(|text| Wish::read(text, knowledge)).collect::<Result<Vec<_>, _>>()?;
     if wishes.is_empty() && asked.base.is_none() {
         return Err(tell::nothing_wished());
     }
@@ -164,7 +164,7 @@ fn because(one: &Tried<'_>, settings: Settings<'_>) -> Option<String> {
     let fleet = crate::fleet::Fleet { built_in: true, source, ..settings.fleet.clone() };
     let settings =
         Settings { sources: &sources, fleet: &fleet, detail: judge::Detail::Verdicts, own: None, ..settings };
-    let told = judge::judge(&trial::subject(&one.text, source), settings);
+    let told = judge::judge(&trial::subject(&one.text, source, settings.knowledge), settings);
     let mut verdicts = told.verdicts.iter().filter(|verdict| verdict.component.is_none());
     let open = verdicts.find(|verdict| verdict.fate != "starts").map(|verdict| verdict.message.clone());
     let idle = told.verdicts.iter().flat_map(|verdict| &verdict.notes).next().cloned();

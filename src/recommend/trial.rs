@@ -113,7 +113,7 @@ impl<'a> Place<'a> {
 
     /// What is seen and inferred of a text.
     pub(super) fn images(&self, text: &str) -> Images {
-        Images::of(&subject(text, SourceId(0)), &self.platforms, self.day, self.knowledge)
+        Images::of(&subject(text, SourceId(0), self.knowledge), &self.platforms, self.day, self.knowledge)
     }
 
     /// How it ends, pool by pool.
@@ -135,9 +135,9 @@ impl<'a> Place<'a> {
 }
 
 /// A Dockerfile of this text alone.
-pub(super) fn subject(text: &str, source: SourceId) -> Subject {
+pub(super) fn subject(text: &str, source: SourceId, knowledge: Knowledge) -> Subject {
     let dockerfile = Dockerfile::parse(text);
-    let (options, files, bases) = (EvaluateOptions::default(), Files::default(), Arc::default());
+    let (options, files, bases) = (EvaluateOptions::new(knowledge), Files::default(), Arc::default());
     Subject {
         name: "Dockerfile".to_owned(),
         path: String::new(),

@@ -4,6 +4,7 @@ use crate::install::VersionSpec;
 use crate::install::admits;
 use crate::install::public;
 use crate::install::requirement;
+use crate::knowledge::Knowledge;
 use crate::source::Span;
 
 /// What is asked, as written on the command line.
@@ -36,13 +37,13 @@ pub(super) struct Wish {
 
 impl Wish {
     /// Reads one; the reason where it is none.
-    pub(super) fn read(text: &str) -> Result<Self, String> {
+    pub(super) fn read(text: &str, knowledge: Knowledge) -> Result<Self, String> {
         let wrong =
             || format!("`{text}` is no wish: expected a name with versions, such as name, name>=2.4 or name==2.4.*");
         if text.contains(['/', '@', ';']) {
             return Err(wrong());
         }
-        let found = requirement(text, Span::default()).ok_or_else(wrong)?;
+        let found = requirement(text, Span::default(), knowledge).ok_or_else(wrong)?;
         let (range, build) = match found.version {
             VersionSpec::None => (String::new(), None),
             VersionSpec::Exact(version) => {
@@ -96,7 +97,9 @@ mod tests {
 
     #[test]
     fn a_wish_is_a_name_with_versions() {
-        let told = |text: &str| Wish::read(text).map(|wish| (wish.name, wish.extras, wish.range, wish.build));
+        let told = |text: &str| {
+            Wish::read(text, Knowledge::built_in()).map(|wish| (wish.name, wish.extras, wish.range, wish.build))
+        };
         let wish = |name: &str, extras: &[&str], range: &str, build: Option<&str>| {
             let extras = extras.iter().map(|extra| (*extra).to_owned()).collect();
             Ok((name.to_owned(), extras, range.to_owned(), build.map(str::to_owned)))

@@ -78,7 +78,7 @@ fn told_of(base: &str, wheel: &str) -> Option<String> {
     let mut sources = Sources::default();
     let source = sources.add(SourceText::new("Dockerfile", text.clone()));
     let dockerfile = crate::dockerfile::Dockerfile::parse(&text);
-    let options = crate::dockerfile::EvaluateOptions::default().on("linux/amd64");
+    let options = crate::dockerfile::EvaluateOptions::new(Knowledge::built_in()).on("linux/amd64");
     let seen =
         extract::of_dockerfile(source, &dockerfile, &options, &crate::context::Files::default()).expect("a stage").seen;
     let knowledge = Knowledge::built_in();

@@ -121,7 +121,12 @@ fn read(dockerfile: &str, text: &str) {
     let own = sources.add(SourceText::new("Dockerfile", dockerfile));
     let source = sources.add(SourceText::new("list", text));
     let shelf = Everywhere { source, text: Arc::from(text) };
-    let target = extract::of_dockerfile(own, &Dockerfile::parse(dockerfile), &EvaluateOptions::default(), &shelf);
+    let target = extract::of_dockerfile(
+        own,
+        &Dockerfile::parse(dockerfile),
+        &EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in()),
+        &shelf,
+    );
     let seen = target.expect("a stage").seen;
     for origin in seen.facts.iter().flat_map(|(id, _)| seen.facts.origins(id)) {
         if let Origin::File { source: at, span } = origin {

@@ -81,7 +81,7 @@ pub(crate) fn read(text: &str) {
     let mut sources = Sources::default();
     let source = sources.add(SourceText::new("Dockerfile", text));
     for target in (0..dockerfile.stages.len().min(4)).map(|at| Some(at.to_string())).chain([None]) {
-        let options = EvaluateOptions { target, ..EvaluateOptions::default() };
+        let options = EvaluateOptions { target, ..EvaluateOptions::new(imagelint::knowledge::Knowledge::built_in()) };
         if let Ok(target) = extract::of_dockerfile(source, &dockerfile, &options, &imagelint::context::Files::default())
         {
             assert!(target.stages.iter().all(|stage| *stage < dockerfile.stages.len()));

@@ -130,7 +130,7 @@ impl Around<'_> {
 
     fn build<'a>(&'a self, judging: &JudgingArgs, settings: &'a Mutex<Loaded>) -> Build<'a> {
         let (args, set) = (&self.options.build, self.options.set);
-        Build { args, set, stdin_filename: None, jobs: judging.jobs(), settings }
+        Build { args, set, stdin_filename: None, jobs: judging.jobs(), settings, knowledge: self.knowledge }
     }
 
     /// The fleet as it stands in the editor, or on the disk.

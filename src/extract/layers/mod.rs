@@ -31,6 +31,7 @@ use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
 use crate::install::order;
+use crate::knowledge::Knowledge;
 use crate::layer::EntryKind;
 use crate::layer::Mark;
 use crate::layer::Placed;
@@ -73,7 +74,7 @@ pub fn of_layers(image: &PulledImage, tree: &Tree, missing: &[MissingLayer]) -> 
     audit.dangling();
     let steps: BTreeSet<usize> =
         missing.iter().filter_map(|gone| image.config.layers.get(gone.layer)?.history).collect();
-    history::installs(image, &mut audit.seen, |step| steps.contains(&step));
+    history::installs(image, &mut audit.seen, Knowledge::built_in(), |step| steps.contains(&step));
     audit.cached();
     let python = python::Python::of(image, tree);
     audit.packages(&python);

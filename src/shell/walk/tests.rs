@@ -213,7 +213,7 @@ fn a_file_that_was_copied_is_there_until_a_command_may_take_it_away() {
     use crate::dockerfile::EvaluateOptions;
     let taken = |text: &str| -> Vec<String> {
         let file = Dockerfile::parse(&format!("FROM scratch\nRUN {text}\n"));
-        let evaluated = file.evaluate(&EvaluateOptions::default()).expect("a stage");
+        let evaluated = file.evaluate(&EvaluateOptions::new(crate::knowledge::Knowledge::built_in())).expect("a stage");
         let text = |path: &str| (path == "r.txt" || path == "/app/r.txt").then(String::new);
         let commands = commands(&evaluated.runs[0], Files { text: &text, ..Files::NONE });
         let line = |one: &Command| {
