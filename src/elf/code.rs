@@ -57,8 +57,6 @@ struct Open {
 struct Run {
     start: u64,
     end: u64,
-    /// Where the last container ends: zeros behind it may be the beginning of something else.
-    last: u64,
 }
 
 /// Containers that follow each other and hold the same.
@@ -104,7 +102,7 @@ impl Code {
         if self.current().is_none_or(|run| run.end != start) {
             self.run = (self.runs.len() < MAX_RUNS).then_some(self.runs.len());
             self.broken |= self.run.is_none();
-            self.runs.extend(self.run.map(|_| Run { start, end: start, last: start }));
+            self.runs.extend(self.run.map(|_| Run { start, end: start }));
         }
         self.open = Some(Open { start, end, next: start.saturating_add(offset(extent.header)), images: Vec::new() });
     }
@@ -141,7 +139,7 @@ impl Code {
         let open = self.open.take()?;
         self.keep(open.start, open.images);
         if let Some(run) = self.current() {
-            (run.end, run.last) = (open.end, open.end);
+            run.end = open.end;
         }
         Some(Next::End(open.end))
     }
@@ -151,7 +149,7 @@ impl Code {
         if self.open.take().is_some() {
             self.broken = true;
             if let Some(run) = self.current() {
-                (run.end, run.last) = (at, at);
+                run.end = at;
             }
         }
     }
@@ -194,7 +192,7 @@ impl Code {
 
     /// Whether an offset lies between the first and the last byte of containers.
     pub(super) fn covers(&self, at: u64) -> bool {
-        self.runs.iter().any(|run| (run.start..run.last).contains(&at))
+        self.runs.iter().any(|run| (run.start..run.end).contains(&at))
     }
 
     /// Whether containers and zeros fill the section.
