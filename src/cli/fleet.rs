@@ -47,10 +47,12 @@ pub(super) fn asked(options: &JudgingArgs, fleet: &Fleet) -> Result<(), Failure>
     for asked in options.pools.iter().chain(options.why.iter().filter(|pool| !pool.is_empty())) {
         let mut names = fleet.pools.iter().map(|pool| pool.name.value.as_str());
         if !names.clone().any(|name| name == asked) {
-            let hint = nearest(asked, names.by_ref()).map_or_else(
-                || format!("the pools are {}", pool_names(fleet)),
-                |name| format!("did you mean `{name}`?"),
-            );
+            let is_path = options.why.as_ref() == Some(asked) && Path::new(asked).exists();
+            let hint = match nearest(asked, names.by_ref()) {
+                _ if is_path => format!("--why takes a pool: name the path {asked} in front of it"),
+                Some(name) => format!("did you mean `{name}`?"),
+                None => format!("the pools are {}", pool_names(fleet)),
+            };
             return Err(Failure::Said(format!("error: the fleet {} has no pool `{asked}`; {hint}", fleet.name)));
         }
     }
