@@ -370,8 +370,7 @@ fn the_fleet_is_found_for_standard_input_and_beside_a_missing_input() {
 fn an_unknown_pool_to_explain_gets_a_suggestion() {
     let place = Place::new();
     let done = place.run(&["check", "--why", "Dockerfile"]);
-    let error = String::from_utf8_lossy(&done.stderr);
-    assert!(error.contains("name the path Dockerfile in front of it"), "{error}");
+    assert!(err(&done).contains("name the path Dockerfile in front of it"), "{}", err(&done));
     let done = place.run(&["check", "--why", "nwe", "Dockerfile"]);
     assert_eq!(code(&done), 2);
     assert!(err(&done).contains("did you mean `new`?"), "{}", err(&done));
