@@ -52,7 +52,9 @@ fn an_extra_brings_the_build_for_gpus() {
             ("pip install 'jax[cuda12_pip]==0.4.30'", "jax 12"),
             // The newest has no such extra.
             ("pip install -U 'jax[cuda12_pip]'", ""),
-            ("pip install 'jax[cuda13]'", "jax 13"),
+            // No release with it has a wheel for this Python: an older jax is taken, without it.
+            ("pip install 'jax[cuda13]'", "jax ?"),
+            ("pip install 'jax[cuda13]==0.7.2'", "jax 13"),
             ("pip install 'transformers[torch]' torch==2.4.0", "torch 12.1"),
             ("pip install torch==2.4.0 && pip install 'transformers[torch]'", "torch 12.1"),
             ("pip install jax==0.4.30", ""),

@@ -209,7 +209,7 @@ fn is_torch(package: &PackageSeen, knowledge: Knowledge) -> bool {
 /// Whether a base that was not read may have the package that is pinned: its name says so, or nobody knows its name.
 fn may_bring(build: &BaseBuild, package: &PackageSeen, knowledge: Knowledge) -> bool {
     let of_index = package.variant.is_none() && package.offered == Offered::Default;
-    of_index && build.may_be_named(wanted(package, knowledge))
+    of_index && build.torch_about.is_empty() && build.may_be_named(wanted(package, knowledge))
 }
 
 /// What one command changes; `None` where it leaves things as they are.
