@@ -58,6 +58,10 @@ impl Reader<'_> {
         }
         self.done.scripts += 1;
         let mut variables = command.variables.clone();
+        if !same_shell || command.words.len() > at + 1 {
+            // Its arguments are its own.
+            variables.retain(|(name, _)| name == "0" || !name.bytes().all(|byte| byte.is_ascii_digit()));
+        }
         if !same_shell {
             variables.push(("0".to_owned(), Resolved::literal(path)));
         }
