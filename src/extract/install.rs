@@ -53,6 +53,7 @@ use crate::install::VersionSpec;
 use crate::knowledge::Knowledge;
 use crate::shell;
 use crate::shell::Command;
+use crate::shell::Trace;
 use crate::shell::Word;
 use crate::source::SourceId;
 
@@ -77,6 +78,10 @@ pub(super) struct State {
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
     /// Files and folders that a command took away.
     pub(super) gone: BTreeSet<String>,
+    /// What commands may have changed: the instruction that they stand in and the folder that they ran in.
+    pub(super) traces: Vec<(usize, String, Trace)>,
+    /// Whether there were more of those than are kept.
+    pub(super) any_trace: bool,
     /// How many scripts were gone through.
     pub(super) scripts: usize,
     environments: Environments,
@@ -191,6 +196,7 @@ impl Reader<'_> {
         if self.configure(command) || self.script(command, run, depth) {
             return;
         }
+        self.trace(command, run);
         self.make(command, run, depth);
         let read = self.read(command, run);
         self.look(command, run, depth, &read);

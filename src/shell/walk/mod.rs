@@ -13,7 +13,6 @@ mod rounds;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::dockerfile::Heredoc;
 use crate::dockerfile::Lookup;
@@ -178,10 +177,12 @@ impl<'a> Walk<'a> {
 
     fn lookup(&self, name: &str) -> Lookup {
         let argument = self.argument(name);
+        if self.lacks(name) {
+            return Lookup::Unset;
+        }
         match argument.as_ref().or_else(|| self.variables.get(name)) {
             Some(Resolved::Known { value, origins }) => Lookup::Known(value.clone(), origins.clone()),
             Some(Resolved::Unresolved { reason, .. }) => Lookup::Unknown(vec![name.to_owned()], reason.clone()),
-            None if self.lacks(name) => Lookup::Unset,
             // What a script or RUN is not called with is not set; within a function it may be.
             None if self.called == 0 && self.substitutions == 0 && is_number(name) => Lookup::Unset,
             None => match self.scope.lookup(name) {
@@ -485,28 +486,6 @@ impl<'a> Walk<'a> {
             Resolved::Known { value, .. } if value.is_empty() && !raw.contains(['"', '\'']) => Vec::new(),
             _ => vec![Word { value, raw, span, output: None }],
         }
-    }
-
-    /// The command that writes what a substitution stands for; none where there are several, one after the other.
-    fn substituted(&self, text: &Mapped) -> Option<Arc<Command>> {
-        if self.substitutions >= DEEPEST {
-            return None;
-        }
-        let mut walk = self.inside();
-        walk.text(text, 0);
-        let last = walk.out.pop()?;
-        let fed = |command: &Command| matches!(command.input, Input::Pipe(_));
-        let one = walk.out.iter().chain([&last]).enumerate().all(|(at, command)| fed(command) == (at > 0));
-        one.then(|| Arc::new(last))
-    }
-
-    /// What goes through a substitution.
-    fn inside(&self) -> Self {
-        let mut walk = Walk::new(self.scope, &[], self.files);
-        walk.variables.clone_from(&self.variables);
-        walk.arguments = self.arguments.clone();
-        walk.substitutions = self.substitutions + 1;
-        walk
     }
 }
 

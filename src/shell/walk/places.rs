@@ -165,7 +165,7 @@ mod tests {
         };
         let listed =
             |pattern: &str| (pattern == "/opt/s/*.sh").then(|| vec!["/opt/s/a.sh".into(), "/opt/s/b.sh".into()]);
-        let files = Files { folder, text: &held, listed: &listed };
+        let files = Files { folder, text: &held, listed: &listed, ..Files::NONE };
         let variables = ["0", "BASH_SOURCE"].map(|own| (own.to_owned(), Resolved::literal(name)));
         let commands = script(&Mapped::whole(text, 0), &Scope::default(), &variables, files);
         let line = |one: crate::shell::Command| {
