@@ -80,8 +80,6 @@ pub(super) struct State {
     pub(super) gone: BTreeSet<String>,
     /// What commands may have changed: the instruction that they stand in and the folder that they ran in.
     pub(super) traces: Vec<(usize, String, Trace)>,
-    /// Whether there were more of those than are kept.
-    pub(super) any_trace: bool,
     /// How many scripts were gone through.
     pub(super) scripts: usize,
     environments: Environments,

@@ -319,11 +319,13 @@ impl Makefile {
         let plain = |value: &String| value.chars().all(|c| c.is_ascii_alphanumeric() || "._+-:/=, ".contains(c));
         let value = match (sign, self.variables.get(name)) {
             ("?", Some(Some(own))) => Some(own.clone()),
-            _ if conditional => None,
-            // It is what a command writes.
-            ("!", _) => None,
-            ("?", None) if self.open => None,
-            ("+", None) if self.open => None,
+            // `!=` takes what a command writes.
+            _ if conditional
+                || sign == "!"
+                || self.open && matches!((sign, self.variables.get(name)), ("?" | "+", None)) =>
+            {
+                None
+            }
             (":" | "::" | ":::", _) => Some(self.frozen(value.trim(), environment, 0)),
             ("+", Some(Some(own))) if self.immediate.contains(name) => {
                 Some(format!("{own} {}", self.frozen(value.trim(), environment, 0)))

@@ -105,11 +105,9 @@ impl Reader<'_> {
     /// Notes what a command may have changed.
     pub(super) fn trace(&mut self, command: &Command, run: &RunInstruction) {
         let Some(trace) = Trace::of(command) else { return };
-        self.done.traces.push((run.instruction, self.folder.clone(), trace));
-        // Behind so many nothing is told.
-        if self.done.traces.len() > MOST_TRACES {
-            self.done.any_trace = true;
-            self.done.traces.pop();
+        // Behind more than that nothing is told.
+        if self.done.traces.len() <= MOST_TRACES {
+            self.done.traces.push((run.instruction, self.folder.clone(), trace));
         }
     }
 
@@ -120,7 +118,7 @@ impl Reader<'_> {
         let may = |(at, folder, trace): &(usize, String, Trace)| {
             *at >= from && trace.may_change(&whole) && (!trace.anything || whole.starts_with(folder.as_str()))
         };
-        !self.done.any_trace && !self.done.traces.iter().any(may)
+        self.done.traces.len() <= MOST_TRACES && !self.done.traces.iter().any(may)
     }
 
     fn is_gone(&self, path: &str) -> bool {

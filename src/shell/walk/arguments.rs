@@ -54,9 +54,8 @@ impl Arguments {
         while let Some((first, behind)) = rest.split_first() {
             let Some(option) = first.known() else { return Some(Self::unknown()) };
             rest = match option {
-                "--" => return Some(Self::split(behind)),
                 "-" if behind.is_empty() => return None,
-                "-" => return Some(Self::split(behind)),
+                "-" | "--" => return Some(Self::split(behind)),
                 // `-o` takes the name of an option.
                 _ if option.starts_with(['-', '+']) => {
                     behind.get(usize::from(option.contains('o'))..).unwrap_or_default()
@@ -91,9 +90,8 @@ impl Walk<'_> {
         let unknown = || Some(Resolved::Unresolved { names: vec![name.to_owned()], reason: REASON.to_owned() });
         let Arguments { words, open } = &self.arguments;
         match name {
-            "#" if *open => unknown(),
+            "#" | "@" | "*" if *open => unknown(),
             "#" => words.as_ref().map(|words| Resolved::literal(words.len().to_string())),
-            "@" | "*" if *open => unknown(),
             _ => {
                 let at = name.parse::<usize>().ok()?.checked_sub(1)?;
                 match words.as_ref().and_then(|words| words.get(at)) {
@@ -120,7 +118,7 @@ impl Walk<'_> {
                 let Arguments { words, open } = &mut self.arguments;
                 match (words, number) {
                     (Some(own), Some(number)) if sure && own.len() >= number => {
-                        drop(Arc::make_mut(own).drain(..number))
+                        drop(Arc::make_mut(own).drain(..number));
                     }
                     // With nothing left it changes nothing.
                     (Some(own), Some(_)) if sure && own.is_empty() && !*open => {}
