@@ -261,6 +261,21 @@ fn recipes_of_make_are_read_where_the_context_has_its_file() {
         ("sub/Makefile", "all:\n\tpip install -r r.txt\n"),
         ("sub/r.txt", "jax\n"),
         ("r.txt", "flask\n"),
+        (
+            "at.mk",
+            "V := 2.8.0\nX := torch==$(V)\nY = torch==$(V)\nZ := torch==$(V)\nZ += torchvision\nV := 2.1.0\n\
+             now:\n\tpip install $(X)\nlater:\n\tpip install $(Y)\nmore:\n\tpip install $(Z)\n\
+             only: V = 2.9.0\nonly:\n\tpip install torch==$(V)\nunder: V := 2.9.0\nunder: deps\n\
+             deps:\n\tpip install torch==$(V)\n",
+        ),
+        ("v.mk", "V = 2.7.0\nthere:\n\tpip install flask\n"),
+        ("in.mk", "V = 2.1.0\ninclude v.mk\nown:\n\tpip install torch==$(V)\n"),
+        (
+            "out.mk",
+            "V = 2.1.0\n-include none.mk\nW = 2.6.0\nU ?= 2.1.0\nown:\n\tpip install torch==$(V)\n\
+             late:\n\tpip install torch==$(W)\nmaybe:\n\tpip install torch==$(U)\n",
+        ),
+        ("may.mk", "ifdef PYTHON_GPU\ninclude v.mk\nendif\nV ?= 2.1.0\nown:\n\tpip install torch==$(V)\n"),
     ];
     for (run, expected) in [
         ("make install", "flask torch==2.14.1"),
@@ -283,6 +298,23 @@ fn recipes_of_make_are_read_where_the_context_has_its_file() {
         ("make -C sub", "jax"),
         ("make -f sub/Makefile", "flask"),
         ("make lines", "flask torch==1"),
+        // A value that is taken where it is written, and one that is taken where it is used.
+        ("make -f at.mk now", "torch==2.8.0"),
+        ("make -f at.mk later", "torch==2.1.0"),
+        ("make -f at.mk more", "torch==2.8.0 torchvision"),
+        ("make -f at.mk only", "torch=?"),
+        ("make -f at.mk under", "torch=?"),
+        ("make -f at.mk under V=2.5.1", "torch==2.5.1"),
+        ("make -f at.mk deps", "torch==2.1.0"),
+        // What is read in may set what it likes.
+        ("make -f in.mk own", "torch==2.7.0"),
+        ("make -f in.mk there", "flask"),
+        ("make -f out.mk own", "torch=?"),
+        ("make -f out.mk own V=2.5.1", "torch==2.5.1"),
+        ("make -f out.mk late", "torch==2.6.0"),
+        ("make -f out.mk maybe", "torch=?"),
+        ("make -f out.mk", "torch=??"),
+        ("make -f may.mk own", "torch=?"),
         ("make untold", "!a command installs more than can be told: what `make` writes cannot be told"),
         // What runs nothing of it.
         ("make -n install", ""),
@@ -299,6 +331,35 @@ fn recipes_of_make_are_read_where_the_context_has_its_file() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn references_of_a_makefile_that_do_not_end_are_not_followed() {
+    let long = format!("X = {}\nY = {}\nall:\n\tpip install $(X) $(Y)\n", "$(".repeat(20_000), "$(Y)".repeat(20));
+    let chain = |at: usize| format!("V{at} = {}\n", format!("$(V{})", at + 1).repeat(60));
+    let wide: String = (0..8).map(chain).collect();
+    let wide = format!("{wide}V8 =\nall:\n\tpip install torch==$(V0)2.1.0\n");
+    for text in [long, wide] {
+        let begun = std::time::Instant::now();
+        let said = installed(&[("Makefile", &text)], "make");
+        assert!(said.contains("more than can be told") || said == "torch=?", "{said}");
+        assert!(begun.elapsed().as_secs() < 8, "{:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn a_secret_in_a_variable_stands_above_its_default() {
+    let copy = "ARG V=2.8.0";
+    for (run, expected) in [
+        ("pip install torch==${V:-2.1.0}", "torch==2.8.0"),
+        ("--mount=type=secret,id=x pip install torch==$V", "torch==2.8.0"),
+        ("--mount=type=secret,id=x,env=W pip install torch==$V", "torch==2.8.0"),
+        ("--mount=type=secret,id=x,env=V true\nRUN pip install torch==$V", "torch==2.8.0"),
+        ("--mount=type=secret,id=x,env=V pip install torch==${V:-2.1.0}", "torch=?"),
+        ("--mount=env=V,id=x,type=secret pip install torch==$V", "torch=?"),
+    ] {
+        assert_eq!(installed_by("linux/amd64", &[], copy, run), expected, "{run}");
+    }
 }
 
 #[test]
@@ -438,6 +499,27 @@ fn lists_are_read_through_pipes_and_substitutions() {
         ("cat r.txt | while read p; do pip install $p; done", "flask numpy>=1.2 torch==2.1.0".to_owned()),
         ("grep -v '^#' r.txt | while read p; do pip install $p; done", "flask numpy>=1.2 torch==2.1.0".to_owned()),
         ("for p in $(cat b.txt); do pip install $p; done", "torch==2.4.0+cu121[cu121]".to_owned()),
+        // What may have changed the list leaves it open.
+        (
+            "perl -pi -e s/1/2/ r.txt && while read p; do pip install $p; done < r.txt",
+            "!a command installs more than can be told: it is read while the script runs".to_owned(),
+        ),
+        (
+            "./patch.sh\nRUN while read p; do pip install $p; done < r.txt",
+            "!./patch.sh was not read: it is not in the build context !a command installs more than can be told: it is read while the script runs".to_owned(),
+        ),
+        (
+            "ln -sf b.txt r.txt\nRUN for p in $(cat r.txt); do pip install $p; done",
+            "!a command installs more than can be told: a command is run to get the value".to_owned(),
+        ),
+        (
+            "./patch.sh -f\nCOPY r.txt .\nRUN while read p; do pip install $p; done < r.txt",
+            "flask numpy>=1.2 torch==2.1.0 !./patch.sh was not read: it is not in the build context".to_owned(),
+        ),
+        (
+            "cd /tmp && ./configure\nRUN apt-get update; while read p; do pip install $p; done < r.txt",
+            "flask numpy>=1.2 torch==2.1.0".to_owned(),
+        ),
         // The last line ends without a line break: it is given to the loop that asks for it alone.
         ("while read p; do pip install $p; done < e.txt", "flask".to_owned()),
         (

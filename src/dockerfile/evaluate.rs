@@ -27,6 +27,9 @@ use crate::dockerfile::words::split_whitespace;
 use crate::reference::ImageReference;
 use crate::source::Span;
 
+/// Why a variable is not known that a secret of the builder fills.
+const OF_A_SECRET: &str = "a secret of the builder gives it its value";
+
 impl Dockerfile {
     /// Works out what a build of a target would see.
     pub fn evaluate(&self, options: &EvaluateOptions) -> Result<Evaluated, EvaluateError> {
@@ -215,7 +218,7 @@ impl Walk<'_> {
                     None => RunForm::Shell(instruction.arguments.clone()),
                 },
                 heredocs: instruction.heredocs.clone(),
-                scope: Arc::clone(&self.scope),
+                scope: self.with_secrets(instruction),
                 shell: self.shell.clone(),
                 workdir: self.workdir.clone(),
                 folder: Arc::clone(&self.folder),
@@ -231,6 +234,22 @@ impl Walk<'_> {
             Kind::Copy | Kind::Add => self.copy(at, instruction),
             _ => {}
         }
+    }
+
+    /// The variables of a RUN: what a secret gives it stands above all others, and is known to nobody.
+    fn with_secrets(&self, instruction: &Instruction) -> Arc<Scope> {
+        let mut scope = Arc::clone(&self.scope);
+        let mounts = instruction.flags.iter().filter(|flag| flag.name == "mount");
+        for mount in mounts.filter_map(|flag| flag.value.as_ref()) {
+            let parts = || mount.text().split(',').filter_map(|part| part.split_once('='));
+            let is_secret = parts().any(|(name, value)| name.trim() == "type" && value.trim() == "secret");
+            for (_, name) in parts().filter(|(name, _)| is_secret && name.trim() == "env") {
+                let name = name.trim().trim_matches('"').to_owned();
+                let value = Resolved::Unresolved { names: vec![name.clone()], reason: OF_A_SECRET.to_owned() };
+                Arc::make_mut(&mut scope).env.insert(name, value);
+            }
+        }
+        scope
     }
 
     fn arg(&mut self, instruction: &Instruction) {

@@ -56,6 +56,7 @@ use crate::install::VersionSpec;
 use crate::knowledge::Knowledge;
 use crate::shell;
 use crate::shell::Command;
+use crate::shell::Trace;
 use crate::shell::Word;
 use crate::source::SourceId;
 
@@ -80,6 +81,8 @@ pub(super) struct State {
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
     /// Files and folders that a command took away.
     pub(super) gone: BTreeSet<String>,
+    /// What commands may have changed: the instruction that they stand in and the folder that they ran in.
+    pub(super) traces: Vec<(usize, String, Trace)>,
     /// How many scripts were gone through.
     pub(super) scripts: usize,
     environments: Environments,
@@ -195,6 +198,7 @@ impl Reader<'_> {
         if self.configure(command) || self.script(command, run, depth) {
             return;
         }
+        self.trace(command, run);
         self.make(command, run, depth);
         let read = self.read(command, run);
         self.look(command, run, depth, &read);

@@ -1,7 +1,9 @@
 //! `make` with a Makefile of the context: the recipes of what a command asks for are read as if they stood in the RUN.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Mapped;
@@ -10,6 +12,8 @@ use crate::dockerfile::RunInstruction;
 use crate::extract::install::Reader;
 use crate::extract::make_conditions::Conditions;
 use crate::extract::make_conditions::Counts;
+use crate::extract::make_values::At;
+use crate::extract::make_values::is_name;
 use crate::extract::scripts::DEEPEST;
 use crate::extract::scripts::MOST_SCRIPTS;
 use crate::extract::tree::absolute;
@@ -22,10 +26,10 @@ use crate::shell::Word;
 const NAMES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
 /// So many rules and variables are read of one file, and so many recipes are run of it.
 const MOST: usize = 512;
-/// Variables stand for variables, but not for ever.
-const LONGEST_CHAIN: usize = 8;
+/// Files that are read in name others, but not for ever.
+const MOST_FILES: usize = 16;
 /// No line of a recipe is longer when its variables are put in.
-const LONGEST: usize = 64 * 1024;
+pub(super) const LONGEST: usize = 64 * 1024;
 
 /// What a command asks of `make`.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -37,9 +41,10 @@ struct Asked {
     variables: BTreeMap<String, Option<String>>,
 }
 
-/// A line of a recipe: where it begins and ends in the file, and whether a condition of the file may leave it out.
+/// A line of a recipe: in which of the files it stands, where it begins and ends in the file, and whether a condition of the file may leave it out.
 #[derive(Clone, Copy, Debug)]
 struct Line {
+    file: usize,
     start: usize,
     end: usize,
     conditional: bool,
@@ -47,21 +52,43 @@ struct Line {
 
 /// What a rule makes, and of what.
 #[derive(Debug, Default)]
-struct Rule {
-    before: Vec<String>,
+pub(super) struct Rule {
+    pub(super) before: Vec<String>,
+    /// The variables that have another value here and for what it is made of.
+    own: BTreeSet<String>,
     lines: Vec<Line>,
 }
 
 /// The variables that `make` is run with: nothing where one is not set, an error where that is open.
-type Environment<'a> = &'a dyn Fn(&str) -> Result<Option<String>, ()>;
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Result<Option<String>, ()>;
 
 /// A Makefile, as far as it is plain.
 #[derive(Debug, Default)]
-struct Makefile {
+pub(super) struct Makefile {
+    /// The file that was asked for, and those that it reads in.
+    files: Vec<Opened>,
     rules: BTreeMap<String, Rule>,
     first: Option<String>,
     /// Nothing where a condition of the file decides.
-    variables: BTreeMap<String, Option<String>>,
+    pub(super) variables: BTreeMap<String, Option<String>>,
+    /// Those of them that are told where they are set, and not where they are used.
+    immediate: BTreeSet<String>,
+    /// Whether it reads in what is not at hand and may set any variable.
+    pub(super) open: bool,
+    /// Whether what is not at hand may have the first rule.
+    first_open: bool,
+    /// How many texts were expanded.
+    pub(super) spent: Cell<usize>,
+}
+
+/// What a Makefile is read with.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    /// The variables of the command line.
+    given: &'a BTreeMap<String, Option<String>>,
+    environment: Environment<'a>,
+    /// A file by the name that the Makefile gives it.
+    named: &'a dyn Fn(&str) -> Option<Opened>,
 }
 
 impl Reader<'_> {
@@ -76,14 +103,19 @@ impl Reader<'_> {
         }
         self.done.scripts += 1;
         let environment = |name: &str| set_for_make(name, command, run);
-        let file = Makefile::read(opened.text.text(), &asked.variables, &environment);
+        let named = |name: &str| self.open(&folder, name, run).ok();
+        let around = Around { given: &asked.variables, environment: &environment, named: &named };
+        let file = Makefile::read(opened, around);
         let (source, before) = (self.source, self.folder.clone());
-        self.source = opened.source.unwrap_or(source);
-        for (text, conditional) in file.run(&opened, asked.goals) {
+        // A recipe has no arguments.
+        let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+        let mut variables = command.variables.clone();
+        variables.retain(|(name, _)| !is_number(name));
+        for (text, of, conditional) in file.run(asked.goals) {
+            self.source = of.source.unwrap_or(source);
             // Every line has a shell of its own.
             self.folder.clone_from(&folder);
-            let commands =
-                self.among(run, |files| shell::called_commands(&text, &run.scope, &command.variables, files));
+            let commands = self.among(run, |files| shell::called_commands(&text, &run.scope, &variables, files));
             for mut inner in commands {
                 inner.conditional |= command.conditional || conditional;
                 self.step(&inner, run, depth + 1);
@@ -160,8 +192,17 @@ fn asked(command: &Command) -> Option<Asked> {
 }
 
 impl Makefile {
-    fn read(text: &str, given: &BTreeMap<String, Option<String>>, environment: Environment<'_>) -> Self {
-        let mut file = Self { variables: given.clone(), ..Self::default() };
+    fn read(opened: Opened, around: Around<'_>) -> Self {
+        let mut file = Self { variables: around.given.clone(), ..Self::default() };
+        file.files.push(opened);
+        file.lines(0, around);
+        file
+    }
+
+    /// Goes through one of the files.
+    fn lines(&mut self, number: usize, around: Around<'_>) {
+        let Some(own) = self.files.get(number) else { return };
+        let (text, environment) = (own.text.text().to_owned(), around.environment);
         let (mut targets, mut conditions, mut at): (Vec<String>, Conditions, usize) =
             (Vec::new(), Conditions::default(), 0);
         let mut defines = false;
@@ -172,7 +213,8 @@ impl Makefile {
             let counts = conditions.now();
             if let Some(recipe) = line.strip_prefix('\t').filter(|_| !targets.is_empty()) {
                 if counts != Counts::No {
-                    file.recipe(&targets, start + 1, recipe, counts == Counts::Maybe);
+                    let line = Line { file: number, start: start + 1, end: 0, conditional: counts == Counts::Maybe };
+                    self.recipe(&targets, line, recipe);
                 }
                 continue;
             }
@@ -183,33 +225,86 @@ impl Makefile {
                 "define" => defines = true,
                 "endef" => defines = false,
                 _ if defines || plain.is_empty() || plain.starts_with('#') => {}
-                _ if conditions.takes(plain, &|text| file.told(text, environment, 0)) => {}
+                _ if conditions.takes(plain, &|text| self.told(text, environment, 0)) => {}
                 _ if counts == Counts::No => {}
-                "include" | "-include" | "sinclude" | "vpath" => {}
-                _ if file.assignment(plain, counts == Counts::Maybe, given, environment) => {}
+                "vpath" => {}
+                "include" | "-include" | "sinclude" => {
+                    self.read_in(plain.get(word.len()..).unwrap_or(""), counts == Counts::Maybe, around);
+                }
+                _ if self.assignment(plain, counts == Counts::Maybe, around) => {}
+                _ if self.of_targets(plain, around) => targets.clear(),
                 _ => {
                     let plain = plain.split_once(':').map_or_else(String::new, |(names, rest)| {
-                        let told = |text: &str| file.told(text, environment, 0).unwrap_or_else(|| text.to_owned());
+                        let told = |text: &str| self.told(text, environment, 0).unwrap_or_else(|| text.to_owned());
                         let (before, recipe) =
                             rest.split_once(';').map_or((rest, ""), |(before, recipe)| (before, recipe));
                         let recipe = if rest.contains(';') { format!(";{recipe}") } else { String::new() };
                         format!("{}:{}{recipe}", told(names), told(before))
                     });
-                    targets = file.rule(&plain, start, line, counts == Counts::Maybe);
+                    let at = Line { file: number, start, end: 0, conditional: counts == Counts::Maybe };
+                    targets = self.rule(&plain, at, line);
                 }
             }
         }
-        file
+    }
+
+    /// Reads in what `include` names; what is not at hand may set every variable.
+    fn read_in(&mut self, names: &str, conditional: bool, around: Around<'_>) {
+        let told = self.told(names, around.environment, 0).filter(|_| !conditional);
+        let names: Vec<String> = told
+            .as_deref()
+            .map_or_else(|| vec!["?".to_owned()], |told| told.split_whitespace().map(str::to_owned).collect());
+        for name in names {
+            let is_plain = told.is_some() && !name.contains(['*', '?', '[']) && self.files.len() < MOST_FILES;
+            let Some(opened) = Some(name).filter(|_| is_plain).and_then(|name| (around.named)(&name)) else {
+                let given = |name: &String| around.given.contains_key(name);
+                self.variables.iter_mut().filter(|(name, _)| !given(name)).for_each(|(_, value)| *value = None);
+                self.open = true;
+                self.first_open |= self.first.is_none();
+                continue;
+            };
+            self.files.push(opened);
+            self.lines(self.files.len() - 1, around);
+        }
+    }
+
+    /// Takes `targets: NAME = value`; says whether the line is one.
+    fn of_targets(&mut self, line: &str, around: Around<'_>) -> bool {
+        let Some((targets, rest)) = line.split_once(':') else { return false };
+        let Some((name, _)) = rest.split_once('=').filter(|(name, _)| !name.contains([';', '$'])) else { return false };
+        let words = name.trim().trim_end_matches([':', '?', '+', '!']).split_whitespace();
+        let mut words = words.skip_while(|word| matches!(*word, "export" | "override" | "private"));
+        let Some(name) = words.next().filter(|_| words.next().is_none()) else { return false };
+        if around.given.contains_key(name) {
+            return true;
+        }
+        let told = self.told(targets, around.environment, 0).filter(|told| !told.contains('%'));
+        match told {
+            Some(told) => {
+                for target in told.split_whitespace() {
+                    if self.rules.len() < MOST || self.rules.contains_key(target) {
+                        self.rules.entry(target.to_owned()).or_default().own.insert(name.to_owned());
+                    }
+                }
+            }
+            // For which targets that is cannot be told.
+            None => self.varied(name),
+        }
+        true
+    }
+
+    fn varied(&mut self, name: &str) {
+        for rule in self.rules.values_mut() {
+            rule.own.insert(name.to_owned());
+        }
+        if self.variables.len() < MOST {
+            self.variables.insert(name.to_owned(), None);
+        }
     }
 
     /// Takes `NAME = value`; says whether the line is one.
-    fn assignment(
-        &mut self,
-        line: &str,
-        conditional: bool,
-        given: &BTreeMap<String, Option<String>>,
-        environment: Environment<'_>,
-    ) -> bool {
+    fn assignment(&mut self, line: &str, conditional: bool, around: Around<'_>) -> bool {
+        let Around { given, environment, .. } = around;
         let forced = line.starts_with("override ");
         let line = ["export ", "override "].iter().fold(line, |line, word| line.strip_prefix(word).unwrap_or(line));
         let Some((name, value)) = line.split_once('=') else { return false };
@@ -224,7 +319,17 @@ impl Makefile {
         let plain = |value: &String| value.chars().all(|c| c.is_ascii_alphanumeric() || "._+-:/=, ".contains(c));
         let value = match (sign, self.variables.get(name)) {
             ("?", Some(Some(own))) => Some(own.clone()),
-            _ if conditional => None,
+            // `!=` takes what a command writes.
+            _ if conditional
+                || sign == "!"
+                || self.open && matches!((sign, self.variables.get(name)), ("?" | "+", None)) =>
+            {
+                None
+            }
+            (":" | "::" | ":::", _) => Some(self.frozen(value.trim(), environment, 0)),
+            ("+", Some(Some(own))) if self.immediate.contains(name) => {
+                Some(format!("{own} {}", self.frozen(value.trim(), environment, 0)))
+            }
             ("?", None) if environment(name) == Ok(None) => Some(value.trim().to_owned()),
             ("?", None) if environment(name).is_ok_and(|own| own.as_ref().is_some_and(plain)) => {
                 environment(name).ok().flatten()
@@ -240,66 +345,19 @@ impl Makefile {
             ("?", None) => Some(format!("$${{{name}-{}}}", value.trim())),
             _ => Some(value.trim().to_owned()),
         };
-        if self.variables.len() < MOST {
+        if sign.starts_with(':') {
+            self.immediate.insert(name.to_owned());
+        } else if sign.is_empty() {
+            self.immediate.remove(name);
+        }
+        if self.variables.len() < MOST || self.variables.contains_key(name) {
             self.variables.insert(name.to_owned(), value);
         }
         true
     }
 
-    /// What a text with variables comes to before anything runs; `None` where that cannot be told.
-    fn told(&self, text: &str, environment: Environment<'_>, depth: usize) -> Option<String> {
-        let (mut out, mut rest) = (String::new(), text);
-        while let Some((before, after)) = rest.split_once('$') {
-            out.push_str(before);
-            let (value, length) = self.told_one(after, environment, depth)?;
-            out.push_str(&value);
-            if out.len() > LONGEST || depth >= LONGEST_CHAIN {
-                return None;
-            }
-            rest = after.get(length..)?;
-        }
-        Some(out + rest)
-    }
-
-    /// What stands behind a `$` comes to, and how long it is.
-    fn told_one(&self, text: &str, environment: Environment<'_>, depth: usize) -> Option<(String, usize)> {
-        let close = match text.chars().next()? {
-            '$' => return Some(("$".to_owned(), 1)),
-            '(' => ')',
-            '{' => '}',
-            _ => return None,
-        };
-        let end = closed(text, close)?;
-        let name = text.get(1..end)?;
-        let value = match self.variables.get(name) {
-            Some(value) => self.told(value.as_ref()?, environment, depth + 1)?,
-            None if is_name(name) => environment(name).ok()?.unwrap_or_default(),
-            None => {
-                let (function, words) = name.split_once(' ')?;
-                let words = self.told(words, environment, depth + 1)?;
-                match (function, words.split_once(',')) {
-                    ("strip", _) => words.split_whitespace().collect::<Vec<_>>().join(" "),
-                    ("filter", Some((own, words))) if !own.contains('%') => {
-                        let kept =
-                            words.split_whitespace().filter(|word| own.split_whitespace().any(|one| one == *word));
-                        kept.collect::<Vec<_>>().join(" ")
-                    }
-                    ("findstring", Some((part, whole))) => {
-                        if whole.contains(part) {
-                            part.to_owned()
-                        } else {
-                            String::new()
-                        }
-                    }
-                    _ => return None,
-                }
-            }
-        };
-        Some((value, end + 1))
-    }
-
     /// Takes `targets: what they are made of ; recipe`; gives the targets.
-    fn rule(&mut self, plain: &str, start: usize, line: &str, conditional: bool) -> Vec<String> {
+    fn rule(&mut self, plain: &str, at: Line, line: &str) -> Vec<String> {
         let Some((targets, before)) = plain.split_once(':') else { return Vec::new() };
         let (before, inline) = before.split_once(';').map_or((before, false), |(before, _)| (before, true));
         let names = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
@@ -311,16 +369,16 @@ impl Makefile {
                 rule.before.extend(names(before.trim_start_matches(':')).into_iter().filter(|name| name != "|"));
             }
         }
-        if let Some(at) = line.find(';').filter(|_| inline) {
-            let recipe = line.get(at + 1..).unwrap_or("");
-            self.recipe(&targets, start + at + 1, recipe, conditional);
+        if let Some(from) = line.find(';').filter(|_| inline) {
+            let recipe = line.get(from + 1..).unwrap_or("");
+            self.recipe(&targets, Line { start: at.start + from + 1, ..at }, recipe);
         }
         targets
     }
 
-    fn recipe(&mut self, targets: &[String], start: usize, recipe: &str, conditional: bool) {
+    fn recipe(&mut self, targets: &[String], at: Line, recipe: &str) {
         let marks = recipe.len() - recipe.trim_start_matches(['@', '-', '+', ' ', '\t']).len();
-        let line = Line { start: start + marks, end: start + recipe.trim_end().len(), conditional };
+        let line = Line { start: at.start + marks, end: at.start + recipe.trim_end().len(), ..at };
         for target in targets {
             if let Some(rule) = self.rules.get_mut(target).filter(|rule| rule.lines.len() < MOST) {
                 rule.lines.push(line);
@@ -329,15 +387,19 @@ impl Makefile {
     }
 
     /// The lines that are run for some goals, in order, each with whether it may be left out.
-    fn run(&self, opened: &Opened, goals: Vec<String>) -> Vec<(Mapped, bool)> {
-        let mut open: Vec<(String, bool)> = if goals.is_empty() { self.first.iter().cloned().collect() } else { goals }
-            .into_iter()
-            .rev()
-            .map(|goal| (goal, false))
-            .collect();
+    fn run(&self, goals: Vec<String>) -> Vec<(Mapped, &Opened, bool)> {
+        // Which goal is the first one cannot be told where a file may be in front of it.
+        let any = goals.is_empty() && self.first_open;
+        let none: Arc<BTreeSet<String>> = Arc::default();
+        let mut open: Vec<(String, bool, Arc<BTreeSet<String>>)> =
+            if goals.is_empty() { self.first.iter().cloned().collect() } else { goals }
+                .into_iter()
+                .rev()
+                .map(|goal| (goal, false, Arc::clone(&none)))
+                .collect();
         let mut perhaps: BTreeSet<String> = BTreeSet::new();
-        let (mut seen, mut lines): (BTreeSet<String>, Vec<(Mapped, bool)>) = (BTreeSet::new(), Vec::new());
-        while let Some((goal, ready)) = open.pop() {
+        let (mut seen, mut lines): (BTreeSet<String>, Vec<(Mapped, &Opened, bool)>) = (BTreeSet::new(), Vec::new());
+        while let Some((goal, ready, own)) = open.pop() {
             let Some(rule) = self.rules.get(&goal) else {
                 if let Some((front, back)) = goal.split_once('$').filter(|_| seen.insert(goal.clone())) {
                     // Which it is hangs on what is not known.
@@ -347,21 +409,24 @@ impl Makefile {
                         .keys()
                         .filter(|own| own.starts_with(front) && own.ends_with(back) && !seen.contains(*own));
                     let may: Vec<String> = may.filter(|_| front.len() + back.len() > 0).cloned().collect();
-                    open.extend(may.iter().map(|own| (own.clone(), false)));
+                    open.extend(may.iter().map(|goal| (goal.clone(), false, Arc::clone(&own))));
                     perhaps.extend(may);
                 }
                 continue;
             };
             if !ready {
                 if seen.insert(goal.clone()) {
-                    open.push((goal, true));
-                    open.extend(rule.before.iter().rev().map(|name| (name.clone(), false)));
+                    let own = if rule.own.is_empty() { own } else { Arc::new(own.union(&rule.own).cloned().collect()) };
+                    open.push((goal, true, Arc::clone(&own)));
+                    open.extend(rule.before.iter().rev().map(|name| (name.clone(), false, Arc::clone(&own))));
                 }
                 continue;
             }
             for line in rule.lines.iter().filter(|line| line.end > line.start) {
-                if lines.len() < MOST {
-                    lines.push((self.filled(opened, *line, &goal, rule), line.conditional || perhaps.contains(&goal)));
+                if let Some(opened) = self.files.get(line.file).filter(|_| lines.len() < MOST) {
+                    let at = At { goal: &goal, rule, own: &own };
+                    let conditional = line.conditional || any || perhaps.contains(&goal);
+                    lines.push((self.filled(opened, *line, at), opened, conditional));
                 }
             }
         }
@@ -369,13 +434,13 @@ impl Makefile {
     }
 
     /// A line of a recipe as the shell gets it.
-    fn filled(&self, opened: &Opened, line: Line, goal: &str, rule: &Rule) -> Mapped {
+    fn filled(&self, opened: &Opened, line: Line, at_goal: At<'_>) -> Mapped {
         let text = opened.text.get(line.start..line.end);
         let mut filled = Mapped::default();
         let mut chars = text.char_indices();
         while let Some((at, c)) = chars.next() {
             let place = opened.text.offset(line.start + at);
-            let value = if c == '$' { self.value(text.get(at + 1..).unwrap_or(""), goal, rule, 0) } else { None };
+            let value = if c == '$' { self.value(text.get(at + 1..).unwrap_or(""), at_goal, 0) } else { None };
             let Some((value, length)) = value else {
                 filled.push(c.encode_utf8(&mut [0; 4]), place);
                 continue;
@@ -390,58 +455,6 @@ impl Makefile {
         }
         filled
     }
-
-    /// What stands behind a `$` comes to, and how long it is.
-    fn value(&self, text: &str, goal: &str, rule: &Rule, depth: usize) -> Option<(String, usize)> {
-        let first = text.chars().next()?;
-        let close = match first {
-            '$' => return Some(("$".to_owned(), 1)),
-            '@' => return Some((goal.to_owned(), 1)),
-            '<' => return Some((rule.before.first().cloned().unwrap_or_default(), 1)),
-            '^' => return Some((rule.before.join(" "), 1)),
-            '(' => ')',
-            '{' => '}',
-            _ => return None,
-        };
-        let end = closed(text, close)?;
-        let name = text.get(1..end)?;
-        let value = match self.variables.get(name) {
-            Some(Some(value)) if depth < LONGEST_CHAIN => self.whole(value, goal, rule, depth + 1),
-            None if name == "MAKE" => "make".to_owned(),
-            // A variable of the environment is one of the shell.
-            None if is_name(name) => format!("${{{name}}}"),
-            _ => "$(make)".to_owned(),
-        };
-        Some((value, end + 1))
-    }
-
-    fn whole(&self, text: &str, goal: &str, rule: &Rule, depth: usize) -> String {
-        let (mut out, mut rest) = (String::new(), text);
-        while let Some((before, after)) = rest.split_once('$') {
-            out.push_str(before);
-            let (value, length) = self.value(after, goal, rule, depth).unwrap_or_else(|| ("$".to_owned(), 0));
-            out.push_str(&value);
-            if out.len() > LONGEST {
-                return out;
-            }
-            rest = after.get(length..).unwrap_or("");
-        }
-        out + rest
-    }
-}
-
-/// Where the bracket closes that a text begins with.
-fn closed(text: &str, close: char) -> Option<usize> {
-    let first = text.chars().next()?;
-    let mut open = 0_usize;
-    text.char_indices().find_map(|(at, c)| {
-        open = if c == first { open + 1 } else { open.saturating_sub(usize::from(c == close)) };
-        (open == 0).then_some(at)
-    })
-}
-
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// How long a line is, with those that a backslash joins to it.

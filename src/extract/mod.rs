@@ -28,6 +28,7 @@ mod listed;
 mod listing;
 mod locked;
 mod make_conditions;
+mod make_values;
 mod makefile;
 mod merge;
 mod mounts;

@@ -11,6 +11,7 @@ use crate::shell;
 use crate::shell::Command;
 use crate::shell::Files;
 use crate::shell::OWN_FILE;
+use crate::shell::Trace;
 use crate::shell::Word;
 use crate::shell::inner;
 use crate::source::Span;
@@ -18,6 +19,8 @@ use crate::source::Span;
 /// Scripts run scripts, but not for ever.
 pub(super) const DEEPEST: usize = 4;
 pub(super) const MOST_SCRIPTS: usize = 64;
+/// What more commands may have changed is not kept.
+const MOST_TRACES: usize = 4096;
 
 impl Reader<'_> {
     /// Goes through a script that came from the context; says whether the command runs one.
@@ -58,6 +61,10 @@ impl Reader<'_> {
         }
         self.done.scripts += 1;
         let mut variables = command.variables.clone();
+        if !same_shell || command.words.len() > at + 1 {
+            // Its arguments are its own.
+            variables.retain(|(name, _)| name == "0" || !name.bytes().all(|byte| byte.is_ascii_digit()));
+        }
         if !same_shell {
             variables.push(("0".to_owned(), Resolved::literal(path)));
         }
@@ -85,13 +92,33 @@ impl Reader<'_> {
     pub(super) fn among(&self, run: &RunInstruction, read: impl FnOnce(Files<'_>) -> Vec<Command>) -> Vec<Command> {
         let text = |path: &str| self.text(path, run);
         let listed = |pattern: &str| self.listed(pattern, run);
-        read(Files { folder: &self.folder, text: &text, listed: &listed })
+        let unchanged = |path: &str| self.unchanged(path, run);
+        read(Files { folder: &self.folder, text: &text, unchanged: &unchanged, listed: &listed })
     }
 
     /// The text of a file that is surely in the image.
     fn text(&self, path: &str, run: &RunInstruction) -> Option<String> {
         let opened = self.open("", path, run).ok().filter(|_| !self.is_gone(path))?;
         Some(opened.text.text().to_owned())
+    }
+
+    /// Notes what a command may have changed.
+    pub(super) fn trace(&mut self, command: &Command, run: &RunInstruction) {
+        let Some(trace) = Trace::of(command) else { return };
+        // Behind more than that nothing is told.
+        if self.done.traces.len() <= MOST_TRACES {
+            self.done.traces.push((run.instruction, self.folder.clone(), trace));
+        }
+    }
+
+    /// Whether no command behind the COPY that brings a file may have changed it.
+    fn unchanged(&self, path: &str, run: &RunInstruction) -> bool {
+        let whole = absolute(&self.folder, path);
+        let from = self.tree.brought_at(run, &whole);
+        let may = |(at, folder, trace): &(usize, String, Trace)| {
+            *at >= from && trace.may_change(&whole) && (!trace.anything || whole.starts_with(folder.as_str()))
+        };
+        self.done.traces.len() <= MOST_TRACES && !self.done.traces.iter().any(may)
     }
 
     fn is_gone(&self, path: &str) -> bool {

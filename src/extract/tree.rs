@@ -72,6 +72,22 @@ impl Tree<'_> {
         self.copied(Some(run), usize::MAX, path, 0)
     }
 
+    /// The instruction that brings the file at a path of the image; the first one where that is not told.
+    pub(super) fn brought_at(&self, run: &RunInstruction, path: &str) -> usize {
+        if self.mounted(run, path).is_some() {
+            return run.instruction;
+        }
+        let copies = self.evaluated.copies.iter().rev().filter(|copy| copy.instruction < run.instruction);
+        let brings = |copy: &&CopyInstruction| {
+            let Some(destination) = copy.destination.as_ref().and_then(|(path, _)| path.known()) else { return false };
+            let into = absolute(&copy.folder, destination);
+            let named = copy.sources.iter().filter_map(|(source, _)| source.known());
+            let mut from = named.flat_map(|source| candidates(source, &into, path, ends_in_folder(copy, destination)));
+            from.any(|source| self.at_source(copy, &source, path, 0).is_ok())
+        };
+        copies.clone().find(brings).map_or(0, |copy| copy.instruction)
+    }
+
     fn shelf(&self, context: &str, path: &str) -> Result<Opened, Missing> {
         let file = self.shelf.open(&normal(context))?;
         let text = Mapped::whole(&file.text, 0);

@@ -3,6 +3,7 @@
 mod filters;
 mod lexer;
 mod nested;
+mod traces;
 mod walk;
 mod wrapper;
 
@@ -14,6 +15,7 @@ use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
 use crate::source::Span;
 
+pub use traces::Trace;
 pub use walk::OWN_FILE;
 pub use wrapper::inner;
 
@@ -98,13 +100,15 @@ pub struct Files<'a> {
     pub folder: &'a str,
     /// The text of a file that is surely there, by its path as written.
     pub text: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether no command so far may have changed a file, by its path as written.
+    pub unchanged: &'a dyn Fn(&str) -> bool,
     /// The paths that a pattern as written stands for, in the shell's order, where that can be told.
     pub listed: &'a dyn Fn(&str) -> Option<Vec<String>>,
 }
 
 impl Files<'static> {
     /// No file is known.
-    pub const NONE: Self = Self { folder: "", text: &|_| None, listed: &|_| None };
+    pub const NONE: Self = Self { folder: "", text: &|_| None, unchanged: &|_| true, listed: &|_| None };
 }
 
 /// The commands that a RUN instruction runs, in order.

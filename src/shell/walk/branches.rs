@@ -11,6 +11,7 @@ use crate::shell::lexer::Token;
 use crate::shell::walk::MOST_COMMANDS;
 use crate::shell::walk::MOST_VARIABLES;
 use crate::shell::walk::Walk;
+use crate::shell::walk::arguments::Arguments;
 use crate::shell::walk::chance::Chance;
 use crate::shell::walk::chance::Status;
 use crate::shell::walk::lists::List;
@@ -48,6 +49,10 @@ pub(super) struct Branch {
     taken: Chance,
     /// The variables before it began.
     before: BTreeMap<String, Resolved>,
+    /// The arguments before it began.
+    arguments: Arguments,
+    /// Whether it is a part of a pipe and has a shell of its own.
+    part: bool,
     /// The variables after the arm that is surely taken.
     after: Option<BTreeMap<String, Resolved>>,
     /// What was set in arms that run or may run.
@@ -133,7 +138,9 @@ impl Walk<'_> {
         let (before, now) = (self.variables.clone(), list.gate);
         let (after, set) = (None, Vec::new());
         let (taken, rounds, reading) = (Chance::No, None, None);
-        self.branches.push(Branch { kind, now, asking, taken, before, after, set, list, rounds, reading });
+        let (arguments, part) = (self.arguments.clone(), std::mem::take(&mut self.part.behind));
+        let branch = Branch { kind, now, asking, taken, before, arguments, part, after, set, list, rounds, reading };
+        self.branches.push(branch);
     }
 
     /// Begins the commands behind a condition or pattern.
@@ -168,13 +175,15 @@ impl Walk<'_> {
     pub(super) fn close(&mut self, ends: &dyn Fn(&Kind) -> bool) {
         let inner = self.list.status;
         let Some(branch) = self.branches.pop_if(|branch| ends(&branch.kind)) else { return };
-        let Branch { kind, now, asking, before, after, set, list, .. } = branch;
+        let Branch { kind, now, asking, before, arguments, part, after, set, list, .. } = branch;
         let sure = if asking || now != Chance::Yes { None } else { Some(self.variables.clone()) };
         self.list = list;
         let status = if matches!(kind, Kind::Braces | Kind::Subshell | Kind::Script) { inner } else { Status::Fine };
         self.list.settle(status, self.asking());
         match (after.or(sure), kind) {
-            (_, Kind::Subshell) => self.variables = before,
+            (_, kind) if kind == Kind::Subshell || part || self.part.ahead => {
+                (self.variables, self.arguments) = (before, arguments);
+            }
             (Some(after), Kind::If | Kind::Case(_) | Kind::Braces | Kind::Script) => {
                 self.variables = after;
                 if let Some(outer) = self.branches.last_mut() {
@@ -226,7 +235,9 @@ impl Walk<'_> {
         }
         let subject = self.certain(text.get(subject.clone()));
         let before = before.to_vec();
+        let behind = self.pipe.0 != Input::None;
         self.piped(text, &before, Redirects::default(), depth, false);
+        self.part.behind = behind;
         self.open(Kind::Case(subject));
         words.clear();
     }

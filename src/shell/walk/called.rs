@@ -11,6 +11,7 @@ use crate::shell::lexer::Token;
 use crate::shell::walk::DEEPEST;
 use crate::shell::walk::MOST_VARIABLES;
 use crate::shell::walk::Walk;
+use crate::shell::walk::arguments::Arguments;
 use crate::shell::walk::branches::Kind;
 use crate::shell::walk::chance::Chance;
 use crate::source::Span;
@@ -23,8 +24,6 @@ const LONGEST_BODY: usize = 16 * 1024;
 
 /// An array with more elements is not known.
 const MOST_ELEMENTS: usize = 1024;
-/// Arguments of a script beyond these are not told.
-const MOST_OF_SCRIPT: usize = 9;
 /// Words in front of an assignment that leave it one.
 const DECLARING: &[&str] = &["local", "declare", "typeset", "readonly", "export", "-a", "-r"];
 
@@ -126,39 +125,11 @@ impl Walk<'_> {
         let plain = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or(raw);
         if matches!(plain, "$@" | "${@}" | "$*" | "${*}") {
             let own = |word: &Word| if word.raw.is_empty() { Word { span, ..word.clone() } } else { word.clone() };
-            return self.arguments.as_ref().map(|words| words.iter().map(own).collect());
+            return self.arguments.all().map(|words| words.iter().map(own).collect());
         }
         let name = plain.strip_prefix("${")?;
         let name = name.strip_suffix("[@]}").or_else(|| name.strip_suffix("[*]}"))?;
         self.arrays.get(name)?.clone()
-    }
-
-    /// Takes the arguments of a script from variables named by their numbers, where it is told by which name it is called.
-    pub(super) fn called_with(&mut self, variables: &[(String, Resolved)]) {
-        let of = |name: &str| variables.iter().rfind(|(own, _)| own == name).map(|(_, value)| value);
-        let word =
-            |value: &Resolved| Word { value: value.clone(), raw: String::new(), span: Span::default(), output: None };
-        let arguments: Vec<Word> = (1..=MOST_OF_SCRIPT).map_while(|number| of(&number.to_string())).map(word).collect();
-        // Of so many, some may be missing.
-        if of("0").is_some() && arguments.len() < MOST_OF_SCRIPT {
-            self.arguments = Some(arguments);
-        }
-    }
-
-    /// What an argument of the function at hand is; `None` outside of one, and for other names.
-    pub(super) fn argument(&self, name: &str) -> Option<Resolved> {
-        let number = || name.parse::<usize>().ok().filter(|number| *number > 0);
-        let Some(arguments) = self.arguments.as_ref() else {
-            let reason = "which argument it is depends on the way through the script".to_owned();
-            let names = vec![name.to_owned()];
-            return number().filter(|_| self.shifted).map(|_| Resolved::Unresolved { names, reason });
-        };
-        if name == "#" {
-            return Some(Resolved::literal(arguments.len().to_string()));
-        }
-        let number = number()?;
-        let word = arguments.get(number.checked_sub(1)?);
-        Some(word.map_or_else(|| Resolved::literal(""), |word| word.value.clone()))
     }
 
     /// Takes what `read` gives its variables: the words of a line that is known, else what nobody knows.
@@ -227,22 +198,7 @@ impl Walk<'_> {
     /// Goes through a function that a command calls; says whether it did.
     pub(super) fn calls(&mut self, words: &[Word], depth: usize) -> bool {
         let Some((first, arguments)) = words.split_first() else { return false };
-        if first.known() == Some("shift") {
-            let number = arguments.first().map_or(Some(1), |number| number.known()?.parse::<usize>().ok());
-            let sure = self.chance() == Chance::Yes;
-            match (&mut self.arguments, number) {
-                (Some(own), Some(number)) if sure && own.len() >= number => drop(own.drain(..number)),
-                // With nothing left it changes nothing.
-                (Some(own), Some(_)) if sure && own.is_empty() => {}
-                (own, _) => self.shifted = own.take().is_some() || self.shifted,
-            }
-            return false;
-        }
-        if let (Some("set"), Some(("--", rest))) =
-            (first.known(), arguments.split_first().map(|(word, rest)| (word.known().unwrap_or(""), rest)))
-        {
-            let sure = self.chance() == Chance::Yes && rest.len() <= MOST_ELEMENTS;
-            (self.arguments, self.shifted) = if sure { (Some(rest.to_vec()), false) } else { (None, true) };
+        if self.moves_arguments(first.known(), arguments) {
             return false;
         }
         let body = first.known().and_then(|name| self.functions.get(name)).cloned();
@@ -252,7 +208,7 @@ impl Walk<'_> {
             Body::Here(text) => text,
             Body::Elsewhere(text) => at_one_place(&text, first.span.start),
         };
-        let outer = self.arguments.replace(arguments.to_vec());
+        let outer = std::mem::replace(&mut self.arguments, Arguments::of(arguments));
         self.script(&body, depth + 1);
         self.arguments = outer;
         true

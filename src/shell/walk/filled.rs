@@ -1,8 +1,14 @@
 //! Substitutions in words, where what they stand for can be told without running anything.
 
+use std::sync::Arc;
+
 use crate::dockerfile::Dialect;
+use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::expand;
+use crate::shell::Command;
+use crate::shell::Input;
+use crate::shell::walk::DEEPEST;
 use crate::shell::walk::Walk;
 use crate::shell::walk::places::OWN_FILE;
 use crate::source::Span;
@@ -79,6 +85,30 @@ impl Walk<'_> {
             rest = rest.get(length..)?;
         }
         Some((out, origins))
+    }
+}
+
+impl Walk<'_> {
+    /// The command that writes what a substitution stands for; none where there are several, one after the other.
+    pub(super) fn substituted(&self, text: &Mapped) -> Option<Arc<Command>> {
+        if self.substitutions >= DEEPEST {
+            return None;
+        }
+        let mut walk = self.inside();
+        walk.text(text, 0);
+        let last = walk.out.pop()?;
+        let fed = |command: &Command| matches!(command.input, Input::Pipe(_));
+        let one = walk.out.iter().chain([&last]).enumerate().all(|(at, command)| fed(command) == (at > 0));
+        one.then(|| Arc::new(last))
+    }
+
+    /// What goes through a substitution.
+    pub(super) fn inside(&self) -> Self {
+        let mut walk = Walk::new(self.scope, &[], self.files);
+        walk.variables.clone_from(&self.variables);
+        walk.arguments = self.arguments.clone();
+        walk.substitutions = self.substitutions + 1;
+        walk
     }
 }
 

@@ -1,5 +1,6 @@
 //! Going through shell text command by command, keeping the variables that it sets.
 
+mod arguments;
 mod branches;
 mod called;
 mod chance;
@@ -12,7 +13,6 @@ mod rounds;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::dockerfile::Heredoc;
 use crate::dockerfile::Lookup;
@@ -33,6 +33,7 @@ use crate::shell::nested::is_other_user;
 use crate::shell::nested::is_shell;
 use crate::shell::nested::substitution;
 use crate::shell::nested::unquoted;
+use crate::shell::walk::arguments::Arguments;
 use crate::shell::walk::branches::Branch;
 use crate::shell::walk::branches::Kind;
 use crate::shell::walk::called::Body;
@@ -40,7 +41,9 @@ use crate::shell::walk::chance::Chance;
 use crate::shell::walk::chance::Status;
 use crate::shell::walk::condition::Brackets;
 use crate::shell::walk::lists::List;
+use crate::shell::walk::redirects::Part;
 use crate::shell::walk::redirects::Redirects;
+use crate::shell::walk::redirects::is_beside;
 use crate::shell::wrapper;
 
 pub use places::OWN_FILE;
@@ -69,7 +72,10 @@ pub(super) fn commands(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
             let words = walk.within(words);
             let script = inner_script(&words).filter(|(_, skip)| *skip == 0).and_then(|(at, _)| words.get(at));
             match script.and_then(|script| elements.iter().find(|element| element.full_span() == script.span)) {
-                Some(script) => walk.text(script, 1),
+                Some(script) => {
+                    walk.begin_exec(&words, words.iter().position(|word| word.span == script.full_span()).unwrap_or(0));
+                    walk.text(script, 1);
+                }
                 None => walk.emit(words, start, Redirects::default()),
             }
         }
@@ -116,10 +122,10 @@ struct Walk<'a> {
     called: usize,
     /// How many files were read in.
     read_in: usize,
-    /// What the function at hand was called with, where it is one and that is known.
-    arguments: Option<Vec<Word>>,
-    /// Whether those were changed in a way that is not known.
-    shifted: bool,
+    /// What the script or function at hand was called with.
+    arguments: Arguments,
+    /// Whether the command at hand is a part of a pipe, or runs beside what follows.
+    part: Part,
     /// Arrays by their names; nothing where one is set on one of several ways.
     arrays: BTreeMap<String, Option<Vec<Word>>>,
     /// The text that is gone through, and how many were.
@@ -138,8 +144,8 @@ impl<'a> Walk<'a> {
         let pipe = (Input::None, 0);
         let (list, brackets) = (List::default(), Brackets::default());
         let (opened, over, spread, sourced, substitutions) = (0, false, 0, false, 0);
-        let (functions, called, arguments, arrays) = (BTreeMap::new(), 0, None, BTreeMap::new());
-        let (read_in, shifted) = (0, false);
+        let (functions, called, arrays) = (BTreeMap::new(), 0, BTreeMap::new());
+        let (read_in, arguments, part) = (0, Arguments::default(), Part::default());
         let (level, levels, rounds, jump) = (0, 0, 0, None);
         Self {
             scope,
@@ -159,7 +165,7 @@ impl<'a> Walk<'a> {
             called,
             read_in,
             arguments,
-            shifted,
+            part,
             arrays,
             level,
             levels,
@@ -171,6 +177,9 @@ impl<'a> Walk<'a> {
 
     fn lookup(&self, name: &str) -> Lookup {
         let argument = self.argument(name);
+        if self.lacks(name) {
+            return Lookup::Unset;
+        }
         match argument.as_ref().or_else(|| self.variables.get(name)) {
             Some(Resolved::Known { value, origins }) => Lookup::Known(value.clone(), origins.clone()),
             Some(Resolved::Unresolved { reason, .. }) => Lookup::Unknown(vec![name.to_owned()], reason.clone()),
@@ -237,7 +246,11 @@ impl<'a> Walk<'a> {
                     self.redirect(text, range.clone(), &mut redirects);
                     continue;
                 }
-                _ => self.piped(text, &words, std::mem::take(&mut redirects), depth, token == Token::Pipe),
+                _ => {
+                    let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+                    self.part.ahead = token == Token::Separator && is_beside(text.text(), before);
+                    self.piped(text, &words, std::mem::take(&mut redirects), depth, token == Token::Pipe);
+                }
             }
             words.clear();
             if let Some(back) = self.jump.take() {
@@ -303,7 +316,11 @@ impl<'a> Walk<'a> {
             None if raw.iter().all(plain) && !redirects.any => Status::Answer(Chance::Yes),
             None => Status::Fine,
         };
+        let kept = self.part.is_any().then(|| (self.variables.clone(), self.arguments.clone()));
         self.command(text, rest, redirects, depth, inside);
+        if let Some(kept) = kept {
+            (self.variables, self.arguments) = kept;
+        }
         if !inside || status != Status::Fine {
             self.list.settle(status, self.asking());
         }
@@ -368,7 +385,12 @@ impl<'a> Walk<'a> {
         let shell = |program: &str| is_shell(program) || is_other_user(program);
         let scripts = words.is_empty() || (words.len() < 4 && words[0].known().is_some_and(shell));
         for heredoc in redirects.heredocs.iter().filter(|_| scripts && depth < DEEPEST) {
+            let kept = (!words.is_empty()).then(|| (self.variables.clone(), self.arguments.clone()));
+            self.begin_reader(&words, heredoc.expand);
             self.script(&heredoc.body, depth + 1);
+            if let Some(kept) = kept {
+                (self.variables, self.arguments) = kept;
+            }
         }
         if let Some((at, front)) = inner_script(&words)
             && let Some(span) = words.get(at).map(|word| word.span)
@@ -376,10 +398,11 @@ impl<'a> Walk<'a> {
             && depth < DEEPEST
         {
             let script = unquoted(text, range.start + front..range.end);
-            let saved = (!own.is_empty()).then(|| self.variables.clone());
+            let kept = (self.variables.clone(), self.arguments.clone());
             self.variables.extend(own);
+            self.begin_child(&words, at);
             self.script(&script, depth + 1);
-            self.variables = saved.unwrap_or_else(|| std::mem::take(&mut self.variables));
+            (self.variables, self.arguments) = kept;
             return;
         }
         if let (Some(start), false) = (start, words.is_empty()) {
@@ -414,7 +437,10 @@ impl<'a> Walk<'a> {
         span.start = start.unwrap_or(span.start).min(span.start);
         let conditional = self.asking() || self.chance() != Chance::Yes;
         if self.out.len() < MOST_COMMANDS {
-            let variables = self.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            let mut variables = self.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            if words.first().is_some_and(|first| matches!(first.known(), Some("." | "source"))) {
+                self.number_arguments(&mut variables);
+            }
             let Redirects { writes, appends, input, .. } = redirects;
             let input = if input == Input::None { std::mem::take(&mut self.pipe.0) } else { input };
             self.out.push(Command { words, span, variables, writes, appends, input, conditional });
@@ -460,27 +486,6 @@ impl<'a> Walk<'a> {
             Resolved::Known { value, .. } if value.is_empty() && !raw.contains(['"', '\'']) => Vec::new(),
             _ => vec![Word { value, raw, span, output: None }],
         }
-    }
-
-    /// The command that writes what a substitution stands for; none where there are several, one after the other.
-    fn substituted(&self, text: &Mapped) -> Option<Arc<Command>> {
-        if self.substitutions >= DEEPEST {
-            return None;
-        }
-        let mut walk = self.inside();
-        walk.text(text, 0);
-        let last = walk.out.pop()?;
-        let fed = |command: &Command| matches!(command.input, Input::Pipe(_));
-        let one = walk.out.iter().chain([&last]).enumerate().all(|(at, command)| fed(command) == (at > 0));
-        one.then(|| Arc::new(last))
-    }
-
-    /// What goes through a substitution.
-    fn inside(&self) -> Self {
-        let mut walk = Walk::new(self.scope, &[], self.files);
-        walk.variables.clone_from(&self.variables);
-        walk.substitutions = self.substitutions + 1;
-        walk
     }
 }
 

@@ -75,7 +75,12 @@ impl Walk<'_> {
         walk.functions.clone_from(&self.functions);
         walk.read_in = self.read_in + 1;
         walk.variables.insert(OWN_FILE.to_owned(), Resolved::literal(&path));
+        let own = words.get(2..).unwrap_or_default();
+        walk.begin_read_in(own);
         walk.text(&Mapped::whole(&text, 0), 0);
+        if own.is_empty() {
+            self.end_read_in(std::mem::take(&mut walk.arguments));
+        }
         self.read_in = walk.read_in;
         walk.variables.remove(OWN_FILE);
         for (name, value) in walk.variables {
@@ -160,7 +165,7 @@ mod tests {
         };
         let listed =
             |pattern: &str| (pattern == "/opt/s/*.sh").then(|| vec!["/opt/s/a.sh".into(), "/opt/s/b.sh".into()]);
-        let files = Files { folder, text: &held, listed: &listed };
+        let files = Files { folder, text: &held, listed: &listed, ..Files::NONE };
         let variables = ["0", "BASH_SOURCE"].map(|own| (own.to_owned(), Resolved::literal(name)));
         let commands = script(&Mapped::whole(text, 0), &Scope::default(), &variables, files);
         let line = |one: crate::shell::Command| {

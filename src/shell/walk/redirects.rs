@@ -8,6 +8,7 @@ use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::shell::Input;
 use crate::shell::Word;
+use crate::shell::lexer::Token;
 use crate::shell::walk::Walk;
 use crate::shell::walk::called::at_one_place;
 
@@ -25,6 +26,31 @@ pub(super) struct Redirects<'a> {
     pub(super) input: Input,
 }
 
+/// How a command stands in a pipe: its parts have shells of their own, and so has what runs beside the rest.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Part {
+    /// Whether another part stands in front of it.
+    pub(super) behind: bool,
+    /// Whether another part, or `&`, stands behind it.
+    pub(super) ahead: bool,
+}
+
+impl Part {
+    pub(super) fn is_any(self) -> bool {
+        self.behind || self.ahead
+    }
+}
+
+/// Whether `&` ends a command whose last token is known.
+pub(super) fn is_beside(text: &str, last: Option<&Token>) -> bool {
+    let end = match last {
+        Some(Token::Word(range) | Token::Redirect(range)) => range.end,
+        _ => return false,
+    };
+    let rest = text.get(end..).unwrap_or_default().trim_start_matches([' ', '\t']);
+    rest.starts_with('&') && !rest.starts_with("&&")
+}
+
 impl<'a> Walk<'a> {
     /// One command, and what the next one reads where a `|` stands between them.
     pub(super) fn piped(
@@ -37,7 +63,10 @@ impl<'a> Walk<'a> {
     ) {
         let before = self.out.len();
         let length = self.pipe.1;
+        let part = Part { behind: self.pipe.0 != Input::None, ahead: on || self.part.ahead };
+        self.part = part;
         self.simple(text, words, redirects, depth);
+        self.part = Part::default();
         self.pipe = match (on, self.out.get(before..)) {
             (false, _) => (Input::None, 0),
             (true, Some([only])) if length < LONGEST_PIPE => (Input::Pipe(Arc::new(only.clone())), length + 1),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
-use crate::shell::Command;
 use crate::shell::Input;
+use crate::shell::Trace;
 use crate::shell::Word;
 use crate::shell::lexer::Token;
 use crate::shell::walk::DEEPEST;
@@ -93,16 +93,8 @@ impl Walk<'_> {
 
     /// Whether a command so far may have written a file.
     fn is_written(&self, file: &Word) -> bool {
-        let name = file.known().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
-        let writes = |command: &Command| {
-            let edits = matches!(
-                command.program(),
-                Some("sed" | "cp" | "mv" | "tee" | "rm" | "curl" | "wget" | "python" | "python3")
-            );
-            let mut words = command.writes.iter().chain(command.words.iter().filter(|_| edits));
-            words.any(|word| word.known().is_none_or(|word| word.contains(name)))
-        };
-        self.out.iter().any(writes)
+        let Some(path) = file.known().and_then(|path| self.seen(path)) else { return true };
+        !(self.files.unchanged)(&path) || self.out.iter().filter_map(Trace::of).any(|trace| trace.may_change(&path))
     }
 
     /// Begins a loop over the lines that `while read` reads, where they are known and its body comes next.
