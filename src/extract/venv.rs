@@ -242,36 +242,34 @@ mod tests {
     use crate::dockerfile::Mapped;
     use crate::shell::script_commands;
 
-    /// Whether the last command of a script installs into an environment.
-    fn into(script: &str, variables: &[(&str, &str)]) -> bool {
+    /// What the environments of a script say of its last command.
+    fn last<T: Default>(
+        script: &str,
+        variables: &[(&str, &str)],
+        says: impl Fn(&Environments, &Command, Option<&str>, &dyn Fn(&str) -> Lookup) -> T,
+    ) -> T {
         let lookup = |name: &str| match variables.iter().find(|(own, _)| *own == name) {
             Some((_, value)) => Lookup::Known((*value).to_owned(), Vec::new()),
             None => Lookup::Unset,
         };
         let mut environments = Environments::default();
-        let mut said = false;
+        let mut said = T::default();
         for command in script_commands(&Mapped::whole(script, 0)) {
             environments.note(&command, "/app");
             let head = variables.iter().find(|(own, _)| *own == "PATH").map(|(_, head)| *head);
-            said = environments.takes(&command, "/app", head, &lookup);
+            said = says(&environments, &command, head, &lookup);
         }
         said
     }
 
+    /// Whether the last command of a script installs into an environment.
+    fn into(script: &str, variables: &[(&str, &str)]) -> bool {
+        last(script, variables, |all, command, head, lookup| all.takes(command, "/app", head, lookup))
+    }
+
     /// The Python that the last command of a script installs for.
     fn for_python(script: &str, variables: &[(&str, &str)]) -> Option<String> {
-        let lookup = |name: &str| match variables.iter().find(|(own, _)| *own == name) {
-            Some((_, value)) => Lookup::Known((*value).to_owned(), Vec::new()),
-            None => Lookup::Unset,
-        };
-        let mut environments = Environments::default();
-        let mut said = None;
-        for command in script_commands(&Mapped::whole(script, 0)) {
-            environments.note(&command, "/app");
-            let head = variables.iter().find(|(own, _)| *own == "PATH").map(|(_, head)| *head);
-            said = environments.python(&command, "/app", head, &lookup);
-        }
-        said
+        last(script, variables, |all, command, head, lookup| all.python(command, "/app", head, lookup))
     }
 
     #[test]
