@@ -75,13 +75,7 @@ impl Environments {
         head: Option<&str>,
         lookup: &dyn Fn(&str) -> Lookup,
     ) -> bool {
-        let value = |name: &str| match command.variable(name) {
-            Some(value) => value.known().map(str::to_owned),
-            None => match lookup(name) {
-                Lookup::Known(value, _) => Some(value),
-                Lookup::Unset | Lookup::NoValue | Lookup::Unknown(..) => None,
-            },
-        };
+        let value = |name: &str| value(command, name, lookup);
         let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
         if command.program() == Some("uv") && matches!(words.get(1), Some(&("sync" | "add" | "run"))) {
             let active = words.contains(&"--active").then(|| value("VIRTUAL_ENV")).flatten();
@@ -113,13 +107,7 @@ impl Environments {
         head: Option<&str>,
         lookup: &dyn Fn(&str) -> Lookup,
     ) -> Option<String> {
-        let value = |name: &str| match command.variable(name) {
-            Some(value) => value.known().map(str::to_owned),
-            None => match lookup(name) {
-                Lookup::Known(value, _) => Some(value),
-                Lookup::Unset | Lookup::NoValue | Lookup::Unknown(..) => None,
-            },
-        };
+        let value = |name: &str| value(command, name, lookup);
         let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
         let first = words.first().copied().unwrap_or("");
         let made = |path: &str| self.pythons.get(path).cloned();
@@ -220,6 +208,17 @@ fn option<'a>(words: &[&'a str], names: &[&str]) -> Option<&'a str> {
     });
     let joined = || words.iter().find_map(|word| word.split_once('=').filter(|(name, _)| names.contains(name)));
     apart.or_else(|| joined().map(|(_, value)| value))
+}
+
+/// The value of a variable as a command has it, where that is told.
+fn value(command: &Command, name: &str, lookup: &dyn Fn(&str) -> Lookup) -> Option<String> {
+    match command.variable(name) {
+        Some(value) => value.known().map(str::to_owned),
+        None => match lookup(name) {
+            Lookup::Known(value, _) => Some(value),
+            Lookup::Unset | Lookup::NoValue | Lookup::Unknown(..) => None,
+        },
+    }
 }
 
 /// The folder among the arguments: the last word that is no option and no value of one.
