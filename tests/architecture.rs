@@ -121,7 +121,8 @@ const BUILT_IN: &[(&str, &str)] = &[
 const RENAMED: &[(&str, &str)] = &[("hcl_rs", "hcl")];
 
 /// Rooms that never say what belongs in a table.
-const TABLED_ROOMS: &[&str] = &["cure/", "extract/", "infer/", "judge/", "start/"];
+const TABLED_ROOMS: &[&str] =
+    &["builds/", "cure/", "extract/", "infer/", "install/", "installed/", "judge/", "needs/", "start/"];
 
 /// What they say all the same, and why.
 const SPOKEN: &[(&str, &str, &str)] = &[

@@ -1,5 +1,7 @@
 //! Paths of an image as the container stack follows them, and which names it looks for.
 
+/// Where the default toolkit of an image lies: a directory, or a link to one.
+pub const TOOLKIT_ROOT: &str = "/usr/local/cuda";
 /// The directory of an image that the container toolkit takes compat libraries from.
 pub const COMPAT_ROOT: &str = "/usr/local/cuda/compat";
 
@@ -51,6 +53,24 @@ pub fn split_path(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
+/// The name of the toolkit's directory that a path is or lies in: `cuda-12.9` of `/usr/local/cuda-12.9/lib64`.
+pub fn toolkit_directory(path: &str) -> Option<&str> {
+    let name = path.strip_prefix("/usr/local/")?.split('/').next()?;
+    name.starts_with("cuda").then_some(name)
+}
+
+/// Whether a directory is the compat directory of a toolkit: `/usr/local/cuda/compat`, `/usr/local/cuda-12.8/compat`.
+pub fn is_compat_directory(directory: &str) -> bool {
+    let above = directory.trim_end_matches('/').strip_suffix("/compat");
+    above.is_some_and(|above| toolkit_directory(above) == Some(split_path(above).1))
+}
+
+/// Whether a directory is a compat directory of a toolkit, those of other platforms too, or lies below one:
+/// `/usr/local/cuda/compat_orin`, `/usr/local/cuda/compat/lib.real`.
+pub fn in_compat_directory(directory: &str) -> bool {
+    toolkit_directory(directory).is_some() && directory.split('/').skip(4).any(|part| part.starts_with("compat"))
+}
+
 /// Whether a path is a folder or lies below it.
 pub fn lies_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -64,6 +84,29 @@ pub fn hook_looks_at(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn compat_directories_belong_to_a_toolkit() {
+        for (directory, is, inside) in [
+            ("/usr/local/cuda/compat", true, true),
+            ("/usr/local/cuda/compat/", true, true),
+            ("/usr/local/cuda-12.9/compat", true, true),
+            ("/usr/local/cuda/compat/lib.real", false, true),
+            ("/usr/local/cuda/compat_orin", false, true),
+            ("/usr/local/cuda/lib64/compat", false, true),
+            ("/usr/local/cuda/lib64", false, false),
+            ("/usr/local/cuda", false, false),
+            ("/usr/local/compat", false, false),
+            ("/usr/local/compat/cuda", false, false),
+            ("/opt/cuda/compat", false, false),
+            ("/opt/app/compat", false, false),
+            ("compat", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!(is_compat_directory(directory), is, "{directory}");
+            assert_eq!(in_compat_directory(directory), inside, "{directory}");
+        }
+    }
 
     #[test]
     fn links_are_followed_inside_of_the_image() {

@@ -1,6 +1,8 @@
 //! The compat library brought in or left out, and driver libraries that do not belong into an image.
 
 use crate::cuda::CudaVersion;
+use crate::cuda::in_compat_directory;
+use crate::cuda::split_path;
 use crate::cure::Candidate;
 use crate::cure::Kind;
 use crate::cure::Safety;
@@ -67,8 +69,13 @@ pub(super) fn driver_libraries(case: &Case<'_>) -> Vec<Candidate> {
             ));
         }
     }
-    let files: Vec<String> =
-        case.seen.files.keys().filter(|path| is_driver(path) && !path.contains("/compat/")).cloned().collect();
+    let files: Vec<String> = case
+        .seen
+        .files
+        .keys()
+        .filter(|path| is_driver(path) && !in_compat_directory(split_path(path).0))
+        .cloned()
+        .collect();
     if let Some(first) = files.first() {
         wishes.push((format!("leave out {first}, a library of a driver"), Wish::DropFiles(files)));
     }

@@ -101,10 +101,12 @@ fn named(
         None if extra => Some(*of_tag.iter().rfind(|word| words.flavours.contains(**word))?),
         None => None,
     };
-    let richer = words.flavours.iter().copied().find(|word| !is_extra(word) && *word != BARE);
-    let flavour = match richer.filter(|_| asked.flavour == BARE) {
+    // The word of tags with the least in them never stands beside one for cuDNN.
+    let bare = knowledge.least_cuda_flavour()?;
+    let richer = words.flavours.iter().copied().find(|word| !is_extra(word) && *word != bare);
+    let flavour = match richer.filter(|_| asked.flavour == bare) {
         Some(flavour) => flavour,
-        None if asked.flavour == BARE && cudnn.is_some() => return None,
+        None if asked.flavour == bare && cudnn.is_some() => return None,
         None => asked.flavour,
     };
     if !flavours.contains(&flavour) {
@@ -112,9 +114,6 @@ fn named(
     }
     Some([Some(version), cudnn, Some(flavour), Some(asked.os)].into_iter().flatten().collect::<Vec<_>>().join("-"))
 }
-
-/// The word of tags with the least in them, which never stands beside one for cuDNN.
-const BARE: &str = "base";
 
 #[cfg(test)]
 mod tests {

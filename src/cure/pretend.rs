@@ -1,5 +1,8 @@
 //! A wish granted in what was seen, where no text holds it.
 
+use crate::cuda::COMPAT_ROOT;
+use crate::cuda::in_compat_directory;
+use crate::cuda::split_path;
 use crate::cure::Wish;
 use crate::cure::compat::is_compat;
 use crate::cure::wish::of_conda;
@@ -22,9 +25,6 @@ use crate::reference::ImageReference;
 
 /// Where what was only supposed comes from.
 const SUPPOSED: Origin = Origin::Option("a change that is tried");
-
-/// Where container toolkits look for the compat library.
-const COMPAT: &str = "/usr/local/cuda/compat";
 
 /// What would be seen; none where it cannot be told.
 pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) -> Option<Observations> {
@@ -83,9 +83,9 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
         Wish::DropFiles(paths) => new.files.retain(|path, _| !paths.contains(path)),
         Wish::DropCompat => {
             let gone = State::Absent { searched: REMOVED };
-            let id = new.facts.add(FactKey::File, Some(COMPAT), gone, Evidence::Leaf(vec![SUPPOSED]));
-            new.of_base.removed.push((COMPAT.to_owned(), id));
-            new.files.retain(|path, _| !path.contains("/compat/"));
+            let id = new.facts.add(FactKey::File, Some(COMPAT_ROOT), gone, Evidence::Leaf(vec![SUPPOSED]));
+            new.of_base.removed.push((COMPAT_ROOT.to_owned(), id));
+            new.files.retain(|path, _| !in_compat_directory(split_path(path).0));
             new.packages.retain(|one| one.manager != Manager::Apt || !is_compat(knowledge, &one.name));
         }
         Wish::AddCompat(name) => {

@@ -23,8 +23,7 @@ use crate::reference::ImageReference;
 /// What is asked first of an environment.
 const REQUIREMENT: &str = "NVIDIA_REQUIRE_CUDA";
 const WHENCE: Origin = Origin::Option("what is supposed of what was not read");
-/// The smallest of the CUDA base images, and the operating system that has them all.
-const FLAVOUR: &str = "base";
+/// The operating system that has every CUDA base image.
 const SYSTEM: &str = "ubuntu";
 
 /// An image in the place of one of which the tables know nothing.
@@ -84,8 +83,9 @@ fn tag(knowledge: Knowledge, cuda: CudaVersion, arch: &str, day: Option<Date>) -
         let mut recipes = knowledge.cuda_recipes_of(version).filter(|recipe| recipe.is_for(os, arch));
         recipes.any(|recipe| recipe.first.is_none_or(|first| day.is_none_or(|day| first <= day)))
     };
+    let least = knowledge.least_cuda_flavour()?;
     let of_release = knowledge.cuda_images().iter().filter(|row| {
-        row.flavours.contains(&FLAVOUR)
+        row.flavours.contains(&least)
             && row.version.parse().is_ok_and(|version: CudaVersion| version.release() == cuda.release())
     });
     let built = of_release.filter_map(|row| {
@@ -94,7 +94,7 @@ fn tag(knowledge: Knowledge, cuda: CudaVersion, arch: &str, day: Option<Date>) -
         Some((row.version, systems.into_iter().find(|os| there(row.version, os))?))
     });
     let (version, os) = built.max_by(|one, other| by_number(one.0, other.0))?;
-    Some(format!("{version}-{FLAVOUR}-{os}"))
+    Some(format!("{version}-{least}-{os}"))
 }
 
 #[cfg(test)]

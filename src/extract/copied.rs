@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::cuda::TOOLKIT_ROOT;
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::CopyInstruction;
 use crate::dockerfile::Dockerfile;
@@ -40,8 +41,6 @@ use crate::source::Span;
 
 /// How many stages one target may look into; a chain of stages may ask for each of them more than once.
 const MOST_STAGES: usize = 64;
-/// The link to the toolkit in use.
-const TOOLKIT: &str = "/usr/local/cuda";
 
 /// The other stages of a file.
 pub(super) struct Stages<'a> {
@@ -185,7 +184,7 @@ impl<'a> Stages<'a> {
             return;
         };
         if let Some(link) = package.linked {
-            linked::put(&mut reader.seen, TOOLKIT.to_owned(), link, here.clone());
+            linked::put(&mut reader.seen, TOOLKIT_ROOT.to_owned(), link, here.clone());
         }
         let state = State::Known(Value::Text(package.name.clone()));
         let origins = vec![Origin::File { source: reader.source, span }, here];

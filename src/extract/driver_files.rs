@@ -1,7 +1,10 @@
 //! Driver libraries that COPY and ADD bring: their names tell what they are, and nobody has looked into them.
 
+use crate::cuda::COMPAT_ROOT;
 use crate::cuda::CudaVersion;
 use crate::cuda::LIBCUDA;
+use crate::cuda::TOOLKIT_ROOT;
+use crate::cuda::is_compat_directory;
 use crate::cuda::split_path;
 use crate::dockerfile::CopyInstruction;
 use crate::extract::closed::PLAIN;
@@ -44,7 +47,7 @@ pub(super) fn unnamed(copy: &CopyInstruction) -> Option<String> {
         !plain && !name.contains(".so") && !source.starts_with("<<")
     };
     let any = copy.sources.iter().any(|(source, _)| source.known().is_none_or(untold));
-    (is_compat(&into) && any).then(|| format!("{}/{LIBCUDA}", into.trim_end_matches('/')))
+    (is_compat_directory(&into) && any).then(|| format!("{}/{LIBCUDA}", into.trim_end_matches('/')))
 }
 
 /// Where a driver library of that name comes to lie; none of another file.
@@ -95,12 +98,6 @@ fn names_library(path: &str) -> bool {
     split_path(path).1.contains(".so")
 }
 
-/// Whether a directory is the compat directory of a toolkit: `/usr/local/cuda/compat`, `/usr/local/cuda-12.8/compat`.
-fn is_compat(path: &str) -> bool {
-    let rest = path.strip_prefix(TOOLKITS).and_then(|rest| rest.strip_prefix("/cuda"));
-    rest.and_then(|rest| rest.split_once('/')).is_some_and(|(_, rest)| rest == "compat")
-}
-
 /// A compat package that travels with the directory it lies in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Package {
@@ -121,15 +118,15 @@ pub(super) fn of_image(copy: &CopyInstruction, image: &ImageReference, knowledge
     let (major, minor) = (cuda.major(), cuda.minor());
     knowledge.compat_package(format!("{major}.{minor}").parse().ok()?)?;
     let own = format!("{TOOLKITS}/cuda-{major}.{minor}");
-    let short = format!("{TOOLKITS}/cuda");
     let destination = absolute(copy.workdir.as_deref().unwrap_or("/"), copy.destination.as_ref()?.0.known()?);
     let mut linked = None;
     let brings = copy.sources.iter().filter_map(|(source, _)| source.known()).any(|source| {
         let source = absolute("/", source.trim_end_matches('*'));
         let whole = source == TOOLKITS && destination == TOOLKITS;
-        let toolkit = [&own, &short].contains(&&source) && [&own, &short].contains(&&destination);
-        let folder = is_compat(&source) && is_compat(&destination);
-        if (toolkit || folder) && (destination == short || destination == format!("{short}/compat")) {
+        let toolkit = [own.as_str(), TOOLKIT_ROOT].contains(&source.as_str())
+            && [own.as_str(), TOOLKIT_ROOT].contains(&destination.as_str());
+        let folder = is_compat_directory(&source) && is_compat_directory(&destination);
+        if (toolkit || folder) && (destination == TOOLKIT_ROOT || destination == COMPAT_ROOT) {
             linked = Some(FileKind::Link(format!("cuda-{major}.{minor}")));
         }
         whole || toolkit || folder

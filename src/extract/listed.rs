@@ -16,10 +16,6 @@ use crate::shell::Command;
 use crate::shell::Word;
 use crate::source::SourceId;
 
-/// How packages begin that bring a compiler.
-const COMPILERS: &[&str] = &["cuda-nvcc", "cuda-toolkit", "cuda-compiler", "cuda-1", "nvidia-cuda-", "cudatoolkit"];
-/// The flavour of base images that has one.
-const WITH_COMPILER: &str = "devel";
 /// So many lists are kept.
 const MOST: usize = 64;
 
@@ -55,7 +51,9 @@ pub(super) fn read(command: &Command, at: &At<'_>, lookup: &dyn Fn(&str) -> Look
             continue;
         }
         let compiler = match &at.base.kind {
-            BaseKind::Image(image) if !list.other_compiler && !at.other_toolkit && !brings_compiler(seen) => {
+            BaseKind::Image(image)
+                if !list.other_compiler && !at.other_toolkit && !brings_compiler(seen, at.knowledge) =>
+            {
                 Some(image.clone())
             }
             _ => None,
@@ -78,17 +76,16 @@ pub(super) fn has_compiler(base: &EvaluatedBase, other: bool, seen: &Observation
     let of_base = match &base.kind {
         BaseKind::Image(image) => {
             let monthly = knowledge.base_family(&image.familiar()).is_some_and(|family| family.monthly);
-            monthly || image.tag().is_some_and(|tag| tag.split('-').any(|word| word == WITH_COMPILER))
+            monthly || image.tag().and_then(|tag| knowledge.cuda_flavour(tag)).is_some_and(|row| row.compiler)
         }
         _ => false,
     };
-    of_base || other || brings_compiler(seen)
+    of_base || other || brings_compiler(seen, knowledge)
 }
 
 /// Whether a command before may have put another compiler beside that of the base image.
-fn brings_compiler(seen: &Observations) -> bool {
-    let compiler = |name: &str| name == "cuda" || COMPILERS.iter().any(|start| name.starts_with(start));
-    seen.packages.iter().any(|package| compiler(&package.name))
+fn brings_compiler(seen: &Observations, knowledge: Knowledge) -> bool {
+    seen.packages.iter().any(|package| knowledge.is_compiler_package(&package.name))
 }
 
 /// Whether a command runs the installer of a toolkit, such as `cuda_12.4.1_550.54.15_linux.run`.

@@ -41,7 +41,8 @@ struct Asked {
     variables: BTreeMap<String, Option<String>>,
 }
 
-/// A line of a recipe: in which of the files it stands, where it begins and ends in the file, and whether a condition of the file may leave it out.
+/// A line of a recipe: in which of the files it stands, where it begins and ends there, and whether a condition of the file
+/// may leave it out.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     file: usize,

@@ -23,11 +23,10 @@ use crate::infer::python::python;
 use crate::install::admits;
 use crate::install::order;
 use crate::install::public;
+use crate::knowledge::BEYOND;
+use crate::knowledge::EARLIEST;
 use crate::knowledge::Knowledge;
 use crate::knowledge::PackageAskRow;
-
-/// A version that no release reaches, and one in front of all.
-const ENDS: [&str; 2] = ["99999", "0"];
 
 /// A package whose version others decide: which, and what says so.
 struct News {
@@ -127,7 +126,7 @@ fn companions(seen: &Observations, knowledge: Knowledge) -> Vec<PackageSeen> {
     };
     let on_framework = |bound: &PackageSeen| {
         let PackageVersion::Exact(version) = &bound.version else { return None };
-        let mut rows = knowledge.torch_pins().iter().filter(|row| row.distribution == bound.name);
+        let mut rows = knowledge.torch_pins_of(&bound.name);
         let row = rows.find(|row| order(row.version, public(version)) == Some(Ordering::Equal))?;
         let version = match row.torch.strip_prefix("==") {
             Some(exact) if !exact.contains([',', '*']) => PackageVersion::Exact(exact.to_owned()),
@@ -191,8 +190,9 @@ fn both(one: &str, other: &str) -> bool {
     let named = named.map(|clause| clause.trim().trim_start_matches(['=', '<', '>', '~', '!', ' ']));
     let named: Vec<&str> = named.map(|version| version.trim_end_matches(".*")).collect();
     let behind = named.iter().map(|version| format!("{version}.1"));
-    let mut all = named.iter().map(|version| (*version).to_owned()).chain(behind).chain(ENDS.map(str::to_owned));
-    let readable = admits(one, ENDS[0]).is_some() && admits(other, ENDS[0]).is_some();
+    let mut all =
+        named.iter().map(|version| (*version).to_owned()).chain(behind).chain([BEYOND, EARLIEST].map(str::to_owned));
+    let readable = admits(one, BEYOND).is_some() && admits(other, BEYOND).is_some();
     !readable || all.any(|version| admits(one, &version) == Some(true) && admits(other, &version) == Some(true))
 }
 

@@ -4,7 +4,10 @@ use crate::cuda::COMPAT_ROOT;
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::cuda::LIBCUDA;
+use crate::cuda::TOOLKIT_ROOT;
+use crate::cuda::in_compat_directory;
 use crate::cuda::split_path;
+use crate::cuda::toolkit_directory;
 use crate::fact::Compat;
 use crate::fact::CompatLibrary;
 use crate::fact::Depth;
@@ -40,8 +43,6 @@ use crate::knowledge::Knowledge;
 const LIBCUDA_BEGINS: &str = "libcuda.so";
 /// Compat packages begin so.
 const PACKAGE: &str = "cuda-compat-";
-/// The link to the toolkit that is in use.
-const TOOLKIT: &str = "/usr/local/cuda";
 
 /// What lies in the compat directory.
 pub(super) fn compat(
@@ -58,7 +59,7 @@ pub(super) fn compat(
     let own = own_package(build).filter(|_| removed.is_empty() && !seen.complete.files);
     if let Some(fact) = compat_from_files(facts, seen, tree, build, knowledge) {
         let here = |package: &Package| tree.resolve(COMPAT_ROOT) == Some(own_directory(package.cuda));
-        let kept = !seen.files.contains_key(TOOLKIT) || own.as_ref().is_some_and(here);
+        let kept = !seen.files.contains_key(TOOLKIT_ROOT) || own.as_ref().is_some_and(here);
         let added = seen.depth == Depth::Text;
         return beside_own(facts, fact, own.as_ref(), (kept, added), build, knowledge);
     }
@@ -134,7 +135,7 @@ fn nothing_links(seen: &Observations, build: &BaseBuild, knowledge: Knowledge) -
         package.manager == Manager::Apt && runtime && compat_cuda(name).is_none()
     };
     let plain = build.family == Family::Plain && seen.depth == Depth::Text;
-    plain && !seen.files.contains_key(TOOLKIT) && !seen.packages.iter().any(links)
+    plain && !seen.files.contains_key(TOOLKIT_ROOT) && !seen.packages.iter().any(links)
 }
 
 fn compat_from_files(
@@ -216,7 +217,7 @@ fn compat_from_files(
 /// Whether what `/usr/local/cuda` is was seen, be it that nothing lies there.
 fn link_seen(seen: &Observations, build: &BaseBuild) -> bool {
     seen.complete.files
-        || seen.files.contains_key(TOOLKIT)
+        || seen.files.contains_key(TOOLKIT_ROOT)
         || (build.family == Family::Plain && seen.depth == Depth::Text)
 }
 
@@ -245,15 +246,9 @@ fn behind(path: &str, root: Option<&'static str>, tree: &Tree<'_>, seen: &Observ
     Some([CompatLibrary { root, regular: false, ..file.clone() }, file])
 }
 
-/// The toolkit's directory that a path lies in: `cuda-12.9`.
-fn toolkit_directory(path: &str) -> Option<&str> {
-    let directory = path.strip_prefix("/usr/local/")?.split('/').next()?;
-    directory.starts_with("cuda").then_some(directory)
-}
-
-/// Whether a path lies in a compat directory of a toolkit, or deeper.
+/// Whether a file lies in a compat directory of a toolkit, or deeper.
 pub(super) fn is_compat(path: &str) -> bool {
-    toolkit_directory(path).is_some() && split_path(path).0.split('/').any(|part| part.starts_with("compat"))
+    in_compat_directory(split_path(path).0)
 }
 
 /// The driver version in `libcuda.so.575.57.08`; none for the soname link `libcuda.so.1`.
@@ -276,21 +271,6 @@ fn compat_cuda(package: &str) -> Option<CudaVersion> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_compat_directory_belongs_to_a_toolkit() {
-        for (path, expected) in [
-            ("/usr/local/cuda/compat/libcuda.so.1", true),
-            ("/usr/local/cuda-12.9/compat/libcuda.so.575.57.08", true),
-            ("/usr/local/cuda/compat/lib.real/libcuda.so.1", true),
-            ("/usr/local/cuda/compat_orin/libcuda.so.1.1", true),
-            ("/opt/cuda/compat/libcuda.so.1", false),
-            ("/usr/local/cuda/lib64/libcudart.so.12", false),
-            ("/usr/local/compat/libcuda.so.1", false),
-        ] {
-            assert_eq!(is_compat(path), expected, "{path}");
-        }
-    }
 
     #[test]
     fn a_compat_package_says_its_cuda_or_not() {

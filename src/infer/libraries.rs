@@ -332,12 +332,12 @@ impl World<'_> {
                 && row.before.is_none_or(|before| cuda < before)
         };
         let words: Vec<&str> = tag.unwrap_or_default().split('-').collect();
-        let included = |flavour: &str| match flavour {
-            "base" => true,
-            "runtime" => words.contains(&"runtime") || words.contains(&"devel"),
-            other => words.contains(&other),
+        let told = tag.and_then(|tag| self.knowledge.cuda_flavour(tag));
+        let least = self.knowledge.least_cuda_flavour();
+        let included = |flavour: &str| {
+            let held = told.is_some_and(|row| row.holds.contains(&flavour));
+            held || words.contains(&flavour) || least == Some(flavour)
         };
-        let told = ["base", "runtime", "devel"].iter().any(|flavour| words.contains(flavour));
         let brings = |row: &ToolkitLibraryRow| row.sonames.contains(&soname);
         if tag.is_some() && rows().filter(of_release).any(|row| included(row.flavour) && brings(row)) {
             return Says::Yes;
@@ -345,7 +345,7 @@ impl World<'_> {
         // Of libraries that come with every release, those of another are not in this one.
         let listed = rows().any(brings);
         let own = rows().filter(of_release).any(brings);
-        if listed && (told || !own) { Says::No } else { Says::Perhaps }
+        if listed && (told.is_some() || !own) { Says::No } else { Says::Perhaps }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Which GPUs a command asks the compiler for: the lists that name them, each by the command that reads it.
 
 use crate::cuda::CodeTarget;
+use crate::cuda::TOOLKIT_ROOT;
+use crate::cuda::lies_below;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Resolved;
 use crate::install::targets::row_of;
@@ -17,8 +19,6 @@ const OF_CMAKE: &[(&str, Option<bool>)] =
     &[("CMAKE_CUDA_ARCHITECTURES", Some(true)), (OF_TORCH, Some(false)), ("CUDA_ARCH_BIN", None)];
 /// Words that put another compiler in the place of the toolkit's own.
 const OTHER_COMPILER: &[&str] = &["CUDACXX", "CUDA_HOME", "CUDA_PATH", "NVCC"];
-/// Where the toolkit of the image lies.
-const USUAL: &str = "/usr/local/cuda";
 /// What a `-D` of cmake says to leave something out.
 const OFF: &[&str] = &["OFF", "FALSE", "NO", "N", "0"];
 
@@ -107,7 +107,7 @@ pub fn lists(
 fn other_compiler(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> bool {
     let elsewhere = |path: &str| {
         let path = path.trim_end_matches('/');
-        path.contains('/') && path != USUAL && !path.starts_with(&format!("{USUAL}/"))
+        path.contains('/') && !lies_below(path, TOOLKIT_ROOT)
     };
     let named = OTHER_COMPILER.iter().any(|name| match command.variable(name) {
         Some(Resolved::Known { value, .. }) => elsewhere(value),

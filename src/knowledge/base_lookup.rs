@@ -5,17 +5,16 @@ use std::cmp::Ordering;
 use crate::cuda::CudaVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::order::BEYOND;
+use crate::knowledge::order::EARLIEST;
 use crate::knowledge::order::by_number;
 use crate::knowledge::rows::BaseFamilyRow;
 use crate::knowledge::rows::CodeFloorRow;
+use crate::knowledge::rows::CudaFlavourRow;
 use crate::knowledge::rows::CudaImageRow;
 use crate::knowledge::rows::GpuImageRow;
 use crate::knowledge::rows::NgcReleaseRow;
 use crate::knowledge::rows::PackageFloorRow;
 use crate::knowledge::rows::RowInfo;
-
-/// A number before every release.
-const EARLIEST: &str = "0";
 
 /// The month at the beginning of a tag: `23.10` of `23.10-py3`.
 fn month(tag: &str) -> Option<&str> {
@@ -35,6 +34,23 @@ fn says(word: &str, own: &str) -> bool {
 }
 
 impl Knowledge {
+    /// The flavour that a tag of a CUDA image names.
+    pub fn cuda_flavour(self, tag: &str) -> Option<&'static CudaFlavourRow> {
+        let of = |word| self.cuda_flavours().iter().find(move |row| row.name == word);
+        tag.split('-').find_map(of)
+    }
+
+    /// The flavour with the least in it.
+    pub fn least_cuda_flavour(self) -> Option<&'static str> {
+        self.cuda_flavours().iter().find(|row| row.holds.is_empty()).map(|row| row.name)
+    }
+
+    /// Whether a package may bring a compiler for GPUs.
+    pub fn is_compiler_package(self, name: &str) -> bool {
+        let mut rows = self.compiler_packages().iter();
+        rows.any(|row| if row.prefix { name.starts_with(row.name) } else { name == row.name })
+    }
+
     /// The names of all variables that the images of a repository set; `None` where they are not known.
     pub fn variables_of_base(self, repository: &str) -> Option<&'static [&'static str]> {
         let mut rows = self.base_variables().iter();

@@ -148,6 +148,30 @@ pub struct PackageFloorRow {
     pub capability: ComputeCapability,
 }
 
+/// A flavour of CUDA base images.
+#[derive(Clone, Copy, Debug)]
+pub struct CudaFlavourRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// The word of the tag.
+    pub name: &'static str,
+    /// The flavours whose libraries it has too.
+    pub holds: &'static [&'static str],
+    /// Whether it brings a compiler for GPUs.
+    pub compiler: bool,
+}
+
+/// A package that may bring a compiler for GPUs.
+#[derive(Clone, Copy, Debug)]
+pub struct CompilerPackageRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Its name, or how its name begins.
+    pub name: &'static str,
+    /// Whether all packages are meant whose names begin so.
+    pub prefix: bool,
+}
+
 /// The variables that the images of a repository set.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseVariablesRow {

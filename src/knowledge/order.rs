@@ -25,6 +25,8 @@ fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
+/// A number before every release.
+pub const EARLIEST: &str = "0";
 /// A number that no release reaches.
 pub const BEYOND: &str = "99999";
 

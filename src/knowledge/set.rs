@@ -77,6 +77,10 @@ whole_tables! {
     cuda_images: CudaImageRow = cuda_images;
     /// What the recipes of CUDA base images said, by version, oldest first.
     cuda_recipes: CudaRecipeRow = cuda_recipes;
+    /// Every flavour of CUDA base images.
+    cuda_flavours: CudaFlavourRow = cuda_flavours;
+    /// Every package that may bring a compiler.
+    compiler_packages: CompilerPackageRow = compiler_packages;
     /// Every framework image.
     framework_images: FrameworkImageRow = framework_images;
     /// Every repository of which all variables are known.

@@ -9,7 +9,6 @@ use crate::infer::tag_version;
 use crate::judge::scope::Said;
 use crate::judge::scope::Subject;
 use crate::judge::scope::of;
-use crate::judge::scope::packages::WITH_COMPILER;
 use crate::judge::scope::seen;
 use crate::judge::scope::text;
 use crate::judge::scope::version;
@@ -75,7 +74,7 @@ impl Subject<'_> {
         if family.monthly {
             return self.knowledge.ngc_release(family, tag).map(|row| row.cuda);
         }
-        let flavour = tag.split('-').any(|word| word == WITH_COMPILER);
+        let flavour = self.knowledge.cuda_flavour(tag).is_some_and(|row| row.compiler);
         if family.cuda_base && flavour { tag_version(tag).parse().ok() } else { None }
     }
 

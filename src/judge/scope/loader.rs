@@ -1,6 +1,7 @@
 //! What a page may ask of where the loader looks: its variable, and the files for `ldconfig`.
 
 use crate::cuda::LdConf;
+use crate::cuda::is_compat_directory;
 use crate::cuda::library_path;
 use crate::fact::FactId;
 use crate::fact::Manager;
@@ -40,7 +41,8 @@ impl Subject<'_> {
         let conf = &self.image.ld_conf;
         let (mut found, mut fact) = (Vec::new(), None);
         for file in conf.known().into_iter().flatten() {
-            let own: Vec<&str> = file.directories.iter().map(String::as_str).filter(|one| is_compat(one)).collect();
+            let own: Vec<&str> =
+                file.directories.iter().map(String::as_str).filter(|one| is_compat_directory(one)).collect();
             if !own.is_empty() {
                 found.push(format!("{}: {}", shown(file), own.join(" ")));
                 fact = fact.or(self.written(file));
@@ -78,7 +80,7 @@ impl Subject<'_> {
         let State::Known(FactValue::Text(written)) = &self.image.facts.get(base).state else { return false };
         let Ok(reference) = ImageReference::parse(written) else { return false };
         let with = |word: &str| self.knowledge.stub_directories().iter().any(|row| row.flavour == word);
-        let without = |tag: &str| !tag.split('-').any(with) && tag.split('-').any(|word| FLAVOURS.contains(&word));
+        let without = |tag: &str| !tag.split('-').any(with) && self.knowledge.cuda_flavour(tag).is_some();
         let brings = all.packages.iter().any(|one| one.manager != Manager::Pip && one.name.contains("cuda"));
         self.knowledge.is_cuda_repository(&reference.familiar())
             && reference.tag().is_some_and(without)
@@ -93,9 +95,6 @@ impl Subject<'_> {
     }
 }
 
-/// The flavours of CUDA images that have no compiler.
-const FLAVOURS: &[&str] = &["base", "runtime"];
-
 /// Whether it stands for lines of the first file: before those of the folder, or behind them.
 fn is_first(file: &LdConf) -> bool {
     matches!(file.name.as_str(), "" | "~")
@@ -103,29 +102,4 @@ fn is_first(file: &LdConf) -> bool {
 
 fn shown(file: &LdConf) -> &str {
     if is_first(file) { "ld.so.conf" } else { &file.name }
-}
-
-/// Whether a directory is the compat directory of a toolkit.
-fn is_compat(directory: &str) -> bool {
-    let above = directory.trim_end_matches('/').strip_suffix("/compat");
-    above.and_then(|above| above.rsplit_once('/')).is_some_and(|(_, name)| name.starts_with("cuda"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_compat_directory_is_one_of_a_toolkit() {
-        for (directory, expected) in [
-            ("/usr/local/cuda/compat", true),
-            ("/usr/local/cuda-12.4/compat/", true),
-            ("/opt/app/compat", false),
-            ("/usr/local/cuda/compat/lib", false),
-            ("/usr/local/cuda/lib64", false),
-            ("compat", false),
-        ] {
-            assert_eq!(is_compat(directory), expected, "{directory}");
-        }
-    }
 }

@@ -41,9 +41,6 @@ const BY_VERSION: &str = "+cuda";
 const OF_BASES: &str = "torch";
 const NOT_TOLD: &str = "of its own";
 
-/// The flavour of CUDA base images that has a compiler.
-pub(super) const WITH_COMPILER: &str = "devel";
-
 impl Subject<'_> {
     /// What is known under a name that speaks of what is installed.
     pub(super) fn of_packages(&self, name: &str) -> Option<Said> {
@@ -264,7 +261,8 @@ impl Subject<'_> {
         };
         let compiler = reference.is_some_and(|reference| {
             let family = self.knowledge.base_family(&reference.familiar());
-            let flavour = reference.tag().is_some_and(|tag| tag.split('-').any(|word| word == WITH_COMPILER));
+            let flavour =
+                reference.tag().and_then(|tag| self.knowledge.cuda_flavour(tag)).is_some_and(|row| row.compiler);
             family.is_some_and(|row| row.monthly || (row.cuda_base && flavour))
         });
         if compiler { of(&self.image.base_cuda, version) } else { Said::plain(Lookup::Unknown).on(Some(base)) }

@@ -115,6 +115,8 @@ macro_rules! every_table {
     cuda_recipes: CudaRecipeRow by [version, require, compat, first, until] {
         version: Str, require: OptStr, compat: OptBool, first: OptDay, until: OptDay, arches: Pairs,
     }
+    cuda_flavours: CudaFlavourRow by [name] { name: Str, holds: Strs, compiler: Flag }
+    compiler_packages: CompilerPackageRow by [name] { name: Str, prefix: Flag }
     framework_images: FrameworkImageRow by [repository, tag] {
         repository: Str, tag: Str, cuda: Cuda, torch: OptStr, torch_channel: OptStr, base: OptStr, untouched: Flag,
         search_path: OptStr, ld_conf: Pairs, compat: OptDriver, brings: Pairs, compiled: Strs, sass: Targets, ptx: Targets,

@@ -2,6 +2,7 @@
 
 use crate::cuda::COMPAT_ROOT;
 use crate::cuda::Linked;
+use crate::cuda::in_compat_directory;
 use crate::cuda::library_path;
 use crate::cuda::linked;
 use crate::fact::DriverLibrary;
@@ -112,7 +113,7 @@ fn stub_made_reachable<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<
 }
 
 fn in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option<Found<'a>> {
-    if matches!(replay.image.compat.state, State::Unknown(_)) && is_compat_directory(directory) {
+    if matches!(replay.image.compat.state, State::Unknown(_)) && in_compat_directory(directory) {
         return Some(Found::Open(Basis::Image(replay.image.compat.id)));
     }
     let unseen = replay.image.compat.known().is_some_and(|compat| !compat.root_seen);
@@ -134,9 +135,4 @@ fn in_directory_of_image<'a>(replay: Replay<'a>, directory: &str) -> Option<Foun
         Linked::One(found) => Some(found),
         Linked::Open => Some(Found::Open(Basis::Image(replay.image.driver_libraries.id))),
     }
-}
-
-/// Whether a directory is a toolkit's compat directory or below it, which nobody has looked into.
-fn is_compat_directory(directory: &str) -> bool {
-    directory.starts_with("/usr/local/cuda") && directory.split('/').any(|part| part == "compat")
 }
