@@ -329,6 +329,8 @@ fn a_program_finds_its_libraries_where_it_or_the_loader_looks() {
         (None, "/usr/lib/x86_64-linux-gnu", false),
         (Some("$ORIGIN/../lib"), "/app/lib", false),
         (Some("/app/lib:/opt"), "/app/lib", false),
+        (Some("${ORIGIN}/../lib"), "/app/lib", false),
+        (Some("${ORIGIN}/../lib64"), "/app/lib", true),
         (Some("$ORIGIN/../lib64"), "/app/lib", true),
         (None, "/app/lib", true),
     ] {

@@ -176,6 +176,32 @@ fn a_group_tells_all_of_its_images() {
 }
 
 #[test]
+fn the_header_of_a_linked_cubin_may_be_long() {
+    for (options, whole) in [(16 * 1024, true), (32_544, true), (1024 * 1024, false)] {
+        let list = [sass(60, ' '), Entry { options, ..sass(70, ' ') }, ptx(70, (6, 4))];
+        let found = seen(&Elf::default().registered(&[container(&list)]).bytes());
+        assert_eq!(found.code_is_whole(), whole, "{options}");
+        assert_eq!(found.code_missed(), (!whole).then_some(Missed::Code), "{options}");
+        let images: usize = found.code.iter().map(|one| one.holds.sass.len() + one.holds.ptx.len()).sum();
+        assert_eq!(images, if whole { 3 } else { 0 }, "{options}");
+    }
+}
+
+#[test]
+fn a_search_path_may_have_the_origin_in_braces() {
+    let word = b"ORIGINAL and IN_ORIGIN are no search paths\0".repeat(400);
+    for runpath in ["${ORIGIN}", "${ORIGIN}/../own:/opt/x", "$ORIGIN/../own", "/opt:${ORIGIN}"] {
+        for dynamic_first in [false, true] {
+            let file = Elf { runpath: Some(runpath), dynamic_first, ..library() };
+            let found = seen(&file.clone().bytes());
+            assert_eq!((found.runpath.as_deref(), found.not_inspected), (Some(runpath), Vec::new()), "{runpath}");
+            let found = seen(&file.with(".rodata", 1, 8, word.clone()).bytes());
+            assert_eq!(found.runpath.as_deref(), Some(runpath), "{runpath} {dynamic_first}");
+        }
+    }
+}
+
+#[test]
 fn what_is_of_no_known_kind_is_counted() {
     let odd = [
         Entry { kind: 4, ..sass(80, ' ') },

@@ -18,8 +18,11 @@ pub(super) const STEP: usize = 8;
 pub(super) const ENTRY: usize = 64;
 /// Longest header of a container that is taken for one, with the first entry behind it.
 pub(super) const CANDIDATE: usize = ENTRY + ENTRY;
-/// Longest header of an entry: a group of some 200 images. Of groups that were met the longest had 312 bytes.
-pub(super) const MAX_HEADER: usize = 15 * 1024;
+/// Longest header of a group, all of which is read: some 200 images. Of groups that were met the longest had 312 bytes.
+pub(super) const MAX_GROUP: usize = 15 * 1024;
+/// Longest header of another entry, of which the first bytes are read and the rest is passed over. A cubin that was linked
+/// of many objects has their names in its header: of those that were met the longest had 32,608 bytes.
+const MAX_HEADER: usize = 1024 * 1024;
 
 const CONTAINER_VERSION: u16 = 1;
 const CONTAINER: u16 = 16;
@@ -70,7 +73,8 @@ pub(super) fn entry(bytes: &[u8], room: u64) -> Option<Extent> {
     let found = Extent { header, payload: u64_at(bytes, 8)? };
     let whole = u16_at(bytes, 2)? == ENTRY_VERSION && found.all() <= room;
     let steps = header.is_multiple_of(STEP) && found.payload.is_multiple_of(offset(STEP));
-    (whole && steps && (ENTRY..=MAX_HEADER).contains(&header)).then_some(found)
+    let most = if u16_at(bytes, 0) == Some(GROUP) { MAX_GROUP } else { MAX_HEADER };
+    (whole && steps && (ENTRY..=most).contains(&header)).then_some(found)
 }
 
 /// How much of a header of this length is needed to tell its images.

@@ -37,9 +37,20 @@ pub struct ElfSeen {
 impl ElfSeen {
     /// Whether all GPU code of the file was read and is in its place.
     pub fn code_is_whole(&self) -> bool {
-        let partly = [Missed::Truncated, Missed::Sections, Missed::Code, Missed::TooMuchCode, Missed::NotElf];
         let placed = self.code.iter().all(|containers| containers.place != Place::Unknown);
-        placed && self.unknown_entries == 0 && !self.not_inspected.iter().any(|missed| partly.contains(missed))
+        placed && self.unknown_entries == 0 && self.code_missed().is_none()
+    }
+
+    /// What was not inspected, so that there may be more GPU code than is told.
+    pub fn code_missed(&self) -> Option<Missed> {
+        let partly = [Missed::Truncated, Missed::Sections, Missed::Code, Missed::TooMuchCode, Missed::NotElf];
+        self.not_inspected.iter().copied().find(|missed| partly.contains(missed))
+    }
+
+    /// What was not inspected, so that it may need more libraries than are told.
+    pub fn needed_missed(&self) -> Option<Missed> {
+        let partly = [Missed::Truncated, Missed::Dynamic, Missed::Needed];
+        self.not_inspected.iter().copied().find(|missed| partly.contains(missed))
     }
 }
 

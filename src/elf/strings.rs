@@ -1,7 +1,7 @@
 //! Strings that may turn out to be names, remembered by their offset as the stream passes them.
 //!
 //! The dynamic section, which says where the names are, comes long after them in most files: strings with `.so`,
-//! `$ORIGIN` or `/lib` in them are kept until it does. The names of sections come before or after the table that points at
+//! `$ORIGIN`, `${ORIGIN}` or `/lib` in them are kept until it does. The names of sections come before or after the table that points at
 //! them: those that matter are kept as mere offsets.
 
 use memchr::memchr;
@@ -11,6 +11,8 @@ use memchr::memrchr;
 use crate::elf::bytes::offset;
 use crate::elf::sections::Named;
 
+/// What the loader puts the folder of a file for, behind `$` or `${`.
+const ORIGIN: &[u8] = b"ORIGIN";
 /// Longest name of a library on either side of its `.so`.
 pub(super) const MAX_NAME: usize = 160;
 /// Longest search path; torch's is some 900 bytes.
@@ -71,7 +73,7 @@ impl Strings {
     pub(super) fn new() -> Self {
         Self {
             library: Finder::new(b".so"),
-            paths: [Finder::new(b"$ORIGIN"), Finder::new(b"/lib")],
+            paths: [Finder::new(ORIGIN), Finder::new(b"/lib")],
             fatbin: Finder::new(b"fatbin\0"),
             note: Finder::new(b".note.cuda.fwd_compatibility\0"),
             arena: Vec::new(),
@@ -102,6 +104,11 @@ impl Strings {
         while self.has_room(path) {
             let Some(hit) = piece.find(finder, from) else { break };
             let before = piece.bytes.get(hit.saturating_sub(BEHIND)..hit).unwrap_or_default();
+            if finder.needle() == ORIGIN && !before.ends_with(b"$") && !before.ends_with(b"${") {
+                from = hit + 1;
+                passed = piece.base.saturating_add(offset(from));
+                continue;
+            }
             let start = memrchr(0, before).map_or(hit - before.len(), |zero| hit - before.len() + zero + 1);
             let end = (hit + ahead).min(piece.bytes.len());
             let rest = piece.bytes.get(hit..end).unwrap_or_default();

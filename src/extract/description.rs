@@ -351,7 +351,7 @@ pub fn to_description(seen: &Observations) -> Description {
             ..GpuCode::default()
         });
     }
-    for asked in &seen.needs {
+    for asked in seen.needs.iter().filter(|asked| !asked.needs.is_empty() || !asked.opens.is_empty()) {
         write_needs(&mut description, asked);
     }
     description

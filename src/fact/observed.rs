@@ -198,7 +198,7 @@ const fn is_one(count: &usize) -> bool {
     *count == 1
 }
 
-/// Libraries that a file asks for.
+/// Libraries that a file asks for; where its fact is not known, there may be more of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NeedsSeen {
     /// Path.

@@ -27,6 +27,7 @@ use crate::fact::PackageVersion;
 use crate::fact::Presence;
 use crate::fact::Soname;
 use crate::fact::State;
+use crate::fact::Why;
 use crate::infer::along;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
@@ -58,6 +59,8 @@ struct Asked {
     falls_back: bool,
     /// Whether it looks into the folders of NVIDIA's wheels by itself.
     finds: bool,
+    /// Why there may be more that it asks for at its start.
+    open: Option<Why>,
 }
 
 /// The libraries that each component asks for; components of which nothing is known are left out.
@@ -74,20 +77,24 @@ pub(super) fn needs(
     let mut found = Vec::new();
     for component in components {
         let asked = asked(facts, seen, components, component, knowledge);
-        if asked.at_start.is_empty() && asked.later.is_empty() {
+        if asked.at_start.is_empty() && asked.later.is_empty() && asked.open.is_none() {
             continue;
         }
-        let mut fact = |key, names: &[String]| {
+        let mut fact = |key, names: &[String], open: Option<&Why>| {
             let by = if asked.row.is_some() { Derivation::Row } else { Derivation::Resolution };
             let from = asked.from.iter().copied().chain(build.fact).collect();
             let evidence = Evidence::Derived { by, from, row: asked.row };
             let list: Vec<Soname> = names.iter().map(|name| world.soname(name, asked.finds)).collect();
             let searched = "what is known of the component";
-            let state = if list.is_empty() { State::Absent { searched } } else { State::Known(list) };
+            let state = match open {
+                Some(why) => State::Unknown(why.clone()),
+                None if list.is_empty() => State::Absent { searched },
+                None => State::Known(list),
+            };
             facts.add_typed(key, Some(&component.name), state, evidence)
         };
-        let at_start = fact(FactKey::ComponentNeeds, &asked.at_start);
-        let later = fact(FactKey::ComponentOpens, &asked.later);
+        let at_start = fact(FactKey::ComponentNeeds, &asked.at_start, asked.open.as_ref());
+        let later = fact(FactKey::ComponentOpens, &asked.later, None);
         found.push(Needs { component: component.name.clone(), at_start, later, falls_back: asked.falls_back });
     }
     found
@@ -110,6 +117,9 @@ fn asked(
         asked.at_start.extend(file.needs.iter().cloned());
         asked.later.extend(file.opens.iter().cloned());
         asked.from.push(file.fact);
+        if let State::Unknown(why) = &facts.get(file.fact).state {
+            asked.open.get_or_insert_with(|| why.clone());
+        }
     }
     for package in &seen.packages {
         let of = knowledge.framework(&package.name).is_some_and(|framework| framework.component == component.name);

@@ -42,4 +42,4 @@ pub use stack::Tree;
 pub use walk::read_layer;
 
 /// The version of what is extracted from a layer: results of another version are not to be taken from a cache.
-pub const EXTRACTOR: u32 = 5;
+pub const EXTRACTOR: u32 = 6;

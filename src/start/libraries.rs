@@ -55,6 +55,9 @@ pub(super) fn needed(replay: Replay<'_>) -> StepRecord {
     let Some(fact) = of_component(replay).map(|needs| &needs.at_start) else {
         return nothing(Step::Libraries, AT_START);
     };
+    if fact.is_unknown() {
+        return record(replay, Step::Libraries, StepResult::Unknown, fact, &[], AT_START);
+    }
     let Some(list) = fact.known() else { return nothing(Step::Libraries, AT_START) };
     let result = match worst(replay, list) {
         There::No => StepResult::Stops(Wall::new(Outcome::LibraryMissing, Codes::NONE)),
@@ -303,6 +306,9 @@ pub(super) fn words(replay: Replay<'_>, record: &StepRecord) -> String {
         }
         (Step::Libraries, StepResult::NotSeen) => {
             format!("{name} needs {}: whether it is there was not seen", list(There::Unseen))
+        }
+        (Step::Libraries, StepResult::Unknown) if lacking(replay, record.step, There::Unfound).is_empty() => {
+            format!("which libraries {name} needs was not seen as a whole")
         }
         (Step::Libraries, StepResult::Unknown) => {
             format!("{name} needs {}, and nothing that was seen brings that", list(There::Unfound))

@@ -135,6 +135,29 @@ fn what_needs_no_code_in_its_files_or_has_it_is_told_as_before() {
 }
 
 #[test]
+fn a_library_of_which_nobody_knows_what_it_needs_does_not_start_for_certain() {
+    let changed = |at: usize, value: &[u8]| {
+        let mut bytes = library(&both_pools());
+        bytes[at..at + value.len()].copy_from_slice(value);
+        bytes
+    };
+    let far = (1_u64 << 62).to_le_bytes();
+    let at = |file: &str, bytes: &[u8]| record(Some("12.4")).file(&format!("{SITE}/{file}"), bytes);
+    for (what, bytes) in [("far away", changed(32, &far)), ("too many", changed(56, &[255, 255]))] {
+        let report = scan(&image(at(LIBRARY, &bytes)));
+        assert_eq!(both(&report), OPEN, "{what}: {report:#}");
+        assert!(notes(&report).contains("it is not known which libraries it needs"), "{what}: {}", notes(&report));
+        // Of one that nothing is known to load by itself, nothing hangs on it.
+        let sound = at(LIBRARY, &library(&both_pools()));
+        let report = scan(&image(sound.file(&format!("{SITE}/torch/lib/libtorch_cuda_linalg.so"), &bytes)));
+        assert_eq!(both(&report), [STARTS, STARTS], "{what}: {report:#}");
+    }
+    let sound = scan(&image(at(LIBRARY, &library(&both_pools()))));
+    assert_eq!(both(&sound), [STARTS, STARTS], "{sound:#}");
+    assert!(!notes(&sound).contains("not known which libraries"), "{}", notes(&sound));
+}
+
+#[test]
 fn of_many_libraries_that_cannot_be_read_the_first_are_named() {
     let many = (0..40).fold(record(Some("12.4")), |layer, number| {
         layer.file(&format!("{SITE}/torch/lib/libtorch_cuda.so.{number:02}"), &broken())

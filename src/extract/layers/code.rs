@@ -10,6 +10,7 @@ use crate::elf::Missed;
 use crate::elf::Place;
 use crate::extract::layers::Audit;
 use crate::extract::layers::files::is_cuda_library;
+use crate::extract::layers::incomplete;
 use crate::extract::layers::place::Owner;
 use crate::extract::layers::place::owner;
 use crate::extract::layers::python::Python;
@@ -228,7 +229,15 @@ impl Audit<'_> {
         let counts = |name: &&String| decides || by_all.is_some_and(|by_all| by_all.contains(*name));
         let unmet = |name: &&String| self.is_unmet(elf, path, name);
         let needs: Vec<String> = elf.needed.iter().filter(counts).filter(unmet).cloned().collect();
-        if !needs.is_empty() {
+        if let Some(missed) = elf.needed_missed().filter(|_| decides) {
+            let told = format!("{missed}, so that it is not known which libraries it needs");
+            self.note(path, &told);
+            let evidence = Evidence::Leaf(vec![self.origin(placed.layer, path)]);
+            let open = State::Unknown(incomplete(&format!("{path}: {told}")));
+            let fact = self.seen.facts.add(FactKey::FileNeeds, Some(path), open, evidence);
+            let file = path.to_owned();
+            self.seen.needs.push(NeedsSeen { file, component: own, needs, opens: Vec::new(), fact });
+        } else if !needs.is_empty() {
             asked.extend(needs.iter().cloned());
             let fact = self.fact(FactKey::FileNeeds, path, Value::List(needs.clone()), placed);
             let file = path.to_owned();
@@ -294,8 +303,7 @@ fn is_told(elf: &ElfSeen, code: &BTreeMap<Code, usize>) -> bool {
 }
 
 fn why(elf: &ElfSeen) -> String {
-    let missed = elf.not_inspected.first().map(ToString::to_string);
-    missed.unwrap_or_else(|| {
+    elf.code_missed().map(|missed| missed.to_string()).unwrap_or_else(|| {
         if elf.unknown_entries > 0 {
             "it has GPU code of a kind that is not known".to_owned()
         } else if elf.code_is_whole() {
