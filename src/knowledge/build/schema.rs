@@ -227,7 +227,9 @@ macro_rules! every_table {
         distribution: Str, extra: Str, brings: Str, same: Flag, local: OptStr, range: OptStr, from: OptStr,
         before: OptStr,
     }
-    build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr, with_torch: Flag }
+    build_indexes: BuildIndexRow by [distribution] {
+        distribution: Str, arm64_from: OptStr, with_torch: Flag, folders: Strs,
+    }
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag, channel: OptStr }
     conda_builds: CondaBuildRow by [channel, variant, first] {
         channel: Str, variant: Str, first: Str, last: Str, sass: Targets, ptx: Targets,
