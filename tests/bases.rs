@@ -201,6 +201,7 @@ fn an_image_is_not_built_for_a_platform_that_its_base_is_not_there_for() {
         ("nvcr.io/nvidia/l4t-jetpack:r36.2.0", [false, true]),
         ("nvcr.io/nvidia/pytorch:24.06-py3-igpu", [false, true]),
         ("nvcr.io/nvidia/pytorch:24.06-py3", [false, false]),
+        ("nvcr.io/nvidia/pytorch:25.09-py3", [false, false]),
         ("registry.example/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3", [false, false]),
         ("nvidia/cuda:latest", [false, false]),
         ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", [false, false]),

@@ -115,8 +115,10 @@ impl Knowledge {
             Some(begin) => repository.starts_with(begin),
             None => repository == row.repository,
         };
-        let tagged = |row: &&ImageArchesRow| row.word.is_none_or(|word| tag.split(['-', '_']).any(|own| own == word));
-        self.image_arches_rows().iter().filter(named).filter(tagged).max_by_key(|row| row.repository.len())
+        let word = |row: &&ImageArchesRow| row.word.is_none_or(|word| tag.split(['-', '_']).any(|own| own == word));
+        let since = |row: &&ImageArchesRow| row.from.is_none_or(|from| month(tag).is_some_and(|month| from <= month));
+        let rows = self.image_arches_rows().iter().filter(named).filter(word).filter(since);
+        rows.max_by_key(|row| (row.repository.len(), row.word.is_some()))
     }
 
     /// The CUDA base images that a version in a tag may mean: its own row, else every patch of a minor.
@@ -195,6 +197,20 @@ mod tests {
             let found = Knowledge::built_in().image_arches(repository, tag);
             assert_eq!(found.is_some(), expected, "{repository}:{tag}");
             assert!(found.is_none_or(|row| row.arches == ["arm64"]), "{repository}:{tag}");
+        }
+        for (repository, tag, expected) in [
+            ("nvcr.io/nvidia/pytorch", "25.08-py3", true),
+            ("nvcr.io/nvidia/pytorch", "26.04-py3", true),
+            ("nvcr.io/nvidia/vllm", "25.12.post1-py3", false),
+            ("nvcr.io/nvidia/vllm", "25.09-py3", true),
+            ("nvcr.io/nvidia/vllm", "25.08-py3", false),
+            ("nvcr.io/nvidia/pytorch", "25.07-py3", false),
+            ("nvcr.io/nvidia/pytorch", "25.08-py3-igpu", false),
+            ("nvcr.io/nvidia/pytorch", "latest", false),
+            ("nvcr.io/nvidia/tensorflow", "25.02-tf2-py3", false),
+        ] {
+            let found = Knowledge::built_in().image_arches(repository, tag);
+            assert_eq!(found.is_some_and(|row| row.arches == ["amd64", "arm64"]), expected, "{repository}:{tag}");
         }
     }
 

@@ -199,6 +199,8 @@ pub struct ImageArchesRow {
     pub repository: &'static str,
     /// A word of the tags that it holds for; none where it holds for all.
     pub word: Option<&'static str>,
+    /// The first month in a tag from which on it holds, `25.08`; none where tags need name none.
+    pub from: Option<&'static str>,
     /// `arm64`.
     pub arches: &'static [&'static str],
 }

@@ -124,7 +124,9 @@ macro_rules! every_table {
     tool_scripts: ToolScriptRow by [address] { address: Str }
     plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
-    image_arches: ImageArchesRow by [repository, word] { repository: Str, word: OptStr, arches: Strs }
+    image_arches: ImageArchesRow by [repository, word, from] {
+        repository: Str, word: OptStr, from: OptStr, arches: Strs,
+    }
     torch_releases: TorchRow by [version] {
         version: Str, default_variant: StrByArch, variants: Strs, released: OptDay, apart: Flag,
     }
