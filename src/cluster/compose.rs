@@ -130,7 +130,9 @@ fn of_files(
     for file in files {
         let Some(text) = file.and_then(|file| open_file(&file)) else {
             // It may set what an earlier one has set.
-            env.values_mut().for_each(|value| *value = None);
+            for value in env.values_mut() {
+                *value = None;
+            }
             whole = false;
             continue;
         };

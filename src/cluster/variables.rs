@@ -57,7 +57,9 @@ pub(super) fn of(container: &Value, maps: &MapsOf<'_>) -> (BTreeMap<String, Opti
     for source in items(container, &["envFrom"]) {
         let Some(map) = text(source, &["configMapRef", "name"]).and_then(|name| maps.get(name)) else {
             // It may set what an earlier one has set.
-            env.values_mut().for_each(|value| *value = None);
+            for value in env.values_mut() {
+                *value = None;
+            }
             whole = false;
             continue;
         };

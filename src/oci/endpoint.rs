@@ -23,9 +23,7 @@ impl Endpoint {
     /// where the settings say otherwise.
     pub(crate) fn ways(host: &str, repository: &str, insecure: bool, options: &Options) -> Vec<Self> {
         let way = |plain, unverified| Self { host: host.into(), repository: repository.into(), plain, unverified };
-        if is_loopback(host) {
-            vec![way(true, false), way(false, insecure)]
-        } else if options.access.plain_http.iter().any(|asked| asked == host) {
+        if is_loopback(host) || options.access.plain_http.iter().any(|asked| asked == host) {
             vec![way(true, false), way(false, insecure)]
         } else if insecure {
             vec![way(false, true), way(true, false)]

@@ -1,6 +1,5 @@
 //! Where an image is, as people write it.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 use std::path::PathBuf;
@@ -9,6 +8,7 @@ use crate::oci::engine::Kind;
 use crate::oci::error::Problem;
 use crate::oci::error::PullError;
 use crate::oci::error::one_line;
+use crate::oci::files;
 use crate::reference::ImageReference;
 use crate::reference::ReferenceError;
 
@@ -199,9 +199,9 @@ fn is_archive(text: &str) -> bool {
 /// Whether a file begins as a tar file or a packed one does.
 fn begins_as_archive(path: &Path) -> bool {
     let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut head));
+    let read = files::open(path).is_ok_and(|(_, file)| file.take(512).read_to_end(&mut head).is_ok());
     let tar = head.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1));
-    read.is_ok() && (tar || PACKED.iter().any(|magic| head.starts_with(magic)))
+    read && (tar || PACKED.iter().any(|magic| head.starts_with(magic)))
 }
 
 /// Whether `docker:24` and the like name an image of Docker Hub with a tag, as they always did.
