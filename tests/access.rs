@@ -382,6 +382,7 @@ fn plain_http_leaves_this_machine_only_where_asked_for() {
     for asked in [&[][..], &["0.0.0.0"], &["example.com", "0.0.0.0:1"]] {
         let error = with(asked).expect_err("plain HTTP without being asked for");
         assert!(matches!(*error.problem, Problem::Transport { .. }), "{error}");
+        assert!(error.to_string().contains("say --plain-http HOST"), "{error}");
         assert!(server.seen().is_empty());
     }
     assert_eq!(with(&[&host]).expect("asked for").len(), 1);
@@ -389,4 +390,83 @@ fn plain_http_leaves_this_machine_only_where_asked_for() {
     assert_eq!(code(&place.run(&["scan", &name])), 2);
     let done = place.run(&["scan", "--plain-http", &host, &name]);
     assert_ne!(code(&done), 2, "{}", err(&done));
+}
+
+/// A server of TLS that ends every other connection at once; ended with the test.
+fn tls_alone(folder: &Path) -> (u16, std::sync::Arc<std::sync::atomic::AtomicUsize>, Ended) {
+    use std::io::Read as _;
+    use std::net::TcpListener;
+    use std::net::TcpStream;
+    use std::sync::atomic::Ordering;
+
+    let behind = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let port = behind.to_string();
+    let arguments = ["s_server", "-quiet", "-WWW", "-accept", &port, "-cert", "one.pem", "-key", "one.key"];
+    let child = Command::new("openssl").args(arguments).current_dir(folder).spawn().expect("openssl");
+    let ended = Ended(child);
+    let ready = || TcpStream::connect(("127.0.0.1", behind)).is_ok();
+    assert!(
+        (0..200).any(|_| ready() || {
+            std::thread::sleep(Duration::from_millis(20));
+            false
+        }),
+        "openssl answers"
+    );
+    let front = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = front.local_addr().expect("an address").port();
+    let plain = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = plain.clone();
+    std::thread::spawn(move || {
+        for mut stream in front.incoming().flatten() {
+            let mut first = [0];
+            if stream.peek(&mut first).is_err() || first[0] != 0x16 {
+                counted.fetch_add(1, Ordering::SeqCst);
+                continue;
+            }
+            let Ok(mut there) = TcpStream::connect(("127.0.0.1", behind)) else { continue };
+            let (mut back, mut out) = (there.try_clone().expect("a stream"), stream.try_clone().expect("a stream"));
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut back, &mut out);
+                let _ = out.shutdown(std::net::Shutdown::Both);
+            });
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut stream.by_ref(), &mut there);
+            });
+        }
+    });
+    (port, plain, ended)
+}
+
+struct Ended(std::process::Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_host_that_ends_plain_http_is_asked_in_it_once() {
+    use std::sync::atomic::Ordering;
+
+    let folder = tempfile::tempdir().expect("temporary folder");
+    certificates(folder.path());
+    let (port, plain, _server) = tls_alone(folder.path());
+    let name = format!("127.0.0.1:{port}/a/b:c");
+    let mut options = options();
+    options.limits.back_off = Duration::from_secs(30);
+    let error = pull(&name, options.clone()).expect_err("an unknown authority").to_string();
+    assert!(error.ends_with("with --cacert or SSL_CERT_FILE"), "{error}");
+    assert_eq!(plain.load(Ordering::SeqCst), 1);
+    options.access.plain_http = vec![format!("127.0.0.1:{port}")];
+    let path = folder.path().join("ca.pem");
+    let root = Root { path: path.display().to_string(), pem: fs::read(&path).expect("a file") };
+    options.access.roots = vec![root];
+    let puller = Puller::new(options).expect("a puller");
+    for _ in 0..3 {
+        let error = puller.open(&Source::parse(&name).expect("a name"), &[]).err().expect("no registry");
+        assert!(!matches!(*error.problem, Problem::Cut { .. } | Problem::Transport { .. }), "{error}");
+    }
+    assert!(plain.load(Ordering::SeqCst) <= 4, "{plain:?}");
 }

@@ -30,6 +30,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("quick_xml", &["inventory/"]),
     ("regex", &["rules/"]),
     ("reqwest", &["oci/"]),
+    ("rustix", &["oci/helper.rs"]),
     ("rustls", &["oci/pinned.rs"]),
     ("rustls_platform_verifier", &["oci/pinned.rs"]),
     ("schemars", &["report/"]),

@@ -289,6 +289,45 @@ fn layers_that_are_too_large_are_left_out_and_named() {
     }
 }
 
+/// A layer that is kept elsewhere is left out as one that is too large is: told, and no error of the image.
+#[test]
+fn a_foreign_layer_is_left_out_and_named() {
+    let image = with_torch(&[sass(80, ' ')]);
+    let place = place(&[("one", &image)]);
+    let folder = place.path("images");
+    let read = |digest: &str| {
+        let path = folder.join("blobs/sha256").join(digest.trim_start_matches("sha256:"));
+        serde_json::from_slice::<Value>(&fs::read(path).expect("a blob")).expect("JSON")
+    };
+    let index: Value = serde_json::from_slice(&fs::read(folder.join("index.json")).expect("an index")).expect("JSON");
+    let mut manifest = read(index["manifests"][0]["digest"].as_str().expect("a digest"));
+    let layers = manifest["layers"].as_array_mut().expect("layers");
+    let last = layers.last_mut().expect("a layer");
+    let gone =
+        folder.join("blobs/sha256").join(last["digest"].as_str().expect("a digest").trim_start_matches("sha256:"));
+    let bytes = fs::read(&gone).expect("the layer");
+    last["mediaType"] = "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip".into();
+    last["urls"] = serde_json::json!(["https://mirror.example/layer"]);
+    let media_type = "application/vnd.oci.image.manifest.v1+json";
+    let manifest = layout::blob(&folder, media_type, manifest.to_string().as_bytes());
+    layout::finish(&folder, &[("one", manifest)]);
+    let whole = place.json(&["scan", "--no-cache", "oci:images:one"]);
+    fs::remove_file(&gone).expect("a file");
+    let done = place.run(&["scan", "--no-cache", "--format", "json", "oci:images:one"]);
+    let report: Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    assert!(code(&done) != 2 && report["errors"] == serde_json::json!([]), "{report:#}");
+    let notes = report["subjects"][0]["inspected"]["notes"].to_string();
+    assert!(
+        notes.contains("layers 1 of 2") && notes.contains("a foreign layer") && notes.contains("mirror.example"),
+        "{notes}"
+    );
+    assert_ne!(fate(&report, "h100"), NO_CODE, "{report:#}");
+    assert_ne!(fate(&report, "h100"), STARTS, "{report:#}");
+    // One that is there is read as any other.
+    fs::write(&gone, bytes).expect("a file");
+    assert_eq!(fate(&whole, "h100"), NO_CODE, "{whole:#}");
+}
+
 #[test]
 fn a_saved_report_and_a_description_come_to_the_same_verdicts() {
     let image = with_torch(&[sass(80, ' '), sass(86, ' ')]);

@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 82);
+    assert_eq!(by_table.len(), 83);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -112,6 +112,13 @@ fn references_between_tables_resolve() {
     }
     for gpu in KNOWLEDGE.gpus() {
         assert!(KNOWLEDGE.architecture(gpu.capability).is_some(), "{}", gpu.name);
+    }
+    for row in KNOWLEDGE.mig_profiles() {
+        let gpu = KNOWLEDGE.gpus().iter().find(|gpu| gpu.name == row.gpu).expect(row.gpu);
+        assert!(KNOWLEDGE.architecture(gpu.capability).is_some_and(|architecture| architecture.mig), "{row:?}");
+        assert!(gpu.class != GpuClass::Vgpu && gpu.class != GpuClass::Consumer, "{row:?}");
+        let known = |profile: &&str| KNOWLEDGE.has_slices(gpu.name, profile) == Some(true);
+        assert!(!row.profiles.is_empty() && row.profiles.iter().all(known), "{row:?}");
     }
     for instance in KNOWLEDGE.cloud_instances() {
         let gpu = KNOWLEDGE.gpus().iter().find(|gpu| gpu.name == instance.gpu);

@@ -524,6 +524,42 @@ fn a_cluster_is_judged_as_it_runs() {
     assert_eq!(lines.lines().count(), 5 + 1 + 1, "{lines}");
 }
 
+/// A variable of a container stands above that of the pool, as the kubelet has it.
+#[test]
+fn a_variable_of_a_pod_counts_before_that_of_the_pool() {
+    let place = place();
+    let pool =
+        "name = \"p\"\ndriver = \"470.57.02\"\nlaunch = \"nvidia-runtime\"\nenv = { NVIDIA_DISABLE_REQUIRE = \"1\" }\n";
+    place.file("fleet.toml", &format!("[[pool]]\ngpu = \"A100\"\ntoolkit = \"1.17.8\"\n{pool}"));
+    let registry = registry(&place);
+    let image = format!("{}/team/app:a", registry.host());
+    let variable = |value: &str| json!([{"name": "NVIDIA_DISABLE_REQUIRE", "value": value}]);
+    let items = json!([
+        pod("own", &image, &json!({}), &variable("0")),
+        pod("same", &image, &json!({}), &variable("1")),
+        pod("none", &image, &json!({}), &json!([])),
+        pod("other", &image, &json!({}), &json!([{"name": "NVIDIA_DISABLE", "value": "0"}])),
+        pod(
+            "elsewhere",
+            &image,
+            &json!({}),
+            &json!([{"name": "NVIDIA_DISABLE_REQUIRE", "valueFrom": {"fieldRef": {}}}])
+        ),
+    ]);
+    place.file("pods.json", &json!({"kind": "List", "items": items}).to_string());
+    let report = place.json(&["scan", "--from-kubernetes", "pods.json"]);
+    place.file("saved.json", &report.to_string());
+    let again = place.json(&["check", "saved.json"]);
+    for report in [report, again] {
+        let fate = |name: &str| fates(&report, &format!("ml/Pod/{name}: main")).join(", ");
+        assert_eq!(fate("own"), "p fails refused");
+        assert_eq!(fate("elsewhere"), "p undetermined -");
+        for name in ["same", "none", "other"] {
+            assert!(!fate(name).contains("refused") && !fate(name).contains("undetermined"), "{name}: {}", fate(name));
+        }
+    }
+}
+
 #[test]
 fn what_runs_is_what_the_status_of_a_pod_names() {
     let place = place();

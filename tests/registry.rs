@@ -177,6 +177,41 @@ fn a_credential_helper_is_asked_for_its_host() {
     assert!(text.contains("docker-credential-absent is not in PATH"), "{text}");
 }
 
+/// A helper that does not answer ends with what it started, and what it says is read no further than answers go.
+#[cfg(unix)]
+#[test]
+fn a_credential_helper_ends_with_all_that_it_started() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::Instant;
+
+    let tools = tempfile::tempdir().expect("temporary folder");
+    let program = tools.path().join("docker-credential-test");
+    let alive = tools.path().join("alive");
+    let mut options = options();
+    options.limits.helper = Duration::from_millis(400);
+    options.environment.docker_config = Some(tools.path().into());
+    options.environment.path = Some(format!("{}:/usr/bin:/bin", tools.path().display()).into());
+    fs::write(tools.path().join("config.json"), r#"{"credsStore":"test"}"#).expect("config.json");
+    let locked =
+        Fake::start(|_, _| Reply::Whole("401 Unauthorized", vec!["WWW-Authenticate: Basic".to_owned()], vec![]));
+    let asked = |script: &str| {
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("helper");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
+        let start = Instant::now();
+        let text =
+            read_with(&format!("{}/a/b:c", locked.host()), &[], &options).expect_err("no credentials").to_string();
+        (text, start.elapsed())
+    };
+    let (text, _) = asked(&format!("(while :; do date > {}; sleep 0.05; done) &\nwait", alive.display()));
+    assert!(text.contains("no answer within"), "{text}");
+    std::thread::sleep(Duration::from_millis(200));
+    let _ = fs::remove_file(&alive);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!alive.exists(), "what the helper started runs on");
+    let (text, took) = asked("cat >/dev/null; exec yes '{'");
+    assert!(text.contains("docker-credential-test") && took < Duration::from_secs(10), "{took:?} {text}");
+}
+
 #[test]
 fn a_layout_is_read_by_name() {
     let (folder, one, many) = sample();

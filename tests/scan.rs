@@ -8,6 +8,7 @@ mod place;
 #[expect(dead_code, reason = "open registries alone")]
 mod registry;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use place::FLEET;
@@ -102,6 +103,25 @@ fn an_index_gives_every_pool_the_image_of_its_platform() {
     let report = place.json(&["scan", "oci:images:many"]);
     assert_eq!(fate(&report, "old"), refused());
     assert_ne!(fate(&report, "arm").1, "wrong-platform", "{report:#}");
+    let told = |report: &Value| {
+        let subject = &report["subjects"][0];
+        let images = subject["images"].as_array().expect("images").clone();
+        assert!(images.iter().all(|image| image["index"] == subject["digest"]), "{subject:#}");
+        let manifests: BTreeSet<String> = images.iter().map(|image| image["manifest"].to_string()).collect();
+        assert!(manifests.len() == images.len() && !manifests.contains(&subject["digest"].to_string()), "{subject:#}");
+        let platforms: Vec<String> = images.iter().map(|image| image["platform"].to_string()).collect();
+        (platforms.join(" "), subject["platform"].clone())
+    };
+    assert_eq!(told(&report), (r#""linux/amd64" "linux/arm64""#.to_owned(), Value::Null));
+    let one = place.json(&["scan", "--platform", "linux/arm64", "oci:images:many"]);
+    assert_eq!(told(&one), (r#""linux/arm64""#.to_owned(), json!("linux/arm64")));
+    place.file("saved.json", &one.to_string());
+    assert_eq!(
+        place.json(&["check", "--platform", "linux/arm64", "saved.json"])["subjects"][0]["images"],
+        one["subjects"][0]["images"]
+    );
+    let alone = &place.json(&["scan", "oci:images:one"])["subjects"][0];
+    assert_eq!(alone["images"][0], json!({"platform": "linux/amd64", "manifest": alone["digest"]}));
 }
 
 #[test]

@@ -113,5 +113,6 @@ fn subject_of(
     }
     let content = Content::Saved(Saved { dockerfile: Some((*source, dockerfile.clone())), platforms: found });
     let notes = told.into_iter().chain(subject.notes.iter().cloned()).collect();
-    Ok((Subject { digest: scan::digest(&opened), notes, content, ..subject }, faults))
+    let images = scan::images(opened.images.iter());
+    Ok((Subject { digest: scan::digest(&opened), images, notes, content, ..subject }, faults))
 }

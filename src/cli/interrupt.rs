@@ -8,6 +8,7 @@ use tokio::runtime::Builder;
 
 use crate::cli::cache;
 use crate::cli::progress;
+use crate::oci;
 
 /// What shells give a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
@@ -29,6 +30,7 @@ fn wait() {
     if runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
         progress::vanish();
         cache::abandon();
+        oci::end_helpers();
         end();
     }
 }

@@ -1,7 +1,11 @@
 //! The layers of images, each read once in a run and several at a time.
 
+use std::io;
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 
 use crate::cli::cache::LayerStore;
 use crate::cli::parallel;
@@ -20,6 +24,7 @@ use crate::layer::Tree;
 use crate::layer::read_layer;
 use crate::oci::Blobs;
 use crate::oci::Layer;
+use crate::oci::Problem;
 use crate::oci::PullError;
 use crate::oci::PulledImage;
 
@@ -140,8 +145,12 @@ impl<'a> Layers<'a> {
             return Err(Unread::left_out(why));
         }
         let read = || {
-            let unopened = |error: PullError| Unread { why: error.problem.to_string(), fault: true };
-            let source = blobs.layer(layer).map_err(unopened)?;
+            let unopened = |error: PullError| Unread {
+                why: error.problem.to_string(),
+                fault: !matches!(*error.problem, Problem::Foreign { .. }),
+            };
+            let elsewhere = Arc::new(Mutex::new(None));
+            let source = Watched { source: blobs.layer(layer).map_err(unopened)?, elsewhere: elsewhere.clone() };
             let descriptor = Descriptor {
                 digest: layer.digest.clone(),
                 digested: Digested::Packed,
@@ -153,10 +162,31 @@ impl<'a> Layers<'a> {
                 told.at(at.packed);
                 ControlFlow::Continue(())
             };
-            let unread = |error: LayerError| Unread { why: error.to_string(), fault: error.is_fault() };
+            let unread = |error: LayerError| match elsewhere.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                Some(why) => Unread::left_out(why),
+                None => Unread { why: error.to_string(), fault: error.is_fault() },
+            };
             read_layer(source, &descriptor, &Limits::default(), &mut watch).map_err(unread)
         };
         self.store.get(&layer.digest, read)
+    }
+}
+
+/// The bytes of a layer, with what is told of one that is kept elsewhere than with the image.
+struct Watched {
+    source: Box<dyn Read + Send>,
+    elsewhere: Arc<Mutex<Option<String>>>,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.source.read(buffer).inspect_err(|error| {
+            let problem =
+                error.get_ref().and_then(|cause| cause.downcast_ref::<PullError>()).map(|cause| &*cause.problem);
+            if let Some(problem @ Problem::Foreign { .. }) = problem {
+                *self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem.to_string());
+            }
+        })
     }
 }
 

@@ -44,6 +44,7 @@ use crate::oci::Puller;
 use crate::oci::Source;
 use crate::reference::ImageReference;
 use crate::report::escape::clean;
+use crate::report::model::ImageOf;
 use crate::report::model::InputError;
 use crate::source::Sources;
 
@@ -95,7 +96,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
         let opened = if asked.workloads.is_empty() {
             looking.open(&puller, name, &platforms)
         } else {
-            open_image(&puller, name, &platforms)
+            open_image(&puller, name, &asked.platforms(&platforms))
         };
         let looked = opened.map(|opened| ReadImages::of(name, &opened, looking));
         progress.image(name);
@@ -240,7 +241,11 @@ pub(crate) struct Look<'a> {
 impl Look<'_> {
     /// The images of a name that somebody gave.
     pub(crate) fn open(self, puller: &Puller, name: &str, platforms: &[Platform]) -> Result<Opened, Unopened> {
-        open(puller, &Source::parse(name).map_err(|error| Unopened::of(&error))?, platforms, self.depth)
+        let source = Source::parse(name).map_err(|error| Unopened::of(&error))?;
+        open(puller, &source, platforms, self.depth).map_err(|error| match source.beside(name) {
+            Some(beside) => Unopened { message: format!("{}; {beside}", error.message), ..error },
+            None => error,
+        })
     }
 
     /// What is seen of one image, what had to be left out of it, and what could not be inspected.
@@ -339,6 +344,7 @@ impl ReadImages {
             path: self.name.clone(),
             kind: "image",
             digest: self.digest.clone(),
+            images: images(self.list.iter().map(|(image, _)| image)),
             notes,
             as_of: None,
             only: None,
@@ -347,6 +353,16 @@ impl ReadImages {
             content: Content::ByPlatform(list),
         }
     }
+}
+
+/// Of which platform each image is, and under which digests it is known.
+pub(crate) fn images<'a>(all: impl Iterator<Item = &'a PulledImage>) -> Vec<ImageOf> {
+    let of = |image: &PulledImage| ImageOf {
+        platform: image.config.platform.to_string(),
+        manifest: image.manifest_digest.clone(),
+        index: image.index_digest.clone(),
+    };
+    all.map(of).collect()
 }
 
 /// The digest that a reference leads to.

@@ -21,6 +21,7 @@ use crate::judge::Content;
 use crate::judge::Only;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::oci::Platform;
 use crate::oci::PulledImage;
 use crate::report::model::InputError;
 use crate::report::model::Location;
@@ -30,9 +31,6 @@ use crate::source::Span;
 
 /// So many pools are named.
 const MOST_POOLS: usize = 5;
-
-/// How the option is called that names the file.
-const OPTION: &str = "--from-kubernetes";
 
 /// An image, and the workloads that run it; none where it is asked about by itself.
 #[derive(Debug)]
@@ -51,6 +49,17 @@ impl Asked {
     /// An image by itself.
     pub(crate) fn image(name: String, at: Option<Location>) -> Self {
         Self { name, at, workloads: Vec::new() }
+    }
+
+    /// The platforms to look at: those of the fleet, and those that workloads ask for.
+    pub(crate) fn platforms(&self, of_fleet: &[Platform]) -> Vec<Platform> {
+        let mut all = of_fleet.to_vec();
+        for asked in self.workloads.iter().filter_map(|(workload, _)| asked_platform(workload)) {
+            if !all.iter().any(|known| asked.accepts(known)) {
+                all.push(asked);
+            }
+        }
+        all
     }
 
     /// The image as each workload runs it.
@@ -134,6 +143,11 @@ pub(crate) fn read(path: &Path, password: bool) -> Result<(Vec<Asked>, Vec<Input
     Ok((images.into_iter().map(asked).collect(), errors))
 }
 
+/// The platform that a workload asks an image of.
+fn asked_platform(workload: &Workload) -> Option<Platform> {
+    workload.platform.as_ref()?.parse().ok()
+}
+
 fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Knowledge) -> Subject {
     let name = format!("{} ({})", subject.name, workload.name);
     let mut placed = Subject { name, only: Some(Only::Nodes(workload.nodes.clone())), ..subject.clone() };
@@ -143,11 +157,20 @@ fn placed(subject: &Subject, workload: &Workload, fleet: &Fleet, knowledge: Know
     placed.start = workload.start;
     placed.notes.extend(started(fleet, workload.start));
     note_unplaced(&mut placed, fleet, knowledge);
+    if let (Some(asked), Content::ByPlatform(list)) = (asked_platform(workload), &mut placed.content) {
+        let is_it = |own: &str| own.parse().is_ok_and(|own| asked.accepts(&own));
+        if list.iter().any(|(own, _)| is_it(own)) {
+            list.retain(|(own, _)| is_it(own));
+            placed.images.retain(|image| is_it(&image.platform));
+        } else {
+            placed.notes.push(format!("the file asks for the image of {asked}, which there is none of"));
+        }
+    }
     if let Content::ByPlatform(list) = &mut placed.content {
         for (_, seen) in list {
-            extract::set_at_run_time(seen, &workload.env, workload.env_from, OPTION);
+            extract::set_at_run_time(seen, &workload.env, workload.env_from);
             if !workload.command.is_of_image() {
-                extract::started_at_run_time(seen, OPTION);
+                extract::started_at_run_time(seen);
             }
         }
     }

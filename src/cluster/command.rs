@@ -68,6 +68,12 @@ pub(super) fn of_pod(container: &Value, env: &BTreeMap<String, Option<String>>, 
     Command { entrypoint: words("command"), arguments: words("args"), folder }
 }
 
+/// A value with the variables filled in that stand before it; none where one of them is not known.
+pub(super) fn expanded(value: &str, env: &BTreeMap<String, Option<String>>) -> Option<String> {
+    let (value, known) = filled(value, env, true);
+    known.then_some(value)
+}
+
 /// A word with the variables filled in that are known, and whether all of them are. A variable that nobody sets stays as
 /// it is written, and `$$(NAME)` is no variable.
 fn filled(word: &str, env: &BTreeMap<String, Option<String>>, env_from: bool) -> (String, bool) {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::builds::Opens;
 use crate::builds::Whole;
+use crate::builds::environment_file;
 use crate::builds::interpolate;
 use crate::builds::scalar;
 use crate::builds::services_of;
@@ -21,10 +22,10 @@ use crate::cluster::text;
 /// The driver of a device, and the runtime of the container toolkit.
 const NVIDIA: &str = "nvidia";
 
-/// Reads the services with what they extend; `variables` are those of the `.env` file beside the compose file, and `open`
+/// Reads the services with what they extend; `variables` are those of the `.env` file beside the compose file, and `open_file`
 /// opens a file by its path from there.
-pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open: Opens<'_>, found: &mut Workloads) {
-    for Whole { name, service, missing, variables } in services_of(file, variables, open).unwrap_or_default() {
+pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open_file: Opens<'_>, found: &mut Workloads) {
+    for Whole { name, service, missing, variables } in services_of(file, variables, open_file).unwrap_or_default() {
         let plain = |text: &str| interpolate(text, &variables);
         let (name, service) = (format!("service {name}"), &service);
         let open = missing.is_some();
@@ -38,9 +39,10 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open: Ope
         let image = found.image(service);
         let told = match image.map(|(written, place)| (plain(&written), written, place)) {
             Some((Some(image), written, place)) => {
-                let env_file = service.get("env_file").is_some().then_some("`env_file` of the service");
+                let (mut env, whole) = of_files(service.get("env_file"), plain, open_file);
+                let env_file = (!whole).then_some("`env_file` of the service");
                 let env_from = open.then_some("what the service extends").or(env_file);
-                let env = environment(service.get("environment"), plain);
+                env.extend(environment(service.get("environment"), plain));
                 let command = command::of_service(service, plain);
                 let written = (written != image).then_some(written);
                 let nodes = Nodes::default();
@@ -54,6 +56,7 @@ pub(super) fn read(file: &Value, variables: &BTreeMap<String, String>, open: Ope
                     env_from,
                     command,
                     start: start.unwrap_or_default(),
+                    platform: text(service, &["platform"]).and_then(plain),
                     nodes,
                 });
                 continue;
@@ -109,6 +112,35 @@ fn is_of_another(device: &Value) -> bool {
 /// Whether a device is named as the container device interface names NVIDIA's.
 fn is_cdi(device: &str) -> bool {
     device.starts_with("nvidia.com/")
+}
+
+/// The variables of the files that a service names, the later file above the earlier, and whether all of them were read.
+fn of_files(
+    written: Option<&Value>,
+    plain: impl Fn(&str) -> Option<String>,
+    open_file: Opens<'_>,
+) -> (BTreeMap<String, Option<String>>, bool) {
+    let (mut env, mut whole) = (BTreeMap::new(), true);
+    let one = |value: &Value| value.as_str().or_else(|| text(value, &["path"])).and_then(&plain);
+    let files: Vec<Option<String>> = match written {
+        Some(Value::Array(list)) => list.iter().map(one).collect(),
+        Some(value) => vec![one(value)],
+        None => Vec::new(),
+    };
+    for file in files {
+        let Some(text) = file.and_then(|file| open_file(&file)) else {
+            // It may set what an earlier one has set.
+            for value in env.values_mut() {
+                *value = None;
+            }
+            whole = false;
+            continue;
+        };
+        // Variables within values are those of whoever starts the service.
+        let value = |value: String| Some(value).filter(|value| !value.contains('$'));
+        env.extend(environment_file(&text).into_iter().map(|(name, told)| (name, value(told))));
+    }
+    (env, whole)
 }
 
 fn environment(written: Option<&Value>, plain: impl Fn(&str) -> Option<String>) -> BTreeMap<String, Option<String>> {

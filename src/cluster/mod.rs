@@ -7,6 +7,7 @@ mod demand;
 mod marks;
 mod pod;
 mod start;
+mod variables;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::builds::Opens;
+use crate::cluster::variables::Maps;
 
 pub use command::Command;
 pub use command::Words;
@@ -53,6 +55,8 @@ pub struct Workload {
     pub command: Command,
     /// How it comes to its GPUs.
     pub start: Start,
+    /// The platform that it asks an image of; that of the node where it asks for none.
+    pub platform: Option<String>,
     /// What it asks of a node: all of one list. Anywhere where there is no list.
     pub nodes: Nodes,
 }
@@ -70,6 +74,8 @@ pub struct Workloads {
     pub notes: BTreeSet<String>,
     /// Where the file names images, by the numbers of their marks.
     places: Vec<(usize, usize)>,
+    /// The config maps in it.
+    maps: Maps,
 }
 
 impl Workloads {
@@ -107,6 +113,9 @@ pub fn workloads(text: &str, variables: &BTreeMap<String, String>, open: Opens<'
     let documents = marked.map_or_else(|| documents(text), Ok)?;
     let places = copy.map_or_else(Vec::new, |(_, places)| places);
     let mut found = Workloads { places, ..Workloads::default() };
+    for document in &documents {
+        found.maps.keep(document);
+    }
     let mut seen = false;
     for document in documents {
         seen |= object(&document, variables, open, &mut found);
@@ -130,8 +139,13 @@ fn documents(text: &str) -> Result<Vec<Value>, ClusterError> {
 /// Reads an object or a list of them; false where it is neither.
 fn object(value: &Value, variables: &BTreeMap<String, String>, open: Opens<'_>, found: &mut Workloads) -> bool {
     if let Some(items) = value.get("items").and_then(Value::as_array) {
+        // What the API prints as a list of one kind says the kind once.
+        let kind = text(value, &["kind"]).and_then(|kind| kind.strip_suffix("List")).filter(|kind| !kind.is_empty());
         for item in items {
-            pod::read(item, found);
+            match kind.filter(|_| item.get("kind").is_none()) {
+                Some(kind) => pod::read_as(item, kind, found),
+                None => pod::read(item, found),
+            };
         }
         return true;
     }

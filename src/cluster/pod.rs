@@ -1,7 +1,5 @@
 //! Pods, and what makes them.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use crate::cluster::By;
@@ -13,6 +11,7 @@ use crate::cluster::command;
 use crate::cluster::demand;
 use crate::cluster::items;
 use crate::cluster::text;
+use crate::cluster::variables;
 
 /// Resources that a device plugin of NVIDIA offers: whole GPUs, shared ones and slices.
 const RESOURCE: &str = "nvidia.com/";
@@ -27,7 +26,11 @@ const DEEPEST: usize = 16;
 
 /// Reads one object; false where it makes no pods.
 pub(super) fn read(value: &Value, found: &mut Workloads) -> bool {
-    let kind = text(value, &["kind"]).unwrap_or_default();
+    read_as(value, text(value, &["kind"]).unwrap_or_default(), found)
+}
+
+/// The same for one whose list says of what kind it is.
+pub(super) fn read_as(value: &Value, kind: &str, found: &mut Workloads) -> bool {
     let path: &[&str] = match kind {
         "Pod" => &["spec"],
         "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
@@ -107,8 +110,9 @@ fn read_container(whole: &str, spec: &Value, (container, status): (&Value, Optio
         found.without_gpu += 1;
         return;
     };
-    let env: BTreeMap<_, _> = items(container, &["env"]).iter().filter_map(variable).collect();
-    let env_from = (!items(container, &["envFrom"]).is_empty()).then_some("`envFrom` of the pod");
+    let maps = found.maps.of(whole.split('/').next().unwrap_or_default());
+    let (env, whole_env) = variables::of(container, &maps);
+    let env_from = (!whole_env).then_some("`envFrom` of the pod");
     let pinned = |running: &&str| running.split_once('@').is_none_or(|(_, digest)| !image.ends_with(digest));
     let running = status.and_then(running).filter(pinned).map(str::to_owned);
     let of_status = running.is_some();
@@ -123,6 +127,7 @@ fn read_container(whole: &str, spec: &Value, (container, status): (&Value, Optio
         env,
         env_from,
         start,
+        platform: None,
         nodes: demand::of_pod(spec),
     });
 }
@@ -138,15 +143,4 @@ fn start(spec: &Value, container: &Value) -> Option<Start> {
     let plugin = asks("limits") || asks("requests") || !items(container, &["resources", "claims"]).is_empty();
     let by = if plugin { By::Plugin } else { By::Class };
     (plugin || nvidia).then_some(Start { by, nvidia })
-}
-
-/// A variable with its value, where that stands here and names no other variable.
-fn variable(value: &Value) -> Option<(String, Option<String>)> {
-    let name = text(value, &["name"])?;
-    let told = match (value.get("value"), value.get("valueFrom")) {
-        (Some(Value::String(told)), None) => Some(told.clone()).filter(|told| !told.contains("$(")),
-        (None | Some(Value::Null), None) => Some(String::new()),
-        _ => None,
-    };
-    Some((name.to_owned(), told))
 }

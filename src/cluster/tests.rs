@@ -92,7 +92,7 @@ fn pods_of_one_owner_are_one_workload_and_those_without_a_gpu_none() {
     assert_eq!(found.without_gpu, 2);
     assert_eq!(found.notes, BTreeSet::from(["default/Pod/without name: odd: it has no image".to_owned()]));
     let one = found.list.first().expect("one");
-    let expected = [("A", Some("x")), ("B", Some("")), ("C", None), ("D", None)];
+    let expected = [("A", Some("x")), ("B", Some("")), ("C", Some("x/y")), ("D", None)];
     let env: Vec<(&str, Option<&str>)> =
         one.env.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect();
     assert_eq!((env, one.env_from), (expected.to_vec(), None));
@@ -322,6 +322,42 @@ services:
             "service none: service `none` extends what is no service",
         ]
     );
+}
+
+#[test]
+fn a_list_of_one_kind_says_the_kind_once() {
+    let pods = r#"{"kind": "PodList", "items": [{"metadata": {"name": "q"}, "spec": {"containers": [
+        {"name": "c", "image": "a:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}]}"#;
+    assert_eq!(names(&workloads(pods).expect("pods")), [("default/Pod/q: c", "a:1")]);
+    let nodes = pods.replace("PodList", "NodeList");
+    assert_eq!(names(&workloads(&nodes).expect("what has containers")), [("default/Node/q: c", "a:1")]);
+}
+
+#[test]
+fn files_of_variables_stand_below_those_of_the_service() {
+    let open = |path: &str| match path {
+        "a.env" => Some("A=1\nB=2\nX=$Y\n".to_owned()),
+        "b.env" => Some("B=3\n".to_owned()),
+        _ => None,
+    };
+    for (files, expected, whole) in [
+        ("a.env", "A=1 B=own X=-", true),
+        ("[b.env, {path: a.env}]", "A=1 B=own X=-", true),
+        ("[a.env, b.env]", "A=1 B=own X=-", true),
+        ("[a.env, none.env]", "A=- B=own X=-", false),
+        ("{path: none.env, required: false}", "B=own", false),
+        ("[]", "B=own", true),
+        ("$FILE", "B=own", false),
+    ] {
+        let text = format!(
+            "services: {{s: {{image: 'i:1', gpus: all, platform: linux/arm64, env_file: {files}, environment: {{B: own}}}}}}"
+        );
+        let found = with_variables(&text, &BTreeMap::new(), &open).expect("a service");
+        let one = found.list.first().expect("one");
+        let shown = |(name, value): (&String, &Option<String>)| format!("{name}={}", value.as_deref().unwrap_or("-"));
+        assert_eq!(one.env.iter().map(shown).collect::<Vec<_>>().join(" "), expected, "{files}");
+        assert_eq!((one.env_from.is_none(), one.platform.as_deref()), (whole, Some("linux/arm64")), "{files}");
+    }
 }
 
 #[test]

@@ -246,6 +246,7 @@ pub(super) fn shell(subject: &Subject) -> Subject {
         path: subject.path.clone(),
         kind: subject.kind,
         digest: subject.digest.clone(),
+        images: subject.images.clone(),
         notes: Vec::new(),
         as_of: subject.as_of,
         only: subject.only.clone(),

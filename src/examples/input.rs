@@ -91,6 +91,7 @@ fn read_subject(example: &Example, knowledge: Knowledge, sources: &mut Sources) 
         path: String::new(),
         kind,
         digest: None,
+        images: Vec::new(),
         notes: Vec::new(),
         as_of: None,
         only: None,

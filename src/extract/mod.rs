@@ -54,5 +54,5 @@ pub use self::description::{of_description, to_description};
 pub use self::dockerfile::{Target, of_dockerfile};
 pub use self::layers::{MissingLayer, of_layers};
 pub use self::locked::of_locked;
-pub use self::run_time::{set_at_run_time, started_at_run_time};
+pub use self::run_time::{own_of_start, set_at_run_time, started_at_run_time};
 pub use self::tag_now::note_tag_now;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::fact::Evidence;
+use crate::fact::FactId;
 use crate::fact::FactKey;
 use crate::fact::Observations;
 use crate::fact::Origin;
@@ -10,13 +11,11 @@ use crate::fact::State;
 use crate::fact::Value;
 use crate::fact::Why;
 
+/// The option that names the file which says how containers are started.
+const AT_START: &str = "--from-kubernetes";
+
 /// Sets variables as the launch does; none is a value that stands elsewhere, and `others` says where further variables do.
-pub fn set_at_run_time(
-    seen: &mut Observations,
-    variables: &BTreeMap<String, Option<String>>,
-    others: Option<&str>,
-    option: &'static str,
-) {
+pub fn set_at_run_time(seen: &mut Observations, variables: &BTreeMap<String, Option<String>>, others: Option<&str>) {
     for (name, value) in variables {
         let told = value.clone().ok_or_else(|| Why {
             reason: format!("`{name}` is set from elsewhere when the container starts"),
@@ -26,7 +25,7 @@ pub fn set_at_run_time(
             Ok(value) => State::Known(Value::Text(value.clone())),
             Err(why) => State::Unknown(why.clone()),
         };
-        let fact = seen.facts.add(FactKey::Env, Some(name), state, Evidence::Leaf(vec![Origin::Option(option)]));
+        let fact = seen.facts.add(FactKey::Env, Some(name), state, Evidence::Leaf(vec![Origin::Option(AT_START)]));
         seen.env.insert(name.clone(), (told, fact));
     }
     if let Some(place) = others {
@@ -38,9 +37,18 @@ pub fn set_at_run_time(
     }
 }
 
+/// The names of the variables that were set so.
+pub fn own_of_start(seen: &Observations) -> impl Iterator<Item = &str> {
+    let of_start = |fact: FactId| match &seen.facts.get(fact).evidence {
+        Evidence::Leaf(origins) => origins.contains(&Origin::Option(AT_START)),
+        Evidence::Derived { .. } => false,
+    };
+    seen.env.iter().filter(move |(_, (_, fact))| of_start(*fact)).map(|(name, _)| name.as_str())
+}
+
 /// Says of the program that the one who starts the container names it.
-pub fn started_at_run_time(seen: &mut Observations, option: &'static str) {
+pub fn started_at_run_time(seen: &mut Observations) {
     let Some((words, fact)) = &mut seen.entrypoint else { return };
     let state = State::Known(Value::from(&*words));
-    *fact = seen.facts.add(FactKey::Entrypoint, None, state, Evidence::Leaf(vec![Origin::Option(option)]));
+    *fact = seen.facts.add(FactKey::Entrypoint, None, state, Evidence::Leaf(vec![Origin::Option(AT_START)]));
 }

@@ -1,6 +1,8 @@
 //! Pools as a container sees them of which a file says how it is started: that stands above what the pool declares of all
 //! others.
 
+use std::collections::BTreeSet;
+
 use crate::cluster::By;
 use crate::cluster::Start;
 use crate::fleet::Declared;
@@ -10,9 +12,10 @@ use crate::fleet::Pool;
 use crate::fleet::Runtime;
 
 impl Fleet {
-    /// The fleet for such a container; none where it is the same.
-    pub fn started(&self, start: Start) -> Option<Self> {
-        let pools: Vec<Option<Pool>> = self.pools.iter().map(|pool| pool.started(start)).collect();
+    /// The fleet for a container that is started so and has these variables of its own, which stand above those of the
+    /// pools; none where it is the same.
+    pub fn started(&self, start: Start, own: &BTreeSet<&str>) -> Option<Self> {
+        let pools: Vec<Option<Pool>> = self.pools.iter().map(|pool| pool.started_with(start, own)).collect();
         if pools.iter().all(Option::is_none) {
             return None;
         }
@@ -22,6 +25,16 @@ impl Fleet {
 }
 
 impl Pool {
+    fn started_with(&self, start: Start, own: &BTreeSet<&str>) -> Option<Self> {
+        let started = self.started(start);
+        if !self.env.iter().any(|(name, _)| own.contains(name.as_str())) {
+            return started;
+        }
+        let mut pool = started.unwrap_or_else(|| self.clone());
+        pool.env.retain(|(name, _)| !own.contains(name.as_str()));
+        Some(pool)
+    }
+
     /// The pool for such a container; none where it is the same.
     pub fn started(&self, start: Start) -> Option<Self> {
         let own = self.launch.as_ref().map(|launch| launch.value);

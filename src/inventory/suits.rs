@@ -113,13 +113,16 @@ impl Asked<'_> {
 
     /// Whether nodes may offer slices of a profile: where the pool says that its GPUs are divided in this way, or does not
     /// say how, or leaves it open of GPUs that can be divided.
+    /// No nodes may where the tables know that the GPU has no such profile.
     fn slices(&self, resource: &str) -> bool {
         let profile = resource.strip_suffix(SHARED_SLICE).unwrap_or(resource);
         let of_pool = self.pool.compute_capability.as_ref().map(|own| own.value);
+        let may_have = |gpu: &GpuSpec| self.knowledge.has_slices(&gpu.name, profile) != Some(false);
         let may = |gpu: &GpuSpec| match gpu.mig.as_deref() {
-            None => gpu.divisible(of_pool, self.knowledge) != Some(false),
+            None => gpu.divisible(of_pool, self.knowledge) != Some(false) && may_have(gpu),
             // A resource is named after its profile, with a dot for each plus.
-            Some(own) => own.is_empty() || own.strip_prefix("MIG ").unwrap_or(own).replace('+', ".") == profile,
+            Some("") => may_have(gpu),
+            Some(own) => own.strip_prefix("MIG ").unwrap_or(own).replace('+', ".") == profile,
         };
         self.pool.gpu.is_empty() || self.gpus().any(may)
     }

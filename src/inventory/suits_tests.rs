@@ -34,7 +34,8 @@ fn a_slice_is_offered_where_the_gpu_can_be_divided_in_this_way() {
         "gpu = \"A100-SXM4-80GB\"",
         "gpu = { name = \"H100\", mig = true }",
         "gpu = { name = \"H100\", mig = \"1g.10gb\" }",
-        "gpu = [\"T4\", \"A30\"]",
+        "gpu = [\"A30\", \"A100-SXM4-40GB\"]",
+        "gpu = \"A100\"",
         "gpu = { name = \"Ours\", compute_capability = \"9.0\" }",
         "gpu = \"Ours\"",
         "driver = \"535.161.08\"",
@@ -51,10 +52,36 @@ fn a_slice_is_offered_where_the_gpu_can_be_divided_in_this_way() {
         "gpu = { name = \"H100\", mig = \"1g.10gb+me\" }",
         "gpu = { name = \"Ours\", compute_capability = \"8.6\" }",
         "gpu = \"Ours\"\ncompute_capability = \"7.0\"",
+        "gpu = \"A30\"",
+        "gpu = [\"A30\", \"H200\"]",
+        "gpu = \"H100 NVL\"",
+        "gpu = { name = \"B200\", mig = true }",
+        "gpu = { name = \"GH200 480GB\", mig = true }",
+        "gpu = \"RTX PRO 6000 Blackwell Server Edition\"",
     ] {
         assert!(!slice(pool, "1g.10gb"), "{pool}");
     }
     assert!(slice("gpu = { name = \"H100\", mig = \"1g.10gb+me\" }", "1g.10gb.me"));
+    for (gpu, profile, expected) in [
+        ("A30", "2g.12gb.me", true),
+        ("A30", "3g.40gb", false),
+        ("A100-SXM4-40GB", "3g.20gb", true),
+        ("A100-SXM4-40GB", "3g.40gb", false),
+        ("A100-SXM4-80GB", "3g.20gb", false),
+        ("H200", "3g.71gb", true),
+        ("H200", "3g.40gb", false),
+        ("H100", "3g.47gb", true),
+        ("H100", "3g.71gb", false),
+        // A short name may be either, and a board that the table does not have says nothing.
+        ("A100", "3g.20gb", true),
+        ("A100", "3g.40gb", true),
+        ("A100", "3g.71gb", false),
+        ("PG506-232", "3g.71gb", true),
+        // Nor does what is no profile.
+        ("A30", "of-ours", true),
+    ] {
+        assert_eq!(slice(&format!("gpu = \"{gpu}\""), profile), expected, "{gpu} {profile}");
+    }
 }
 
 #[test]

@@ -95,6 +95,7 @@ pub fn of_settings(name: &str, today: Date, all: bool, settings: Settings<'_>) -
         stage: None,
         platform: None,
         digest: None,
+        images: Vec::new(),
         gpu_content: false,
         inspected: model::Inspected { depth: "text".to_owned(), notes: Vec::new() },
         verdicts: Vec::new(),

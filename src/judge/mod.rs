@@ -16,6 +16,7 @@ mod seen;
 mod untold;
 mod verdict;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -26,6 +27,7 @@ use crate::context::Files;
 use crate::describe::Description;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
+use crate::extract;
 use crate::extract::Bases;
 use crate::fact::Depth;
 use crate::fact::ImageFacts;
@@ -101,8 +103,10 @@ pub struct Subject {
     pub path: String,
     /// `dockerfile`, `image` or `description`.
     pub kind: &'static str,
-    /// Manifest digest.
+    /// The digest that the name of an image leads to.
     pub digest: Option<String>,
+    /// The images behind the name, one a platform.
+    pub images: Vec<model::ImageOf>,
     /// What the reader had to leave out, with its place.
     pub notes: Vec<String>,
     /// Day for which tables are asked where the run does not say it.
@@ -207,7 +211,7 @@ fn judge_inferred(
     inferred: &Inferred,
     undecided: &mut Vec<String>,
 ) -> model::Subject {
-    let started = settings.fleet.started(subject.start);
+    let started = settings.fleet.started(subject.start, &own_variables(&subject.content));
     let of_start = started.as_ref().map(|fleet| Settings { fleet, ..settings });
     let hosts_then = of_start.map(Hosts::of);
     let (settings, hosts) = (of_start.unwrap_or(settings), hosts_then.as_ref().unwrap_or(hosts));
@@ -248,8 +252,12 @@ fn judge_inferred(
         name: subject.name.clone(),
         kind: subject.kind.to_owned(),
         stage: beside.stage,
-        platform: only_platform(&builds),
+        platform: match subject.images.as_slice() {
+            [image] => Some(image.platform.clone()),
+            _ => only_platform(&builds),
+        },
         digest: subject.digest.clone(),
+        images: subject.images.clone(),
         gpu_content,
         inspected: model::Inspected {
             depth: depth(&subject.content).to_owned(),
@@ -366,6 +374,17 @@ fn only_platform(builds: &[Build]) -> Option<String> {
     };
     let first = own(builds.first()?)?;
     builds.iter().all(|build| own(build).as_ref() == Some(&first)).then_some(first)
+}
+
+/// The variables that the one who starts the container sets, as a file of workloads has them.
+fn own_variables(content: &Content) -> BTreeSet<&str> {
+    let seen: Vec<&Observations> = match content {
+        Content::Dockerfile { .. } => Vec::new(),
+        Content::Fixed(seen) => vec![seen],
+        Content::ByPlatform(list) => list.iter().map(|(_, seen)| seen).collect(),
+        Content::Saved(saved) => saved.platforms.iter().map(|one| &one.seen).collect(),
+    };
+    seen.into_iter().flat_map(extract::own_of_start).collect()
 }
 
 /// The day that an input itself is of.

@@ -146,6 +146,7 @@ pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) 
         path,
         kind,
         digest: saved.digest,
+        images: saved.images,
         notes,
         as_of: saved.as_of.and_then(|day| day.parse().ok()),
         only: nodes.map(Only::Nodes),

@@ -27,6 +27,7 @@ mod recipe_lookup;
 mod rows;
 mod set;
 mod shown;
+mod slices;
 mod toolkit_lookup;
 mod torch_rows;
 mod wheel_lookup;

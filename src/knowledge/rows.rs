@@ -17,6 +17,7 @@ pub use crate::knowledge::library_rows::{
     DriverSonameRow, LibraryCarrierRow, LibraryFreeRow, LibraryNeedsRow, LibraryPackageRow, LibraryPartsRow, OsRow,
     ProcessorPackageRow, StubDirectoryRow, ToolkitLibraryRow,
 };
+pub use crate::knowledge::slices::MigProfileRow;
 pub use crate::knowledge::torch_rows::*;
 pub use crate::knowledge::wheel_rows::*;
 

@@ -209,6 +209,8 @@ whole_tables! {
     bundled_variants: BundledRow = bundled_variants;
     /// The assemblers of every Triton release, oldest first.
     triton_compilers: TritonRow = triton_compilers;
+    /// How GPUs can be divided.
+    mig_profiles: MigProfileRow = mig_profiles;
     /// Files in which distributions say what they were built with.
     build_files: BuildFileRow = build_files;
     /// Every withdrawn tag.

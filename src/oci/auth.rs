@@ -13,6 +13,7 @@ use crate::oci::error::Problem;
 use crate::oci::error::one_line;
 use crate::oci::http::Ask;
 use crate::oci::http::Http;
+use crate::oci::http::Patience;
 use crate::oci::http::authority;
 use crate::oci::page::words;
 
@@ -54,8 +55,16 @@ fn token_request(
     scope: &str,
     credentials: Option<&Credentials>,
 ) -> Result<Ask, Problem> {
-    let mut ask =
-        Ask { url: realm, accept: "application/json", authorization: None, form: None, cap: TOKEN_CAP, from: 0 };
+    let patience = Patience::Whole;
+    let mut ask = Ask {
+        url: realm,
+        accept: "application/json",
+        authorization: None,
+        form: None,
+        cap: TOKEN_CAP,
+        from: 0,
+        patience,
+    };
     let service = service.map(|service| ("service", service));
     match credentials {
         Some(Credentials::IdentityToken(token)) => {

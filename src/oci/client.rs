@@ -14,6 +14,7 @@ use crate::oci::error::Problem;
 use crate::oci::error::PullError;
 use crate::oci::http::Answer;
 use crate::oci::http::Opened;
+use crate::oci::http::Patience;
 use crate::oci::options::Limits;
 use crate::oci::page::words;
 use crate::oci::reference;
@@ -55,15 +56,15 @@ impl Client {
     }
 
     /// The document under the tag or digest of the reference.
-    pub(crate) async fn root(&self) -> Result<Root, PullError> {
+    pub(crate) async fn root(&self, patience: Patience) -> Result<Root, PullError> {
         let version = reference::version(&self.image);
         let asked = format!("manifest {version}");
-        let outcome = self.root_manifest(version).await;
+        let outcome = self.root_manifest(version, patience).await;
         outcome.map_err(|problem| self.fail(&asked, problem))
     }
 
-    async fn root_manifest(&self, version: &str) -> Result<Root, Problem> {
-        let answer = self.manifest_answer(version).await?;
+    async fn root_manifest(&self, version: &str, patience: Patience) -> Result<Root, Problem> {
+        let answer = self.manifest_as(version, patience).await?;
         if answer.status.as_u16() == 404 {
             let nearest = match self.image.digest() {
                 Some(_) => Vec::new(),
@@ -136,18 +137,23 @@ impl Client {
     }
 
     async fn manifest_answer(&self, version: &str) -> Result<Answer, Problem> {
+        self.manifest_as(version, Patience::Whole).await
+    }
+
+    async fn manifest_as(&self, version: &str, patience: Patience) -> Result<Answer, Problem> {
         let cap = self.limits.manifest;
-        self.session.ask(&format!("manifests/{version}"), MANIFEST_TYPES, cap).await
+        self.session.ask_as(&format!("manifests/{version}"), MANIFEST_TYPES, cap, patience).await
     }
 
     /// Every tag once, in the order of the registry, until a page brings none that is new; a list that goes on without
     /// end is an error.
-    pub(crate) async fn every_tag(&self) -> Result<Vec<String>, PullError> {
+    pub(crate) async fn every_tag(&self, patience: Patience) -> Result<Vec<String>, PullError> {
         let fail = |problem| self.fail("the tags", problem);
         let (mut tags, mut known) = (Vec::new(), HashSet::new());
         let mut path = "tags/list?n=1000".to_owned();
         for _ in 0..MOST_REQUESTS {
-            let answer = self.session.ask(&path, "application/json", TAGS_CAP).await.and_then(success).map_err(fail)?;
+            let answer = self.session.ask_as(&path, "application/json", TAGS_CAP, patience).await;
+            let answer = answer.and_then(success).map_err(fail)?;
             let page: TagPage = serde_json::from_slice(&answer.body)
                 .map_err(|error| fail(Problem::Malformed { what: "list of tags", cause: error.to_string() }))?;
             let before = tags.len();

@@ -19,13 +19,12 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// The ways to speak to a host: plain HTTP first on this machine, HTTPS alone elsewhere but where asked otherwise.
+    /// The ways to speak to a host: plain HTTP first on this machine and where it is asked for, HTTPS alone elsewhere but
+    /// where the settings say otherwise.
     pub(crate) fn ways(host: &str, repository: &str, insecure: bool, options: &Options) -> Vec<Self> {
         let way = |plain, unverified| Self { host: host.into(), repository: repository.into(), plain, unverified };
-        if is_loopback(host) {
+        if is_loopback(host) || options.access.plain_http.iter().any(|asked| asked == host) {
             vec![way(true, false), way(false, insecure)]
-        } else if options.access.plain_http.iter().any(|asked| asked == host) {
-            vec![way(true, false)]
         } else if insecure {
             vec![way(false, true), way(true, false)]
         } else {

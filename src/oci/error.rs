@@ -303,7 +303,7 @@ pub enum Problem {
     /// The name of a folder that holds no image.
     #[error(
         "`{name}` is a folder here, and no image: neither index.json nor skopeo's manifest.json and version is in it; \
-         for an image of that name write registry:{name}"
+         for an image of that name write {}", .name.trim_end_matches('/')
     )]
     Folder {
         /// The name.
@@ -412,6 +412,11 @@ fn reach(cause: &str) -> &'static str {
         } else {
             "the registry's certificate is not trusted as it is; name that very certificate with --cacert"
         }
+    } else if cause.contains("corrupt message") {
+        "no TLS is spoken there: for a registry of plain HTTP say --plain-http HOST, or `insecure = true` in registries.conf"
+    } else if cause.contains("tls handshake eof") {
+        "it ends the connection where TLS begins: for a registry of plain HTTP say --plain-http HOST, or `insecure = true` \
+         in registries.conf; else check the proxy settings"
     } else {
         "check the host name, the network and the proxy settings"
     }

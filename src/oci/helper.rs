@@ -3,15 +3,25 @@
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::io::Write as _;
+#[cfg(unix)]
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Child;
 use std::process::Command;
 use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::PoisonError;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 use std::time::Instant;
 
+#[cfg(unix)]
+use rustix::process::Pid;
+#[cfg(unix)]
+use rustix::process::Signal;
+#[cfg(unix)]
+use rustix::process::kill_process_group;
 use serde::Deserialize;
 
 use crate::oci::credentials::Credentials;
@@ -44,8 +54,17 @@ pub(crate) fn ask(
     if let Some(path) = path {
         command.env("PATH", path);
     }
+    // A group of its own, so that what the helper starts ends with it.
+    #[cfg(unix)]
+    command.process_group(0);
     let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
+    let running = Running::of(&child);
     let outcome = talk(&mut child, server, patience);
+    if outcome.is_err() {
+        // It is not waited for yet, so that its number is its own.
+        end(running.0);
+    }
+    drop(running);
     let _ = child.kill();
     let _ = child.wait();
     let (success, said) = outcome.map_err(|error| format!("{program}: {error}"))?;
@@ -59,6 +78,40 @@ pub(crate) fn ask(
     let found: Found = serde_json::from_slice(&said).map_err(|_| format!("{program}: the answer cannot be read"))?;
     Ok(Credentials::from_pair(&found.username, &found.secret))
 }
+
+/// The groups of the helpers that run.
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// A helper that runs, listed as long.
+struct Running(u32);
+
+impl Running {
+    fn of(child: &Child) -> Self {
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(child.id());
+        Self(child.id())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|own| *own != self.0);
+    }
+}
+
+/// Ends every helper that runs, with what it started.
+pub fn end_all() {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).drain(..).for_each(end);
+}
+
+#[cfg(unix)]
+fn end(group: u32) {
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn end(_group: u32) {}
 
 /// Hands over the server's name and waits for the answer and the end.
 fn talk(child: &mut Child, server: &str, patience: Duration) -> Result<(bool, Vec<u8>), String> {

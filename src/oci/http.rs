@@ -52,6 +52,27 @@ pub(crate) struct Ask {
     pub(crate) cap: u64,
     /// The byte to begin at, where the ones before it came already.
     pub(crate) from: u64,
+    /// What is done about a connection that ends without a whole answer.
+    pub(crate) patience: Patience,
+}
+
+/// How often is asked where connections end without a whole answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// As often as the limits have it.
+    #[default]
+    Whole,
+    /// Once: there is another way to speak to the host.
+    Once,
+    /// What is left of the whole after one that was in vain.
+    Rest,
+}
+
+impl Ask {
+    /// Whether another try is worth it after this problem, or none.
+    fn repeats(&self, problem: Option<&Problem>) -> bool {
+        problem.is_none() || self.patience != Patience::Once
+    }
 }
 
 /// An answer whose body has not been read.
@@ -112,10 +133,14 @@ impl Http {
     /// Asks, and asks again where the answer says that this may help or did not come whole.
     pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, Problem> {
         let mut tries = 1;
+        if ask.patience == Patience::Rest {
+            tokio::time::sleep(self.back_off(tries)).await;
+            tries += 1;
+        }
         loop {
             let whole = tokio::time::timeout(self.limits.whole, self.once(ask)).await;
             let outcome = whole.unwrap_or_else(|_| self.late());
-            let Some(wait) = self.wait(tries, outcome.as_ref()) else {
+            let Some(wait) = self.wait(tries, outcome.as_ref()).filter(|_| ask.repeats(outcome.as_ref().err())) else {
                 return outcome.map(|answer| Answer { tries, ..answer }).map_err(|problem| after(problem, tries));
             };
             tokio::time::sleep(wait).await;

@@ -33,6 +33,7 @@ mod source;
 mod stream;
 mod tags;
 mod types;
+mod ways;
 
 pub use claims::Claim;
 pub use claims::Claims;
@@ -40,6 +41,7 @@ pub use engine::Kind;
 pub use error::Place;
 pub use error::Problem;
 pub use error::PullError;
+pub use helper::end_all as end_helpers;
 pub use image::HistoryStep;
 pub use image::ImageConfig;
 pub use image::Layer;

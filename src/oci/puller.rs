@@ -19,7 +19,6 @@ use crate::oci::archive::Archive;
 use crate::oci::archive::Origin;
 use crate::oci::claims;
 use crate::oci::claims::Claims;
-use crate::oci::client::Client;
 use crate::oci::endpoint::Endpoint;
 use crate::oci::engine::Engine;
 use crate::oci::error::Problem;
@@ -35,7 +34,6 @@ use crate::oci::platform::Platform;
 use crate::oci::reference;
 use crate::oci::reference::whole_name;
 use crate::oci::registries::Registries;
-use crate::oci::resolve::Root;
 use crate::oci::resolve::Store;
 use crate::oci::resolve::resolve;
 use crate::oci::saved::Saved;
@@ -43,6 +41,7 @@ use crate::oci::session::Session;
 use crate::oci::source::Form;
 use crate::oci::source::Source;
 use crate::oci::stream::LayerReader;
+use crate::oci::ways::Ways;
 use crate::reference::ImageReference;
 
 /// The thread that the network is served on, while others wait for it.
@@ -75,9 +74,10 @@ impl Drop for Background {
 /// Reads images and their layers. One for all images of a run: connections and log-ins are shared.
 pub struct Puller {
     background: Arc<Background>,
-    options: Options,
+    pub(crate) options: Options,
     registries: Registries,
     sessions: Mutex<BTreeMap<Endpoint, Arc<Session>>>,
+    ways: Ways,
 }
 
 /// The images behind one name, and the way to their layers.
@@ -102,7 +102,13 @@ impl Puller {
         let fail = |problem| PullError::new("", "the settings", "", problem);
         let background = Background::new().map_err(fail)?;
         let registries = Registries::load(&options.environment).map_err(fail)?;
-        Ok(Self { background: Arc::new(background), options, registries, sessions: Mutex::default() })
+        Ok(Self {
+            background: Arc::new(background),
+            options,
+            registries,
+            sessions: Mutex::default(),
+            ways: Ways::default(),
+        })
     }
 
     /// Reads the configs of an image, one for each wanted platform that exists; all where none is named.
@@ -173,19 +179,15 @@ impl Puller {
         let fail = |problem| PullError::new(reference::host(image), &whole_name(image), "the tags", problem);
         let places = self.registries.places(image, &self.options).map_err(fail)?;
         let work = async {
-            let mut last: Option<PullError> = None;
-            for way in places.iter().flatten() {
-                let client = match self.session(image, way) {
-                    Ok(session) => Client::new(image, &self.options.limits, session),
-                    Err(error) => return Ok(Err(error)),
-                };
-                match client.every_tag().await {
-                    Ok(tags) => return Ok(Ok(tags)),
-                    Err(error) if last.as_ref().is_none_or(|last| wants_tls(&last.problem)) => last = Some(error),
-                    Err(_) => {}
+            let mut first = None;
+            for ways in places {
+                match self.ways.ask(self, image, &ways, async |client, patience| client.every_tag(patience).await).await
+                {
+                    Ok((_, tags)) => return Ok(Ok(tags)),
+                    Err(error) => first = first.or(Some(error)),
                 }
             }
-            Ok(Err(last.unwrap_or_else(|| fail(Problem::Blocked))))
+            Ok(Err(first.unwrap_or_else(|| fail(Problem::Blocked))))
         };
         self.background.wait_for(work).map_err(fail)?
     }
@@ -209,7 +211,7 @@ impl Puller {
             let mut tried = Vec::new();
             let mut last = None;
             for ways in places {
-                match self.first_of(image, &ways).await {
+                match self.ways.ask(self, image, &ways, async |client, patience| client.root(patience).await).await {
                     Ok((client, root)) => {
                         let kept = Kept { client: Arc::new(client), keep: self.options.keep.clone() };
                         let store = Store::Registry(kept);
@@ -224,31 +226,7 @@ impl Puller {
         self.background.wait_for(work).map_err(fail)?
     }
 
-    /// Asks one place in the ways that it may be spoken to.
-    async fn first_of(&self, image: &ImageReference, ways: &[Endpoint]) -> Result<(Client, Root), PullError> {
-        let mut told: Option<PullError> = None;
-        for way in ways {
-            let client = Client::new(image, &self.options.limits, self.session(image, way)?);
-            match client.root().await {
-                Ok(root) => return Ok((client, root)),
-                Err(error) if wants_tls(&error.problem) => told = Some(error),
-                Err(error)
-                    if matches!(
-                        *error.problem,
-                        Problem::Transport { .. } | Problem::Cut { .. } | Problem::Slow { .. }
-                    ) =>
-                {
-                    let first = told.take().filter(|first| !wants_tls(&first.problem));
-                    told = Some(first.unwrap_or(error));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let none = || PullError::new(reference::host(image), &whole_name(image), "", Problem::Blocked);
-        Err(told.unwrap_or_else(none))
-    }
-
-    fn session(&self, image: &ImageReference, way: &Endpoint) -> Result<Arc<Session>, PullError> {
+    pub(crate) fn session(&self, image: &ImageReference, way: &Endpoint) -> Result<Arc<Session>, PullError> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(session) = sessions.get(way) {
             return Ok(session.clone());
@@ -330,14 +308,5 @@ fn ready<T>(work: impl Future<Output = T>) -> T {
             return value;
         }
         std::hint::spin_loop();
-    }
-}
-
-/// Whether a server answered plain HTTP with the word that it speaks TLS.
-fn wants_tls(problem: &Problem) -> bool {
-    match problem {
-        Problem::Status { status: 400, said, .. } => said.to_ascii_lowercase().contains("https"),
-        Problem::Html { status: 400, title } => title.to_ascii_lowercase().contains("https"),
-        _ => false,
     }
 }

@@ -21,6 +21,7 @@ use crate::oci::http::Answer;
 use crate::oci::http::Ask;
 use crate::oci::http::Http;
 use crate::oci::http::Opened;
+use crate::oci::http::Patience;
 use crate::oci::http::authority;
 use crate::oci::options::Options;
 use crate::oci::page::words;
@@ -68,7 +69,19 @@ impl Session {
 
     /// Asks for a path within the repository, logging in once where that is demanded.
     pub(crate) async fn ask(&self, path: &str, accept: &'static str, cap: u64) -> Result<Answer, Problem> {
+        self.ask_as(path, accept, cap, Patience::Whole).await
+    }
+
+    /// The same, with what is done about a connection that ends at once.
+    pub(crate) async fn ask_as(
+        &self,
+        path: &str,
+        accept: &'static str,
+        cap: u64,
+        patience: Patience,
+    ) -> Result<Answer, Problem> {
         let (seen, ask) = self.request(path, accept, cap, 0)?;
+        let ask = Ask { patience, ..ask };
         let mut answer = self.http.send(&ask).await?;
         if answer.status.as_u16() == 401 && self.log_in(&answer, seen).await? {
             let (_, ask) = self.request(path, accept, cap, 0)?;
@@ -103,7 +116,7 @@ impl Session {
             return Err(Problem::Refused { to: path, reason: "it leads away from the registry" });
         };
         let (seen, authorization) = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Ok((seen, Ask { url, accept, authorization, form: None, cap, from }))
+        Ok((seen, Ask { url, accept, authorization, form: None, cap, from, patience: Patience::Whole }))
     }
 
     fn accepted(&self, answer: Answer) -> Result<Answer, Problem> {

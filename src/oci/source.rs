@@ -1,5 +1,6 @@
 //! Where an image is, as people write it.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -7,6 +8,7 @@ use crate::oci::engine::Kind;
 use crate::oci::error::Problem;
 use crate::oci::error::PullError;
 use crate::oci::error::one_line;
+use crate::oci::files;
 use crate::reference::ImageReference;
 use crate::reference::ReferenceError;
 
@@ -15,6 +17,13 @@ const FOREIGN: [&str; 2] = ["containers-storage", "singularity"];
 
 /// What lies in every folder of skopeo's `dir:`.
 const FLAT: [&str; 2] = ["manifest.json", "version"];
+
+/// What lies in a layout beside its `index.json`.
+const LAYOUT: [&str; 2] = ["oci-layout", "blobs"];
+/// How packed files begin: gzip, zstd, xz, bzip2.
+const PACKED: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh"];
+/// The word in the first header of a tar file, and where it stands.
+const TAR: (usize, &[u8]) = (257, b"ustar");
 
 /// What kind of archive a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +74,8 @@ pub enum Source {
 impl Source {
     /// Reads the spellings of skopeo and syft: `oci:DIR[:NAME]`, `oci-dir:DIR[:NAME]`, `dir:DIR`,
     /// `oci-archive:FILE[:NAME]`, `docker-archive:FILE[:NAME]`, `docker-daemon:IMAGE`, `docker:IMAGE`, `podman:IMAGE`, `docker://REFERENCE`,
-    /// `registry:REFERENCE`, a path that exists, or a bare reference.
+    /// `registry:REFERENCE`, a path, or a bare reference. A name that begins with neither `.` nor `/` is a reference unless a
+    /// layout or an archive of that name lies there: any other folder or file of it has nothing to do with the image.
     pub fn parse(text: &str) -> Result<Self, PullError> {
         if let Some(reference) = text.strip_prefix("docker://") {
             return Self::registry(reference);
@@ -86,7 +96,7 @@ impl Source {
             }
             _ => match Self::found(text) {
                 Some(found) => Ok(found),
-                None if Path::new(text).is_dir() => {
+                None if text.ends_with('/') && Path::new(text).is_dir() => {
                     let name = one_line(text, 300);
                     Err(PullError::new("", &name, "", Problem::Folder { name: name.clone() }))
                 }
@@ -101,8 +111,9 @@ impl Source {
         let of = |path: &str, name: Option<&str>| {
             let (path, name) = (PathBuf::from(path), name.map(ToOwned::to_owned));
             if path.is_file() {
-                Some(Self::Archive { path, name, form: Form::Either })
-            } else if path.join("index.json").is_file() {
+                let meant = named || name.is_some() || is_archive(text) || begins_as_archive(&path);
+                meant.then_some(Self::Archive { path, name, form: Form::Either })
+            } else if path.join("index.json").is_file() && (named || LAYOUT.iter().any(|own| path.join(own).exists())) {
                 Some(Self::Layout { path, name })
             } else if name.is_none() && FLAT.iter().all(|file| path.join(file).is_file()) {
                 Some(Self::Flat { path })
@@ -116,6 +127,14 @@ impl Source {
         let absent =
             || (named || is_archive(text)).then(|| Self::Archive { path: text.into(), name: None, form: Form::Either });
         of(text, None).or_else(|| with_name().filter(|_| named)).or_else(absent)
+    }
+
+    /// What of the name of an image in a registry lies here too, and is none.
+    pub fn beside(&self, text: &str) -> Option<String> {
+        let path = Path::new(text);
+        let kind = if path.is_dir() { "folder" } else { "file" };
+        let here = matches!(self, Self::Registry(_)) && path.exists();
+        here.then(|| format!("the {kind} of this name here holds no image; ./{} names it", one_line(text, 300)))
     }
 
     fn engine(kind: Kind, image: &str) -> Self {
@@ -175,6 +194,14 @@ fn is_archive(text: &str) -> bool {
         && !host.contains(['.', ':'])
         && host != "localhost"
         && !text.contains(['@', ':'])
+}
+
+/// Whether a file begins as a tar file or a packed one does.
+fn begins_as_archive(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = files::open(path).is_ok_and(|(_, file)| file.take(512).read_to_end(&mut head).is_ok());
+    let tar = head.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1));
+    read && (tar || PACKED.iter().any(|magic| head.starts_with(magic)))
 }
 
 /// Whether `docker:24` and the like name an image of Docker Hub with a tag, as they always did.
@@ -243,11 +270,20 @@ mod tests {
         for text in ["singularity:x.sif", "containers-storage:x", "a b", "docker:"] {
             assert!(Source::parse(text).is_err(), "{text}");
         }
-        // A folder that is there is meant, and is no image.
-        for text in ["src", "src/", "src/oci"] {
-            let error = Source::parse(text).expect_err(text).to_string();
-            assert!(error.contains("is a folder here, and no image: neither index.json"), "{error}");
+        // Folders and files that are there are no images, and no reference ends as a path does.
+        let error = Source::parse("src/").expect_err("a folder").to_string();
+        assert!(error.contains("is a folder here, and no image: neither index.json"), "{error}");
+        for text in ["src", "src/oci", "src/main.rs", "rules"] {
+            let source = parsed(text);
+            assert!(matches!(source, Source::Registry(_)), "{text}");
+            let told = source.beside(text).expect(text);
+            assert!(told.ends_with(&format!("./{text} names it")), "{told}");
         }
+        for text in ["./src", "debian", "oci:src", "docker-archive:Makefile"] {
+            assert_eq!(parsed(text).beside(text), None, "{text}");
+        }
+        assert!(matches!(parsed("./src"), Source::Layout { .. }));
+        assert!(matches!(parsed("./LICENSE"), Source::Archive { .. }));
         assert!(matches!(parsed("registry:src"), Source::Registry(_)));
         assert!(matches!(parsed("src:latest"), Source::Registry(_)));
     }

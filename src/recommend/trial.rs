@@ -143,6 +143,7 @@ pub(super) fn subject(text: &str, source: SourceId, knowledge: Knowledge) -> Sub
         path: String::new(),
         kind: "dockerfile",
         digest: None,
+        images: Vec::new(),
         notes: Vec::new(),
         as_of: None,
         only: None,

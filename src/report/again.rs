@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::report::facts_sum::FactsSum;
 use crate::report::json::ReadError;
 use crate::report::json::SCHEMA_VERSION;
+use crate::report::model::ImageOf;
 use crate::report::model::InputError;
 use crate::report::observed::Observed;
 use crate::report::observed::Text;
@@ -44,6 +45,9 @@ pub struct Kept {
     pub as_of: Option<String>,
     /// Manifest digest of an image.
     pub digest: Option<String>,
+    /// The images behind its name, one a platform.
+    #[serde(default)]
+    pub images: Vec<ImageOf>,
     /// The sum of the facts, which are made anew.
     #[serde(default)]
     pub facts: Option<FactsSum>,

@@ -186,6 +186,7 @@ mod tests {
             stage: None,
             platform: None,
             digest: None,
+            images: Vec::new(),
             gpu_content: true,
             inspected: Inspected { depth: "text".to_owned(), notes: Vec::new() },
             verdicts: Vec::new(),

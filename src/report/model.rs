@@ -94,8 +94,11 @@ pub struct Subject {
     pub stage: Option<String>,
     /// Platform judged, where one alone.
     pub platform: Option<String>,
-    /// Manifest digest of an image.
+    /// The digest that the name of an image leads to: of its index, else of its manifest.
     pub digest: Option<String>,
+    /// The images behind the name that were looked into, one a platform; none of what is no image.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageOf>,
     /// Whether anything in it concerns a GPU.
     pub gpu_content: bool,
     /// How deep it was looked into.
@@ -112,6 +115,18 @@ pub struct Subject {
     #[serde(default)]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub observed: Observed,
+}
+
+/// An image of one platform.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImageOf {
+    /// `linux/amd64`, as its configuration names it.
+    pub platform: String,
+    /// Digest of its manifest; of its configuration in an archive without manifests.
+    pub manifest: String,
+    /// Digest of the index that names it; none where the name leads to the manifest itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<String>,
 }
 
 /// Kind of a subject that is a settings file, with what has no effect in it.

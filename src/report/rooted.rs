@@ -24,6 +24,7 @@ pub fn rooted(report: &Report, from_root: &dyn Fn(&str) -> String) -> Report {
         stage: subject.stage.clone(),
         platform: subject.platform.clone(),
         digest: subject.digest.clone(),
+        images: subject.images.clone(),
         gpu_content: subject.gpu_content,
         inspected: subject.inspected.clone(),
         verdicts: subject.verdicts.clone(),

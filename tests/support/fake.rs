@@ -100,7 +100,12 @@ impl Drop for Fake {
 fn serve(mut stream: TcpStream, script: &Script, log: &Mutex<Vec<Request>>) {
     let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
     let _ = stream.set_write_timeout(Some(Duration::from_secs(5)));
-    let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+    let mut reader = BufReader::new(&stream);
+    // No server of plain HTTP waits for more of what begins as TLS does.
+    if reader.fill_buf().is_ok_and(|bytes| bytes.first() == Some(&0x16)) {
+        return;
+    }
+    let mut lines = reader.lines().map_while(Result::ok);
     let Some(line) = lines.next() else { return };
     let mut authorization = None;
     let mut range = None;

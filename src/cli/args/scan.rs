@@ -13,7 +13,7 @@ use crate::cli::args::values::platform;
 #[derive(Debug, clap::Args)]
 pub(crate) struct ScanArgs {
     /// Images: registry/repo:tag, oci:DIR[:NAME], dir:DIR, oci-archive:FILE[:NAME], docker-archive:FILE[:NAME],
-    /// docker-daemon:NAME, podman:NAME, or the path of a layout or an archive.
+    /// docker-daemon:NAME, podman:NAME, or the path of a layout or an archive (./DIR, /FILE).
     #[arg(value_name = "IMAGE", required_unless_present_any = ["from_file", "from_kubernetes", "show_settings"])]
     pub(crate) images: Vec<String>,
     /// Read further names of images from a file, one a line, or from standard input (`-`); `#` begins a comment.
