@@ -233,11 +233,7 @@ fn judge_inferred(
     let day = said_day(&subject.content).or(settings.as_of);
     let of_day = (day != settings.as_of).then(|| Hosts::of(Settings { as_of: day, ..settings }));
     let hosts = of_day.as_ref().unwrap_or(hosts);
-    let numbered = settings.fleet.pools.iter().enumerate();
-    let pools: Vec<(usize, &Pool)> = numbered
-        .filter(|(_, pool)| runs(subject, pool, settings.pools) && fits(subject, pool, settings.fleet, knowledge))
-        .filter(|(_, pool)| orders.runs(pool))
-        .collect();
+    let pools = concerned(subject, settings, &orders);
     let platforms = hosts.platforms(&pools, knowledge);
     let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::<OnPlatform>::new());
     let of = if subject.kind == "dockerfile" { Depth::Text } else { Depth::Description };
@@ -264,10 +260,7 @@ fn judge_inferred(
         name: subject.name.clone(),
         kind: subject.kind.to_owned(),
         stage: beside.stage,
-        platform: match subject.images.as_slice() {
-            [image] => Some(image.platform.clone()),
-            _ => only_platform(&builds),
-        },
+        platform: platform_of(subject, &builds),
         digest: subject.digest.clone(),
         images: subject.images.clone(),
         gpu_content,
@@ -329,6 +322,25 @@ fn judge_inferred(
         report.observed = saved::observed(subject, looked, &report.facts);
     }
     report
+}
+
+/// The pools on which a subject may run, each with its place in the fleet.
+fn concerned<'a>(subject: &Subject, settings: Settings<'a>, orders: &Orders) -> Vec<(usize, &'a Pool)> {
+    let numbered = settings.fleet.pools.iter().enumerate();
+    numbered
+        .filter(|(_, pool)| {
+            runs(subject, pool, settings.pools) && fits(subject, pool, settings.fleet, settings.knowledge)
+        })
+        .filter(|(_, pool)| orders.runs(pool))
+        .collect()
+}
+
+/// The platform that was judged, where it was one: that of the image, or that of all builds.
+fn platform_of(subject: &Subject, builds: &[Build]) -> Option<String> {
+    match subject.images.as_slice() {
+        [image] => Some(image.platform.clone()),
+        _ => only_platform(builds),
+    }
 }
 
 /// Where a pool is declared; nowhere for the built-in fleet.

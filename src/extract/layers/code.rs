@@ -303,15 +303,12 @@ fn is_told(elf: &ElfSeen, code: &BTreeMap<Code, usize>) -> bool {
 }
 
 fn why(elf: &ElfSeen) -> String {
-    elf.code_missed().map(|missed| missed.to_string()).unwrap_or_else(|| {
-        if elf.unknown_entries > 0 {
-            "it has GPU code of a kind that is not known".to_owned()
-        } else if elf.code_is_whole() {
-            "all of its GPU code is to be linked while the program runs".to_owned()
-        } else {
-            "where its GPU code belongs is not known".to_owned()
-        }
-    })
+    match elf.code_missed() {
+        Some(missed) => missed.to_string(),
+        None if elf.unknown_entries > 0 => "it has GPU code of a kind that is not known".to_owned(),
+        None if elf.code_is_whole() => "all of its GPU code is to be linked while the program runs".to_owned(),
+        None => "where its GPU code belongs is not known".to_owned(),
+    }
 }
 
 /// Of the same package in several environments, that of the interpreter that runs counts.
