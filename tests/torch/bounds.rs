@@ -184,3 +184,38 @@ fn an_environment_of_its_own_holds_nothing_of_the_base() {
         "linux/amd64",
     );
 }
+
+#[test]
+fn an_old_release_of_another_package_leaves_the_torch_of_the_base() {
+    let on = |tag: &str, install: &str| format!("FROM pytorch/pytorch:{tag}\nRUN pip install {install}\n");
+    let old = |install: &str| on("1.13.1-cuda11.6-cudnn8-runtime", install);
+    let ngc = |install: &str| format!("FROM nvcr.io/nvidia/pytorch:22.11-py3\nRUN pip install {install}\n");
+    check(
+        &[
+            (old("pytorch-lightning==1.7.7"), "1.13.1 11.6"),
+            (old("pytorch-lightning==1.7.0"), "1.13.1 11.6"),
+            (old("lightning==2.0.0"), "1.13.1 11.6"),
+            (old("bitsandbytes==0.41.0"), "1.13.1 11.6"),
+            (old("'pytorch-lightning<2' 'bitsandbytes<=0.42'"), "1.13.1 11.6"),
+            (old("'accelerate<1'"), "1.13.1 11.6"),
+            (on("1.12.1-cuda11.3-cudnn8-runtime", "lightning==2.0.9"), "1.12.1 11.3"),
+            // The releases that the tables tell ask for more, and so may this one or not.
+            (old("pytorch-lightning==2.2.0"), "? ?"),
+            (old("bitsandbytes==0.45.0"), "? ?"),
+            (old("'pytorch-lightning>=2.2,<2.3'"), "? ?"),
+            (old("auto-gptq==0.0.1"), "1.13.1 11.6"),
+            (ngc("accelerate"), "? ?"),
+            // What certainly asks for more, names torch, or finds none.
+            (old("pytorch-lightning"), "2.15.0 13.2"),
+            (old("pytorch-lightning==2.4.0"), "2.15.0 13.2"),
+            (old("bitsandbytes==0.45.5"), "2.15.0 13.2"),
+            (old("'pytorch-lightning>=1.5'"), "2.15.0 13.2"),
+            (old("accelerate==0.34.2 torch==2.4.0"), "2.4.0 12.1"),
+            (old("pytorch-lightning==1.7.7 && pip install pytorch-lightning"), "2.15.0 13.2"),
+            (old("pytorch-lightning==2.2.0 torch==2.4.0"), "2.4.0 12.1"),
+            (format!("{PY311}RUN pip install pytorch-lightning==1.7.7"), "2.15.0 13.2"),
+            (ngc("pytorch-lightning"), "2.15.0 13.2"),
+        ],
+        "linux/amd64",
+    );
+}
