@@ -17,6 +17,7 @@ use crate::extract::inherited;
 use crate::extract::install;
 use crate::extract::install::State as Done;
 use crate::extract::linked;
+use crate::extract::listed;
 use crate::extract::removed;
 use crate::extract::tree::Tree;
 use crate::fact::BaseSeen;
@@ -76,6 +77,10 @@ pub fn of_dockerfile(
     reader.directories(&evaluated);
     stages.read(&mut reader, &evaluated);
     reader.seen.complete.libraries = closed::is_plain(&evaluated) && !reader.done.beyond;
+    let closed = closed::is_plain(&evaluated) && !reader.done.strange && !reader.done.other_toolkit;
+    if closed && listed::lacks_toolkit(&evaluated.base, options.knowledge) {
+        linked::without_stubs(&mut reader.seen);
+    }
     removed::read(&evaluated, source, &mut reader.seen);
     reader.entrypoint(dockerfile, &evaluated);
     reader.other_targets(dockerfile, &evaluated);
