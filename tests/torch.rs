@@ -9,6 +9,8 @@ mod indexes;
 mod place;
 #[path = "torch/scopes.rs"]
 mod scopes;
+#[path = "torch/unseen.rs"]
+mod unseen;
 #[path = "torch/untold.rs"]
 mod untold;
 

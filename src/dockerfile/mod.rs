@@ -57,6 +57,7 @@ pub use platform::is_platform;
 pub use resolved::Lookup;
 pub use resolved::Resolved;
 pub use scope::ONLY_THE_BASE;
+pub use scope::SET_NOWHERE;
 pub use scope::Scope;
 pub use words::Pair;
 pub use words::pairs;

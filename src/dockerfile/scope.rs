@@ -17,6 +17,9 @@ use crate::source::Span;
 /// Why a variable is not known that nothing in sight sets.
 pub const ONLY_THE_BASE: &str = "only the base image could set it";
 
+/// Why a variable has no value that neither the file nor its base sets: a use with a default takes that.
+pub const SET_NOWHERE: &str = "neither the file nor its base image sets it";
+
 /// ENV and ARG values that hold at one place; an ENV hides an ARG of its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
@@ -45,7 +48,10 @@ impl Scope {
             None if self.global || self.args.contains_key(name) => Lookup::NoValue,
             None if self.hidden.contains(name) && self.is_free(name) => Lookup::Unset,
             None => match self.base_env {
-                Some(BaseEnv::Unseen) => Lookup::Unknown(vec![name.to_owned()], ONLY_THE_BASE.to_owned()),
+                Some(BaseEnv::Unseen) => {
+                    let reason = if self.is_free(name) { SET_NOWHERE } else { ONLY_THE_BASE };
+                    Lookup::Unknown(vec![name.to_owned()], reason.to_owned())
+                }
                 Some(BaseEnv::Named) => Lookup::Known(format!("{BASE_MARK}{name}{BASE_MARK}"), Vec::new()),
                 Some(BaseEnv::Empty) | None => Lookup::Unset,
             },

@@ -3,6 +3,7 @@
 use crate::dockerfile::BASE_MARK;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::ONLY_THE_BASE;
+use crate::dockerfile::SET_NOWHERE;
 use crate::dockerfile::expand::MOST_ORIGINS;
 use crate::dockerfile::expand::Run;
 use crate::dockerfile::pattern::Pattern;
@@ -134,6 +135,7 @@ impl Run<'_> {
         let value = match (self.lookup)(name) {
             Lookup::Known(value, origins) => Some((value, origins)),
             Lookup::Unset | Lookup::NoValue => None,
+            Lookup::Unknown(_, reason) if reason == SET_NOWHERE => None,
             Lookup::Unknown(names, reason) => return self.miss(names, &reason),
         };
         let value = value.filter(|(value, _)| !(colon && value.is_empty()));

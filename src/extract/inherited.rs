@@ -95,7 +95,8 @@ mod tests {
     use super::*;
 
     fn of(env: &str) -> Option<(String, Option<String>)> {
-        let dockerfile = Dockerfile::parse(&format!("FROM nvidia/cuda:12.4.1\nARG GIVEN=g\nARG OPEN\n{env}\n"));
+        let dockerfile =
+            Dockerfile::parse(&format!("FROM registry.example/cuda:12.4.1\nARG GIVEN=g\nARG OPEN\n{env}\n"));
         let options = EvaluateOptions::new(crate::knowledge::Knowledge::built_in());
         let evaluated = dockerfile.evaluate(&options).expect("a stage");
         let mut found = templates(&dockerfile, &options, &evaluated);

@@ -79,6 +79,8 @@ pub(super) struct State {
     settings: BTreeMap<String, Resolved>,
     /// Files that a command wrote or changed: what is in them, or why that cannot be told.
     pub(super) made: BTreeMap<String, Result<Opened, String>>,
+    /// How many traces there were when a file was written.
+    pub(super) made_at: BTreeMap<String, usize>,
     /// Files and folders that a command took away.
     pub(super) gone: BTreeSet<String>,
     /// What commands may have changed: the instruction that they stand in and the folder that they ran in.

@@ -20,6 +20,35 @@ pub(super) struct Mount {
     pub(super) target: String,
 }
 
+/// Where secrets of the builder lie that name no other place.
+const SECRETS: &str = "/run/secrets";
+/// The folder of the user whose files are looked for, and that of the others.
+const HOMES: (&str, &str) = ("/root/", "/home/");
+
+/// Whether a RUN finds a secret of the builder at a path: a file of a user's own is taken for that of whoever runs it.
+pub(super) fn is_secret(dockerfile: &Dockerfile, run: &RunInstruction, path: &str) -> bool {
+    let Some(instruction) = dockerfile.instructions.get(run.instruction) else { return false };
+    let flags = instruction.flags.iter().filter(|flag| flag.name == "mount").filter_map(|flag| flag.value.as_ref());
+    let dialect = Dialect::Dockerfile(dockerfile.escape);
+    flags.map(Mapped::text).any(|text| {
+        let value = |names: &[&str]| {
+            let pairs = text.split(',').filter_map(|part| part.split_once('='));
+            let (_, value) = pairs.map(|(name, value)| (name.trim(), value)).find(|(name, _)| names.contains(name))?;
+            expand(value, dialect, &|name| run.scope.lookup(name)).known().map(str::to_owned)
+        };
+        if value(&["type"]).as_deref() != Some("secret") {
+            return false;
+        }
+        let told = value(&["target", "dst", "destination"]).map(|target| absolute(&run.folder, &target));
+        // One that is given as a variable alone is no file.
+        let plain = || value(&["id", "source", "src"]).filter(|_| value(&["env"]).is_none());
+        let Some(target) = told.or_else(|| Some(format!("{SECRETS}/{}", plain()?))) else { return false };
+        let (own, others) = HOMES;
+        let below = target.strip_prefix(others).and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest);
+        target == path || below.is_some_and(|below| path.strip_prefix(own) == Some(below))
+    })
+}
+
 /// The mounts of a RUN that bring files of elsewhere.
 pub(super) fn mounts(dockerfile: &Dockerfile, run: &RunInstruction) -> Vec<Mount> {
     let Some(instruction) = dockerfile.instructions.get(run.instruction) else { return Vec::new() };
@@ -48,6 +77,29 @@ pub(super) fn mounts(dockerfile: &Dockerfile, run: &RunInstruction) -> Vec<Mount
 mod tests {
     use super::*;
     use crate::dockerfile::EvaluateOptions;
+
+    #[test]
+    fn a_secret_lies_where_its_mount_puts_it() {
+        for (flags, path, expected) in [
+            ("--mount=type=secret,id=p,target=/etc/pip.conf", "/etc/pip.conf", true),
+            ("--mount=type=secret,id=p,dst=pip.conf", "/app/pip.conf", true),
+            ("--mount=type=secret,id=p", "/run/secrets/p", true),
+            ("--mount=type=cache,target=/x --mount=id=p,type=secret", "/run/secrets/p", true),
+            ("--mount=type=secret,id=p,target=/home/me/.pip/pip.conf", "/root/.pip/pip.conf", true),
+            ("--mount=type=secret,id=p,target=/home/me/.pip/pip.conf", "/etc/pip.conf", false),
+            ("--mount=type=secret,id=p,target=/home/me/.netrc", "/root/.pip/pip.conf", false),
+            ("--mount=type=secret,id=p,env=TOKEN", "/run/secrets/p", false),
+            ("--mount=type=secret,id=pip.conf", "/etc/pip.conf", false),
+            ("--mount=type=cache,target=/etc/pip.conf", "/etc/pip.conf", false),
+            ("--mount=type=ssh", "/run/secrets/p", false),
+            ("--network=none", "/etc/pip.conf", false),
+        ] {
+            let file = Dockerfile::parse(&format!("FROM scratch\nWORKDIR /app\nRUN {flags} true\n"));
+            let options = EvaluateOptions::new(crate::knowledge::Knowledge::built_in());
+            let evaluated = file.evaluate(&options).expect("a stage");
+            assert_eq!(is_secret(&file, &evaluated.runs[0], path), expected, "{flags} {path}");
+        }
+    }
 
     #[test]
     fn a_mount_says_what_it_is_of() {

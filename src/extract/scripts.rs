@@ -202,7 +202,9 @@ impl Reader<'_> {
         let may = |(at, folder, trace): &(usize, String, Trace)| {
             *at >= from && trace.may_change(&whole) && (!trace.anything || whole.starts_with(folder.as_str()))
         };
-        self.done.traces.len() <= MOST_TRACES && !self.done.traces.iter().any(may)
+        // What a command wrote itself is known; what came behind that counts.
+        let since = self.done.made_at.get(&whole).copied().unwrap_or(0);
+        self.done.traces.len() <= MOST_TRACES && !self.done.traces.iter().skip(since).any(may)
     }
 
     fn is_gone(&self, path: &str) -> bool {

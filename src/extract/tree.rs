@@ -12,13 +12,17 @@ use crate::dockerfile::Mapped;
 use crate::dockerfile::Pattern;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
+use crate::extract::mounts::is_secret;
 use crate::extract::mounts::mounts;
 use crate::install::NAMED;
 use crate::install::NOT_BROUGHT;
+use crate::install::OF_A_SECRET;
 use crate::install::Opened;
 
 /// No text that is asked for by its path is longer.
 const LONGEST: usize = 16 * 1024;
+/// How files of settings for installers end.
+const SETTINGS: &[&str] = &[".conf", "/uv.toml"];
 /// Stages copy from stages, but not for ever.
 const DEEPEST: usize = 4;
 
@@ -68,6 +72,9 @@ impl Tree<'_> {
     pub(super) fn open(&self, run: &RunInstruction, path: &str) -> Result<Opened, String> {
         if let Some(answer) = self.mounted(run, path) {
             return answer;
+        }
+        if is_secret(self.dockerfile, run, path) {
+            return Err(OF_A_SECRET.to_owned());
         }
         self.copied(Some(run), usize::MAX, path, 0)
     }
@@ -137,7 +144,7 @@ impl Tree<'_> {
                 for candidate in candidates {
                     match self.at_source(copy, &candidate, path, depth) {
                         Ok(opened) => return Ok(opened),
-                        Err(Some(reason)) if names(copy, source, path) && reason == Missing::NotThere.to_string() => {
+                        Err(Some(reason)) if names(copy, source, &candidate, path) && is_absent(copy, &reason) => {
                             why = Some(NAMED.to_owned());
                         }
                         Err(Some(reason)) => drop(why.get_or_insert(reason)),
@@ -203,10 +210,19 @@ impl Tree<'_> {
     }
 }
 
-/// Whether a COPY from the context names a lock file.
-fn names(copy: &CopyInstruction, source: &str, path: &str) -> bool {
+/// Whether a COPY names a lock file by its name, or a file of settings wherever it comes from.
+fn names(copy: &CopyInstruction, source: &str, candidate: &str, path: &str) -> bool {
+    let ending = |path: &str| path.rsplit_once('.').map(|(_, ending)| ending.to_owned());
     let same = source.rsplit('/').next() == path.rsplit('/').next();
-    copy.from.is_none() && same && source.rsplit_once('.').is_some_and(|(_, ending)| ending == "lock")
+    let settings = SETTINGS.iter().any(|ending| path.ends_with(ending));
+    (copy.from.is_none() && same && ending(source).as_deref() == Some("lock"))
+        || (settings && normal(source) == candidate)
+}
+
+/// Whether what a COPY names is there for it, and not at hand.
+fn is_absent(copy: &CopyInstruction, reason: &str) -> bool {
+    let lacks = [Missing::NotThere, Missing::NoContext].iter().any(|missing| reason == missing.to_string());
+    lacks || (copy.from.is_some() && copy.from_stage.is_none())
 }
 
 /// The name of a heredoc behind its sign: `EOF` of `-"EOF"`.

@@ -50,6 +50,8 @@ pub(super) fn written(reader: &mut Reader<'_>, command: &Command, run: &RunInstr
             *made = Err("a command may write it before it is read".to_owned());
         }
     }
+    let traces = reader.done.traces.len();
+    reader.done.made_at.extend(made.iter().take(MOST).map(|(path, _)| (path.clone(), traces)));
     reader.done.made.extend(made.into_iter().take(MOST));
 }
 

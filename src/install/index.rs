@@ -3,10 +3,13 @@
 use crate::dockerfile::Lookup;
 use crate::dockerfile::ONLY_THE_BASE;
 use crate::dockerfile::Resolved;
+use crate::dockerfile::SET_NOWHERE;
 use crate::install::Around;
 use crate::install::Builds;
 use crate::install::Folders;
 use crate::install::Install;
+use crate::install::NAMED;
+use crate::install::OF_A_SECRET;
 use crate::install::Opened;
 use crate::install::Variant;
 use crate::install::VariantSource;
@@ -29,7 +32,7 @@ use crate::source::Span;
 
 /// Where pip looks for its settings.
 pub(super) const PIP_CONFIG: &[&str] =
-    &["/etc/pip.conf", "/root/.config/pip/pip.conf", "/root/.pip/pip.conf", "/usr/pip.conf"];
+    &["/etc/pip.conf", "/etc/xdg/pip/pip.conf", "/root/.config/pip/pip.conf", "/root/.pip/pip.conf", "/usr/pip.conf"];
 
 /// What an option is given and where; an error says why that is not known.
 pub(super) type Given = (Result<String, String>, Span);
@@ -204,6 +207,14 @@ impl Indexes {
         }
     }
 
+    /// Takes a file of settings that is there and was not read: what names no index may have one from it.
+    pub(super) fn unread(&mut self, path: &str, why: &str, span: Span) {
+        if self.index.is_none() && self.asks == Asks::Indexes {
+            let reason = format!("{path} may name one and was not read: {why}");
+            self.index = Some(Place::given((Err(reason), span), None));
+        }
+    }
+
     /// The folders where wheels are looked for.
     pub(super) fn folders(&self) -> Folders {
         let named = self.links.iter().filter_map(|place| place.folder.clone()).collect();
@@ -366,6 +377,7 @@ pub(super) fn setting(name: &str, command: &Command, around: &Around<'_>) -> Opt
     match (around.lookup)(name) {
         Lookup::Known(value, origins) => Some(Resolved::Known { value, origins }),
         // Of what only the base image could set, it sets none.
+        Lookup::Unknown(_, reason) if reason == SET_NOWHERE => None,
         Lookup::Unknown(names, reason) if reason == ONLY_THE_BASE && names == [name] => None,
         Lookup::Unknown(names, reason) => Some(Resolved::Unresolved { names, reason }),
         Lookup::Unset | Lookup::NoValue => None,
@@ -386,6 +398,11 @@ fn is_of_sources(package: &Install) -> bool {
 /// Whether one version is asked for that comes before a release.
 fn is_exact_early(version: &VersionSpec) -> bool {
     matches!(version, VersionSpec::Exact(version) if is_early(version))
+}
+
+/// Whether a file that was not read is there all the same.
+pub(super) fn is_there(why: &str) -> bool {
+    why == NAMED || why == OF_A_SECRET
 }
 
 /// How pip reads a switch.

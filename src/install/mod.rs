@@ -82,6 +82,9 @@ pub use variant::tag_of_url;
 /// Why a lock file is not there that a COPY names: what is installed is by that file all the same.
 pub const NAMED: &str = "a COPY names it, and it is not in the build context";
 
+/// Why a file is not read that a secret mount brings.
+pub const OF_A_SECRET: &str = "a secret of the builder lies there";
+
 /// Who installs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Manager {

@@ -15,6 +15,7 @@ use crate::install::index::Given;
 use crate::install::index::Indexes;
 use crate::install::index::PIP_CONFIG;
 use crate::install::index::Place;
+use crate::install::index::is_there;
 use crate::install::index::setting;
 use crate::install::marker::holds;
 use crate::install::options;
@@ -129,14 +130,17 @@ pub(super) fn read(
     indexes.defaults(uv, command, around);
     if !uv {
         let named = variable("PIP_CONFIG_FILE");
-        for path in named.iter().map(String::as_str).chain(PIP_CONFIG.iter().copied()) {
-            if let Ok(opened) = (around.open)("/", path) {
-                indexes.config(&opened);
+        let own = named.as_deref().filter(|path| *path != "/dev/null");
+        for path in own.into_iter().chain(PIP_CONFIG.iter().copied()) {
+            match (around.open)("/", path) {
+                Ok(opened) => indexes.config(&opened),
+                Err(why) if own == Some(path) || is_there(&why) => indexes.unread(path, &why, command.span),
+                Err(_) => {}
             }
         }
     }
     found.usual = indexes.is_usual();
-    if verb == "install" && !(uv && indexes.asks == Asks::Indexes) {
+    if verb == "install" {
         found.folders = indexes.folders();
     }
     let unread = found.files.iter().find(|file| file.constraint && !file.why.is_empty()).map(|file| {

@@ -9,6 +9,7 @@ use crate::install::Opened;
 use crate::install::index::Asks;
 use crate::install::index::Indexes;
 use crate::install::index::Place;
+use crate::install::index::is_there;
 use crate::install::index::setting;
 use crate::install::tree;
 use crate::install::tree::Table;
@@ -54,18 +55,22 @@ pub(super) fn read(command: &Command, around: &Around<'_>, indexes: &mut Indexes
     if switched_off || words().any(|word| word == "--no-config") {
         return;
     }
-    for settings in &files(command, around) {
+    let (files, unread) = files(command, around);
+    for settings in &files {
         let Some(table) = settings.table() else { continue };
         let tables = [table_at(table, &["pip"]).filter(|_| words().any(|word| word == "pip")), Some(table)];
         for table in tables.into_iter().flatten() {
             add(table, settings, command, indexes);
         }
     }
+    if let Some((path, why)) = unread {
+        indexes.unread(&path, &why, command.span);
+    }
 }
 
-/// The files that count for a command, the first one first.
-fn files(command: &Command, around: &Around<'_>) -> Vec<Settings> {
-    let open = |path: &str| (around.open)("", path).ok();
+/// The files that count for a command, the first one first, and that in front of them that is there and was not read,
+/// with the reason.
+fn files(command: &Command, around: &Around<'_>) -> (Vec<Settings>, Option<(String, String)>) {
     let mut words = command.words.iter().filter_map(Word::known);
     let named = words.find_map(|word| match word.split_once('=') {
         Some(("--config-file", path)) => Some(Some(path.to_owned())),
@@ -80,24 +85,37 @@ fn files(command: &Command, around: &Around<'_>) -> Vec<Settings> {
         },
     };
     if let Some(path) = named {
-        return open(&path).map(|opened| Settings::new(opened, &[])).into_iter().collect();
+        return match (around.open)("", &path) {
+            Ok(opened) => (vec![Settings::new(opened, &[])], None),
+            Err(why) => (Vec::new(), Some((path, why))),
+        };
     }
-    let mut found = Vec::new();
+    let (mut found, mut unread) = (Vec::new(), None);
+    let mut own = |path: &str| match (around.open)("", path) {
+        Ok(opened) => Some(Settings::new(opened, &[])),
+        Err(why) => {
+            if unread.is_none() && is_there(&why) {
+                unread = Some((path.to_owned(), why));
+            }
+            None
+        }
+    };
     // A tool of its own is of no project.
     let tool = command.program() == Some("uvx") || command.words.get(1).and_then(Word::known) == Some("tool");
     for folder in FOLDERS.iter().filter(|_| !tool) {
-        if let Some(opened) = open(&format!("{folder}uv.toml")) {
-            found.push(Settings::new(opened, &[]));
+        if let Some(settings) = own(&format!("{folder}uv.toml")) {
+            found.push(settings);
             break;
         }
-        let project = open(&format!("{folder}pyproject.toml")).map(|opened| Settings::new(opened, &["tool", "uv"]));
+        let project = (around.open)("", &format!("{folder}pyproject.toml")).ok();
+        let project = project.map(|opened| Settings::new(opened, &["tool", "uv"]));
         if let Some(project) = project.filter(|project| project.table().is_some()) {
             found.push(project);
             break;
         }
     }
-    found.extend(OTHERS.iter().filter_map(|path| Some(Settings::new(open(path)?, &[]))));
-    found
+    found.extend(OTHERS.iter().filter_map(|path| own(path)));
+    (found, unread)
 }
 
 fn add(table: &Table, settings: &Settings, command: &Command, indexes: &mut Indexes) {

@@ -106,6 +106,10 @@ impl Trace {
     pub fn of(command: &Command) -> Option<Self> {
         let words = command.words.get(1..).unwrap_or_default();
         let program = command.program().unwrap_or_default();
+        // It stands for an assignment, with the command that tells the value.
+        if let (":", Some(output)) = (program, command.words.first().and_then(|first| first.output.as_ref())) {
+            return Self::of(output);
+        }
         let named = match program {
             _ if READERS.contains(&program) => Some(Vec::new()),
             _ if NAMING.contains(&program) => Some(words.iter().collect()),

@@ -36,7 +36,7 @@ impl Arguments {
     }
 
     /// What words become that the shell may still split or leave out: behind the first such one nothing is known.
-    fn split(words: &[Word]) -> Self {
+    pub(super) fn split(words: &[Word]) -> Self {
         let is_one = |word: &&Word| match word.known() {
             Some(value) => word.raw.contains(['"', '\'']) || !value.contains(['*', '?', '[', '{']),
             None => {

@@ -17,6 +17,7 @@ use crate::shell::walk::chance::Status;
 use crate::shell::walk::lists::List;
 use crate::shell::walk::redirects::Redirects;
 use crate::shell::walk::rounds::Rounds;
+use crate::shell::walk::rounds::Turns;
 
 /// Words behind which a command begins.
 const KEYWORDS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"];
@@ -49,8 +50,9 @@ pub(super) struct Branch {
     taken: Chance,
     /// The variables before it began.
     before: BTreeMap<String, Resolved>,
-    /// The arguments before it began.
+    /// The arguments and the arrays before it began.
     arguments: Arguments,
+    arrays: BTreeMap<String, Option<Vec<Word>>>,
     /// Whether it is a part of a pipe and has a shell of its own.
     part: bool,
     /// The variables after the arm that is surely taken.
@@ -61,6 +63,10 @@ pub(super) struct Branch {
     list: List,
     /// The rounds that a loop has still to go.
     pub(super) rounds: Option<Rounds>,
+    /// How a loop with a condition is gone through.
+    pub(super) turns: Option<Turns>,
+    /// Whether a loop is gone through round by round, as the shell would.
+    pub(super) followed: bool,
     /// The variable that `while read` gives each line to, and what it reads in front of what stands behind `done`.
     pub(super) reading: Option<(String, Input)>,
 }
@@ -105,10 +111,16 @@ impl Walk<'_> {
     pub(super) fn keyword(&mut self, word: &str) -> Option<bool> {
         match word {
             "if" => self.open(Kind::If),
-            "while" | "until" => self.open(Kind::Loop),
+            "while" | "until" => {
+                self.open(Kind::Loop);
+                if let Some(branch) = self.branches.last_mut() {
+                    branch.turns = Some(Turns::new(word == "until"));
+                    branch.followed = true;
+                }
+            }
             "{" => self.open(Kind::Braces),
             "then" => self.arm(self.list.status.chance()),
-            "do" if self.asking() => self.arm(Chance::Maybe),
+            "do" if self.asking() => self.begin_turn(),
             "do" => self.list = List::default(),
             "else" => {
                 self.next_arm();
@@ -116,6 +128,7 @@ impl Walk<'_> {
             }
             "elif" => self.next_arm(),
             "done" if self.another_round() => {}
+            "done" if self.another_turn() => {}
             "fi" | "done" | "esac" => self.close(&|kind| !matches!(kind, Kind::Braces | Kind::Subshell | Kind::Script)),
             "}" => self.close(&|kind| *kind == Kind::Braces),
             "!" => self.list.negated = !self.list.negated,
@@ -137,10 +150,26 @@ impl Walk<'_> {
         let list = std::mem::take(&mut self.list);
         let (before, now) = (self.variables.clone(), list.gate);
         let (after, set) = (None, Vec::new());
-        let (taken, rounds, reading) = (Chance::No, None, None);
+        let (taken, rounds, reading, turns, followed) = (Chance::No, None, None, None, false);
         let (arguments, part) = (self.arguments.clone(), std::mem::take(&mut self.part.behind));
-        let branch = Branch { kind, now, asking, taken, before, arguments, part, after, set, list, rounds, reading };
-        self.branches.push(branch);
+        let arrays = self.arrays.clone();
+        self.branches.push(Branch {
+            kind,
+            now,
+            asking,
+            taken,
+            before,
+            arguments,
+            arrays,
+            part,
+            after,
+            set,
+            list,
+            rounds,
+            turns,
+            followed,
+            reading,
+        });
     }
 
     /// Begins the commands behind a condition or pattern.
@@ -175,21 +204,21 @@ impl Walk<'_> {
     pub(super) fn close(&mut self, ends: &dyn Fn(&Kind) -> bool) {
         let inner = self.list.status;
         let Some(branch) = self.branches.pop_if(|branch| ends(&branch.kind)) else { return };
-        let Branch { kind, now, asking, before, arguments, part, after, set, list, .. } = branch;
+        let Branch { kind, now, asking, before, arguments, arrays, part, after, set, list, followed, .. } = branch;
+        // What rounds that were all gone through leave is known.
+        let whole = kind == Kind::Loop && followed && !asking && now != Chance::Maybe && list.gate == Chance::Yes;
         let sure = if asking || now != Chance::Yes { None } else { Some(self.variables.clone()) };
         self.list = list;
         let status = if matches!(kind, Kind::Braces | Kind::Subshell | Kind::Script) { inner } else { Status::Fine };
         self.list.settle(status, self.asking());
         match (after.or(sure), kind) {
             (_, kind) if kind == Kind::Subshell || part || self.part.ahead => {
-                (self.variables, self.arguments) = (before, arguments);
+                (self.variables, self.arguments, self.arrays) = (before, arguments, arrays);
             }
+            (_, Kind::Loop) if whole => self.hand_out(set),
             (Some(after), Kind::If | Kind::Case(_) | Kind::Braces | Kind::Script) => {
                 self.variables = after;
-                if let Some(outer) = self.branches.last_mut() {
-                    outer.set.extend(set);
-                    outer.set.truncate(MOST_VARIABLES);
-                }
+                self.hand_out(set);
             }
             _ => {
                 self.variables = before;
@@ -197,6 +226,28 @@ impl Walk<'_> {
                     self.assign_unknown(&name);
                 }
             }
+        }
+    }
+
+    /// What was set in a branch counts for the one around it.
+    fn hand_out(&mut self, set: Vec<String>) {
+        if let Some(outer) = self.branches.last_mut() {
+            outer.set.extend(set);
+            outer.set.truncate(MOST_VARIABLES);
+        }
+    }
+
+    /// Begins the commands of a loop once more; they may not run where a round before may have ended it.
+    pub(super) fn begin_again(&mut self, chance: Option<Chance>) {
+        if let Some(branch) = self.branches.last_mut() {
+            branch.now = branch.list.gate.and(chance.unwrap_or(Chance::Yes));
+        }
+    }
+
+    /// Begins the condition of a loop once more.
+    pub(super) fn ask_again(&mut self) {
+        if let Some(branch) = self.branches.last_mut() {
+            (branch.asking, branch.taken, branch.now) = (true, Chance::No, branch.list.gate);
         }
     }
 
@@ -261,7 +312,9 @@ impl Walk<'_> {
         if round {
             self.arm(Chance::Yes);
         }
+        let whole = rounds.is_some() || (round && values.len() == 1);
         if let Some(branch) = self.branches.last_mut() {
+            branch.followed = whole;
             branch.rounds = rounds;
         }
     }

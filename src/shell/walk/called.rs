@@ -226,7 +226,7 @@ impl Walk<'_> {
             Body::Here(text) => text,
             Body::Elsewhere(text) => at_one_place(&text, first.span.start),
         };
-        let outer = std::mem::replace(&mut self.arguments, Arguments::of(arguments));
+        let outer = std::mem::replace(&mut self.arguments, Arguments::split(arguments));
         self.script(&body, depth + 1);
         self.arguments = outer;
         true

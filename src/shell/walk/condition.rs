@@ -5,6 +5,7 @@ use crate::dockerfile::Dialect;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Pattern;
 use crate::dockerfile::Resolved;
+use crate::dockerfile::SET_NOWHERE;
 use crate::dockerfile::expand;
 use crate::shell::Command;
 use crate::shell::Word;
@@ -38,11 +39,12 @@ impl Brackets {
 impl Walk<'_> {
     /// What a word stands for, where nothing outside of the text can have changed that.
     pub(super) fn certain(&self, raw: &str) -> Option<String> {
-        let turns = self.branches.iter().any(|branch| branch.kind == Kind::Loop);
+        let turns = self.branches.iter().any(|branch| branch.kind == Kind::Loop && !branch.followed);
         let lookup = |name: &str| {
             let unknown = || Lookup::Unknown(vec![name.to_owned()], "something else may set it".to_owned());
             match self.lookup(name) {
                 Lookup::Unset => unknown(),
+                Lookup::Unknown(_, reason) if reason == SET_NOWHERE => unknown(),
                 // The next round may see another value.
                 Lookup::Known(..) if turns && self.variables.contains_key(name) => unknown(),
                 other => other,

@@ -1,5 +1,6 @@
 //! Substitutions in words, where what they stand for can be told without running anything.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::dockerfile::Dialect;
@@ -8,9 +9,14 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::expand;
 use crate::shell::Command;
 use crate::shell::Input;
+use crate::shell::Trace;
+use crate::shell::Word;
+use crate::shell::nested::assignment;
+use crate::shell::nested::substitution;
 use crate::shell::walk::DEEPEST;
 use crate::shell::walk::Walk;
 use crate::shell::walk::places::OWN_FILE;
+use crate::shell::walk::redirects::Redirects;
 use crate::source::Span;
 
 /// Words with more substitutions are nobody's.
@@ -100,6 +106,23 @@ impl Walk<'_> {
         let fed = |command: &Command| matches!(command.input, Input::Pipe(_));
         let one = walk.out.iter().chain([&last]).enumerate().all(|(at, command)| fed(command) == (at > 0));
         one.then(|| Arc::new(last))
+    }
+
+    /// Keeps the commands that assignments run to get their values: they may change files.
+    pub(super) fn trace_values(&mut self, text: &Mapped, ranges: &[Range<usize>]) {
+        for range in ranges {
+            let Some((name, value)) = assignment(text.get(range.clone())) else { continue };
+            let front = usize::from(value.starts_with('"'));
+            let bare = value.trim_matches('"');
+            let Some(inside) = substitution(bare).filter(|_| self.expanded(value).known().is_none()) else { continue };
+            let from = range.start + name.len() + 1 + front;
+            let output = self.substituted(&text.slice(from + inside.start..from + inside.end));
+            if output.as_deref().and_then(Trace::of).is_some() {
+                let span = text.span(range.clone());
+                let word = Word { value: Resolved::literal(":"), raw: ":".to_owned(), span, output };
+                self.emit(vec![word], None, Redirects::default());
+            }
+        }
     }
 
     /// What goes through a substitution.

@@ -186,7 +186,7 @@ impl<'a> Walk<'a> {
             // What a script or RUN is not called with is not set; within a function it may be.
             None if self.called == 0 && self.substitutions == 0 && is_number(name) => Lookup::Unset,
             None => match self.scope.lookup(name) {
-                Lookup::Unset if self.sourced && self.scope.is_free(name) => {
+                Lookup::Unset | Lookup::Unknown(..) if self.sourced && self.scope.is_free(name) => {
                     Lookup::Unknown(vec![name.to_owned()], "a file that is read in may set it".to_owned())
                 }
                 other => other,
@@ -316,10 +316,10 @@ impl<'a> Walk<'a> {
             None if raw.iter().all(plain) && !redirects.any => Status::Answer(Chance::Yes),
             None => Status::Fine,
         };
-        let kept = self.part.is_any().then(|| (self.variables.clone(), self.arguments.clone()));
+        let kept = self.part.is_any().then(|| (self.variables.clone(), self.arguments.clone(), self.arrays.clone()));
         self.command(text, rest, redirects, depth, inside);
         if let Some(kept) = kept {
-            (self.variables, self.arguments) = kept;
+            (self.variables, self.arguments, self.arrays) = kept;
         }
         if !inside || status != Status::Fine {
             self.list.settle(status, self.asking());
@@ -358,6 +358,7 @@ impl<'a> Walk<'a> {
         own.extend(words.iter().take(skip).filter_map(wrapper::set));
         let words: Vec<Word> = words.into_iter().skip(skip).collect();
         if words.is_empty() {
+            self.trace_values(text, ranges);
             for (name, value) in std::mem::take(&mut own) {
                 self.set(&name, value);
             }
@@ -381,7 +382,7 @@ impl<'a> Walk<'a> {
         } else if words[0].known() == Some("read") {
             self.reads(&words, &own, &redirects.input);
         }
-        if self.calls(&words, depth) {
+        if self.calls(&words, depth) || self.leaves(&words) {
             return;
         }
         let shell = |program: &str| is_shell(program) || is_other_user(program);

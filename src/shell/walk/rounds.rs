@@ -10,13 +10,17 @@ use crate::shell::Word;
 use crate::shell::lexer::Token;
 use crate::shell::walk::DEEPEST;
 use crate::shell::walk::Walk;
+use crate::shell::walk::branches::Branch;
+use crate::shell::walk::branches::Kind;
 use crate::shell::walk::chance::Chance;
 use crate::shell::walk::redirects::Redirects;
 
 /// A loop with more values is read once.
-const MOST: usize = 32;
+const MOST: usize = 512;
 /// So many rounds are gone in all.
-const MOST_IN_ALL: usize = 256;
+const MOST_IN_ALL: usize = 2_048;
+/// A loop with a condition is left after so many rounds.
+const MOST_TURNS: usize = 64;
 
 /// The values that a loop has still to go through.
 #[derive(Debug, Default)]
@@ -26,6 +30,27 @@ pub(super) struct Rounds {
     left: Vec<Resolved>,
     /// The text and the token where its commands begin.
     body: Option<(usize, usize)>,
+    /// Whether a round behind one that may have ended the loop runs.
+    begin: Option<Chance>,
+}
+
+/// A loop with a condition.
+#[derive(Debug)]
+pub(super) struct Turns {
+    /// Whether it ends when the condition holds.
+    until: bool,
+    /// The text and the token where its condition begins.
+    at: Option<(usize, usize)>,
+    /// How many rounds were gone.
+    gone: usize,
+    /// Whether a round is on its way that another may follow.
+    going: bool,
+}
+
+impl Turns {
+    pub(super) fn new(until: bool) -> Self {
+        Self { until, at: None, gone: 0, going: false }
+    }
 }
 
 impl Rounds {
@@ -35,12 +60,12 @@ impl Rounds {
             |word: &Word| word.known().is_some_and(|value| !value.is_empty() && !value.contains(['*', '?', '{']));
         let good = values.len() > 1 && values.len() <= MOST && values.iter().all(plain);
         let left = values.iter().skip(1).rev().map(|word| word.value.clone()).collect();
-        good.then(|| Self { name: name.to_owned(), left, body: None })
+        good.then(|| Self { name: name.to_owned(), left, body: None, begin: None })
     }
 }
 
 /// A loop over more lines is not followed.
-const MOST_LINES: usize = 128;
+const MOST_LINES: usize = 1_024;
 /// A file that is longer is no list.
 const LONGEST: usize = 64 * 1024;
 
@@ -140,7 +165,8 @@ impl Walk<'_> {
         self.assign(&name, first);
         self.arm(Chance::Yes);
         if let Some(branch) = self.branches.last_mut() {
-            branch.rounds = Some(Rounds { name, left, body: None });
+            branch.rounds = Some(Rounds { name, left, body: None, begin: None });
+            (branch.turns, branch.followed) = (None, true);
         }
     }
 }
@@ -149,6 +175,7 @@ impl Walk<'_> {
     /// Notes where the commands of a loop begin that was just opened; one that is left early is read once.
     pub(super) fn begin_rounds(&mut self, text: &Mapped, tokens: &[Token], at: usize) {
         self.begin_reading(text, tokens, at);
+        self.begin_turns(text, tokens, at);
         let level = self.level;
         let Some(rounds) = self.branches.last_mut().and_then(|branch| branch.rounds.as_mut()) else { return };
         if rounds.body.is_some() {
@@ -158,6 +185,9 @@ impl Walk<'_> {
         if self.rounds + rounds.left.len() > MOST_IN_ALL || leaves_early(text, tokens, at) {
             let name = std::mem::take(&mut rounds.name);
             rounds.left.clear();
+            if let Some(branch) = self.branches.last_mut() {
+                branch.followed = false;
+            }
             let reason = "a loop gives it several values".to_owned();
             self.assign(&name, Resolved::Unresolved { names: vec![name.clone()], reason });
         }
@@ -169,24 +199,111 @@ impl Walk<'_> {
         let Some(rounds) = self.branches.last_mut().and_then(|branch| branch.rounds.as_mut()) else { return false };
         let Some((_, at)) = rounds.body.filter(|(own, _)| *own == level) else { return false };
         let Some(value) = rounds.left.pop() else { return false };
-        let name = rounds.name.clone();
+        let (name, begin) = (rounds.name.clone(), rounds.begin);
         self.rounds += 1;
         self.jump = Some(at);
+        self.begin_again(begin);
         self.assign(&name, value);
         true
     }
 }
 
-/// Whether a loop may end before its last round.
+impl Walk<'_> {
+    /// Notes where the condition of a loop begins that was just opened; one that a function or two loops may be left
+    /// from is read once.
+    fn begin_turns(&mut self, text: &Mapped, tokens: &[Token], at: usize) {
+        let level = self.level;
+        let Some(branch) = self.branches.last_mut().filter(|branch| branch.asking) else { return };
+        let Some(turns) = branch.turns.as_mut().filter(|turns| turns.at.is_none()) else { return };
+        let word = if turns.until { "until" } else { "while" };
+        let is = |token: &Token| matches!(token, Token::Word(range) if text.get(range.clone()) == word);
+        let Some(own) = tokens.iter().take(at).rposition(is) else { return };
+        if leaves_early(text, tokens, own) {
+            (branch.turns, branch.followed) = (None, false);
+        } else {
+            turns.at = Some((level, own + 1));
+        }
+    }
+
+    /// Begins the commands of a loop behind its condition.
+    pub(super) fn begin_turn(&mut self) {
+        let status = self.list.status.chance();
+        let Some(branch) = self.branches.last_mut() else { return };
+        let until = branch.turns.as_ref().is_some_and(|turns| turns.until);
+        let known = branch.turns.as_ref().is_some_and(|turns| turns.at.is_some());
+        let holds = match (known, until) {
+            (false, _) => Chance::Maybe,
+            (true, true) => status.not(),
+            (true, false) => status,
+        };
+        if let Some(turns) = &mut branch.turns {
+            turns.going = holds == Chance::Yes;
+        }
+        branch.followed &= holds != Chance::Maybe;
+        self.arm(holds);
+    }
+
+    /// Goes back to the condition of the loop at hand behind a round that was surely gone.
+    pub(super) fn another_turn(&mut self) -> bool {
+        let level = self.level;
+        let may = self.rounds < MOST_IN_ALL;
+        let Some(branch) = self.branches.last_mut() else { return false };
+        let Some(turns) = branch.turns.as_mut().filter(|turns| turns.going) else { return false };
+        let Some((_, at)) = turns.at.filter(|(own, _)| *own == level) else { return false };
+        turns.going = false;
+        if !may || turns.gone >= MOST_TURNS || !branch.followed || branch.now == Chance::Maybe {
+            branch.followed = false;
+            return false;
+        }
+        turns.gone += 1;
+        self.rounds += 1;
+        self.jump = Some(at);
+        self.ask_again();
+        true
+    }
+
+    /// Takes `break` and `continue`; says whether a command is one of them.
+    pub(super) fn leaves(&mut self, words: &[Word]) -> bool {
+        let ends = match words.first().and_then(Word::known) {
+            Some("break") => true,
+            Some("continue") => false,
+            _ => return false,
+        };
+        let chance = self.chance();
+        let Some(at) = self.branches.iter().rposition(|branch| branch.kind == Kind::Loop) else { return true };
+        // A shell of its own cannot end the loop that it stands in.
+        let own = |branch: &Branch| matches!(branch.kind, Kind::Subshell | Kind::Script);
+        let apart = self.branches.iter().skip(at).any(own) || self.part.is_any();
+        let Some(branch) = self.branches.get_mut(at) else { return true };
+        if apart || chance != Chance::Yes {
+            branch.now = branch.now.and(Chance::Maybe);
+            branch.followed = false;
+            if let Some(rounds) = branch.rounds.as_mut().filter(|_| ends || apart) {
+                rounds.begin = Some(Chance::Maybe);
+            }
+            return true;
+        }
+        branch.now = Chance::No;
+        if ends {
+            branch.rounds.iter_mut().for_each(|rounds| rounds.left.clear());
+            branch.turns.iter_mut().for_each(|turns| turns.going = false);
+        }
+        true
+    }
+}
+
+/// Whether more than a loop may be left with it, or its end is not in sight.
 fn leaves_early(text: &Mapped, tokens: &[Token], at: usize) -> bool {
     let mut depth = 0_usize;
-    for token in tokens.iter().skip(at) {
+    for (next, token) in tokens.iter().enumerate().skip(at) {
         let Token::Word(range) = token else { continue };
+        let behind = tokens.get(next + 1);
         match text.get(range.clone()) {
             "do" => depth += 1,
             "done" if depth <= 1 => return false,
             "done" => depth -= 1,
-            "break" | "continue" | "return" => return true,
+            "return" => return true,
+            "break" | "continue" if matches!(behind, Some(Token::Word(_))) => return true,
             _ => {}
         }
     }
