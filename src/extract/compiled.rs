@@ -21,6 +21,7 @@ pub(super) fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec
             let prefix = after("--prefix").or_else(|| behind("--prefix="));
             vec![prefix.unwrap_or_else(|| USUAL.to_owned())]
         }
+        Some("cmake") if words.contains(&"--build") => after("--build").into_iter().collect(),
         Some("cmake") => {
             let prefix = behind("-DCMAKE_INSTALL_PREFIX=").or_else(|| behind("-DCMAKE_INSTALL_PREFIX:PATH="));
             let build = after("-B").or_else(|| behind("-B").filter(|path| path != folder));

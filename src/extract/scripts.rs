@@ -146,7 +146,9 @@ impl Reader<'_> {
         let at = inner(&command.words);
         let known = |at: usize| command.words.get(at).and_then(Word::known);
         let shell = known(at).is_some_and(|program| SHELLS.contains(&program.rsplit('/').next().unwrap_or(program)));
-        let plain = (at + 1..command.words.len()).all(|at| known(at).is_some_and(|word| word.starts_with('-')));
+        let reads = |word: &str| word.starts_with("--") || !word.contains('n');
+        let plain =
+            (at + 1..command.words.len()).all(|at| known(at).is_some_and(|word| word.starts_with('-') && reads(word)));
         // A here-document was gone through with the text that it stands in.
         let given = matches!(command.input, Input::File(_) | Input::Pipe(_));
         if !shell || !plain || !given || depth >= DEEPEST || self.done.scripts >= MOST_SCRIPTS {
