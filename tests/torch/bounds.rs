@@ -199,7 +199,7 @@ fn an_old_release_of_another_package_leaves_the_torch_of_the_base() {
             (old("bitsandbytes==0.41.0"), "1.13.1 11.6.2"),
             (old("'pytorch-lightning<2' 'bitsandbytes<=0.42'"), "1.13.1 11.6.2"),
             (old("'accelerate<1'"), "1.13.1 11.6.2"),
-            (on("1.12.1-cuda11.3-cudnn8-runtime", "lightning==2.0.9"), "1.12.1 11.3.1"),
+            (on("1.12.1-cuda11.3-cudnn8-runtime", "lightning==2.0.9"), "1.12.1 11.3"),
             // The releases that the tables tell ask for more, and so may this one or not.
             (old("pytorch-lightning==2.2.0"), "? ?"),
             (old("bitsandbytes==0.45.0"), "? ?"),
