@@ -45,8 +45,8 @@ pub(super) fn brings(source: &str, places: &[String]) -> bool {
     let named = source.split(['*', '?', '[']).next().unwrap_or(source);
     let named = if named.len() == source.len() { named } else { named.rsplit_once('/').map_or("", |(above, _)| above) };
     let source = absolute("/", named);
-    let told = |folder: &&str| source.ends_with(*folder) || source.contains(&format!("{folder}/"));
-    if NO_PROGRAMS.iter().any(|folder| told(&folder)) {
+    let told = |folder: &str| source.ends_with(folder) || source.contains(&format!("{folder}/"));
+    if NO_PROGRAMS.iter().any(|folder| told(folder)) {
         return false;
     }
     let within = |path: &str, folder: &str| folder == "/" || lies_below(path, folder);

@@ -204,20 +204,17 @@ impl<'a> Stages<'a> {
         if sources(copy).any(|source| landing::brings(source, Manager::Pip, torch, &landing::usual())) {
             let served =
                 row.and_then(|row| Some((row, row.torch.filter(|version| knowledge.torch(version).is_some())?)));
-            let (manager, version, told) = match served {
-                Some((row, own)) => {
-                    let tag = format!("cu{}{}", row.cuda.major(), row.cuda.minor());
-                    let manager = if row.torch_channel.is_some() { Manager::Conda } else { Manager::Pip };
-                    (manager, PackageVersion::Exact(format!("{own}+{tag}")), Some((tag, row.torch_channel)))
-                }
-                None => {
-                    let why = Why {
-                        reason: format!("{torch} is copied out of `{image}`, and its build there is not known"),
-                        supply: "run `imagelint scan` on the built image, or describe it in an image description"
-                            .to_owned(),
-                    };
-                    (Manager::Pip, PackageVersion::Unresolved(why), None)
-                }
+            let (manager, version, told) = if let Some((row, own)) = served {
+                let tag = format!("cu{}{}", row.cuda.major(), row.cuda.minor());
+                let manager = if row.torch_channel.is_some() { Manager::Conda } else { Manager::Pip };
+                (manager, PackageVersion::Exact(format!("{own}+{tag}")), Some((tag, row.torch_channel)))
+            } else {
+                let why = Why {
+                    reason: format!("{torch} is copied out of `{image}`, and its build there is not known"),
+                    supply: "run `imagelint scan` on the built image, or describe it in an image description"
+                        .to_owned(),
+                };
+                (Manager::Pip, PackageVersion::Unresolved(why), None)
             };
             let origins = [span, copy.span].map(|span| Origin::File { source: reader.source, span });
             let state = State::Known(Value::Text(torch.to_owned()));
@@ -228,7 +225,7 @@ impl<'a> Stages<'a> {
             let (variant, channel) =
                 told.map_or((None, None), |(tag, channel)| (Some(tag), channel.map(str::to_owned)));
             let package = PackageSeen::new(manager, name, version, fact);
-            reader.seen.packages.push(PackageSeen { command, variant, channel, ..package });
+            reader.seen.packages.push(PackageSeen { variant, channel, command, ..package });
         }
     }
 

@@ -15,6 +15,7 @@ use crate::extract::closed;
 use crate::extract::copied::Stages;
 use crate::extract::inherited;
 use crate::extract::install;
+use crate::extract::install::Beyond;
 use crate::extract::install::State as Done;
 use crate::extract::linked;
 use crate::extract::listed;
@@ -76,8 +77,8 @@ pub fn of_dockerfile(
     reader.seen.of_base.env_templates = inherited::templates(dockerfile, options, &evaluated);
     reader.directories(&evaluated);
     stages.read(&mut reader, &evaluated);
-    reader.seen.complete.libraries = closed::is_plain(&evaluated) && !reader.done.beyond;
-    let closed = closed::is_plain(&evaluated) && !reader.done.strange && !reader.done.other_toolkit;
+    reader.seen.complete.libraries = closed::is_plain(&evaluated) && reader.done.beyond == Beyond::Nothing;
+    let closed = closed::is_plain(&evaluated) && reader.done.beyond != Beyond::Files && !reader.done.other_toolkit;
     if closed && listed::lacks_toolkit(&evaluated.base, options.knowledge) {
         linked::without_stubs(&mut reader.seen);
     }

@@ -105,9 +105,7 @@ pub(super) struct State {
     /// Repositories that commands cloned.
     cloned: Cloned,
     /// Whether a command may have brought what nobody can tell.
-    pub(super) beyond: bool,
-    /// The same, but for what links files that are there.
-    pub(super) strange: bool,
+    pub(super) beyond: Beyond,
     /// Directories of PATH that a COPY may bring programs into, with the RUN that they were looked up for.
     pub(super) on_path: (usize, Vec<String>),
     /// Whether the installer of a toolkit ran.
@@ -123,6 +121,17 @@ impl State {
             None => run.scope.lookup(name),
         }
     }
+}
+
+/// What commands may have brought that nobody can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Beyond {
+    #[default]
+    Nothing,
+    /// Links to files that are there, at the most.
+    Links,
+    /// Any file.
+    Files,
 }
 
 /// What one command installs.
@@ -321,8 +330,8 @@ impl Reader<'_> {
         }
         self.done.wheels.note(&mut found, &self.folder, self.source);
         let strange = compiled.is_some() || !closed::is_told(command, &found);
-        self.done.beyond |= strange;
-        self.done.strange |= strange && !closed::is_linking(command);
+        let beyond = if closed::is_linking(command) { Beyond::Links } else { Beyond::Files };
+        self.done.beyond = self.done.beyond.max(if strange { beyond } else { Beyond::Nothing });
         let empty = found.packages.is_empty() && compiled.is_none();
         let at =
             At { command: named.as_ref().unwrap_or(command), run, folder: &self.folder, knowledge: self.knowledge };

@@ -266,14 +266,10 @@ fn step<'a>(
     if package.manager == Manager::Conda {
         return Some(conda(package, seen, day.knowledge));
     }
-    // What is asked for at the least.
-    let mut least = ranges.clone();
+    let older = may_stay(&pins, &ranges, now, build);
     for (_, pin) in &pins {
         match pin {
-            Ok(ask) => {
-                ranges.push(ask.range.to_owned());
-                least.push(ask.least.to_owned());
-            }
+            Ok(ask) => ranges.push(ask.range.to_owned()),
             Err(why) if !exact => untold = untold.or_else(|| Some(why.clone())),
             Err(_) => {}
         }
@@ -286,8 +282,7 @@ fn step<'a>(
     if kept || !replaced && stays_for_others(package, now, build) {
         return None;
     }
-    let older = pins.iter().find(|(_, pin)| matches!(pin, Ok(ask) if ask.least != ask.range));
-    if let Some((older, _)) = older.filter(|_| untold.is_none() && !replaced && keeps(now, build, &least)) {
+    if let Some(older) = older.filter(|_| untold.is_none() && !replaced) {
         return Some(Brought::unknown(older, asks_for_less(older)));
     }
     let ways = package.conditional.clone();
@@ -332,6 +327,18 @@ fn step<'a>(
         }
         None => newest(package, &ranges, &python(seen, package, day.knowledge), day),
     })
+}
+
+/// The first package that may ask for less than the tables say, where the torch that is there goes with the least of it all.
+fn may_stay<'a>(
+    pins: &[(&'a PackageSeen, Result<Ask, Why>)],
+    ranges: &[String],
+    now: &Torch<'_>,
+    build: &BaseBuild,
+) -> Option<&'a PackageSeen> {
+    let (older, _) = pins.iter().find(|(_, pin)| matches!(pin, Ok(ask) if ask.least != ask.range))?;
+    let asks = pins.iter().filter_map(|(_, pin)| Some(pin.as_ref().ok()?.least.to_owned()));
+    keeps(now, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>()).then_some(*older)
 }
 
 /// Why it cannot be told whether the torch that is there stays beside a release of which only newer ones are listed.

@@ -233,8 +233,7 @@ fn a_torch_that_is_copied_out_of_an_image_is_that_of_the_image() {
             (of_image(conda, "/opt/conda /opt/conda"), "2.4.0 12.1"),
             (of_stage(wheel, "/opt/conda /opt/conda"), "2.7.1 12.8"),
             (of_image(wheel, "/opt/conda /opt/conda"), "2.7.1 12.8"),
-            // A build of its own, nothing of it, or another one behind it.
-            (of_stage("nvcr.io/nvidia/pytorch:24.02-py3", "/usr/local /usr/local"), "? ?"),
+            // An image that nobody listed, nothing of it, or another one behind it.
             (of_stage("registry.example/torch:1", "/opt/conda /opt/conda"), "-"),
             (of_stage(conda, "/etc/passwd /p"), "-"),
             (format!("{}RUN pip install torch==2.5.1\n", of_stage(conda, "/opt/conda /opt/conda")), "2.5.1 12.4"),
