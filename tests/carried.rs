@@ -308,3 +308,56 @@ fn a_script_that_was_not_read_leaves_the_verdict_open_where_something_speaks_of_
         assert!(missing.contains("give ./make.sh with the build context"), "{variable}: {missing}");
     }
 }
+
+#[test]
+fn a_script_is_found_where_the_shell_finds_it() {
+    let files: &[(&str, &str)] =
+        &[("install.sh", "pip install torch==2.7.1\n"), ("tool.py", "#!/usr/bin/env python3\nimport torch\n")];
+    let with = |lines: &str| format!("FROM python:3.11\n{lines}\n");
+    let torch = "torch==2.7.1";
+    all(&[
+        (files, with("COPY install.sh /usr/local/bin/\nRUN install.sh"), torch),
+        (files, with("COPY --chmod=755 install.sh /usr/bin/setup-all\nRUN setup-all --now"), torch),
+        (files, with("ENV PATH=/opt/x:$PATH\nCOPY install.sh /opt/x/\nRUN cd /tmp && install.sh"), torch),
+        (files, with("COPY install.sh /usr/local/bin/\nRUN bash -c install.sh"), torch),
+        (files, with("COPY install.sh /usr/local/bin/\nRUN [\"install.sh\"]"), torch),
+        (files, with("COPY install.sh /w/\nRUN bash < /w/install.sh"), torch),
+        (files, with("COPY install.sh /w/\nWORKDIR /w\nRUN cat install.sh | sh -ex"), torch),
+        (&[], with("RUN echo 'pip install torch==2.7.1' > /usr/local/bin/inst && inst"), torch),
+        (&[], with("RUN eval \"pip install torch==2.7.1\""), torch),
+        (&[], with("RUN V=2.7.1; eval pip install torch==$V"), torch),
+        // It lies nowhere on PATH, is gone, is no script, or is only named.
+        (files, with("COPY install.sh /w/\nRUN setup-all; install"), ""),
+        (files, with("COPY install.sh /usr/local/bin/\nRUN rm /usr/local/bin/install.sh\nRUN echo install.sh"), ""),
+        (files, with("COPY tool.py /usr/local/bin/tool\nRUN tool"), ""),
+        (files, with("COPY install.sh /usr/local/bin/\nRUN cat /usr/local/bin/install.sh | grep torch"), ""),
+        (files, with("COPY install.sh /usr/local/bin/\nRUN bash -n < /usr/local/bin/install.sh"), ""),
+        (files, with("RUN setup-all\nCOPY install.sh /usr/local/bin/setup-all"), ""),
+        (&[], with("RUN eval \"$(nobody knows)\"; eval echo pip install torch==2.7.1"), ""),
+    ]);
+}
+
+#[test]
+fn options_of_pip_are_read_as_pip_reads_them() {
+    let files: &[(&str, &str)] = &[("r.txt", "torch==2.7.1\n")];
+    let with = |line: &str| format!("FROM python:3.11\nCOPY . /w\nWORKDIR /w\nRUN {line}\n");
+    let torch = "torch==2.7.1";
+    all(&[
+        (files, with("pip install -Ur r.txt"), torch),
+        (files, with("pip install -qr r.txt"), torch),
+        (files, with("pip -qq install -qqUrr.txt"), torch),
+        (files, with("pip install --requirem r.txt"), torch),
+        (files, with("pip install --requirem=r.txt"), torch),
+        (files, with("python3.11 -mpip install torch==2.7.1"), torch),
+        (files, with("python -um pip install torch==2.7.1"), torch),
+        (files, with("python -W ignore -Im pip install -Ur r.txt"), torch),
+        (files, with("pip install --find https://mirror.example torch==2.7.1+cu118"), "torch==2.7.1+cu118"),
+        // pip refuses some, uv takes no beginnings, and others name no list.
+        (files, with("pip install --req r.txt"), ""),
+        (files, with("pip install -Ut r.txt"), ""),
+        (files, with("python -c 'import pip' -m pip install torch==2.7.1"), ""),
+        (files, with("python -mvenv pip install torch==2.7.1"), ""),
+        (files, with("pip -V install -hr"), ""),
+        (files, with("pip install -Uc r.txt"), ""),
+    ]);
+}

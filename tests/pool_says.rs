@@ -284,3 +284,31 @@ fn what_a_finding_says_is_so_of_every_pool_that_it_names() {
         ]
     );
 }
+
+/// A container without a GPU stops what is known to call CUDA, and leaves open what may be a build without it.
+#[test]
+fn a_missing_gpu_stops_what_is_known_to_call_cuda() {
+    let pool = "gpu = \"A100\"\nlaunch = \"nvidia-runtime\"\ntoolkit = \"1.17.8\"\ndriver = \"570.86.15\"\n";
+    let of = |text: &str| {
+        let verdict = verdict(text, pool);
+        let open = !missing(&verdict).is_empty();
+        format!("{}{}", verdict["outcome"].as_str().unwrap_or("-"), if open { " ?" } else { "" })
+    };
+    let cpu = "https://download.pytorch.org/whl/cpu";
+    let either = format!(
+        "FROM ubuntu:22.04\nRUN if command -v nvidia-smi; then pip install torch==2.7.1; \
+         else pip install torch==2.7.1+cpu --index-url {cpu}; fi\n"
+    );
+    for (text, expected) in [
+        ("FROM python:3.11\nRUN pip install torch==2.7.1\n", "no-gpu"),
+        ("FROM python:3.11\nRUN pip install cupy-cuda12x\n", "no-gpu"),
+        ("FROM python:3.11\nENV NVIDIA_VISIBLE_DEVICES=void\nRUN pip install torch==2.7.1\n", "no-gpu"),
+        // It may be a build without CUDA, or another maker's.
+        (either.as_str(), "- ?"),
+        ("FROM rocm/vllm:rocm6.2\nRUN pip install -U triton\n", "- ?"),
+        ("FROM ubuntu:22.04\nENV NVIDIA_DRIVER_CAPABILITIES=utility\n", "-"),
+        ("FROM ubuntu:22.04\nENV NVIDIA_VISIBLE_DEVICES=void NVIDIA_DRIVER_CAPABILITIES=utility\n", "-"),
+    ] {
+        assert_eq!(of(text), expected, "{text}");
+    }
+}

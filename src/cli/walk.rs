@@ -91,10 +91,13 @@ pub(super) fn found(path: &Path, choice: &Choice) -> Vec<Found> {
     all
 }
 
+/// How files end that have the name of a Dockerfile and are none: lists, documents, programs, and what editors leave.
+const OTHER: &[&str] = &[".dockerignore", ".md", ".rst", ".py", ".swp", ".swo", ".bak", ".orig", "~"];
+
 /// `Dockerfile`, `Containerfile`, `Dockerfile.gpu`, `gpu.dockerfile`, in any case.
 pub(super) fn is_dockerfile(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    if [".dockerignore", ".md"].into_iter().any(|ending| name.ends_with(ending)) {
+    if OTHER.iter().any(|ending| name.ends_with(ending)) {
         return false;
     }
     let separated = |rest: &str| rest.is_empty() || rest.starts_with(['.', '_', '-']);
@@ -123,6 +126,12 @@ mod tests {
             ("gpu.Dockerfile", true),
             ("x.containerfile", true),
             ("Containerfile", true),
+            ("dockerfile_guide.rst", false),
+            ("Dockerfile.py", false),
+            (".Dockerfile.swp", false),
+            ("Dockerfile.bak", false),
+            ("Dockerfile~", false),
+            ("Dockerfile.python", true),
             ("Dockerfiles", false),
             ("mydockerfile", false),
             ("Dockerfile.md", false),

@@ -94,6 +94,10 @@ fn flags(kind: &Kind) -> &'static [(&'static str, Takes)] {
 fn of_flag(instruction: &Instruction, flag: &Flag) -> Option<Problem> {
     let (kind, name) = (instruction.kind.name(), &flag.name);
     let known = flags(&instruction.kind);
+    // The builder reads past what ARG has none of.
+    if instruction.kind == Kind::Arg {
+        return None;
+    }
     let Some((_, takes)) = known.iter().find(|(own, _)| own == name) else {
         let hint = nearest(name, known.iter().map(|(own, _)| *own));
         let hint = hint.map_or_else(String::new, |near| format!("; did you mean `--{near}`?"));

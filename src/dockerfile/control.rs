@@ -9,6 +9,9 @@ use crate::dockerfile::lines;
 use crate::dockerfile::lines::Line;
 use crate::source::Span;
 
+/// How a comment for imagelint begins, in front of the colon.
+const NAME: &str = "imagelint";
+
 /// A rule that an ignore names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
@@ -71,6 +74,11 @@ impl Controls {
                 let lead = line.text.len() - line.text.trim_start().len();
                 let span = Span::new(line.start + lead, line.start + line.text.trim_end().len());
                 self.found.push((Control { span, order, instruction }, file));
+            } else if let Some(order) = mistyped(body) {
+                let lead = line.text.len() - line.text.trim_start().len();
+                let span = Span::new(line.start + lead, line.start + line.text.trim_end().len());
+                self.begun |= self.leading.is_none();
+                self.found.push((Control { span, order, instruction }, false));
             } else if let (Some(at), Some((name, value))) = (self.leading.filter(|_| !self.begun), body.split_once('='))
                 && lines::is_directive(&name.trim().to_ascii_lowercase())
                 && !value.trim().is_empty()
@@ -105,6 +113,20 @@ impl Controls {
         };
         self.found.into_iter().map(settle).collect()
     }
+}
+
+/// What is wrong with a comment that is like one for imagelint; none where it is of another kind.
+fn mistyped(body: &str) -> Option<Order> {
+    let name = body.get(..NAME.len()).filter(|name| name.eq_ignore_ascii_case(NAME))?;
+    let rest = body.get(NAME.len()..)?;
+    let after = rest.trim_start();
+    let words = after.strip_prefix(':').unwrap_or(after).trim_start();
+    let asks = ["ignore", "pools="].iter().any(|word| words.starts_with(word));
+    let close = rest.starts_with([':', ' ', '\t']);
+    let (colon, exact) = (rest.starts_with(':'), name == NAME);
+    // What is written right but for more is told where it is read.
+    (asks && close && !(colon && exact))
+        .then(|| Order::Broken(format!("expected `# {NAME}: ignore[rule]`: `{NAME}` in small letters and a colon")))
 }
 
 /// What the words after `imagelint:` ask for, and whether it is for the whole file.
@@ -199,6 +221,9 @@ mod tests {
             ("FROM a\n# imagelint: ignore[a]\n", "no instruction follows"),
             ("FROM a\nFROM b\n# imagelint: ignore-file[a]\nRUN x", "before the first FROM"),
             ("# imagelint: ignore[a]\n# syntax=docker/dockerfile:1\nFROM a", "above `# syntax=`"),
+            ("FROM a\n# Imagelint: ignore[a]\nRUN x", "in small letters"),
+            ("FROM a\n# imagelint ignore[a]\nRUN x", "a colon"),
+            ("FROM a\n# imagelint : pools=a\nRUN x", "a colon"),
         ] {
             let found = orders(text);
             assert_eq!(found.len(), 1, "{text}");
@@ -213,6 +238,8 @@ mod tests {
             "FROM a\nRUN <<E\n# imagelint: ignore[a]\nE\n",
             "FROM a\nRUN echo # imagelint: ignore[a]\n",
             "# about imagelint: ignore[a]\nFROM a",
+            "# Imagelint finds this\nFROM a\n# imagelinter ignore[a]\nRUN x",
+            "# imagelint\nFROM a",
         ] {
             assert_eq!(orders(text), [], "{text}");
         }

@@ -36,7 +36,7 @@ impl Dockerfile {
         let target = match &options.target {
             _ if self.stages.is_empty() => return Err(EvaluateError::NoStage),
             Some(name) => self.stage(name).ok_or_else(|| EvaluateError::UnknownTarget(name.clone()))?,
-            None => self.stages.len().checked_sub(1).ok_or(EvaluateError::NoStage)?,
+            None => self.shipped().ok_or(EvaluateError::NoStage)?,
         };
         let global = self.global_scope(options);
         let mut chain = vec![target];

@@ -130,6 +130,7 @@ pub(super) fn logical<'a>(
         if !text.text().trim().is_empty() {
             return Some(Logical { text, end });
         }
+        problems.push(Problem::new(first.span(), "nothing follows the mark that continues the line".to_owned()));
     }
 }
 

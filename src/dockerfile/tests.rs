@@ -175,6 +175,10 @@ fn values_that_a_build_does_not_take_are_refused() {
         "HEALTHCHECK --timeout=-1s CMD a",
         "HEALTHCHECK --retries=-1 CMD a",
         "HEALTHCHECK --retries=a CMD a",
+        "ARG --bogus=1",
+        "LABEL --bogus=1 a=b",
+        "RUN x\n \\",
+        "\\\n# nothing",
     ] {
         assert!(refused(line), "{line}");
     }
@@ -199,6 +203,10 @@ fn values_that_a_build_does_not_take_are_refused() {
         "HEALTHCHECK --retries=0 CMD a",
         r#"HEALTHCHECK CMD ["a"]"#,
         "HEALTHCHECK NONE",
+        "ARG --bogus=1 X=1",
+        "ARG --bogus X",
+        "RUN x \\",
+        " \\\nRUN x",
     ] {
         assert!(!refused(line), "{line}");
     }

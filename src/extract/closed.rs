@@ -50,6 +50,11 @@ pub(super) fn is_told(command: &Command, found: &Installs) -> bool {
     found.packages.iter().all(plain) && !words.any(own)
 }
 
+/// Whether a command does no more than link files and tell the loader of them.
+pub(super) fn is_linking(command: &Command) -> bool {
+    matches!(command.program(), Some("ln" | "ldconfig"))
+}
+
 /// Whether the base is an image of a registry, and nothing is copied but plain texts of the context.
 pub(super) fn is_plain(evaluated: &Evaluated) -> bool {
     let text = |copy: &CopyInstruction| {

@@ -21,11 +21,13 @@ pub(super) fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec
             let prefix = after("--prefix").or_else(|| behind("--prefix="));
             vec![prefix.unwrap_or_else(|| USUAL.to_owned())]
         }
+        Some("cmake") if words.contains(&"--build") => after("--build").into_iter().collect(),
         Some("cmake") => {
             let prefix = behind("-DCMAKE_INSTALL_PREFIX=").or_else(|| behind("-DCMAKE_INSTALL_PREFIX:PATH="));
             let build = after("-B").or_else(|| behind("-B").filter(|path| path != folder));
             let source = after("-S");
-            [Some(folder.to_owned()), prefix, build, source].into_iter().flatten().collect()
+            let here = (build.is_none() || source.is_none()).then(|| folder.to_owned());
+            [here, prefix, build, source].into_iter().flatten().collect()
         }
         Some("make" | "ninja") if words.contains(&"install") => {
             vec![behind("DESTDIR=").unwrap_or_else(|| USUAL.to_owned())]
@@ -34,11 +36,19 @@ pub(super) fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec
     }
 }
 
+/// Folders of what is installed in which no program lies.
+const NO_PROGRAMS: &[&str] =
+    &["/share/doc", "/share/man", "/share/info", "/share/licenses", "/include", "/doc", "/docs"];
+
 /// Whether copying `source` out of a stage brings programs that lie in one of these places.
 pub(super) fn brings(source: &str, places: &[String]) -> bool {
     let named = source.split(['*', '?', '[']).next().unwrap_or(source);
     let named = if named.len() == source.len() { named } else { named.rsplit_once('/').map_or("", |(above, _)| above) };
     let source = absolute("/", named);
+    let told = |folder: &str| source.ends_with(folder) || source.contains(&format!("{folder}/"));
+    if NO_PROGRAMS.iter().any(|folder| told(folder)) {
+        return false;
+    }
     let within = |path: &str, folder: &str| folder == "/" || lies_below(path, folder);
     places.iter().any(|place| {
         let usual = place == USUAL && ["/python", "/cuda"].iter().any(|other| source.contains(other));
@@ -83,7 +93,8 @@ mod tests {
                 "/src/b /out /usr/local",
             ),
             ("/", "git clone https://h/llama.cpp && cd llama.cpp && cmake -B build", "/llama.cpp /llama.cpp/build"),
-            ("/src", "cmake -S . -B /b && cmake --install /b --prefix /opt/x", "/src /b /opt/x"),
+            ("/src", "cmake -S . -B /b && cmake --install /b --prefix /opt/x", "/b /src /opt/x"),
+            ("/w", "cmake -S y -B b -DX=1 && cmake --build b", "/w/b /w/y"),
             ("/src", "make && make DESTDIR=/stage install", "/stage"),
             // Nothing is compiled, or nobody can tell where.
             ("/", "nvcc -arch=sm_80 x.cu", ""),
@@ -108,6 +119,10 @@ mod tests {
             ("/usr/local/bin/colmap", &usual, true),
             ("/usr/local/lib", &usual, true),
             ("/src/build2", &own, false),
+            ("/out/share/doc", &own, false),
+            ("/out/include/", &own, false),
+            ("/src/build/docs/html", &own, false),
+            ("/out/documents", &own, true),
             ("/src/README", &own, false),
             ("/outer", &own, false),
             ("/opt/venv", &own, false),

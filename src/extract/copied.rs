@@ -193,8 +193,8 @@ impl<'a> Stages<'a> {
         reader.seen.packages.push(PackageSeen::new(Manager::Apt, package.name, version, fact));
     }
 
-    /// Adds the framework of the image at the bottom of what is copied from, where its directories are copied:
-    /// that it is there is known, its build is not.
+    /// Adds the framework of the image at the bottom of what is copied from, where its directories are copied: its build is
+    /// known where the tables tell one that others serve too.
     fn bring_of_base(&mut self, reader: &mut Reader<'_>, copy: &CopyInstruction) {
         let Some((image, span)) = self.bottom(copy) else { return };
         let knowledge = self.options.knowledge;
@@ -202,18 +202,30 @@ impl<'a> Stages<'a> {
         let framework = knowledge.built_framework().filter(|_| row.is_some_and(|row| row.torch.is_some()));
         let Some(torch) = framework.map(|framework| framework.distribution) else { return };
         if sources(copy).any(|source| landing::brings(source, Manager::Pip, torch, &landing::usual())) {
-            let why = Why {
-                reason: format!("{torch} is copied out of `{image}`, and its build there is not known"),
-                supply: "run `imagelint scan` on the built image, or describe it in an image description".to_owned(),
+            let served =
+                row.and_then(|row| Some((row, row.torch.filter(|version| knowledge.torch(version).is_some())?)));
+            let (manager, version, told) = if let Some((row, own)) = served {
+                let tag = format!("cu{}{}", row.cuda.major(), row.cuda.minor());
+                let manager = if row.torch_channel.is_some() { Manager::Conda } else { Manager::Pip };
+                (manager, PackageVersion::Exact(format!("{own}+{tag}")), Some((tag, row.torch_channel)))
+            } else {
+                let why = Why {
+                    reason: format!("{torch} is copied out of `{image}`, and its build there is not known"),
+                    supply: "run `imagelint scan` on the built image, or describe it in an image description"
+                        .to_owned(),
+                };
+                (Manager::Pip, PackageVersion::Unresolved(why), None)
             };
             let origins = [span, copy.span].map(|span| Origin::File { source: reader.source, span });
             let state = State::Known(Value::Text(torch.to_owned()));
             let fact = reader.seen.facts.add(FactKey::Package, Some(torch), state, Evidence::Leaf(origins.to_vec()));
-            let version = PackageVersion::Unresolved(why);
             let name = torch.to_owned();
             reader.seen.commands += 1;
             let command = reader.seen.commands;
-            reader.seen.packages.push(PackageSeen { command, ..PackageSeen::new(Manager::Pip, name, version, fact) });
+            let (variant, channel) =
+                told.map_or((None, None), |(tag, channel)| (Some(tag), channel.map(str::to_owned)));
+            let package = PackageSeen::new(manager, name, version, fact);
+            reader.seen.packages.push(PackageSeen { variant, channel, command, ..package });
         }
     }
 

@@ -15,8 +15,10 @@ use crate::extract::closed;
 use crate::extract::copied::Stages;
 use crate::extract::inherited;
 use crate::extract::install;
+use crate::extract::install::Beyond;
 use crate::extract::install::State as Done;
 use crate::extract::linked;
+use crate::extract::listed;
 use crate::extract::removed;
 use crate::extract::tree::Tree;
 use crate::fact::BaseSeen;
@@ -75,7 +77,11 @@ pub fn of_dockerfile(
     reader.seen.of_base.env_templates = inherited::templates(dockerfile, options, &evaluated);
     reader.directories(&evaluated);
     stages.read(&mut reader, &evaluated);
-    reader.seen.complete.libraries = closed::is_plain(&evaluated) && !reader.done.beyond;
+    reader.seen.complete.libraries = closed::is_plain(&evaluated) && reader.done.beyond == Beyond::Nothing;
+    let closed = closed::is_plain(&evaluated) && reader.done.beyond != Beyond::Files && !reader.done.other_toolkit;
+    if closed && listed::lacks_toolkit(&evaluated.base, options.knowledge) {
+        linked::without_stubs(&mut reader.seen);
+    }
     removed::read(&evaluated, source, &mut reader.seen);
     reader.entrypoint(dockerfile, &evaluated);
     reader.other_targets(dockerfile, &evaluated);

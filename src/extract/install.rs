@@ -105,9 +105,11 @@ pub(super) struct State {
     /// Repositories that commands cloned.
     cloned: Cloned,
     /// Whether a command may have brought what nobody can tell.
-    pub(super) beyond: bool,
+    pub(super) beyond: Beyond,
+    /// Directories of PATH that a COPY may bring programs into, with the RUN that they were looked up for.
+    pub(super) on_path: (usize, Vec<String>),
     /// Whether the installer of a toolkit ran.
-    other_toolkit: bool,
+    pub(super) other_toolkit: bool,
 }
 
 impl State {
@@ -119,6 +121,17 @@ impl State {
             None => run.scope.lookup(name),
         }
     }
+}
+
+/// What commands may have brought that nobody can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Beyond {
+    #[default]
+    Nothing,
+    /// Links to files that are there, at the most.
+    Links,
+    /// Any file.
+    Files,
 }
 
 /// What one command installs.
@@ -156,6 +169,9 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
         for command in reader.among(run, |files| shell::commands_among(run, files)) {
             reader.step(&command, run, 0);
         }
+        if reader.done.lands.emptied() {
+            reader.seen.code.retain(|code| code.fact.0 < first || code.component.is_some());
+        }
         let places = reader.done.lands.compiled().to_vec();
         for code in reader.seen.code.iter().filter(|code| code.fact.0 >= first) {
             reader.done.lands.put_program(code.fact, places.clone());
@@ -166,7 +182,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
 /// Goes through commands in order.
 pub(super) struct Reader<'a> {
     pub(super) tree: Tree<'a>,
-    machine: &'static str,
+    pub(super) machine: &'static str,
     pub(super) seen: &'a mut Observations,
     pub(super) notes: &'a mut Vec<String>,
     pub(super) done: &'a mut State,
@@ -250,6 +266,7 @@ impl Reader<'_> {
         let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
         let compiled =
             compiled.or_else(|| able().then(|| install::of_project(command, &around, torch.as_deref())).flatten());
+        let compiled = compiled.or_else(|| able().then(|| install::of_repository(command, &around)).flatten());
         Read { found, compiled, named, python, apart, left_out }
     }
 
@@ -312,7 +329,9 @@ impl Reader<'_> {
             self.note(note);
         }
         self.done.wheels.note(&mut found, &self.folder, self.source);
-        self.done.beyond |= compiled.is_some() || !closed::is_told(command, &found);
+        let strange = compiled.is_some() || !closed::is_told(command, &found);
+        let beyond = if closed::is_linking(command) { Beyond::Links } else { Beyond::Files };
+        self.done.beyond = self.done.beyond.max(if strange { beyond } else { Beyond::Nothing });
         let empty = found.packages.is_empty() && compiled.is_none();
         let at =
             At { command: named.as_ref().unwrap_or(command), run, folder: &self.folder, knowledge: self.knowledge };

@@ -1,5 +1,7 @@
 //! Files that commands link, write and remove: those by which the loader finds libcuda, and nothing else.
 
+use std::collections::BTreeSet;
+
 use crate::cuda::lies_below;
 use crate::cuda::split_path;
 use crate::extract::driver_files;
@@ -8,6 +10,7 @@ use crate::fact::Evidence;
 use crate::fact::FactKey;
 use crate::fact::FileKind;
 use crate::fact::FileSeen;
+use crate::fact::Manager;
 use crate::fact::Observations;
 use crate::fact::Origin;
 use crate::fact::State;
@@ -21,6 +24,10 @@ const LD_CONF: &str = "/etc/ld.so.conf";
 const LD_CONF_FOLDER: &str = "/etc/ld.so.conf.d/";
 /// How the names of driver libraries begin.
 const LIBRARIES: &[&str] = &["libcuda.so", "libnvidia-ml.so"];
+/// The directory that a toolkit keeps stubs in.
+const STUBS: &str = "/stubs/";
+/// What the names of a toolkit's packages have in them.
+const TOOLKIT: &str = "cuda";
 /// No text of such a file is longer.
 const LONGEST: usize = 16 * 1024;
 
@@ -91,7 +98,7 @@ pub(super) fn read(says: Says, origin: Origin, seen: &mut Observations) {
         Says::Brings(libraries) => {
             for (path, source) in libraries {
                 // A stub stays one wherever it lies.
-                let stub = source.contains("/stubs/");
+                let stub = source.contains(STUBS);
                 let kind = if stub { FileKind::Link(source) } else { FileKind::Present };
                 put(seen, path, kind, origin.clone());
             }
@@ -121,6 +128,27 @@ pub(super) fn read(says: Says, origin: Origin, seen: &mut Observations) {
             }
         }
     }
+}
+
+/// Forgets links that lead to nothing: to stubs of a toolkit, where nothing in the image brings one.
+pub(super) fn without_stubs(seen: &mut Observations) {
+    let of_toolkit = |name: &str| name.contains(TOOLKIT) || is_library(name);
+    if seen.packages.iter().any(|package| package.manager != Manager::Pip && of_toolkit(&package.name)) {
+        return;
+    }
+    let there: BTreeSet<String> = seen
+        .files
+        .iter()
+        .filter(|(_, file)| !matches!(file.kind, FileKind::Link(_)))
+        .map(|(path, _)| path.clone())
+        .collect();
+    seen.files.retain(|path, file| match &file.kind {
+        FileKind::Link(target) => {
+            let target = absolute(split_path(path).0, target);
+            !target.contains(STUBS) || there.contains(&target)
+        }
+        _ => true,
+    });
 }
 
 /// The words behind the program that are no options.
@@ -290,5 +318,37 @@ mod tests {
         ] {
             assert_eq!(left(script), Vec::<String>::new(), "{script}");
         }
+    }
+
+    #[test]
+    fn a_link_to_stubs_that_nothing_brings_is_none() {
+        let of = |script: &str, package: Option<&str>| {
+            let mut seen = Observations::new(Depth::Text);
+            let lookup = |_: &str| Lookup::NoValue;
+            let open = |_: &str, _: &str| Err("it is not there".to_owned());
+            let (environment, knowledge) =
+                (Environment { machine: "x86_64", python: None }, crate::knowledge::Knowledge::built_in());
+            let around = Around { lookup: &lookup, open: &open, environment, knowledge };
+            for command in script_commands(&Mapped::whole(script, 0)) {
+                read(says(&command, "/", &around), Origin::Option("--test"), &mut seen);
+            }
+            if let Some(name) = package {
+                let version = crate::fact::PackageVersion::Open(String::new());
+                let fact = crate::fact::FactId(0);
+                seen.packages.push(crate::fact::PackageSeen::new(Manager::Apt, name.to_owned(), version, fact));
+            }
+            without_stubs(&mut seen);
+            seen.files.len()
+        };
+        let stubs = "ln -s /c/stubs/libcuda.so /c/stubs/libcuda.so.1";
+        assert_eq!(of(stubs, None), 0);
+        assert_eq!(of("ln -s libcuda.so /c/stubs/libcuda.so.1", None), 0);
+        assert_eq!(of(stubs, Some("curl")), 0);
+        // Something may bring it, it is put there, or it leads elsewhere.
+        assert_eq!(of(stubs, Some("cuda-driver-dev-12-4")), 1);
+        assert_eq!(of(stubs, Some("nvidia-cuda-toolkit")), 1);
+        assert_eq!(of(&format!("cp /x/libcuda.so /c/stubs/ && {stubs}"), None), 2);
+        assert_eq!(of("ln -s /c/lib/libcuda.so /c/lib/libcuda.so.1", None), 1);
+        assert_eq!(of("echo /c/stubs > /etc/ld.so.conf.d/a.conf", None), 1);
     }
 }

@@ -83,6 +83,14 @@ pub(super) fn has_compiler(base: &EvaluatedBase, other: bool, seen: &Observation
     of_base || other || brings_compiler(seen, knowledge)
 }
 
+/// Whether the base is known to bring none of a toolkit's parts for building.
+pub(super) fn lacks_toolkit(base: &EvaluatedBase, knowledge: Knowledge) -> bool {
+    let BaseKind::Image(image) = &base.kind else { return false };
+    let flavour = image.tag().and_then(|tag| knowledge.cuda_flavour(tag));
+    let of_cuda = knowledge.base_family(&image.familiar()).is_some_and(|family| family.cuda_base);
+    knowledge.plain_image(&image.familiar()).is_some() || (of_cuda && flavour.is_some_and(|row| !row.compiler))
+}
+
 /// Whether a command before may have put another compiler beside that of the base image.
 fn brings_compiler(seen: &Observations, knowledge: Knowledge) -> bool {
     seen.packages.iter().any(|package| knowledge.is_compiler_package(&package.name))

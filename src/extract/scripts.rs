@@ -1,15 +1,22 @@
 //! Scripts of the build context that commands run: their commands are read as if they stood in the RUN.
 
 use crate::context::matches;
+use crate::cuda::lies_below;
+use crate::dockerfile::Lookup;
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::install::Reader;
+use crate::extract::lands::SYSTEM;
 use crate::extract::tree::absolute;
+use crate::install;
+use crate::install::Around;
+use crate::install::Environment;
 use crate::install::Opened;
 use crate::shell;
 use crate::shell::Command;
 use crate::shell::Files;
+use crate::shell::Input;
 use crate::shell::OWN_FILE;
 use crate::shell::Trace;
 use crate::shell::Word;
@@ -19,20 +26,24 @@ use crate::source::Span;
 /// Scripts run scripts, but not for ever.
 pub(super) const DEEPEST: usize = 4;
 pub(super) const MOST_SCRIPTS: usize = 64;
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh"];
 /// What more commands may have changed is not kept.
 const MOST_TRACES: usize = 4096;
 
 impl Reader<'_> {
     /// Goes through a script that came from the context; says whether the command runs one.
     pub(super) fn script(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
-        let Some((at, same_shell)) = script_word(command) else { return false };
+        let found = self.on_path(command, run);
+        let Some((at, same_shell)) = found.as_ref().map(|(at, _)| (*at, false)).or_else(|| script_word(command)) else {
+            return self.script_on_input(command, run, depth);
+        };
         let Some(word) = command.words.get(at) else { return false };
         let path = match &word.value {
             Resolved::Known { value, .. } if value.contains(['*', '?']) => {
                 self.nameless(value, "which files it stands for is not known", word.span, run);
                 return false;
             }
-            Resolved::Known { value, .. } => value.as_str(),
+            Resolved::Known { value, .. } => found.as_ref().map_or(value.as_str(), |(_, path)| path.as_str()),
             Resolved::Unresolved { reason, .. } => {
                 self.nameless(word.raw.trim_matches(['"', '\'']), reason, word.span, run);
                 return false;
@@ -88,6 +99,81 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// The script that a bare name means, with the word that names it: the first one that lies in a directory of PATH.
+    fn on_path(&mut self, command: &Command, run: &RunInstruction) -> Option<(usize, String)> {
+        let at = inner(&command.words);
+        let name = command.words.get(at)?.known().filter(|name| !name.is_empty() && !name.contains('/'))?;
+        if self.done.on_path.0 != run.instruction + 1 {
+            self.done.on_path = (run.instruction + 1, self.directories(command, run));
+        }
+        let copied = self.done.on_path.1.iter().find_map(|folder| {
+            let path = format!("{folder}/{name}");
+            (!self.is_gone(&path) && self.open("", &path, run).is_ok()).then_some(path)
+        });
+        let of_system =
+            || SYSTEM.iter().filter(|_| !self.done.made.is_empty()).map(|folder| format!("{folder}/{name}"));
+        let made = || of_system().find(|path| self.done.made.contains_key(path));
+        copied.or_else(made).map(|path| (at, path))
+    }
+
+    /// The directories of PATH that a COPY may bring programs into.
+    fn directories(&self, command: &Command, run: &RunInstruction) -> Vec<String> {
+        let told = match command.variable("PATH") {
+            Some(value) => value.known().map(str::to_owned),
+            None => match run.scope.lookup("PATH") {
+                Lookup::Known(value, _) => Some(value),
+                Lookup::Unset | Lookup::NoValue | Lookup::Unknown(..) => None,
+            },
+        };
+        let told = told.or_else(|| run.path_head.clone()).unwrap_or_default();
+        let copies = || self.tree.evaluated.copies.iter().filter(|copy| copy.instruction < run.instruction);
+        let into = copies().filter_map(|copy| {
+            let (path, _) = copy.destination.as_ref()?;
+            Some(absolute(&copy.folder, path.known()?))
+        });
+        let into: Vec<String> = into.collect();
+        let reached = |folder: &String| {
+            into.iter().any(|into| lies_below(into, folder) || (into != "/" && lies_below(folder, into)))
+        };
+        let mut found: Vec<String> = told.split(':').chain(SYSTEM.iter().copied()).map(str::to_owned).collect();
+        found.retain(|folder| folder.starts_with('/') && reached(folder));
+        found.dedup();
+        found
+    }
+
+    /// Goes through the script that a shell reads from a file or another command; says whether it did.
+    fn script_on_input(&mut self, command: &Command, run: &RunInstruction, depth: usize) -> bool {
+        let at = inner(&command.words);
+        let known = |at: usize| command.words.get(at).and_then(Word::known);
+        let shell = known(at).is_some_and(|program| SHELLS.contains(&program.rsplit('/').next().unwrap_or(program)));
+        let reads = |word: &str| word.starts_with("--") || !word.contains('n');
+        let plain =
+            (at + 1..command.words.len()).all(|at| known(at).is_some_and(|word| word.starts_with('-') && reads(word)));
+        // A here-document was gone through with the text that it stands in.
+        let given = matches!(command.input, Input::File(_) | Input::Pipe(_));
+        if !shell || !plain || !given || depth >= DEEPEST || self.done.scripts >= MOST_SCRIPTS {
+            return false;
+        }
+        let open = |folder: &str, path: &str| self.open(folder, path, run);
+        let lookup = |name: &str| run.scope.lookup(name);
+        let environment = Environment { machine: self.machine, python: None };
+        let around = Around { lookup: &lookup, open: &open, environment, knowledge: self.knowledge };
+        let Ok(texts) = install::input(command, &around) else { return false };
+        for opened in texts {
+            self.done.scripts += 1;
+            let (source, folder) = (self.source, self.folder.clone());
+            self.source = opened.source.unwrap_or(source);
+            let variables = &command.variables;
+            let commands = self.among(run, |files| shell::called_commands(&opened.text, &run.scope, variables, files));
+            for mut inner in commands {
+                inner.conditional |= command.conditional;
+                self.step(&inner, run, depth + 1);
+            }
+            (self.source, self.folder) = (source, folder);
+        }
+        true
+    }
+
     /// Reads commands among the files that are in the image now.
     pub(super) fn among(&self, run: &RunInstruction, read: impl FnOnce(Files<'_>) -> Vec<Command>) -> Vec<Command> {
         let text = |path: &str| self.text(path, run);
@@ -183,7 +269,7 @@ fn script_word(command: &Command) -> Option<(usize, bool)> {
         return (raw.contains('/') && is_script(raw)).then_some((at, false));
     };
     match first.rsplit('/').next()? {
-        "sh" | "bash" | "dash" | "ash" | "zsh" => {
+        program if SHELLS.contains(&program) => {
             let after =
                 (at + 1..command.words.len()).find(|at| known(*at).is_none_or(|word| !word.starts_with(['-', '+'])))?;
             // With `-n` the shell reads the script and runs nothing of it.

@@ -17,6 +17,7 @@ use crate::infer::base::Family;
 use crate::infer::conda_torch::conda;
 use crate::infer::conda_torch::imported;
 use crate::infer::python::python;
+use crate::infer::torch_pins::Ask;
 use crate::infer::torch_pins::pin_beside;
 use crate::infer::torch_release::Day;
 use crate::infer::torch_release::as_said;
@@ -247,7 +248,8 @@ fn step<'a>(
             (PackageVersion::Unresolved(why), _) => untold = untold.or_else(|| Some(why.clone())),
         }
     }
-    let pins: Vec<(&'a PackageSeen, Result<&'static str, Why>)> = here
+    let runs_on = here.first().and_then(|package| python(seen, package, day.knowledge).ok());
+    let pins: Vec<(&'a PackageSeen, Result<Ask, Why>)> = here
         .iter()
         .filter(|package| package.manager == Manager::Pip && !package.alone)
         .filter(|package| Some(package.fact) != asked.map(|asked| asked.fact))
@@ -256,17 +258,18 @@ fn step<'a>(
         .filter_map(|package| {
             // Of what is not pinned, the installer takes a release that goes with the version that is named.
             let beside = if exact { &[] } else { ranges.as_slice() };
-            let pin = pin_beside(package, beside, day.knowledge)?;
-            Some((*package, if exact && open(package) { Ok("") } else { pin }))
+            let pin = pin_beside(package, beside, runs_on.as_deref(), day.knowledge)?;
+            Some((*package, if exact && open(package) { Ok(Ask::ANY) } else { pin }))
         })
         .collect();
     let package = asked.or_else(|| pins.first().map(|(package, _)| *package))?;
     if package.manager == Manager::Conda {
         return Some(conda(package, seen, day.knowledge));
     }
+    let older = may_stay(&pins, &ranges, now, build);
     for (_, pin) in &pins {
         match pin {
-            Ok(range) => ranges.push((*range).to_owned()),
+            Ok(ask) => ranges.push(ask.range.to_owned()),
             Err(why) if !exact => untold = untold.or_else(|| Some(why.clone())),
             Err(_) => {}
         }
@@ -278,6 +281,9 @@ fn step<'a>(
     let kept = untold.is_none() && !replaced && keeps(now, build, &ranges);
     if kept || !replaced && stays_for_others(package, now, build) {
         return None;
+    }
+    if let Some(older) = older.filter(|_| untold.is_none() && !replaced) {
+        return Some(Brought::unknown(older, asks_for_less(older)));
     }
     let ways = package.conditional.clone();
     let certain = untold.is_none();
@@ -321,6 +327,33 @@ fn step<'a>(
         }
         None => newest(package, &ranges, &python(seen, package, day.knowledge), day),
     })
+}
+
+/// The first package that may ask for less than the tables say, where the torch that is there goes with the least of it all.
+fn may_stay<'a>(
+    pins: &[(&'a PackageSeen, Result<Ask, Why>)],
+    ranges: &[String],
+    now: &Torch<'_>,
+    build: &BaseBuild,
+) -> Option<&'a PackageSeen> {
+    let (older, _) = pins.iter().find(|(_, pin)| matches!(pin, Ok(ask) if ask.least != ask.range))?;
+    let asks = pins.iter().filter_map(|(_, pin)| Some(pin.as_ref().ok()?.least.to_owned()));
+    keeps(now, build, &ranges.iter().cloned().chain(asks).collect::<Vec<_>>()).then_some(*older)
+}
+
+/// Why it cannot be told whether the torch that is there stays beside a release of which only newer ones are listed.
+fn asks_for_less(package: &PackageSeen) -> Why {
+    let name = &package.name;
+    let of = match &package.version {
+        PackageVersion::Exact(version) => format!("{name} {version}"),
+        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => format!("the release of {name} that is installed"),
+    };
+    Why {
+        reason: format!(
+            "{of} may ask for an older torch than the releases in the tables do, so that the one that is there may stay"
+        ),
+        supply: "pin torch beside it, or scan the built image".to_owned(),
+    }
 }
 
 /// Whether a torch that the base brings for the GPUs of another maker is taken to stay: whatever it is, what is asked for

@@ -13,29 +13,55 @@ use crate::install::public;
 use crate::knowledge::Knowledge;
 use crate::knowledge::TorchPinRow;
 
+/// What a package asks of torch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ask {
+    /// Range of PEP 440; empty where any will do.
+    pub(super) range: &'static str,
+    /// The range that it asks for in any case: another one where the range may be that of a newer release.
+    pub(super) least: &'static str,
+}
+
+impl Ask {
+    pub(super) const ANY: Self = Self::of("");
+
+    const fn of(range: &'static str) -> Self {
+        Self { range, least: range }
+    }
+
+    /// What asks for so much or for less.
+    const fn at_most(range: &'static str) -> Self {
+        Self { range, least: "" }
+    }
+}
+
+/// A version that no release reaches: what admits it admits the newest release.
+const ABOVE_ALL: &str = "99999";
+
 /// What a package asks of torch beside ranges of it that others ask for; `None` where it asks for none.
 ///
 /// Of a package that is not pinned, an installer takes the newest release that goes with them.
 pub(super) fn pin_beside(
     package: &PackageSeen,
     ranges: &[String],
+    python: Option<&str>,
     knowledge: Knowledge,
-) -> Option<Result<&'static str, Why>> {
-    let newest = pin(package, knowledge)?;
+) -> Option<Result<Ask, Why>> {
+    let newest = pin(package, python, knowledge)?;
     let PackageVersion::Open(own) = &package.version else { return Some(newest) };
     let listed = || knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*");
     let admitted = || listed().filter(|row| admits(own, row.version) == Some(true));
     let by_version =
         |one: &&TorchPinRow, other: &&TorchPinRow| order(one.version, other.version).unwrap_or(Ordering::Equal);
-    let first = newest.as_ref().ok().copied().or_else(|| Some(admitted().max_by(by_version)?.torch));
+    let first = newest.as_ref().ok().map(|ask| ask.range).or_else(|| Some(admitted().max_by(by_version)?.torch));
     if first.is_none_or(|torch| meets(torch, ranges, knowledge)) {
         return Some(newest);
     }
     let chosen = admitted().filter(|row| meets(row.torch, ranges, knowledge)).max_by(by_version);
     Some(match chosen {
-        Some(row) => Ok(row.torch),
+        Some(row) => Ok(Ask::of(row.torch)),
         // Only the newest is listed, and older ones ask for less.
-        None if listed().next().is_none() => Ok(""),
+        None if listed().next().is_none() => Ok(Ask::ANY),
         None => Err(Why {
             reason: format!(
                 "which release of {} goes with torch {} is not in the tables",
@@ -85,24 +111,58 @@ fn newest_within(range: &str, listed: &[&'static TorchPinRow]) -> Option<&'stati
     (admitted.version != of_all.version).then_some(admitted)
 }
 
-/// What a package asks of torch; `None` where it asks for none.
-fn pin(package: &PackageSeen, knowledge: Knowledge) -> Option<Result<&'static str, Why>> {
+/// What a package asks of torch, for a Python where that is known; `None` where it asks for none.
+fn pin(package: &PackageSeen, python: Option<&str>, knowledge: Knowledge) -> Option<Result<Ask, Why>> {
     let rows = || knowledge.torch_pins_of(&package.name);
     let listed = || rows().filter(|row| row.version != "*");
     rows().next()?;
     let any = rows().find(|row| row.version == "*");
-    let any = match &package.version {
+    let whole = |row: &'static TorchPinRow| Ask::of(row.torch);
+    let ask = match &package.version {
         PackageVersion::Exact(version) => {
             let own = listed().find(|row| order(row.version, public(version)) == Some(Ordering::Equal));
-            own.or(any.filter(|_| listed().next().is_none()))
+            let other = any.filter(|_| listed().next().is_none());
+            own.map(whole).or_else(|| other.map(|row| of_older(row, public(version))))
         }
         PackageVersion::Open(range) if any.is_some() && !range.is_empty() => {
-            newest_within(range, &listed().collect::<Vec<_>>()).or(any)
+            let within = newest_within(range, &listed().collect::<Vec<_>>());
+            within.map(whole).or_else(|| any.map(|row| of_range(row, range, python)))
         }
-        PackageVersion::Open(_) | PackageVersion::Unresolved(_) => any,
+        PackageVersion::Open(range) => any.map(|row| of_range(row, range, python)),
+        PackageVersion::Unresolved(_) => any.map(|row| Ask::at_most(row.torch)),
     };
-    Some(any.map(|row| row.torch).ok_or_else(|| Why {
+    Some(ask.ok_or_else(|| Why {
         reason: format!("which release of torch {} brings is not in the tables", package.name),
         supply: "pin torch beside it".to_owned(),
     }))
+}
+
+/// What a release asks for of which only newer ones and perhaps itself are listed.
+fn of_older(row: &'static TorchPinRow, version: &str) -> Ask {
+    let not_before = |(listed, _): &&(&str, &str)| order(listed, version).is_some_and(Ordering::is_ge);
+    match row.older.iter().find(not_before) {
+        Some((listed, range)) if order(listed, version) == Some(Ordering::Equal) => Ask::of(range),
+        Some((_, range)) => Ask::at_most(range),
+        None => Ask::at_most(row.torch),
+    }
+}
+
+/// What the newest release within a range asks for.
+fn of_range(row: &'static TorchPinRow, range: &str, python: Option<&str>) -> Ask {
+    if admits(range, ABOVE_ALL) != Some(false) {
+        let Some(python) = python else {
+            let oldest = row.on_python.first().map_or(row.torch, |(_, range)| range);
+            return Ask { range: row.torch, least: oldest };
+        };
+        let not_before = |(listed, _): &&(&str, &str)| order(listed, python).is_some_and(Ordering::is_ge);
+        return match row.on_python.iter().find(not_before) {
+            Some((listed, range)) if *listed == python => Ask::of(range),
+            Some((_, range)) => Ask::at_most(range),
+            None => Ask::of(row.torch),
+        };
+    }
+    // The one behind the last that lies within asks for no less than any that does.
+    let last = row.older.iter().rposition(|(listed, _)| admits(range, listed) == Some(true));
+    let behind = last.and_then(|last| row.older.get(last + 1));
+    Ask::at_most(behind.map_or(row.torch, |(_, range)| range))
 }

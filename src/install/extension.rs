@@ -46,6 +46,20 @@ pub fn of_project(command: &Command, around: &Around<'_>, torch: Option<&str>) -
     Some(found)
 }
 
+/// An extension of torch in a repository that nobody read: the command says itself for which GPUs, and that the build sees
+/// the torch of the image.
+pub fn of_repository(command: &Command, around: &Around<'_>) -> Option<Compiled> {
+    let words = || command.words.iter().filter_map(Word::known);
+    let address = words().find(|word| word.contains("git+"))?;
+    words().find(|word| *word == "--no-build-isolation")?;
+    let (_, origins, inside) =
+        variable(command, around.lookup, LIST).filter(|(list, _, inside)| *inside && !list.is_empty())?;
+    let untold = format!("what {} compiles was not seen", address.split('#').next().unwrap_or(address));
+    let mut found = Compiled { by: LIST.to_owned(), untold: Some(untold), ..Compiled::default() };
+    found.put(origins, inside, command);
+    Some(found)
+}
+
 /// The folders that pip, or uv in its place, installs projects from.
 fn installed<'w>(program: &str, words: &'w [&'w str]) -> Option<impl Iterator<Item = &'w str>> {
     let pip = program.starts_with("pip") || program == "uv" || words.starts_with(&["-m", "pip"]);

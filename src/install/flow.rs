@@ -46,7 +46,7 @@ pub fn output(command: &Command, around: &Around<'_>) -> Result<Vec<Opened>, Str
 }
 
 /// What a command reads on its standard input.
-pub(super) fn input(command: &Command, around: &Around<'_>) -> Result<Vec<Opened>, String> {
+pub fn input(command: &Command, around: &Around<'_>) -> Result<Vec<Opened>, String> {
     match &command.input {
         Input::Pipe(before) => output(before, around),
         Input::File(word) => Ok(vec![open(word, around)?]),

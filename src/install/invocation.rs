@@ -97,7 +97,10 @@ pub(super) fn invocation(program: &str, words: &[Word]) -> Option<Invocation> {
         "mim" => Some(Invocation::Pip(1, false)),
         _ if numbered("pip") => Some(Invocation::Pip(1, false)),
         _ if numbered("python") => {
-            let module = (1..words.len().min(8)).find(|at| word(*at) == "-m")?;
+            let module = (1..words.len().min(8)).find(|at| matches!(word(*at), "-m" | "-c"))?;
+            if word(module) == "-c" {
+                return None;
+            }
             match word(module + 1) {
                 "pip" | "pipx" => Some(Invocation::Pip(module + 2, false)),
                 "uv" if word(module + 2) == "pip" => Some(Invocation::Pip(module + 3, true)),

@@ -20,7 +20,7 @@ const OF_CMAKE: &[(&str, Option<bool>)] =
 /// Words that put another compiler in the place of the toolkit's own.
 const OTHER_COMPILER: &[&str] = &["CUDACXX", "CUDA_HOME", "CUDA_PATH", "NVCC"];
 /// What a `-D` of cmake says to leave something out.
-const OFF: &[&str] = &["OFF", "FALSE", "NO", "N", "0"];
+pub(super) const OFF: &[&str] = &["OFF", "FALSE", "NO", "N", "0"];
 
 /// A list of GPUs that a command compiles for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -187,7 +187,7 @@ fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Vec<ArchList> {
 }
 
 /// The definitions of a command line of cmake: `-DX=1`, `-D X=1`, `-DX:STRING=1`.
-fn definitions<'a>(words: &[(&'a str, Span)]) -> Vec<(&'a str, &'a str, Span)> {
+pub(super) fn definitions<'a>(words: &[(&'a str, Span)]) -> Vec<(&'a str, &'a str, Span)> {
     let mut found = Vec::new();
     let mut before = "";
     for (word, span) in words {

@@ -18,6 +18,7 @@ use crate::install::index::Place;
 use crate::install::index::is_there;
 use crate::install::index::setting;
 use crate::install::marker::holds;
+use crate::install::options;
 use crate::install::requirement::normalised;
 use crate::install::requirement::requirement;
 use crate::knowledge::Knowledge;
@@ -91,6 +92,8 @@ pub(super) fn read(
     variable: &dyn Fn(&str) -> Option<String>,
     found: &mut Installs,
 ) {
+    let apart = if uv { Vec::new() } else { options::apart(words) };
+    let words = if uv { words } else { &apart };
     let mut rest = words.iter();
     let verb = loop {
         let Some(word) = rest.next() else { return };
@@ -248,7 +251,7 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
     let from = found.files.len();
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
-            if inside(word, indexes, found) {
+            if inside(word, uv, indexes, found) {
                 continue;
             }
             match word.output.as_deref().filter(|_| verb == "install").map(|inner| flow::output(inner, around)) {
@@ -263,6 +266,7 @@ fn arguments(words: &[Word], asked: Asked<'_, '_>, fed: &mut Fed, indexes: &mut 
             continue;
         }
         let (name, inline) = split_option(text);
+        let name = if uv { name } else { options::whole(name) };
         let mut given = |inline: Option<&str>| given(inline, word, &mut rest);
         let mut value = |inline: Option<&str>| given(inline).and_then(|(value, span)| Some((value.ok()?, span)));
         match name {
@@ -322,8 +326,9 @@ pub(super) fn given<'w>(inline: Option<&str>, word: &Word, rest: &mut impl Itera
 }
 
 /// Takes `--option=$VALUE` with a value that is not known; says whether it was one that counts.
-pub(super) fn inside(word: &Word, indexes: &mut Indexes, found: &mut Installs) -> bool {
+pub(super) fn inside(word: &Word, uv: bool, indexes: &mut Indexes, found: &mut Installs) -> bool {
     let (name, inline) = split_option(word.raw.trim_matches(['"', '\'']));
+    let name = if uv { name } else { options::whole(name) };
     let Some(raw) = inline.filter(|_| name.starts_with('-')) else { return false };
     if names_file(name) {
         let (path, constraint, span) = (word.value.clone(), bounds_only(name), word.span);

@@ -4,6 +4,8 @@ use crate::cuda::CodeTarget;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Resolved;
 use crate::install::Around;
+use crate::install::lists::OFF;
+use crate::install::lists::definitions;
 use crate::install::requirement::normalised;
 use crate::install::torch_list;
 use crate::knowledge::CudaExtensionRow;
@@ -131,9 +133,51 @@ fn one_code(code: &str, found: &mut Compiled) -> Option<()> {
     if code.starts_with("compute_") { found.intermediate(code) } else { found.cubin(code) }
 }
 
+/// How the definitions by which projects are told to build for GPUs end: `GGML_CUDA`, `USE_GPU`.
+const SWITCHES: &[&str] = &["CUDA", "CUBLAS", "GPU"];
+/// Words in a definition that turn its meaning round, or make it one about a part.
+const NO_SWITCH: &[&str] = &["DISABLE", "FIND", "NO", "STATIC", "WITHOUT"];
+
+/// Whether a command line of cmake turns GPU code on or off; the name of a definition of which that is not known.
+fn switched<'a>(words: &[(&'a str, Span)]) -> Option<Result<bool, &'a str>> {
+    let of = |name: &str| {
+        let mut parts = name.split('_').rev();
+        parts.next().is_some_and(|last| SWITCHES.contains(&last.to_ascii_uppercase().as_str()))
+            && !parts.any(|part| NO_SWITCH.contains(&part.to_ascii_uppercase().as_str()))
+    };
+    let off = |value: &str| OFF.contains(&value.trim_matches(['"', '\'']).to_ascii_uppercase().as_str());
+    let mut said: Option<Result<bool, &str>> = None;
+    for (name, value, _) in definitions(words).into_iter().filter(|(name, ..)| of(name)) {
+        said = match (said, value) {
+            (Some(Ok(true)), _) => said,
+            (_, value) if value.contains(['$', '`']) => Some(Err(name)),
+            (Some(Err(_)), value) if off(value) => said,
+            (_, value) => Some(Ok(!off(value))),
+        };
+    }
+    said
+}
+
 /// `cmake -DCMAKE_CUDA_ARCHITECTURES="80;90-real"`; without that, the list in `CUDAARCHS`.
 fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled> {
     let mut found = Compiled { by: "cmake".to_owned(), ..Compiled::default() };
+    let words: Vec<(&str, Span)> =
+        command.words.iter().map(|word| (word.known().unwrap_or(&word.raw), word.span)).collect();
+    let switched = switched(&words);
+    if switched == Some(Ok(false)) {
+        return None;
+    }
+    // The lists of OpenCV's build and its kin hold nothing but numbers, and count where it is told to build for GPUs.
+    for (name, list, span) in definitions(&words).into_iter().filter(|_| switched == Some(Ok(true))) {
+        let list = list.trim_matches(['"', '\'']).split([';', ',', ' ']).map(|one| one.trim().replace('.', ""));
+        let mut list = list.filter(|one| !one.is_empty());
+        match name {
+            "CUDA_ARCH_BIN" => list.try_for_each(|one| found.cubin(&one))?,
+            "CUDA_ARCH_PTX" => list.try_for_each(|one| found.intermediate(&one))?,
+            _ => continue,
+        }
+        found.spans.push(span);
+    }
     for word in &command.words {
         let Some(text) = word.known() else {
             // A list that cannot be told is not the one in the environment either.
@@ -157,7 +201,12 @@ fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled>
         "CUDAARCHS".clone_into(&mut found.by);
         found.put(origins, inside, command);
     }
-    (!found.sass.is_empty() || !found.ptx.is_empty()).then_some(found)
+    let any = !found.sass.is_empty() || !found.ptx.is_empty();
+    if let Some(Err(name)) = switched.filter(|_| any) {
+        (found.sass, found.ptx) = (Vec::new(), Vec::new());
+        found.untold = Some(format!("whether it is compiled at all stands in {name}, whose value is not known"));
+    }
+    any.then_some(found)
 }
 
 /// The list in `-DCMAKE_CUDA_ARCHITECTURES=80;90`.
@@ -346,6 +395,26 @@ mod tests {
             ("CUDAARCHS='80;90-real' cmake -S . -B b && cmake --build b", "/", vec![": 80 90 | 80"]),
             ("CUDAARCHS=80 cmake -DCMAKE_CUDA_ARCHITECTURES=90 -B b", "/", vec![": 90 | 90"]),
             ("export CUDAARCHS=86; cmake -B b", "/", vec![": 86 | 86"]),
+            ("cmake -DGGML_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=75-real -B b", "/", vec![": 75 | "]),
+            ("cmake -DWITH_CUDA=ON -DCUDA_ARCH_BIN=7.5,8.6 -DCUDA_ARCH_PTX=8.6 ..", "/", vec![": 75 86 | 86"]),
+            ("cmake -D WITH_CUDA=ON -D CUDA_ARCH_BIN='7.5 12.0' ..", "/", vec![": 75 120 | "]),
+            ("cmake -DA_CUDA=ON -DB_CUDA=OFF -DCMAKE_CUDA_ARCHITECTURES=75-real -B b", "/", vec![": 75 | "]),
+            ("cmake -DCMAKE_DISABLE_FIND_PACKAGE_CUDA=OFF -DCMAKE_CUDA_ARCHITECTURES=75-real .", "/", vec![": 75 | "]),
+            (
+                "cmake -DGGML_CUDA=$(x) -DCMAKE_CUDA_ARCHITECTURES=75-real -B b",
+                "/",
+                vec!["whether it is compiled at all stands in GGML_CUDA, whose value is not known"],
+            ),
+            // The build is told to do without GPUs, or nobody told it to do with.
+            ("cmake -B b -DCMAKE_CUDA_ARCHITECTURES='75-real;80-real' -DGGML_CUDA=OFF", "/", vec![]),
+            (
+                "cmake -DWITH_CUDA=OFF -DCMAKE_CUDA_ARCHITECTURES=75 ..; cmake -DUSE_GPU=0 -DCUDA_ARCH_BIN=7.5 .",
+                "/",
+                vec![],
+            ),
+            ("CUDAARCHS=80 cmake -DLLAMA_CUBLAS:BOOL=off -B b; cmake -DCUDA_ARCH_BIN=7.5 ..", "/", vec![]),
+            ("cmake -D FAISS_ENABLE_GPU=NO -DCMAKE_CUDA_ARCHITECTURES=75 -B b", "/", vec![]),
+            ("cmake -DWITH_CUDA=ON -DCUDA_ARCH_BIN=Turing ..", "/", vec![]),
             // The list is read when the build is configured, and where none is said to it.
             ("cmake -B b; export CUDAARCHS=86; cmake --build b; CUDAARCHS=90 make", "/", vec![]),
             ("CUDAARCHS=80 cmake -DCMAKE_CUDA_ARCHITECTURES=$UNKNOWN_LIST$(x) -B b", "/", vec![]),

@@ -54,7 +54,7 @@ pub(super) fn read(tool: &str, words: &[Word], command: &Command, around: &Aroun
     let mut indexes = Indexes { first_index: tool == "uv", ..Indexes::default() };
     while let Some(word) = rest.next() {
         let Some(text) = word.known() else {
-            if pip::inside(word, &mut indexes, found) {
+            if pip::inside(word, true, &mut indexes, found) {
                 continue;
             }
             if verb.is_some() {

@@ -13,6 +13,12 @@ pub struct TorchPinRow {
     pub version: &'static str,
     /// Range of PEP 440; empty where any will do.
     pub torch: &'static str,
+    /// Of a version `*`: Pythons that the newest release does not run on, from the oldest on, each with the range that the
+    /// newest release for it asks for.
+    pub on_python: &'static [(&'static str, &'static str)],
+    /// Of a version `*`: older releases from the oldest on, each with the range that it asks for; those before it ask for
+    /// no more.
+    pub older: &'static [(&'static str, &'static str)],
 }
 
 /// Which versions of another package the newest release of a distribution asks for.

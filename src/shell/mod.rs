@@ -37,6 +37,12 @@ impl Word {
     pub fn known(&self) -> Option<&str> {
         self.value.known()
     }
+
+    /// A part of the word, or another spelling of it, as a word at its place.
+    pub(crate) fn part(&self, text: &str) -> Self {
+        let value = Resolved::Known { value: text.to_owned(), origins: self.value.origins().to_vec() };
+        Self { value, raw: text.to_owned(), span: self.span, output: None }
+    }
 }
 
 /// What a command reads on its standard input.

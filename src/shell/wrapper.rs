@@ -80,6 +80,41 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("linux64", &[], 0),
 ];
 
+/// Options of Python that stand in front of `-m` in one word, and those that a value follows.
+const PYTHON_FLAGS: &str = "bBdEhiIOPqRsSuvVx";
+const PYTHON_WITH_VALUE: &[&str] = &["-W", "-X"];
+
+/// The same words with `-m` of Python as one of its own: `python -um pip`, `python -mpip`.
+pub(super) fn module_apart(mut words: Vec<Word>) -> Vec<Word> {
+    let python = |word: &Word| word.known().is_some_and(|text| name(text).starts_with("python"));
+    if !words.first().is_some_and(python) {
+        return words;
+    }
+    let mut at = 1;
+    while let Some(option) = words.get(at).and_then(Word::known).filter(|text| text.starts_with('-')) {
+        let flags = option.trim_start_matches('-').trim_start_matches(|c| PYTHON_FLAGS.contains(c));
+        let module = flags.strip_prefix('m').filter(|_| !option.starts_with("--") && option != "-m");
+        if let Some(module) = module.map(str::to_owned) {
+            let flags = option.len() - module.len() - 1;
+            let part = |text: &str| words.get(at).map(|word| word.part(text));
+            let before = option.get(..flags).filter(|flags| *flags != "-").and_then(part);
+            let behind = Some(module.as_str()).filter(|module| !module.is_empty()).and_then(part);
+            let parts: Vec<Word> = before.into_iter().chain(part("-m")).chain(behind).collect();
+            words.splice(at..=at, parts);
+            break;
+        }
+        if matches!(option, "-m" | "-c" | "-") {
+            break;
+        }
+        at += 1 + usize::from(PYTHON_WITH_VALUE.contains(&option));
+    }
+    words
+}
+
+fn name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
 /// Whether a program runs another, which its arguments name.
 pub(super) fn is_wrapper(program: &str) -> bool {
     WRAPPERS.iter().any(|wrapper| wrapper.name == program)

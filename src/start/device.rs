@@ -4,6 +4,7 @@ use crate::cuda::Capabilities;
 use crate::cuda::CapabilityReading;
 use crate::cuda::Environment as _;
 use crate::cuda::is_legacy_image;
+use crate::fact::ImageFacts;
 use crate::fleet::DeviceSource;
 use crate::fleet::Host;
 use crate::fleet::Mode;
@@ -333,6 +334,12 @@ fn by_enroot(value: Option<&str>) -> Option<Capabilities> {
         return Capabilities::read("compat32,compute,display,graphics,utility,video");
     }
     words.try_fold(Capabilities::default(), |set, word| Some(set.with(Capabilities::read(word)?)))
+}
+
+/// Whether the image itself names capabilities, and none of them brings libcuda.
+pub(super) fn wants_no_libcuda(image: &ImageFacts) -> bool {
+    let named = image.env.get(WANTED).known().filter(|value| !value.is_empty() && *value != "all");
+    named.and_then(|value| Capabilities::read(value)).is_some_and(|set| !brings_libcuda(set))
 }
 
 /// Whether libcuda is among the files of a set: compute and video bring it.

@@ -24,6 +24,7 @@ use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::Wall;
+use crate::start::device;
 use crate::start::libraries;
 use crate::start::user_mode;
 
@@ -41,13 +42,28 @@ pub(super) fn asked(replay: Replay<'_>, record: StepRecord) -> StepRecord {
     if not_asked || (no_gpu && (does_without(replay, &record) || may_do_without(replay))) {
         return StepRecord { result: StepResult::NotApplicable, ..record };
     }
+    if no_gpu && is_in_doubt(replay) {
+        return StepRecord::new(record.step, StepResult::Unknown, [Basis::Image(replay.component.cuda.id)], BUILD);
+    }
     record
 }
 
-/// Whether nothing is known to call CUDA, and the image's own variable keeps the GPU out.
+/// Whether nobody knows that the component calls CUDA: of what comes in builds with and without it, runs on such, or
+/// merely may be there, neither a CUDA nor GPU code is known.
+fn is_in_doubt(replay: Replay<'_>) -> bool {
+    let Component { name, cuda, code, may_be, .. } = replay.component;
+    let untold = cuda.is_unknown() && !code.known().is_some_and(GpuCode::holds_some);
+    let of_cuda = !may_be.is_empty() && may_be.iter().all(|one| one.cuda.known().is_some());
+    let mut rows = replay.knowledge.frameworks().iter().filter(|row| row.component == *name);
+    let always = rows.any(|row| !row.variants && row.rides.is_none() && !row.optional);
+    untold && !of_cuda && !always && !is_container(replay)
+}
+
+/// Whether nothing is known to call CUDA, and the image's own variables keep the GPU or the driver's libraries for
+/// computing out.
 pub(super) fn does_without(replay: Replay<'_>, record: &StepRecord) -> bool {
     let own = |basis| matches!(basis, Basis::Image(id) if matches!(replay.image.facts.get(id).state, State::Known(_)));
-    is_container(replay) && record.facts.iter().next().is_some_and(own)
+    is_container(replay) && (record.facts.iter().next().is_some_and(own) || device::wants_no_libcuda(replay.image))
 }
 
 /// Whether it uses a GPU only where it is told to, nobody knows that its build can, and somebody chose a build without

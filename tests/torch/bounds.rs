@@ -184,3 +184,60 @@ fn an_environment_of_its_own_holds_nothing_of_the_base() {
         "linux/amd64",
     );
 }
+
+#[test]
+fn an_old_release_of_another_package_leaves_the_torch_of_the_base() {
+    let on = |tag: &str, install: &str| format!("FROM pytorch/pytorch:{tag}\nRUN pip install {install}\n");
+    let old = |install: &str| on("1.13.1-cuda11.6-cudnn8-runtime", install);
+    let fresh = |install: &str| format!("{PY311}RUN pip install torch==1.13.1\nRUN pip install {install}\n");
+    let ngc = |install: &str| format!("FROM nvcr.io/nvidia/pytorch:22.11-py3\nRUN pip install {install}\n");
+    check(
+        &[
+            (old("pytorch-lightning==1.7.7"), "1.13.1 11.6.2"),
+            (old("pytorch-lightning==1.7.0"), "1.13.1 11.6.2"),
+            (old("lightning==2.0.0"), "1.13.1 11.6.2"),
+            (old("bitsandbytes==0.41.0"), "1.13.1 11.6.2"),
+            (old("'pytorch-lightning<2' 'bitsandbytes<=0.42'"), "1.13.1 11.6.2"),
+            (old("'accelerate<1'"), "1.13.1 11.6.2"),
+            (on("1.12.1-cuda11.3-cudnn8-runtime", "lightning==2.0.9"), "1.12.1 11.3"),
+            // The releases that the tables tell ask for more, and so may this one or not.
+            (old("pytorch-lightning==2.2.0"), "? ?"),
+            (old("bitsandbytes==0.45.0"), "? ?"),
+            (old("'pytorch-lightning>=2.2,<2.3'"), "? ?"),
+            (old("auto-gptq==0.0.1"), "1.13.1 11.6.2"),
+            (ngc("accelerate"), "? ?"),
+            // What certainly asks for more, names torch, or finds none.
+            (fresh("pytorch-lightning"), "2.15.0 13.2"),
+            (fresh("pytorch-lightning==2.4.0"), "2.15.0 13.2"),
+            (fresh("bitsandbytes==0.45.5"), "2.15.0 13.2"),
+            (fresh("'pytorch-lightning>=1.5'"), "2.15.0 13.2"),
+            (fresh("pytorch-lightning==1.7.7 && pip install pytorch-lightning"), "2.15.0 13.2"),
+            (fresh("pytorch-lightning==1.7.7"), "1.13.1 11.7"),
+            (old("accelerate==0.34.2 torch==2.4.0"), "2.4.0 12.1"),
+            (old("pytorch-lightning==2.2.0 torch==2.4.0"), "2.4.0 12.1"),
+            (format!("{PY311}RUN pip install pytorch-lightning==1.7.7"), "2.15.0 13.2"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn a_torch_that_is_copied_out_of_an_image_is_that_of_the_image() {
+    let of_stage = |image: &str, copy: &str| format!("FROM {image} AS b\n{PY311}COPY --from=b {copy}\n");
+    let of_image = |image: &str, copy: &str| format!("{PY311}COPY --from={image} {copy}\n");
+    let (conda, wheel) =
+        ("pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime", "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime");
+    check(
+        &[
+            (of_stage(conda, "/opt/conda /opt/conda"), "2.4.0 12.1"),
+            (of_image(conda, "/opt/conda /opt/conda"), "2.4.0 12.1"),
+            (of_stage(wheel, "/opt/conda /opt/conda"), "2.7.1 12.8"),
+            (of_image(wheel, "/opt/conda /opt/conda"), "2.7.1 12.8"),
+            // An image that nobody listed, nothing of it, or another one behind it.
+            (of_stage("registry.example/torch:1", "/opt/conda /opt/conda"), "-"),
+            (of_stage(conda, "/etc/passwd /p"), "-"),
+            (format!("{}RUN pip install torch==2.5.1\n", of_stage(conda, "/opt/conda /opt/conda")), "2.5.1 12.4"),
+        ],
+        "linux/amd64",
+    );
+}

@@ -214,7 +214,9 @@ macro_rules! every_table {
         distribution: Str, package: Str, version: Str, range: Str,
     }
     torch_arch_names: TorchArchNameRow by [name, from] { name: Str, from: Str, before: OptStr, targets: Strs }
-    torch_pins: TorchPinRow by [distribution, version] { distribution: Str, version: Str, torch: Str }
+    torch_pins: TorchPinRow by [distribution, version] {
+        distribution: Str, version: Str, torch: Str, on_python: Pairs, older: Pairs,
+    }
     torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
     wheel_pythons: WheelPythonRow by [distribution, python, first] {
         distribution: Str, python: Str, first: Str, last: OptStr,

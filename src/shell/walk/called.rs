@@ -8,6 +8,7 @@ use crate::dockerfile::Resolved;
 use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::lexer::Token;
+use crate::shell::nested::unquoted;
 use crate::shell::walk::DEEPEST;
 use crate::shell::walk::MOST_VARIABLES;
 use crate::shell::walk::Walk;
@@ -193,6 +194,23 @@ impl Walk<'_> {
             self.assign(name, value(one));
             rest = after.trim_start();
         }
+    }
+
+    /// Goes through what `eval` is given, where that is written out; says whether it did.
+    pub(super) fn evaluates(&mut self, text: &Mapped, ranges: &[Range<usize>], words: &[Word], depth: usize) -> bool {
+        let Some((first, given)) = ranges.split_first().filter(|_| depth < DEEPEST) else { return false };
+        let told = words.iter().all(|word| word.known().is_some());
+        let plain = |range: &Range<usize>| !text.get(range.clone()).contains(['`', '(']);
+        if text.get(first.clone()) != "eval" || given.is_empty() || !told || !given.iter().all(plain) {
+            return false;
+        }
+        let mut script = Mapped::default();
+        for range in given {
+            script.push(" ", text.offset(range.start));
+            script.append(&unquoted(text, range.clone()));
+        }
+        self.script(&script, depth + 1);
+        true
     }
 
     /// Goes through a function that a command calls; says whether it did.

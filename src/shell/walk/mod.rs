@@ -370,6 +370,8 @@ impl<'a> Walk<'a> {
                 }
             }
             return;
+        } else if self.evaluates(text, rest, &words, depth) {
+            return;
         } else if matches!(words[0].known(), Some("." | "source" | "eval")) {
             let harmless = words.get(1).and_then(Word::known).is_some_and(|path| path.ends_with("activate"));
             self.sourced |= !harmless && !self.reads_in(&words);
@@ -433,6 +435,7 @@ impl<'a> Walk<'a> {
     }
 
     fn emit(&mut self, words: Vec<Word>, start: Option<usize>, redirects: Redirects<'_>) {
+        let words = wrapper::module_apart(words);
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
         let mut span = first.span.to(last.span);
         span.start = start.unwrap_or(span.start).min(span.start);

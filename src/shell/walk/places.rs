@@ -228,7 +228,7 @@ mod tests {
             ("cd /tmp; . ./lib.sh; inst a", vec!["cd /tmp", ". ./lib.sh", "inst a"]),
             ("cd $(x); . ./lib.sh; inst a", vec!["cd ?", ". ./lib.sh", "inst a"]),
             (". ./long.sh; a", vec![". ./long.sh", "a"]),
-            ("eval ./lib.sh; inst a", vec!["eval ./lib.sh", "inst a"]),
+            ("eval ./lib.sh; inst a", vec!["./lib.sh", "inst a"]),
             (". /opt/s/far.sh; f; a $(echo 1)", vec![". /opt/s/far.sh", "a", "a ?"]),
             (". /opt/s/round.sh; f", vec![". /opt/s/round.sh", "a"]),
         ] {
