@@ -104,7 +104,9 @@ pub(super) fn in_order(packages: &Packages, seen: &mut Observations) {
 
 /// Whether the builds of a package are chosen command by command, or it has a say in that choice.
 fn is_chosen(name: &str, knowledge: Knowledge) -> bool {
-    knowledge.framework(name).is_some_and(|row| row.variants) || knowledge.torch_pins_of(name).next().is_some()
+    knowledge.framework(name).is_some_and(|row| row.variants)
+        || knowledge.torch_pins_of(name).next().is_some()
+        || !knowledge.own_indexes(name).is_empty()
 }
 
 /// Packages as a description tells of them.

@@ -63,7 +63,7 @@ fn pip_commands() {
         (format!("uv pip install torch --index-strategy unsafe-best-match --extra-index-url {whl}/cu118"), vec!["torch - (cu118)"]),
         (format!("pip install torch==2.1.0 --index-url {whl}/cpu --extra-index-url {whl}/cu118"), vec!["torch ==2.1.0 cu118 ExtraIndex"]),
         ("pip install torch==1.8.1 -f https://download.pytorch.org/whl/torch_stable.html".to_owned(), vec!["torch ==1.8.1 (?)"]),
-        ("pip install paddlepaddle-gpu==3.0.0 -i https://www.paddlepaddle.org.cn/packages/stable/cu126/".to_owned(), vec!["paddlepaddle-gpu ==3.0.0 cu126 IndexUrl"]),
+        ("pip install paddlepaddle-gpu==3.0.0 -i https://mirror.example/packages/stable/cu126/".to_owned(), vec!["paddlepaddle-gpu ==3.0.0 cu126 IndexUrl"]),
         ("pip install torch==2.6.0 paddlepaddle-gpu==3.0.0 --extra-index-url https://mirror.example/packages/stable/cu118".to_owned(), vec!["torch ==2.6.0", "paddlepaddle-gpu ==3.0.0 cu118 ExtraIndex"]),
         (format!("pip install torch==2.6.0 paddlepaddle-gpu==2.6.2 --extra-index-url {whl}/cu118"), vec!["torch ==2.6.0 cu118 ExtraIndex", "paddlepaddle-gpu ==2.6.2"]),
         ("pip install paddlepaddle-gpu==3.0.0 -i https://mirror.example/packages/stable/latest/cu126/".to_owned(), vec!["paddlepaddle-gpu ==3.0.0"]),
