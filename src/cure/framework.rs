@@ -297,5 +297,5 @@ fn component_of(knowledge: Knowledge, distribution: &str) -> Option<&'static str
 /// Whether a release of a distribution decides which torch there is.
 fn brings_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
     let mut rows = knowledge.torch_pins_of(distribution);
-    rows.any(|row| row.version == version && row.torch.starts_with("=="))
+    rows.any(|row| row.version == version && !row.unasked && row.torch.starts_with("=="))
 }

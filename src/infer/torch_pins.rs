@@ -23,7 +23,7 @@ pub(super) fn pin_beside(
 ) -> Option<Result<&'static str, Why>> {
     let newest = pin(package, knowledge)?;
     let PackageVersion::Open(own) = &package.version else { return Some(newest) };
-    let listed = || knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*");
+    let listed = || knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*" && !row.unasked);
     let admitted = || listed().filter(|row| admits(own, row.version) == Some(true));
     let by_version =
         |one: &&TorchPinRow, other: &&TorchPinRow| order(one.version, other.version).unwrap_or(Ordering::Equal);
@@ -54,7 +54,7 @@ pub(super) fn goes(distribution: &str, version: &str, bounds: &[String], knowled
     }
     let mut rows = knowledge.torch_pins_of(distribution);
     let row = rows.find(|row| order(row.version, version) == Some(Ordering::Equal))?;
-    Some(meets(row.torch, bounds, knowledge))
+    Some(row.unasked || meets(row.torch, bounds, knowledge))
 }
 
 /// The bounds on torch of a package's command as ranges; `None` where one of them cannot be told.
@@ -101,6 +101,9 @@ fn pin(package: &PackageSeen, knowledge: Knowledge) -> Option<Result<&'static st
         }
         PackageVersion::Open(_) | PackageVersion::Unresolved(_) => any,
     };
+    if any.is_some_and(|row| row.unasked) {
+        return None;
+    }
     Some(any.map(|row| row.torch).ok_or_else(|| Why {
         reason: format!("which release of torch {} brings is not in the tables", package.name),
         supply: "pin torch beside it".to_owned(),

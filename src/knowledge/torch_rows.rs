@@ -13,6 +13,8 @@ pub struct TorchPinRow {
     pub version: &'static str,
     /// Range of PEP 440; empty where any will do.
     pub torch: &'static str,
+    /// Whether its metadata ask for none: `torch` is what it was built for.
+    pub unasked: bool,
 }
 
 /// Which versions of another package the newest release of a distribution asks for.

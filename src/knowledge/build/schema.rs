@@ -187,7 +187,7 @@ macro_rules! every_table {
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool, later: Flag }
     tegra_capabilities: TegraRow by [capability] { capability: Capability, compat_root: OptStr, libcuda: OptDriver }
-    operating_systems: OsRow by [name] { name: Str, debian: Bool, cacheless: Flag }
+    operating_systems: OsRow by [name] { name: Str, debian: Bool, cacheless: Flag, musl: Flag, python: Strs }
     driver_sonames: DriverSonameRow by [soname] { soname: Str, capability: Str }
     library_packages: LibraryPackageRow by [name, from] {
         name: Str, from: OptCuda, before: OptCuda, sonames: Strs,
@@ -209,7 +209,9 @@ macro_rules! every_table {
         distribution: Str, package: Str, version: Str, range: Str,
     }
     torch_arch_names: TorchArchNameRow by [name, from] { name: Str, from: Str, before: OptStr, targets: Strs }
-    torch_pins: TorchPinRow by [distribution, version] { distribution: Str, version: Str, torch: Str }
+    torch_pins: TorchPinRow by [distribution, version] {
+        distribution: Str, version: Str, torch: Str, unasked: Flag,
+    }
     torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
     wheel_pythons: WheelPythonRow by [distribution, python, first] {
         distribution: Str, python: Str, first: Str, last: OptStr,
