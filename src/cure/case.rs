@@ -1,6 +1,7 @@
 //! What candidates are made from: the subject, what was seen of it, and where it fails.
 
 use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -26,6 +27,9 @@ use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::report::model;
+use crate::start::Doubts;
+use crate::start::Sought;
+use crate::start::Step;
 
 /// Which pools changes are sought for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +88,8 @@ pub(super) struct Case<'a> {
     /// The subject as it was seen, once that was asked for, and what was inferred of it.
     fixed: OnceCell<Subject>,
     pub(super) inferred: Inferred,
+    /// What is sought on the pools that changes are sought for, and the hosts that soonest tell that it is not there.
+    pub(super) doubts: RefCell<Doubts>,
 }
 
 impl<'a> Case<'a> {
@@ -109,7 +115,11 @@ impl<'a> Case<'a> {
         let names: Vec<String> = aimed.iter().map(|pool| pool.name.value.clone()).collect();
         let told = judge::judge_on(subject, Settings { detail: Detail::Steps, pools: &names, ..settings }, hosts);
         let verdicts = || whole(&told).filter(|one| aim.takes(&one.fate));
-        let steps = verdicts().map(|one| (one.pool.clone(), ends(one))).collect();
+        let steps: BTreeMap<String, Ends> = verdicts().map(|one| (one.pool.clone(), ends(one))).collect();
+        let mut doubts = Doubts::default();
+        for (pool, was) in &steps {
+            doubts.seek(pool, sought(aim, was));
+        }
         let of_hosts = verdicts().flat_map(|one| one.scenarios.iter().map(|scenario| &scenario.outcome));
         let somewhere = verdicts().filter(|one| starts_somewhere(one)).map(|one| one.pool.clone()).collect();
         let outcomes = verdicts().map(|one| &one.outcome).chain(of_hosts).flatten().cloned().collect();
@@ -130,6 +140,7 @@ impl<'a> Case<'a> {
             open,
             fixed: OnceCell::new(),
             inferred: Inferred::default(),
+            doubts: RefCell::new(doubts),
         })
     }
 
@@ -260,6 +271,15 @@ fn ends(verdict: &model::Verdict) -> Ends {
         *end = worst(step).max(*end);
     }
     found
+}
+
+/// What has to come of a start-up for a change to help: as `is_gone` asks, and no less than that.
+fn sought(aim: Aim, was: &Ends) -> Sought {
+    let passes = |step: &Step| was.get(step.name()).is_none_or(|end| *end == Worst::Passes);
+    match aim {
+        Aim::Failing => Sought::Somewhere,
+        Aim::Open => Sought::Better(Step::ALL.into_iter().filter(|step| !passes(step)).collect()),
+    }
 }
 
 /// The verdicts of a subject as a whole.

@@ -188,7 +188,7 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
 
 /// Tries one; none where it cures nothing.
 pub(super) fn attempt(case: &Case<'_>, candidate: Candidate, trials: &mut Trials<'_>) -> Option<Tried> {
-    let outcome = trials.wish(case, &candidate.wish)?;
+    let outcome = trials.help(case, &candidate.wish)?;
     let before = trial::fates(case.before);
     let starts = |list: &[PoolFate], pool: &str| list.iter().any(|one| one.pool == pool && one.fate == "starts");
     let (mut cures, mut settles, mut lifts, mut narrows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());

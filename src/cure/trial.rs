@@ -61,6 +61,15 @@ pub(super) struct Trials<'a> {
     pub(super) left: usize,
 }
 
+/// What is asked of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// The fates.
+    Fates,
+    /// Those where it helps.
+    Help,
+}
+
 /// What a trial showed.
 pub(super) struct Outcome {
     pub(super) edits: Vec<TextEdit>,
@@ -89,6 +98,15 @@ impl Trials<'_> {
 
     /// Tries a wish in every way to write it, until one grants it.
     pub(super) fn wish(&mut self, case: &Case<'_>, wish: &Wish) -> Option<Outcome> {
+        self.told(case, wish, Told::Fates)
+    }
+
+    /// The same for one who asks for nothing where it helps on no pool: of such fates some may be left out.
+    pub(super) fn help(&mut self, case: &Case<'_>, wish: &Wish) -> Option<Outcome> {
+        self.told(case, wish, Told::Help)
+    }
+
+    fn told(&mut self, case: &Case<'_>, wish: &Wish, told: Told) -> Option<Outcome> {
         if let Wish::Pools(changes) = wish {
             let fates = self.pools(case, changes);
             return Some(Outcome::told(fates, None, None));
@@ -99,7 +117,7 @@ impl Trials<'_> {
                 return None;
             }
             let subject = fixed(case.subject, case.before, seen);
-            return Some(Outcome::told(self.judged(case, &subject), Some(subject), None));
+            return Some(Outcome::told(self.judged(case, &subject, told), Some(subject), None));
         }
         let mut hindered = None;
         for Way { edits, elsewhere } in write::ways(case, wish) {
@@ -115,7 +133,7 @@ impl Trials<'_> {
             if !self.take() {
                 return None;
             }
-            let fates = self.judged(case, &seen);
+            let fates = self.judged(case, &seen, told);
             return Some(Outcome { edits, elsewhere, by_hand: None, subject: Some(subject), fates });
         }
         // What somebody names in a text that is not edited is changed there by hand.
@@ -127,11 +145,11 @@ impl Trials<'_> {
         if !self.take() {
             return None;
         }
-        Some(Outcome::told(self.judged(case, &seen), None, Some(why)))
+        Some(Outcome::told(self.judged(case, &seen, told), None, Some(why)))
     }
 
     /// The fates on the pools that changes are sought for; with those on all others where it helps on one.
-    fn judged(&self, case: &Case<'_>, subject: &Subject) -> Vec<PoolFate> {
+    fn judged(&self, case: &Case<'_>, subject: &Subject, told: Told) -> Vec<PoolFate> {
         let inferred = Inferred::default();
         let judged = |pools: &[String], detail| {
             judge::judge_again(subject, Settings { pools, detail, ..case.settings }, self.hosts, &inferred)
@@ -140,7 +158,14 @@ impl Trials<'_> {
         let (aimed, others): (Vec<_>, Vec<_>) = runs.partition(|one| case.aim.takes(&one.fate));
         let [aimed, others] =
             [aimed, others].map(|list| list.into_iter().map(|one| one.pool.clone()).collect::<Vec<String>>());
-        let mut found = lifted(case, |detail| judged(&aimed, detail));
+        let settings = Settings { pools: &aimed, detail: Detail::Steps, ..case.settings };
+        let mut found = match told {
+            Told::Fates => lifted(case, &judged(&aimed, Detail::Steps)),
+            Told::Help => {
+                let mut doubts = case.doubts.borrow_mut();
+                lifted(case, &judge::judge_with_doubts(subject, settings, self.hosts, &inferred, &mut doubts))
+            }
+        };
         if !others.is_empty() && found.iter().any(|one| one.fate == "starts" || one.lifted) {
             found.extend(fates(&judged(&others, Detail::Fates)));
             let place = |pool: &str| whole(case.before).position(|one| one.pool == pool);
@@ -186,9 +211,10 @@ impl Trials<'_> {
             }
             let settings = Settings { fleet: &fleet, pools: &[], ..case.settings };
             let hosts = Hosts::of(settings);
-            for fate in
-                lifted(case, |detail| judge::judge_again(subject, Settings { detail, ..settings }, &hosts, inferred))
-            {
+            let settings = Settings { detail: Detail::Steps, ..settings };
+            let mut doubts = case.doubts.borrow_mut();
+            let told = judge::judge_with_doubts(subject, settings, &hosts, inferred, &mut doubts);
+            for fate in lifted(case, &told) {
                 if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {
                     *known = fate;
                 }
@@ -267,21 +293,15 @@ pub(super) fn fates(subject: &model::Subject) -> Vec<PoolFate> {
     whole(subject).map(fate).collect()
 }
 
-/// The fates of a subject that is judged; in detail where what stopped it is gone and nothing is certain instead of it.
-fn lifted(case: &Case<'_>, judged: impl Fn(Detail) -> model::Subject) -> Vec<PoolFate> {
-    // Where all that is sought may be open before and after, the details are wanted of nearly every trial.
-    let often = case.aim == Aim::Open;
-    let first = judged(if often { Detail::Steps } else { Detail::Fates });
-    let mut found = fates(&first);
+/// The fates of a subject that is judged step by step, and where what stopped it is gone and nothing is certain instead
+/// of it.
+fn lifted(case: &Case<'_>, told: &model::Subject) -> Vec<PoolFate> {
+    let mut found = fates(told);
     let was = |pool: &str| whole(case.before).any(|one| one.pool == pool && case.aim.takes(&one.fate));
     let open = |one: &PoolFate| Aim::Open.takes(&one.fate) && was(&one.pool);
-    if !found.iter().any(open) {
-        return found;
-    }
-    let told = if often { first } else { judged(Detail::Steps) };
     for one in &mut found {
-        let verdict = whole(&told).find(|told| told.pool == one.pool);
-        one.lifted = open(one) && verdict.is_some_and(|verdict| case.is_gone(verdict, &told));
+        let verdict = whole(told).find(|told| told.pool == one.pool);
+        one.lifted = open(one) && verdict.is_some_and(|verdict| case.is_gone(verdict, told));
     }
     found
 }

@@ -12,6 +12,7 @@ use crate::fleet::PoolField;
 use crate::judge::Build;
 use crate::judge::Settings;
 use crate::knowledge::Knowledge;
+use crate::start::Doubts;
 use crate::start::Fate;
 use crate::start::Verdict;
 use crate::start::verdicts;
@@ -59,6 +60,19 @@ impl Hosts {
             platforms.push("linux/amd64".to_owned());
         }
         platforms
+    }
+
+    /// Whether nothing of what is sought on a pool can come of these builds, as far as its hosts are kept.
+    pub(super) fn is_hopeless(
+        &self,
+        at: usize,
+        pool: &Pool,
+        builds: &[Build],
+        knowledge: Knowledge,
+        doubts: &mut Doubts,
+    ) -> bool {
+        let Some(hosts) = self.kept(at) else { return false };
+        doubts.is_hopeless(&pool.name.value, &pairs(hosts, builds), knowledge)
     }
 
     /// The hosts of a pool for these builds.

@@ -58,6 +58,7 @@ use crate::rules::RuleBook;
 use crate::settings::Own;
 use crate::source::SourceId;
 use crate::source::Sources;
+use crate::start::Doubts;
 
 /// What a subject consists of.
 #[derive(Clone, Debug)]
@@ -187,7 +188,18 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
 
 /// Judges once more a subject of which some was inferred already; `inferred` is of this subject.
 pub fn judge_again(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, inferred: &Inferred) -> model::Subject {
-    judge_inferred(subject, settings, hosts, inferred, &mut Vec::new())
+    judge_inferred(subject, settings, hosts, inferred, (&mut Vec::new(), None))
+}
+
+/// The same, without a verdict where nothing of what is sought can come of it on any pool.
+pub fn judge_with_doubts(
+    subject: &Subject,
+    settings: Settings<'_>,
+    hosts: &Hosts,
+    inferred: &Inferred,
+    doubts: &mut Doubts,
+) -> model::Subject {
+    judge_inferred(subject, settings, hosts, inferred, (&mut Vec::new(), Some(doubts)))
 }
 
 /// The same; `undecided` gets the names of the practice pages of which the condition could not be told.
@@ -197,7 +209,7 @@ pub fn judge_and_tell(
     hosts: &Hosts,
     undecided: &mut Vec<String>,
 ) -> model::Subject {
-    judge_inferred(subject, settings, hosts, &Inferred::default(), undecided)
+    judge_inferred(subject, settings, hosts, &Inferred::default(), (undecided, None))
 }
 
 fn judge_inferred(
@@ -205,7 +217,7 @@ fn judge_inferred(
     settings: Settings<'_>,
     hosts: &Hosts,
     inferred: &Inferred,
-    undecided: &mut Vec<String>,
+    (undecided, doubts): (&mut Vec<String>, Option<&mut Doubts>),
 ) -> model::Subject {
     let started = settings.fleet.started(subject.start);
     let of_start = started.as_ref().map(|fleet| Settings { fleet, ..settings });
@@ -270,6 +282,11 @@ fn judge_inferred(
         if everything {
             report.observed = saved::observed(subject, looked, &report.facts);
         }
+        return report;
+    }
+    if let Some(doubts) = doubts
+        && pools.iter().all(|(at, pool)| hosts.is_hopeless(*at, pool, &builds, knowledge, doubts))
+    {
         return report;
     }
     let tried: Vec<Tried<'_>> = pools.iter().map(|(at, pool)| hosts.tried(*at, pool, &builds, settings, day)).collect();

@@ -28,7 +28,7 @@ use crate::start::platform;
 use crate::start::replay;
 
 /// Of so many hosts all are told; of more, one for each way that it may end.
-const FEW: usize = 16;
+pub(super) const FEW: usize = 16;
 
 /// The verdicts of one pool: the image's first, then its components'. Empty where there is nothing to judge.
 ///
@@ -132,7 +132,10 @@ fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowled
 
 /// How a component ends, release by release, where it is not known which it is and all start or all fail: one of each
 /// way. Empty where that is not so.
-fn alike<'a>(releases: &'a [Component], replay_of: Replay<'a>) -> Vec<(&'a Component, Fate, Vec<StepRecord>)> {
+pub(super) fn alike<'a>(
+    releases: &'a [Component],
+    replay_of: Replay<'a>,
+) -> Vec<(&'a Component, Fate, Vec<StepRecord>)> {
     let mut found: Vec<(&Component, Fate, Vec<StepRecord>)> = Vec::new();
     for component in releases {
         let mut steps = Steps::default();
@@ -151,7 +154,7 @@ fn alike<'a>(releases: &'a [Component], replay_of: Replay<'a>) -> Vec<(&'a Compo
 
 /// How a component ends with each value of what the pool leaves open and what the first step that cannot be told turns
 /// on. Empty where none of them tells it.
-fn settled<'a>(replay_of: Replay<'a>, steps: &[StepRecord]) -> Vec<(&'a Host, Fate, Vec<StepRecord>)> {
+pub(super) fn settled<'a>(replay_of: Replay<'a>, steps: &[StepRecord]) -> Vec<(&'a Host, Fate, Vec<StepRecord>)> {
     let Some(open) = steps.iter().find(|step| step.result == StepResult::Unknown) else { return Vec::new() };
     let fields = open.facts.iter().filter_map(|basis| match basis {
         Basis::Pool(field) => Some(field),
@@ -172,7 +175,13 @@ fn settled<'a>(replay_of: Replay<'a>, steps: &[StepRecord]) -> Vec<(&'a Host, Fa
 }
 
 /// Whether a host ends as another, for the same step and with the same code.
-fn same_way(other: &HostFate<'_>, fate: Fate, image: &ImageFacts, component: &Component, steps: &[StepRecord]) -> bool {
+pub(super) fn same_way(
+    other: &HostFate<'_>,
+    fate: Fate,
+    image: &ImageFacts,
+    component: &Component,
+    steps: &[StepRecord],
+) -> bool {
     let codes = |fate: Fate| match fate {
         Fate::Fails(wall) => Some(wall.codes()),
         Fate::Starts(_) | Fate::Undetermined => None,
@@ -185,7 +194,7 @@ fn same_way(other: &HostFate<'_>, fate: Fate, image: &ImageFacts, component: &Co
 }
 
 /// The step on which a start-up turns: its first stop, else the first that cannot be told.
-fn turn(steps: &[StepRecord]) -> Option<Step> {
+pub(super) fn turn(steps: &[StepRecord]) -> Option<Step> {
     let stop = steps.iter().find(|step| matches!(step.result, StepResult::Stops(_)));
     stop.or_else(|| steps.iter().find(|step| step.result == StepResult::Unknown)).map(|step| step.step)
 }

@@ -314,3 +314,15 @@ impl Record for Steps {
         self.0.push(step);
     }
 }
+
+/// Keeps all up to the one that decides, and asks for none behind it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UpToStop(pub(super) Vec<StepRecord>);
+
+impl Record for UpToStop {
+    const WHOLE: bool = false;
+
+    fn record(&mut self, step: StepRecord) {
+        self.0.push(step);
+    }
+}

@@ -1,0 +1,258 @@
+//! Doubts: whether it is certain, before every host was asked, that a start-up is no better than it was.
+//!
+//! A search tries many changes, and most of them help nowhere. The hosts that have told so before are asked first, and
+//! nothing more is asked once the answer is certain.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::fact::ImageFacts;
+use crate::fact::Role;
+use crate::fleet::Host;
+use crate::knowledge::Knowledge;
+use crate::start::Fate;
+use crate::start::HostFate;
+use crate::start::NoRecord;
+use crate::start::Replay;
+use crate::start::Step;
+use crate::start::StepRecord;
+use crate::start::StepResult;
+use crate::start::Steps;
+use crate::start::common::FEW;
+use crate::start::common::alike;
+use crate::start::common::same_way;
+use crate::start::common::settled;
+use crate::start::common::turn;
+use crate::start::platform;
+use crate::start::record::UpToStop;
+use crate::start::replay;
+
+/// So many hosts are remembered for a pool.
+const REMEMBERED: usize = 16;
+
+/// What is sought on a pool.
+#[derive(Clone, Debug)]
+pub enum Sought {
+    /// That it does not fail on every host.
+    Somewhere,
+    /// That one of these steps, each of which stopped it or could not be told, passes on every host, and that no other
+    /// stops it.
+    Better(BTreeSet<Step>),
+}
+
+/// What is sought on one pool, and the places of the hosts that told first that it is not so.
+#[derive(Clone, Debug)]
+struct Doubt {
+    sought: Sought,
+    first: Vec<usize>,
+}
+
+/// What is sought, pool by pool.
+#[derive(Clone, Debug, Default)]
+pub struct Doubts(BTreeMap<String, Doubt>);
+
+impl Doubts {
+    /// That is sought on a pool.
+    pub fn seek(&mut self, pool: &str, sought: Sought) {
+        self.0.insert(pool.to_owned(), Doubt { sought, first: Vec::new() });
+    }
+
+    /// Whether nothing of what is sought on a pool can come of this; not where that takes more than asking its hosts.
+    /// Pairs are those of [`verdicts`](crate::start::verdicts).
+    pub fn is_hopeless(&mut self, pool: &str, pairs: &[(&ImageFacts, &Host)], knowledge: Knowledge) -> bool {
+        let Some(Doubt { sought, first }) = self.0.get_mut(pool) else { return false };
+        let names = names(pairs);
+        let mut any = false;
+        for name in names {
+            let asking = Asking { pairs, name, knowledge };
+            match sought {
+                // The image fails where one of its components does.
+                Sought::Somewhere if asking.fails_everywhere(first) => return true,
+                Sought::Somewhere => {}
+                Sought::Better(steps) => match asking.betters(steps, first) {
+                    Prospect::None => any = true,
+                    Prospect::Starts => {}
+                    // It may be the one that decides.
+                    Prospect::Open => return false,
+                },
+            }
+        }
+        any
+    }
+}
+
+/// The components that count, by name.
+fn names<'a>(pairs: &[(&'a ImageFacts, &Host)]) -> Vec<&'a str> {
+    let mut seen: Vec<&ImageFacts> = Vec::new();
+    let mut names: Vec<(Role, &str)> = Vec::new();
+    for (image, _) in pairs {
+        if seen.iter().any(|other| std::ptr::eq(*other, *image)) {
+            continue;
+        }
+        seen.push(image);
+        for component in &image.components {
+            if !names.iter().any(|(_, name)| *name == component.name) {
+                names.push((component.role, &component.name));
+            }
+        }
+    }
+    names.into_iter().filter(|(role, _)| *role != Role::Extension).map(|(_, name)| name).collect()
+}
+
+/// What may become of one component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prospect {
+    /// Nothing of what is sought.
+    None,
+    /// It starts on every host.
+    Starts,
+    /// That takes more than asking the hosts.
+    Open,
+}
+
+#[derive(Clone, Copy)]
+struct Asking<'p, 'a> {
+    pairs: &'p [(&'a ImageFacts, &'a Host)],
+    name: &'p str,
+    knowledge: Knowledge,
+}
+
+impl<'a> Asking<'_, 'a> {
+    /// Every place, those that are remembered first.
+    fn places(self, first: &[usize]) -> impl Iterator<Item = usize> + use<> {
+        let all = self.pairs.len();
+        let remembered: Vec<usize> = first.iter().copied().filter(|at| *at < all).collect();
+        remembered.into_iter().chain(0..all)
+    }
+
+    /// The start-ups at a place: of each component of the name, on the host as it is for the image.
+    fn replays(self, at: usize) -> impl Iterator<Item = Replay<'a>> {
+        let Self { pairs, name, knowledge } = self;
+        let pair = pairs.get(at).map(|(image, host)| (*image, platform::host_for(image, host)));
+        pair.into_iter().flat_map(move |(image, host)| {
+            let own = image.components.iter().filter(move |component| component.name == name);
+            own.map(move |component| Replay { image, component, host, knowledge })
+        })
+    }
+
+    fn fails_everywhere(self, first: &mut Vec<usize>) -> bool {
+        let mut any = false;
+        for at in self.places(first) {
+            for one in self.replays(at) {
+                any = true;
+                if !matches!(replay(one, &mut NoRecord), Fate::Fails(_)) {
+                    remember(first, at);
+                    return false;
+                }
+            }
+        }
+        any
+    }
+
+    /// Whether one of these steps may pass everywhere, and no other stops it.
+    fn betters(self, steps: &BTreeSet<Step>, first: &mut Vec<usize>) -> Prospect {
+        let mut ends = Ends { few: self.pairs.len() <= FEW, left: steps.clone(), told: Vec::new(), starts: true };
+        let mut any = false;
+        let remembered = first.len();
+        for (nth, at) in self.places(&first.clone()).enumerate() {
+            for one in self.replays(at) {
+                any = true;
+                let left = ends.left.len();
+                let hopeless = self.ask(one, nth >= remembered, steps, &mut ends);
+                if ends.left.len() < left || hopeless {
+                    remember(first, at);
+                }
+                if hopeless {
+                    return Prospect::None;
+                }
+            }
+        }
+        if any && ends.starts { Prospect::Starts } else { Prospect::Open }
+    }
+
+    /// Asks one start-up; whether nothing can come of it any more.
+    fn ask(self, one: Replay<'a>, in_order: bool, sought: &BTreeSet<Step>, ends: &mut Ends<'a>) -> bool {
+        let mut steps = UpToStop::default();
+        let fate = replay(one, &mut steps);
+        if matches!(fate, Fate::Starts(_)) {
+            return in_order && ends.meet(one, fate, &steps.0, self.knowledge, sought);
+        }
+        if fate == Fate::Undetermined {
+            let releases = alike(&one.component.may_be, one);
+            let variants = if releases.is_empty() { settled(one, &steps.0) } else { Vec::new() };
+            // What it is taken for on hosts of which more is known is not asked here in another order than there.
+            if !releases.is_empty() || !variants.is_empty() {
+                let of = releases.iter().map(|(component, fate, steps)| (Replay { component, ..one }, *fate, steps));
+                let of_hosts = variants.iter().map(|(host, fate, steps)| (Replay { host, ..one }, *fate, steps));
+                return of.chain(of_hosts).fold(false, |hopeless, (one, fate, steps)| {
+                    ends.turns(fate, steps, sought)
+                        || (in_order && ends.meet(one, fate, steps, self.knowledge, sought))
+                        || hopeless
+                });
+            }
+        }
+        ends.turns(fate, &steps.0, sought) || (in_order && ends.meet(one, fate, &steps.0, self.knowledge, sought))
+    }
+}
+
+/// What the hosts have told.
+struct Ends<'a> {
+    /// Whether they are so few that each of them tells.
+    few: bool,
+    /// The steps of those that are sought of which none has told that they do not pass.
+    left: BTreeSet<Step>,
+    /// The first of each way that it may end.
+    told: Vec<HostFate<'a>>,
+    /// Whether it starts on all of them.
+    starts: bool,
+}
+
+impl<'a> Ends<'a> {
+    /// Takes the step on which a start-up turns, which is that of the host that stands for it; whether that is enough.
+    fn turns(&mut self, fate: Fate, steps: &[StepRecord], sought: &BTreeSet<Step>) -> bool {
+        let Some(step) = turn(steps).filter(|_| !matches!(fate, Fate::Starts(_))) else { return false };
+        self.starts = false;
+        self.left.remove(&step);
+        self.left.is_empty() || (matches!(fate, Fate::Fails(_)) && !sought.contains(&step))
+    }
+
+    /// Takes all steps of a host that stands for others; whether that is enough. Hosts are met in their order.
+    fn meet(
+        &mut self,
+        one: Replay<'a>,
+        fate: Fate,
+        steps: &[StepRecord],
+        knowledge: Knowledge,
+        sought: &BTreeSet<Step>,
+    ) -> bool {
+        let Replay { image, component, host, .. } = one;
+        let known = |other: &HostFate<'_>| same_way(other, fate, image, component, steps);
+        if !self.few && self.told.iter().any(known) {
+            return false;
+        }
+        let mut whole = Steps::default();
+        replay(Replay { knowledge, ..one }, &mut whole);
+        let mut worse = false;
+        for step in &whole.0 {
+            if !matches!(step.result, StepResult::Passes(_) | StepResult::NotApplicable) {
+                self.left.remove(&step.step);
+            }
+            worse |= matches!(step.result, StepResult::Stops(_)) && !sought.contains(&step.step);
+        }
+        self.told.push(HostFate { host, image, component, fate, steps: whole.0 });
+        let starts = matches!(fate, Fate::Starts(_));
+        self.starts &= starts;
+        !starts && (worse || self.left.is_empty())
+    }
+}
+
+/// Puts a place before all others.
+fn remember(first: &mut Vec<usize>, at: usize) {
+    first.retain(|other| *other != at);
+    first.insert(0, at);
+    first.truncate(REMEMBERED);
+}
+
+#[cfg(test)]
+#[path = "doubt_tests.rs"]
+mod tests;
