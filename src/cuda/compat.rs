@@ -52,6 +52,15 @@ pub struct HookHost {
 ///
 /// It compares text, over as many characters as the library's major has: a host 99 is no less than a library 222.
 pub fn cli_keeps(mode: CliCompat, library: DriverVersion, host: DriverVersion) -> bool {
+    let (own, other) = (library.branch(), host.branch());
+    // Numbers of as many digits compare as their texts do.
+    if library.0.first_digits() == host.0.first_digits() {
+        return match mode {
+            CliCompat::Mount => other != own,
+            CliCompat::Ldconfig => other < own,
+            CliCompat::Disabled => false,
+        };
+    }
     let (library, host) = (Text::of(library), Text::of(host));
     let major = library.bytes().split(|byte| *byte == b'.').next().unwrap_or_default();
     let host = host.bytes().get(..major.len()).unwrap_or(host.bytes());

@@ -78,6 +78,11 @@ impl DottedVersion {
         self.parts[index]
     }
 
+    /// With how many digits the first component was written.
+    pub(super) const fn first_digits(self) -> u8 {
+        self.widths[0]
+    }
+
     /// How many components were written.
     pub const fn len(self) -> usize {
         self.len as usize

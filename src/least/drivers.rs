@@ -113,8 +113,9 @@ impl<'a> Drivers<'a> {
     /// Whether one image starts with some release.
     fn ability(&self, images: &Images) -> Able {
         let mut open = self.releases.is_empty();
+        let mut doubt = 0;
         for at in images.telling(self.pool, &self.releases, self.knowledge) {
-            match images.on_hosts(self.hosts(at), self.knowledge) {
+            match images.soon_on(self.hosts(at), self.knowledge, &mut doubt) {
                 End::Starts(_) => return Able::Starts,
                 End::Open => open = true,
                 End::Fails | End::Nothing => {}

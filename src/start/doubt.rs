@@ -81,6 +81,12 @@ impl Doubts {
     }
 }
 
+/// Whether a component that counts fails on every host, and with it the image.
+pub fn fails_everywhere(pairs: &[(&ImageFacts, &Host)], knowledge: Knowledge) -> bool {
+    let fails = |name: &str| Asking { pairs, name, knowledge }.fails_everywhere(&mut Vec::new());
+    names(pairs).into_iter().any(fails)
+}
+
 /// The components that count, by name.
 fn names<'a>(pairs: &[(&'a ImageFacts, &Host)]) -> Vec<&'a str> {
     let mut seen: Vec<&ImageFacts> = Vec::new();

@@ -41,6 +41,7 @@ pub use self::coverage::{Coverage, coverage};
 pub use self::deciding::deciding;
 pub use self::doubt::Doubts;
 pub use self::doubt::Sought;
+pub use self::doubt::fails_everywhere;
 pub(crate) use self::fate::field_value;
 pub use self::fate::{Fate, HostFate, Verdict};
 pub use self::loader::{Loaded, Source};
