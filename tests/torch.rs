@@ -182,8 +182,9 @@ fn pins_of_others_bring_their_torch() {
             (format!("{PY311}RUN pip install torchaudio==2.11.0"), "-"),
             (format!("{PY311}RUN pip install torch==2.11.0 torchaudio==2.11.0"), "2.11.0 13.0"),
             (format!("{PY311}RUN pip install torch==2.9.0 torchaudio==2.11.0"), "2.9.0 12.8"),
-            (format!("{PY311}RUN pip install torchaudio==0.10.2"), "1.10.2 10.2"),
-            (format!("{PY311}RUN pip install torchvision==0.11.3"), "1.10.2 10.2"),
+            // No wheel of the torch that they ask for is for this Python.
+            (format!("{PY311}RUN pip install torchaudio==0.10.2"), "? ?"),
+            (format!("{PY311}RUN pip install torchvision==0.11.3"), "? ?"),
             (format!("{PY311}RUN pip install torchvision==0.0.1"), "? ?"),
             (format!("{PY311}RUN pip install torchvision==99.0"), "? ?"),
             (format!("{PY311}RUN pip install vllm==0.0.1"), "? ?"),
