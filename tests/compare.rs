@@ -326,3 +326,23 @@ fn what_cannot_be_read_is_neither_gone_nor_new() {
         assert!(!said.contains("any more") && !said.contains("is new"), "{said}");
     }
 }
+
+#[test]
+fn an_image_that_is_new_is_told_by_how_it_ends() {
+    let place = three();
+    place.file("was/keep.Dockerfile", CUDA_12);
+    for folder in ["is/keep.Dockerfile", "is/added.Dockerfile"] {
+        place.file(folder, if folder.contains("added") { NEWER } else { CUDA_12 });
+    }
+    let report = place.json(&["compare", "was", "is"]);
+    let images = report["images"].as_array().expect("images");
+    let new = images.iter().find(|image| image["before"].is_null()).expect("a new one");
+    let summary = new["summary"].to_string();
+    assert!(summary.starts_with(r#"["is new","starts on `newest`","fails on `desk` and `older`""#), "{summary}");
+    let whole = report["summary"].to_string();
+    assert!(whole.contains("is new and starts: ") && !whole.contains("nothing newly works"), "{whole}");
+    // What is gone and what stays says nothing of the kind.
+    let report = place.json(&["compare", "is", "was"]);
+    let whole = report["summary"].to_string();
+    assert!(!whole.contains("is new") && whole.contains("nothing newly works"), "{whole}");
+}

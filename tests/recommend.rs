@@ -305,3 +305,83 @@ fn an_unknown_base_of_a_tag_is_no_recommendation() {
     assert!(report["undetermined"]["combinations"].as_u64() > Some(0), "{report}");
     assert!(report["undetermined"]["because"].is_string(), "{report}");
 }
+
+#[test]
+fn what_is_installed_together_goes_together() {
+    let place = with(&[pool("t4", "T4", "525.60.13"), pool("b200", "B200", "580.95.05")]);
+    for (torch, beside, expected) in [
+        ("", "torchaudio", "torchaudio==2.11.0"),
+        ("2.11.0", "torchaudio>=2", "torchaudio==2.11.0"),
+        ("2.10.0", "torchaudio", "torchaudio==2.10.0"),
+        ("2.8.0", "torchvision", "torchvision==0.23.0"),
+    ] {
+        let report = recommend(&place, &["--torch", torch, "--with", beside, "--limit", "50"]);
+        assert_eq!(combinations(&report)[0]["packages"][1]["spec"], expected, "{torch} {beside}: {report}");
+        let old = |one: &&Value| one["packages"][1]["version"] == "0.10.2" && one["packages"][0]["version"] != "1.10.2";
+        assert_eq!(combinations(&report).iter().find(old), None, "that one asks for torch 1.10.2");
+    }
+    // A release that no wheel of it was made for.
+    let done = place.run(&["recommend", "--torch", "2.12.0", "--with", "torchaudio==2.10.0"]);
+    assert!(code(&done) != 0 && err(&done).contains("go together"), "{}{}", out(&done), err(&done));
+}
+
+#[test]
+fn each_system_installs_its_python_by_its_own_tool() {
+    let place = with(&[pool("a100", "A100", "570.211.01")]);
+    for (base, tool) in [
+        ("rockylinux:9", "dnf"),
+        ("nvidia/cuda:12.2.2-base-ubi9", "dnf"),
+        ("nvidia/cuda:12.2.2-base-rockylinux9", "dnf"),
+        ("fedora:40", "dnf"),
+        ("amazonlinux:2023", "dnf"),
+        ("debian:12", "apt-get"),
+        ("nvidia/cuda:12.2.2-base-ubuntu22.04", "apt-get"),
+        ("python:3.11-slim", ""),
+        ("pytorch/pytorch:2.4.1-cuda12.1-cudnn9-runtime", ""),
+    ] {
+        let report = recommend(&place, &["--torch", "2.4", "--base", base]);
+        let text = combinations(&report)[0]["dockerfile"].as_str().expect("a text");
+        for other in ["dnf install", "apt-get install", "zypper"] {
+            assert_eq!(text.contains(other), !tool.is_empty() && other.starts_with(tool), "{base}: {text}");
+        }
+        assert_eq!(text.contains("python3 -m venv"), !tool.is_empty(), "{base}: {text}");
+    }
+    for (base, why) in [
+        ("alpine:3.20", "the C library of alpine is musl"),
+        ("python:3.11-alpine", "the C library of alpine is musl"),
+        ("nvidia/cuda:12.2.2-base-centos7", "how centos installs a Python is not in the tables"),
+        // Its Python is 3.6.
+        ("opensuse/leap:15.5", "no tag of opensuse/leap:15.5"),
+    ] {
+        let done = place.run(&["recommend", "--torch", "2.4", "--base", base]);
+        assert!(code(&done) != 0 && err(&done).contains(why), "{base}: {}{}", out(&done), err(&done));
+    }
+}
+
+#[test]
+fn a_base_that_asks_for_less_is_tried_before_pools_are_told_to_part() {
+    let place = with(&[pool("t4", "T4", "525.60.13"), pool("rtx5090", "RTX 5090", "575.57.08")]);
+    for python in ["3.10", "3.11"] {
+        let report = recommend(&place, &["--torch", ">=2.0", "--base", "nvidia/cuda", "--python", python]);
+        assert!(report["split"].as_array().is_some_and(Vec::is_empty), "{report}");
+        let first = &combinations(&report)[0];
+        assert_eq!((&first["base"], &first["cuda"]), (&"nvidia/cuda:12.0.1-base-ubuntu22.04".into(), &"12.8".into()));
+        let fates = checked(&place, first["dockerfile"].as_str().expect("a text"));
+        assert!(fates.len() == 2 && fates.iter().all(|fate| fate.ends_with(" starts")), "{fates:?}");
+    }
+    // Where the base of its own CUDA starts, that one stays.
+    let place = with(&[pool("a100", "A100", "570.211.01")]);
+    let report = recommend(&place, &["--torch", "2.7", "--base", "nvidia/cuda"]);
+    for one in combinations(&report) {
+        assert!(!one["base"].to_string().contains(":12.0."), "{one}");
+    }
+}
+
+#[test]
+fn of_builds_that_start_alike_the_difference_is_told() {
+    let place = with(&[pool("a100", "A100", "570.211.01")]);
+    let report = recommend(&place, &["--torch", "2.11.0", "--base", "python", "--limit", "9"]);
+    let because: Vec<String> = combinations(&report).iter().map(|one| one["lost_because"].to_string()).collect();
+    assert!(because.iter().any(|why| why.contains("is the build for CUDA 12.")), "{because:?}");
+    assert!(because.iter().all(|why| !why.contains("installs more")), "{because:?}");
+}

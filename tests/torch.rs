@@ -180,11 +180,33 @@ fn pins_of_others_bring_their_torch() {
             (format!("{PY311}RUN pip install torchvision==0.19.1"), "2.4.1 12.1"),
             (format!("{PY311}RUN pip install 'torchvision<0.20'"), "2.4.1 12.1"),
             (format!("{PY311}RUN pip install torch torchvision==0.19.1"), "2.4.1 12.1"),
+            // That release asks for none, and runs on whichever is there.
+            (format!("{PY311}RUN pip install torchaudio==2.11.0"), "-"),
+            (format!("{PY311}RUN pip install torch==2.11.0 torchaudio==2.11.0"), "2.11.0 13.0"),
+            (format!("{PY311}RUN pip install torch==2.9.0 torchaudio==2.11.0"), "2.9.0 12.8"),
+            // No wheel of the torch that they ask for is for this Python.
+            (format!("{PY311}RUN pip install torchaudio==0.10.2"), "? ?"),
+            (format!("{PY311}RUN pip install torchvision==0.11.3"), "? ?"),
             (format!("{PY311}RUN pip install torchvision==0.0.1"), "? ?"),
             (format!("{PY311}RUN pip install torchvision==99.0"), "? ?"),
             (format!("{PY311}RUN pip install vllm==0.0.1"), "? ?"),
             (format!("{PY311}RUN pip install torch==2.4.0 vllm"), "2.4.0 12.1"),
             (format!("{PY311}RUN pip install numpy flask"), "-"),
+        ],
+        "linux/amd64",
+    );
+}
+
+#[test]
+fn no_wheel_is_for_another_c_library() {
+    check(
+        &[
+            ("FROM alpine:3.20\nRUN pip install torch==2.4.1".to_owned(), "? ?"),
+            (format!("FROM python:3.11-alpine\nRUN pip install torch --index-url {WHL}/cu118"), "? ?"),
+            ("FROM python:3.11-alpine3.19\nRUN pip install torchvision==0.19.1".to_owned(), "? ?"),
+            ("FROM python:3.11-alpine\nRUN pip install flask".to_owned(), "-"),
+            ("FROM python:3.11\nRUN pip install torch==2.4.1".to_owned(), "2.4.1 12.1"),
+            ("FROM fedora:40\nRUN pip install torch==2.4.1".to_owned(), "2.4.1 12.1"),
         ],
         "linux/amd64",
     );

@@ -338,3 +338,26 @@ fn the_smallest_driver_is_the_one_that_trying_every_release_finds() {
     let row = drivers.iter().rev().skip_while(|one| !smallest.contains(one)).take_while(|one| smallest.contains(one));
     assert_eq!(own["smallest"], row.last().map(|driver| Value::String(driver.to_string())).unwrap_or_default());
 }
+
+#[test]
+fn where_the_newest_drivers_do_not_do_the_last_that_does_is_told() {
+    let place = place();
+    place.file("torch/Dockerfile", "FROM python:3.11-slim\nRUN pip install torch==2.6.0\n");
+    let row = |driver: &str| {
+        let add = format!("v: gpu=V100, driver={driver}, launch=docker-gpus, toolkit=1.17.8");
+        let report = place.json(&["fleet", "what-if", "torch/Dockerfile", "--add", &add]);
+        report["drivers"].as_array().expect("pools").iter().find(|one| one["pool"] == "v").expect("the pool").clone()
+    };
+    let new = row("590.44.01");
+    assert_eq!((&new["enough"], &new["smallest"]), (&Value::from(false), &Value::from("525.60.13")), "{new}");
+    let last = new["largest"].as_str().expect("a release");
+    assert!(last.starts_with("580."), "{new}");
+    assert_eq!(row(last)["enough"], true);
+    let add = "v: gpu=V100, driver=590.44.01, launch=docker-gpus, toolkit=1.17.8";
+    let text = out(&place.run(&["fleet", "what-if", "torch/Dockerfile", "--add", add]));
+    assert!(text.contains(&format!("525.60.13, and {last} the newest that is known to do (now 590.44.01)")), "{text}");
+    // Where every newer one does there is no last.
+    for pool in what_if(&place, &[])["drivers"].as_array().expect("pools") {
+        assert!(pool["largest"].is_null(), "{pool}");
+    }
+}

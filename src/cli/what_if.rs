@@ -222,6 +222,7 @@ fn drivers(side: &Side, judged: &[model::Subject], changed: &Changed, reading: R
             driver: pool.driver_text(),
             images: own.len(),
             smallest: smallest.driver.map(|driver| driver.to_string()),
+            largest: smallest.last.map(|driver| driver.to_string()),
             enough,
             below: enough && least::is_below(pool, smallest.driver),
             never: smallest.never.iter().filter_map(name).collect(),

@@ -49,7 +49,10 @@ pub fn compare(name: &str, before: Option<&Subject>, after: Option<&Subject>, le
     let mut summary = words::drivers(&drivers, judged);
     summary.extend(verdicts(&pools));
     match (before, after) {
-        (None, Some(_)) => summary.insert(0, "is new".to_owned()),
+        (None, Some(_)) => {
+            summary = vec!["is new".to_owned()];
+            summary.extend(words::arrival(&pools));
+        }
         (Some(_), None) => summary = vec!["is not there any more".to_owned()],
         _ if summary.is_empty() => summary.push("changes nothing for this fleet".to_owned()),
         _ => {}

@@ -42,6 +42,18 @@ pub fn verdicts(pools: &[OnPool]) -> Vec<String> {
     others.into_iter().flatten().collect()
 }
 
+/// How an image ends that was not there before.
+pub(super) fn arrival(pools: &[OnPool]) -> Vec<String> {
+    let told = |fates: &[&str], verb: &str| {
+        let ends = |pool: &&OnPool| pool.after.as_ref().is_some_and(|end| fates.contains(&end.fate.as_str()));
+        let names: Vec<&str> = pools.iter().filter(ends).map(|pool| pool.pool.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{verb} on {}", list(&names)))
+    };
+    let all =
+        [told(&["starts"], "starts"), told(&["fails"], "fails"), told(&["depends", "undetermined"], "cannot be told")];
+    all.into_iter().flatten().collect()
+}
+
 /// What a change does to the smallest driver; the pools are named where it is not the same on `all` of them.
 pub(super) fn drivers(drivers: &[Drivers], all: usize) -> Vec<String> {
     drivers.iter().map(|one| driver(one, one.pools.len() == all)).collect()
@@ -95,9 +107,29 @@ pub fn summary(pairs: &[Pair]) -> Vec<String> {
     let changed = pairs.iter().filter(otherwise).count();
     let mut told = vec![format!("{changed} of {} end otherwise", count(pairs.len(), "image"))];
     told.push(sentence("breaks", Change::Breaks).unwrap_or_else(|| "nothing breaks".to_owned()));
-    told.push(sentence("newly works", Change::Works).unwrap_or_else(|| "nothing newly works".to_owned()));
+    let arrived = arrived(pairs);
+    match sentence("newly works", Change::Works) {
+        Some(works) => told.push(works),
+        None if arrived.is_none() => told.push("nothing newly works".to_owned()),
+        None => {}
+    }
+    told.extend(arrived);
     told.extend(sentence("can no longer be told", Change::Unsure));
     told
+}
+
+/// The images that were not there before and start, with the pools on which they do.
+fn arrived(pairs: &[Pair]) -> Option<String> {
+    let starts = |pool: &&OnPool| pool.after.as_ref().is_some_and(|end| end.fate == "starts");
+    let told = |pair: &Pair| {
+        let names: Vec<&str> = pair.pools.iter().filter(starts).map(|pool| pool.pool.as_str()).collect();
+        (pair.before.is_none() && !names.is_empty()).then(|| format!("`{}` on {}", pair.name, list(&names)))
+    };
+    let mut images: Vec<String> = pairs.iter().filter_map(told).collect();
+    let more = images.len().saturating_sub(NAMED);
+    images.truncate(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!images.is_empty()).then(|| format!("is new and starts: {}{more}", images.join(", ")))
 }
 
 fn raises(before: &str, after: &str) -> bool {

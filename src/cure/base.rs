@@ -138,7 +138,8 @@ fn cuda(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String, bool, Safe
         }
     }
     found.sort();
-    found.into_iter().map(|(_, tag, safety)| (tag, false, safety)).collect()
+    let far = |version: CudaVersion| !near(&own.to_string(), &version.to_string());
+    found.into_iter().map(|((_, _, _, Reverse(version), _), tag, safety)| (tag, far(version), safety)).collect()
 }
 
 /// 2204 of `ubuntu22.04`: years apart are further than months.

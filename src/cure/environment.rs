@@ -13,6 +13,7 @@ use crate::fact::Origin;
 use crate::fact::Presence;
 
 const DEVICES: &str = "NVIDIA_VISIBLE_DEVICES";
+const CUDA_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 const CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
 const REQUIREMENT: &str = "NVIDIA_REQUIRE_CUDA";
 const VERSION: &str = "CUDA_VERSION";
@@ -40,6 +41,10 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
         if hidden {
             set(&[devices, (CAPABILITIES, wanted)], Safety::Safe);
         }
+    }
+    // Whoever hides all GPUs from CUDA may mean it.
+    if value(CUDA_DEVICES).is_some_and(|list| hides_all(&list)) {
+        set(&[(CUDA_DEVICES, "0")], Safety::Unsafe);
     }
     if case.ends("refused") && own(case, REQUIREMENT) {
         // Of several conditions somebody meant each.
@@ -76,6 +81,12 @@ pub(super) fn environment(case: &Case<'_>) -> Vec<Candidate> {
     }
     let candidate = |(step, (title, safety, wish))| Candidate { kind: Kind::Environment, step, title, safety, wish };
     wishes.into_iter().enumerate().map(candidate).collect()
+}
+
+/// Whether a list of devices ends before its first one.
+fn hides_all(list: &str) -> bool {
+    let first = list.split(',').next().unwrap_or_default().trim();
+    first.is_empty() || first.starts_with('-')
 }
 
 /// The search path with the directory of the host's libraries first, where the image itself names its compat directory

@@ -1,5 +1,7 @@
 //! Other builds of the same release of a framework, and other releases.
 
+use std::ops::Range;
+
 use crate::cure::Candidate;
 use crate::cure::Kind;
 use crate::cure::Safety;
@@ -30,6 +32,9 @@ use crate::knowledge::by_number;
 const MOST: usize = 10;
 /// So many builds of each release.
 const BUILDS: usize = 5;
+/// So many releases are tried where none of those is of avail, and so many builds of each of these.
+const FURTHEST: usize = 100;
+const FURTHER_BUILDS: usize = 2;
 
 /// torch as a command brings it.
 struct Torch<'a> {
@@ -214,19 +219,29 @@ pub(super) fn cuda_of(tag: &str) -> String {
 /// Another release: whether it is far away, how it is told, what else it changes, and the wish.
 type Release = (bool, String, Safety, Wish);
 
-/// Other releases of torch, and of whatever else the image is there to run.
+/// Neighbouring releases of torch, and of what brings it or is there to run.
 pub(super) fn versions(case: &Case<'_>) -> Vec<Candidate> {
+    of_places(case, 0..MOST, BUILDS)
+}
+
+/// Those that are further away.
+pub(super) fn further(case: &Case<'_>) -> Vec<Candidate> {
+    of_places(case, MOST..FURTHEST, FURTHER_BUILDS)
+}
+
+fn of_places(case: &Case<'_>, places: Range<usize>, builds: usize) -> Vec<Candidate> {
     let mut wishes: Vec<Release> = Vec::new();
     if let Some(torch) = Torch::of(case) {
-        wishes.extend(of_torch(case, &torch));
+        wishes.extend(of_torch(case, &torch, places.clone(), builds));
     }
     let other = |one: &&PackageSeen| one.manager == Manager::Pip && !case.knowledge().is_built_framework(&one.name);
     for package in case.seen.packages.iter().filter(other) {
-        wishes.extend(of_package(case, package));
+        wishes.extend(of_package(case, package, places.clone()));
     }
+    let first = places.start * builds;
     let candidate = |(step, (far, title, safety, wish)): (usize, Release)| Candidate {
         kind: Kind::FrameworkVersion,
-        step: if far { FAR + step } else { step },
+        step: if far { FAR + first + step } else { first + step },
         title,
         safety,
         wish,
@@ -239,17 +254,17 @@ fn step(from: &str, to: &str) -> Safety {
     if near(from, to) { Safety::Unsafe } else { Safety::Manual }
 }
 
-fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<Release> {
+fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usize) -> Vec<Release> {
     let knowledge = case.knowledge();
     let all: Vec<&str> = knowledge.torch_served().map(|row| row.version).collect();
     let mut found = Vec::new();
-    for version in nearest(&all, torch.row.version).into_iter().take(MOST) {
+    for version in nearest(&all, torch.row.version).into_iter().skip(places.start).take(places.len()) {
         let Some(row) = knowledge.torch(version) else { continue };
         let Some(python) = for_python(case, torch.package, torch.row.version, version) else { continue };
         let default =
             torch.said.is_none() && torch.package.is_none_or(|package| matches!(package.offered, Offered::Default));
         let named = builds(case, row, torch.said.as_deref().or(torch.has.as_deref())).into_iter().map(Some);
-        let tags = default.then_some(None).into_iter().chain(named).take(BUILDS);
+        let tags = default.then_some(None).into_iter().chain(named).take(most);
         found.extend(tags.filter_map(|tag| {
             let name = torch.name;
             let local = tag.map_or_else(String::new, |tag| format!("+{tag}"));
@@ -265,7 +280,7 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>) -> Vec<Release> {
     found
 }
 
-fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<Release> {
+fn of_package(case: &Case<'_>, package: &PackageSeen, places: Range<usize>) -> Vec<Release> {
     let knowledge = case.knowledge();
     let PackageVersion::Exact(text) = &package.version else { return Vec::new() };
     let core = case.core().any(|one| component_of(knowledge, &package.name) == Some(one.name.as_str()));
@@ -287,7 +302,13 @@ fn of_package(case: &Case<'_>, package: &PackageSeen) -> Vec<Release> {
         (!near(now, to), format!("install {}=={to}{needs}", package.name), step(now, to), wish)
     };
     let there = |to: &'static str| Some((to, for_python(case, Some(package), now, to)?));
-    nearest(&all, now).into_iter().filter_map(there).take(MOST).map(wish).collect()
+    let mut ranked = nearest(&all, now);
+    // Of what is further away, the other patches of each minor as well.
+    if places.start > 0 {
+        let others: Vec<&str> = all.iter().copied().filter(|one| *one != now && !ranked.contains(one)).collect();
+        ranked.extend(others.into_iter().rev());
+    }
+    ranked.into_iter().filter_map(there).skip(places.start).take(places.len()).map(wish).collect()
 }
 
 fn component_of(knowledge: Knowledge, distribution: &str) -> Option<&'static str> {
@@ -297,5 +318,5 @@ fn component_of(knowledge: Knowledge, distribution: &str) -> Option<&'static str
 /// Whether a release of a distribution decides which torch there is.
 fn brings_torch(knowledge: Knowledge, distribution: &str, version: &str) -> bool {
     let mut rows = knowledge.torch_pins_of(distribution);
-    rows.any(|row| row.version == version && row.torch.starts_with("=="))
+    rows.any(|row| row.version == version && !row.unasked && row.torch.starts_with("=="))
 }

@@ -36,7 +36,8 @@ pub(super) fn drivers(case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate
 }
 
 /// The smallest newer release that starts, and with which the newest of its branch does: a change, which may lie below
-/// a gap, and not what [`least`](crate::least) calls the smallest driver.
+/// a gap, and not what [`least`](crate::least) calls the smallest driver. Where no newer one does for a GPU that its own
+/// driver does not support, the newest of the nearest older branch that starts.
 fn smallest(case: &Case<'_>, pool: &Pool, trials: &mut Trials<'_>) -> Option<DriverVersion> {
     let knowledge = case.knowledge();
     let all = releases(pool, knowledge);
@@ -53,12 +54,25 @@ fn smallest(case: &Case<'_>, pool: &Pool, trials: &mut Trials<'_>) -> Option<Dri
         let hosts = with_driver(pool, version).hosts(knowledge, images.day());
         images.start_on(&hosts, knowledge, &mut doubt)
     };
-    first_of_branch(&newer, starts).or_else(|| {
-        first_of_branch(&newer, |version| {
-            let change = (pool.name.value.clone(), PoolChange::Driver(version));
-            help(&trials.pools(case, &[change]), &pool.name.value) == Help::Lifts
+    first_of_branch(&newer, starts)
+        .or_else(|| {
+            first_of_branch(&newer, |version| {
+                let change = (pool.name.value.clone(), PoolChange::Driver(version));
+                help(&trials.pools(case, &[change]), &pool.name.value) == Help::Lifts
+            })
         })
-    })
+        .or_else(|| {
+            // What a driver no longer supports, one of an older branch does.
+            let DriverSpec::Exact(now) = pool.driver.first()?.value else { return None };
+            let all = if case.ends("gpu-unsupported") { releases(pool, knowledge) } else { Vec::new() };
+            let older: Vec<DriverVersion> = all.into_iter().filter(|version| *version < now).collect();
+            let newest = |branch: &[DriverVersion]| branch.last().copied();
+            let mut branches = older.chunk_by(|one, other| one.branch() == other.branch()).rev().filter_map(newest);
+            branches.find(|version| {
+                let hosts = with_driver(pool, *version).hosts(knowledge, images.day());
+                images.start_on(&hosts, knowledge, &mut 0)
+            })
+        })
 }
 
 /// Of the first branch that ends well, the first release that does.

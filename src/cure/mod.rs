@@ -10,7 +10,8 @@
 //! these are told, and none is written: the image may need no change.
 //!
 //! Where no single change of the image does, a base, or its compat library, and a build of the framework are changed
-//! together.
+//! together; then up to three changes of which each meets a later wall than the one before it, or helps on more pools.
+//! Releases of a framework that are further away than the nearest ten are tried where all that is of no avail.
 //!
 //! What is written still builds: a build lies in the indexes that have it, hashes are of one wheel, lists bound versions.
 //! What would not build is told, to be done by hand.
@@ -42,6 +43,7 @@ mod base;
 mod beside;
 mod buildable;
 mod case;
+mod chain;
 mod compat;
 mod conda;
 mod environment;

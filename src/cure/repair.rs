@@ -87,7 +87,7 @@ pub fn follow(subject: &Subject, sources: &Sources, texts: &BTreeMap<SourceId, S
 }
 
 /// The texts with edits.
-fn texts(sources: &Sources, edits: &[TextEdit]) -> Option<BTreeMap<SourceId, String>> {
+pub(super) fn texts(sources: &Sources, edits: &[TextEdit]) -> Option<BTreeMap<SourceId, String>> {
     let mut of_text: BTreeMap<SourceId, Vec<TextEdit>> = BTreeMap::new();
     for edit in edits {
         of_text.entry(edit.source).or_default().push(edit.clone());
@@ -96,7 +96,7 @@ fn texts(sources: &Sources, edits: &[TextEdit]) -> Option<BTreeMap<SourceId, Str
 }
 
 /// The same texts under the same ids, but for those that changed.
-fn replaced(sources: &Sources, texts: &BTreeMap<SourceId, String>) -> Sources {
+pub(super) fn replaced(sources: &Sources, texts: &BTreeMap<SourceId, String>) -> Sources {
     let mut new = Sources::default();
     for (at, text) in sources.iter().enumerate() {
         let id = SourceId(u32::try_from(at).unwrap_or(u32::MAX));

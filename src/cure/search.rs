@@ -7,6 +7,7 @@ use crate::cure::Wish;
 use crate::cure::base;
 use crate::cure::case::Aim;
 use crate::cure::case::Case;
+use crate::cure::chain;
 use crate::cure::compat;
 use crate::cure::conda;
 use crate::cure::environment;
@@ -123,25 +124,53 @@ pub(super) fn search(
     let certain = aim == Aim::Failing;
     let most = if certain { trial::MOST } else { trial::MOST_OPEN };
     let mut trials = Trials { hosts, left: trial::budget(subject, most) };
-    let mut tried: Vec<Tried> = Vec::new();
-    for kind in kinds {
-        for candidate in candidates(*kind, &case, &mut trials) {
-            let Some(one) = attempt(&case, candidate, &mut trials) else { continue };
-            // What still hangs on a field of the pool may be cured by the next.
-            let hangs = |now: &PoolFate| now.fate == "depends" && one.lifts.contains(&now.pool);
-            let enough =
-                one.breaks.is_empty() && one.helps(aim) == all && !one.compiled && !one.fates.iter().any(hangs);
-            tried.push(one);
-            if enough {
-                break;
-            }
-        }
-    }
+    let mut tried = singles(kinds, &case, &mut trials);
     let of_image = |one: &Tried| one.kind.of_image() && one.breaks.is_empty() && one.helps(aim) == all;
     if certain && !tried.iter().any(of_image) {
         tried.extend(pair::pair(&case, &mut trials));
     }
+    if certain && !tried.iter().any(of_image) {
+        tried = best(tried, &case);
+        let more = chain::chains(&case, &tried, &mut trials);
+        tried.extend(more);
+    }
+    // The last resort.
+    if certain && kinds.contains(&Kind::FrameworkVersion) && !tried.iter().any(of_image) {
+        tried.extend(until_enough(framework::further(&case), &case, &mut trials));
+    }
     let split = if certain { split::told(&case, &tried) } else { None };
+    Found { tried: best(tried, &case), split, cut: trials.left == 0 }
+}
+
+/// Every change of some kinds that helps by itself, of each kind until one is enough.
+pub(super) fn singles(kinds: &[Kind], case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Tried> {
+    let mut tried: Vec<Tried> = Vec::new();
+    for kind in kinds {
+        let candidates = candidates(*kind, case, trials);
+        tried.extend(until_enough(candidates, case, trials));
+    }
+    tried
+}
+
+fn until_enough(candidates: Vec<Candidate>, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Tried> {
+    let (aim, all) = (case.aim, case.aimed().count());
+    let mut tried = Vec::new();
+    for candidate in candidates {
+        let Some(one) = attempt(case, candidate, trials) else { continue };
+        // What still hangs on a field of the pool may be cured by the next.
+        let hangs = |now: &PoolFate| now.fate == "depends" && one.lifts.contains(&now.pool);
+        let enough = one.breaks.is_empty() && one.helps(aim) == all && !one.compiled && !one.fates.iter().any(hangs);
+        tried.push(one);
+        if enough {
+            break;
+        }
+    }
+    tried
+}
+
+/// Of each kind the best, then the others that are of use.
+pub(super) fn best(mut tried: Vec<Tried>, case: &Case<'_>) -> Vec<Tried> {
+    let (aim, all) = (case.aim, case.aimed().count());
     let rank = |one: &Tried| {
         let left = all - one.starts(aim).len().min(all);
         let (far, several) = (one.step >= FAR, matches!(one.wish, Wish::All(_)));
@@ -167,7 +196,7 @@ pub(super) fn search(
         }
     }
     first.append(&mut others);
-    Found { tried: first, split, cut: trials.left == 0 }
+    first
 }
 
 fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candidate> {

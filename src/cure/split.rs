@@ -23,6 +23,9 @@ pub(super) fn told(case: &Case<'_>, tried: &[Tried]) -> Option<String> {
     let of_image = |one: &&Tried| one.kind.of_image();
     let mut images: Vec<(String, BTreeSet<String>)> = vec![("as it is".to_owned(), starts(&before))];
     images.extend(tried.iter().filter(of_image).map(|one| (one.title.clone(), starts(&one.fates))));
+    if wanted.len() == 1 && tried.is_empty() && before.iter().any(|one| one.fate == "fails") {
+        return Some(format!("no change that is known makes it start on {}", names(&owned(&wanted))));
+    }
     if wanted.len() < 2 || images.iter().any(|(_, set)| whole(set)) {
         return None;
     }
@@ -41,19 +44,27 @@ pub(super) fn told(case: &Case<'_>, tried: &[Tried]) -> Option<String> {
              for {on}, and {second} for {rest}{driver}"
         ));
     }
-    let never: BTreeSet<String> = wanted
-        .iter()
-        .filter(|pool| !images.iter().any(|(_, set)| set.contains(**pool)))
-        .map(|pool| (*pool).to_owned())
-        .collect();
+    let never: BTreeSet<String> =
+        owned(&wanted).into_iter().filter(|pool| !images.iter().any(|(_, set)| set.contains(pool))).collect();
+    let of_pools: BTreeSet<String> =
+        tried.iter().filter(|one| !one.kind.of_image()).flat_map(|one| starts(&one.fates)).collect();
+    let (moved, stuck): (BTreeSet<String>, BTreeSet<String>) =
+        never.iter().cloned().partition(|pool| of_pools.contains(pool));
     Some(match or_driver {
         Some(title) => format!("no change of the image alone makes it start on all pools; this does: {title}"),
         None if never.is_empty() => {
             let best = images.iter().max_by_key(|(_, set)| set.len())?;
             format!("no two images start on all pools; most start with: {}", best.0)
         }
-        None => format!("no change that is known makes it start on {}", names(&never)),
+        None if stuck.is_empty() => {
+            format!("no change of the image alone makes it start on {}: a change of the pools does", names(&moved))
+        }
+        None => format!("no change that is known makes it start on {}", names(&stuck)),
     })
+}
+
+fn owned(pools: &BTreeSet<&str>) -> BTreeSet<String> {
+    pools.iter().map(|pool| (*pool).to_owned()).collect()
 }
 
 fn names(pools: &BTreeSet<String>) -> String {

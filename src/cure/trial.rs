@@ -22,6 +22,7 @@ use crate::fleet::Declared;
 use crate::fleet::DriverSpec;
 use crate::fleet::Fleet;
 use crate::fleet::Pool;
+use crate::infer::infer;
 use crate::judge;
 use crate::judge::Content;
 use crate::judge::Detail;
@@ -124,7 +125,7 @@ impl Trials<'_> {
             let Some(subject) = write::written(case.subject, case.settings.sources, &edits) else { continue };
             // Each text is read once for each platform, and judged as it was seen.
             let Some(seen) = as_seen(&subject, case.before, &case.platforms, Some) else { continue };
-            let observed = observed(&seen, &case.platform).filter(|seen| wish.holds(seen));
+            let observed = observed(&seen, &case.platform).filter(|seen| wish.holds(seen) && drops(case, wish, seen));
             let Some(observed) = observed.filter(|_| beside::others_exist(case, &subject)) else { continue };
             if let Some(why) = hindrance(case, wish, &edits, observed) {
                 hindered.get_or_insert((seen, why));
@@ -227,6 +228,16 @@ impl Trials<'_> {
 /// What would be seen with a wish; none where that cannot be told.
 fn pretended(case: &Case<'_>, wish: &Wish) -> Option<Observations> {
     pretend(wish, &case.seen, case.knowledge()).filter(|seen| wish.holds(seen))
+}
+
+/// Whether no compat library is left, where none is wished for.
+fn drops(case: &Case<'_>, wish: &Wish, seen: &Observations) -> bool {
+    let wished = match wish {
+        Wish::All(list) => list.contains(&Wish::DropCompat),
+        one => *one == Wish::DropCompat,
+    };
+    let left = || infer(seen, &case.platform, case.settings.as_of, case.knowledge());
+    !wished || left().iter().all(|image| image.compat.known().is_none())
 }
 
 fn declared<T>(value: T) -> Declared<T> {

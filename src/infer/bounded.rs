@@ -127,7 +127,7 @@ fn companions(seen: &Observations, knowledge: Knowledge) -> Vec<PackageSeen> {
     let on_framework = |bound: &PackageSeen| {
         let PackageVersion::Exact(version) = &bound.version else { return None };
         let mut rows = knowledge.torch_pins_of(&bound.name);
-        let row = rows.find(|row| order(row.version, public(version)) == Some(Ordering::Equal))?;
+        let row = rows.find(|row| !row.unasked && order(row.version, public(version)) == Some(Ordering::Equal))?;
         let version = match row.torch.strip_prefix("==") {
             Some(exact) if !exact.contains([',', '*']) => PackageVersion::Exact(exact.to_owned()),
             _ => PackageVersion::Open(row.torch.to_owned()),

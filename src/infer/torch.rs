@@ -172,8 +172,8 @@ pub(super) fn resolve<'a>(
             seen.packages.iter().rfind(|package| is_torch(package, knowledge) && wanted(package.manager))
         };
         let of_conda = of_manager(&|manager| manager == Manager::Conda).map(|package| conda(package, seen, knowledge));
-        let of_pip = of_manager(&|manager| manager != Manager::Conda)
-            .map(|package| believed(as_said(package, day), seen.depth, day));
+        let of_pip =
+            of_manager(&|manager| manager != Manager::Conda).map(|package| believed(as_said(package, day), seen, day));
         return match (of_pip, of_conda) {
             (Some(pip), Some(conda)) => Torch::Brought(imported(pip, conda, seen, day)),
             (Some(one), None) | (None, Some(one)) => Torch::Brought(one),
@@ -190,7 +190,7 @@ pub(super) fn resolve<'a>(
         }
         let here: Vec<&PackageSeen> = seen.packages.iter().filter(|package| package.command == command).collect();
         if let Some(brought) = step(&here, &now, open_base, seen, build, day) {
-            now = Torch::Brought(believed(brought, seen.depth, day));
+            now = Torch::Brought(believed(brought, seen, day));
             open_base = false;
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn pin_beside(
 ) -> Option<Result<Ask, Why>> {
     let newest = pin(package, python, knowledge)?;
     let PackageVersion::Open(own) = &package.version else { return Some(newest) };
-    let listed = || knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*");
+    let listed = || knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*" && !row.unasked);
     let admitted = || listed().filter(|row| admits(own, row.version) == Some(true));
     let by_version =
         |one: &&TorchPinRow, other: &&TorchPinRow| order(one.version, other.version).unwrap_or(Ordering::Equal);
@@ -80,7 +80,7 @@ pub(super) fn goes(distribution: &str, version: &str, bounds: &[String], knowled
     }
     let mut rows = knowledge.torch_pins_of(distribution);
     let row = rows.find(|row| order(row.version, version) == Some(Ordering::Equal))?;
-    Some(meets(row.torch, bounds, knowledge))
+    Some(row.unasked || meets(row.torch, bounds, knowledge))
 }
 
 /// The bounds on torch of a package's command as ranges; `None` where one of them cannot be told.
@@ -117,24 +117,29 @@ fn pin(package: &PackageSeen, python: Option<&str>, knowledge: Knowledge) -> Opt
     let listed = || rows().filter(|row| row.version != "*");
     rows().next()?;
     let any = rows().find(|row| row.version == "*");
-    let whole = |row: &'static TorchPinRow| Ask::of(row.torch);
+    // One of which the metadata ask for none.
+    let whole = |row: &'static TorchPinRow| (!row.unasked).then(|| Ask::of(row.torch));
     let ask = match &package.version {
         PackageVersion::Exact(version) => {
             let own = listed().find(|row| order(row.version, public(version)) == Some(Ordering::Equal));
             let other = any.filter(|_| listed().next().is_none());
-            own.map(whole).or_else(|| other.map(|row| of_older(row, public(version))))
+            own.map(whole).or_else(|| other.map(|row| Some(of_older(row, public(version)))))
         }
         PackageVersion::Open(range) if any.is_some() && !range.is_empty() => {
             let within = newest_within(range, &listed().collect::<Vec<_>>());
-            within.map(whole).or_else(|| any.map(|row| of_range(row, range, python)))
+            within.map(whole).or_else(|| any.map(|row| Some(of_range(row, range, python))))
         }
-        PackageVersion::Open(range) => any.map(|row| of_range(row, range, python)),
-        PackageVersion::Unresolved(_) => any.map(|row| Ask::at_most(row.torch)),
+        PackageVersion::Open(range) => any.map(|row| Some(of_range(row, range, python))),
+        PackageVersion::Unresolved(_) => any.map(|row| Some(Ask::at_most(row.torch))),
     };
-    Some(ask.ok_or_else(|| Why {
+    let untold = || Why {
         reason: format!("which release of torch {} brings is not in the tables", package.name),
         supply: "pin torch beside it".to_owned(),
-    }))
+    };
+    match ask {
+        Some(asked) => asked.map(Ok),
+        None => Some(Err(untold())),
+    }
 }
 
 /// What a release asks for of which only newer ones and perhaps itself are listed.

@@ -2,17 +2,35 @@
 
 use crate::fact::Depth;
 use crate::fact::Manager;
+use crate::fact::Observations;
 use crate::fact::Why;
 use crate::infer::framework::variant_cuda;
+use crate::infer::places::operating_system;
 use crate::infer::torch::Brought;
+use crate::infer::torch::Maker;
 use crate::infer::torch::wanted;
 use crate::infer::torch_release::Day;
 
 /// A torch whose build is one of its release, or may be; of any other nothing is told.
-pub(super) fn believed<'a>(brought: Brought<'a>, depth: Depth, day: Day<'_>) -> Brought<'a> {
+pub(super) fn believed<'a>(brought: Brought<'a>, seen: &Observations, day: Day<'_>) -> Brought<'a> {
+    if let Some(why) = foreign(&brought, seen, day) {
+        return Brought { version: Err(why.clone()), variant: Err(why), candidates: Vec::new(), ..brought };
+    }
+    let depth = seen.depth;
     let Ok(Some(tag)) = &brought.variant else { return brought };
     let Some(why) = unheard(tag, &brought, depth, day) else { return brought };
     Brought { variant: Err(why), candidates: Vec::new(), ..brought }
+}
+
+/// Why there is no wheel for the C library of the base's system, of which pip takes those alone.
+fn foreign(brought: &Brought<'_>, seen: &Observations, day: Day<'_>) -> Option<Why> {
+    let of_pip = seen.depth == Depth::Text && brought.maker == Maker::Wheel;
+    let system = operating_system(seen, day.knowledge).filter(|row| of_pip && row.musl)?;
+    let name = wanted(brought.package, day.knowledge);
+    Some(Why {
+        reason: format!("no wheel of {name} is for musl, the C library of {}: pip finds none to install", system.name),
+        supply: "name a base with glibc, or describe the built image".to_owned(),
+    })
 }
 
 /// Why no wheel of that build is known.

@@ -216,6 +216,11 @@ pub fn judge_and_tell(
     judge_inferred(subject, settings, hosts, &Inferred::default(), (undecided, None))
 }
 
+/// How far a subject of its kind is looked into.
+fn depth_of(subject: &Subject) -> Depth {
+    if subject.kind == "dockerfile" { Depth::Text } else { Depth::Description }
+}
+
 fn judge_inferred(
     subject: &Subject,
     settings: Settings<'_>,
@@ -236,8 +241,7 @@ fn judge_inferred(
     let pools = concerned(subject, settings, &orders);
     let platforms = hosts.platforms(&pools, knowledge);
     let (mut builds, mut beside, mut looked) = (Vec::<Build>::new(), Beside::default(), Vec::<OnPlatform>::new());
-    let of = if subject.kind == "dockerfile" { Depth::Text } else { Depth::Description };
-    let mut description = Description { of, ..Description::default() };
+    let mut description = Description { of: depth_of(subject), ..Description::default() };
     let everything = settings.detail == Detail::Everything;
     for (at, platform) in platforms.iter().enumerate() {
         let Some((told, on_platform)) = inferred.on(&subject.content, platform, settings) else { continue };

@@ -14,6 +14,10 @@ pub struct OsRow {
     pub debian: bool,
     /// Whether its loader keeps no cache.
     pub cacheless: bool,
+    /// Whether its C library is musl, for which no framework has wheels.
+    pub musl: bool,
+    /// The commands that install its Python, where they are not those of Debian; empty where nobody knows them.
+    pub python: &'static [&'static str],
 }
 
 /// A library that the container stack puts in with a driver capability.

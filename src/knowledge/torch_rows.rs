@@ -19,6 +19,8 @@ pub struct TorchPinRow {
     /// Of a version `*`: older releases from the oldest on, each with the range that it asks for; those before it ask for
     /// no more.
     pub older: &'static [(&'static str, &'static str)],
+    /// Whether its metadata ask for none: `torch` is what it was built for.
+    pub unasked: bool,
 }
 
 /// Which versions of another package the newest release of a distribution asks for.

@@ -126,6 +126,12 @@ impl<'a> Drivers<'a> {
 
     /// The smallest with which all of some images start.
     pub fn least(&self, images: &[&Images]) -> Least {
+        self.row(images).map_or_else(|none| none, |(first, _)| Least::From(first))
+    }
+
+    /// The first and the last of the last unbroken row of releases with which all of some images start; the last is none
+    /// where it is the newest that is known.
+    fn row(&self, images: &[&Images]) -> Result<(DriverVersion, Option<DriverVersion>), Least> {
         let tried = self.tried(images);
         let mut doubts: Vec<(&Images, usize)> = images.iter().map(|images| (*images, 0)).collect();
         let mut start = |at: usize| {
@@ -141,12 +147,16 @@ impl<'a> Drivers<'a> {
         let row = lasting(tried.len(), |of| place(of).is_some_and(&mut start));
         let Some(first) = place(row.start).filter(|_| !row.is_empty()) else {
             let open = images.iter().any(|images| self.ability(images) == Able::Open);
-            return if open { Least::Open } else { Least::Never };
+            return Err(if open { Least::Open } else { Least::Never });
         };
         // What lies between two that are told apart is tried one by one.
         let below = row.start.checked_sub(1).and_then(place).map_or(0, |at| at + 1);
         let first = (below..first).rev().take_while(|at| start(*at)).last().unwrap_or(first);
-        self.releases.get(first).map_or(Least::Never, |driver| Least::From(*driver))
+        let above = place(row.end).unwrap_or(self.releases.len());
+        let last = row.end.checked_sub(1).and_then(place).unwrap_or(first);
+        let last = (last + 1..above).take_while(|at| start(*at)).last().unwrap_or(last);
+        let last = self.releases.get(last).copied().filter(|_| last + 1 < self.releases.len());
+        self.releases.get(first).map(|first| (*first, last)).ok_or(Least::Never)
     }
 }
 
@@ -192,6 +202,8 @@ pub fn least(images: &Images, pool: &Pool, knowledge: Knowledge) -> Least {
 pub struct OfAll {
     /// The smallest with which all start that start with some; none where no release does for all of them.
     pub driver: Option<DriverVersion>,
+    /// The newest with which they do, where newer releases are known with which some do not.
+    pub last: Option<DriverVersion>,
     /// Those that fail with every release.
     pub never: Vec<usize>,
     /// Those that start with no release for certain.
@@ -219,8 +231,8 @@ pub fn least_of_all(pool: &Pool, images: &[(&Images, usize)], knowledge: Knowled
             Able::Never => found.never.push(at),
         }
     }
-    if let Least::From(driver) = drivers.least(&able) {
-        found.driver = Some(driver);
+    if let Ok((driver, last)) = drivers.row(&able) {
+        (found.driver, found.last) = (Some(driver), last);
     }
     found
 }

@@ -7,6 +7,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::NgcReleaseRow;
 use crate::knowledge::by_number;
 use crate::nearest::nearest;
+use crate::recommend::candidate::python_commands;
 use crate::recommend::choice::Choice;
 use crate::recommend::choice::Libraries;
 use crate::recommend::python;
@@ -45,6 +46,9 @@ pub(super) struct Base {
     pub(super) cuda: Option<CudaVersion>,
     /// The same with more libraries in it, to be tried where this one has not enough.
     pub(super) larger: Option<String>,
+    /// A CUDA base image of an older release of the same major, which asks for less of the driver, to be tried where this
+    /// one is refused.
+    pub(super) older: Option<Box<Self>>,
 }
 
 /// Which bases are wished for.
@@ -126,6 +130,7 @@ impl Ground<'_> {
                 fetched: false,
                 cuda: None,
                 larger: None,
+                older: None,
             };
             return if fits && built { vec![base] } else { Vec::new() };
         }
@@ -157,6 +162,7 @@ impl Ground<'_> {
             fetched: false,
             cuda: Some(row.cuda),
             larger: None,
+            older: None,
         };
         known.map(base).collect()
     }
@@ -190,6 +196,7 @@ impl Ground<'_> {
                 fetched: false,
                 cuda: None,
                 larger: None,
+                older: None,
             });
         }
         let asked = |name: &str| matches!(self.wanted, Wanted::Repository(own) if own == name);
@@ -205,6 +212,7 @@ impl Ground<'_> {
                 fetched: false,
                 cuda: None,
                 larger: None,
+                older: None,
             });
         }
         found
@@ -224,6 +232,31 @@ impl Ground<'_> {
             // Of a major alone the newest minor: it has every symbol of those before it.
             Some(own) => own.major() == cuda.major() && cuda.release() == newest_of(own.major(), knowledge),
         };
+        let kept = self.newest_patches(repository, goes);
+        let older = wished.and_then(|wished| self.oldest(repository, wished, choices)).map(Box::new);
+        let with_older = |base: Base| Base { older: older.clone().filter(|older| older.cuda < base.cuda), ..base };
+        let of_row = |(version, row)| self.of_row(repository, version, row, choices).map(with_older);
+        kept.into_iter().filter_map(of_row).collect()
+    }
+
+    /// The base image of the oldest CUDA of a major, where the repository is asked for: what is installed brings its own
+    /// libraries, and runs on it as well.
+    fn oldest(self, repository: &str, wished: CudaVersion, choices: &[&Choice]) -> Option<Base> {
+        if matches!(self.wanted, Wanted::Any) || self.untold(choices) {
+            return None;
+        }
+        let mut all = self.newest_patches(repository, |cuda| cuda.major() == wished.major());
+        all.sort_by_key(|(cuda, _)| *cuda);
+        all.into_iter().find_map(|(cuda, row)| self.of_row(repository, cuda, row, choices))
+    }
+
+    /// The newest patch of each CUDA release that has base images.
+    fn newest_patches(
+        self,
+        repository: &str,
+        goes: impl Fn(CudaVersion) -> bool,
+    ) -> Vec<(CudaVersion, &'static CudaImageRow)> {
+        let knowledge = self.knowledge;
         let mut kept: Vec<(CudaVersion, &'static CudaImageRow)> = Vec::new();
         for row in knowledge.cuda_images().iter().filter(|row| knowledge.withdrawn(repository, row.version).is_none()) {
             let Ok(version) = row.version.parse::<CudaVersion>() else { continue };
@@ -236,7 +269,7 @@ impl Ground<'_> {
                 None => kept.push((version, row)),
             }
         }
-        kept.into_iter().filter_map(|(version, row)| self.of_row(repository, version, row, choices)).collect()
+        kept
     }
 
     fn of_row(
@@ -277,7 +310,16 @@ impl Ground<'_> {
             Some(larger) if self.untold(choices) => (larger, None),
             larger => (base.or(runtime)?, larger),
         };
-        Some(Base { reference, kind: Kind::Cuda, python, bare: !choices.is_empty(), fetched, cuda: Some(cuda), larger })
+        Some(Base {
+            reference,
+            kind: Kind::Cuda,
+            python,
+            bare: !choices.is_empty(),
+            fetched,
+            cuda: Some(cuda),
+            larger,
+            older: None,
+        })
     }
 
     /// The Python that is wished for, where another tool can bring it to a base that has none: one that is known, with
@@ -291,6 +333,9 @@ impl Ground<'_> {
     /// The image that was named, where its Python is not known to lack a wheel.
     fn given(self, reference: &ImageReference, choices: &[&Choice]) -> Option<Base> {
         let (repository, tag) = (reference.familiar(), reference.tag().unwrap_or_default());
+        if !choices.is_empty() && self.barrier(reference).is_some() {
+            return None;
+        }
         let rows = || self.knowledge.image_pythons().iter();
         let begins = |version: &str| {
             tag.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
@@ -309,9 +354,33 @@ impl Ground<'_> {
         }
         let language = own.is_some_and(|row| row.version == row.python);
         let framework = self.knowledge.framework_images().iter().any(|row| row.repository == repository);
-        let bare = !choices.is_empty() && python.is_some() && !language && !framework;
+        let alone = || own.is_none() && self.brings_none(&repository);
+        let bare = !choices.is_empty() && (python.is_some() || alone()) && !language && !framework;
         let reference = reference.to_string();
-        Some(Base { reference, kind: Kind::Given, python, bare, fetched, cuda: None, larger: None })
+        Some(Base { reference, kind: Kind::Given, python, bare, fetched, cuda: None, larger: None, older: None })
+    }
+}
+
+impl Ground<'_> {
+    /// Whether the images of a repository are an operating system, with or without CUDA, and nothing else.
+    fn brings_none(self, repository: &str) -> bool {
+        let knowledge = self.knowledge;
+        let system = knowledge.operating_systems().iter().any(|row| row.name == repository);
+        let mut languages = knowledge.image_pythons().iter().filter(|row| row.version == row.python);
+        let plain = system && knowledge.plain_image(repository).is_some();
+        knowledge.is_cuda_repository(repository) || plain && !languages.any(|row| row.name == repository)
+    }
+
+    /// Why nothing can be installed by pip on an image that was named.
+    pub(super) fn barrier(self, reference: &ImageReference) -> Option<String> {
+        let tag = reference.tag().unwrap_or_default();
+        let system = self.knowledge.operating_system(&reference.familiar(), tag)?;
+        if system.musl {
+            return Some(format!("the C library of {} is musl, for which there are no wheels of it", system.name));
+        }
+        let untold = self.brings_none(&reference.familiar())
+            && python_commands(&reference.to_string(), self.knowledge).is_empty();
+        untold.then(|| format!("how {} installs a Python is not in the tables", system.name))
     }
 }
 

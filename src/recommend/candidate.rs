@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::knowledge::Knowledge;
+use crate::knowledge::OsRow;
 use crate::recommend::base::Base;
 use crate::recommend::choice::Choice;
+use crate::reference::ImageReference;
 
 /// Where Python packages go where the system's own Python takes none.
 const VENV: &str = "/opt/venv";
@@ -12,6 +14,16 @@ const VENV: &str = "/opt/venv";
 /// Where the tool lies that brings another Python, and where it puts that.
 const UV: &str = "/opt/uv";
 const PYTHONS: &str = "/opt/python";
+
+/// Between two commands of one instruction.
+const AND: &str = " \\\n && ";
+
+/// How Debian and what comes of it install their Python.
+const OF_DEBIAN: &[&str] = &[
+    "apt-get update",
+    "apt-get install -y --no-install-recommends python3 python3-venv",
+    "rm -rf /var/lib/apt/lists/*",
+];
 
 /// One combination.
 #[derive(Clone, Debug)]
@@ -59,17 +71,15 @@ impl Candidate<'_> {
         }
         let pip = self.pip(knowledge);
         if self.base.bare && !pip.is_empty() {
-            text.push_str(
-                "RUN apt-get update \\\n && apt-get install -y --no-install-recommends python3 python3-venv \\\n",
-            );
+            let _ = write!(text, "RUN {}", python_commands(&self.base.reference, knowledge).join(AND));
             let _ = match self.base.python.filter(|_| self.base.fetched) {
                 Some(python) => writeln!(
                     text,
-                    " && rm -rf /var/lib/apt/lists/* \\\n && python3 -m venv {UV} \\\n \
+                    "{AND}python3 -m venv {UV} \\\n \
                      && {UV}/bin/pip install --no-cache-dir uv \\\n \
                      && UV_PYTHON_INSTALL_DIR={PYTHONS} {UV}/bin/uv venv --seed --python {python} {VENV}"
                 ),
-                None => writeln!(text, " && rm -rf /var/lib/apt/lists/* \\\n && python3 -m venv {VENV}"),
+                None => writeln!(text, "{AND}python3 -m venv {VENV}"),
             };
             let _ = writeln!(text, "ENV PATH={VENV}/bin:$PATH");
         }
@@ -78,6 +88,20 @@ impl Candidate<'_> {
         }
         text
     }
+}
+
+/// The commands that install the Python of a base's system; those of Debian where the tables do not name the system.
+pub(super) fn python_commands(reference: &str, knowledge: Knowledge) -> &'static [&'static str] {
+    match system(reference, knowledge) {
+        Some(row) if !row.debian => row.python,
+        Some(_) | None => OF_DEBIAN,
+    }
+}
+
+/// The operating system of a base, by its name.
+pub(super) fn system(reference: &str, knowledge: Knowledge) -> Option<&'static OsRow> {
+    let reference = ImageReference::parse(reference).ok()?;
+    knowledge.operating_system(&reference.familiar(), reference.tag().unwrap_or_default())
 }
 
 /// A word as a shell takes it: brackets are patterns.
@@ -112,6 +136,7 @@ mod tests {
             fetched: false,
             cuda: None,
             larger: None,
+            older: None,
         };
         Candidate { choices, base, asks }.dockerfile(Knowledge::built_in())
     }

@@ -120,8 +120,32 @@ fn together<'a>(all: &'a [Vec<Choice>], knowledge: Knowledge) -> Vec<Vec<&'a Cho
     sets
 }
 
-/// Tries a combination; where the image has to ask for GPUs itself, or its base has not enough, once more.
+/// Tries a combination; where its base asks for too new a driver, on an older one as well.
 fn tried<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
+    let older = candidate.base.older.as_deref().cloned();
+    let choices = candidate.choices.clone();
+    let first = on_base(candidate, place);
+    match older {
+        Some(base) if first.ends.iter().any(|end| wants_newer(*end)) => {
+            let second = on_base(Candidate { choices, base, asks: false }, place);
+            if starts(&second) > starts(&first) { second } else { first }
+        }
+        Some(_) | None => first,
+    }
+}
+
+/// On how many pools it starts.
+fn starts(one: &Tried<'_>) -> usize {
+    one.ends.iter().filter(|end| end.starts()).count()
+}
+
+/// Whether an older base may help.
+const fn wants_newer(end: End) -> bool {
+    matches!(end, End::Fails(Outcome::Refused | Outcome::InsufficientDriver | Outcome::CompatNotSupported))
+}
+
+/// Tries a combination; where the image has to ask for GPUs itself, or its base has not enough, once more.
+fn on_base<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
     let once = |candidate: Candidate<'a>| {
         let text = candidate.dockerfile(place.knowledge);
         let ends = place.ends(&place.images(&text), candidate.choices.is_empty());
@@ -147,7 +171,6 @@ fn tried<'a>(candidate: Candidate<'a>, place: &Place<'_>) -> Tried<'a> {
     };
     let asked = again.asks;
     let second = once(again);
-    let starts = |one: &Tried<'_>| one.ends.iter().filter(|end| end.starts()).count();
     if starts(&second) > starts(&first) || asked && starts(&second) == starts(&first) { second } else { first }
 }
 

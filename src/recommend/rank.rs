@@ -119,11 +119,21 @@ pub(super) fn lost(best: &Tried<'_>, one: &Tried<'_>, pools: &[String]) -> Strin
         };
     }
     if one.candidate.base.reference == best.candidate.base.reference {
-        return "starts alike, and installs more".to_owned();
+        return alike(&best.candidate, &one.candidate);
     }
     match one.candidate.base.kind.cmp(&best.candidate.base.kind) {
         Ordering::Greater => format!("starts alike, on a base that brings more: {}", one.candidate.base.reference),
         _ => "starts alike, on a base that is larger by its name".to_owned(),
+    }
+}
+
+/// What sets one apart that starts alike on the same base.
+fn alike(best: &Candidate<'_>, one: &Candidate<'_>) -> String {
+    let builds = |of: &Candidate<'_>| of.choices.iter().map(|choice| choice.cuda).collect::<Vec<_>>();
+    let own = one.choices.iter().find_map(|choice| choice.cuda).filter(|_| builds(best) != builds(one));
+    match own {
+        Some(cuda) => format!("starts alike, and is the build for CUDA {cuda}"),
+        None => format!("starts alike, and is written as {}", one.told()),
     }
 }
 
@@ -164,6 +174,7 @@ mod tests {
             fetched: false,
             cuda: None,
             larger: None,
+            older: None,
         };
         Tried {
             candidate: Candidate { choices: vec![choice], base, asks: false },

@@ -210,6 +210,11 @@ pub(super) fn impossible(asked: crate::recommend::Asked<'_>, sets: &[Vec<&Choice
     if sets.is_empty() {
         return format!("the tables of {date} have no releases of these that go together: {wishes}");
     }
+    if let Wanted::Exactly(reference) = ground.wanted
+        && let (Some(why), false) = (ground.barrier(reference), wishes.is_empty())
+    {
+        return format!("{wishes} cannot be installed on {reference}: {why}");
+    }
     let others = || sets.iter().flat_map(|set| Ground { python: None, ..ground }.bases(set));
     if let Some(python) = ground.python {
         let mut pythons: Vec<&str> = others().filter_map(|base| base.python).collect();

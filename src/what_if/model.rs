@@ -66,6 +66,8 @@ pub struct Driver {
     /// The known release from which on all start that start with some, as `compare` and `needs` tell it; none where no
     /// release does for all.
     pub smallest: Option<String>,
+    /// The newest release with which they do, where newer ones are known with which some do not.
+    pub largest: Option<String>,
     /// Whether all of them start with the driver that it has.
     pub enough: bool,
     /// Whether that is an older one with which they start all the same, and releases in between are none.

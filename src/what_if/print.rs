@@ -82,7 +82,11 @@ fn driver(of: &Driver) -> String {
                 (true, false) => ", which is enough",
                 (false, _) => "",
             };
-            format!("pool `{}`: smallest driver for its images is {driver} ({has}{enough})", of.pool)
+            let until = of
+                .largest
+                .as_ref()
+                .map_or_else(String::new, |last| format!(", and {last} the newest that is known to do"));
+            format!("pool `{}`: smallest driver for its images is {driver}{until} ({has}{enough})", of.pool)
         }
         None if of.images == of.never.len() + of.open.len() => {
             format!("pool `{}`: none of its images is known to start with any driver ({has})", of.pool)

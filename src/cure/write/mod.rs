@@ -122,7 +122,9 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Way> {
         Wish::DropCompat => {
             let installed = packages(case, &texts, |name| is_compat(case.knowledge(), name));
             let line = texts.line_behind(texts.evaluated.chain.first(), NO_COMPAT);
-            plain(vec![installed, line.into_iter().collect()])
+            let line: Vec<TextEdit> = line.into_iter().collect();
+            let both = if installed.is_empty() { Vec::new() } else { [installed.as_slice(), &line].concat() };
+            plain(vec![installed, line, both])
         }
         Wish::AddCompat(name) => {
             let line = format!(

@@ -192,7 +192,7 @@ macro_rules! every_table {
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool, later: Flag }
     tegra_capabilities: TegraRow by [capability] { capability: Capability, compat_root: OptStr, libcuda: OptDriver }
-    operating_systems: OsRow by [name] { name: Str, debian: Bool, cacheless: Flag }
+    operating_systems: OsRow by [name] { name: Str, debian: Bool, cacheless: Flag, musl: Flag, python: Strs }
     driver_sonames: DriverSonameRow by [soname] { soname: Str, capability: Str }
     library_packages: LibraryPackageRow by [name, from] {
         name: Str, from: OptCuda, before: OptCuda, sonames: Strs,
@@ -215,7 +215,7 @@ macro_rules! every_table {
     }
     torch_arch_names: TorchArchNameRow by [name, from] { name: Str, from: Str, before: OptStr, targets: Strs }
     torch_pins: TorchPinRow by [distribution, version] {
-        distribution: Str, version: Str, torch: Str, on_python: Pairs, older: Pairs,
+        distribution: Str, version: Str, torch: Str, on_python: Pairs, older: Pairs, unasked: Flag,
     }
     torch_pythons: TorchPythonRow by [python] { python: Str, first: Str, last: OptStr }
     wheel_pythons: WheelPythonRow by [distribution, python, first] {
