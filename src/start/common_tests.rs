@@ -188,9 +188,8 @@ fn what_fails_with_either_library_fails() {
     let pool = |gpu: &str, driver: &str, toolkit: &str| {
         format!("gpu = \"{gpu}\"\ndriver = \"{driver}\"\nlaunch = \"docker-cdi\"\ntoolkit = \"{toolkit}\"\n")
     };
-    let image = |torch: &str| {
-        format!("base = \"nvidia/cuda:12.8.1-devel-ubuntu22.04\"\n[packages.pip]\ntorch = \"{torch}\"\n")
-    };
+    let image =
+        |torch: &str| format!("base = \"nvidia/cuda:12.8.1-devel-ubuntu22.04\"\n[packages.pip]\ntorch = \"{torch}\"\n");
     let (consumer, server) = ("RTX 5090", "A100");
     let (newer, older) = ("2.11.0+cu130", "2.11.0+cu128");
     for (torch, gpu, driver, toolkit, expected, code) in [
