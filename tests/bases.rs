@@ -196,6 +196,13 @@ fn an_image_is_not_built_for_a_platform_that_its_base_is_not_there_for() {
         ("nvidia/cuda:11.0.3-base-ubuntu18.04", [false, false]),
         ("nvidia/cuda:12.4.1-base-ubuntu22.04", [false, false]),
         ("nvidia/cuda:13.3.0-base-ubuntu24.04", [false, false]),
+        // Containers for the Jetson modules are there for arm64 alone, also under the name of a family.
+        ("nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3", [false, true]),
+        ("nvcr.io/nvidia/l4t-jetpack:r36.2.0", [false, true]),
+        ("nvcr.io/nvidia/pytorch:24.06-py3-igpu", [false, true]),
+        ("nvcr.io/nvidia/pytorch:24.06-py3", [false, false]),
+        ("nvcr.io/nvidia/pytorch:25.09-py3", [false, false]),
+        ("registry.example/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3", [false, false]),
         ("nvidia/cuda:latest", [false, false]),
         ("pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime", [false, false]),
         ("python:3.12", [false, false]),

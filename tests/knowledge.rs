@@ -26,7 +26,7 @@ fn tables_are_sorted_by_key_and_keys_are_unique() {
     for info in KNOWLEDGE.infos() {
         by_table.entry(info.table).or_default().push(info.row);
     }
-    assert_eq!(by_table.len(), 79);
+    assert_eq!(by_table.len(), 80);
     for (table, keys) in &by_table {
         for pair in keys.windows(2) {
             assert_eq!(by_number(pair[0], pair[1]), Ordering::Less, "{table}: {} before {}", pair[0], pair[1]);
@@ -308,6 +308,20 @@ fn a_name_of_two_boards_is_neither() {
         ("GeForce GT 720M (GK208M)", "3.5", Some(470)),
         ("GeForce GTX 860M (GK104M)", "3.0", Some(470)),
         ("GeForce GTX 860M (GM107M)", "5.0", Some(580)),
+        ("GeForce GT 730 (GF108)", "2.1", Some(390)),
+        ("GeForce GT 730 (GK208)", "3.5", Some(470)),
+        ("GeForce GT 740", "3.0", Some(470)),
+        ("NVIDIA GeForce 910M", "3.5", Some(470)),
+        ("Quadro M5000M", "5.2", Some(580)),
+        ("Quadro M5000", "5.2", Some(580)),
+        ("Quadro M620", "5.0", Some(580)),
+        ("GRID K2", "3.0", Some(470)),
+        ("Tesla K40", "3.5", Some(470)),
+        ("Tesla T10", "7.5", None),
+        ("Tesla-V100-DGXS-32GB", "7.0", Some(580)),
+        ("Tesla V100", "7.0", Some(580)),
+        ("NVIDIA L40", "8.9", None),
+        ("NVIDIA Tegra X1", "5.3", None),
         ("GTX 745", "5.0", Some(580)),
         ("GTX 1050 Mobile", "6.1", Some(580)),
         ("GTX 1050 with Max-Q Design", "6.1", Some(580)),
@@ -327,7 +341,19 @@ fn a_name_of_two_boards_is_neither() {
         let row = KNOWLEDGE.gpu(name).unwrap_or_else(|| panic!("{name}"));
         assert_eq!((row.capability.to_string().as_str(), row.last_branch), (capability, last), "{name}");
     }
-    for name in ["GTX 860M", "NVIDIA GeForce GTX 860M", "GT 720M", "TITAN X", "GTX 48", "P105-100", "CMP 170"] {
+    for name in [
+        "GTX 860M",
+        "NVIDIA GeForce GTX 860M",
+        "GT 720M",
+        "GT 730",
+        "GeForce-GT-640",
+        "GT 740M",
+        "K1000",
+        "TITAN X",
+        "GTX 48",
+        "P105-100",
+        "CMP 170",
+    ] {
         assert!(KNOWLEDGE.gpu(name).is_none(), "{name}: {:?}", KNOWLEDGE.gpu(name));
     }
     assert_eq!(KNOWLEDGE.gpu_suggestions("GTX 860M"), ["GeForce GTX 860M (GK104M)", "GeForce GTX 860M (GM107M)"]);

@@ -60,7 +60,7 @@ pub(super) fn installed(
     let name = framework.component;
     let read = Evidence::Derived { by: Derivation::Resolution, from: vec![package.fact], row: None };
     let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
-    let built = built(package, image.seen);
+    let built = built(package, image.seen).or_else(|| chosen(package, image.knowledge));
     // What a base image ships need not be what the default index has.
     let of_index = package.manager == Manager::Pip && image.build.fact != Some(package.fact);
     // A build without CUDA that is there is the only one, unless somebody chose it.
@@ -133,6 +133,18 @@ fn compiled(
 /// The build of a package that lies in the image, as the package itself tells it.
 fn built<'a>(package: &'a PackageSeen, seen: &Observations) -> Option<&'a str> {
     package.variant.as_deref().filter(|_| seen.depth == Depth::Layers || seen.complete.packages)
+}
+
+/// The build that the own index of a distribution has, where the default one has no such release.
+fn chosen(package: &PackageSeen, knowledge: Knowledge) -> Option<&str> {
+    let PackageVersion::Exact(version) = &package.version else { return None };
+    let own = !knowledge.own_indexes(&package.name).is_empty();
+    let alone = match &package.offered {
+        Offered::Only(_) => true,
+        Offered::Beside(tags) => tags.len() == 1 && knowledge.framework_build(&package.name, version).is_none(),
+        Offered::Default | Offered::Unknown(_) => false,
+    };
+    package.variant.as_deref().filter(|_| own && alone)
 }
 
 /// A framework whose own files say what it was built with; its GPU code is that of the row where they agree.

@@ -348,8 +348,8 @@ impl World<'_> {
         if tag.is_some() && rows().filter(of_release).any(|row| included(row.flavour) && brings(row)) {
             return Says::Yes;
         }
-        // Of libraries that come with every release, those of another are not in this one.
-        let listed = rows().any(brings);
+        // Of libraries that come with every release, those of another are not in this one, where the tables have this one.
+        let listed = rows().any(brings) && rows().any(|row| of_release(&row));
         let own = rows().filter(of_release).any(brings);
         if listed && (told || !own) { Says::No } else { Says::Perhaps }
     }

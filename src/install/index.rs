@@ -21,6 +21,7 @@ use crate::install::variant::early_of_url;
 use crate::install::variant::every_build;
 use crate::install::variant::is_tag;
 use crate::install::variant::is_usual;
+use crate::install::variant::tag_below;
 use crate::install::variant::tag_of_url;
 use crate::knowledge::Knowledge;
 use crate::shell::Command;
@@ -46,6 +47,8 @@ pub(super) struct Place {
     usual: bool,
     /// The folder that it is, where it is none of the network.
     folder: Option<String>,
+    /// As it is written.
+    url: String,
     span: Span,
     source: Option<SourceId>,
 }
@@ -53,7 +56,17 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn new(url: &str, span: Span, source: Option<SourceId>) -> Self {
         let (tag, every, early) = (tag_of_url(url), every_build(url), early_of_url(url));
-        Self { untold: None, tag, every, early, usual: is_usual(url), folder: folder(url), span, source }
+        Self {
+            untold: None,
+            tag,
+            every,
+            early,
+            usual: is_usual(url),
+            folder: folder(url),
+            url: url.to_owned(),
+            span,
+            source,
+        }
     }
 
     /// The place of an address as an option gives it; uv lets an index carry a name: `name=https://…`.
@@ -65,6 +78,11 @@ impl Place {
             },
             Err(reason) => Self { untold: Some(reason), ..Self::new("", span, source) },
         }
+    }
+
+    /// The same place as one of the indexes that are a distribution's own: there is nothing in it of the index of torch.
+    fn of_folders(&self, folders: &[&str]) -> Self {
+        Self { tag: tag_below(&self.url, folders), every: false, early: None, ..self.clone() }
     }
 
     /// Whether it may have a version at all.
@@ -112,6 +130,13 @@ pub(super) struct Ways {
 }
 
 impl Indexes {
+    /// The same indexes as they are for a distribution that has its own.
+    fn of_folders(&self, folders: &[&str]) -> Self {
+        let all = |list: &[Place]| list.iter().map(|place| place.of_folders(folders)).collect();
+        let index = self.index.as_ref().map(|place| place.of_folders(folders));
+        Self { index, extra: all(&self.extra), links: all(&self.links), backend: None, ..self.clone() }
+    }
+
     /// Fills what the command left open from the environment.
     pub(super) fn defaults(&mut self, uv: bool, command: &Command, around: &Around<'_>) {
         let said = |name: &str| setting(name, command, around);
@@ -220,7 +245,10 @@ impl Indexes {
     pub(super) fn choose(&self, package: &mut Install, knowledge: Knowledge) {
         package.upgrade |= self.ways.upgrade;
         package.alone |= self.ways.alone;
-        if package.variant.is_none() && !is_of_sources(package) {
+        let own = knowledge.own_indexes(&package.name);
+        if !own.is_empty() && package.variant.is_none() && !is_of_sources(package) {
+            self.of_folders(own).offer(package);
+        } else if package.variant.is_none() && !is_of_sources(package) {
             self.offer(package);
             package.early = package.early.take().or_else(|| self.early_by_itself(package));
             // What a package of another family brings along is chosen from the same indexes.

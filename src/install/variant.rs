@@ -26,6 +26,14 @@ pub fn tag_of_url(url: &str) -> Option<String> {
     parts.find_map(|part| Some(part).filter(|part| is_tag(part)).map(str::to_owned).or_else(|| tag_of_page(part)))
 }
 
+/// The tag of the folder that lies right below one of those paths: `cu126` in `.../packages/stable/cu126/`.
+pub(super) fn tag_below(url: &str, folders: &[&str]) -> Option<String> {
+    let path = url.split(['?', '#']).next().unwrap_or(url);
+    let below = |folder: &&str| path.split_once(&format!("/{folder}/")).map(|(_, rest)| rest);
+    let first = folders.iter().find_map(below)?.split('/').next()?;
+    Some(first).filter(|part| is_tag(part)).map(str::to_owned)
+}
+
 /// The folder of wheels: the index's own, and what mirrors call it.
 pub(super) fn is_wheels(part: &str) -> bool {
     matches!(part, "whl" | "pytorch-wheels" | "pytorch")

@@ -10,6 +10,7 @@ use crate::knowledge::rows::BaseFamilyRow;
 use crate::knowledge::rows::CodeFloorRow;
 use crate::knowledge::rows::CudaImageRow;
 use crate::knowledge::rows::GpuImageRow;
+use crate::knowledge::rows::ImageArchesRow;
 use crate::knowledge::rows::NgcReleaseRow;
 use crate::knowledge::rows::PackageFloorRow;
 use crate::knowledge::rows::RowInfo;
@@ -108,6 +109,18 @@ impl Knowledge {
         self.gpu_images().iter().find(has).map(|row| &row.info)
     }
 
+    /// The architectures that an image is built for by its name alone.
+    pub fn image_arches(self, repository: &str, tag: &str) -> Option<&'static ImageArchesRow> {
+        let named = |row: &&ImageArchesRow| match row.repository.strip_suffix('*') {
+            Some(begin) => repository.starts_with(begin),
+            None => repository == row.repository,
+        };
+        let word = |row: &&ImageArchesRow| row.word.is_none_or(|word| tag.split(['-', '_']).any(|own| own == word));
+        let since = |row: &&ImageArchesRow| row.from.is_none_or(|from| month(tag).is_some_and(|month| from <= month));
+        let rows = self.image_arches_rows().iter().filter(named).filter(word).filter(since);
+        rows.max_by_key(|row| (row.repository.len(), row.word.is_some()))
+    }
+
     /// The CUDA base images that a version in a tag may mean: its own row, else every patch of a minor.
     pub fn cuda_images_of(self, version: &str) -> Vec<&'static CudaImageRow> {
         if let Some(row) = self.cuda_image(version) {
@@ -156,6 +169,48 @@ mod tests {
         ] {
             let found = Knowledge::built_in().gpu_image(repository, tag).is_some();
             assert_eq!(found, expected, "{repository}:{tag}");
+        }
+    }
+
+    #[test]
+    fn images_for_one_architecture_are_told_by_their_names_and_no_others() {
+        for (repository, tag, expected) in [
+            ("nvcr.io/nvidia/l4t-pytorch", "r35.2.1-pth2.0-py3", true),
+            ("nvcr.io/nvidia/l4t-base", "", true),
+            ("nvcr.io/nvidia/deepstream-l4t", "6.2-base", true),
+            ("dustynv/l4t-pytorch", "r36.2.0", true),
+            ("nvcr.io/nvidia/pytorch", "24.06-py3-igpu", true),
+            ("nvcr.io/nvidia/tritonserver", "24.05-py3-igpu-min", true),
+            ("nvcr.io/nvidia/pytorch", "24.06-py3", false),
+            ("nvcr.io/nvidia/pytorch", "24.06-py3-igpus", false),
+            ("nvcr.io/nvidia/pytorch-igpu", "24.06-py3", false),
+            ("nvcr.io/nvidia/l4t", "r35.2.1", false),
+            ("nvcr.example/nvidia/l4t-pytorch", "r35.2.1", false),
+            ("l4t-pytorch", "r35.2.1", false),
+            ("dustynv/pytorch", "2.6", false),
+            ("registry.example/team/app", "1.0-igpu", false),
+            ("registry.example/team/app", "1.0-l4t", false),
+            ("python", "3.11-slim", false),
+            ("nvidia/cuda", "12.2.0-base-ubuntu22.04", false),
+            ("", "", false),
+        ] {
+            let found = Knowledge::built_in().image_arches(repository, tag);
+            assert_eq!(found.is_some(), expected, "{repository}:{tag}");
+            assert!(found.is_none_or(|row| row.arches == ["arm64"]), "{repository}:{tag}");
+        }
+        for (repository, tag, expected) in [
+            ("nvcr.io/nvidia/pytorch", "25.08-py3", true),
+            ("nvcr.io/nvidia/pytorch", "26.04-py3", true),
+            ("nvcr.io/nvidia/vllm", "25.12.post1-py3", false),
+            ("nvcr.io/nvidia/vllm", "25.09-py3", true),
+            ("nvcr.io/nvidia/vllm", "25.08-py3", false),
+            ("nvcr.io/nvidia/pytorch", "25.07-py3", false),
+            ("nvcr.io/nvidia/pytorch", "25.08-py3-igpu", false),
+            ("nvcr.io/nvidia/pytorch", "latest", false),
+            ("nvcr.io/nvidia/tensorflow", "25.02-tf2-py3", false),
+        ] {
+            let found = Knowledge::built_in().image_arches(repository, tag);
+            assert_eq!(found.is_some_and(|row| row.arches == ["amd64", "arm64"]), expected, "{repository}:{tag}");
         }
     }
 

@@ -190,6 +190,21 @@ pub struct GpuImageRow {
     pub without: bool,
 }
 
+/// The architectures that the images of a family are built for, whatever else is known of them.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageArchesRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// Repository, shortened; with a star at its end, how those of a family begin.
+    pub repository: &'static str,
+    /// A word of the tags that it holds for; none where it holds for all.
+    pub word: Option<&'static str>,
+    /// The first month in a tag from which on it holds, `25.08`; none where tags need name none.
+    pub from: Option<&'static str>,
+    /// `arm64`.
+    pub arches: &'static [&'static str],
+}
+
 /// What the images of a repository have in common.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent columns")]

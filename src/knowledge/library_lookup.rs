@@ -5,7 +5,9 @@ use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::knowledge::Knowledge;
 use crate::knowledge::RowInfo;
-use crate::knowledge::rows::{DriverSonameRow, LibraryNeedsRow, LibraryPackageRow, OsRow, ProcessorPackageRow};
+use crate::knowledge::rows::{
+    DriverSonameRow, LibraryNeedsRow, LibraryPackageRow, OsRow, ProcessorPackageRow, ToolkitLibraryRow,
+};
 
 /// How the library of the CUDA runtime begins.
 const RUNTIME: &str = "libcudart.so.";
@@ -14,7 +16,9 @@ impl Knowledge {
     /// The CUDA of a runtime with this soname: the major alone where a whole major has it, else the release in the name.
     pub fn runtime_of(self, soname: &str) -> Option<CudaVersion> {
         let release = soname.strip_prefix(RUNTIME)?;
-        match self.toolkit_libraries().iter().find(|row| row.sonames.contains(&soname)) {
+        let of_every_release = |row: &&ToolkitLibraryRow| row.from.is_none() && row.before.is_none();
+        let mut rows = self.toolkit_libraries().iter().filter(of_every_release);
+        match rows.find(|row| row.sonames.contains(&soname)) {
             Some(row) => row.cuda_major.to_string().parse().ok(),
             None => release.parse().ok(),
         }

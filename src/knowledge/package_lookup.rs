@@ -72,9 +72,15 @@ impl Knowledge {
         (arch == "arm64" && by_number(version, row.arm64_from?).is_lt()).then_some(&row.info)
     }
 
-    /// Whether an index of its own decides the build of a distribution.
+    /// Whether an index for each CUDA version, beside that of torch, decides the build of a distribution.
     pub fn has_build_index(self, distribution: &str) -> bool {
-        self.build_indexes().iter().any(|row| row.distribution == distribution)
+        self.build_indexes().iter().any(|row| row.distribution == distribution && row.folders.is_empty())
+    }
+
+    /// The paths of the indexes that are a distribution's own, above the folders of its builds; empty where it has none.
+    pub fn own_indexes(self, distribution: &str) -> &'static [&'static str] {
+        let row = self.build_indexes().iter().find(|row| row.distribution == distribution);
+        row.map_or(&[], |row| row.folders)
     }
 
     /// Whether a distribution is built for every CUDA that the torch it asks for is built for.

@@ -87,6 +87,8 @@ whole_tables! {
     plain_images: PlainImageRow = plain_images;
     /// Every name that says that an image is there for GPUs.
     gpu_images: GpuImageRow = gpu_images;
+    /// Every family of images that is built for some architectures alone.
+    image_arches_rows: ImageArchesRow = image_arches;
     /// Every torch release, oldest first.
     torch_releases: TorchRow = torch_releases;
     /// Every torch build.

@@ -115,6 +115,9 @@ pub struct BuildIndexRow {
     pub arm64_from: Option<&'static str>,
     /// Whether each release is built for every CUDA that the torch it asks for is built for.
     pub with_torch: bool,
+    /// Paths of its own indexes above the folders of the builds, `packages/stable`; empty where its builds lie beside those
+    /// of torch.
+    pub folders: &'static [&'static str],
 }
 
 /// Where the builds of a distribution for each CUDA version lie.

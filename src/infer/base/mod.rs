@@ -242,7 +242,13 @@ pub(super) fn builds(seen: &Observations, arch: &str, as_of: Option<Date>, knowl
             // What was read is there; whoever describes an image or writes a FROM need not have seen that tag.
             let told = matches!(seen.depth, Depth::Text | Depth::Description);
             let unread = told && (seen.base_env || !seen.complete.env);
-            of_reference(reference, *fact, arch, as_of, unread, knowledge)
+            let mut builds = of_reference(reference, *fact, arch, as_of, unread, knowledge);
+            if let Some(row) = knowledge.image_arches(&reference.familiar(), reference.tag().unwrap_or_default()) {
+                for build in builds.iter_mut().filter(|build| build.platforms.is_none()) {
+                    build.built_for(row.arches.iter().copied(), &row.info);
+                }
+            }
+            builds
         }
     };
     builds.into_iter().flat_map(|build| with_compat(build, knowledge)).collect()

@@ -124,6 +124,9 @@ macro_rules! every_table {
     tool_scripts: ToolScriptRow by [address] { address: Str }
     plain_images: PlainImageRow by [repository] { repository: Str, torch: Flag }
     gpu_images: GpuImageRow by [name] { name: Str, without: Flag }
+    image_arches: ImageArchesRow by [repository, word, from] {
+        repository: Str, word: OptStr, from: OptStr, arches: Strs,
+    }
     torch_releases: TorchRow by [version] {
         version: Str, default_variant: StrByArch, variants: Strs, released: OptDay, apart: Flag,
     }
@@ -227,7 +230,9 @@ macro_rules! every_table {
         distribution: Str, extra: Str, brings: Str, same: Flag, local: OptStr, range: OptStr, with: OptStr,
         from: OptStr, before: OptStr,
     }
-    build_indexes: BuildIndexRow by [distribution] { distribution: Str, arm64_from: OptStr, with_torch: Flag }
+    build_indexes: BuildIndexRow by [distribution] {
+        distribution: Str, arm64_from: OptStr, with_torch: Flag, folders: Strs,
+    }
     conda_variants: CondaVariantRow by [name] { name: Str, cpu: Flag, channel: OptStr }
     conda_builds: CondaBuildRow by [channel, variant, first] {
         channel: Str, variant: Str, first: Str, last: Str, sass: Targets, ptx: Targets,
