@@ -39,7 +39,10 @@ fn found(image: &str, pool: &str) -> (String, Option<u16>, Vec<PoolField>, bool,
 
 /// The codes of the verdict, certain and possible.
 fn codes(image: &str, pool: &str) -> (Option<u16>, Vec<u16>) {
-    told(image, pool, |verdict| verdict.codes())
+    told(image, pool, |verdict| {
+        let (certain, possible) = verdict.codes();
+        (certain, possible)
+    })
 }
 
 fn own(runtime: &str, sass: &str) -> String {
