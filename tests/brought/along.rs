@@ -114,7 +114,7 @@ fn jax_without_the_libraries_that_an_extra_brings_uses_no_gpu() {
         // What somebody puts beside it may bring them.
         (format!("{slim} jax[cuda12-local]==0.6.2 {wheels}"), "starts", ""),
         (format!("{slim} jax[cuda12-local]==0.6.2 transformers==4.40.0"), "starts", ""),
-        (format!("FROM python:3.11-slim\nCOPY . .\nRUN pip install jax[cuda12-local]==0.6.2"), "starts", ""),
+        ("FROM python:3.11-slim\nCOPY . .\nRUN pip install jax[cuda12-local]==0.6.2".to_owned(), "starts", ""),
     ] {
         let place = Place::bare();
         place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
