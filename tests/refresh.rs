@@ -1,5 +1,5 @@
-//! The refresh of measured tables tests itself, offline; here it is run where Python 3.11 or later is at hand. The recipes
-//! of CUDA base images, a table that it fills, hold together.
+//! The refresh of measured tables tests itself, offline and with the tables as they are; here it is run where Python 3.11 or
+//! later is at hand. The recipes of CUDA base images, a table that it fills, hold together.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -53,7 +53,7 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
             if there || named.iter().any(|other| other.name == row.brings) {
                 continue;
             }
-            let (name, extras) = (row.brings.to_owned(), Vec::new());
+            let (name, extras) = (row.brings.to_owned(), row.with.map(str::to_owned).into_iter().collect());
             found.push(Install { name, version, extras, upgrade: false, variant: None, ..install.clone() });
         }
         if meant == Meant::Unknown {
@@ -132,8 +132,9 @@ pub(super) fn with_extras(
                 VersionSpec::Unresolved => PackageVersion::Unresolved(untold(&one.name)),
             };
             let conditional = package.conditional.clone().or_else(|| one.conditional.then(|| untold(&one.name)));
+            let alone = package.alone || knowledge.lacks_extra(&one.name, &one.extras);
             let new = PackageSeen::new(fact::Manager::Pip, one.name, version, package.fact);
-            PackageSeen { conditional, offered: package.offered.clone(), upgrade: package.upgrade, ..new }
+            PackageSeen { conditional, alone, offered: package.offered.clone(), upgrade: package.upgrade, ..new }
         })
         .map(|one| PackageSeen { python: package.python.clone(), command: package.command, ..one })
         .collect()

@@ -6,6 +6,10 @@ use crate::dockerfile::Evaluated;
 use crate::install::Install;
 use crate::install::Installs;
 use crate::install::Manager;
+use crate::install::normalised;
+use crate::knowledge::BroughtRow;
+use crate::knowledge::Knowledge;
+use crate::knowledge::LibraryNeedsRow;
 use crate::shell::Command;
 use crate::shell::Word;
 
@@ -43,7 +47,7 @@ pub(super) fn is_told(command: &Command, found: &Installs) -> bool {
         return upkeep && INSTALLERS.contains(&program);
     }
     let plain = |install: &Install| match install.manager {
-        Manager::Pip => found.usual && install.extras.is_empty(),
+        Manager::Pip => found.usual && install.extras.iter().all(|extra| is_listed(&install.name, extra)),
         Manager::Apt => true,
         Manager::Conda => false,
     };
@@ -53,6 +57,15 @@ pub(super) fn is_told(command: &Command, found: &Installs) -> bool {
 /// Whether a command does no more than link files and tell the loader of them.
 pub(super) fn is_linking(command: &Command) -> bool {
     matches!(command.program(), Some("ln" | "ldconfig"))
+}
+
+/// Whether the tables tell what an extra brings along.
+fn is_listed(distribution: &str, extra: &str) -> bool {
+    let extra = normalised(extra);
+    let told = |row: &BroughtRow| row.distribution == distribution && row.extra == extra;
+    let with = |row: &LibraryNeedsRow| row.distribution == distribution && row.with == Some(extra.as_str());
+    let knowledge = Knowledge::built_in();
+    knowledge.brought_packages().iter().any(told) || knowledge.library_needs().iter().any(with)
 }
 
 /// Whether the base is an image of a registry, and nothing is copied but plain texts of the context.

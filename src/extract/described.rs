@@ -143,7 +143,8 @@ pub(super) fn described(seen: &Observations, knowledge: Knowledge) -> Packages {
         list.retain(|(name, _)| name.value != package.name);
         let in_short = simple(package) || !chosen(&package) && is_plain(package);
         // Of libraries, what they depend on would be others.
-        let in_short = in_short && !(package.alone && library(&package.name));
+        let bare = library(&package.name) || knowledge.lacks_extra(&package.name, &[]);
+        let in_short = in_short && !(package.alone && bare);
         let said = if in_short { Package::of(written_version(package)) } else { in_full(package) };
         // Builds of a framework differ from channel to channel.
         let channel = package.channel.clone().filter(|_| knowledge.framework(&package.name).is_some());

@@ -18,6 +18,8 @@ use crate::install::Builds;
 use crate::install::Install;
 use crate::install::Installs;
 use crate::install::VersionSpec;
+use crate::install::normalised;
+use crate::knowledge::Knowledge;
 
 /// The package of one install, read at `origins` in the command of that number.
 pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin>, command: u32) -> PackageSeen {
@@ -51,6 +53,8 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
         reason: format!("{reason}: which version of {} that gives is not in the tables", install.name),
         supply: "scan the built image, or name version and GPU code in an image description".to_owned(),
     });
+    let extras: Vec<String> = install.extras.iter().map(|extra| normalised(extra)).collect();
+    let bare = install.manager == install::Manager::Pip && Knowledge::built_in().lacks_extra(&install.name, &extras);
     PackageSeen {
         early,
         manager: manager_of(install.manager),
@@ -59,7 +63,7 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
         variant: install.variant.as_ref().map(|variant| variant.tag.clone()),
         offered,
         upgrade: install.upgrade,
-        alone: install.alone,
+        alone: install.alone || bare,
         channel: install.channel.clone(),
         python: install.python.clone(),
         conditional,

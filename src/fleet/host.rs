@@ -164,6 +164,8 @@ pub struct Host {
     pub toolkit_newer: bool,
     /// What becomes of a compat library in the image.
     pub compat_selection: CompatSelection,
+    /// Whether its toolkit takes that library where a note which nobody read decides it: of a variant alone.
+    pub takes_compat: Option<bool>,
     /// How the device plugin tells the devices.
     pub strategy: DeviceListStrategy,
     /// Run-time environment.
@@ -294,6 +296,7 @@ impl Pool {
             toolkit_version: way.versions.map(|versions| versions.library),
             toolkit_newer: way.versions.is_some_and(|versions| versions.newer),
             compat_selection: way.selection,
+            takes_compat: None,
             strategy: self.device_list_strategy.as_ref().map_or(DeviceListStrategy::Envvar, |strategy| strategy.value),
             env: self.env.iter().map(|(name, value)| (name.clone(), value.value.clone())).collect(),
             wsl,

@@ -16,6 +16,7 @@ use crate::knowledge::Knowledge;
 pub(super) struct Variants {
     directory: OnceLock<Vec<Host>>,
     brand: OnceLock<Vec<Host>>,
+    compat: OnceLock<Vec<Host>>,
 }
 
 impl PoolField {
@@ -36,12 +37,19 @@ impl Host {
         }
     }
 
+    /// The same host where its toolkit takes the compat library of an image, and where it does not: which of the two may hang
+    /// on a note in the library that nobody read.
+    pub fn with_either_library(&self) -> &[Self] {
+        let with = |taken| Self { takes_compat: Some(taken), variants: Variants::default(), ..self.clone() };
+        self.variants.compat.get_or_init(|| [true, false].map(with).into())
+    }
+
     /// Whether another is this very host, in the mode that it takes for some images and with a value of what it leaves
     /// open.
     pub fn stands_for(&self, other: &Self) -> bool {
         let of = |own: &Self| {
-            let lists =
-                [&own.variants.directory, &own.variants.brand].map(|list| list.get().map_or(&[][..], Vec::as_slice));
+            let lists = [&own.variants.directory, &own.variants.brand, &own.variants.compat];
+            let lists = lists.map(|list| list.get().map_or(&[][..], Vec::as_slice));
             std::ptr::eq(own, other) || lists.iter().any(|list| list.iter().any(|one| std::ptr::eq(one, other)))
         };
         of(self) || self.in_cdi.as_deref().is_some_and(of)

@@ -28,7 +28,7 @@ pub(super) fn is_bare(
     let last = seen.packages.iter().rfind(|one| one.name == package.name);
     let counts = last.is_some_and(|last| last.fact == package.fact) && is_told(facts, package, knowledge);
     // What lies in an image tells by itself what it asks for.
-    let lacking = || row.needs.iter().any(|soname| taken_away(seen, package, soname, knowledge));
+    let lacking = || row.sonames().any(|soname| taken_away(seen, package, soname, knowledge));
     seen.depth != Depth::Layers
         && row_of(package, knowledge).is_some()
         && package.conditional.is_none()
@@ -47,8 +47,8 @@ pub(super) fn says(seen: &Observations, package: &PackageSeen, soname: &str, kno
         return asks.then_some(Says::Perhaps);
     };
     let stem = |name: &str| name.split(".so").next().map(str::to_owned);
-    Some(if !row.needs.contains(&soname) {
-        let another = row.needs.iter().any(|own| stem(own) == stem(soname));
+    Some(if !row.names(soname) {
+        let another = row.sonames().any(|own| stem(own) == stem(soname));
         if another { Says::No } else { Says::Perhaps }
     } else if taken_away(seen, package, soname, knowledge) || lists_one_by_one(seen, row, knowledge) {
         Says::No
@@ -96,12 +96,13 @@ fn taken_away(seen: &Observations, package: &PackageSeen, soname: &str, knowledg
     seen.gone.iter().any(|gone| gone.manager == Manager::Pip && later(gone.command) && holds(&gone.name))
 }
 
-/// Whether all packages are listed, and the wheels of libraries with them: one that is not listed is not there.
+/// Whether all packages are listed, and the wheels of libraries with them, or that there are none: one that is not listed is
+/// not there.
 fn lists_one_by_one(seen: &Observations, row: &LibraryNeedsRow, knowledge: Knowledge) -> bool {
     let holds = |package: &PackageSeen| {
         let found = knowledge.package_libraries(&package.name, version_of(package));
-        package.manager == Manager::Pip
-            && found.is_some_and(|own| own.sonames.iter().any(|name| row.needs.contains(name)))
+        package.manager == Manager::Pip && found.is_some_and(|own| own.sonames.iter().any(|name| row.names(name)))
     };
-    seen.complete.packages && seen.depth != Depth::Layers && seen.packages.iter().any(holds)
+    let listed = seen.complete.libraries || seen.packages.iter().any(holds);
+    seen.complete.packages && seen.depth != Depth::Layers && listed
 }

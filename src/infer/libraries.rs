@@ -29,11 +29,12 @@ use crate::fact::Soname;
 use crate::fact::State;
 use crate::fact::Why;
 use crate::infer::along;
+use crate::infer::asks;
+use crate::infer::asks::Asks;
 use crate::infer::base::BaseBuild;
 use crate::infer::base::Family;
 use crate::infer::component::OWN_RUNTIME;
 use crate::knowledge::Knowledge;
-use crate::knowledge::LibraryNeedsRow;
 use crate::knowledge::RowInfo;
 use crate::knowledge::ToolkitLibraryRow;
 
@@ -125,15 +126,15 @@ fn asked(
         let of = knowledge.framework(&package.name).is_some_and(|framework| framework.component == component.name);
         // The rows speak of the build on the default index, and one without CUDA asks for none of its libraries.
         let of = of && package.variant.is_none() && !matches!(component.cuda.state, State::Absent { .. });
-        let row = version_of(package).filter(|_| of).and_then(|version| knowledge.needs_of(&package.name, version));
+        let row = of.then(|| asks::of(package, knowledge)).flatten();
         // Where its libraries come along as packages, nothing is asked for from outside of them.
-        let asks = |row: &&LibraryNeedsRow| !row.along || along::is_bare(facts, seen, package, row, knowledge);
-        if let Some(row) = row.filter(asks) {
-            asked.finds |= row.along;
+        let bare = |asks: &Asks| asks.along.is_none_or(|row| along::is_bare(facts, seen, package, row, knowledge));
+        if let Some(row) = row.filter(bare) {
+            asked.finds |= row.along.is_some();
             asked.at_start.extend(row.needs.iter().map(|name| (*name).to_owned()));
             asked.later.extend(row.opens.iter().map(|name| (*name).to_owned()));
             asked.from.push(package.fact);
-            asked.row = Some(&row.info);
+            asked.row = Some(row.row);
             asked.falls_back |= row.falls_back;
         }
     }
@@ -243,8 +244,7 @@ impl World<'_> {
             Manager::Conda => false,
             Manager::Pip => {
                 let of_index = package.variant.is_none() && package.conditional.is_none();
-                let needs = version_of(package).and_then(|version| knowledge.needs_of(&package.name, version));
-                let known = of_index && (needs.is_some() || knowledge.is_library_free(&package.name));
+                let known = of_index && (asks::of(package, knowledge).is_some() || self.is_free(package));
                 // One without what it depends on brings what its row lists, or nothing.
                 let listed = || knowledge.package_libraries(&package.name, version_of(package)).is_some();
                 known || along::brings_nothing(package, knowledge) || (package.alone && listed())
@@ -300,7 +300,7 @@ impl World<'_> {
                 Some(_) if finds && package.conditional.is_none() => Says::Yes,
                 Some(_) => Says::Perhaps,
                 None if finds && let Some(said) = along::says(self.seen, package, soname, self.knowledge) => said,
-                None if self.asks_outside(package, soname) => Says::No,
+                None if self.asks_outside(package, soname) || self.is_free(package) => Says::No,
                 None if self.knowledge.carries_libraries(&package.name) => Says::Perhaps,
                 None => Says::No,
             }
@@ -308,13 +308,19 @@ impl World<'_> {
         says.max().unwrap_or(Says::No)
     }
 
+    /// Whether a wheel of the default index is known to bring no library of CUDA.
+    fn is_free(&self, package: &PackageSeen) -> bool {
+        let of_index = package.manager == Manager::Pip && package.variant.is_none();
+        let local = matches!(&package.version, PackageVersion::Exact(text) if text.contains('+'));
+        of_index && !local && self.knowledge.is_library_free(&package.name, version_of(package))
+    }
+
     /// Whether a wheel is known to look for a library outside of itself.
     fn asks_outside(&self, package: &PackageSeen, soname: &str) -> bool {
-        let version = version_of(package).filter(|_| package.manager == Manager::Pip && package.variant.is_none());
-        let row = version.and_then(|version| self.knowledge.needs_of(&package.name, version));
+        let of_index = package.manager == Manager::Pip && package.variant.is_none();
+        let asks = of_index.then(|| asks::of(package, self.knowledge)).flatten();
         // What comes along with it is not asked for from outside, unless it was left out.
-        let row = row.filter(|row| !row.along || package.alone);
-        row.is_some_and(|row| row.needs.contains(&soname) || row.opens.contains(&soname))
+        asks.is_some_and(|asks| (asks.along.is_none() || package.alone) && asks.names(soname))
     }
 
     /// The base image. One that is not known may have anything, unless every file is listed.

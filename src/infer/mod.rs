@@ -4,6 +4,7 @@
 //! gives its own facts.
 
 mod along;
+mod asks;
 mod base;
 mod bounded;
 mod candidates;

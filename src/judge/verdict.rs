@@ -330,6 +330,11 @@ fn scenario(host: &HostFate<'_>, builds: &[Build], knowledge: Knowledge) -> mode
                 .iter()
                 .chain(&host.component.release)
                 .cloned()
+                .chain(
+                    machine
+                        .takes_compat
+                        .map(|taken| if taken { "its libcuda taken" } else { "its libcuda left aside" }.to_owned()),
+                )
                 .reduce(|one, other| one + ", " + &other),
         },
         fate: fate_name(Some(host.fate)).to_owned(),

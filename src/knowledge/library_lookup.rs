@@ -61,8 +61,15 @@ impl Knowledge {
     }
 
     /// Whether a distribution is known to bring no CUDA library, with all that comes along.
-    pub fn is_library_free(self, distribution: &str) -> bool {
-        self.library_free_of(distribution).next().is_some()
+    pub fn is_library_free(self, distribution: &str, version: Option<CudaVersion>) -> bool {
+        let known = |from| version.is_some_and(|version| from <= version);
+        self.library_free_of(distribution).any(|row| row.from.is_none_or(known))
+    }
+
+    /// Whether a distribution was asked for without the extra with which alone its libraries come along.
+    pub fn lacks_extra(self, distribution: &str, extras: &[String]) -> bool {
+        let mut rows = self.library_needs().iter().filter(|row| row.distribution == distribution);
+        rows.any(|row| row.with.is_some_and(|with| !extras.iter().any(|extra| extra == with)))
     }
 
     /// The row of a distribution for processors alone.

@@ -53,6 +53,8 @@ pub struct LibraryFreeRow {
     pub info: RowInfo,
     /// Its name.
     pub distribution: &'static str,
+    /// The first version of which that is known; none = every one.
+    pub from: Option<CudaVersion>,
 }
 
 /// A distribution without GPU code whose project has another one with it.
@@ -94,6 +96,20 @@ pub struct LibraryNeedsRow {
     pub falls_back: bool,
     /// Whether they come along as packages of their own, in whose folders the program looks.
     pub along: bool,
+    /// The extra with which alone they do.
+    pub with: Option<&'static str>,
+}
+
+impl LibraryNeedsRow {
+    /// Whether a library is among those that it looks for.
+    pub fn names(&self, soname: &str) -> bool {
+        self.sonames().any(|own| own == soname)
+    }
+
+    /// All that it looks for.
+    pub fn sonames(&self) -> impl Iterator<Item = &'static str> {
+        self.needs.iter().chain(self.opens).copied()
+    }
 }
 
 /// A library that opens parts of itself while it runs.

@@ -96,6 +96,8 @@ pub struct BroughtRow {
     pub local: Option<&'static str>,
     /// The versions of it that are asked for, where those are others than that version.
     pub range: Option<&'static str>,
+    /// The extra with which it is asked for.
+    pub with: Option<&'static str>,
     /// First version of what is asked for that brings it.
     pub from: Option<&'static str>,
     /// First version of what is asked for that no longer does.

@@ -45,8 +45,12 @@ const TARGETS: Cite = Cite("ptxas of that toolkit: the targets that it compiles 
 
 /// Set to 1, PTX is never compiled.
 const NO_PTX: &str = "CUDA_DISABLE_PTX_JIT";
+/// The codes where it is, behind that of a component without code.
+const SWITCHED_OFF: &[&[u16]] = &[&[209, 223], &[200, 223], &[48, 223]];
 /// Set to 1, machine code is left aside, and PTX compiled in its place.
 const ALL_PTX: &str = "CUDA_FORCE_PTX_JIT";
+/// The codes where there is no PTX in its place.
+const SET_ASIDE: &[&[u16]] = &[&[209], &[200], &[48]];
 
 /// Whether the user-mode driver compiles the component's PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,10 +210,23 @@ fn is_unlisted(replay: Replay<'_>) -> bool {
 }
 
 fn no_code(replay: Replay<'_>) -> StepResult {
+    StepResult::Stops(Wall::new(Outcome::NoKernelImage, Codes::certain(code_of_none(replay))))
+}
+
+/// The code of a component that has none for the GPU.
+fn code_of_none(replay: Replay<'_>) -> u16 {
     let codes = replay.component.codes;
     let runtime = replay.component.cuda.known();
-    let code = runtime.map_or(codes.no_code, |runtime| replay.knowledge.code_in(codes.no_code, *runtime));
-    StepResult::Stops(Wall::new(Outcome::NoKernelImage, Codes::certain(code)))
+    runtime.map_or(codes.no_code, |runtime| replay.knowledge.code_in(codes.no_code, *runtime))
+}
+
+/// Code that is there and that a variable keeps from being used: of PTX that may not be compiled NVIDIA documents a code of
+/// its own, and which of the two comes nobody has measured.
+fn switched_off(replay: Replay<'_>) -> StepResult {
+    let code = code_of_none(replay);
+    let lists = if is_on(replay, NO_PTX) { SWITCHED_OFF } else { SET_ASIDE };
+    let possible = lists.iter().find(|list| list.first() == Some(&code)).copied().unwrap_or_default();
+    StepResult::Stops(Wall::new(Outcome::NoKernelImage, Codes::possible(possible)))
 }
 
 /// Whether a variable of CUDA is on: 1 is what its documentation names.
@@ -233,7 +250,11 @@ pub(super) fn switch(replay: Replay<'_>) -> String {
 fn of_library(replay: Replay<'_>, coverage: Coverage, compiler: Compiler) -> StepResult {
     let codes = replay.component.codes;
     if !coverage.enough(coverage.cubin + coverage.ptx) {
-        return if coverage.linkable || coverage.unsaid { StepResult::Unknown } else { no_code(replay) };
+        return match () {
+            () if coverage.linkable || coverage.unsaid => StepResult::Unknown,
+            () if coverage.switched_off => switched_off(replay),
+            () => no_code(replay),
+        };
     }
     match compiler {
         Compiler::Works if coverage.ptx > 0 => StepResult::Passes(Route::Jit),

@@ -153,25 +153,33 @@ pub(super) fn alike<'a>(
 }
 
 /// How a component ends with each value of what the pool leaves open and what the first step that cannot be told turns
-/// on. Empty where none of them tells it.
+/// on; else with the compat library taken and left aside, where that cannot be told and both start or both fail. Empty
+/// where none of them tells it.
 pub(super) fn settled<'a>(replay_of: Replay<'a>, steps: &[StepRecord]) -> Vec<(&'a Host, Fate, Vec<StepRecord>)> {
     let Some(open) = steps.iter().find(|step| step.result == StepResult::Unknown) else { return Vec::new() };
     let fields = open.facts.iter().filter_map(|basis| match basis {
         Basis::Pool(field) => Some(field),
         _ => None,
     });
+    let with = |host| {
+        let mut steps = Steps::default();
+        let fate = replay(Replay { host, ..replay_of }, &mut steps);
+        (host, fate, steps.0)
+    };
     for field in fields {
-        let with = |host| {
-            let mut steps = Steps::default();
-            let fate = replay(Replay { host, ..replay_of }, &mut steps);
-            (host, fate, steps.0)
-        };
         let each: Vec<_> = replay_of.host.with_each(field, replay_of.knowledge).iter().map(with).collect();
         if each.iter().any(|(_, fate, _)| *fate != Fate::Undetermined) {
             return each;
         }
     }
-    Vec::new()
+    let which = |step: &StepRecord| step.step == Step::Loader && step.result == StepResult::Unknown;
+    if !steps.iter().any(which) {
+        return Vec::new();
+    }
+    let each: Vec<_> = replay_of.host.with_either_library().iter().map(with).collect();
+    let all = |is: fn(Fate) -> bool| each.iter().all(|(_, fate, _)| is(*fate));
+    let alike = all(|fate| matches!(fate, Fate::Starts(_))) || all(|fate| matches!(fate, Fate::Fails(_)));
+    if alike { each } else { Vec::new() }
 }
 
 /// Whether a host ends as another, for the same step and with the same code.

@@ -11,8 +11,8 @@ use crate::source::Sources;
 const WHOLE: &str =
     "complete = [\"env\", \"packages\", \"files\", \"code\"]\n[env]\nNVIDIA_VISIBLE_DEVICES = \"all\"\n";
 
-/// Outcome, certain code, open fields and build, and how many hosts are told, of the image on a pool.
-fn found(image: &str, pool: &str) -> (String, Option<u16>, Vec<PoolField>, bool, usize) {
+/// What is told of the image on a pool.
+fn told<T>(image: &str, pool: &str, of: impl Fn(&Verdict<'_>) -> T) -> T {
     let knowledge = Knowledge::built_in();
     let description = Description::read(&SourceText::new("x.image.toml", image.to_owned())).expect("a description");
     let images = infer(&extract::of_description(&description, None, None), "linux/amd64", None, knowledge);
@@ -21,15 +21,28 @@ fn found(image: &str, pool: &str) -> (String, Option<u16>, Vec<PoolField>, bool,
     let fleet = fleet::read(source, &text, &|_| GpuName::Known).expect("a fleet");
     let hosts = fleet.pools[0].hosts(knowledge, None);
     let pairs: Vec<_> = hosts.iter().flat_map(|host| images.iter().map(move |image| (image, host))).collect();
-    let list = verdicts(&pairs, knowledge);
-    let verdict = list.first().expect("a verdict");
-    let (name, code) = match verdict.fate {
-        Some(Fate::Starts(_)) => ("starts", None),
-        Some(Fate::Undetermined) => ("undetermined", None),
-        Some(Fate::Fails(wall)) => (wall.outcome().name(), wall.codes().certain),
-        None => ("depends", None),
-    };
-    (name.to_owned(), code, verdict.open_fields.clone(), verdict.open_build, verdict.hosts.len())
+    of(verdicts(&pairs, knowledge).first().expect("a verdict"))
+}
+
+/// Outcome, certain code, open fields and build, and how many hosts are told.
+fn found(image: &str, pool: &str) -> (String, Option<u16>, Vec<PoolField>, bool, usize) {
+    told(image, pool, |verdict| {
+        let (name, code) = match verdict.fate {
+            Some(Fate::Starts(_)) => ("starts", None),
+            Some(Fate::Undetermined) => ("undetermined", None),
+            Some(Fate::Fails(wall)) => (wall.outcome().name(), wall.codes().certain),
+            None => ("depends", None),
+        };
+        (name.to_owned(), code, verdict.open_fields.clone(), verdict.open_build, verdict.hosts.len())
+    })
+}
+
+/// The codes of the verdict, certain and possible.
+fn codes(image: &str, pool: &str) -> (Option<u16>, Vec<u16>) {
+    told(image, pool, |verdict| {
+        let (certain, possible) = verdict.codes();
+        (certain, possible)
+    })
 }
 
 fn own(runtime: &str, sass: &str) -> String {
@@ -172,11 +185,43 @@ fn what_hangs_on_a_brand_that_nobody_told_depends_on_it() {
     assert_eq!(found(&own("11.2", "sm_75"), &pool("")).0, "starts");
 }
 
+/// Taken or left aside, by a note that nobody read: the fate is told where both come to the same.
+#[test]
+fn what_fails_with_either_library_fails() {
+    let pool = |gpu: &str, driver: &str, toolkit: &str| {
+        format!("gpu = \"{gpu}\"\ndriver = \"{driver}\"\nlaunch = \"docker-cdi\"\ntoolkit = \"{toolkit}\"\n")
+    };
+    let image =
+        |torch: &str| format!("base = \"nvidia/cuda:12.8.1-devel-ubuntu22.04\"\n[packages.pip]\ntorch = \"{torch}\"\n");
+    let (consumer, server) = ("RTX 5090", "A100");
+    let (newer, older) = ("2.11.0+cu130", "2.11.0+cu128");
+    for (torch, gpu, driver, toolkit, expected, code) in [
+        // 35 by the host's library, 804 where the other is taken.
+        (newer, consumer, "570.195.03", "1.20.0", "insufficient-driver", None),
+        (newer, consumer, "570.195.03", "1.19.0", "insufficient-driver", Some(35)),
+        (newer, server, "570.195.03", "1.20.0", "insufficient-driver", Some(35)),
+        // Taken it fails, left aside it starts.
+        (older, consumer, "570.195.03", "1.20.0", "depends", None),
+        (older, consumer, "570.195.03", "1.19.0", "starts", None),
+        (older, consumer, "575.57.08", "1.20.0", "starts", None),
+        (older, server, "570.195.03", "1.20.0", "starts", None),
+        (newer, consumer, "580.65.06", "1.20.0", "starts", None),
+    ] {
+        let image = image(torch);
+        let pool = pool(gpu, driver, toolkit);
+        let (outcome, ..) = found(&image, &pool);
+        assert_eq!(outcome, expected, "{torch} {gpu} {driver} {toolkit}");
+        assert_eq!(codes(&image, &pool).0, code, "{torch} {gpu} {driver} {toolkit}");
+    }
+    let (certain, possible) = codes(&image(newer), &pool(consumer, "570.195.03", "1.20.0"));
+    assert_eq!((certain, possible), (None, vec![35, 804]));
+}
+
 #[test]
 fn of_many_hosts_one_of_each_way_is_told() {
     let image = own("12.2", "sm_75");
-    let (_, _, _, _, told) = found(&image, "gpu = \"Tesla T4\"\n");
-    assert!((2..10).contains(&told), "{told}");
+    let (.., hosts) = found(&image, "gpu = \"Tesla T4\"\n");
+    assert!((2..10).contains(&hosts), "{hosts}");
     assert_eq!(found(&image, &format!("gpu = \"Tesla T4\"\ndriver = \"535.54.03\"\n{PLAIN}")).4, 1);
 }
 

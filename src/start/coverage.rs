@@ -26,13 +26,17 @@ pub struct Coverage {
     pub linkable: bool,
     /// Whether there may be code that nobody has spoken of.
     pub unsaid: bool,
+    /// Whether there is code that it could run, and a variable keeps it from being used.
+    pub switched_off: bool,
 }
 
 impl Coverage {
     /// The same where the environment keeps PTX from being compiled, or has it compiled in the place of machine code.
     pub(super) fn switched(self, off: bool, forced: bool) -> Self {
         let (cubin, ptx) = if forced { (0, self.compiled) } else { (self.cubin, self.ptx) };
-        if off { Self { cubin, ptx: 0, linkable: false, ..self } } else { Self { cubin, ptx, ..self } }
+        let (ptx, linkable) = if off { (0, false) } else { (ptx, self.linkable) };
+        let switched_off = self.enough(self.cubin + self.ptx) && !self.enough(cubin + ptx);
+        Self { cubin, ptx, linkable, switched_off, ..self }
     }
 
     /// Whether `runnable` containers are so many that the others are parts for another generation.

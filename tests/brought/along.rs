@@ -85,3 +85,116 @@ fn a_list_of_packages_that_names_libraries_names_them_all() {
     assert_eq!(of("numpy = \"1.26.4\"\n"), "starts ");
     assert_eq!(of(""), "starts ");
 }
+
+/// JAX's plugin brings the libraries of CUDA with an extra alone; without them it leaves the GPUs aside.
+#[test]
+fn jax_without_the_libraries_that_an_extra_brings_uses_no_gpu() {
+    let slim = "FROM python:3.11-slim\nRUN pip install";
+    let cuda = |tag: &str| format!("FROM nvidia/cuda:{tag}-ubuntu22.04\nRUN pip install");
+    let wheels = "nvidia-cuda-runtime-cu12==12.8.90 nvidia-cuda-cupti-cu12==12.8.90 nvidia-cusparse-cu12==12.5.8.93 \
+                  nvidia-cufft-cu12==11.3.3.83 nvidia-cublas-cu12==12.8.4.1";
+    for (text, fate, outcome) in [
+        (format!("{slim} jax[cuda12-local]==0.6.2"), "fails", "library-missing"),
+        (format!("{slim} 'jax[cuda12_local]==0.6.2'"), "fails", "library-missing"),
+        (format!("{slim} jax==0.6.2 jax-cuda12-plugin==0.6.2"), "fails", "library-missing"),
+        (format!("{slim} jax[cuda12]==0.6.2 && pip uninstall -y nvidia-cudnn-cu12"), "fails", "library-missing"),
+        (format!("{} jax[cuda12-local]==0.6.2", cuda("12.4.1-base")), "fails", "library-missing"),
+        (format!("{} jax[cuda12-local]==0.6.2", cuda("12.6.3-runtime")), "fails", "library-missing"),
+        // They come along, or are put there by name.
+        (format!("{slim} jax[cuda12]==0.6.2"), "starts", ""),
+        (format!("{slim} jax[cuda]==0.6.2"), "starts", ""),
+        (format!("{slim} jax==0.6.2 jax-cuda12-plugin[with-cuda]==0.6.2"), "starts", ""),
+        (format!("{slim} jax==0.6.2 jax-cuda12-plugin[with_cuda]==0.6.2"), "starts", ""),
+        (format!("{slim} jax[cuda12-local]==0.6.2 {wheels} nvidia-cudnn-cu12==9.8.0.87"), "starts", ""),
+        (format!("{slim} torch==2.7.1 jax[cuda12-local]==0.6.2"), "starts", ""),
+        (format!("{} jax[cuda12-local]==0.6.2", cuda("12.6.3-cudnn-devel")), "starts", ""),
+        // Whether an older one looks for them in the same way is not known.
+        (format!("{slim} jax[cuda12-local]==0.5.3"), "starts", ""),
+        (format!("{slim} jax[cuda12-local]"), "starts", ""),
+        // What somebody puts beside it may bring them.
+        (format!("{slim} jax[cuda12-local]==0.6.2 {wheels}"), "starts", ""),
+        (format!("{slim} jax[cuda12-local]==0.6.2 transformers==4.40.0"), "starts", ""),
+        ("FROM python:3.11-slim\nCOPY . .\nRUN pip install jax[cuda12-local]==0.6.2".to_owned(), "starts", ""),
+    ] {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        place.file("Dockerfile", &text);
+        let described = out(&place.run(&["describe", "Dockerfile"]));
+        place.file("again.image.toml", &described);
+        for input in ["Dockerfile", "again.image.toml"] {
+            let (_, said, why) = ends(&place, input).into_iter().next().expect("a verdict");
+            assert_eq!((said.as_str(), why.as_str()), (fate, outcome), "{input}: {text}\n{described}");
+        }
+    }
+}
+
+#[test]
+fn a_whole_list_without_libraries_has_none_where_it_says_so() {
+    let of = |complete: &str, packages: &str| {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        let text = format!(
+            "base = \"python:3.11-slim\"\ncomplete = [{complete}]\n[packages.pip]\njax = \"0.6.2\"\njaxlib = \"0.6.2\"\n\
+             jax-cuda12-plugin = \"0.6.2\"\njax-cuda12-pjrt = \"0.6.2\"\n{packages}"
+        );
+        place.file("one.image.toml", &text);
+        let (_, fate, outcome) = ends(&place, "one.image.toml").into_iter().next().expect("a verdict");
+        format!("{fate} {outcome}")
+    };
+    assert_eq!(of("\"packages\", \"libraries\"", ""), "fails library-missing");
+    assert_eq!(of("\"packages\"", "nvidia-cudnn-cu12 = \"9.8.0.87\"\n"), "fails library-missing");
+    assert_eq!(of("\"packages\"", ""), "starts ");
+    assert_eq!(of("\"libraries\"", ""), "starts ");
+    assert_eq!(of("", ""), "starts ");
+}
+
+/// Every release that a range may give asks for the library.
+#[test]
+fn a_range_of_releases_lacks_what_each_of_them_needs() {
+    let ends = |base: &str, packages: &str| {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        place.file("Dockerfile", &format!("FROM {base}\nRUN pip install {packages}\n"));
+        let (_, fate, outcome) = ends(&place, "Dockerfile").into_iter().next().expect("a verdict");
+        format!("{fate} {outcome}")
+    };
+    let slim = "python:3.11-slim";
+    for (base, packages, expected) in [
+        (slim, "'ctranslate2>=4,<5'", "fails library-missing"),
+        (slim, "ctranslate2~=4.5", "fails library-missing"),
+        (slim, "faster-whisper==1.1.1", "fails library-missing"),
+        ("nvidia/cuda:12.4.1-base-ubuntu22.04", "faster-whisper==1.1.1", "fails library-missing"),
+        ("nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04", "faster-whisper==1.1.1", "starts "),
+        ("nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04", "'ctranslate2>=4,<5'", "starts "),
+        // What a range without an end gives on a later day is not known, nor what of two majors of CUDA it is.
+        (slim, "'ctranslate2>=4'", "undetermined "),
+        (slim, "'ctranslate2>=3.20,<4.8'", "undetermined "),
+        (slim, "'ctranslate2<5'", "undetermined "),
+        // Something else may bring it.
+        (slim, "faster-whisper==1.1.1 torch==2.5.1", "starts "),
+    ] {
+        assert_eq!(ends(base, packages), expected, "{base} {packages}");
+    }
+}
+
+/// Its wheel brings no package of NVIDIA, and opens cuDNN with the first GPU.
+#[test]
+fn paddle_fails_later_where_there_is_no_cudnn() {
+    let warned = |base: &str, packages: &str| {
+        let place = Place::bare();
+        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+        place.file("Dockerfile", &format!("FROM {base}\nRUN pip install {packages}\n"));
+        out(&place.run(&["check", "Dockerfile"])).contains("library-missing-later")
+    };
+    for (base, packages, expected) in [
+        ("python:3.10-slim", "paddlepaddle-gpu==2.6.2", true),
+        ("python:3.10-slim", "paddlepaddle-gpu==2.5.0", true),
+        ("nvidia/cuda:11.8.0-runtime-ubuntu22.04", "paddlepaddle-gpu==2.6.2", true),
+        ("nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04", "paddlepaddle-gpu==2.6.2", false),
+        ("python:3.10-slim", "paddlepaddle-gpu==2.6.2 nvidia-cudnn-cu11==8.9.5.29", false),
+        ("python:3.10-slim", "paddlepaddle==2.6.2", false),
+        ("python:3.10-slim", "paddlepaddle-gpu==2.0.2", false),
+    ] {
+        assert_eq!(warned(base, packages), expected, "{base} {packages}");
+    }
+}

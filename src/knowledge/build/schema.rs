@@ -198,10 +198,11 @@ macro_rules! every_table {
         name: Str, from: OptCuda, before: OptCuda, sonames: Strs,
     }
     library_carriers: LibraryCarrierRow by [word] { word: Str }
-    library_free: LibraryFreeRow by [distribution] { distribution: Str }
+    library_free: LibraryFreeRow by [distribution] { distribution: Str, from: OptCuda }
     processor_packages: ProcessorPackageRow by [distribution] { distribution: Str, instead: Str }
     library_needs: LibraryNeedsRow by [distribution, from] {
         distribution: Str, from: Cuda, before: OptCuda, needs: Strs, opens: Strs, falls_back: Flag, along: Flag,
+        with: OptStr,
     }
     library_parts: LibraryPartsRow by [soname] { soname: Str, parts: Strs }
     toolkit_libraries: ToolkitLibraryRow by [cuda_major, flavour, from] {
@@ -230,8 +231,8 @@ macro_rules! every_table {
         distribution: Str, library: Str, cuda: OptCuda, versioned: Flag, runtime: Flag,
     }
     brought_packages: BroughtRow by [distribution, extra, brings, local, range, from] {
-        distribution: Str, extra: Str, brings: Str, same: Flag, local: OptStr, range: OptStr, from: OptStr,
-        before: OptStr,
+        distribution: Str, extra: Str, brings: Str, same: Flag, local: OptStr, range: OptStr, with: OptStr,
+        from: OptStr, before: OptStr,
     }
     build_indexes: BuildIndexRow by [distribution] {
         distribution: Str, arm64_from: OptStr, with_torch: Flag, folders: Strs,

@@ -132,14 +132,18 @@ fn by_hook<'a>(replay: Replay<'a>, compat: &'a Compat, rule: HookRule) -> Choice
     if host.driver.is_none() && host.cuda.is_none() {
         return Choice::Open(Basis::Pool(PoolField::Driver));
     }
-    let used = hook_uses(rule, library.version, library.note.as_ref(), host);
+    let mut used = hook_uses(rule, library.version, library.note.as_ref(), host);
     if rule == HookRule::Note && library.unread {
         // With a note its branches decide, and within one branch the version.
         let listed = host.driver.and_then(|driver| user_mode::branch_listed(replay, library, driver).0);
         let newer = host.driver.is_some_and(|driver| library.version > driver);
         if newer && listed != Some(used) {
             let own = host.driver.is_some_and(|driver| library.version.branch() == driver.branch());
-            return if own { Choice::Noted(library) } else { Choice::Open(Basis::Image(replay.image.compat.id)) };
+            used = match replay.host.takes_compat {
+                Some(taken) => taken,
+                None if own => return Choice::Noted(library),
+                None => return Choice::Open(Basis::Image(replay.image.compat.id)),
+            };
         }
     }
     library.directories.first().filter(|_| used).map_or(Choice::Nothing, |directory| Choice::Written(directory))
