@@ -42,9 +42,8 @@ pub(crate) fn run(options: &NeedsArgs, knowledge: Knowledge) -> Result<Exit, Fai
         let Some(seen) = judge::observations(&subject.content, &options.platform) else { continue };
         // As `check` takes it: the input's own day first, then the one asked for, then that of a saved report.
         let day = seen.as_of.or(options.as_of).or(subject.as_of);
-        for image in infer(&seen, &options.platform, day, knowledge) {
-            found.push(needs::survey(&subject.name, &options.platform, &image, day, &sources, knowledge));
-        }
+        let images = infer(&seen, &options.platform, day, knowledge);
+        found.extend(needs::survey(&subject.name, &options.platform, &images, day, &sources, knowledge));
     }
     if found.is_empty() {
         describe::nothing("tell", input)?;

@@ -212,11 +212,24 @@ impl Pool {
     /// Every host that this pool may be.
     pub fn hosts(&self, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Host> {
         let mut hosts = Vec::new();
+        let wsl = self.wsl.as_ref().is_some_and(|wsl| wsl.value);
+        let same_ways = (self.toolkit.is_some() || self.libnvidia_container.is_some()) && !wsl;
         for gpu in self.gpus(knowledge) {
             let (drivers, driver_open) = self.drivers(gpu, knowledge);
+            let mut ways: Vec<(Launch, Vec<(Way, Behaviour)>)> = Vec::new();
             for driver in &drivers {
-                let of_launch = |launch: &Launch| (*launch, self.ways(gpu, *driver, *launch, knowledge, as_of));
-                let ways: Vec<(Launch, Vec<Way>)> = self.launches().iter().map(of_launch).collect();
+                // Of a toolkit that is declared they are the same with every driver.
+                if ways.is_empty() || !same_ways {
+                    let behaving = |way: Way| {
+                        let behaviour = Behaviour::of(way.versions, knowledge);
+                        (way, behaviour)
+                    };
+                    let of_launch = |launch: &Launch| {
+                        let ways = self.ways(gpu, *driver, *launch, knowledge, as_of).into_iter();
+                        (*launch, ways.map(behaving).collect())
+                    };
+                    ways = self.launches().iter().map(of_launch).collect();
+                }
                 for (launch, way) in ways.iter().flat_map(|(launch, ways)| ways.iter().map(move |way| (launch, way))) {
                     if hosts.len() == MAX_HOSTS {
                         return hosts;
@@ -269,7 +282,7 @@ impl Pool {
         PoolGpu { spec: gpu, row }: PoolGpu<'_>,
         driver: Option<DriverVersion>,
         launch: Launch,
-        way: &Way,
+        (way, behaviour): &(Way, Behaviour),
         knowledge: Knowledge,
     ) -> Host {
         let wsl = self.wsl.as_ref().is_some_and(|wsl| wsl.value);
@@ -277,7 +290,6 @@ impl Pool {
         let driver_cuda = self.driver_cuda.as_ref().map(|cuda| cuda.value).or(kernel.cuda);
         let gpu = self.host_gpu(gpu, row, kernel.branch, knowledge);
         let platform = self.platform_of(row);
-        let behaviour = Behaviour::of(way.versions, knowledge);
         let by_image = matches!(way.devices, DeviceSource::Environment) && way.auto;
         let values = values(gpu.as_ref(), driver, driver_cuda, behaviour.newer_brands, knowledge);
         let mut host = Host {
@@ -305,7 +317,7 @@ impl Pool {
             modeset: self.modeset.as_ref().map(|modeset| modeset.value),
             library_directory: self.library_directory.as_ref().map(|directory| directory.value.clone()),
             options: Options { accept_mounts: way.accept_mounts, ..Options::of(self) },
-            behaviour,
+            behaviour: *behaviour,
             values,
             assumed: way.assumed.clone(),
             overrides: OVERRIDES.iter().copied().filter(|field| self.span_of(*field).is_some()).collect(),

@@ -28,6 +28,7 @@ use crate::infer::infer;
 use crate::judge;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
+use crate::knowledge::ToolkitRow;
 pub use crate::least::drivers::Drivers;
 pub use crate::least::drivers::Least;
 pub use crate::least::drivers::OfAll;
@@ -150,40 +151,12 @@ impl Images {
         told
     }
 
-    /// The releases that something in the images is compared with.
-    fn thresholds(&self) -> Vec<DriverVersion> {
-        let mut found = Vec::new();
-        for image in self.builds.values().flatten() {
-            for library in image.compat.known().into_iter().flat_map(|compat| &compat.libraries) {
-                found.push(library.version);
-                found.extend(versions(&format!("{:?}", library.note)));
-            }
-            found.extend(image.driver_libraries.known().into_iter().flatten().filter_map(|library| library.version));
-            for (_, value) in image.env.set.iter().filter(|(name, _)| name.starts_with(REQUIREMENTS)) {
-                found.extend(value.known().into_iter().flat_map(|value| versions(value)));
-            }
-        }
-        found
-    }
-
-    /// Of the releases, oldest first, the places of those that the start-up can tell apart on a pool: the ends of each
-    /// branch, and what lies around a release that the tables, the image or the pool name. The newest come first.
+    /// Of the releases, oldest first, the places of those that the start-up can tell apart on a pool, as [`telling`] has
+    /// them. The newest come first.
     pub fn telling(&self, pool: &Pool, releases: &[DriverVersion], knowledge: Knowledge) -> Vec<usize> {
         let of_pool = pool.env.iter().filter(|(name, _)| name.starts_with(REQUIREMENTS));
-        let mut named: Vec<DriverVersion> = of_pool.flat_map(|(_, value)| versions(&value.value)).collect();
-        named.extend(knowledge.minor_compats().iter().map(|row| row.min_driver));
-        named.extend(self.thresholds());
-        let mut around: BTreeSet<usize> = BTreeSet::new();
-        for version in named {
-            let at = releases.partition_point(|release| *release < version);
-            around.extend(at.saturating_sub(1)..=at + 1);
-        }
-        let branch = |at: usize| releases.get(at).map(|release| release.branch());
-        let last = |at: &usize| branch(*at) != branch(*at + 1);
-        let first = |at: usize| at == 0 || branch(at) != branch(at - 1);
-        let ends = (0..releases.len()).rev().filter(last);
-        let others = (0..releases.len()).rev().filter(|at| !last(at) && (first(*at) || around.contains(at)));
-        ends.chain(others).collect()
+        let named = of_pool.flat_map(|(_, value)| versions(&value.value)).collect();
+        telling(self.builds.values().flatten(), named, releases, knowledge)
     }
 
     /// Whether nothing in it concerns a GPU, on any platform.
@@ -195,6 +168,54 @@ impl Images {
     pub fn day(&self) -> Option<Date> {
         self.day
     }
+}
+
+/// The releases that something in an image is compared with.
+fn thresholds(image: &ImageFacts, knowledge: Knowledge) -> Vec<DriverVersion> {
+    let mut found = Vec::new();
+    for library in image.compat.known().into_iter().flat_map(|compat| &compat.libraries) {
+        found.push(library.version);
+        found.extend(versions(&format!("{:?}", library.note)));
+    }
+    found.extend(image.driver_libraries.known().into_iter().flatten().filter_map(|library| library.version));
+    for (_, value) in image.env.set.iter().filter(|(name, _)| name.starts_with(REQUIREMENTS)) {
+        found.extend(value.known().into_iter().flat_map(|value| versions(value)));
+    }
+    found.extend(image.firmware.known().into_iter().flatten().flat_map(|path| versions(path)));
+    // Before minor version compatibility a toolkit compares drivers in full.
+    for runtime in image.components.iter().filter_map(|component| component.cuda.known()) {
+        let of_runtime = |row: &&ToolkitRow| {
+            row.version.major() == runtime.major() && (runtime.is_major() || row.version.release() == runtime.release())
+        };
+        let rows = knowledge.toolkits().iter().filter(of_runtime);
+        found.extend(rows.flat_map(|row| row.min_driver_full.into_iter().chain(row.bundled_driver)));
+    }
+    found
+}
+
+/// Of the releases, oldest first, the places of those that the start-up of some images can tell apart: the ends of each
+/// branch, and what lies around a release that the tables or the images name, or that is among `named`. The newest come
+/// first.
+pub fn telling<'i>(
+    images: impl Iterator<Item = &'i ImageFacts>,
+    mut named: Vec<DriverVersion>,
+    releases: &[DriverVersion],
+    knowledge: Knowledge,
+) -> Vec<usize> {
+    named.extend(knowledge.minor_compats().iter().map(|row| row.min_driver));
+    named.extend(knowledge.branches().iter().flat_map(|row| row.other_releases.iter().copied()));
+    named.extend(images.flat_map(|image| thresholds(image, knowledge)));
+    let mut around: BTreeSet<usize> = BTreeSet::new();
+    for version in named {
+        let at = releases.partition_point(|release| *release < version);
+        around.extend(at.saturating_sub(1)..=at + 1);
+    }
+    let branch = |at: usize| releases.get(at).map(|release| release.branch());
+    let last = |at: &usize| branch(*at) != branch(*at + 1);
+    let first = |at: usize| at == 0 || branch(at) != branch(at - 1);
+    let ends = (0..releases.len()).rev().filter(last);
+    let others = (0..releases.len()).rev().filter(|at| !last(at) && (first(*at) || around.contains(at)));
+    ends.chain(others).collect()
 }
 
 /// Variables that name drivers.

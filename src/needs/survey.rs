@@ -1,6 +1,5 @@
 //! The search: every kind of GPU, every way, every known driver, replayed.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use jiff::civil::Date;
@@ -22,9 +21,8 @@ use crate::least::all_releases;
 use crate::needs::kind::Kind;
 use crate::needs::kind::kinds;
 use crate::needs::model;
+use crate::needs::way::Maker;
 use crate::needs::way::Way;
-use crate::needs::way::drivers_of;
-use crate::needs::way::hosts;
 use crate::needs::way::ways;
 use crate::outcome::Outcome;
 use crate::source::Sources;
@@ -40,44 +38,51 @@ use crate::start::Steps;
 use crate::start::replay;
 use crate::start::words;
 
-/// What an image demands, component by component.
+/// What each build of an image demands, component by component.
 pub fn survey(
     name: &str,
     platform: &str,
-    image: &ImageFacts,
+    images: &[ImageFacts],
     as_of: Option<Date>,
     sources: &Sources,
     knowledge: Knowledge,
-) -> model::Needs {
-    let platforms = image.platforms.known().cloned().unwrap_or_default();
+) -> Vec<model::Needs> {
     let drivers = all_releases(knowledge);
-    let kinds = kinds(knowledge);
+    let maker = Maker { platform, drivers: &drivers, as_of, knowledge };
     // What is told of is one build, whatever else there is under the same name.
-    let own = of_platform(image, platform);
-    let image = &own;
-    let core = image.components.iter().filter(|component| component.role == Role::Core && image.gpu_content);
-    model::Needs {
+    let own: Vec<ImageFacts> = images.iter().map(|image| of_platform(image, platform)).collect();
+    let telling: Vec<Vec<usize>> = own.iter().map(|image| told_apart(image, &drivers, knowledge)).collect();
+    let searches = own.iter().zip(&telling).enumerate().filter(|(_, (image, _))| image.gpu_content);
+    let searches: Vec<(usize, Search<'_>)> = searches
+        .flat_map(|(build, (image, telling))| {
+            let core = image.components.iter().filter(|component| component.role == Role::Core);
+            core.map(move |component| (build, Search { image, component, telling, sources, knowledge }))
+        })
+        .collect();
+    let mut components: Vec<Vec<model::Component>> = vec![Vec::new(); own.len()];
+    let groups = groups(&searches.iter().map(|(_, search)| *search).collect::<Vec<_>>(), maker);
+    for ((build, search), groups) in searches.iter().zip(groups) {
+        if let Some(components) = components.get_mut(*build) {
+            components.push(search.component(groups));
+        }
+    }
+    let told = images.iter().zip(&own).zip(components);
+    told.map(|((image, own), components)| model::Needs {
         name: name.to_owned(),
         platform: platform.to_owned(),
-        build: image.build.clone(),
-        platforms,
+        build: own.build.clone(),
+        platforms: image.platforms.known().cloned().unwrap_or_default(),
         newest_driver: drivers.last().map(ToString::to_string),
-        components: core
-            .map(|component| {
-                let search = Search { image, component, platform, as_of, drivers: &drivers, sources, knowledge };
-                let targets = image.facts.get(component.code.id);
-                model::Component {
-                    name: component.name.clone(),
-                    cuda: component.cuda.known().map(ToString::to_string),
-                    code: match &targets.state {
-                        State::Known(value) => value.to_string().split(", ").map(str::to_owned).collect(),
-                        State::Absent { .. } | State::Unknown(_) => Vec::new(),
-                    },
-                    groups: search.groups(&kinds),
-                }
-            })
-            .collect(),
-    }
+        components,
+    })
+    .collect()
+}
+
+/// The places of the drivers that the start-up of an image can tell apart, oldest first.
+fn told_apart(image: &ImageFacts, drivers: &[DriverVersion], knowledge: Knowledge) -> Vec<usize> {
+    let mut found = least::telling(std::iter::once(image), Vec::new(), drivers, knowledge);
+    found.sort_unstable();
+    found
 }
 
 /// The image as its build for one platform: where that is one of its platforms, or none is fixed, others do not run it.
@@ -94,18 +99,74 @@ fn of_platform(image: &ImageFacts, platform: &str) -> ImageFacts {
     own
 }
 
+/// The groups of each search. Kinds that end alike in everything make one group, in the order of their capabilities.
+fn groups(searches: &[Search<'_>], maker: Maker<'_>) -> Vec<Vec<model::Group>> {
+    let kinds = kinds(maker.knowledge);
+    // Each group with the place of the kind that stands for it.
+    let mut groups: Vec<Vec<(model::Group, usize)>> = vec![Vec::new(); searches.len()];
+    for (at, kind) in kinds.iter().enumerate() {
+        let ways = ways(kind, maker.knowledge).into_iter().map(|way| (way, maker.hosts(kind, way)));
+        let ways: Vec<(Way, Vec<Host>)> = ways.collect();
+        for (search, groups) in searches.iter().zip(&mut groups) {
+            let group = search.group(kind, &ways);
+            match groups.iter_mut().find(|(other, _)| alike(other, &group)) {
+                Some((known, _)) => join(known, group),
+                None => groups.push((group, at)),
+            }
+        }
+    }
+    for (at, kind) in kinds.iter().enumerate() {
+        let own = searches.iter().zip(&mut groups);
+        let own = own.filter_map(|(search, groups)| Some((*search, &mut groups.iter_mut().find(|one| one.1 == at)?.0)));
+        older_toolkits(&mut own.collect::<Vec<_>>(), kind, maker);
+    }
+    groups.into_iter().map(|groups| groups.into_iter().map(|(group, _)| group).collect()).collect()
+}
+
+/// Tells the older container toolkits under which a way of these groups, for which one kind stands, ends otherwise than
+/// under the newest.
+fn older_toolkits(groups: &mut [(Search<'_>, &mut model::Group)], kind: &Kind, maker: Maker<'_>) {
+    if groups.is_empty() {
+        return;
+    }
+    for (place, newest) in ways(kind, maker.knowledge).into_iter().enumerate().filter(|(_, way)| way.toolkit.is_some())
+    {
+        for row in maker.knowledge.container_toolkits().iter().filter(|row| newest.toolkit != Some(row.sample)) {
+            let hosts = maker.hosts(kind, Way { toolkit: Some(row.sample), ..newest });
+            for (search, group) in groups.iter_mut() {
+                let Some(now) = group.ways.get(place) else { continue };
+                let span = span(&hosts, &search.runs(&hosts));
+                if span == now.span {
+                    continue;
+                }
+                let before = row.before.map(|version| version.to_string());
+                let continues = |one: &&mut model::OlderToolkit| {
+                    one.title == now.title && one.span == span && one.before == Some(text(row.from))
+                };
+                match group.older_toolkits.last_mut().filter(continues) {
+                    Some(known) => known.before = before,
+                    None => {
+                        let from = text(row.from);
+                        group.older_toolkits.push(model::OlderToolkit { title: now.title, from, before, span });
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Search<'a> {
     image: &'a ImageFacts,
     component: &'a Component,
-    platform: &'a str,
-    as_of: Option<Date>,
-    drivers: &'a [DriverVersion],
+    /// The places of the drivers that are asked before others.
+    telling: &'a [usize],
     sources: &'a Sources,
     knowledge: Knowledge,
 }
 
 /// Consecutive drivers with one end.
+#[derive(Debug, PartialEq, Eq)]
 struct Run {
     fate: Fate,
     first: usize,
@@ -113,46 +174,38 @@ struct Run {
 }
 
 impl<'a> Search<'a> {
-    /// Kinds that end alike in everything make one group, in the order of their capabilities.
-    fn groups(self, kinds: &[Kind]) -> Vec<model::Group> {
-        let mut groups: Vec<(model::Group, &Kind)> = Vec::new();
-        for kind in kinds {
-            let group = self.group(kind);
-            match groups.iter_mut().find(|(other, _)| alike(other, &group)) {
-                Some((known, _)) => join(known, group),
-                None => groups.push((group, kind)),
-            }
+    fn component(self, groups: Vec<model::Group>) -> model::Component {
+        let component = self.component;
+        let targets = self.image.facts.get(component.code.id);
+        model::Component {
+            name: component.name.clone(),
+            cuda: component.cuda.known().map(ToString::to_string),
+            code: match &targets.state {
+                State::Known(value) => value.to_string().split(", ").map(str::to_owned).collect(),
+                State::Absent { .. } | State::Unknown(_) => Vec::new(),
+            },
+            groups,
         }
-        groups
-            .into_iter()
-            .map(|(group, kind)| model::Group { older_toolkits: self.older_toolkits(&group, kind), ..group })
-            .collect()
     }
 
-    fn group(self, kind: &Kind) -> model::Group {
-        let ways: Vec<model::Way> = ways(kind, self.knowledge).into_iter().map(|way| self.way(kind, way)).collect();
+    fn group(self, kind: &Kind, ways: &[(Way, Vec<Host>)]) -> model::Group {
         model::Group {
             capabilities: vec![kind.capability.to_string()],
             classes: vec![class_word(kind.class)],
             gpus: kind.names.clone(),
-            code: self.coverage(kind),
-            ways,
+            code: self.coverage(ways),
+            ways: ways.iter().map(|(way, hosts)| self.way(*way, hosts)).collect(),
             older_toolkits: Vec::new(),
         }
     }
 
-    fn drivers(self, kind: &Kind) -> Cow<'a, [DriverVersion]> {
-        drivers_of(kind, self.drivers, self.knowledge)
-    }
-
-    fn way(self, kind: &Kind, way: Way) -> model::Way {
-        let hosts = hosts(kind, way, self.platform, &self.drivers(kind), self.as_of, self.knowledge);
-        let runs = self.runs(&hosts);
+    fn way(self, way: Way, hosts: &[Host]) -> model::Way {
+        let runs = self.runs(hosts);
         model::Way {
             title: way.title(),
             launch: way.launch.as_str(),
             toolkit: way.toolkit.map(|version| version.to_string()),
-            span: span(&hosts, &runs),
+            span: span(hosts, &runs),
             because: stopped(&runs).and_then(|run| self.because(hosts.get(run.last)?)),
         }
     }
@@ -164,25 +217,41 @@ impl<'a> Search<'a> {
         Replay { image: self.image, component: self.component, host, knowledge: self.knowledge }
     }
 
+    /// The runs of all drivers. Those that the start-up can tell apart are asked, and what lies between two of them that
+    /// end otherwise.
     fn runs(self, hosts: &[Host]) -> Vec<Run> {
+        let one_a_driver = self.telling.last().is_some_and(|last| last + 1 == hosts.len());
+        if one_a_driver {
+            self.runs_of(hosts, self.telling.iter().copied())
+        } else {
+            self.runs_of(hosts, 0..hosts.len())
+        }
+    }
+
+    fn runs_of(self, hosts: &[Host], places: impl Iterator<Item = usize>) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
-        for (at, host) in hosts.iter().enumerate() {
-            let fate = replay(self.replay(host), &mut NoRecord);
-            match runs.last_mut() {
-                Some(run) if run.fate == fate => run.last = at,
-                _ => runs.push(Run { fate, first: at, last: at }),
+        let mut meet = |at: usize, fate: Fate| match runs.last_mut() {
+            Some(run) if run.fate == fate => run.last = at,
+            _ => runs.push(Run { fate, first: at, last: at }),
+        };
+        let fate = |at: usize| Some(replay(self.replay(hosts.get(at)?), &mut NoRecord));
+        let mut before: Option<(usize, Fate)> = None;
+        for at in places {
+            let Some(now) = fate(at) else { break };
+            let between = before.filter(|(_, was)| *was != now).map_or(at..at, |(last, _)| last + 1..at);
+            for (at, fate) in between.filter_map(|at| Some((at, fate(at)?))) {
+                meet(at, fate);
             }
+            meet(at, now);
+            before = Some((at, now));
         }
         runs
     }
 
     /// How the GPU code is covered, on the newest driver and without a container in the way.
-    fn coverage(self, kind: &Kind) -> &'static str {
-        let way = Way { launch: Launch::Native, toolkit: None };
-        let drivers = self.drivers(kind);
-        let newest = drivers.last().map(std::slice::from_ref).unwrap_or_default();
-        let hosts = hosts(kind, way, self.platform, newest, self.as_of, self.knowledge);
-        let Some(host) = hosts.first() else { return "unknown" };
+    fn coverage(self, ways: &[(Way, Vec<Host>)]) -> &'static str {
+        let native = ways.iter().find(|(way, _)| way.launch == Launch::Native);
+        let Some(host) = native.and_then(|(_, hosts)| hosts.last()) else { return "unknown" };
         let mut steps = Steps::default();
         replay(self.replay(host), &mut steps);
         match steps.0.iter().find(|step| step.step == Step::Code).map(|step| step.result) {
@@ -234,33 +303,6 @@ impl<'a> Search<'a> {
             // The hosts are made up here.
             Basis::Pool(_) | Basis::Entry(_) => None,
         }
-    }
-
-    /// Older container toolkits under which a way ends otherwise than under the newest.
-    fn older_toolkits(self, group: &model::Group, kind: &Kind) -> Vec<model::OlderToolkit> {
-        let mut found: Vec<model::OlderToolkit> = Vec::new();
-        for now in group.ways.iter().filter(|way| way.toolkit.is_some()) {
-            let Ok(launch) = now.launch.parse::<Launch>() else { continue };
-            for row in self.knowledge.container_toolkits() {
-                let way = Way { launch, toolkit: Some(row.sample) };
-                let hosts = hosts(kind, way, self.platform, &self.drivers(kind), self.as_of, self.knowledge);
-                let span = span(&hosts, &self.runs(&hosts));
-                if span == now.span {
-                    continue;
-                }
-                let before = row.before.map(|version| version.to_string());
-                let continues = |one: &&mut model::OlderToolkit| {
-                    one.title == now.title && one.span == span && one.before == Some(text(row.from))
-                };
-                match found.last_mut().filter(continues) {
-                    Some(known) => known.before = before,
-                    None => {
-                        found.push(model::OlderToolkit { title: now.title, from: text(row.from), before, span });
-                    }
-                }
-            }
-        }
-        found
     }
 }
 
@@ -355,3 +397,7 @@ fn places(facts: &Facts, id: crate::fact::FactId, sources: &Sources) -> String {
     };
     facts.origins(id).iter().map(place).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+#[path = "survey_tests.rs"]
+mod tests;

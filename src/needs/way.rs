@@ -51,7 +51,7 @@ pub(super) fn ways(kind: &Kind, knowledge: Knowledge) -> Vec<Way> {
 }
 
 /// The driver releases that a kind of GPU is tried on, of all in the tables; modules have releases of their own.
-pub(super) fn drivers_of<'a>(kind: &Kind, all: &'a [DriverVersion], knowledge: Knowledge) -> Cow<'a, [DriverVersion]> {
+fn drivers_of<'a>(kind: &Kind, all: &'a [DriverVersion], knowledge: Knowledge) -> Cow<'a, [DriverVersion]> {
     if kind.class != GpuClass::Jetson {
         return Cow::Borrowed(all);
     }
@@ -61,26 +61,35 @@ pub(super) fn drivers_of<'a>(kind: &Kind, all: &'a [DriverVersion], knowledge: K
     Cow::Owned(found)
 }
 
-/// One host for each driver.
-pub(super) fn hosts(
-    kind: &Kind,
-    way: Way,
-    platform: &str,
-    drivers: &[DriverVersion],
-    as_of: Option<Date>,
-    knowledge: Knowledge,
-) -> Vec<Host> {
-    let Some(name) = kind.names.first() else { return Vec::new() };
-    let gpu = GpuSpec { name: (*name).to_owned(), count: None, compute_capability: None, brand: None, mig: None };
-    let mut pool = Pool::undeclared(nowhere(way.title().to_owned()));
-    pool.gpu = vec![nowhere(gpu)];
-    // Boards that are part of an arm64 machine have no other platform; the rest goes into machines of either kind.
-    let fixed = knowledge.gpu(name).is_some_and(|row| row.arm64_host);
-    pool.platform = (!fixed).then(|| nowhere(platform.to_owned()));
-    pool.launch = Some(nowhere(way.launch));
-    pool.toolkit = way.toolkit.map(nowhere);
-    pool.driver = drivers.iter().map(|driver| nowhere(DriverSpec::Exact(*driver))).collect();
-    pool.hosts(knowledge, as_of)
+/// What hosts are made of beside the GPU and the way: the same for every build and every component of an image.
+#[derive(Clone, Copy)]
+pub(super) struct Maker<'a> {
+    /// `os/architecture` of boards that go into machines of either kind.
+    pub(super) platform: &'a str,
+    /// Every driver release, oldest first.
+    pub(super) drivers: &'a [DriverVersion],
+    /// Day for which tables are asked.
+    pub(super) as_of: Option<Date>,
+    /// Tables.
+    pub(super) knowledge: Knowledge,
+}
+
+impl Maker<'_> {
+    /// One host for each driver, but two where the day leaves open what the engine does.
+    pub(super) fn hosts(self, kind: &Kind, way: Way) -> Vec<Host> {
+        let Some(name) = kind.names.first() else { return Vec::new() };
+        let drivers = drivers_of(kind, self.drivers, self.knowledge);
+        let gpu = GpuSpec { name: (*name).to_owned(), count: None, compute_capability: None, brand: None, mig: None };
+        let mut pool = Pool::undeclared(nowhere(way.title().to_owned()));
+        pool.gpu = vec![nowhere(gpu)];
+        // Boards that are part of an arm64 machine have no other platform; the rest goes into machines of either kind.
+        let fixed = self.knowledge.gpu(name).is_some_and(|row| row.arm64_host);
+        pool.platform = (!fixed).then(|| nowhere(self.platform.to_owned()));
+        pool.launch = Some(nowhere(way.launch));
+        pool.toolkit = way.toolkit.map(nowhere);
+        pool.driver = drivers.iter().map(|driver| nowhere(DriverSpec::Exact(*driver))).collect();
+        pool.hosts(self.knowledge, self.as_of)
+    }
 }
 
 fn nowhere<T>(value: T) -> Declared<T> {

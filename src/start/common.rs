@@ -25,6 +25,7 @@ use crate::start::Verdict;
 use crate::start::Wall;
 use crate::start::fate::field_value;
 use crate::start::platform;
+use crate::start::record::UpToStop;
 use crate::start::replay;
 
 /// Of so many hosts all are told; of more, one for each way that it may end.
@@ -81,64 +82,67 @@ pub fn starts_everywhere(pairs: &[(&ImageFacts, &Host)], knowledge: Knowledge, d
 struct Tried<'a> {
     host: &'a Host,
     image: &'a ImageFacts,
+    component: &'a Component,
     fate: Fate,
 }
 
 fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowledge: Knowledge) -> Verdict<'a> {
     let mut tried: Vec<Tried<'a>> = Vec::with_capacity(pairs.len());
     let mut told: Vec<HostFate<'a>> = Vec::new();
-    let mut everywhere: Option<Vec<Wall>> = None;
-    let mut steps = Steps::default();
-    let mut meet =
-        |image: &'a ImageFacts, host: &'a Host, component: &'a Component, fate: Fate, steps: &[StepRecord]| {
-            tried.push(Tried { host, image, fate });
-            stands(&mut everywhere, steps);
-            let known = |other: &HostFate<'_>| same_way(other, fate, image, component, steps);
-            if pairs.len() <= FEW || !told.iter().any(known) {
-                told.push(HostFate { host, image, component, fate, steps: steps.to_vec() });
-            }
-        };
+    let few = pairs.len() <= FEW;
+    let mut meet = |one: Replay<'a>, fate: Fate, steps: &[StepRecord]| {
+        let Replay { image, component, host, .. } = one;
+        tried.push(Tried { host, image, component, fate });
+        let known = |other: &HostFate<'_>| same_way(other, fate, image, component, steps);
+        if few || !told.iter().any(known) {
+            // Of one that stands for others the steps behind the one that decides are told as well.
+            let steps = if matches!(fate, Fate::Fails(_)) { whole(one).0 } else { steps.to_vec() };
+            told.push(HostFate { host, image, component, fate, steps });
+        }
+    };
+    let mut steps = UpToStop::default();
     for (image, host) in pairs.iter().copied() {
         let host = platform::host_for(image, host);
         for component in image.components.iter().filter(|component| component.name == name) {
+            let one = Replay { image, component, host, knowledge };
             steps.0.clear();
-            let fate = replay(Replay { image, component, host, knowledge }, &mut steps);
-            let releases = if fate == Fate::Undetermined {
-                alike(&component.may_be, Replay { image, component, host, knowledge })
-            } else {
-                Vec::new()
-            };
-            let variants = if fate == Fate::Undetermined && releases.is_empty() {
-                settled(Replay { image, component, host, knowledge }, &steps.0)
-            } else {
-                Vec::new()
-            };
+            let fate = replay(one, &mut steps);
+            let undetermined = fate == Fate::Undetermined;
+            let releases = if undetermined { alike(&component.may_be, one) } else { Vec::new() };
+            let variants = if undetermined && releases.is_empty() { settled(one, &steps.0) } else { Vec::new() };
             if releases.is_empty() && variants.is_empty() {
-                meet(image, host, component, fate, &steps.0);
+                meet(one, fate, &steps.0);
             }
             for (host, fate, steps) in &variants {
-                meet(image, host, component, *fate, steps);
+                meet(Replay { host, ..one }, *fate, steps);
             }
             for (component, fate, steps) in &releases {
-                meet(image, host, component, *fate, steps);
+                meet(Replay { component, ..one }, *fate, steps);
             }
         }
     }
-    let fate = common(&tried, &everywhere.unwrap_or_default());
+    let fate = common(&tried, knowledge);
     let confidence = told.iter().map(HostFate::confidence).min().unwrap_or(Confidence::Measured);
     let (open_fields, open_build) = if fate.is_none() { settlers(&tried) } else { (Vec::new(), false) };
     Verdict { component: Some(name), fate, hosts: told, confidence, open_fields, open_build }
 }
 
+/// Every step of a start-up, also behind the one that decides.
+pub(super) fn whole(one: Replay<'_>) -> Steps {
+    let mut steps = Steps::default();
+    replay(one, &mut steps);
+    steps
+}
+
 /// How a component ends, release by release, where it is not known which it is and all start or all fail: one of each
-/// way. Empty where that is not so.
+/// way, with the steps up to the one that decides. Empty where that is not so.
 pub(super) fn alike<'a>(
     releases: &'a [Component],
     replay_of: Replay<'a>,
 ) -> Vec<(&'a Component, Fate, Vec<StepRecord>)> {
     let mut found: Vec<(&Component, Fate, Vec<StepRecord>)> = Vec::new();
     for component in releases {
-        let mut steps = Steps::default();
+        let mut steps = UpToStop::default();
         let fate = replay(Replay { component, ..replay_of }, &mut steps);
         let fails = |fate: Fate| matches!(fate, Fate::Fails(_));
         let other = found.iter().any(|(_, one, _)| fails(*one) != fails(fate));
@@ -153,8 +157,8 @@ pub(super) fn alike<'a>(
 }
 
 /// How a component ends with each value of what the pool leaves open and what the first step that cannot be told turns
-/// on; else with the compat library taken and left aside, where that cannot be told and both start or both fail. Empty
-/// where none of them tells it.
+/// on, with the steps up to the one that decides; else with the compat library taken and left aside, where that cannot be
+/// told and both start or both fail. Empty where none of them tells it.
 pub(super) fn settled<'a>(replay_of: Replay<'a>, steps: &[StepRecord]) -> Vec<(&'a Host, Fate, Vec<StepRecord>)> {
     let Some(open) = steps.iter().find(|step| step.result == StepResult::Unknown) else { return Vec::new() };
     let fields = open.facts.iter().filter_map(|basis| match basis {
@@ -162,7 +166,7 @@ pub(super) fn settled<'a>(replay_of: Replay<'a>, steps: &[StepRecord]) -> Vec<(&
         _ => None,
     });
     let with = |host| {
-        let mut steps = Steps::default();
+        let mut steps = UpToStop::default();
         let fate = replay(Replay { host, ..replay_of }, &mut steps);
         (host, fate, steps.0)
     };
@@ -207,20 +211,30 @@ pub(super) fn turn(steps: &[StepRecord]) -> Option<Step> {
     stop.or_else(|| steps.iter().find(|step| step.result == StepResult::Unknown)).map(|step| step.step)
 }
 
-/// Takes off the walls that do not stand on a host; a code stays as long as it is the same on all.
-fn stands(everywhere: &mut Option<Vec<Wall>>, steps: &[StepRecord]) {
-    let own = steps.iter().filter_map(|step| match step.result {
-        StepResult::Stops(wall) => Some(wall),
-        _ => None,
-    });
-    match everywhere {
-        None => *everywhere = Some(own.collect()),
-        Some(walls) => walls.retain_mut(|wall| {
-            let Some(here) = own.clone().find(|one| one.same(*wall)) else { return false };
+/// The walls that stand on every host, with their codes as far as these are the same on all.
+fn everywhere(tried: &[Tried<'_>], knowledge: Knowledge) -> Vec<Wall> {
+    let own = |one: &Tried<'_>| {
+        let Tried { host, image, component, .. } = *one;
+        let steps = whole(Replay { image, component, host, knowledge }).0;
+        let stops = steps.into_iter().filter_map(|step| match step.result {
+            StepResult::Stops(wall) => Some(wall),
+            _ => None,
+        });
+        stops.collect::<Vec<Wall>>()
+    };
+    let mut walls = tried.first().map_or_else(Vec::new, own);
+    for one in tried.iter().skip(1) {
+        if walls.is_empty() {
+            break;
+        }
+        let own = own(one);
+        walls.retain_mut(|wall| {
+            let Some(here) = own.iter().copied().find(|one| one.same(*wall)) else { return false };
             *wall = both(*wall, here);
             true
-        }),
+        });
     }
+    walls
 }
 
 /// Two walls of one outcome as one: with the code that both have, else with the list that holds both.
@@ -237,7 +251,7 @@ fn both(one: Wall, other: Wall) -> Wall {
 
 /// The common fate: that of all; where every host and every build fails, the wall that stands everywhere, else the one
 /// that most meet first. None where it depends: on the host, or on the build.
-fn common(tried: &[Tried<'_>], everywhere: &[Wall]) -> Option<Fate> {
+fn common(tried: &[Tried<'_>], knowledge: Knowledge) -> Option<Fate> {
     let first = tried.first()?.fate;
     if tried.iter().all(|one| one.fate.same(first)) {
         return Some(plainest(first, tried));
@@ -245,9 +259,9 @@ fn common(tried: &[Tried<'_>], everywhere: &[Wall]) -> Option<Fate> {
     if !tried.iter().all(|one| matches!(one.fate, Fate::Fails(_))) {
         return None;
     }
-    let met = |wall: &&Wall| tried.iter().any(|one| one.fate.same(Fate::Fails(**wall)));
-    match everywhere.iter().find(met) {
-        Some(wall) => Some(Fate::Fails(*wall)),
+    let met = |wall: &Wall| tried.iter().any(|one| one.fate.same(Fate::Fails(*wall)));
+    match everywhere(tried, knowledge).into_iter().find(met) {
+        Some(wall) => Some(Fate::Fails(wall)),
         None => commonest(tried),
     }
 }

@@ -17,12 +17,12 @@ use crate::start::Replay;
 use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
-use crate::start::Steps;
 use crate::start::common::FEW;
 use crate::start::common::alike;
 use crate::start::common::same_way;
 use crate::start::common::settled;
 use crate::start::common::turn;
+use crate::start::common::whole;
 use crate::start::platform;
 use crate::start::record::UpToStop;
 use crate::start::replay;
@@ -236,16 +236,15 @@ impl<'a> Ends<'a> {
         if !self.few && self.told.iter().any(known) {
             return false;
         }
-        let mut whole = Steps::default();
-        replay(Replay { knowledge, ..one }, &mut whole);
+        let whole = whole(Replay { knowledge, ..one }).0;
         let mut worse = false;
-        for step in &whole.0 {
+        for step in &whole {
             if !matches!(step.result, StepResult::Passes(_) | StepResult::NotApplicable) {
                 self.left.remove(&step.step);
             }
             worse |= matches!(step.result, StepResult::Stops(_)) && !sought.contains(&step.step);
         }
-        self.told.push(HostFate { host, image, component, fate, steps: whole.0 });
+        self.told.push(HostFate { host, image, component, fate, steps: whole });
         let starts = matches!(fate, Fate::Starts(_));
         self.starts &= starts;
         !starts && (worse || self.left.is_empty())

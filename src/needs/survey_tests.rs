@@ -1,0 +1,80 @@
+//! The drivers that are asked tell what all of them would.
+
+use super::*;
+use crate::describe::Description;
+use crate::extract;
+use crate::infer::infer;
+use crate::source::SourceText;
+
+fn image(text: &str) -> ImageFacts {
+    let description = Description::read(&SourceText::new("x.image.toml", text)).expect("a description");
+    let seen = extract::of_description(&description, None, None);
+    infer(&seen, "linux/amd64", None, Knowledge::built_in()).swap_remove(0)
+}
+
+/// Images that are compared with releases in the midst of a branch, by everything that can be.
+fn images() -> Vec<ImageFacts> {
+    let complete = "complete = [\"env\", \"packages\", \"files\", \"code\"]\n";
+    let root = "\"/usr/local/cuda\" = { link = \"cuda-12.4\" }\n\"/etc/debian_version\" = {}\n";
+    let compat = "\"/usr/local/cuda-12.4/compat/libcuda.so.550.54.15\"";
+    let note = "{ elf_note = { cuda = \"12.4\", driver = [470, 535], device = [1, 2, 14] } }";
+    [
+        "cuda_runtime = \"12.4\"\n".to_owned(),
+        "cuda_runtime = \"10.1\"\n".to_owned(),
+        "cuda_runtime = \"9.2\"\n".to_owned(),
+        "cuda_runtime = \"11.8\"\n[env]\nNVIDIA_REQUIRE_DRIVER = \"driver>=535.104.05,driver<550.90\"\n".to_owned(),
+        format!("cuda_runtime = \"12.4\"\n[files]\n{root}{compat} = {note}\n"),
+        format!("cuda_runtime = \"12.4\"\n[files]\n{root}{compat} = {{}}\n"),
+        "cuda_runtime = \"12.4\"\n[files]\n\"/etc/debian_version\" = {}\n\
+         \"/usr/lib/x86_64-linux-gnu/libcuda.so.535.129.03\" = {}\n"
+            .to_owned(),
+        "cuda_runtime = \"12.4\"\n[files]\n\"/lib/firmware/nvidia/550.54.15\" = {}\n".to_owned(),
+    ]
+    .map(|text| image(&format!("{complete}{text}")))
+    .into()
+}
+
+#[test]
+fn drivers_that_are_told_apart_tell_what_all_of_them_do() {
+    let knowledge = Knowledge::built_in();
+    let drivers = all_releases(knowledge);
+    let maker = Maker { platform: "linux/amd64", drivers: &drivers, as_of: None, knowledge };
+    let (sources, images) = (Sources::default(), images());
+    let telling: Vec<Vec<usize>> = images.iter().map(|image| told_apart(image, &drivers, knowledge)).collect();
+    let (mut several, mut asked) = (0, 0);
+    for kind in kinds(knowledge).iter().step_by(7) {
+        let mut ways = ways(kind, knowledge);
+        let oldest = knowledge.container_toolkits().first().map(|row| row.sample);
+        ways.push(Way { launch: Launch::DockerGpus, toolkit: oldest });
+        for (way, hosts) in ways.into_iter().map(|way| (way, maker.hosts(kind, way))) {
+            for (image, telling) in images.iter().zip(&telling) {
+                for component in &image.components {
+                    let search = Search { image, component, telling, sources: &sources, knowledge };
+                    let all = search.runs_of(&hosts, 0..hosts.len());
+                    assert_eq!(search.runs(&hosts), all, "{} {way:?} {:?}", kind.capability, image.env);
+                    (several, asked) = (several + usize::from(all.len() > 2), asked + 1);
+                }
+            }
+        }
+    }
+    assert!(several > asked / 4, "{several} of {asked} end in more ways than two");
+    assert!(telling.iter().all(|places| places.len() < drivers.len()), "nothing is left out");
+}
+
+/// Without a release that only the image names, what lies between the ends of its branch is not told.
+#[test]
+fn a_release_in_the_midst_of_a_branch_is_among_them() {
+    let knowledge = Knowledge::built_in();
+    let drivers = all_releases(knowledge);
+    let places = |text: &str| told_apart(&image(text), &drivers, knowledge);
+    let release: DriverVersion = "535.129.03".parse().expect("a release");
+    let at = drivers.binary_search(&release).expect("a known release");
+    let plain = "complete = [\"env\", \"files\"]\ncuda_runtime = \"12.4\"\n";
+    assert!(!places(plain).contains(&at), "told without a reason");
+    for more in [
+        "[env]\nNVIDIA_REQUIRE_DRIVER = \"driver>=535.129.03\"\n",
+        "[files]\n\"/lib/firmware/nvidia/535.129.03\" = {}\n",
+    ] {
+        assert!(places(&format!("{plain}{more}")).contains(&at), "{more}");
+    }
+}
