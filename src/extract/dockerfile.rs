@@ -18,6 +18,7 @@ use crate::extract::install;
 use crate::extract::install::State as Done;
 use crate::extract::linked;
 use crate::extract::removed;
+use crate::extract::tree::Looks;
 use crate::extract::tree::Tree;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
@@ -61,6 +62,7 @@ pub fn of_dockerfile(
         seen: Observations::new(Depth::Text),
         notes: Vec::new(),
         done: Done::default(),
+        looks: Looks::default(),
     };
     let mut stages = Stages::new(dockerfile, options);
     let flattened = stages.flattened(&evaluated);
@@ -101,6 +103,8 @@ pub(super) struct Reader<'a> {
     notes: Vec<String>,
     /// What the commands of the stage at hand left behind.
     pub(super) done: Done,
+    /// What was looked for in other stages.
+    looks: Looks,
 }
 
 impl Reader<'_> {
@@ -188,7 +192,8 @@ impl Reader<'_> {
 
     /// Files copied into the image that name directories for the loader.
     fn directories(&mut self, evaluated: &Evaluated) {
-        let tree = Tree { dockerfile: self.dockerfile, evaluated, options: self.options, shelf: self.shelf };
+        let (dockerfile, options, shelf) = (self.dockerfile, self.options, self.shelf);
+        let tree = Tree { dockerfile, evaluated, options, shelf, looks: &self.looks };
         for copy in &evaluated.copies {
             for (path, text) in tree.brought(copy, linked::names_directories) {
                 let origin = Origin::File { source: self.source, span: copy.span };
@@ -206,6 +211,7 @@ impl Reader<'_> {
             options: self.options,
             source: self.source,
             shelf: self.shelf,
+            looks: &self.looks,
         };
         install::installs(inputs, &mut self.done, &mut self.seen, &mut self.notes);
     }
