@@ -27,7 +27,7 @@ use crate::source::Span;
 /// there already.
 pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledge) -> Vec<Install> {
     let named = &command.packages;
-    let names: BTreeSet<&str> = named.iter().map(|install| install.name.as_str()).collect();
+    let own_names: BTreeSet<&str> = named.iter().map(|install| install.name.as_str()).collect();
     let there_already: BTreeSet<&str> = seen.packages.iter().map(|package| package.name.as_str()).collect();
     let bounds = bounds(&command.constraints, knowledge);
     let mut found = Vec::new();
@@ -54,14 +54,14 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
             };
             let exact = matches!(version, VersionSpec::Exact(_));
             let there = !exact && there_already.contains(row.brings);
-            if there || names.contains(row.brings) {
+            if there || own_names.contains(row.brings) {
                 continue;
             }
             let (name, extras) = (row.brings.to_owned(), Vec::new());
             found.push(Install { name, version, extras, upgrade: false, variant: None, ..install.clone() });
         }
         if meant == Meant::Unknown {
-            found.extend(one_of(install, &extras, knowledge).filter(|one| !names.contains(one.name.as_str())));
+            found.extend(one_of(install, &extras, knowledge).filter(|one| !own_names.contains(one.name.as_str())));
         }
     }
     found

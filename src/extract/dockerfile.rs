@@ -192,8 +192,8 @@ impl Reader<'_> {
 
     /// Files copied into the image that name directories for the loader.
     fn directories(&mut self, evaluated: &Evaluated) {
-        let (dockerfile, options, shelf) = (self.dockerfile, self.options, self.shelf);
-        let tree = Tree { dockerfile, evaluated, options, shelf, looks: &self.looks };
+        let (dockerfile, options, looks) = (self.dockerfile, self.options, &self.looks);
+        let tree = Tree { dockerfile, evaluated, options, shelf: self.shelf, looks };
         for copy in &evaluated.copies {
             for (path, text) in tree.brought(copy, linked::names_directories) {
                 let origin = Origin::File { source: self.source, span: copy.span };

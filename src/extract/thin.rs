@@ -15,21 +15,21 @@ pub(super) fn thin(list: &mut Vec<Install>) -> bool {
         return false;
     }
     let mut kept: BTreeMap<String, Vec<Install>> = BTreeMap::new();
-    let mut lost: BTreeMap<String, bool> = BTreeMap::new();
+    let mut differs: BTreeMap<String, bool> = BTreeMap::new();
     list.retain(|one| {
         let alike = kept.entry(one.name.clone()).or_default();
         if alike.len() < MOST_ALIKE {
             alike.push(one.clone());
             return true;
         }
-        let other = lost.entry(one.name.clone()).or_default();
+        let other = differs.entry(one.name.clone()).or_default();
         *other = *other || !alike.iter().any(|own| says_the_same(own, one));
         false
     });
-    lost.retain(|_, other| *other);
-    let any = !lost.is_empty();
+    differs.retain(|_, other| *other);
+    let any = !differs.is_empty();
     for one in list.iter_mut().rev() {
-        if lost.remove(&one.name).is_some() {
+        if differs.remove(&one.name).is_some() {
             one.version = VersionSpec::Unresolved;
         }
     }
