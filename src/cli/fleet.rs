@@ -1,5 +1,7 @@
 //! Finds and reads the fleet.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
@@ -95,7 +97,11 @@ pub(crate) fn of_file(
 
 /// The fleet of a text that is added to the sources.
 pub(crate) fn of_text(text: &SourceText, source: SourceId, knowledge: Knowledge) -> Result<Fleet, FleetErrors> {
-    let fleet = fleet::read(source, text, &|name| gpu_name(knowledge, name))?;
+    // The pools of a large fleet have few kinds of GPUs.
+    let asked: RefCell<BTreeMap<String, GpuName>> = RefCell::default();
+    let gpu =
+        |name: &str| asked.borrow_mut().entry(name.to_owned()).or_insert_with(|| gpu_name(knowledge, name)).clone();
+    let fleet = fleet::read(source, text, &gpu)?;
     fleet::check_modes(&fleet, text, knowledge)?;
     fleet::check_mig(&fleet, text, knowledge)?;
     fleet::check_width(&fleet, text, knowledge)?;

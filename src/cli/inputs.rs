@@ -259,6 +259,9 @@ impl Inputs {
                 if names.is_empty() { "none has a name".to_owned() } else { format!("it has {}", names.join(", ")) };
             return self.error(name, format!("{unknown}; {has}"));
         }
+        if dockerfile.is_too_long() {
+            return self.error(name, EvaluateError::TooLong.to_string());
+        }
         let (files, bases) = (Files::default(), Arc::default());
         let content = Content::Dockerfile { source, dockerfile, options, files, bases };
         let (name, path) = (name.to_owned(), path.to_owned());

@@ -21,6 +21,7 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunForm;
 use crate::dockerfile::RunInstruction;
 use crate::dockerfile::Scope;
+use crate::dockerfile::evaluated::MOST_INSTRUCTIONS;
 use crate::dockerfile::tabled;
 use crate::dockerfile::words::pairs;
 use crate::dockerfile::words::split_whitespace;
@@ -35,6 +36,7 @@ impl Dockerfile {
     pub fn evaluate(&self, options: &EvaluateOptions) -> Result<Evaluated, EvaluateError> {
         let target = match &options.target {
             _ if self.stages.is_empty() => return Err(EvaluateError::NoStage),
+            _ if self.is_too_long() => return Err(EvaluateError::TooLong),
             Some(name) => self.stage(name).ok_or_else(|| EvaluateError::UnknownTarget(name.clone()))?,
             None => self.shipped().ok_or(EvaluateError::NoStage)?,
         };
@@ -93,6 +95,11 @@ impl Dockerfile {
         }
         let Walk { env, runs, copies, scope, .. } = walk;
         Ok(Evaluated { chain, base, platform, env, runs, copies, scope })
+    }
+
+    /// Whether it has more instructions than are followed.
+    pub fn is_too_long(&self) -> bool {
+        self.instructions.len() > MOST_INSTRUCTIONS
     }
 
     fn global_scope(&self, options: &EvaluateOptions) -> Scope {
@@ -264,7 +271,9 @@ impl Walk<'_> {
     }
 
     fn set_env(&mut self, at: usize, instruction: &Instruction) {
+        // All see what stood in front of the instruction; nobody else holds the variables where they are set.
         let before = Arc::clone(&self.scope);
+        let mut set: Vec<EnvSet> = Vec::new();
         for pair in pairs(&instruction.arguments, self.file.escape, true) {
             let Some(written) = pair.value else { continue };
             let value_span = written.full_span();
@@ -273,10 +282,13 @@ impl Walk<'_> {
             if pair.name == "PATH" {
                 self.path_head = self.first_of(&before, &written);
             }
-            Arc::make_mut(&mut self.scope).env.insert(pair.name.clone(), value.clone());
             let (stage, span) = (self.stage, pair.span);
-            self.env.push(EnvSet { name: pair.name, value, span, value_span, origins, stage, instruction: at });
+            set.push(EnvSet { name: pair.name, value, span, value_span, origins, stage, instruction: at });
         }
+        drop(before);
+        let env = &mut Arc::make_mut(&mut self.scope).env;
+        env.extend(set.iter().map(|set| (set.name.clone(), set.value.clone())));
+        self.env.extend(set);
     }
 
     /// The part of a value in front of its first `:`, which may be known where the rest is not.

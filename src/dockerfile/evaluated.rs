@@ -124,6 +124,10 @@ impl EvaluateOptions {
     }
 }
 
+/// So many instructions of one file are followed. A layer file system takes some hundred layers, and written files stay
+/// far below that; each instruction may have to look at all in front of it.
+pub(super) const MOST_INSTRUCTIONS: usize = 2_048;
+
 /// Why nothing can be evaluated.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EvaluateError {
@@ -133,6 +137,9 @@ pub enum EvaluateError {
     /// The target is not there.
     #[error("the Dockerfile has no stage `{0}`")]
     UnknownTarget(String),
+    /// It is longer than what is followed.
+    #[error("the Dockerfile has more than {MOST_INSTRUCTIONS} instructions, and so many are not followed")]
+    TooLong,
 }
 
 /// What the first stage of a chain builds on.

@@ -3,10 +3,12 @@
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::Dialect;
 use crate::dockerfile::Dockerfile;
+use crate::dockerfile::EvaluateError;
 use crate::dockerfile::EvaluateOptions;
 use crate::dockerfile::Evaluated;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Resolved;
+use crate::dockerfile::evaluated::MOST_INSTRUCTIONS;
 use crate::dockerfile::expand;
 use crate::source::Span;
 
@@ -210,4 +212,26 @@ fn values_that_a_build_does_not_take_are_refused() {
     ] {
         assert!(!refused(line), "{line}");
     }
+}
+
+#[test]
+fn so_many_instructions_of_one_file_are_followed_and_no_more() {
+    let options = EvaluateOptions::new(crate::knowledge::Knowledge::built_in());
+    let file = |runs: usize| Dockerfile::parse(&format!("FROM a\n{}", "RUN b\n".repeat(runs)));
+    let most = MOST_INSTRUCTIONS - 1;
+    assert_eq!(file(most).evaluate(&options).map(|evaluated| evaluated.runs.len()), Ok(most));
+    let longer = file(most + 1);
+    assert_eq!(longer.evaluate(&options).map(|evaluated| evaluated.runs.len()), Err(EvaluateError::TooLong));
+    // All of it is read none the less.
+    assert_eq!((longer.stages.len(), longer.instructions.len()), (1, MOST_INSTRUCTIONS + 1));
+}
+
+#[test]
+fn the_variables_of_one_instruction_see_those_in_front_of_it() {
+    let seen = evaluate("FROM a\nENV A=1 B=2\nENV A=$B B=$A C=$C\nRUN x\nENV A=3\nRUN y\n", None);
+    let of = |run: usize, name: &str| match seen.runs[run].scope.lookup(name) {
+        Lookup::Known(value, _) => value,
+        _ => "-".to_owned(),
+    };
+    assert_eq!([of(0, "A"), of(0, "B"), of(1, "A"), of(1, "B")], ["2", "1", "3", "1"]);
 }

@@ -1,6 +1,7 @@
 //! What installs bring along: packages with GPU code that nobody named.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::fact;
@@ -26,10 +27,13 @@ use crate::source::Span;
 /// there already.
 pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledge) -> Vec<Install> {
     let named = &command.packages;
+    let own_names: BTreeSet<&str> = named.iter().map(|install| install.name.as_str()).collect();
+    let there_already: BTreeSet<&str> = seen.packages.iter().map(|package| package.name.as_str()).collect();
+    let bounds = bounds(&command.constraints, knowledge);
     let mut found = Vec::new();
     for install in named.iter().filter(|install| install.manager == Manager::Pip && !install.alone) {
         let extras: Vec<String> = install.extras.iter().map(|extra| normalised(extra)).collect();
-        let meant = meant(install, &command.constraints, knowledge);
+        let meant = meant(install, bounds.get(install.name.as_str()), knowledge);
         for row in knowledge.brought_by(&install.name, &extras).filter(|row| brings(row, &meant, knowledge)) {
             let version = match &install.version {
                 _ if row.local.is_some() => of_build(row, &meant),
@@ -49,17 +53,15 @@ pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledg
                 _ => VersionSpec::None,
             };
             let exact = matches!(version, VersionSpec::Exact(_));
-            let there = !exact && seen.packages.iter().any(|package| package.name == row.brings);
-            if there || named.iter().any(|other| other.name == row.brings) {
+            let there = !exact && there_already.contains(row.brings);
+            if there || own_names.contains(row.brings) {
                 continue;
             }
             let (name, extras) = (row.brings.to_owned(), row.with.map(str::to_owned).into_iter().collect());
             found.push(Install { name, version, extras, upgrade: false, variant: None, ..install.clone() });
         }
         if meant == Meant::Unknown {
-            found.extend(
-                one_of(install, &extras, knowledge).filter(|one| !named.iter().any(|own| own.name == one.name)),
-            );
+            found.extend(one_of(install, &extras, knowledge).filter(|one| !own_names.contains(one.name.as_str())));
         }
     }
     found
@@ -151,25 +153,59 @@ enum Meant {
     Unknown,
 }
 
-/// The version that an install means: of a range, the newest of the tables in it.
-fn meant(install: &Install, constraints: &[Install], knowledge: Knowledge) -> Meant {
-    let bounds = constraints.iter().filter(|bound| bound.name == install.name).map(|bound| &bound.version);
-    let mut ranges: Vec<String> = Vec::new();
-    for version in std::iter::once(&install.version).chain(bounds) {
-        match version {
-            VersionSpec::Exact(text) => return Meant::One(public(text).to_owned()),
-            VersionSpec::Range(range) => ranges.push(range.clone()),
+/// What all bounds of one package say together.
+struct Bounds {
+    /// What the first of those says that is no range.
+    decided: Option<Meant>,
+    /// The releases of the tables that all ranges admit, where there are ranges.
+    admitted: Option<Vec<&'static str>>,
+}
+
+/// The bounds of a command by the packages that they bound: each range is held once against the releases of the tables.
+fn bounds(constraints: &[Install], knowledge: Knowledge) -> BTreeMap<&str, Bounds> {
+    let mut ranges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut found: BTreeMap<&str, Bounds> = BTreeMap::new();
+    for bound in constraints {
+        let own = found.entry(&bound.name).or_insert(Bounds { decided: None, admitted: None });
+        match &bound.version {
+            VersionSpec::Exact(text) => drop(own.decided.get_or_insert_with(|| Meant::One(public(text).to_owned()))),
+            VersionSpec::Unresolved => drop(own.decided.get_or_insert(Meant::Unknown)),
+            VersionSpec::Range(range) => drop(ranges.entry(&bound.name).or_default().insert(range)),
             VersionSpec::None => {}
-            VersionSpec::Unresolved => return Meant::Unknown,
         }
     }
-    if ranges.is_empty() {
-        return Meant::Newest;
+    for (name, ranges) in ranges {
+        let mut admitted: Vec<&'static str> = knowledge.releases_of(name).collect();
+        for range in ranges {
+            admitted.retain(|version| admits(range, version) == Some(true));
+        }
+        if let Some(own) = found.get_mut(name) {
+            own.admitted = Some(admitted);
+        }
     }
-    let range = ranges.join(",");
-    let within = knowledge.releases_of(&install.name).filter(|version| admits(&range, version) == Some(true));
-    let newest = within.max_by(|one, other| order(one, other).unwrap_or(Ordering::Equal));
-    newest.map_or(Meant::Unknown, |version| Meant::One(version.to_owned()))
+    found
+}
+
+/// The version that an install means: of a range, the newest of the tables in it.
+fn meant(install: &Install, bounds: Option<&Bounds>, knowledge: Knowledge) -> Meant {
+    let range = match &install.version {
+        VersionSpec::Exact(text) => return Meant::One(public(text).to_owned()),
+        VersionSpec::Unresolved => return Meant::Unknown,
+        VersionSpec::Range(range) => Some(range),
+        VersionSpec::None => None,
+    };
+    if let Some(decided) = bounds.and_then(|bounds| bounds.decided.clone()) {
+        return decided;
+    }
+    let admitted = bounds.and_then(|bounds| bounds.admitted.as_ref());
+    let (None, None) = (range, admitted) else {
+        let all: Vec<&str> = admitted.cloned().unwrap_or_else(|| knowledge.releases_of(&install.name).collect());
+        let within = |version: &&str| range.is_none_or(|range| admits(range, version) == Some(true));
+        let newest = all.into_iter().filter(within);
+        let newest = newest.max_by(|one, other| order(one, other).unwrap_or(Ordering::Equal));
+        return newest.map_or(Meant::Unknown, |version| Meant::One(version.to_owned()));
+    };
+    Meant::Newest
 }
 
 /// Whether a version brings what a row says. Of one that cannot be told, only what all versions bring that have the

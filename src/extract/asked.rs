@@ -58,7 +58,7 @@ pub(super) fn read(
 /// The command with what is set in front of it, a blank at either end.
 fn words(command: &Command) -> String {
     let mut text = String::new();
-    for (name, value) in &command.variables {
+    for (name, value) in command.variables.iter() {
         text.extend([" ", name, "=", value.known().unwrap_or("?")]);
     }
     for word in &command.words {

@@ -54,6 +54,17 @@ pub(super) fn is_told(command: &Command, found: &Installs) -> bool {
     found.packages.iter().all(plain) && !words.any(own)
 }
 
+/// What commands may have brought that nobody can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Beyond {
+    #[default]
+    Nothing,
+    /// Links to files that are there, at the most.
+    Links,
+    /// Any file.
+    Files,
+}
+
 /// Whether a command does no more than link files and tell the loader of them.
 pub(super) fn is_linking(command: &Command) -> bool {
     matches!(command.program(), Some("ln" | "ldconfig"))

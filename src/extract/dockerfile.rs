@@ -12,14 +12,15 @@ use crate::dockerfile::Kind;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::closed;
+use crate::extract::closed::Beyond;
 use crate::extract::copied::Stages;
 use crate::extract::inherited;
 use crate::extract::install;
-use crate::extract::install::Beyond;
 use crate::extract::install::State as Done;
 use crate::extract::linked;
 use crate::extract::listed;
 use crate::extract::removed;
+use crate::extract::tree::Looks;
 use crate::extract::tree::Tree;
 use crate::fact::BaseSeen;
 use crate::fact::Depth;
@@ -63,6 +64,7 @@ pub fn of_dockerfile(
         seen: Observations::new(Depth::Text),
         notes: Vec::new(),
         done: Done::default(),
+        looks: Looks::default(),
     };
     let mut stages = Stages::new(dockerfile, options);
     let flattened = stages.flattened(&evaluated);
@@ -107,6 +109,8 @@ pub(super) struct Reader<'a> {
     notes: Vec<String>,
     /// What the commands of the stage at hand left behind.
     pub(super) done: Done,
+    /// What was looked for in other stages.
+    looks: Looks,
 }
 
 impl Reader<'_> {
@@ -194,7 +198,8 @@ impl Reader<'_> {
 
     /// Files copied into the image that name directories for the loader.
     fn directories(&mut self, evaluated: &Evaluated) {
-        let tree = Tree { dockerfile: self.dockerfile, evaluated, options: self.options, shelf: self.shelf };
+        let (dockerfile, options, looks) = (self.dockerfile, self.options, &self.looks);
+        let tree = Tree { dockerfile, evaluated, options, shelf: self.shelf, looks };
         for copy in &evaluated.copies {
             for (path, text) in tree.brought(copy, linked::names_directories) {
                 let origin = Origin::File { source: self.source, span: copy.span };
@@ -212,6 +217,7 @@ impl Reader<'_> {
             options: self.options,
             source: self.source,
             shelf: self.shelf,
+            looks: &self.looks,
         };
         install::installs(inputs, &mut self.done, &mut self.seen, &mut self.notes);
     }

@@ -16,6 +16,7 @@ use crate::extract::along::along;
 use crate::extract::asked;
 use crate::extract::cloned::Cloned;
 use crate::extract::closed;
+use crate::extract::closed::Beyond;
 use crate::extract::fetched::Fetched;
 use crate::extract::lands::At;
 use crate::extract::lands::Lands;
@@ -26,6 +27,9 @@ use crate::extract::packaged::take_away;
 use crate::extract::pythons;
 use crate::extract::pythons::Told;
 use crate::extract::scripts::is_pattern;
+use crate::extract::thin::MOST_ALIKE;
+use crate::extract::thin::thin;
+use crate::extract::tree::Looks;
 use crate::extract::tree::Tree;
 use crate::extract::tree::absolute;
 use crate::extract::venv;
@@ -59,6 +63,7 @@ use crate::shell::Command;
 use crate::shell::Trace;
 use crate::shell::Word;
 use crate::source::SourceId;
+use crate::source::Span;
 
 /// What the commands of a stage are read with.
 #[derive(Clone, Copy)]
@@ -70,7 +75,16 @@ pub(super) struct Inputs<'a> {
     pub(super) options: &'a EvaluateOptions,
     pub(super) source: SourceId,
     pub(super) shelf: &'a dyn Shelf,
+    pub(super) looks: &'a Looks,
 }
+
+/// So many commands of one target are gone through, those of its scripts and of the stages that it copies from with them:
+/// each may have to look at all in front of it.
+const MOST_COMMANDS: u32 = 8_192;
+/// So many packages and bounds of one command are kept: the longest lock files have some thousands.
+const MOST_PACKAGES: usize = 8_192;
+/// So many of all commands of one target.
+const MOST_IN_ALL: usize = 32_768;
 
 /// What commands leave behind for those after them.
 #[derive(Clone, Debug, Default)]
@@ -123,17 +137,6 @@ impl State {
     }
 }
 
-/// What commands may have brought that nobody can tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Beyond {
-    #[default]
-    Nothing,
-    /// Links to files that are there, at the most.
-    Links,
-    /// Any file.
-    Files,
-}
-
 /// What one command installs.
 struct Read {
     found: Installs,
@@ -150,9 +153,9 @@ struct Read {
 
 /// Reads every RUN in order: packages come and go in `seen`; what could not be read becomes a note.
 pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observations, notes: &mut Vec<String>) {
-    let Inputs { dockerfile, evaluated, runs, options, source, shelf } = inputs;
+    let Inputs { dockerfile, evaluated, runs, options, source, shelf, looks } = inputs;
     let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
-    let tree = Tree { dockerfile, evaluated, options, shelf };
+    let tree = Tree { dockerfile, evaluated, options, shelf, looks };
     let (folder, knowledge) = (String::new(), options.knowledge);
     let mut reader = Reader { tree, machine, seen, notes, done, source, dockerfile: source, folder, knowledge };
     for run in runs {
@@ -198,6 +201,9 @@ impl Reader<'_> {
     /// Reads one command; how deep it stands in scripts that run one another.
     pub(super) fn step(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
         self.seen.commands += 1;
+        if self.seen.commands > MOST_COMMANDS || self.seen.packages.len() + self.seen.bounds.len() > MOST_IN_ALL {
+            return self.stop(command);
+        }
         self.seen.other_python |= pythons::other(command);
         self.done.environments.note(command, &self.folder);
         if command.program() == Some("cd") {
@@ -221,6 +227,35 @@ impl Reader<'_> {
         let read = self.read(command, run);
         self.look(command, run, depth, &read);
         self.record(command, run, read);
+    }
+
+    /// Says once that commands are left out.
+    fn stop(&mut self, command: &Command) {
+        self.done.beyond = Beyond::Files;
+        let reason = format!(
+            "it has more than {MOST_COMMANDS} commands or {MOST_IN_ALL} packages, and the rest is not followed"
+        );
+        let note = format!("a build installs more than can be told: {reason}");
+        if !self.notes.contains(&note) {
+            self.untold(&[], &reason, None, command.span);
+            self.note(note);
+        }
+    }
+
+    /// Leaves out what a command names too often or too much of, and says so.
+    fn cut(&mut self, found: &mut Installs, tag: Option<&str>, span: Span) {
+        let lists = [&mut found.packages, &mut found.constraints];
+        let cut = lists.map(|list| {
+            let thinned = thin(list);
+            let long = list.len() > MOST_PACKAGES;
+            list.truncate(MOST_PACKAGES);
+            thinned || long
+        });
+        if cut.contains(&true) {
+            let reason = format!("it names more than {MOST_PACKAGES} packages, or one in more than {MOST_ALIKE} ways");
+            self.note(format!("a command installs more than can be told: {reason}"));
+            self.untold(&[], &reason, tag, span);
+        }
     }
 
     /// What a command installs and compiles, with the files that it names.
@@ -332,6 +367,8 @@ impl Reader<'_> {
         let strange = compiled.is_some() || !closed::is_told(command, &found);
         let beyond = if closed::is_linking(command) { Beyond::Links } else { Beyond::Files };
         self.done.beyond = self.done.beyond.max(if strange { beyond } else { Beyond::Nothing });
+        let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
+        self.cut(&mut found, tag.as_deref(), command.span);
         let empty = found.packages.is_empty() && compiled.is_none();
         let at =
             At { command: named.as_ref().unwrap_or(command), run, folder: &self.folder, knowledge: self.knowledge };
@@ -359,7 +396,6 @@ impl Reader<'_> {
             let package = self.package(install);
             self.seen.bounds.push(package);
         }
-        let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
         for (word, span) in &found.unresolved {
             if let Resolved::Unresolved { names, reason } = word {
                 self.note(format!("a command installs more than can be told: {reason}"));

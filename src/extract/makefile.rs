@@ -110,7 +110,7 @@ impl Reader<'_> {
         let (source, before) = (self.source, self.folder.clone());
         // A recipe has no arguments.
         let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
-        let mut variables = command.variables.clone();
+        let mut variables = command.variables.to_vec();
         variables.retain(|(name, _)| !is_number(name));
         for (text, of, conditional) in file.run(asked.goals) {
             self.source = of.source.unwrap_or(source);

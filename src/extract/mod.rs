@@ -40,6 +40,7 @@ mod run_time;
 mod scripts;
 mod steps;
 mod tag_now;
+mod thin;
 mod tree;
 mod unread;
 mod venv;

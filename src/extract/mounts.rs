@@ -49,6 +49,12 @@ pub(super) fn is_secret(dockerfile: &Dockerfile, run: &RunInstruction, path: &st
     })
 }
 
+/// Whether a RUN has more mounts than `most`.
+pub(super) fn many(dockerfile: &Dockerfile, run: &RunInstruction, most: usize) -> bool {
+    let flags = dockerfile.instructions.get(run.instruction).map_or(&[][..], |instruction| &instruction.flags);
+    flags.len() > most && flags.iter().filter(|flag| flag.name == "mount").nth(most).is_some()
+}
+
 /// The mounts of a RUN that bring files of elsewhere.
 pub(super) fn mounts(dockerfile: &Dockerfile, run: &RunInstruction) -> Vec<Mount> {
     let Some(instruction) = dockerfile.instructions.get(run.instruction) else { return Vec::new() };

@@ -71,7 +71,7 @@ impl Reader<'_> {
             return false;
         }
         self.done.scripts += 1;
-        let mut variables = command.variables.clone();
+        let mut variables = command.variables.to_vec();
         if !same_shell || command.words.len() > at + 1 {
             // Its arguments are its own.
             variables.retain(|(name, _)| name == "0" || !name.bytes().all(|byte| byte.is_ascii_digit()));

@@ -1,5 +1,10 @@
 //! Which file of the build context lies at a path of the image: through COPY, ADD and bind mounts.
 
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use crate::context::Missing;
 use crate::context::Shelf;
 use crate::context::matches;
@@ -13,6 +18,7 @@ use crate::dockerfile::Pattern;
 use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::mounts::is_secret;
+use crate::extract::mounts::many as many_mounts;
 use crate::extract::mounts::mounts;
 use crate::install::NAMED;
 use crate::install::NOT_BROUGHT;
@@ -25,6 +31,12 @@ const LONGEST: usize = 16 * 1024;
 const SETTINGS: &[&str] = &[".conf", "/uv.toml"];
 /// Stages copy from stages, but not for ever.
 const DEEPEST: usize = 4;
+/// Each instruction of a stage may copy from another, which does the same: so many looks end in time.
+const MOST_LOOKS: usize = 16 * 1024;
+/// Stages are kept with the variables of each instruction.
+const MOST_KEPT: usize = 32 * 1024;
+/// Every file that a RUN asks for is held against all its mounts.
+const MOST_MOUNTS: usize = 256;
 
 /// The files of one stage as its instructions lay them out.
 #[derive(Clone, Copy)]
@@ -33,6 +45,35 @@ pub(super) struct Tree<'a> {
     pub(super) evaluated: &'a Evaluated,
     pub(super) options: &'a EvaluateOptions,
     pub(super) shelf: &'a dyn Shelf,
+    pub(super) looks: &'a Looks,
+}
+
+/// How often files were looked for in other stages, and what those stages are.
+#[derive(Debug, Default)]
+pub(super) struct Looks {
+    done: Cell<usize>,
+    stages: RefCell<BTreeMap<usize, Arc<Evaluated>>>,
+}
+
+impl Looks {
+    /// A stage for one more look; none where too many were taken.
+    fn stage(&self, tree: &Tree<'_>, stage: usize) -> Result<Arc<Evaluated>, String> {
+        self.done.set(self.done.get() + 1);
+        if self.done.get() > MOST_LOOKS {
+            return Err(format!("files are looked for in other stages more than {MOST_LOOKS} times"));
+        }
+        if let Some(known) = self.stages.borrow().get(&stage) {
+            return Ok(Arc::clone(known));
+        }
+        let instructions = (self.stages.borrow().len() + 1) * tree.dockerfile.instructions.len();
+        if instructions > MOST_KEPT {
+            return Err(format!("files come from so many stages that more than {MOST_KEPT} instructions count"));
+        }
+        let options = EvaluateOptions { target: Some(stage.to_string()), ..tree.options.clone() };
+        let evaluated = Arc::new(tree.dockerfile.evaluate(&options).map_err(|error| error.to_string())?);
+        self.stages.borrow_mut().insert(stage, Arc::clone(&evaluated));
+        Ok(evaluated)
+    }
 }
 
 /// A path of the image: `path` as seen from `folder`.
@@ -70,6 +111,9 @@ pub(super) fn carried(path: &str, source: &str, copy: &CopyInstruction) -> Optio
 impl Tree<'_> {
     /// The file at a path of the image, as a RUN finds it.
     pub(super) fn open(&self, run: &RunInstruction, path: &str) -> Result<Opened, String> {
+        if many_mounts(self.dockerfile, run, MOST_MOUNTS) {
+            return Err(format!("it may lie below one of more than {MOST_MOUNTS} mounts"));
+        }
         if let Some(answer) = self.mounted(run, path) {
             return answer;
         }
@@ -87,6 +131,9 @@ impl Tree<'_> {
         let copies = self.evaluated.copies.iter().rev().filter(|copy| copy.instruction < run.instruction);
         let brings = |copy: &&CopyInstruction| {
             let Some(destination) = copy.destination.as_ref().and_then(|(path, _)| path.known()) else { return false };
+            if is_beside(path, destination) {
+                return false;
+            }
             let into = absolute(&copy.folder, destination);
             let named = copy.sources.iter().filter_map(|(source, _)| source.known());
             let mut from = named.flat_map(|source| candidates(source, &into, path, ends_in_folder(copy, destination)));
@@ -117,8 +164,7 @@ impl Tree<'_> {
 
     /// The file of another stage as its COPY instructions bring it.
     fn of_stage(&self, stage: usize, before: usize, path: &str, depth: usize) -> Result<Opened, String> {
-        let options = EvaluateOptions { target: Some(stage.to_string()), ..self.options.clone() };
-        let evaluated = self.dockerfile.evaluate(&options).map_err(|error| error.to_string())?;
+        let evaluated = self.looks.stage(self, stage)?;
         let tree = Tree { evaluated: &evaluated, ..*self };
         tree.copied(None, before, &absolute("/", path), depth + 1)
     }
@@ -129,6 +175,9 @@ impl Tree<'_> {
         for copy in self.evaluated.copies.iter().rev().filter(|copy| copy.instruction < before) {
             let Some((destination, _)) = &copy.destination else { continue };
             let Some(destination) = destination.known() else { continue };
+            if is_beside(path, destination) {
+                continue;
+            }
             let into = absolute(&copy.folder, destination);
             let names_folder = ends_in_folder(copy, destination);
             for (source, _) in &copy.sources {
@@ -245,6 +294,12 @@ fn in_parents(source: &str, rest: &str) -> Option<String> {
     (whole || inside).then(|| if above.is_empty() { rest.to_owned() } else { format!("{above}/{rest}") })
 }
 
+/// Whether a path surely does not lie at or below a destination: one that is written in full, with nothing to leave out.
+fn is_beside(path: &str, destination: &str) -> bool {
+    let whole = destination.trim_end_matches('/');
+    !path.starts_with(whole) && whole.starts_with('/') && !whole.contains("//") && !whole.contains("/.")
+}
+
 /// Where `path` may come from when `source` is copied to `into`, likeliest first.
 pub(super) fn candidates(source: &str, into: &str, path: &str, names_folder: bool) -> Vec<String> {
     let Some(rest) = below(path, into) else { return Vec::new() };
@@ -312,6 +367,30 @@ mod tests {
             ("*.txt", "r.in", None),
         ] {
             assert_eq!(in_parents(source, rest).as_deref(), expected, "{source} {rest}");
+        }
+    }
+
+    #[test]
+    fn what_lies_beside_a_destination_is_told_only_where_it_is_written_in_full() {
+        for (path, destination, expected) in [
+            ("/b/x", "/a", true),
+            ("/b", "/a/", true),
+            ("/apple", "/b/c", true),
+            // At it, below it, or with the same beginning.
+            ("/a", "/a", false),
+            ("/a/x", "/a/", false),
+            ("/apple", "/a", false),
+            ("/x", "/", false),
+            // Parts that may go away.
+            ("/b/x", "/a/../b", false),
+            ("/a/b", "/a/./b", false),
+            ("/a/b", "/a//b", false),
+            // Seen from a folder.
+            ("/app/x", "app", false),
+            ("/app/x", "./", false),
+            ("/root/x", "~/", false),
+        ] {
+            assert_eq!(is_beside(path, destination), expected, "{path} {destination}");
         }
     }
 

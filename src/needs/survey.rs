@@ -143,12 +143,11 @@ fn older_toolkits(groups: &mut [(Search<'_>, &mut model::Group)], kind: &Kind, m
                 let continues = |one: &&mut model::OlderToolkit| {
                     one.title == now.title && one.span == span && one.before == Some(text(row.from))
                 };
-                match group.older_toolkits.last_mut().filter(continues) {
-                    Some(known) => known.before = before,
-                    None => {
-                        let from = text(row.from);
-                        group.older_toolkits.push(model::OlderToolkit { title: now.title, from, before, span });
-                    }
+                if let Some(known) = group.older_toolkits.last_mut().filter(continues) {
+                    known.before = before;
+                } else {
+                    let from = text(row.from);
+                    group.older_toolkits.push(model::OlderToolkit { title: now.title, from, before, span });
                 }
             }
         }

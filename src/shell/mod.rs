@@ -69,8 +69,9 @@ pub struct Command {
     pub words: Vec<Word>,
     /// From the first assignment or word to the last, with what is left out in front.
     pub span: Span,
-    /// `NAME=value` in front of the program, and what was exported or assigned before in the same RUN.
-    pub variables: Vec<(String, Resolved)>,
+    /// `NAME=value` in front of the program, and what was exported or assigned before in the same RUN; commands that have the
+    /// same share them.
+    pub variables: Arc<Vec<(String, Resolved)>>,
     /// Files that it writes by redirection.
     pub writes: Vec<Word>,
     /// Whether it adds to the files that it writes.

@@ -215,12 +215,12 @@ pub(super) fn turn(steps: &[StepRecord]) -> Option<Step> {
 fn everywhere(tried: &[Tried<'_>], knowledge: Knowledge) -> Vec<Wall> {
     let own = |one: &Tried<'_>| {
         let Tried { host, image, component, .. } = *one;
-        let steps = whole(Replay { image, component, host, knowledge }).0;
-        let stops = steps.into_iter().filter_map(|step| match step.result {
-            StepResult::Stops(wall) => Some(wall),
-            _ => None,
-        });
-        stops.collect::<Vec<Wall>>()
+        let walls =
+            whole(Replay { image, component, host, knowledge }).0.into_iter().filter_map(|step| match step.result {
+                StepResult::Stops(wall) => Some(wall),
+                _ => None,
+            });
+        walls.collect::<Vec<Wall>>()
     };
     let mut walls = tried.first().map_or_else(Vec::new, own);
     for one in tried.iter().skip(1) {

@@ -192,8 +192,20 @@ impl Walk<'_> {
         }
     }
 
+    /// The variables for a command that begins with a word: those of the command before, where they are the same.
+    pub(super) fn variables_of(&mut self, first: Option<&Word>) -> Arc<Vec<(String, Resolved)>> {
+        let mut variables: Vec<(String, Resolved)> = self.variables.clone().into_iter().collect();
+        if first.is_some_and(|first| matches!(first.known(), Some("." | "source"))) {
+            self.number_arguments(&mut variables);
+        }
+        if *self.handed != variables {
+            self.handed = Arc::new(variables);
+        }
+        Arc::clone(&self.handed)
+    }
+
     /// The arguments as variables named by their numbers, in place of older ones.
-    pub(super) fn number_arguments(&self, variables: &mut Vec<(String, Resolved)>) {
+    fn number_arguments(&self, variables: &mut Vec<(String, Resolved)>) {
         let Arguments { words, open } = &self.arguments;
         if words.is_none() && !open {
             return;

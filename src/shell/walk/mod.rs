@@ -13,6 +13,7 @@ mod rounds;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::dockerfile::Heredoc;
 use crate::dockerfile::Lookup;
@@ -135,6 +136,8 @@ struct Walk<'a> {
     rounds: usize,
     /// The token to go on with, where it is not the next one.
     jump: Option<usize>,
+    /// The variables of the last command that was written down.
+    handed: Arc<Vec<(String, Resolved)>>,
     out: Vec<Command>,
 }
 
@@ -146,7 +149,7 @@ impl<'a> Walk<'a> {
         let (opened, over, spread, sourced, substitutions) = (0, false, 0, false, 0);
         let (functions, called, arrays) = (BTreeMap::new(), 0, BTreeMap::new());
         let (read_in, arguments, part) = (0, Arguments::default(), Part::default());
-        let (level, levels, rounds, jump) = (0, 0, 0, None);
+        let (level, levels, rounds, jump, handed) = (0, 0, 0, None, Arc::default());
         Self {
             scope,
             heredocs,
@@ -171,6 +174,7 @@ impl<'a> Walk<'a> {
             levels,
             rounds,
             jump,
+            handed,
             out,
         }
     }
@@ -441,10 +445,7 @@ impl<'a> Walk<'a> {
         span.start = start.unwrap_or(span.start).min(span.start);
         let conditional = self.asking() || self.chance() != Chance::Yes;
         if self.out.len() < MOST_COMMANDS {
-            let mut variables = self.variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-            if words.first().is_some_and(|first| matches!(first.known(), Some("." | "source"))) {
-                self.number_arguments(&mut variables);
-            }
+            let variables = self.variables_of(words.first());
             let Redirects { writes, appends, input, .. } = redirects;
             let input = if input == Input::None { std::mem::take(&mut self.pipe.0) } else { input };
             self.out.push(Command { words, span, variables, writes, appends, input, conditional });
