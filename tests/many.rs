@@ -486,7 +486,8 @@ fn a_cluster_is_judged_as_it_runs() {
     assert_eq!((errors.len(), code(&done)), (1, 2), "{errors:?}");
     assert!(fates(&report, "ml/Pod/nowhere: main").is_empty());
     assert_eq!(unplaced(&report), ["nowhere"]);
-    assert!(errors.iter().any(|error| error.contains("team/app:x")), "{errors:?}");
+    let told = |words: &str| errors.iter().any(|error| error.contains("team/app:x") && error.contains(words));
+    assert!(told("run by ml/Pod/missing: main") && told("\"path\":\"pods.json\""), "{errors:?}");
     assert_eq!(asked(&registry, 0, "/manifests/a").len(), 1, "one image, however many workloads");
     // A saved report keeps what each asks of its nodes, and asks a changed fleet again.
     place.file("saved.json", &out(&done));

@@ -112,7 +112,7 @@ pub(crate) fn run(options: &ScanArgs, knowledge: Knowledge) -> Result<Exit, Fail
             }
             Err(error) => {
                 let message = names::without(&error.message, name).to_owned();
-                vec![Err(Box::new(InputError { input: name.clone(), message, location: None }))]
+                vec![Err(Box::new(asked.error(&message)))]
             }
         }
     };

@@ -51,6 +51,17 @@ impl Asked {
         Self { name, at, workloads: Vec::new() }
     }
 
+    /// That the image cannot be read, with who runs it and where that is said.
+    pub(crate) fn error(&self, message: &str) -> InputError {
+        let location = self.at.clone().or_else(|| self.workloads.first()?.1.clone());
+        let runs = match self.workloads.as_slice() {
+            [] => String::new(),
+            [(one, _)] => format!(" (run by {})", one.name),
+            [(one, _), rest @ ..] => format!(" (run by {} and {} more)", one.name, rest.len()),
+        };
+        InputError { input: self.name.clone(), message: format!("{message}{runs}"), location }
+    }
+
     /// The platforms to look at: those of the fleet, and those that workloads ask for.
     pub(crate) fn platforms(&self, of_fleet: &[Platform]) -> Vec<Platform> {
         let mut all = of_fleet.to_vec();

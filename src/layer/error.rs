@@ -8,7 +8,7 @@ pub enum LayerError {
     #[error("stopped")]
     Stopped,
     /// The packed bytes stopped coming.
-    #[error("the stream broke after {at} bytes: {cause}")]
+    #[error("{}: {cause}", broken_off(*at))]
     Source {
         /// Packed bytes read before.
         at: u64,
@@ -93,4 +93,9 @@ impl LayerError {
             | Self::TooLarge { .. } => false,
         }
     }
+}
+
+/// How far a stream came: a request that was refused has none.
+fn broken_off(at: u64) -> String {
+    if at == 0 { "nothing of it came".to_owned() } else { format!("the stream broke after {at} bytes") }
 }
