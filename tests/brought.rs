@@ -338,8 +338,9 @@ fn what_needs_no_gpu_misses_none_beside_a_build_that_was_chosen_without() {
     for (packages, expected) in [
         ("torch==2.6.0+cpu xgboost==1.7.0", "undetermined"),
         ("torch xgboost==1.7.0 --index-url https://download.pytorch.org/whl/cpu", "undetermined"),
+        // It does without a GPU by itself.
+        ("xgboost==1.7.0", "undetermined"),
         // Nobody chose, or it is there for the GPU.
-        ("xgboost==1.7.0", "fails"),
         ("torch==2.6.0 xgboost==1.7.0", "fails"),
         ("torch==2.6.0+cpu onnxruntime-gpu==1.20.1", "fails"),
         ("torch==2.6.0+cpu cupy-cuda12x==13.3.0", "fails"),

@@ -142,10 +142,11 @@ pub(crate) fn is_image(input: &str) -> bool {
     if below { named() } else { registry || input.contains([':', '@']) }
 }
 
-/// Whether a path holds an image: a folder with the index of a layout, or an archive, packed or not.
+/// Whether a path holds an image: a folder with the index of a layout or of skopeo, or an archive, packed or not.
 pub(crate) fn holds_image(path: &Path) -> bool {
     if path.is_dir() {
-        return path.join("oci-layout").is_file() && path.join("index.json").is_file();
+        let both = |one: &str, other: &str| path.join(one).is_file() && path.join(other).is_file();
+        return both("oci-layout", "index.json") || both("manifest.json", "version");
     }
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut head));

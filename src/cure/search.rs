@@ -134,9 +134,10 @@ pub(super) fn search(
         let more = chain::chains(&case, &tried, &mut trials);
         tried.extend(more);
     }
-    // The last resort.
+    // The last resort: an old release on a newer GPU, whose code is compiled at start-up, is none.
     if certain && kinds.contains(&Kind::FrameworkVersion) && !tried.iter().any(of_image) {
-        tried.extend(until_enough(framework::further(&case), &case, &mut trials));
+        let further = until_enough(framework::further(&case), &case, &mut trials);
+        tried.extend(further.into_iter().filter(|one| !one.compiled));
     }
     let split = if certain { split::told(&case, &tried) } else { None };
     Found { tried: best(tried, &case), split, cut: trials.left == 0 }

@@ -29,7 +29,7 @@ pub(super) fn bring(reader: &mut Reader<'_>, copy: &CopyInstruction, knowledge: 
         };
         reader.seen.commands += 1;
         let origins = vec![Origin::File { source: reader.source, span: *span }];
-        let package = packaged(&mut reader.seen.facts, &install, origins, reader.seen.commands);
+        let package = packaged(&mut reader.seen.facts, &install, origins, reader.seen.commands, knowledge);
         let name = text.rsplit('/').next().unwrap_or(text);
         let file = carried(&absolute("/", name), name, copy);
         let destination = copy.destination.as_ref().and_then(|(path, _)| path.known());

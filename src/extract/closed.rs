@@ -28,7 +28,7 @@ pub(super) const PLAIN: &[&str] =
     &["cfg", "csv", "in", "ini", "json", "lock", "md", "py", "toml", "txt", "yaml", "yml"];
 
 /// Whether what a command brings is all in the packages that it was found to install.
-pub(super) fn is_told(command: &Command, found: &Installs) -> bool {
+pub(super) fn is_told(command: &Command, found: &Installs, knowledge: Knowledge) -> bool {
     let known = |at: usize| command.words.get(at).and_then(Word::known);
     let Some(program) = known(0) else { return false };
     let program = program.rsplit('/').next().unwrap_or(program);
@@ -47,7 +47,7 @@ pub(super) fn is_told(command: &Command, found: &Installs) -> bool {
         return upkeep && INSTALLERS.contains(&program);
     }
     let plain = |install: &Install| match install.manager {
-        Manager::Pip => found.usual && install.extras.iter().all(|extra| is_listed(&install.name, extra)),
+        Manager::Pip => found.usual && install.extras.iter().all(|extra| is_listed(&install.name, extra, knowledge)),
         Manager::Apt => true,
         Manager::Conda => false,
     };
@@ -71,11 +71,10 @@ pub(super) fn is_linking(command: &Command) -> bool {
 }
 
 /// Whether the tables tell what an extra brings along.
-fn is_listed(distribution: &str, extra: &str) -> bool {
+fn is_listed(distribution: &str, extra: &str, knowledge: Knowledge) -> bool {
     let extra = normalised(extra);
     let told = |row: &BroughtRow| row.distribution == distribution && row.extra == extra;
     let with = |row: &LibraryNeedsRow| row.distribution == distribution && row.with == Some(extra.as_str());
-    let knowledge = Knowledge::built_in();
     knowledge.brought_packages().iter().any(told) || knowledge.library_needs().iter().any(with)
 }
 

@@ -40,7 +40,7 @@ pub(super) fn installs(
             for install in &found.packages {
                 let field = format!("history[{number}]");
                 let origin = Origin::Config { digest: image.config_digest.clone(), field };
-                let package = packaged(&mut seen.facts, install, vec![origin], seen.commands);
+                let package = packaged(&mut seen.facts, install, vec![origin], seen.commands, knowledge);
                 seen.packages.push(package);
             }
         }

@@ -364,7 +364,7 @@ impl Reader<'_> {
             self.note(note);
         }
         self.done.wheels.note(&mut found, &self.folder, self.source);
-        let strange = compiled.is_some() || !closed::is_told(command, &found);
+        let strange = compiled.is_some() || !closed::is_told(command, &found, self.knowledge);
         let beyond = if closed::is_linking(command) { Beyond::Links } else { Beyond::Files };
         self.done.beyond = self.done.beyond.max(if strange { beyond } else { Beyond::Nothing });
         let tag = command.words.iter().filter_map(Word::known).find_map(install::tag_of_url);
@@ -493,6 +493,6 @@ impl Reader<'_> {
                 origins.push(origin);
             }
         }
-        packaged(&mut self.seen.facts, install, origins, self.seen.commands)
+        packaged(&mut self.seen.facts, install, origins, self.seen.commands, self.knowledge)
     }
 }

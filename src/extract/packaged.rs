@@ -22,7 +22,13 @@ use crate::install::normalised;
 use crate::knowledge::Knowledge;
 
 /// The package of one install, read at `origins` in the command of that number.
-pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin>, command: u32) -> PackageSeen {
+pub(super) fn packaged(
+    facts: &mut Facts,
+    install: &Install,
+    origins: Vec<Origin>,
+    command: u32,
+    knowledge: Knowledge,
+) -> PackageSeen {
     let version = match &install.version {
         VersionSpec::Exact(text) => PackageVersion::Exact(text.clone()),
         VersionSpec::Range(text) => PackageVersion::Open(text.clone()),
@@ -54,7 +60,7 @@ pub(super) fn packaged(facts: &mut Facts, install: &Install, origins: Vec<Origin
         supply: "scan the built image, or name version and GPU code in an image description".to_owned(),
     });
     let extras: Vec<String> = install.extras.iter().map(|extra| normalised(extra)).collect();
-    let bare = install.manager == install::Manager::Pip && Knowledge::built_in().lacks_extra(&install.name, &extras);
+    let bare = install.manager == install::Manager::Pip && knowledge.lacks_extra(&install.name, &extras);
     PackageSeen {
         early,
         manager: manager_of(install.manager),
