@@ -38,7 +38,7 @@ impl Dockerfile {
             _ if self.stages.is_empty() => return Err(EvaluateError::NoStage),
             _ if self.is_too_long() => return Err(EvaluateError::TooLong),
             Some(name) => self.stage(name).ok_or_else(|| EvaluateError::UnknownTarget(name.clone()))?,
-            None => self.shipped().ok_or(EvaluateError::NoStage)?,
+            None => self.stages.len().checked_sub(1).ok_or(EvaluateError::NoStage)?,
         };
         let global = self.global_scope(options);
         let mut chain = vec![target];

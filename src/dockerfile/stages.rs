@@ -29,9 +29,6 @@ impl StageNames {
     }
 }
 
-/// Names of stages that test what another ships.
-const TESTS: &[&str] = &["test", "tests", "testing"];
-
 impl Dockerfile {
     /// The number of the stage of a name (in any case) or a number.
     pub fn stage(&self, name: &str) -> Option<usize> {
@@ -53,19 +50,6 @@ impl Dockerfile {
     pub fn stage_of(&self, instruction: usize) -> Option<&Stage> {
         let at = self.stages.partition_point(|stage| stage.from <= instruction).checked_sub(1)?;
         self.stages.get(at)
-    }
-
-    /// The stage that a build without `--target` is judged by: the last one, but for one that says by its name that it tests
-    /// another, where there is one that nothing else is built on either.
-    pub fn shipped(&self) -> Option<usize> {
-        let last = self.stages.last()?;
-        let tests = |stage: &Stage| {
-            let name = stage.name.as_deref().unwrap_or_default();
-            TESTS.iter().any(|own| name.eq_ignore_ascii_case(own))
-        };
-        let others = || self.leaves().into_iter().rfind(|at| self.stages.get(*at).is_some_and(|stage| !tests(stage)));
-        let other = if tests(last) { others() } else { None };
-        other.or(Some(last.index))
     }
 
     /// The stages that no other stage is built on or copies from; names behind variables are not followed.
@@ -99,24 +83,6 @@ impl Dockerfile {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_stage_that_tests_is_not_what_ships_where_another_is() {
-        for (text, expected) in [
-            ("FROM a AS base\nFROM base AS app\nFROM base AS test\n", 1),
-            ("FROM a AS base\nFROM base AS one\nFROM base AS two\nFROM two AS Tests\nRUN x\n", 1),
-            // Nothing else ships, or the name says nothing.
-            ("FROM a AS base\nFROM base AS test\n", 1),
-            ("FROM a AS test\n", 0),
-            ("FROM a AS app\nFROM app AS test\nFROM app AS final\n", 2),
-            ("FROM a AS base\nFROM base AS app\nFROM base AS tester\n", 2),
-            ("FROM a AS base\nFROM base AS app\nFROM base\n", 2),
-            ("FROM a AS app\nFROM b AS test\nCOPY --from=app /x /x\n", 1),
-        ] {
-            assert_eq!(Dockerfile::parse(text).shipped(), Some(expected), "{text}");
-        }
-        assert_eq!(Dockerfile::parse("ARG X\n").shipped(), None);
-    }
     use crate::dockerfile::EvaluateOptions;
 
     #[test]

@@ -36,19 +36,11 @@ pub(super) fn of_command(command: &Command, words: &[&str], folder: &str) -> Vec
     }
 }
 
-/// Folders of what is installed in which no program lies.
-const NO_PROGRAMS: &[&str] =
-    &["/share/doc", "/share/man", "/share/info", "/share/licenses", "/include", "/doc", "/docs"];
-
 /// Whether copying `source` out of a stage brings programs that lie in one of these places.
 pub(super) fn brings(source: &str, places: &[String]) -> bool {
     let named = source.split(['*', '?', '[']).next().unwrap_or(source);
     let named = if named.len() == source.len() { named } else { named.rsplit_once('/').map_or("", |(above, _)| above) };
     let source = absolute("/", named);
-    let told = |folder: &str| source.ends_with(folder) || source.contains(&format!("{folder}/"));
-    if NO_PROGRAMS.iter().any(|folder| told(folder)) {
-        return false;
-    }
     let within = |path: &str, folder: &str| folder == "/" || lies_below(path, folder);
     places.iter().any(|place| {
         let usual = place == USUAL && ["/python", "/cuda"].iter().any(|other| source.contains(other));
@@ -119,10 +111,6 @@ mod tests {
             ("/usr/local/bin/colmap", &usual, true),
             ("/usr/local/lib", &usual, true),
             ("/src/build2", &own, false),
-            ("/out/share/doc", &own, false),
-            ("/out/include/", &own, false),
-            ("/src/build/docs/html", &own, false),
-            ("/out/documents", &own, true),
             ("/src/README", &own, false),
             ("/outer", &own, false),
             ("/opt/venv", &own, false),

@@ -200,21 +200,24 @@ impl<'a> Stages<'a> {
         let knowledge = self.options.knowledge;
         let row = knowledge.framework_image(&image.familiar(), image.tag().unwrap_or_default());
         let framework = knowledge.built_framework().filter(|_| row.is_some_and(|row| row.torch.is_some()));
+        // A command of the stage may have put another in its place, and one of the target may remove that of conda.
+        let untouched =
+            copy.from_stage.is_none_or(|stage| self.evaluate(stage).is_some_and(|inner| inner.runs.is_empty()));
+        let row = row.filter(|row| untouched && row.torch_channel.is_none());
         let Some(torch) = framework.map(|framework| framework.distribution) else { return };
         if sources(copy).any(|source| landing::brings(source, Manager::Pip, torch, &landing::usual())) {
             let served =
                 row.and_then(|row| Some((row, row.torch.filter(|version| knowledge.torch(version).is_some())?)));
-            let (manager, version, told) = if let Some((row, own)) = served {
+            let (version, variant) = if let Some((row, own)) = served {
                 let tag = format!("cu{}{}", row.cuda.major(), row.cuda.minor());
-                let manager = if row.torch_channel.is_some() { Manager::Conda } else { Manager::Pip };
-                (manager, PackageVersion::Exact(format!("{own}+{tag}")), Some((tag, row.torch_channel)))
+                (PackageVersion::Exact(format!("{own}+{tag}")), Some(tag))
             } else {
                 let why = Why {
                     reason: format!("{torch} is copied out of `{image}`, and its build there is not known"),
                     supply: "run `imagelint scan` on the built image, or describe it in an image description"
                         .to_owned(),
                 };
-                (Manager::Pip, PackageVersion::Unresolved(why), None)
+                (PackageVersion::Unresolved(why), None)
             };
             let origins = [span, copy.span].map(|span| Origin::File { source: reader.source, span });
             let state = State::Known(Value::Text(torch.to_owned()));
@@ -222,10 +225,8 @@ impl<'a> Stages<'a> {
             let name = torch.to_owned();
             reader.seen.commands += 1;
             let command = reader.seen.commands;
-            let (variant, channel) =
-                told.map_or((None, None), |(tag, channel)| (Some(tag), channel.map(str::to_owned)));
-            let package = PackageSeen::new(manager, name, version, fact);
-            reader.seen.packages.push(PackageSeen { variant, channel, command, ..package });
+            let package = PackageSeen::new(Manager::Pip, name, version, fact);
+            reader.seen.packages.push(PackageSeen { variant, command, ..package });
         }
     }
 

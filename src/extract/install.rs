@@ -172,9 +172,6 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
         for command in reader.among(run, |files| shell::commands_among(run, files)) {
             reader.step(&command, run, 0);
         }
-        if reader.done.lands.emptied() {
-            reader.seen.code.retain(|code| code.fact.0 < first || code.component.is_some());
-        }
         let places = reader.done.lands.compiled().to_vec();
         for code in reader.seen.code.iter().filter(|code| code.fact.0 >= first) {
             reader.done.lands.put_program(code.fact, places.clone());

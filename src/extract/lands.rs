@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::cuda::lies_below;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::Pattern;
 use crate::dockerfile::RunInstruction;
@@ -49,12 +48,6 @@ const TOLD: &[&str] = &[
     "unzip",
 ];
 
-/// What carries no program out of the folder that it was compiled in, beside what is followed.
-const LEAVES: &[&str] = &[
-    "apt", "apt-get", "cd", "cmake", "cp", "curl", "echo", "export", "git", "ldconfig", "make", "mkdir", "mv", "ninja",
-    "nvcc", "rm", "rmdir", "set", "true", "wget",
-];
-
 /// Where the packages and programs of a stage may lie, by their facts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lands {
@@ -64,10 +57,6 @@ pub(super) struct Lands {
     compiled: Vec<String>,
     /// What the RUN at hand moves: from where, and to where.
     moved: Vec<(String, String)>,
-    /// Whether another command of the RUN at hand may carry programs elsewhere.
-    carried: bool,
-    /// Whether the RUN at hand removes everything that it compiled.
-    emptied: bool,
     /// poetry makes no environments, and installs for the Python that it finds.
     poetry_in_place: bool,
     /// The environment that the shell went into, until its RUN ends.
@@ -112,23 +101,6 @@ impl Lands {
         };
         self.compiled.clear();
         self.moved.clear();
-        (self.carried, self.emptied) = (false, false);
-    }
-
-    /// Whether the RUN at hand removes everything that it compiled, and nothing carried it elsewhere.
-    pub(super) fn emptied(&self) -> bool {
-        self.emptied
-    }
-
-    /// Notes what a command removes of the programs that the RUN at hand compiled.
-    fn removes(&mut self, at: At<'_>, plain: &[&str]) {
-        let paths: Vec<String> = plain.iter().skip(1).map(|path| absolute(at.folder, path)).collect();
-        let below = |place: &str| paths.iter().any(|path| !path.contains('*') && lies_below(place, path));
-        let kept = self.carried || at.command.conditional || self.moved.iter().any(|(from, _)| below(from));
-        if !self.compiled.is_empty() && !kept {
-            self.compiled.retain(|place| !below(place));
-            self.emptied = self.compiled.is_empty();
-        }
     }
 
     /// What the RUN at hand moves: from where, and to where.
@@ -163,11 +135,6 @@ impl Lands {
 
     /// Notes what a command says of environments and where it compiles, and follows what it moves of `packages`.
     pub(super) fn note(&mut self, at: At<'_>, packages: &[PackageSeen]) {
-        self.carried |= !at.command.program().is_some_and(|program| LEAVES.contains(&program));
-        if at.command.program() == Some("rm") {
-            let words: Vec<&str> = at.command.words.iter().filter_map(Word::known).collect();
-            self.removes(at, &words.into_iter().filter(|word| !word.starts_with('-')).collect::<Vec<_>>());
-        }
         if !at.command.program().is_some_and(|program| CONDA.contains(&program) || TOLD.contains(&program)) {
             return;
         }
@@ -184,7 +151,6 @@ impl Lands {
         for place in compiled::of_command(at.command, &words, at.folder) {
             if place != "/" && !self.compiled.contains(&place) && self.compiled.len() < MOST {
                 self.compiled.push(place);
-                self.emptied = false;
             }
         }
         for (from, to) in moves(&words, &plain, at, self.entered.as_ref()) {

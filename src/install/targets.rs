@@ -135,15 +135,15 @@ fn one_code(code: &str, found: &mut Compiled) -> Option<()> {
 
 /// How the definitions by which projects are told to build for GPUs end: `GGML_CUDA`, `USE_GPU`.
 const SWITCHES: &[&str] = &["CUDA", "CUBLAS", "GPU"];
-/// Words in a definition that turn its meaning round, or make it one about a part.
-const NO_SWITCH: &[&str] = &["DISABLE", "FIND", "NO", "STATIC", "WITHOUT"];
+/// The words in front of that in definitions about the whole of a build, and not about a part of it.
+const LEADS: &[&str] = &["ENABLE", "FAISS", "GGML", "LLAMA", "USE", "WHISPER", "WITH"];
 
 /// Whether a command line of cmake turns GPU code on or off; the name of a definition of which that is not known.
 fn switched<'a>(words: &[(&'a str, Span)]) -> Option<Result<bool, &'a str>> {
     let of = |name: &str| {
-        let mut parts = name.split('_').rev();
-        parts.next().is_some_and(|last| SWITCHES.contains(&last.to_ascii_uppercase().as_str()))
-            && !parts.any(|part| NO_SWITCH.contains(&part.to_ascii_uppercase().as_str()))
+        let mut parts = name.split('_').rev().map(str::to_ascii_uppercase);
+        parts.next().is_some_and(|last| SWITCHES.contains(&last.as_str()))
+            && parts.all(|part| LEADS.contains(&part.as_str()))
     };
     let off = |value: &str| OFF.contains(&value.trim_matches(['"', '\'']).to_ascii_uppercase().as_str());
     let mut said: Option<Result<bool, &str>> = None;
@@ -415,6 +415,9 @@ mod tests {
             ("CUDAARCHS=80 cmake -DLLAMA_CUBLAS:BOOL=off -B b; cmake -DCUDA_ARCH_BIN=7.5 ..", "/", vec![]),
             ("cmake -D FAISS_ENABLE_GPU=NO -DCMAKE_CUDA_ARCHITECTURES=75 -B b", "/", vec![]),
             ("cmake -DWITH_CUDA=ON -DCUDA_ARCH_BIN=Turing ..", "/", vec![]),
+            // What is left out is a part of the build.
+            ("cmake -DENABLE_MULTI_GPU=OFF -DCMAKE_CUDA_ARCHITECTURES=75-real ..", "/", vec![": 75 | "]),
+            ("cmake -DOPENCV_DNN_CUDA=OFF -DMPI_CUDA=OFF -DCMAKE_CUDA_ARCHITECTURES=75-real ..", "/", vec![": 75 | "]),
             // The list is read when the build is configured, and where none is said to it.
             ("cmake -B b; export CUDAARCHS=86; cmake --build b; CUDAARCHS=90 make", "/", vec![]),
             ("CUDAARCHS=80 cmake -DCMAKE_CUDA_ARCHITECTURES=$UNKNOWN_LIST$(x) -B b", "/", vec![]),
