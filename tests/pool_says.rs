@@ -231,7 +231,7 @@ fn variables_that_switch_the_compilation_of_ptx_count() {
     // Of PTX that may not be compiled NVIDIA documents a code of its own; none was measured.
     for (sass, ptx, env, certain, possible) in [
         (old, ptx, off, "null", "[209,223]"),
-        (fits, "", forced, "null", "[209]"),
+        (fits, "", forced, "209", "[]"),
         (fits, ptx, &format!("{off}, {forced}"), "null", "[209,223]"),
         // PTX for a later GPU would not be compiled either.
         (old, other, off, "209", "[]"),

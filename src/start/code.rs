@@ -49,8 +49,6 @@ const NO_PTX: &str = "CUDA_DISABLE_PTX_JIT";
 const SWITCHED_OFF: &[&[u16]] = &[&[209, 223], &[200, 223], &[48, 223]];
 /// Set to 1, machine code is left aside, and PTX compiled in its place.
 const ALL_PTX: &str = "CUDA_FORCE_PTX_JIT";
-/// The codes where there is no PTX in its place.
-const SET_ASIDE: &[&[u16]] = &[&[209], &[200], &[48]];
 
 /// Whether the user-mode driver compiles the component's PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,9 +222,9 @@ fn code_of_none(replay: Replay<'_>) -> u16 {
 /// its own, and which of the two comes nobody has measured.
 fn switched_off(replay: Replay<'_>) -> StepResult {
     let code = code_of_none(replay);
-    let lists = if is_on(replay, NO_PTX) { SWITCHED_OFF } else { SET_ASIDE };
-    let possible = lists.iter().find(|list| list.first() == Some(&code)).copied().unwrap_or_default();
-    StepResult::Stops(Wall::new(Outcome::NoKernelImage, Codes::possible(possible)))
+    let possible = SWITCHED_OFF.iter().find(|list| list.first() == Some(&code)).filter(|_| is_on(replay, NO_PTX));
+    let codes = possible.map_or(Codes::certain(code), |list| Codes::possible(list));
+    StepResult::Stops(Wall::new(Outcome::NoKernelImage, codes))
 }
 
 /// Whether a variable of CUDA is on: 1 is what its documentation names.

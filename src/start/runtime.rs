@@ -3,9 +3,11 @@
 use crate::cuda::CudaVersion;
 use crate::cuda::DriverVersion;
 use crate::fact::Component;
+use crate::fact::Evidence;
 use crate::fact::GpuCode;
 use crate::fact::Role;
 use crate::fact::State;
+use crate::fact::Value;
 use crate::fleet::PoolField;
 use crate::knowledge::BranchRow;
 use crate::knowledge::Knowledge;
@@ -56,7 +58,18 @@ fn is_in_doubt(replay: Replay<'_>) -> bool {
     let of_cuda = !may_be.is_empty() && may_be.iter().all(|one| one.cuda.known().is_some());
     let mut rows = replay.knowledge.frameworks().iter().filter(|row| row.component == *name);
     let always = rows.any(|row| !row.variants && row.rides.is_none() && !row.optional);
-    untold && !of_cuda && !always && !is_container(replay)
+    untold && !of_cuda && !always && !says_cuda(replay) && !is_container(replay)
+}
+
+/// Whether the version of what is installed, or the index that it comes from, names a CUDA, if one that nobody knows it for.
+fn says_cuda(replay: Replay<'_>) -> bool {
+    let facts = &replay.image.facts;
+    let Evidence::Derived { from, .. } = &facts.get(replay.component.cuda.id).evidence else { return false };
+    let cuda = |text: &str| text.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    from.iter().any(|id| match &facts.get(*id).state {
+        State::Known(Value::Text(text)) => cuda(text) || text.rsplit_once('+').is_some_and(|(_, local)| cuda(local)),
+        _ => false,
+    })
 }
 
 /// Whether nothing is known to call CUDA, and the image's own variables keep the GPU or the driver's libraries for

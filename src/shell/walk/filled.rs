@@ -158,3 +158,22 @@ fn closed(text: &str) -> Option<&str> {
     }
     None
 }
+
+/// Whether a command sets variables in a way that is not followed: `printf -v A x`, `mapfile A`, `A+=x`, `export $(…)`.
+pub(super) fn sets_unseen(words: &[Word]) -> bool {
+    let Some((program, rest)) = words.split_first().and_then(|(first, rest)| Some((first.known()?, rest))) else {
+        return false;
+    };
+    let appends = program.split_once("+=").is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    });
+    match program {
+        "mapfile" | "readarray" | "let" | "getopts" => true,
+        "printf" => rest.first().and_then(Word::known).is_some_and(|word| word.starts_with("-v")),
+        // What a substitution gives may be names with values.
+        "export" | "declare" | "local" | "readonly" | "typeset" => {
+            rest.iter().any(|word| word.known().is_none() && !word.raw.contains('='))
+        }
+        _ => appends,
+    }
+}

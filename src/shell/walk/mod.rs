@@ -41,6 +41,7 @@ use crate::shell::walk::called::Body;
 use crate::shell::walk::chance::Chance;
 use crate::shell::walk::chance::Status;
 use crate::shell::walk::condition::Brackets;
+use crate::shell::walk::filled::sets_unseen;
 use crate::shell::walk::lists::List;
 use crate::shell::walk::redirects::Part;
 use crate::shell::walk::redirects::Redirects;
@@ -361,6 +362,7 @@ impl<'a> Walk<'a> {
         let skip = wrapper::inner(&words);
         own.extend(words.iter().take(skip).filter_map(wrapper::set));
         let words: Vec<Word> = words.into_iter().skip(skip).collect();
+        self.sourced |= sets_unseen(&words);
         if words.is_empty() {
             self.trace_values(text, ranges);
             for (name, value) in std::mem::take(&mut own) {
@@ -373,8 +375,6 @@ impl<'a> Walk<'a> {
                     self.set(name, value);
                 }
             }
-            // What a substitution gives may be names with values.
-            self.sourced |= words.iter().skip(1).any(|word| word.known().is_none() && assignment(&word.raw).is_none());
             return;
         } else if self.evaluates(text, rest, &words, depth) {
             return;
@@ -385,8 +385,6 @@ impl<'a> Walk<'a> {
             for name in words.iter().skip(1).filter_map(Word::known).filter(|name| !name.starts_with('-')) {
                 self.set(name, Resolved::literal(""));
             }
-        } else if words[0].known().is_some_and(|program| sets_unseen(program, words.get(1))) {
-            self.sourced = true;
         } else if words[0].known() == Some("read") {
             self.reads(&words, &own, &redirects.input);
         }
@@ -496,15 +494,6 @@ impl<'a> Walk<'a> {
             _ => vec![Word { value, raw, span, output: None }],
         }
     }
-}
-
-/// Whether a command sets variables in a way that is not followed: `printf -v A x`, `mapfile A`, `A+=x`.
-fn sets_unseen(program: &str, first: Option<&Word>) -> bool {
-    let appends = program.split_once("+=").is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    });
-    let into = program == "printf" && first.and_then(Word::known).is_some_and(|word| word.starts_with("-v"));
-    appends || into || matches!(program, "mapfile" | "readarray" | "let" | "getopts")
 }
 
 #[cfg(test)]
