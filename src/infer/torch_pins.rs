@@ -10,6 +10,7 @@ use crate::infer::torch_release::fits;
 use crate::install::admits;
 use crate::install::order;
 use crate::install::public;
+use crate::knowledge::BEYOND;
 use crate::knowledge::Knowledge;
 use crate::knowledge::TorchPinRow;
 
@@ -34,9 +35,6 @@ impl Ask {
         Self { range, least: "" }
     }
 }
-
-/// A version that no release reaches: what admits it admits the newest release.
-const ABOVE_ALL: &str = "99999";
 
 /// What a package asks of torch beside ranges of it that others ask for; `None` where it asks for none.
 ///
@@ -154,7 +152,7 @@ fn of_older(row: &'static TorchPinRow, version: &str) -> Ask {
 
 /// What the newest release within a range asks for.
 fn of_range(row: &'static TorchPinRow, range: &str, python: Option<&str>) -> Ask {
-    if admits(range, ABOVE_ALL) != Some(false) {
+    if admits(range, BEYOND) != Some(false) {
         let Some(python) = python else {
             let oldest = row.on_python.first().map_or(row.torch, |(_, range)| range);
             return Ask { range: row.torch, least: oldest };

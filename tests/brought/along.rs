@@ -5,6 +5,19 @@ use crate::ends::ends;
 use crate::place::Place;
 use crate::place::out;
 
+/// A Dockerfile ends so, and so does its description.
+fn ends_alike(text: &str, fate: &str, outcome: &str) {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
+    place.file("Dockerfile", text);
+    let described = out(&place.run(&["describe", "Dockerfile"]));
+    place.file("again.image.toml", &described);
+    for input in ["Dockerfile", "again.image.toml"] {
+        let (_, said, why) = ends(&place, input).into_iter().next().expect("a verdict");
+        assert_eq!((said.as_str(), why.as_str()), (fate, outcome), "{input}: {text}\n{described}");
+    }
+}
+
 /// A wheel of torch holds its libraries up to 1.12; from then on packages of their own bring them, unless they are left out.
 #[test]
 fn torch_without_the_packages_that_come_along_does_not_start() {
@@ -56,15 +69,7 @@ fn torch_without_the_packages_that_come_along_does_not_start() {
         (format!("{slim}COPY . .\n{}", &bare[slim.len()..]), "undetermined", ""),
         (format!("{bare} && pip install transformers==4.40.0"), "undetermined", ""),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
-        place.file("Dockerfile", &text);
-        let described = out(&place.run(&["describe", "Dockerfile"]));
-        place.file("again.image.toml", &described);
-        for input in ["Dockerfile", "again.image.toml"] {
-            let (_, said, why) = ends(&place, input).into_iter().next().expect("a verdict");
-            assert_eq!((said.as_str(), why.as_str()), (fate, outcome), "{input}: {text}\n{described}");
-        }
+        ends_alike(&text, fate, outcome);
     }
 }
 
@@ -116,15 +121,7 @@ fn jax_without_the_libraries_that_an_extra_brings_uses_no_gpu() {
         (format!("{slim} jax[cuda12-local]==0.6.2 transformers==4.40.0"), "starts", ""),
         ("FROM python:3.11-slim\nCOPY . .\nRUN pip install jax[cuda12-local]==0.6.2".to_owned(), "starts", ""),
     ] {
-        let place = Place::bare();
-        place.file("fleet.toml", FLEET.split("\n\n").next().expect("a pool"));
-        place.file("Dockerfile", &text);
-        let described = out(&place.run(&["describe", "Dockerfile"]));
-        place.file("again.image.toml", &described);
-        for input in ["Dockerfile", "again.image.toml"] {
-            let (_, said, why) = ends(&place, input).into_iter().next().expect("a verdict");
-            assert_eq!((said.as_str(), why.as_str()), (fate, outcome), "{input}: {text}\n{described}");
-        }
+        ends_alike(&text, fate, outcome);
     }
 }
 
