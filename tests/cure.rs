@@ -69,6 +69,79 @@ fn the_recipe_of_the_story_needs_a_driver_of_its_own_in_each_mode() {
     assert!(fixes(&report, "cdi-460").is_empty() && fixes(&report, "legacy-525").is_empty(), "these start");
 }
 
+/// A newer release on a base of its CUDA, of the changes offered.
+fn newer(fixes: &[Value]) -> Option<&Value> {
+    fixes.iter().find(|fix| !list(&fix["drivers"]).is_empty())
+}
+
+#[test]
+fn the_recipe_of_the_story_is_listed_with_the_driver_that_each_mode_needs() {
+    let report = report(&["examples/a100-torch-1.12/Dockerfile"]);
+    let found = fixes(&report, "legacy-460");
+    assert_eq!(found.len(), 3, "a short list: {found:?}");
+    assert_eq!(newer(&found), found.last(), "the smaller ones come first");
+    let recipe = newer(&found).expect("the recipe");
+    let title = recipe["title"].as_str().unwrap_or_default();
+    assert_eq!(title, "take the tag 11.7.1-base-ubuntu18.04 of nvidia/cuda, and install torch==1.13.1");
+    assert_eq!((recipe["kind"].as_str(), recipe["safety"].as_str()), (Some("framework-version"), Some("manual")));
+    assert!(list(&recipe["edits"]).is_empty() && words(&recipe["breaks"]).is_empty(), "{recipe}");
+    assert_eq!(words(&recipe["cures"]), ["cdi-460", "legacy-525", "cdi-525", "jit-cdi-525"]);
+    let drivers = |pool: &str| -> Vec<(String, String, Option<String>)> {
+        let text = |one: &Value, field: &str| one[field].as_str().map(str::to_owned);
+        let of_pool = list(&recipe["drivers"]).into_iter().filter(|one| words(&one["pools"]).contains(&pool.to_owned()));
+        of_pool.filter_map(|one| Some((text(&one, "route")?, text(&one, "from")?, text(&one, "to")))).collect()
+    };
+    let range = |route: &str, from: &str, to: Option<&str>| (route.to_owned(), from.to_owned(), to.map(str::to_owned));
+    let native = range("native", "515.43.04", None);
+    let minor = range("minor-version", "450.80.02", Some("510.108.03"));
+    let compat = [("450.36.06", "450.248.02"), ("470.42.01", "470.256.02"), ("510.39.01", "510.108.03")];
+    let mut taken: Vec<_> = compat.iter().map(|(from, to)| range("forward-compat", from, Some(to))).collect();
+    taken.push(native.clone());
+    for (pool, expected) in [("cdi-460", vec![minor, native]), ("legacy-460", taken.clone()), ("jit-cdi-460", taken)] {
+        assert_eq!(drivers(pool), expected, "{pool}");
+    }
+    let done = Place::bare()
+        .command(&["check", "--show-fixes", "examples/a100-torch-1.12/Dockerfile"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("a run");
+    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    for words in ["450.80.02 to 510.108.03 (minor-version)", "515.43.04 or newer (native)", "(forward-compat)"] {
+        assert!(told.lines().any(|line| line.contains(title) && line.contains(words)), "{words}: {told}");
+    }
+}
+
+#[test]
+fn a_newer_release_on_a_newer_base_is_told_only_where_code_is_missing_and_both_are_known() {
+    let pool = |gpu: &str, driver: &str| {
+        format!(
+            "[[pool]]\nname = \"a\"\ngpu = \"{gpu}\"\ndriver = \"{driver}\"\nplatform = \"linux/amd64\"\n\
+             launch = \"docker-cdi\"\ntoolkit = \"1.17.4\"\n"
+        )
+    };
+    let python = "RUN apt-get update && apt-get install -y python3.8 python3-pip\n";
+    let of = |base: &str, torch: &str| format!("FROM {base}\n{python}RUN python3.8 -m pip install {torch}\n");
+    for (gpu, driver, dockerfile, expected) in [
+        ("A100", "470.182.03", of("nvidia/cuda:10.2-base-ubuntu18.04", "torch==1.12.1"), true),
+        // The GPU has code, and what fails is the driver.
+        ("T4", "418.226.00", of("nvidia/cuda:10.2-base-ubuntu18.04", "torch==1.12.1+cu116"), false),
+        // No base of another CUDA is known, or none that is newer is wanted.
+        ("A100", "470.182.03", of("ubuntu:18.04", "torch==1.12.1"), false),
+        ("A100", "470.182.03", of("mirror.example/nvidia/cuda-like:10.2-base", "torch==1.12.1"), false),
+        ("A100", "470.182.03", of("nvidia/cuda:12.4.1-base-ubuntu20.04", "torch==1.12.1"), false),
+        ("A100", "470.182.03", of("nvidia/cuda:10.2-base-ubuntu18.04", "torch"), false),
+        // The newer release has no code for it either.
+        ("B200", "580.95.05", of("nvidia/cuda:10.2-base-ubuntu18.04", "torch==1.12.1"), false),
+    ] {
+        let place = Place::new();
+        place.file("fleet.toml", &pool(gpu, driver));
+        place.file("Dockerfile", &dockerfile);
+        let report = place.json(&["check", "--show-fixes", "Dockerfile"]);
+        let found = fixes(&report, "a");
+        assert_eq!(newer(&found).is_some(), expected, "{dockerfile}: {found:?}");
+    }
+}
+
 #[test]
 fn the_804_story_has_three_cures() {
     for input in ["examples/error-804/Dockerfile.11.3.1", "examples/error-804/cuda-11.3.1.image.toml"] {

@@ -95,6 +95,7 @@ fn full() -> Report {
         narrows: Vec::new(),
         supposes: None,
         breaks: Vec::new(),
+        drivers: Vec::new(),
     };
     report.subjects[0].findings[0].fixes.push(fix.clone());
     fix.edits.clear();

@@ -1,7 +1,9 @@
 //! Kinds of changes, the smallest first, and what else they may change.
 
+use std::fmt::Write as _;
+
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal: $changed:literal, $met:literal, $safety:literal;)*) => {
         /// What is changed, in the order of the cost.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Kind { $($(#[$doc])* $variant,)* }
@@ -14,33 +16,71 @@ macro_rules! kinds {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
+
+            /// What is changed, what the program meets then, and how safe it is, in words.
+            const fn words(self) -> [&'static str; 3] {
+                match self { $(Self::$variant => [$changed, $met, $safety],)* }
+            }
         }
     };
 }
 
 kinds! {
     /// One variable of the image.
-    Environment = "environment";
+    Environment = "environment":
+        "one variable of the image: devices, capabilities, its own requirement, search path",
+        "nothing",
+        "safe; a requirement, and what is searched first, unsafe";
     /// The GPUs that an extension is compiled for.
-    ArchList = "arch-list";
+    ArchList = "arch-list":
+        "the GPUs that an extension is compiled for",
+        "nothing",
+        "safe";
     /// Driver libraries that the image brings itself.
-    DriverLibraries = "driver-libraries";
+    DriverLibraries = "driver-libraries":
+        "driver libraries that the image brings itself are left out",
+        "nothing",
+        "unsafe";
     /// The same release of a framework, built for another CUDA.
-    FrameworkVariant = "framework-variant";
+    FrameworkVariant = "framework-variant":
+        "the same release of a framework, built for another CUDA",
+        "the build",
+        "safe; unsafe where others build on it and on a mirror, manual where one is a build for the CUDA that goes";
     /// Another tag of the same image.
-    BaseTag = "base-tag";
+    BaseTag = "base-tag":
+        "another tag of the same image: its patch, its minor, its operating system",
+        "the base",
+        "safe within a CUDA minor, unsafe within an operating system and a CUDA major, or few minors of a framework on which nothing else is built, else manual";
     /// The platforms that the image is built for.
-    Platform = "platform";
+    Platform = "platform":
+        "the platforms that the image is built for",
+        "the build",
+        "manual";
     /// The driver of a pool.
-    Driver = "driver";
+    Driver = "driver":
+        "the driver of a pool: the smallest release that cures",
+        "nothing, but the nodes",
+        "manual";
     /// The compat library.
-    Compat = "compat";
+    Compat = "compat":
+        "the compat library is brought in or left out",
+        "nothing",
+        "safe to leave out, else unsafe";
     /// Another release of a framework.
-    FrameworkVersion = "framework-version";
+    FrameworkVersion = "framework-version":
+        "another release of the framework: patch, then minor",
+        "the release",
+        "unsafe; manual across majors and many minors";
     /// The container toolkit of a pool.
-    Toolkit = "toolkit";
+    Toolkit = "toolkit":
+        "the container toolkit of a pool, or its mode",
+        "nothing, but the nodes",
+        "manual";
     /// A variable given at the start of the container.
-    RunEnvironment = "run-environment";
+    RunEnvironment = "run-environment":
+        "a variable given at the start of the container",
+        "nothing, but a check",
+        "manual";
 }
 
 impl Kind {
@@ -70,4 +110,53 @@ impl Safety {
             Self::Manual => "manual",
         }
     }
+}
+
+/// Which of two changes is smaller: of the first line in which they differ, the lower one. The order of the fields is the
+/// order of the list that is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cost {
+    /// Whether it breaks a pool.
+    pub(super) breaks: bool,
+    /// On how many of the pools that changes are sought for it does not help.
+    pub(super) helpless: usize,
+    /// Whether it starts only with code that is compiled at start-up.
+    pub(super) compiled: bool,
+    /// Whether it is far from what is there.
+    pub(super) far: bool,
+    /// On how many of the pools it does not start for certain.
+    pub(super) left: usize,
+    /// Whether it is several changes together.
+    pub(super) several: bool,
+    /// What is changed.
+    pub(super) kind: Kind,
+    /// How far it is from what is there, within its kind.
+    pub(super) step: usize,
+}
+
+/// The fields of a cost in words, in their order.
+const ORDER: [&str; 8] = [
+    "what breaks no pool, before what breaks one",
+    "what helps on more of the pools where it fails",
+    "what starts with machine code, before what starts only with PTX that is compiled at start-up",
+    "what is near, before another major and what is more than two minors away",
+    "what makes it start for certain on more pools, before what only lifts the failure",
+    "one change, before several together",
+    "the kind, as in the table",
+    "within a kind the nearest: patches of a minor, then neighbouring minors, of which one release stands for each",
+];
+
+/// The order of the cost, for a page: the list of what counts, the first line first, and the table of kinds, the smallest
+/// first. In the list of changes the first of each kind comes before the second of any.
+pub fn cost_order() -> String {
+    let mut text = String::new();
+    for (at, line) in ORDER.iter().enumerate() {
+        // Writing into a text cannot fail.
+        let _ = writeln!(text, "{}. {line}", at + 1);
+    }
+    text.push_str("\n| kind | what is changed | what the program meets | safety |\n|---|---|---|---|\n");
+    for kind in Kind::ALL {
+        let _ = writeln!(text, "| `{}` | {} |", kind.name(), kind.words().join(" | "));
+    }
+    text
 }

@@ -13,31 +13,17 @@
 //! together; then up to three changes of which each meets a later wall than the one before it, or helps on more pools.
 //! Releases of a framework that are further away than the nearest ten are tried where all that is of no avail.
 //!
+//! On a GPU that is newer than the release of the framework, a newer release together with a base of its CUDA is told
+//! last, with the drivers by which each way of starting does.
+//!
 //! What is written still builds: a build lies in the indexes that have it, hashes are of one wheel, lists bound versions.
 //! What would not build is told, to be done by hand.
 //!
 //! # What is smaller
 //!
-//! Kinds in this order, and within a kind the candidate that is nearest to what is there: of releases and tags the
-//! patches of a minor, then neighbouring minors, one release standing for each. What cures without breaking anything
-//! comes before what breaks a pool, and what cures all pools before what cures some. What is more than two minors away,
-//! or of another major, is the last resort and comes behind everything that is near and helps on as many pools.
-//! What starts with machine code comes before what starts only with PTX that is compiled for a newer GPU, which says
-//! nothing of the libraries of CUDA that it calls, and is never safe.
-//!
-//! | kind | what is changed | for the program | safety |
-//! |---|---|---|---|
-//! | `environment` | one variable of the image: devices, capabilities, its own requirement, search path | nothing | safe; a requirement, and what is searched first, unsafe |
-//! | `arch-list` | the GPUs that an extension is compiled for | nothing | safe |
-//! | `driver-libraries` | driver libraries that the image brings itself are left out | nothing | unsafe |
-//! | `framework-variant` | the same release of a framework, built for another CUDA | the build | safe; unsafe where others build on it and on a mirror, manual where one is a build for the CUDA that goes |
-//! | `base-tag` | another tag of the same image: its patch, its minor, its operating system | the base | safe within a CUDA minor, unsafe within an operating system and a CUDA major, or few minors of a framework on which nothing else is built, else manual |
-//! | `platform` | the platforms that the image is built for | the build | manual |
-//! | `driver` | the driver of a pool: the smallest release that cures | nothing, but the nodes | manual |
-//! | `compat` | the compat library is brought in or left out | nothing | safe to leave out, else unsafe |
-//! | `framework-version` | another release of the framework: patch, then minor | the release | unsafe; manual across majors and many minors |
-//! | `toolkit` | the container toolkit of a pool, or its mode | nothing, but the nodes | manual |
-//! | `run-environment` | a variable given at the start of the container | nothing, but a check | manual |
+//! The order is that of [`Cost`](kind::Cost), and [`cost_order`] tells it in words, with what each [`Kind`] changes and how
+//! safe it is. What starts only with PTX that is compiled for a newer GPU says nothing of the libraries of CUDA that it
+//! calls, and is never safe.
 
 mod base;
 mod beside;
@@ -53,6 +39,7 @@ mod framework;
 mod host;
 mod kind;
 mod libraries;
+mod newer;
 mod offer;
 mod pair;
 mod platform;
@@ -69,6 +56,7 @@ mod write;
 
 pub use self::kind::Kind;
 pub use self::kind::Safety;
+pub use self::kind::cost_order;
 pub use self::offer::offer;
 pub use self::offer::offer_for_failures;
 pub use self::repair::Repair;

@@ -4,6 +4,7 @@ use crate::cure::Found;
 use crate::cure::Kind;
 use crate::cure::Tried;
 use crate::cure::case::Aim;
+use crate::cure::newer::newer;
 use crate::cure::search::search;
 use crate::cure::supposed::supposed;
 use crate::cure::trial::keeping;
@@ -55,10 +56,23 @@ fn offer_to_errors(
 ) -> Option<Found> {
     let error = |finding: &model::Finding| finding.severity == "error" && !is_open(finding);
     judged.findings.iter().any(error).then(|| {
-        let found = search(Aim::Failing, Kind::ALL, subject, judged, settings, hosts);
+        let mut found = search(Aim::Failing, Kind::ALL, subject, judged, settings, hosts);
+        let newer = newer(subject, judged, settings, hosts);
+        let (newer, drivers) = newer.filter(|(one, _)| !found.tried.iter().any(|other| other.wish == one.wish)).unzip();
+        found.tried.extend(newer);
         give(judged, &found, settings.sources, (&error, MOST), |one| [&one.cures, &one.lifts]);
+        tell_drivers(judged, &found, drivers);
         found
     })
+}
+
+/// Says of the last change that was found which drivers it needs.
+fn tell_drivers(judged: &mut model::Subject, found: &Found, drivers: Option<Vec<model::FixDrivers>>) {
+    let (Some(last), Some(drivers)) = (found.tried.last(), drivers) else { return };
+    let fixes = judged.findings.iter_mut().flat_map(|finding| &mut finding.fixes);
+    for fix in fixes.filter(|fix| fix.title == last.title) {
+        fix.drivers.clone_from(&drivers);
+    }
 }
 
 fn note(judged: &mut model::Subject, cut: bool) {
@@ -100,5 +114,6 @@ pub(super) fn fix(tried: &Tried, sources: &Sources) -> model::Fix {
         narrows: tried.narrows.clone(),
         breaks: tried.breaks.clone(),
         supposes: tried.supposed.clone(),
+        drivers: Vec::new(),
     }
 }

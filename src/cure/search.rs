@@ -14,6 +14,7 @@ use crate::cure::environment;
 use crate::cure::extra;
 use crate::cure::framework;
 use crate::cure::host;
+use crate::cure::kind::Cost;
 use crate::cure::pair;
 use crate::cure::platform;
 use crate::cure::split;
@@ -172,13 +173,17 @@ fn until_enough(candidates: Vec<Candidate>, case: &Case<'_>, trials: &mut Trials
 /// Of each kind the best, then the others that are of use.
 pub(super) fn best(mut tried: Vec<Tried>, case: &Case<'_>) -> Vec<Tried> {
     let (aim, all) = (case.aim, case.aimed().count());
-    let rank = |one: &Tried| {
-        let left = all - one.starts(aim).len().min(all);
-        let (far, several) = (one.step >= FAR, matches!(one.wish, Wish::All(_)));
-        let helps = all - one.helps(aim).min(all);
-        (!one.breaks.is_empty(), helps, one.compiled, far, left, several, one.kind, one.step)
+    let cost = |one: &Tried| Cost {
+        breaks: !one.breaks.is_empty(),
+        helpless: all - one.helps(aim).min(all),
+        compiled: one.compiled,
+        far: one.step >= FAR,
+        left: all - one.starts(aim).len().min(all),
+        several: matches!(one.wish, Wish::All(_)),
+        kind: one.kind,
+        step: one.step,
     };
-    tried.sort_by_key(rank);
+    tried.sort_by_key(cost);
     let (mut first, mut others): (Vec<Tried>, Vec<Tried>) = (Vec::new(), Vec::new());
     for one in tried {
         // Of a kind, what cures no more and breaks no less than a smaller change is of no use.

@@ -160,6 +160,47 @@ impl<'a> Drivers<'a> {
     }
 }
 
+/// Releases, one after the other, with which a subject starts on a pool by one route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Starting {
+    /// How it starts with them.
+    pub route: Route,
+    /// The first.
+    pub from: DriverVersion,
+    /// The last; none where it is the newest that is known.
+    pub to: Option<DriverVersion>,
+}
+
+/// Seeks all releases with which a subject starts on a pool, the oldest first.
+pub fn starting(images: &Images, pool: &Pool, knowledge: Knowledge) -> Vec<Starting> {
+    let drivers = Drivers::of(pool, images.day(), knowledge);
+    let end = |at: usize| images.on_hosts(drivers.hosts(at), knowledge);
+    let mut runs: Vec<(End, usize, usize)> = Vec::new();
+    let mut meet = |at: usize, now: End| match runs.last_mut() {
+        Some((was, _, last)) if *was == now => *last = at,
+        _ => runs.push((now, at, at)),
+    };
+    let mut before: Option<(usize, End)> = None;
+    for at in drivers.tried(&[images]) {
+        let now = end(at);
+        // What lies between two that end otherwise is tried one by one.
+        let between = before.filter(|(_, was)| *was != now).map_or(at..at, |(last, _)| last + 1..at);
+        between.for_each(|at| meet(at, end(at)));
+        meet(at, now);
+        before = Some((at, now));
+    }
+    let release = |at: usize| drivers.releases.get(at).copied();
+    let of_run = |(end, first, last): (End, usize, usize)| match end {
+        End::Starts(route) => Some(Starting {
+            route,
+            from: release(first)?,
+            to: release(last).filter(|_| last + 1 < drivers.releases.len()),
+        }),
+        End::Fails | End::Open | End::Nothing => None,
+    };
+    runs.into_iter().filter_map(of_run).collect()
+}
+
 /// A release below the smallest driver with which a subject starts all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Older {

@@ -133,7 +133,8 @@ pub(super) fn fix_line(fix: &Fix) -> String {
     } else {
         "this makes it certain"
     };
-    format!("{what}: {} ({}; {})", fix.title, fix.safety, fix.effects())
+    let needs = fix.needs().map_or_else(String::new, |needs| format!("; {needs}"));
+    format!("{what}: {} ({}; {}{needs})", fix.title, fix.safety, fix.effects())
 }
 
 fn of_error(error: &InputError, texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {

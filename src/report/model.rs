@@ -292,6 +292,22 @@ pub struct Fix {
     /// What has to be true for it to help, of what is not known of the image.
     #[serde(default)]
     pub supposes: Option<String>,
+    /// The drivers with which the image starts with it; told of a newer base and release together.
+    #[serde(default)]
+    pub drivers: Vec<FixDrivers>,
+}
+
+/// Drivers with which an image starts with a change, by one route: releases one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FixDrivers {
+    /// Pools whose way of starting it is.
+    pub pools: Vec<String>,
+    /// `native`, `minor-version`, `forward-compat`.
+    pub route: String,
+    /// The first release, `515.43.04`.
+    pub from: String,
+    /// The last release; none where it is the newest that is known.
+    pub to: Option<String>,
 }
 
 impl Fix {
@@ -313,6 +329,24 @@ impl Fix {
         let told = told.map(|(pools, before, after)| format!("{before}{}{after}", pools.join(", ")));
         let supposed = self.supposes.iter().map(|what| format!("if {what}"));
         supposed.chain(told).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The drivers that it needs, pools by words: `with driver 470.42.01 to 470.256.02 (forward-compat) on a`.
+    pub fn needs(&self) -> Option<String> {
+        let alike = |one: &FixDrivers, other: &FixDrivers| (&one.pools, &one.route) == (&other.pools, &other.route);
+        let of_route = |ranges: &[FixDrivers]| {
+            let to = |one: &FixDrivers| one.to.as_ref().map_or_else(|| " or newer".to_owned(), |to| format!(" to {to}"));
+            let told: Vec<String> = ranges.iter().map(|one| format!("{}{}", one.from, to(one))).collect();
+            let route = ranges.first().map_or("", |one| &one.route);
+            format!("{} ({route})", told.join(", "))
+        };
+        let of_pools = |of_them: &[FixDrivers]| {
+            let told: Vec<String> = of_them.chunk_by(alike).map(of_route).collect();
+            let pools = of_them.first().map_or_else(String::new, |one| one.pools.join(", "));
+            format!("with driver {} on {pools}", told.join(", "))
+        };
+        let told: Vec<String> = self.drivers.chunk_by(|one, other| one.pools == other.pools).map(of_pools).collect();
+        (!told.is_empty()).then(|| told.join("; "))
     }
 }
 
