@@ -146,7 +146,7 @@ fn fleets_and_image_descriptions_are_toml() {
     }
 }
 
-/// A part of a file of the repository that is made from the pages: compared, or written anew where the variable
+/// A part of a file of the repository that is made from the code and the pages: compared, or written anew where the variable
 /// `IMAGELINT_WRITE` is set.
 fn made(path: &str, marker: &str, wanted: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -162,7 +162,7 @@ fn made(path: &str, marker: &str, wanted: &str) {
     let differs = found.lines().zip(wanted.lines()).find(|(found, wanted)| found != wanted);
     assert!(
         found == wanted,
-        "{path} is not what the pages make of it ({differs:?}): IMAGELINT_WRITE=1 cargo test --test rule_pages"
+        "{path} is not what is made of it ({differs:?}): IMAGELINT_WRITE=1 cargo test --test rule_pages"
     );
 }
 
@@ -174,6 +174,13 @@ fn the_guide_for_authors_tells_the_vocabulary() {
 #[test]
 fn the_readme_lists_the_rules() {
     made("README.md", "rules", &imagelint::rules::rule_table(RuleBook::built_in(), |page| page.path.clone()));
+}
+
+#[test]
+fn the_readme_tells_which_change_is_smaller() {
+    let told = imagelint::cure::cost_order();
+    assert!(imagelint::cure::Kind::ALL.iter().all(|kind| told.contains(&format!("| `{}` |", kind.name()))), "{told}");
+    made("README.md", "costs", &told);
 }
 
 #[test]
