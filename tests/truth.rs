@@ -74,38 +74,50 @@ fn the_reports_are_facts_that_can_be_checked() {
     }
 }
 
-/// The mark: the share of failures of which what helped is among the first three changes offered.
+/// The mark: the share of failures of which what helped is among the first three changes offered, in the list as it is
+/// printed. It is 20 of the 22 that fail for certain (91 %) and 37 of all 45 (82 %), and the same where the first three
+/// kinds count, for the list has the first change of each kind before the second of any.
 const CURED: f64 = 0.80;
+
+/// So many changes of the list as it is printed are the first ones.
+const FIRST: usize = 3;
 
 /// What the program reaches so far of all of them; below it the test fails. To be raised, up to the mark.
 const REACHED_CURED: usize = 37;
 
+/// The same where the first three kinds count, however many changes of each there are.
+const REACHED_KINDS: usize = 37;
+
 #[test]
 fn what_helped_is_among_the_first_changes_offered() {
     let cases = data::cases();
-    let mut told: BTreeMap<&str, (usize, Vec<String>)> = BTreeMap::new();
+    let mut told: BTreeMap<&str, (usize, usize, Vec<String>)> = BTreeMap::new();
     let resolutions = cured::resolutions();
     for resolution in &resolutions {
         let case = cases.iter().find(|case| case.report.id == resolution.id);
         let case = case.unwrap_or_else(|| panic!("{} is no report", resolution.id));
         assert_ne!(case.report.outcome, "ok", "{} works", resolution.id);
         let offered = cured::offered(&case.report);
-        let hit = offered.kinds.iter().take(3).any(|kind| resolution.class.contains(kind));
+        let hit = offered.is_among(FIRST, &resolution.class);
+        let of_kinds = offered.is_among_kinds(FIRST, &resolution.class);
         let (sign, kinds) = (if hit { "+" } else { "-" }, offered.kinds.join(", "));
         let (id, helped) = (&resolution.id, &resolution.class);
         let certain = if offered.fate == "fails" { "fails" } else { "not said to fail" };
-        let (found, lines) = told.entry(certain).or_default();
+        let (found, kinds_found, lines) = told.entry(certain).or_default();
         *found += usize::from(hit);
+        *kinds_found += usize::from(of_kinds);
         lines.push(format!("{sign} {id:<20} {:<13} helped {helped:?}; offered {kinds}", offered.fate));
     }
     let mut printed = String::new();
-    for (certain, (found, lines)) in &told {
-        let _ = writeln!(printed, "{certain}: {found} of {}\n{}", lines.len(), lines.join("\n"));
+    for (certain, (found, of_kinds, lines)) in &told {
+        let head = format!("{certain}: {found} of {} by changes, {of_kinds} by kinds", lines.len());
+        let _ = writeln!(printed, "{head}\n{}", lines.join("\n"));
     }
     println!("{printed}");
-    let (found, lines) = told.get("fails").expect("some fail for certain");
+    let (found, _, lines) = told.get("fails").expect("some fail for certain");
     assert!(score::share(*found, lines.len()) >= CURED, "{printed}");
-    let found: usize = told.values().map(|(found, _)| found).sum();
-    let reached = score::share(REACHED_CURED, resolutions.len());
-    assert!(score::share(found, resolutions.len()) >= CURED.min(reached), "{printed}");
+    let found: usize = told.values().map(|(found, ..)| found).sum();
+    let of_kinds: usize = told.values().map(|(_, of_kinds, _)| of_kinds).sum();
+    assert!(score::share(found, resolutions.len()) >= CURED, "{printed}");
+    assert!(found >= REACHED_CURED && of_kinds >= REACHED_KINDS, "{found} by changes, {of_kinds} by kinds\n{printed}");
 }

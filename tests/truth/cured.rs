@@ -50,10 +50,25 @@ pub(crate) fn resolutions() -> Vec<Resolution> {
     read.resolution
 }
 
-/// What the program says: whether it fails for certain, and the kinds of the changes offered, in their order.
+/// What the program says: whether it fails for certain, and the kinds of the changes offered, in the order of the list as
+/// it is printed.
 pub(crate) struct Offered {
     pub(crate) fate: String,
     pub(crate) kinds: Vec<String>,
+}
+
+impl Offered {
+    /// Whether one of the classes is among the first so many changes of the list.
+    pub(crate) fn is_among(&self, most: usize, classes: &[String]) -> bool {
+        self.kinds.iter().take(most).any(|kind| classes.contains(kind))
+    }
+
+    /// Whether it is among the first so many kinds, however many changes of each there are.
+    pub(crate) fn is_among_kinds(&self, most: usize, classes: &[String]) -> bool {
+        let first = |(at, kind): &(usize, &String)| !self.kinds.iter().take(*at).any(|other| other == *kind);
+        let mut kinds = self.kinds.iter().enumerate().filter(first).take(most);
+        kinds.any(|(_, kind)| classes.contains(kind))
+    }
 }
 
 /// Asks for the changes that cure the image of a report.
@@ -72,11 +87,5 @@ pub(crate) fn offered(report: &Report) -> Offered {
     };
     let fate = subject.verdicts.iter().find(|verdict| verdict.component.is_none()).map(|verdict| verdict.fate.clone());
     let fixes = subject.findings.into_iter().flat_map(|finding| finding.fixes);
-    let mut kinds: Vec<String> = Vec::new();
-    for fix in fixes {
-        if !kinds.contains(&fix.kind) {
-            kinds.push(fix.kind);
-        }
-    }
-    Offered { fate: fate.unwrap_or_default(), kinds }
+    Offered { fate: fate.unwrap_or_default(), kinds: fixes.map(|fix| fix.kind).collect() }
 }
