@@ -1,5 +1,7 @@
 //! `check --fix` and `--diff`: what is written, what is left as it is, and what nobody may write.
 
+#[path = "fixes/compiled.rs"]
+mod compiled;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;

@@ -158,6 +158,9 @@ fn switched<'a>(words: &[(&'a str, Span)]) -> Option<Result<bool, &'a str>> {
     said
 }
 
+/// The list of cmake itself.
+const CMAKE_LIST: &str = "CMAKE_CUDA_ARCHITECTURES";
+
 /// `cmake -DCMAKE_CUDA_ARCHITECTURES="80;90-real"`; without that, the list in `CUDAARCHS`.
 fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled> {
     let mut found = Compiled { by: "cmake".to_owned(), ..Compiled::default() };
@@ -181,7 +184,7 @@ fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled>
     for word in &command.words {
         let Some(text) = word.known() else {
             // A list that cannot be told is not the one in the environment either.
-            if word.raw.contains("CMAKE_CUDA_ARCHITECTURES") {
+            if word.raw.contains(CMAKE_LIST) {
                 return None;
             }
             continue;
@@ -189,10 +192,10 @@ fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled>
         if matches!(text, "--build" | "--install" | "--open" | "-E" | "-P" | "--version" | "--help") {
             return None;
         }
-        if let Some(list) = asked_of_cmake(text) {
-            architectures(list, &mut found)?;
-            found.spans.push(word.span);
-        }
+    }
+    for (_, list, span) in definitions(&words).into_iter().filter(|(name, ..)| *name == CMAKE_LIST) {
+        architectures(list.trim_matches(['"', '\'']), &mut found)?;
+        found.spans.push(span);
     }
     if found.spans.is_empty()
         && let Some((list, origins, inside)) = variable(command, lookup, "CUDAARCHS")
@@ -212,7 +215,7 @@ fn cmake(command: &Command, lookup: &dyn Fn(&str) -> Lookup) -> Option<Compiled>
 /// The list in `-DCMAKE_CUDA_ARCHITECTURES=80;90`.
 fn asked_of_cmake(word: &str) -> Option<&str> {
     let (name, list) = word.strip_prefix("-D")?.split_once('=')?;
-    (name.split(':').next() == Some("CMAKE_CUDA_ARCHITECTURES")).then(|| list.trim_matches(['"', '\'']))
+    (name.split(':').next() == Some(CMAKE_LIST)).then(|| list.trim_matches(['"', '\'']))
 }
 
 /// The list of `cmake`: a number for both kinds of code, `-real` or `-virtual` for one.
@@ -392,6 +395,8 @@ mod tests {
                 "/",
                 vec!["llama-cpp-python: 75 | 75"],
             ),
+            ("cmake -B b -D CMAKE_CUDA_ARCHITECTURES=86-real .", "/", vec![": 86 | "]),
+            ("cmake -B b -D CMAKE_CUDA_ARCHITECTURES:STRING='86;90-real' .", "/", vec![": 86 90 | 86"]),
             ("CUDAARCHS='80;90-real' cmake -S . -B b && cmake --build b", "/", vec![": 80 90 | 80"]),
             ("CUDAARCHS=80 cmake -DCMAKE_CUDA_ARCHITECTURES=90 -B b", "/", vec![": 90 | 90"]),
             ("export CUDAARCHS=86; cmake -B b", "/", vec![": 86 | 86"]),

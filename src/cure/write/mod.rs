@@ -2,6 +2,7 @@
 
 mod build;
 mod index;
+mod nvcc;
 mod word;
 
 use std::collections::BTreeMap;
@@ -110,6 +111,9 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Way> {
             let edit = written
                 .and_then(|(_, span)| Some(texts.edit(span, without(texts.text.get(span.start..span.end)?, holds))));
             plain(edit.into_iter().map(|edit| vec![edit]).collect())
+        }
+        Wish::ArchList { variable, add } if variable.starts_with('-') => {
+            plain(nvcc::with_more(case, &texts, variable, add).into_iter().collect())
         }
         Wish::ArchList { variable, add } => {
             let edits: Vec<TextEdit> = arch_list(texts.text, texts.dockerfile, variable, add)

@@ -115,15 +115,21 @@ fn lists(text: &str, dockerfile: &Dockerfile, variable: &str, add: &[String]) ->
     let (mut found, mut others) = (Vec::new(), Vec::new());
     for instruction in &dockerfile.instructions {
         let Some(slice) = text.get(instruction.span.start..instruction.span.end) else { continue };
-        let wanted = format!("{variable}=");
-        for (at, _) in slice.match_indices(&wanted) {
+        for (at, _) in slice.match_indices(variable) {
+            let behind = slice.get(at + variable.len()..).unwrap_or_default();
+            // cmake takes a type as well: `-DX:STRING=80`.
+            let typed = |rest: &str| rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_uppercase()).len();
+            let typing = behind.strip_prefix(':').map_or(0, |rest| 1 + typed(rest));
+            if !behind.get(typing..).is_some_and(|rest| rest.starts_with('=')) {
+                continue;
+            }
             let before = slice.get(..at).unwrap_or_default();
             // A list of cmake stands behind `-D`.
             let name = before.strip_suffix("-D").unwrap_or(before);
             if name.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
                 continue;
             }
-            let start = at + wanted.len();
+            let start = at + variable.len() + typing + 1;
             let rest = slice.get(start..).unwrap_or_default();
             let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
             // Inside of a longer value in quotes the list has none of its own; in a command such a one is a command again.
@@ -272,6 +278,9 @@ mod tests {
             ("RUN L='7.5;8.0+PTX' pip install .", vec!["'7.5;8.0+PTX;9.0'"]),
             ("RUN cmake -DL=\"80;86-real\" .", vec!["\"80;86-real;90\""]),
             ("RUN cmake -DL=80 .", vec!["\"80;90\""]),
+            ("RUN cmake -D L:STRING='80;86' .", vec!["'80;86;90'"]),
+            ("RUN cmake -D L:string=80 .", vec![]),
+            ("RUN echo L:80=90", vec![]),
             ("ENV L=80", vec!["\"80;90\""]),
             ("RUN cmake -DL=8.0,8.6 .", vec!["\"8.0,8.6,9.0\""]),
             ("ENV A=\"-DL=80;86\"", vec!["80;86;90"]),

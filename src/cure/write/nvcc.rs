@@ -1,0 +1,182 @@
+//! The GPUs that a command of nvcc compiles for, and more.
+
+use crate::cure::case::Case;
+use crate::cure::write::Texts;
+use crate::cure::write::places;
+use crate::edit::TextEdit;
+use crate::fact::ArchListSeen;
+use crate::source::Span;
+
+/// An option of nvcc as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Said {
+    of: Of,
+    /// With its value.
+    span: Span,
+    /// The value without quotes.
+    value: Span,
+}
+
+/// What an option says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// One kind of code and what it is made from.
+    Gencode,
+    /// What code is made from.
+    Arch,
+    /// The kinds of code.
+    Code,
+}
+
+/// Every command with a list of this name with more GPUs, `9.0`; none where one of them is written otherwise than is known
+/// here.
+pub(super) fn with_more(case: &Case<'_>, texts: &Texts<'_>, name: &str, add: &[String]) -> Option<Vec<TextEdit>> {
+    let mut edits = Vec::new();
+    for list in case.seen.of_base.arch_lists.iter().filter(|list| list.name == name) {
+        let new: Vec<String> = add.iter().map(|one| one.replace('.', "")).filter(|one| !has(list, one)).collect();
+        if new.is_empty() {
+            continue;
+        }
+        let mut places = places(case, list.fact);
+        places.sort_unstable();
+        let (source, _) = *places.first()?;
+        let text = texts.sources.get(source).text();
+        let own = places.iter().filter(|(other, _)| *other == source);
+        let options: Vec<Said> = own.map(|(_, span)| read(text, *span)).collect::<Option<_>>()?;
+        let (span, replacement) = longer(text, &options, &new)?;
+        edits.push(TextEdit { source, span, replacement });
+    }
+    Some(edits)
+}
+
+/// Whether a list has machine code for a GPU: `90`.
+fn has(list: &ArchListSeen, number: &str) -> bool {
+    list.entries.iter().any(|(entry, _)| entry.strip_prefix("sm_") == Some(number))
+}
+
+/// The edit that adds machine code for these GPUs to the options of one command.
+fn longer(text: &str, options: &[Said], new: &[String]) -> Option<(Span, String)> {
+    let one = |number: &str| format!(" -gencode arch=compute_{number},code=sm_{number}");
+    let more: String = new.iter().map(|number| one(number)).collect();
+    let last = |of: Of| options.iter().rfind(|option| option.of == of);
+    let value = |option: &Said| text.get(option.value.start..option.value.end);
+    if let Some(gencode) = last(Of::Gencode) {
+        return Some((Span::new(gencode.span.end, gencode.span.end), more));
+    }
+    let arch = last(Of::Arch)?;
+    let (kind, from) = value(arch)?.split_once('_')?;
+    let number = |text: &str| text.parse::<u32>().ok();
+    if let Some(code) = last(Of::Code) {
+        // Code is made from what is no newer than it.
+        let own = number(from)?;
+        let all = new.iter().all(|one| number(one).is_some_and(|one| own <= one));
+        let inside = value(code)?.strip_suffix(']').map_or(code.value.end, |value| code.value.start + value.len());
+        let more: String = new.iter().map(|number| format!(",sm_{number}")).collect();
+        return all.then(|| (Span::new(inside, inside), more));
+    }
+    // `-arch=sm_80` alone stands for machine code and PTX of it.
+    number(from).filter(|_| kind == "sm")?;
+    let both = format!("-gencode arch=compute_{from},code=sm_{from} -gencode arch=compute_{from},code=compute_{from}");
+    Some((arch.span, format!("{both}{more}")))
+}
+
+/// The option that begins at a word.
+fn read(text: &str, word: Span) -> Option<Said> {
+    let written = text.get(word.start..word.end)?;
+    let (name, inline) = written.split_once('=').map_or((written, false), |(name, _)| (name, true));
+    let of = match name {
+        "-gencode" | "--generate-code" => Of::Gencode,
+        "-arch" | "--gpu-architecture" => Of::Arch,
+        "-code" | "--gpu-code" => Of::Code,
+        _ => return None,
+    };
+    let start = if inline { word.start + name.len() + 1 } else { word.end + blank(text.get(word.end..)?) };
+    let rest = text.get(start..)?;
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '=' | ',' | '[' | ']');
+    let inner = rest.get(usize::from(quote.is_some())..)?;
+    let length = inner.find(|c: char| !plain(c)).unwrap_or(inner.len());
+    let behind = inner.get(length..)?.chars().next();
+    let ends = match quote {
+        Some(_) => behind == quote,
+        None => behind.is_none_or(|c| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '&' | '|' | ')')),
+    };
+    if !ends || length == 0 {
+        return None;
+    }
+    let quotes = usize::from(quote.is_some());
+    let value = Span::new(start + quotes, start + quotes + length);
+    Some(Said { of, span: Span::new(word.start, value.end + quotes), value })
+}
+
+/// How much blank a text begins with, lines that go on included.
+fn blank(text: &str) -> usize {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        match rest.strip_prefix("\\\n").or_else(|| rest.strip_prefix("\\\r\n")) {
+            Some(more) => rest = more,
+            None => return text.len() - rest.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The command with more, each word that begins an option given.
+    fn written(text: &str, new: &[&str]) -> Option<String> {
+        let begins = |word: &&str| ["-gencode", "--generate-code", "-arch", "--gpu-", "-code"].iter().any(|one| word.starts_with(one));
+        let words = text.split([' ', '\n']).filter(begins);
+        let span = |word: &str| {
+            let at = word.as_ptr() as usize - text.as_ptr() as usize;
+            Span::new(at, at + word.len())
+        };
+        let options: Vec<Said> = words.map(|word| read(text, span(word))).collect::<Option<_>>()?;
+        let new: Vec<String> = new.iter().map(|one| (*one).to_owned()).collect();
+        let (span, more) = longer(text, &options, &new)?;
+        let mut text = text.to_owned();
+        text.replace_range(span.start..span.end, &more);
+        Some(text)
+    }
+
+    #[test]
+    fn gpus_are_added_as_nvcc_takes_them() {
+        for (text, expected) in [
+            (
+                "nvcc -gencode arch=compute_80,code=sm_80 a.cu",
+                Some("nvcc -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 a.cu"),
+            ),
+            (
+                "nvcc -gencode=arch=compute_70,code=[sm_70,compute_70] -gencode \\\n  \"arch=compute_80,code=sm_80\"; x",
+                Some(
+                    "nvcc -gencode=arch=compute_70,code=[sm_70,compute_70] -gencode \\\n  \"arch=compute_80,code=sm_80\" \
+                     -gencode arch=compute_90,code=sm_90; x",
+                ),
+            ),
+            (
+                "nvcc -arch=sm_80 a.cu",
+                Some(
+                    "nvcc -gencode arch=compute_80,code=sm_80 -gencode arch=compute_80,code=compute_80 \
+                     -gencode arch=compute_90,code=sm_90 a.cu",
+                ),
+            ),
+            ("nvcc -arch=compute_80 -code=sm_80 a.cu", Some("nvcc -arch=compute_80 -code=sm_80,sm_90 a.cu")),
+            ("nvcc -arch compute_80 -code '[sm_80]' a.cu", Some("nvcc -arch compute_80 -code '[sm_80,sm_90]' a.cu")),
+            // What is compiled for a newer one is no beginning of code for an older one.
+            ("nvcc -arch=compute_100 -code=sm_100 a.cu", None),
+            ("nvcc -arch=compute_90a -code=sm_90a a.cu", None),
+            ("nvcc -arch=sm_90a a.cu", None),
+            ("nvcc -arch=native a.cu", None),
+            ("nvcc -arch=compute_80 a.cu", None),
+            ("nvcc -arch=$ARCH a.cu", None),
+            ("nvcc -gencode arch=compute_80,code=${CODE} a.cu", None),
+            ("nvcc -gencode \"arch=compute_80 a.cu", None),
+            ("nvcc -gencode=", None),
+            ("nvcc -code=sm_80 a.cu", None),
+        ] {
+            assert_eq!(written(text, &["90"]).as_deref(), expected, "{text}");
+        }
+    }
+}
