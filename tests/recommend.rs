@@ -330,6 +330,9 @@ fn each_system_installs_its_python_by_its_own_tool() {
     let place = with(&[pool("a100", "A100", "570.211.01")]);
     for (base, tool) in [
         ("rockylinux:9", "dnf"),
+        ("rockylinux:9-minimal", "microdnf"),
+        ("almalinux:9-minimal", "microdnf"),
+        ("almalinux:9", "dnf"),
         ("nvidia/cuda:12.2.2-base-ubi9", "dnf"),
         ("nvidia/cuda:12.2.2-base-rockylinux9", "dnf"),
         ("debian:12", "apt-get"),
@@ -339,8 +342,9 @@ fn each_system_installs_its_python_by_its_own_tool() {
     ] {
         let report = recommend(&place, &["--torch", "2.4", "--base", base]);
         let text = combinations(&report)[0]["dockerfile"].as_str().expect("a text");
-        for other in ["dnf install", "apt-get install", "zypper"] {
-            assert_eq!(text.contains(other), !tool.is_empty() && other.starts_with(tool), "{base}: {text}");
+        for other in ["dnf install", "microdnf install", "apt-get install", "zypper install"] {
+            let runs = text.contains(&format!("RUN {other}")) || text.contains(&format!("&& {other}"));
+            assert_eq!(runs, !tool.is_empty() && other.starts_with(tool), "{base}: {text}");
         }
         assert_eq!(text.contains("python3 -m venv"), !tool.is_empty(), "{base}: {text}");
     }

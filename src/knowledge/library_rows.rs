@@ -18,6 +18,10 @@ pub struct OsRow {
     pub musl: bool,
     /// The commands that install its Python, where they are not those of Debian; empty where nobody knows them.
     pub python: &'static [&'static str],
+    /// The word of its tags with less in them, which have another tool.
+    pub lean: Option<&'static str>,
+    /// The commands that install its Python in those; empty where nobody knows them.
+    pub lean_python: &'static [&'static str],
 }
 
 /// A library that the container stack puts in with a driver capability.

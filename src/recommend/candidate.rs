@@ -92,7 +92,9 @@ impl Candidate<'_> {
 
 /// The commands that install the Python of a base's system; those of Debian where the tables do not name the system.
 pub(super) fn python_commands(reference: &str, knowledge: Knowledge) -> &'static [&'static str] {
+    let words = |lean: &str| reference.rsplit([':', '/', '-']).any(|word| word == lean);
     match system(reference, knowledge) {
+        Some(row) if !row.debian && row.lean.is_some_and(words) => row.lean_python,
         Some(row) if !row.debian => row.python,
         Some(_) | None => OF_DEBIAN,
     }

@@ -192,7 +192,9 @@ macro_rules! every_table {
     code_families: CodeFamilyRow by [capability] { capability: Capability, members: Capabilities }
     brands: BrandNumberRow by [name] { name: Str, number: U32, compat: Bool, later: Flag }
     tegra_capabilities: TegraRow by [capability] { capability: Capability, compat_root: OptStr, libcuda: OptDriver }
-    operating_systems: OsRow by [name] { name: Str, debian: Bool, cacheless: Flag, musl: Flag, python: Strs }
+    operating_systems: OsRow by [name] {
+        name: Str, debian: Bool, cacheless: Flag, musl: Flag, python: Strs, lean: OptStr, lean_python: Strs,
+    }
     driver_sonames: DriverSonameRow by [soname] { soname: Str, capability: Str }
     library_packages: LibraryPackageRow by [name, from] {
         name: Str, from: OptCuda, before: OptCuda, sonames: Strs,
