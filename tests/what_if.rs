@@ -356,6 +356,12 @@ fn where_the_newest_drivers_do_not_do_the_last_that_does_is_told() {
     let add = "v: gpu=V100, driver=590.44.01, launch=docker-gpus, toolkit=1.17.8";
     let text = out(&place.run(&["fleet", "what-if", "torch/Dockerfile", "--add", add]));
     assert!(text.contains(&format!("525.60.13, and {last} the newest that is known to do (now 590.44.01)")), "{text}");
+    // With drivers that know newer GPUs it depends on them where none is declared.
+    let add = "any: driver=535.54.03, platform=linux/amd64, launch=docker-gpus, toolkit=1.17.8";
+    let text = out(&place.run(&["fleet", "what-if", "torch/Dockerfile", "--add", add]));
+    let line = text.lines().find(|line| line.starts_with("pool `any`")).expect("a line");
+    assert!(line.contains(" whatever GPU it has, for it declares none (now 535.54.03"), "{line}");
+    assert!(!line.contains("known to do"), "{line}");
     // Where every newer one does there is no last.
     for pool in what_if(&place, &[])["drivers"].as_array().expect("pools") {
         assert!(pool["largest"].is_null(), "{pool}");

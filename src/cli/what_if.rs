@@ -225,6 +225,7 @@ fn drivers(side: &Side, judged: &[model::Subject], changed: &Changed, reading: R
             largest: smallest.last.map(|driver| driver.to_string()),
             enough,
             below: enough && least::is_below(pool, smallest.driver),
+            any_gpu: pool.gpu.is_empty() && pool.compute_capability.is_none(),
             never: smallest.never.iter().filter_map(name).collect(),
             open: smallest.open.iter().filter_map(name).collect(),
         });

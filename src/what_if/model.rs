@@ -72,6 +72,8 @@ pub struct Driver {
     pub enough: bool,
     /// Whether that is an older one with which they start all the same, and releases in between are none.
     pub below: bool,
+    /// Whether it declares no GPU: they start with any that the driver supports.
+    pub any_gpu: bool,
     /// Images that fail with every known release: no driver helps.
     pub never: Vec<String>,
     /// Images that start with no known release for certain.

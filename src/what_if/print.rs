@@ -82,10 +82,12 @@ fn driver(of: &Driver) -> String {
                 (true, false) => ", which is enough",
                 (false, _) => "",
             };
-            let until = of
-                .largest
-                .as_ref()
-                .map_or_else(String::new, |last| format!(", and {last} the newest that is known to do"));
+            let until = match &of.largest {
+                // What newer drivers do is a matter of the GPUs that they add.
+                Some(last) if of.any_gpu => format!(" to {last} whatever GPU it has, for it declares none"),
+                Some(last) => format!(", and {last} the newest that is known to do"),
+                None => String::new(),
+            };
             format!("pool `{}`: smallest driver for its images is {driver}{until} ({has}{enough})", of.pool)
         }
         None if of.images == of.never.len() + of.open.len() => {
