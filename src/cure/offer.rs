@@ -1,8 +1,12 @@
 //! What was found, in the report: the fixes of each finding, and what is told of the image as a whole.
 
+use std::collections::BTreeSet;
+
 use crate::cure::Found;
 use crate::cure::Kind;
+use crate::cure::Safety;
 use crate::cure::Tried;
+use crate::cure::Wish;
 use crate::cure::case::Aim;
 use crate::cure::newer::newer;
 use crate::cure::search::search;
@@ -90,7 +94,21 @@ fn give(
 ) {
     for finding in judged.findings.iter_mut().filter(|finding| wanted(finding)) {
         let helps = |one: &&Tried| helped(one).into_iter().flatten().any(|pool| finding.pools.contains(pool));
-        finding.fixes = found.tried.iter().filter(helps).take(most).map(|one| fix(one, sources)).collect();
+        let helping: Vec<&Tried> = found.tried.iter().filter(helps).collect();
+        let on = |one: &Tried| -> BTreeSet<String> {
+            helped(one).into_iter().flatten().filter(|pool| finding.pools.contains(pool)).cloned().collect()
+        };
+        // Who can have one change written need not make several by hand.
+        let is_beaten = |one: &&Tried| {
+            let single = |other: &&&Tried| {
+                let written = other.safety < Safety::Manual && other.breaks.is_empty();
+                written && !matches!(other.wish, Wish::All(_)) && on(one).is_subset(&on(other))
+            };
+            let by_hand = matches!(one.wish, Wish::All(_)) && one.safety == Safety::Manual;
+            by_hand && helping.iter().any(|other| single(&other))
+        };
+        let (beaten, first): (Vec<&Tried>, Vec<&Tried>) = helping.iter().copied().partition(is_beaten);
+        finding.fixes = first.into_iter().chain(beaten).take(most).map(|one| fix(one, sources)).collect();
     }
 }
 
