@@ -3,6 +3,8 @@
 
 #[path = "cure/chains.rs"]
 mod chains;
+#[path = "cure/images.rs"]
+mod images;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;
@@ -88,7 +90,8 @@ fn the_recipe_of_the_story_is_listed_with_the_driver_that_each_mode_needs() {
     assert_eq!(words(&recipe["cures"]), ["cdi-460", "legacy-525", "cdi-525", "jit-cdi-525"]);
     let drivers = |pool: &str| -> Vec<(String, String, Option<String>)> {
         let text = |one: &Value, field: &str| one[field].as_str().map(str::to_owned);
-        let of_pool = list(&recipe["drivers"]).into_iter().filter(|one| words(&one["pools"]).contains(&pool.to_owned()));
+        let of_pool =
+            list(&recipe["drivers"]).into_iter().filter(|one| words(&one["pools"]).contains(&pool.to_owned()));
         of_pool.filter_map(|one| Some((text(&one, "route")?, text(&one, "from")?, text(&one, "to")))).collect()
     };
     let range = |route: &str, from: &str, to: Option<&str>| (route.to_owned(), from.to_owned(), to.map(str::to_owned));

@@ -2,6 +2,8 @@
 
 #[path = "fixes/compiled.rs"]
 mod compiled;
+#[path = "fixes/named.rs"]
+mod named;
 #[path = "support/place.rs"]
 #[expect(dead_code, reason = "every test of the program takes what it needs")]
 mod place;

@@ -61,7 +61,7 @@ pub(super) fn hindrance(
     after: &Observations,
 ) -> Option<&'static str> {
     let wanted = wanted(wish);
-    if wanted.is_empty() && !matches!(wish, Wish::Extra { .. }) {
+    if wanted.is_empty() && !matches!(wish, Wish::Extra { .. } | Wish::Name { .. }) {
         return None;
     }
     if edits.iter().any(|edit| has_hashes(case, edit.source, edit.span)) {

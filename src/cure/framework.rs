@@ -14,6 +14,7 @@ use crate::cure::versions::for_python;
 use crate::cure::versions::near;
 use crate::cure::versions::nearest;
 use crate::cure::versions::releases;
+use crate::cure::versions::without_release;
 use crate::cure::wish::package_of;
 use crate::fact::FactKey;
 use crate::fact::Manager;
@@ -92,9 +93,15 @@ impl<'a> Torch<'a> {
         Some(Self { name, package: None, pinned: None, row: case.knowledge().torch(build.version)?, has, said: None })
     }
 
+    /// The command that asks for it, where nothing pins it.
+    fn open(&self) -> Option<u32> {
+        self.package.filter(|_| self.pinned.is_none()).map(|package| package.command)
+    }
+
     fn wish(&self, case: &Case<'_>, to: &TorchRow, build: Option<&str>) -> Option<Wish> {
-        let changed =
-            if to.version == self.row.version { Vec::new() } else { companions(case, self.name, to.version)? };
+        let open = self.open();
+        let stays = open.is_none() && to.version == self.row.version;
+        let changed = if stays { Vec::new() } else { companions(case, self.name, to.version, open)? };
         let page = case.knowledge().build_pages().iter().find(|row| row.distribution == self.name);
         Some(Wish::Build {
             package: self.name.to_owned(),
@@ -166,11 +173,16 @@ pub(super) fn variants(case: &Case<'_>) -> Vec<Candidate> {
             let same = if now == version { "the same release" } else { "the nearest release that is known," };
             let name = torch.name;
             let title = format!("install {name}=={version}+{tag}, {same} for CUDA {}{python}", cuda_of(tag));
+            let safety = safety.max(bound(case, &torch, Some(tag)));
+            let (title, safety) = match without_release(case, version, torch.open()) {
+                Some(other) => (format!("{title}, and a release of {other} for it"), Safety::Manual),
+                None => (title, safety),
+            };
             Some(Candidate {
                 kind: Kind::FrameworkVariant,
                 step,
                 title,
-                safety: safety.max(bound(case, &torch, Some(tag))),
+                safety,
                 wish: torch.wish(case, torch.row, Some(tag))?,
             })
         })
@@ -272,7 +284,10 @@ fn of_torch(case: &Case<'_>, torch: &Torch<'_>, places: Range<usize>, most: usiz
             let safety = step(torch.row.version, version).max(bound(case, torch, tag));
             let (title, safety) = match built_for_another(case, torch, version) {
                 Some(other) => (format!("{title}, and a build of {other} for it"), Safety::Manual),
-                None => (title, safety),
+                None => match without_release(case, version, torch.open()) {
+                    Some(other) => (format!("{title}, and a release of {other} for it"), Safety::Manual),
+                    None => (title, safety),
+                },
             };
             Some((!near(torch.row.version, version), title, safety, torch.wish(case, row, tag)?))
         }));

@@ -71,6 +71,11 @@ kinds! {
         "another release of the framework: patch, then minor",
         "the release",
         "unsafe; manual across majors and many minors";
+    /// Another base image.
+    BaseImage = "base-image":
+        "a CUDA image in the place of one without CUDA, where libraries are missing",
+        "all that the base brought",
+        "manual";
     /// The container toolkit of a pool.
     Toolkit = "toolkit":
         "the container toolkit of a pool, or its mode",
@@ -126,8 +131,8 @@ pub(super) struct Cost {
     pub(super) far: bool,
     /// On how many of the pools it does not start for certain.
     pub(super) left: usize,
-    /// Whether it is several changes together.
-    pub(super) several: bool,
+    /// How many changes it is together.
+    pub(super) changes: usize,
     /// What is changed.
     pub(super) kind: Kind,
     /// How far it is from what is there, within its kind.
@@ -141,7 +146,7 @@ const ORDER: [&str; 8] = [
     "what starts with machine code, before what starts only with PTX that is compiled at start-up",
     "what is near, before another major and what is more than two minors away",
     "what makes it start for certain on more pools, before what only lifts the failure",
-    "one change, before several together",
+    "one change, before several together, fewer before more",
     "the kind, as in the table",
     "within a kind the nearest: patches of a minor, then neighbouring minors, of which one release stands for each",
 ];

@@ -4,12 +4,18 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::cuda::CudaVersion;
+use crate::cure::Candidate;
+use crate::cure::Kind;
 use crate::cure::Safety;
+use crate::cure::Wish;
 use crate::cure::base::CudaTag;
 use crate::cure::case::Case;
+use crate::fact::BaseSeen;
 use crate::fact::Presence;
+use crate::fact::State;
 use crate::infer::tag_version;
 use crate::knowledge::Knowledge;
+use crate::knowledge::by_number;
 
 /// What becomes of an image without them.
 const MISSING: &str = "library-missing";
@@ -31,15 +37,7 @@ pub(super) fn tags(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String,
     let knowledge = case.knowledge();
     let Some(asked) = CudaTag::of(tag) else { return Vec::new() };
     let Ok(own) = tag_version(asked.version).parse::<CudaVersion>() else { return Vec::new() };
-    let missing: Vec<&str> = case
-        .image
-        .needs
-        .iter()
-        .filter_map(|needs| needs.at_start.known())
-        .flatten()
-        .filter(|library| matches!(library.presence, Presence::Absent | Presence::Unfound))
-        .map(|library| library.name.as_str())
-        .collect();
+    let missing = missing(case);
     let mut found: Vec<((u64, Reverse<CudaVersion>), String, Safety)> = Vec::new();
     for words in words(&missing, knowledge) {
         for row in knowledge.cuda_images() {
@@ -66,6 +64,67 @@ pub(super) fn tags(case: &Case<'_>, repository: &str, tag: &str) -> Vec<(String,
         (*far, !same, *version, new.clone())
     });
     found.into_iter().map(|(_, tag, safety)| (tag, false, safety)).take(MOST).collect()
+}
+
+/// What is asked for at the start and is not there.
+fn missing<'a>(case: &'a Case<'_>) -> Vec<&'a str> {
+    let needed = case.image.needs.iter().filter_map(|needs| needs.at_start.known()).flatten();
+    let gone = needed.filter(|library| matches!(library.presence, Presence::Absent | Presence::Unfound));
+    gone.map(|library| library.name.as_str()).collect()
+}
+
+/// CUDA images in the place of one that is an operating system, or that and a language, and no CUDA: of each release with
+/// all that is missing the one of its own operating system, else of the newest; the newest release first. What else the
+/// image took from its base goes with it.
+pub(super) fn images(case: &Case<'_>) -> Vec<Candidate> {
+    let knowledge = case.knowledge();
+    let (true, BaseSeen::Image(image, _), Some(base)) = (case.ends(MISSING), &case.seen.base, case.image.base) else {
+        return Vec::new();
+    };
+    let State::Known(written) = &case.image.facts.get(base).state else { return Vec::new() };
+    let debian = knowledge
+        .operating_system(&image.familiar(), image.tag().unwrap_or_default())
+        .is_some_and(|system| system.debian && knowledge.plain_image(&image.familiar()).is_some());
+    let (Some(repository), Some(least)) =
+        (knowledge.cuda_repositories().first().copied(), knowledge.least_cuda_flavour())
+    else {
+        return Vec::new();
+    };
+    let mut tags: Vec<(Reverse<CudaVersion>, String)> = Vec::new();
+    for words in words(&missing(case), knowledge).iter().filter(|_| debian) {
+        for row in knowledge.cuda_images() {
+            let Ok(version) = row.version.parse::<CudaVersion>() else { continue };
+            let built = |os: &str| {
+                case.archs.iter().all(|arch| knowledge.cuda_recipes_of(row.version).any(|one| one.is_for(os, arch)))
+            };
+            let like = |os: &str| knowledge.operating_system("", os).is_some_and(|system| system.debian) && built(os);
+            let own = |os: &str| image.tag().is_some_and(|tag| os.strip_prefix(&image.familiar()) == Some(tag));
+            let systems = row.os.iter().copied().filter(|os| like(os));
+            let os = systems.max_by(|one, other| own(one).cmp(&own(other)).then_with(|| by_number(one, other)));
+            let Some(os) = os.filter(|_| version.major() == words.cuda_major) else { continue };
+            let asked = CudaTag { version: row.version, cudnn: None, flavour: least, os };
+            let gone = knowledge.withdrawn(repository, row.version).is_some();
+            tags.extend(
+                named(&asked, row.version, row.flavours, words, knowledge)
+                    .filter(|_| !gone)
+                    .map(|tag| (Reverse(version), tag)),
+            );
+        }
+    }
+    tags.sort();
+    // One patch stands for its minor.
+    tags.dedup_by_key(|(Reverse(version), _)| version.release());
+    let candidate = |(step, (_, tag)): (usize, (Reverse<CudaVersion>, String))| Candidate {
+        kind: Kind::BaseImage,
+        step,
+        title: format!(
+            "begin with {repository}:{tag}, which has the libraries, and put in what {image} brought",
+            image = image.familiar()
+        ),
+        safety: Safety::Manual,
+        wish: Wish::Base { from: written.to_string(), to: format!("{repository}:{tag}") },
+    };
+    tags.into_iter().take(MOST).enumerate().map(candidate).collect()
 }
 
 /// The words of tags that bring all of some libraries, by CUDA major; none where no release has them all.

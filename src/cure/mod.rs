@@ -39,6 +39,7 @@ mod framework;
 mod host;
 mod kind;
 mod libraries;
+mod named;
 mod newer;
 mod offer;
 mod pair;

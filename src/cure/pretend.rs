@@ -59,6 +59,12 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
                 new.cuda_runtime = None;
             }
         }
+        Wish::Name { from, to } if !built => {
+            for one in new.packages.iter_mut().filter(|one| one.manager == Manager::Pip && one.name == *from) {
+                one.name.clone_from(to);
+                one.fact = fact(FactKey::Package, Some(to), to);
+            }
+        }
         Wish::Conda { package, to, .. } if !built => {
             let id = fact(FactKey::Package, Some(package), &format!("{package}={to}"));
             for one in new.packages.iter_mut().filter(|one| of_conda(one, package)) {
@@ -103,6 +109,7 @@ pub(super) fn pretend(wish: &Wish, seen: &Observations, knowledge: Knowledge) ->
         Wish::Base { .. }
         | Wish::Build { .. }
         | Wish::Extra { .. }
+        | Wish::Name { .. }
         | Wish::Conda { .. }
         | Wish::ArchList { .. }
         | Wish::Platforms(_)

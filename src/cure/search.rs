@@ -15,6 +15,8 @@ use crate::cure::extra;
 use crate::cure::framework;
 use crate::cure::host;
 use crate::cure::kind::Cost;
+use crate::cure::libraries;
+use crate::cure::named;
 use crate::cure::pair;
 use crate::cure::platform;
 use crate::cure::split;
@@ -179,7 +181,7 @@ pub(super) fn best(mut tried: Vec<Tried>, case: &Case<'_>) -> Vec<Tried> {
         compiled: one.compiled,
         far: one.step >= FAR,
         left: all - one.starts(aim).len().min(all),
-        several: matches!(one.wish, Wish::All(_)),
+        changes: if let Wish::All(list) = &one.wish { list.len() } else { 1 },
         kind: one.kind,
         step: one.step,
     };
@@ -210,12 +212,15 @@ fn candidates(kind: Kind, case: &Case<'_>, trials: &mut Trials<'_>) -> Vec<Candi
         Kind::Environment => environment::environment(case),
         Kind::ArchList => environment::arch_lists(case),
         Kind::DriverLibraries => compat::driver_libraries(case),
-        Kind::FrameworkVariant => [framework::variants(case), extra::variants(case), conda::variants(case)].concat(),
+        Kind::FrameworkVariant => {
+            [framework::variants(case), extra::variants(case), named::variants(case), conda::variants(case)].concat()
+        }
         Kind::BaseTag => base::candidates(case),
         Kind::Platform => platform::platforms(case),
         Kind::Driver => host::drivers(case, trials),
         Kind::Compat => compat::compat(case),
         Kind::FrameworkVersion => framework::versions(case),
+        Kind::BaseImage => libraries::images(case),
         Kind::Toolkit => host::toolkits(case, trials),
         Kind::RunEnvironment => host::run_environment(case, trials),
     }

@@ -151,10 +151,15 @@ pub(super) fn has_wheel(knowledge: Knowledge, distribution: &str, version: &str,
 }
 
 /// What has to go with another release of torch; none where something is pinned of which no fitting release is known.
-pub(super) fn companions(case: &Case<'_>, torch: &str, version: &str) -> Option<Vec<Companion>> {
+/// Where nothing pins torch itself, `open` is the command that asks for it: what it asks for beside that is pinned too.
+pub(super) fn companions(case: &Case<'_>, torch: &str, version: &str, open: Option<u32>) -> Option<Vec<Companion>> {
     let knowledge = case.knowledge();
     let mut found = Vec::new();
     for package in case.seen.packages.iter().filter(|one| one.manager == Manager::Pip && one.name != torch) {
+        if let Beside::Release(row) = beside(knowledge, package, version, open) {
+            let to = row.version.to_owned();
+            found.push(Companion { package: package.name.clone(), from: None, to });
+        }
         let PackageVersion::Exact(text) = &package.version else { continue };
         let from = public(text);
         let rows = || knowledge.torch_pins_of(&package.name);
@@ -165,11 +170,46 @@ pub(super) fn companions(case: &Case<'_>, torch: &str, version: &str) -> Option<
         let fits = |row: &&TorchPinRow| {
             row.version != "*" && row.torch.starts_with("==") && admits(row.torch, version) == Some(true)
         };
-        let to = rows().filter(fits).max_by(|one, other| by_number(one.version, other.version))?;
-        found.push(Companion { package: package.name.clone(), from: from.to_owned(), to: to.version.to_owned() });
+        let to = rows().filter(fits).max_by(|one, other| by_number(one.version, other.version))?.version.to_owned();
+        found.push(Companion { package: package.name.clone(), from: Some(from.to_owned()), to });
     }
     found.dedup();
     Some(found)
+}
+
+/// What the command that asks for a torch that nothing pins asks for beside it, of which no release is known to go with
+/// one of torch.
+pub(super) fn without_release<'a>(case: &'a Case<'_>, version: &str, open: Option<u32>) -> Option<&'a str> {
+    let pip = case.seen.packages.iter().filter(|one| one.manager == Manager::Pip);
+    let lacks = |one: &&PackageSeen| matches!(beside(case.knowledge(), one, version, open), Beside::Unknown);
+    pip.filter(lacks).map(|one| one.name.as_str()).next()
+}
+
+/// What goes with a release of torch of a package of which any release is asked for.
+#[derive(Clone, Copy)]
+enum Beside {
+    /// It is asked for by another command, in one release, or is for no one torch.
+    Free,
+    /// No release is known.
+    Unknown,
+    /// The newest that does.
+    Release(&'static TorchPinRow),
+}
+
+fn beside(knowledge: Knowledge, package: &PackageSeen, version: &str, open: Option<u32>) -> Beside {
+    let PackageVersion::Open(range) = &package.version else { return Beside::Free };
+    let mut rows = knowledge.torch_pins_of(&package.name).filter(|row| row.version != "*").peekable();
+    if rows.peek().is_none() || open != Some(package.command) {
+        return Beside::Free;
+    }
+    let fits = |row: &&TorchPinRow| {
+        let admitted = range.is_empty() || admits(range, row.version) == Some(true);
+        // What asks for any later one as well is of the day of the first.
+        let of_day = row.torch.strip_prefix(">=").is_some_and(|first| minor(first) == minor(version));
+        admitted && (row.torch.starts_with("==") || of_day) && admits(row.torch, version) == Some(true)
+    };
+    let newest = rows.filter(fits).max_by(|one, other| by_number(one.version, other.version));
+    newest.map_or(Beside::Unknown, Beside::Release)
 }
 
 #[cfg(test)]

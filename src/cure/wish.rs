@@ -16,8 +16,8 @@ use crate::reference::ImageReference;
 pub struct Companion {
     /// Normalised name.
     pub package: String,
-    /// Its version now.
-    pub from: String,
+    /// Its version now; none where nothing pins it.
+    pub from: Option<String>,
     /// Its version then.
     pub to: String,
 }
@@ -74,6 +74,13 @@ pub enum Wish {
         without: String,
         /// What comes along then.
         brings: String,
+    },
+    /// Another name of a package, which is another build of it.
+    Name {
+        /// Normalised name now.
+        from: String,
+        /// Its name then.
+        to: String,
     },
     /// Another version of a package of conda, which chooses the build of others.
     Conda {
@@ -134,6 +141,7 @@ impl Wish {
             Self::Extra { without, brings, .. } => {
                 package_of(seen, brings).is_some() && package_of(seen, without).is_none()
             }
+            Self::Name { from, to } => package_of(seen, to).is_some() && package_of(seen, from).is_none(),
             Self::Conda { package, to, .. } => {
                 let is = |one: &PackageSeen| matches!(&one.version, PackageVersion::Exact(text) if text == to);
                 let mut named = seen.packages.iter().filter(|one| of_conda(one, package)).peekable();

@@ -335,7 +335,8 @@ impl Fix {
     pub fn needs(&self) -> Option<String> {
         let alike = |one: &FixDrivers, other: &FixDrivers| (&one.pools, &one.route) == (&other.pools, &other.route);
         let of_route = |ranges: &[FixDrivers]| {
-            let to = |one: &FixDrivers| one.to.as_ref().map_or_else(|| " or newer".to_owned(), |to| format!(" to {to}"));
+            let to =
+                |one: &FixDrivers| one.to.as_ref().map_or_else(|| " or newer".to_owned(), |to| format!(" to {to}"));
             let told: Vec<String> = ranges.iter().map(|one| format!("{}{}", one.from, to(one))).collect();
             let route = ranges.first().map_or("", |one| &one.route);
             format!("{} ({route})", told.join(", "))

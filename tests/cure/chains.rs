@@ -10,14 +10,14 @@ use crate::place::out;
 use crate::words;
 use serde_json::Value;
 
-type Pool<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
+pub(crate) type Pool<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str);
 
 const T4: Pool<'_> = ("t4", "T4", "525.60.13", "docker-gpus", "1.17.8");
 const B200: Pool<'_> = ("b200", "B200", "580.95.05", "nvidia-runtime", "1.18.2");
 const DESK: Pool<'_> = ("desk", "RTX 4090", "535.171.04", "nvidia-runtime", "1.18.2");
 const RTX: Pool<'_> = ("rtx", "RTX 5090", "575.57.08", "docker-gpus", "1.17.8");
 
-fn on(pools: &[Pool<'_>], dockerfile: &str) -> Place {
+pub(crate) fn on(pools: &[Pool<'_>], dockerfile: &str) -> Place {
     let place = Place::bare();
     let pool = |(name, gpu, driver, launch, toolkit): &Pool<'_>| {
         format!(
@@ -188,4 +188,35 @@ fn devices_that_are_hidden_from_cuda_can_be_shown() {
         assert!(shown.is_none_or(|fix| fix["safety"] == "unsafe"), "somebody may mean it");
         assert!(fixed(&place), "{value}");
     }
+}
+
+#[test]
+fn several_changes_by_hand_stand_behind_one_that_can_be_written_and_helps_as_much() {
+    let old: Pool<'_> = ("t4", "T4", "525.60.13", "docker-gpus", "1.18.2");
+    let new: Pool<'_> = ("b200", "B200", "580.95.05", "nvidia-runtime", "1.18.2");
+    let pip = "RUN pip install --index-url https://mirror.example/simple 'torch>=2.4'\n";
+    let place = on(&[old, new], &format!("FROM python:3.11-slim\n{pip}"));
+    let report = told(&place);
+    let list_of = |pool: &str| -> Vec<(bool, String)> {
+        let found = fixes(&report, pool);
+        let title = |fix: &Value| fix["title"].as_str().unwrap_or_default().to_owned();
+        found
+            .iter()
+            .map(|fix| (title(fix).contains(", and "), fix["safety"].as_str().unwrap_or_default().to_owned()))
+            .collect()
+    };
+    for pool in ["t4", "b200"] {
+        let found = list_of(pool);
+        let several = found.iter().position(|(several, safety)| *several && safety == "manual").expect("a chain");
+        let written = found.iter().position(|(several, safety)| !several && safety != "manual").expect("one change");
+        assert!(written < several, "{pool}: {found:?}");
+    }
+    let first = fixes(&report, "b200");
+    assert_eq!((&first[0]["safety"], &first[0]["kind"]), (&Value::from("safe"), &Value::from("environment")));
+    // Where the one change helps on fewer of the pools of a finding, it does not come before the several.
+    let both: Pool<'_> = ("l4", "L4", "525.60.13", "nvidia-runtime", "1.18.2");
+    let place = on(&[old, both], "FROM python:3.11-slim\nRUN pip install torch==2.11.0\n");
+    let report = told(&place);
+    let found = fixes(&report, "l4");
+    assert!(found[0]["title"].as_str().is_some_and(|title| title.contains(", and ")), "{found:?}");
 }

@@ -130,6 +130,32 @@ pub(super) fn extra(case: &Case<'_>, texts: &Texts<'_>, name: &str, (from, to): 
     None
 }
 
+/// A package by another name wherever it is asked for.
+pub(super) fn renamed(case: &Case<'_>, texts: &Texts<'_>, (from, to): (&str, &str)) -> Option<Vec<TextEdit>> {
+    let asked = case.seen.packages.iter().filter(|one| one.manager == Manager::Pip && one.name == from);
+    let mut edits = Vec::new();
+    for package in asked {
+        let (source, word) = places(case, package.fact).into_iter().next()?;
+        style(texts, source, word)?;
+        let name = name(texts.sources.get(source).text(), word, from)?;
+        edits.push(TextEdit { source, span: name, replacement: to.to_owned() });
+    }
+    edits.sort();
+    edits.dedup();
+    Some(edits)
+}
+
+/// Where the name of a package stands at the beginning of its word.
+fn name(text: &str, word: Span, package: &str) -> Option<Span> {
+    let slice = text.get(word.start..word.end)?;
+    let start = word.start + slice.len() - slice.trim_start_matches(['"', '\'']).len();
+    let span = Span::new(start, start + package.len());
+    let written = text.get(span.start..span.end)?;
+    let goes_on = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let whole = !text.get(span.end..word.end).is_some_and(|rest| rest.starts_with(goes_on));
+    (whole && written.to_ascii_lowercase().replace(['_', '.'], "-") == package).then_some(span)
+}
+
 /// Where a version stands in its word as it is.
 fn literal(text: &str, word: Span, version: &str) -> Option<Span> {
     let at = word.start + text.get(word.start..word.end)?.find(version)?;
@@ -138,17 +164,15 @@ fn literal(text: &str, word: Span, version: &str) -> Option<Span> {
 
 /// A requirement that nothing pins, with one version: `torch>=2.0` as `torch==2.6.0`.
 fn pinned(text: &str, word: Span, package: &str, version: &str) -> Option<(Span, String)> {
-    let slice = text.get(word.start..word.end)?;
-    let quote = slice.len() - slice.trim_start_matches(['"', '\'']).len();
-    let rest = slice.get(quote..)?;
-    let name = rest.get(..package.len()).filter(|name| name.to_ascii_lowercase().replace('_', "-") == package)?;
-    let behind = rest.get(name.len()..)?;
+    let name = name(text, word, package)?;
+    let behind = text.get(name.end..word.end)?;
     let extras = if behind.starts_with('[') { behind.find(']')? + 1 } else { 0 };
     let said = behind.get(extras..)?;
     // What follows a blank, a marker or a quote is no version.
     let length = said.find(['"', '\'', ';', '#', ' ', '\r', '\n']).unwrap_or(said.len());
-    let start = word.start + quote + name.len() + extras;
-    Some((Span::new(start, start + length), format!("=={version}")))
+    let kept = text.get(name.start..name.end + extras)?;
+    // With its name, so that it is no insertion: another one may begin where it ends.
+    Some((Span::new(name.start, name.end + extras + length), format!("{kept}=={version}")))
 }
 
 /// The build in every word of a command, or of all of them.
@@ -225,7 +249,10 @@ fn others(case: &Case<'_>, texts: &Texts<'_>, companions: &[Companion]) -> Optio
         style(texts, source, span)?;
         let text = texts.sources.get(source).text();
         let leaves = if source == texts.source { edit::leaves(texts.dockerfile, text, span) } else { vec![span] };
-        let way = edit::respell(text, &leaves, &one.from, &one.to).into_iter().next()?;
+        let way = match &one.from {
+            Some(from) => edit::respell(text, &leaves, from, &one.to).into_iter().next()?,
+            None => vec![pinned(text, span, &one.package, &one.to)?],
+        };
         edits.extend(way.into_iter().map(|(span, replacement)| TextEdit { source, span, replacement }));
     }
     Some(edits)

@@ -104,6 +104,7 @@ pub(super) fn ways(case: &Case<'_>, wish: &Wish) -> Vec<Way> {
         Wish::Extra { package, from, to, .. } => {
             plain(build::extra(case, &texts, package, (from, to)).map(|edit| vec![edit]).into_iter().collect())
         }
+        Wish::Name { from, to } => plain(build::renamed(case, &texts, (from, to)).into_iter().collect()),
         Wish::Conda { package, from, to } => build::of_conda(case, &texts, package, (from, to)),
         Wish::Env(list) => plain(vec![variables(case, &texts, list)]),
         Wish::EnvWithout { name, holds } => {

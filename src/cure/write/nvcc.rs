@@ -71,8 +71,8 @@ fn longer(text: &str, options: &[Said], new: &[String]) -> Option<(Span, String)
         let own = number(from)?;
         let all = new.iter().all(|one| number(one).is_some_and(|one| own <= one));
         let inside = value(code)?.strip_suffix(']').map_or(code.value.end, |value| code.value.start + value.len());
-        let more: String = new.iter().map(|number| format!(",sm_{number}")).collect();
-        return all.then(|| (Span::new(inside, inside), more));
+        let words: Vec<String> = new.iter().map(|number| format!("sm_{number}")).collect();
+        return all.then(|| (Span::new(inside, inside), format!(",{}", words.join(","))));
     }
     // `-arch=sm_80` alone stands for machine code and PTX of it.
     number(from).filter(|_| kind == "sm")?;
@@ -127,7 +127,9 @@ mod tests {
 
     /// The command with more, each word that begins an option given.
     fn written(text: &str, new: &[&str]) -> Option<String> {
-        let begins = |word: &&str| ["-gencode", "--generate-code", "-arch", "--gpu-", "-code"].iter().any(|one| word.starts_with(one));
+        let begins = |word: &&str| {
+            ["-gencode", "--generate-code", "-arch", "--gpu-", "-code"].iter().any(|one| word.starts_with(one))
+        };
         let words = text.split([' ', '\n']).filter(begins);
         let span = |word: &str| {
             let at = word.as_ptr() as usize - text.as_ptr() as usize;

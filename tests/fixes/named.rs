@@ -1,0 +1,97 @@
+//! Packages whose name or extra says the CUDA, and packages that nothing pins.
+
+use super::code;
+use super::err;
+use super::out;
+use super::place::Place;
+use super::text;
+
+/// A T4 whose driver is CUDA 12.4.
+const FLEET: &str = "[[pool]]\nname = \"t4\"\ngpu = \"T4\"\ndriver = \"550.54.15\"\nplatform = \"linux/amd64\"\n\
+                     launch = \"docker-gpus\"\ntoolkit = \"1.17.8\"\n";
+
+fn of(run: &str) -> String {
+    format!("FROM python:3.11-slim\nENV NVIDIA_VISIBLE_DEVICES=all\n{run}\n")
+}
+
+fn place(run: &str) -> Place {
+    let place = Place::bare();
+    place.file("fleet.toml", FLEET);
+    place.file("Dockerfile", &of(run));
+    place
+}
+
+#[test]
+fn the_same_release_is_taken_by_the_name_or_the_extra_of_another_cuda() {
+    for (before, after) in [
+        ("RUN pip install cupy-cuda13x==13.6.0 numpy", "RUN pip install cupy-cuda12x==13.6.0 numpy"),
+        ("RUN pip install 'CuPy_CUDA13x==14.0.1' && true", "RUN pip install 'cupy-cuda12x==14.0.1' && true"),
+        ("RUN pip install 'jax[cuda13]==0.7.2'", "RUN pip install 'jax[cuda12]==0.7.2'"),
+    ] {
+        let place = place(before);
+        let done = place.run(&["check", "--fix", "Dockerfile"]);
+        assert_eq!(text(&place, "Dockerfile"), of(after), "{}{}", err(&done), out(&done));
+        assert_eq!(code(&done), 0, "{before}: {}", out(&done));
+    }
+    let open = "RUN pip install cupy-cuda13x";
+    let place = place(open);
+    place.run(&["check", "--fix", "Dockerfile"]);
+    assert_eq!(text(&place, "Dockerfile"), of(open), "the newest of another name may be another release");
+    place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+    assert_eq!(text(&place, "Dockerfile"), of("RUN pip install cupy-cuda12x"));
+}
+
+#[test]
+fn a_name_stays_where_no_other_one_is_known_or_it_is_there_already() {
+    for run in [
+        // No such release is known by another name.
+        "RUN pip install cupy-cuda13x==99.0.0",
+        "RUN pip install 'cupy-cuda13x>=14'",
+        // It has a number that says no CUDA, or it is the one that starts.
+        "RUN pip install cupy-cuda12x==13.6.0",
+        "RUN pip install cupy==13.6.0",
+        "RUN pip install cupy-cuda13x==13.6.0 cupy-cuda12x==13.6.0",
+        "RUN pip install --require-hashes cupy-cuda13x==13.6.0 --hash=sha256:00",
+    ] {
+        let place = place(run);
+        place.run(&["check", "--fix", "Dockerfile"]);
+        assert_eq!(text(&place, "Dockerfile"), of(run), "{run}");
+    }
+}
+
+#[test]
+fn what_nothing_pins_is_pinned_together_with_what_goes_with_it() {
+    let page = "--extra-index-url https://download.pytorch.org/whl/";
+    for (run, names, same) in [
+        // The release that the range stands for has a build that starts, or it has none.
+        ("RUN pip install 'torch<2.12' torchvision torchaudio", &["torch", "torchvision", "torchaudio"][..], true),
+        ("RUN pip install 'torch<2.12' 'torchvision>=0.20' numpy", &["torch", "torchvision"], true),
+        ("RUN pip install torch numpy", &["torch"], false),
+        ("RUN pip install torch", &["torch"], false),
+    ] {
+        let place = place(run);
+        place.run(&["check", "--fix", "Dockerfile"]);
+        let safe = text(&place, "Dockerfile");
+        assert_eq!(safe != of(run), same, "another release than the newest is not safe: {safe}");
+        let done = place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        let after = text(&place, "Dockerfile");
+        assert_eq!(code(&done), 0, "{after}: {}", out(&done));
+        assert!(after.contains(page) && after.matches("==").count() == names.len(), "{after}");
+        let knowledge = imagelint::knowledge::Knowledge::built_in();
+        let version = |name: &str| after.split(&format!("{name}==")).nth(1)?.split([' ', '+', '\'', '\n']).next();
+        let torch = version("torch").expect("a version");
+        for name in names.iter().filter(|name| **name != "torch") {
+            let own = version(name).expect("a version");
+            let row = knowledge.torch_pins_of(name).find(|row| row.version == own).expect("a release of the tables");
+            assert_eq!(imagelint::install::admits(row.torch, torch), Some(true), "{name}=={own} of torch {torch}");
+        }
+    }
+    // What goes with it is not known, or asks for another one.
+    for run in ["RUN pip install torch torchvision torchaudio", "RUN pip install torch 'torchvision<0.10'"] {
+        let place = place(run);
+        place.run(&["check", "--fix", "--unsafe-fixes", "Dockerfile"]);
+        assert_eq!(text(&place, "Dockerfile"), of(run));
+        let told = out(&place.run(&["check", "--show-fixes", "Dockerfile"]));
+        assert!(told.contains(" for it (manual; starts then on t4"), "{told}");
+    }
+}
