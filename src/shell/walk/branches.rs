@@ -20,7 +20,7 @@ use crate::shell::walk::rounds::Rounds;
 use crate::shell::walk::rounds::Turns;
 
 /// Words behind which a command begins.
-const KEYWORDS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"];
+pub(super) const KEYWORDS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"];
 
 /// What kind of brackets hold a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
