@@ -19,6 +19,7 @@ use crate::extract::install;
 use crate::extract::install::State as Done;
 use crate::extract::linked;
 use crate::extract::listed;
+use crate::extract::of_tests;
 use crate::extract::removed;
 use crate::extract::tree::Looks;
 use crate::extract::tree::Tree;
@@ -77,6 +78,7 @@ pub fn of_dockerfile(
     reader.platforms(&evaluated, options);
     reader.environment(&evaluated);
     reader.seen.of_base.env_templates = inherited::templates(dockerfile, options, &evaluated);
+    reader.notes.extend(of_tests::note(dockerfile, options, &evaluated, &mut reader.seen));
     reader.directories(&evaluated);
     stages.read(&mut reader, &evaluated);
     reader.seen.complete.libraries = closed::is_plain(&evaluated) && reader.done.beyond == Beyond::Nothing;

@@ -33,6 +33,7 @@ mod makefile;
 mod merge;
 mod mounts;
 mod moves;
+mod of_tests;
 mod packaged;
 mod pythons;
 mod removed;

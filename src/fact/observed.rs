@@ -326,6 +326,9 @@ pub struct Observations {
     /// The program that the image starts, where one is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<(Vec<String>, FactId)>,
+    /// Variables that a stage for tests or builds sets for itself, on top of the stage that would ship.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub of_tests: Vec<FactId>,
     /// What the tag of the base asks of a node by now, other than the digest beside it; empty where both ask the
     /// same, none where the tag was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -364,6 +367,7 @@ impl Observations {
             base_repository: None,
             build_asks: Vec::new(),
             entrypoint: None,
+            of_tests: Vec::new(),
             tag_now: None,
             cuda_runtime: None,
             complete: Completeness::default(),
