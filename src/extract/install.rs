@@ -14,6 +14,7 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::along::along;
 use crate::extract::asked;
+use crate::extract::brought;
 use crate::extract::cloned::Cloned;
 use crate::extract::closed;
 use crate::extract::closed::Beyond;
@@ -172,6 +173,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
         for command in reader.among(run, |files| shell::commands_among(run, files)) {
             reader.step(&command, run, 0);
         }
+        brought::note(reader.seen, first, source, run);
         let places = reader.done.lands.compiled().to_vec();
         for code in reader.seen.code.iter().filter(|code| code.fact.0 >= first) {
             reader.done.lands.put_program(code.fact, places.clone());

@@ -5,6 +5,7 @@ mod along;
 mod archives;
 mod asked;
 mod bases;
+mod brought;
 mod built;
 mod claims;
 mod cloned;

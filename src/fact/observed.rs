@@ -229,6 +229,15 @@ impl BuildAskSeen {
     pub const BY_DRIVER: &str = "variant";
 }
 
+/// A text beside the Dockerfile from which something was read, and the instruction that made the build read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BroughtText {
+    /// The number of the text among all of the run.
+    pub text: u32,
+    /// The number of the instruction in its Dockerfile.
+    pub instruction: usize,
+}
+
 /// What of the layers of an image was not read, and of the environment that a container of it gets.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -326,6 +335,9 @@ pub struct Observations {
     /// The program that the image starts, where one is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<(Vec<String>, FactId)>,
+    /// Texts beside the Dockerfile that instructions read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub brought: Vec<BroughtText>,
     /// Variables that a stage for tests or builds sets for itself, on top of the stage that would ship.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub of_tests: Vec<FactId>,
@@ -367,6 +379,7 @@ impl Observations {
             base_repository: None,
             build_asks: Vec::new(),
             entrypoint: None,
+            brought: Vec::new(),
             of_tests: Vec::new(),
             tag_now: None,
             cuda_runtime: None,
