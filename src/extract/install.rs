@@ -203,7 +203,7 @@ impl Reader<'_> {
         if self.seen.commands > MOST_COMMANDS || self.seen.packages.len() + self.seen.bounds.len() > MOST_IN_ALL {
             return self.stop(command);
         }
-        self.seen.other_python |= pythons::other(command);
+        self.seen.other_python |= pythons::other(command) && !pythons::takes_own(self, command, run);
         self.done.environments.note(command, &self.folder);
         if command.program() == Some("cd") {
             let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
@@ -351,7 +351,7 @@ impl Reader<'_> {
         listed::read(command, &at, &lookup, self.seen);
         self.done.other_toolkit |= listed::installs_toolkit(command);
         written(self, command, run, &environment);
-        self.done.other_python |= pythons::brings_another(command);
+        self.done.other_python |= pythons::brings_another(command) && !pythons::takes_own(self, command, run);
         self.done.fetched.note(command, &self.folder);
         self.done.cloned.note(command, &self.folder);
     }
@@ -389,6 +389,9 @@ impl Reader<'_> {
             let package = self.package(install);
             self.done.lands.put(package.fact, places.clone());
             let apart = apart && package.manager == Manager::Pip;
+            if apart && package.name == "pip" {
+                self.done.environments.with_pip();
+            }
             self.seen.packages.push(PackageSeen { apart, ..package });
         }
         for install in &found.constraints {
