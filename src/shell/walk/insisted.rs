@@ -64,9 +64,13 @@ impl<'a> Tokens<'a> {
         let always = at.checked_sub(1).is_some_and(|before| {
             self.all.get(before) == Some(&Token::Separator) || matches!(self.word(before), Some("then" | "else"))
         });
-        let code = self.word(at + 1).and_then(|code| code.parse::<u8>().ok());
         let joined = matches!(self.all.get(at + 2), Some(Token::Pipe | Token::And | Token::Or | Token::Word(_)));
-        always && code.is_some_and(|code| code > 0) && !joined
+        always && self.is_error(at) && !joined
+    }
+
+    /// Whether the `exit` at a place names an error.
+    fn is_error(self, at: usize) -> bool {
+        self.word(at + 1).and_then(|code| code.parse::<u8>().ok()).is_some_and(|code| code > 0)
     }
 
     /// Goes through commands up to the word that ends them on the same level: what that is, where it stands, whether they
@@ -89,7 +93,7 @@ impl<'a> Tokens<'a> {
                 Some(word) if OPEN.contains(&word) => depth += 1,
                 Some(word) if CLOSED.contains(&word) => depth = depth.checked_sub(1)?,
                 Some("exit") if depth == 0 && self.fails(at) => fails = true,
-                Some("exit") => leaves |= self.word(at + 1).is_none_or(|code| code.trim_start_matches('0').is_empty()),
+                Some("exit") => leaves |= !self.is_error(at),
                 Some("return" | "break" | "continue" | "exec") => leaves = true,
                 _ => {}
             }

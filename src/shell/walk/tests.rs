@@ -358,6 +358,7 @@ fn a_command_that_a_condition_insists_on_is_certain() {
         "if ! a; then (exit 1); fi",
         "if ! a; then exit 1 | tee log; fi",
         "if ! a; then [ -f x ] && exit 0; exit 1; fi",
+        "if ! a; then [ -f x ] && exit $x; exit 1; fi",
         "if ! a; then return 0; exit 1; fi",
         "if ! a; then echo exit 1; fi",
         "if ! a; then c; else exit 1; fi",
