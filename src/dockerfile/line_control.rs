@@ -36,17 +36,15 @@ pub fn line_controls(text: &str, start: usize) -> Vec<LineControl> {
         if let Some(open) = open.filter(|_| !ends) {
             extend(&mut found, open, from + line.len());
         }
-        match said {
-            Some((behind, Some(order))) if found.len() + waiting.len() < MOST => {
-                let span = Span::new(from + behind, from + line.len());
-                if is_comment {
-                    waiting.push((span, order));
-                } else {
-                    let about = Span::new(from, from + line.len());
-                    found.push(LineControl { span, order, about });
-                }
+        if let Some((behind, Some(order))) = said
+            && found.len() + waiting.len() < MOST
+        {
+            let span = Span::new(from + behind, from + line.len());
+            if is_comment {
+                waiting.push((span, order));
+            } else {
+                found.push(LineControl { span, order, about: Span::new(from, from + line.len()) });
             }
-            _ => {}
         }
         if ends {
             continue;
@@ -82,7 +80,7 @@ fn comment(line: &str) -> Option<usize> {
         marks.filter(|at| line.get(..*at).is_some_and(|before| before.is_empty() || before.ends_with([' ', '\t'])));
     begins.find(|at| {
         let body = line.get(*at + 1..).unwrap_or_default().trim_start();
-        body.strip_prefix("imagelint:").is_some() || mistyped(body).is_some()
+        body.starts_with("imagelint:") || mistyped(body).is_some()
     })
 }
 

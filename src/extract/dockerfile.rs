@@ -172,6 +172,20 @@ impl Reader<'_> {
         self.seen.platforms = Some((list, fact));
     }
 
+    /// Says once that not all of a build was followed: what the rest brings is missing evidence.
+    pub(super) fn leaves_out(&mut self, reason: &str, span: Option<Span>) {
+        self.done.beyond = Beyond::Files;
+        let note = format!("a build brings more than can be told: {reason}");
+        if self.notes.contains(&note) {
+            return;
+        }
+        let supply = "scan the built image, or name its packages in an image description".to_owned();
+        let state = State::Unknown(Why { reason: note.clone(), supply });
+        let evidence = self.leaf(span);
+        self.seen.facts.add(FactKey::Requirements, Some("other stages"), state, evidence);
+        self.notes.push(note);
+    }
+
     /// Notes the stages that nothing is built from and that are not judged here.
     fn other_targets(&mut self, dockerfile: &Dockerfile, evaluated: &Evaluated) {
         // A FROM that names a stage through a variable builds on it too.

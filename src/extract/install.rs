@@ -201,7 +201,14 @@ impl Reader<'_> {
     pub(super) fn step(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
         self.seen.commands += 1;
         if self.seen.commands > MOST_COMMANDS || self.seen.packages.len() + self.seen.bounds.len() > MOST_IN_ALL {
-            return self.stop(command);
+            let most = format!("{MOST_COMMANDS} commands or {MOST_IN_ALL} packages");
+            return self.stop(command, &format!("it has more than {most}, and the rest is not followed"));
+        }
+        if command.cut {
+            self.stop(
+                command,
+                "a script has more commands, words or levels than are followed, and the rest is not read",
+            );
         }
         self.seen.other_python |= pythons::other(command) && !pythons::takes_own(self, command, run);
         self.done.environments.note(command, &self.folder);
@@ -226,19 +233,6 @@ impl Reader<'_> {
         let read = self.read(command, run);
         self.look(command, run, depth, &read);
         self.record(command, run, read);
-    }
-
-    /// Says once that commands are left out.
-    fn stop(&mut self, command: &Command) {
-        self.done.beyond = Beyond::Files;
-        let reason = format!(
-            "it has more than {MOST_COMMANDS} commands or {MOST_IN_ALL} packages, and the rest is not followed"
-        );
-        let note = format!("a build installs more than can be told: {reason}");
-        if !self.notes.contains(&note) {
-            self.untold(&[], &reason, None, command.span);
-            self.note(note);
-        }
     }
 
     /// Leaves out what a command names too often or too much of, and says so.

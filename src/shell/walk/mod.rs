@@ -84,7 +84,7 @@ pub(super) fn commands(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
             }
         }
     }
-    walk.out
+    walk.ended()
 }
 
 pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)], files: Files<'_>) -> Vec<Command> {
@@ -92,7 +92,7 @@ pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolve
     walk.variables.extend(variables.iter().take(MOST_VARIABLES).cloned());
     walk.called_with(variables);
     walk.text(text, 0);
-    walk.out
+    walk.ended()
 }
 
 fn is_number(name: &str) -> bool {
@@ -197,7 +197,7 @@ impl<'a> Walk<'a> {
             None if self.called == 0 && self.substitutions == 0 && is_number(name) => Lookup::Unset,
             None => match self.scope.lookup(name) {
                 Lookup::Unset | Lookup::Unknown(..) if self.sourced && self.scope.is_free(name) => {
-                    Lookup::Unknown(vec![name.to_owned()], "a file that is read in may set it".to_owned())
+                    Lookup::Unknown(vec![name.to_owned()], "something that is not followed may set it".to_owned())
                 }
                 other => other,
             },
@@ -448,7 +448,7 @@ impl<'a> Walk<'a> {
             let variables = self.variables_of(words.first());
             let Redirects { writes, appends, input, .. } = redirects;
             let input = if input == Input::None { std::mem::take(&mut self.pipe.0) } else { input };
-            self.out.push(Command { words, span, variables, writes, appends, input, conditional });
+            self.out.push(Command { words, span, variables, writes, appends, input, conditional, cut: false });
         }
     }
 
