@@ -153,7 +153,7 @@ impl<'a> Stages<'a> {
         let code = std::mem::take(&mut reader.seen.code);
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
         own.commands = reader.seen.commands;
-        own.brought = std::mem::take(&mut reader.seen.brought);
+        own.of_base.brought = std::mem::take(&mut reader.seen.of_base.brought);
         own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
         reader.seen = own;
         Some(Looked { packages, code, done: std::mem::replace(&mut reader.done, done) })

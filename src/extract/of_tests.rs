@@ -29,7 +29,7 @@ pub(super) fn note(
     if !own.contains(&set.stage) || names_stubs(&without(dockerfile, &own), options)? {
         return None;
     }
-    seen.of_tests.push(*fact);
+    seen.of_base.of_tests.push(*fact);
     let name = dockerfile.stages.get(set.stage)?.name.as_deref()?;
     Some(format!("the stubs on the loader path of stage `{name}` are its own: by its name it is for {purpose}"))
 }

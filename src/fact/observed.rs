@@ -128,8 +128,8 @@ impl EnvTemplate {
     }
 }
 
-/// What is done to what the base image brings and with its compiler, what may have been put beside it, and what of it was
-/// not read.
+/// What is done to what the base image brings and with its compiler, what may have been put beside it, what of it was
+/// not read, and which texts and stages say so.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OfBase {
     /// How values that cannot be told build on the environment of the base image.
@@ -145,6 +145,12 @@ pub struct OfBase {
     /// What of its layers was not read, where the image itself was.
     #[serde(default, skip_serializing_if = "Unread::is_nothing")]
     pub unread: Unread,
+    /// Texts beside the Dockerfile that instructions read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub brought: Vec<BroughtText>,
+    /// Variables that a stage for tests or builds sets for itself, on top of the stage that would ship.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_tests: Vec<FactId>,
 }
 
 /// GPU code of one library.
@@ -335,12 +341,6 @@ pub struct Observations {
     /// The program that the image starts, where one is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entrypoint: Option<(Vec<String>, FactId)>,
-    /// Texts beside the Dockerfile that instructions read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub brought: Vec<BroughtText>,
-    /// Variables that a stage for tests or builds sets for itself, on top of the stage that would ship.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub of_tests: Vec<FactId>,
     /// What the tag of the base asks of a node by now, other than the digest beside it; empty where both ask the
     /// same, none where the tag was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -379,8 +379,6 @@ impl Observations {
             base_repository: None,
             build_asks: Vec::new(),
             entrypoint: None,
-            brought: Vec::new(),
-            of_tests: Vec::new(),
             tag_now: None,
             cuda_runtime: None,
             complete: Completeness::default(),

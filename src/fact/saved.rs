@@ -164,7 +164,7 @@ impl Observations {
     /// Moves every place and every text to the one that `moved` names for it; false where it names none.
     #[must_use]
     pub fn move_texts(&mut self, moved: &dyn Fn(SourceId, Span) -> Option<SourceId>) -> bool {
-        for one in &mut self.brought {
+        for one in &mut self.of_base.brought {
             let Some(there) = moved(SourceId(one.text), Span::default()) else { return false };
             one.text = there.0;
         }
@@ -192,7 +192,7 @@ impl Observations {
         let code = self.code.iter().map(|code| code.fact).chain(self.needs.iter().map(|needs| needs.fact));
         let code = code.chain(self.build_asks.iter().map(|ask| ask.fact));
         let code = code.chain(self.of_base.arch_lists.iter().map(|list| list.fact));
-        let code = code.chain(self.of_tests.iter().copied());
+        let code = code.chain(self.of_base.of_tests.iter().copied());
         let all = single.into_iter().flatten().chain(env).chain(packages).chain(files).chain(code).chain(removed);
         all.into_iter().all(|fact| self.facts.has(fact))
     }

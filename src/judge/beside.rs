@@ -38,7 +38,7 @@ impl Besides {
     /// What was read of a build.
     pub(super) fn of((source, dockerfile): (SourceId, &Dockerfile), looked: &[OnPlatform], sources: &Sources) -> Self {
         let mut readers: BTreeMap<SourceId, BTreeSet<usize>> = BTreeMap::new();
-        for one in looked.iter().flat_map(|one| &one.seen.brought) {
+        for one in looked.iter().flat_map(|one| &one.seen.of_base.brought) {
             readers.entry(SourceId(one.text)).or_default().insert(one.instruction);
         }
         let mut lines = heredocs(source, dockerfile, sources);

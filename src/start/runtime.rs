@@ -66,7 +66,7 @@ fn is_cuda_itself(replay: Replay<'_>) -> bool {
     let Evidence::Derived { row: Some(row), .. } = &replay.image.facts.get(replay.component.cuda.id).evidence else {
         return false;
     };
-    replay.knowledge.runtime_packages().iter().any(|one| std::ptr::eq(&one.info, *row))
+    replay.knowledge.runtime_packages().iter().any(|one| std::ptr::eq(&raw const one.info, *row))
 }
 
 /// Whether the version of what is installed, or the index that it comes from, names a CUDA, if one that nobody knows it for.

@@ -57,7 +57,7 @@ impl Subject<'_> {
 
     /// Whether a stage for tests or builds sets a variable for itself.
     fn is_of_tests(&self, name: &str) -> bool {
-        self.seen.is_some_and(|all| all.env.get(name).is_some_and(|(_, fact)| all.of_tests.contains(fact)))
+        self.seen.is_some_and(|all| all.env.get(name).is_some_and(|(_, fact)| all.of_base.of_tests.contains(fact)))
     }
 
     /// Directories of stubs that the loader looks into, without those that a stage for tests or builds names for itself.

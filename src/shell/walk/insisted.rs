@@ -122,7 +122,7 @@ fn insisted(text: &Mapped, all: &[Token], words: &[&str], at: usize) -> Option<I
     let kind = condition.first()?;
     let negated = condition.get(1) == Some(&"!");
     let plain = |word: &&str| KEYWORDS.contains(word);
-    if !before.iter().all(|word| plain(word)) || condition.iter().skip(1 + usize::from(negated)).take(1).any(plain) {
+    if !before.iter().all(plain) || condition.iter().skip(1 + usize::from(negated)).take(1).any(plain) {
         return None;
     }
     let tokens = Tokens { text, all };
