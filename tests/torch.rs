@@ -125,6 +125,14 @@ fn without_a_pin_the_newest_that_fits_is_taken() {
     );
 }
 
+/// What is run in an image of Python 3.8.
+fn py38(run: &str) -> String {
+    format!("FROM python:3.8-slim\nRUN {run}")
+}
+
+/// An image without a Python of its own.
+const JAMMY: &str = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n";
+
 #[test]
 fn without_the_python_the_newest_cannot_be_told_unless_all_agree() {
     check(
@@ -137,6 +145,48 @@ fn without_the_python_the_newest_cannot_be_told_unless_all_agree() {
             ("FROM continuumio/miniconda3\nRUN pip install 'torch>=2.1,<2.5'".to_owned(), "2.4.1 12.1"),
             ("FROM ubuntu:22.04\nRUN uv venv --python 3.9 && uv pip install torch".to_owned(), "2.8.0 12.8"),
             ("FROM ubuntu:22.04\nRUN uv venv && uv pip install torch".to_owned(), "? ?"),
+            // It takes the one that is there, unless it is told another or another was brought.
+            (py38("uv venv && uv pip install torch"), "2.4.1 12.1"),
+            (py38("uv venv /opt/v && . /opt/v/bin/activate && uv pip install torch"), "2.4.1 12.1"),
+            (format!("{JAMMY}RUN apt-get install -y python3-pip && uv venv && uv pip install torch"), "2.14.1 13.0"),
+            (format!("{JAMMY}RUN apt-get install -y curl && uv venv && uv pip install torch"), "? ?"),
+            (format!("{JAMMY}RUN apt-get install -y python3.11 && uv venv && uv pip install torch"), "? ?"),
+            (py38("uv python install 3.12 && uv venv && uv pip install torch"), "? ?"),
+            (py38("uv venv --managed-python && uv pip install torch"), "? ?"),
+            (py38("uv venv --python-preference only-managed && uv pip install torch"), "? ?"),
+            (py38("uv venv --python 3.9 && uv pip install torch"), "2.8.0 12.8"),
+            (py38("echo 3.9 > .python-version && uv venv && uv pip install torch"), "? ?"),
+            (py38("echo > pyproject.toml && uv venv && uv pip install torch"), "? ?"),
+            ("FROM python:3.8-slim\nENV UV_PYTHON=3.12\nRUN uv venv && uv pip install torch".to_owned(), "? ?"),
+            ("FROM python:3.8-slim\nENV PATH=/x/bin:$PATH\nRUN uv venv && uv pip install torch".to_owned(), "? ?"),
+        ],
+        "linux/amd64",
+    );
+}
+
+/// An environment that uv made has no pip: the image's own pip is run, and what the base has counts.
+#[test]
+fn the_pip_of_the_image_installs_beside_an_environment_of_uv() {
+    let base = "FROM pytorch/pytorch:2.1.0-cuda11.8-cudnn8-runtime\n";
+    let on = |rest: &str| format!("{base}{rest}");
+    check(
+        &[
+            (on("RUN pip install 'torch>=2.0' accelerate"), "2.1.0 11.8.0"),
+            (on("RUN uv venv /v && . /v/bin/activate && pip install 'torch>=2.0'"), "2.1.0 11.8.0"),
+            (on("ENV PATH=/v/bin:$PATH\nRUN uv venv /v && pip install 'torch>=2.0'"), "2.1.0 11.8.0"),
+            (on("RUN uv venv /v && . /v/bin/activate && pip install torch==2.4.1"), "2.4.1 12.1"),
+            // Into the environment, of which the base image's torch is no part.
+            (on("RUN uv venv --seed /v && . /v/bin/activate && pip install 'torch>=2.0,<2.3'"), "2.2.2 12.1"),
+            (on("RUN uv venv /v && . /v/bin/activate && uv pip install 'torch>=2.0,<2.3'"), "2.2.2 12.1"),
+            (
+                on("RUN uv venv /v && . /v/bin/activate && uv pip install pip && pip install 'torch>=2.0,<2.3'"),
+                "2.2.2 12.1",
+            ),
+            (on("RUN uv venv /v && . /v/bin/activate && python -m pip install 'torch>=2.0,<2.3'"), "2.2.2 12.1"),
+            (
+                on("ENV UV_VENV_SEED=1\nRUN uv venv /v && . /v/bin/activate && pip install 'torch>=2.0,<2.3'"),
+                "2.2.2 12.1",
+            ),
         ],
         "linux/amd64",
     );

@@ -65,6 +65,11 @@ pub fn is_compat_directory(directory: &str) -> bool {
     above.is_some_and(|above| toolkit_directory(above) == Some(split_path(above).1))
 }
 
+/// Whether a directory is one of stubs of a toolkit: `/usr/local/cuda/lib64/stubs`.
+pub fn is_stub_directory(directory: &str) -> bool {
+    directory.trim_end_matches('/').ends_with("/stubs")
+}
+
 /// Whether a directory is a compat directory of a toolkit, those of other platforms too, or lies below one:
 /// `/usr/local/cuda/compat_orin`, `/usr/local/cuda/compat/lib.real`.
 pub fn in_compat_directory(directory: &str) -> bool {

@@ -17,8 +17,8 @@ mod version;
 pub use self::capability::{CodeTarget, ComputeCapability, Suffix};
 pub use self::compat::{CliCompat, ElfNote, HookHost, HookRule, cli_keeps, hook_uses, only};
 pub use self::compat_files::{
-    COMPAT_ROOT, LIBCUDA, TOOLKIT_ROOT, hook_looks_at, in_compat_directory, is_compat_directory, lies_below, resolve,
-    split_path, toolkit_directory,
+    COMPAT_ROOT, LIBCUDA, TOOLKIT_ROOT, hook_looks_at, in_compat_directory, is_compat_directory, is_stub_directory,
+    lies_below, resolve, split_path, toolkit_directory,
 };
 pub use self::compat_order::{LIB64, LdConf, Linked, debian_directory, library_path, linked, search_order, trimmed};
 pub use self::devices::{

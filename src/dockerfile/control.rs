@@ -1,7 +1,8 @@
 //! Comments that speak to imagelint: which findings to leave out, and where an image runs.
 //!
 //! `# imagelint: ignore[rule] reason` above an instruction or among its lines, `ignore-file[rule] reason`
-//! before the first FROM, `pools=a,b` anywhere. A rule may carry a pool: `ignore[rule@pool]`.
+//! before the first FROM, `pools=a,b` anywhere. A rule may carry a pool: `ignore[rule@pool]`. Comments among lines of other
+//! texts are those of `line_control`.
 
 use crate::dockerfile::Instruction;
 use crate::dockerfile::Stage;
@@ -116,7 +117,7 @@ impl Controls {
 }
 
 /// What is wrong with a comment that is like one for imagelint; none where it is of another kind.
-fn mistyped(body: &str) -> Option<Order> {
+pub(super) fn mistyped(body: &str) -> Option<Order> {
     let name = body.get(..NAME.len()).filter(|name| name.eq_ignore_ascii_case(NAME))?;
     let rest = body.get(NAME.len()..)?;
     let after = rest.trim_start();
@@ -130,7 +131,7 @@ fn mistyped(body: &str) -> Option<Order> {
 }
 
 /// What the words after `imagelint:` ask for, and whether it is for the whole file.
-fn order(text: &str, start: usize) -> (Order, bool) {
+pub(super) fn order(text: &str, start: usize) -> (Order, bool) {
     let lead = text.len() - text.trim_start().len();
     let (text, start) = (text.trim(), start + lead);
     let broken = |message: &str| (Order::Broken(message.to_owned()), false);

@@ -40,7 +40,7 @@ use crate::reference::ImageReference;
 use crate::source::Span;
 
 /// How many stages one target may look into; a chain of stages may ask for each of them more than once.
-const MOST_STAGES: usize = 64;
+const MOST_STAGES: usize = 256;
 
 /// The other stages of a file.
 pub(super) struct Stages<'a> {
@@ -138,6 +138,10 @@ impl<'a> Stages<'a> {
 
     /// Reads another stage apart from the one at hand, but for its facts.
     fn look(&mut self, reader: &mut Reader<'_>, stage: usize) -> Option<Looked> {
+        if self.left == 0 {
+            let span = self.dockerfile.stages.get(stage).map(|stage| stage.base_span);
+            reader.leaves_out(&format!("it looks into other stages more than {MOST_STAGES} times"), span);
+        }
         let inner = self.evaluate(stage)?;
         // What the other stage took away, bounded or wrote stays there.
         let done = std::mem::take(&mut reader.done);
@@ -149,6 +153,7 @@ impl<'a> Stages<'a> {
         let code = std::mem::take(&mut reader.seen.code);
         std::mem::swap(&mut own.facts, &mut reader.seen.facts);
         own.commands = reader.seen.commands;
+        own.of_base.brought = std::mem::take(&mut reader.seen.of_base.brought);
         own.of_base.arch_lists = std::mem::take(&mut reader.seen.of_base.arch_lists);
         reader.seen = own;
         Some(Looked { packages, code, done: std::mem::replace(&mut reader.done, done) })

@@ -19,6 +19,7 @@ use crate::extract::install;
 use crate::extract::install::State as Done;
 use crate::extract::linked;
 use crate::extract::listed;
+use crate::extract::of_tests;
 use crate::extract::removed;
 use crate::extract::tree::Looks;
 use crate::extract::tree::Tree;
@@ -77,6 +78,7 @@ pub fn of_dockerfile(
     reader.platforms(&evaluated, options);
     reader.environment(&evaluated);
     reader.seen.of_base.env_templates = inherited::templates(dockerfile, options, &evaluated);
+    reader.notes.extend(of_tests::note(dockerfile, options, &evaluated, &mut reader.seen));
     reader.directories(&evaluated);
     stages.read(&mut reader, &evaluated);
     reader.seen.complete.libraries = closed::is_plain(&evaluated) && reader.done.beyond == Beyond::Nothing;
@@ -168,6 +170,20 @@ impl Reader<'_> {
         };
         let fact = self.seen.facts.add(FactKey::Platforms, None, State::Known(Value::from(&list)), evidence);
         self.seen.platforms = Some((list, fact));
+    }
+
+    /// Says once that not all of a build was followed: what the rest brings is missing evidence.
+    pub(super) fn leaves_out(&mut self, reason: &str, span: Option<Span>) {
+        self.done.beyond = Beyond::Files;
+        let note = format!("a build brings more than can be told: {reason}");
+        if self.notes.contains(&note) {
+            return;
+        }
+        let supply = "scan the built image, or name its packages in an image description".to_owned();
+        let state = State::Unknown(Why { reason: note.clone(), supply });
+        let evidence = self.leaf(span);
+        self.seen.facts.add(FactKey::Requirements, Some("other stages"), state, evidence);
+        self.notes.push(note);
     }
 
     /// Notes the stages that nothing is built from and that are not judged here.

@@ -14,6 +14,7 @@ use crate::dockerfile::Resolved;
 use crate::dockerfile::RunInstruction;
 use crate::extract::along::along;
 use crate::extract::asked;
+use crate::extract::brought;
 use crate::extract::cloned::Cloned;
 use crate::extract::closed;
 use crate::extract::closed::Beyond;
@@ -172,6 +173,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
         for command in reader.among(run, |files| shell::commands_among(run, files)) {
             reader.step(&command, run, 0);
         }
+        brought::note(reader.seen, first, source, run);
         let places = reader.done.lands.compiled().to_vec();
         for code in reader.seen.code.iter().filter(|code| code.fact.0 >= first) {
             reader.done.lands.put_program(code.fact, places.clone());
@@ -199,9 +201,16 @@ impl Reader<'_> {
     pub(super) fn step(&mut self, command: &Command, run: &RunInstruction, depth: usize) {
         self.seen.commands += 1;
         if self.seen.commands > MOST_COMMANDS || self.seen.packages.len() + self.seen.bounds.len() > MOST_IN_ALL {
-            return self.stop(command);
+            let most = format!("{MOST_COMMANDS} commands or {MOST_IN_ALL} packages");
+            return self.stop(command, &format!("it has more than {most}, and the rest is not followed"));
         }
-        self.seen.other_python |= pythons::other(command);
+        if command.cut {
+            self.stop(
+                command,
+                "a script has more commands, words or levels than are followed, and the rest is not read",
+            );
+        }
+        self.seen.other_python |= pythons::other(command) && !pythons::takes_own(self, command, run);
         self.done.environments.note(command, &self.folder);
         if command.program() == Some("cd") {
             let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
@@ -224,19 +233,6 @@ impl Reader<'_> {
         let read = self.read(command, run);
         self.look(command, run, depth, &read);
         self.record(command, run, read);
-    }
-
-    /// Says once that commands are left out.
-    fn stop(&mut self, command: &Command) {
-        self.done.beyond = Beyond::Files;
-        let reason = format!(
-            "it has more than {MOST_COMMANDS} commands or {MOST_IN_ALL} packages, and the rest is not followed"
-        );
-        let note = format!("a build installs more than can be told: {reason}");
-        if !self.notes.contains(&note) {
-            self.untold(&[], &reason, None, command.span);
-            self.note(note);
-        }
     }
 
     /// Leaves out what a command names too often or too much of, and says so.
@@ -349,7 +345,7 @@ impl Reader<'_> {
         listed::read(command, &at, &lookup, self.seen);
         self.done.other_toolkit |= listed::installs_toolkit(command);
         written(self, command, run, &environment);
-        self.done.other_python |= pythons::brings_another(command);
+        self.done.other_python |= pythons::brings_another(command) && !pythons::takes_own(self, command, run);
         self.done.fetched.note(command, &self.folder);
         self.done.cloned.note(command, &self.folder);
     }
@@ -387,6 +383,9 @@ impl Reader<'_> {
             let package = self.package(install);
             self.done.lands.put(package.fact, places.clone());
             let apart = apart && package.manager == Manager::Pip;
+            if apart && package.name == "pip" {
+                self.done.environments.with_pip();
+            }
             self.seen.packages.push(PackageSeen { apart, ..package });
         }
         for install in &found.constraints {

@@ -14,6 +14,8 @@ use crate::shell::Word;
 
 /// The file in which a project names its Python.
 const PINNED: &str = ".python-version";
+/// The file in which it says which ones it admits.
+const PROJECT: &str = "pyproject.toml";
 
 /// The Python that a command installs for: the one that it names, else the base's where no command brings another.
 pub(super) fn python(
@@ -77,6 +79,30 @@ pub(super) fn brings_another(command: &Command) -> bool {
     let chosen =
         |word: &str| matches!(word, "python" | "venv" | "--managed-python" | "-p") || word.starts_with("--python");
     words(command).any(tool) || (is_uv(command) && words(command).skip(1).any(chosen))
+}
+
+/// Whether `uv venv` takes the one Python that lies in the image: it is told no other, and none was brought.
+pub(super) fn takes_own(reader: &Reader<'_>, command: &Command, run: &RunInstruction) -> bool {
+    let lookup = |name: &str| run.scope.lookup(name);
+    let makes = is_uv(command) && words(command).nth(1) == Some("venv");
+    let told_otherwise = |word: &str| word.contains("python") && word.starts_with("--");
+    makes
+        && !words(command).any(told_otherwise)
+        && run.path_head.is_none()
+        && !reader.done.other_python
+        && lies_there(reader)
+        && matches!(told(reader, command, run, &lookup), Told::Nothing)
+        && reader.open("", PROJECT, run).is_err()
+}
+
+/// Whether the Python that the tables know of the image lies there by now: the image is named by it, or the package of the
+/// distribution was installed.
+fn lies_there(reader: &Reader<'_>) -> bool {
+    let BaseKind::Image(base) = &reader.tree.evaluated.base.kind else { return false };
+    let named = reader.knowledge.python_of_image(base).is_some_and(|row| row.version == row.python);
+    let of_system = |package: &&PackageSeen| package.manager == Manager::Apt && package.conditional.is_none();
+    let mut packages = reader.seen.packages.iter().filter(of_system);
+    named || packages.any(|package| package.name == "python3" || package.name.starts_with("python3-"))
 }
 
 fn words(command: &Command) -> impl Iterator<Item = &str> {

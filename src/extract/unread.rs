@@ -1,6 +1,7 @@
 //! What commands install by files and scripts that were not read: it is missing evidence, and no silence.
 
 use crate::cuda::LIBCUDA;
+use crate::extract::closed::Beyond;
 use crate::extract::install::Reader;
 use crate::extract::tree::absolute;
 use crate::fact::BaseSeen;
@@ -31,6 +32,16 @@ impl Reader<'_> {
         let from = tag.map(|tag| format!(", from the index of {tag} as well")).unwrap_or_default();
         let why = Why { reason: format!("a command installs more than can be told{from}: {reason}"), supply };
         self.missing(&what, why, span);
+    }
+
+    /// Says once that commands are left out.
+    pub(super) fn stop(&mut self, command: &Command, reason: &str) {
+        self.done.beyond = Beyond::Files;
+        let note = format!("a build installs more than can be told: {reason}");
+        if !self.notes.contains(&note) {
+            self.untold(&[], reason, None, command.span);
+            self.note(note);
+        }
     }
 
     /// A file that names packages and was not read: what it installs is missing evidence; with the build that the

@@ -14,6 +14,8 @@ use crate::shell::Word;
 /// Where uv makes the environment of a project, and the variable that says another place.
 const USUAL: &str = ".venv";
 const PROJECT: &str = "UV_PROJECT_ENVIRONMENT";
+/// By which uv brings a pip into what it makes.
+const SEED: &str = "UV_VENV_SEED";
 
 /// The environments made so far, by their folders.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +23,8 @@ pub(super) struct Environments {
     made: BTreeSet<String>,
     /// Those that see what the image has as well.
     sharing: BTreeSet<String>,
+    /// Those that uv made without a pip of their own: `pip` is another's there.
+    without_pip: BTreeSet<String>,
     /// The one that a shell went into: until its RUN ends.
     entered: Option<String>,
     /// The Python of those that were made with one that is named.
@@ -55,6 +59,11 @@ impl Environments {
             Some(python) => self.pythons.insert(path.clone(), python),
             None => self.pythons.remove(&path),
         };
+        if program == "uv" && !arguments.contains(&"--seed") {
+            self.without_pip.insert(path.clone());
+        } else {
+            self.without_pip.remove(&path);
+        }
         let shares = arguments.iter().any(|word| word.ends_with("system-site-packages"));
         if shares {
             self.sharing.insert(path.clone());
@@ -64,6 +73,21 @@ impl Environments {
         } else {
             self.made.insert(path);
         }
+    }
+
+    /// Something brought a pip into one of them: from here on nobody can tell which lack it.
+    pub(super) fn with_pip(&mut self) {
+        self.without_pip.clear();
+    }
+
+    /// Whether a command is the `pip` of the image itself, for the environment that it is run in has none.
+    fn is_of_image(&self, command: &Command, head: Option<&str>, lookup: &dyn Fn(&str) -> Lookup) -> bool {
+        let plain = command.program().is_some_and(|program| matches!(program, "pip" | "pip3"));
+        let told = command.words.iter().filter_map(Word::known).any(|word| word.starts_with("--python"));
+        let by_path = command.words.first().and_then(Word::known).is_some_and(|first| first.contains('/'));
+        let reached = self.entered.as_deref().or_else(|| head?.strip_suffix("/bin"));
+        let lacks = reached.is_some_and(|reached| self.without_pip.contains(reached));
+        plain && lacks && !told && !by_path && value(command, SEED, lookup).is_none()
     }
 
     /// Whether what a command installs goes into one of them; `head` is the first directory that programs are looked
@@ -81,7 +105,7 @@ impl Environments {
             let active = words.contains(&"--active").then(|| value("VIRTUAL_ENV")).flatten();
             return self.is_of_project(folder, active.or_else(|| value(PROJECT)).as_deref());
         }
-        if self.made.is_empty() {
+        if self.made.is_empty() || self.is_of_image(command, head, lookup) {
             return false;
         }
         let first = words.first().copied().unwrap_or("");
@@ -134,6 +158,9 @@ impl Environments {
         }
         if first.contains('/') {
             return of_program(&absolute(folder, first));
+        }
+        if self.is_of_image(command, head, lookup) {
+            return None;
         }
         if let Some(entered) = &self.entered {
             return made(entered);
@@ -285,6 +312,7 @@ mod tests {
             ("uv venv --python 3.14 /opt/v; uv pip install --python /opt/v x", &[], Some("3.14")),
             ("uv pip install --system --python 3.12 x", &[], Some("3.12")),
             ("uv venv -p 3.13; uv sync", &[], Some("3.13")),
+            ("uv venv --seed -p 3.14 /opt/v; . /opt/v/bin/activate; pip install x", &[], Some("3.14")),
             (
                 "pyenv install 3.12.3; pyenv global 3.12.3; pip install x",
                 &[("PATH", "/root/.pyenv/shims")],
@@ -300,6 +328,7 @@ mod tests {
             ("uv venv -p 3.14; uv pip install -p /usr/bin/python3 x", &[], None),
             ("uv venv -p 3; uv pip install x", &[], None),
             ("uv venv; uv pip install x", &[], None),
+            ("uv venv -p 3.14 /opt/v; . /opt/v/bin/activate; pip install x", &[], None),
             ("python3 -m venv /opt/v; /opt/v/bin/pip install x", &[], None),
             ("pyenv global 3.12.3; pip install x", &[("PATH", "/usr/local/bin")], None),
             ("pyenv global system; pip install x", &[("PATH", "/root/.pyenv/shims")], None),
@@ -356,6 +385,16 @@ mod tests {
             ("uv venv; uv pip install --system x", &[], false),
             ("uv venv; uv pip install x", &[("UV_SYSTEM_PYTHON", "1")], false),
             ("uv venv; pip install x", &[], false),
+            // uv brings no pip along unless it is told to: the one of the image is run.
+            ("uv venv /opt/v; . /opt/v/bin/activate; pip install x", &[], false),
+            ("uv venv /opt/v; . /opt/v/bin/activate; pip3 install x", &[], false),
+            ("uv venv /opt/v; pip install x", &[("PATH", "/opt/v/bin")], false),
+            ("uv venv --seed /opt/v; . /opt/v/bin/activate; pip install x", &[], true),
+            ("uv venv /opt/v; pip install x", &[("PATH", "/opt/v/bin"), ("UV_VENV_SEED", "1")], true),
+            ("uv venv /opt/v; . /opt/v/bin/activate; pip --python /opt/v/bin/python install x", &[], true),
+            ("uv venv /opt/v; . /opt/v/bin/activate; python -m pip install x", &[], true),
+            ("uv venv /opt/v; . /opt/v/bin/activate; uv pip install x", &[], true),
+            ("uv venv /opt/v; uv venv --seed /opt/v; pip install x", &[("PATH", "/opt/v/bin")], true),
             ("uv venv /opt/v; uv pip install x", &[], false),
             ("uv venv; uv pip install x", &[("VIRTUAL_ENV", "/opt/w")], false),
             ("python -m venv /opt/v; . /opt/w/bin/activate; pip install x", &[], false),

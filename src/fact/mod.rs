@@ -25,8 +25,8 @@ pub use self::image::{
 };
 pub use self::key::{FactKey, VOCABULARY};
 pub use self::observed::{
-    BaseSeen, BuildAskSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, NeedsSeen, Observations,
-    OfBase, TemplatePart, Unread, Unsaid,
+    BaseSeen, BroughtText, BuildAskSeen, CodeSeen, Completeness, Depth, EnvTemplate, FileKind, FileSeen, NeedsSeen,
+    Observations, OfBase, TemplatePart, Unread, Unsaid,
 };
 pub use self::package::{Manager, Offered, PackageGone, PackageSeen, PackageVersion};
 pub use self::saved::REMOVED;

@@ -128,8 +128,8 @@ impl EnvTemplate {
     }
 }
 
-/// What is done to what the base image brings and with its compiler, what may have been put beside it, and what of it was
-/// not read.
+/// What is done to what the base image brings and with its compiler, what may have been put beside it, what of it was
+/// not read, and which texts and stages say so.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OfBase {
     /// How values that cannot be told build on the environment of the base image.
@@ -145,6 +145,12 @@ pub struct OfBase {
     /// What of its layers was not read, where the image itself was.
     #[serde(default, skip_serializing_if = "Unread::is_nothing")]
     pub unread: Unread,
+    /// Texts beside the Dockerfile that instructions read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub brought: Vec<BroughtText>,
+    /// Variables that a stage for tests or builds sets for itself, on top of the stage that would ship.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_tests: Vec<FactId>,
 }
 
 /// GPU code of one library.
@@ -227,6 +233,15 @@ pub struct BuildAskSeen {
 impl BuildAskSeen {
     /// What a command asks for that chooses packages by the driver of the machine that builds.
     pub const BY_DRIVER: &str = "variant";
+}
+
+/// A text beside the Dockerfile from which something was read, and the instruction that made the build read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BroughtText {
+    /// The number of the text among all of the run.
+    pub text: u32,
+    /// The number of the instruction in its Dockerfile.
+    pub instruction: usize,
 }
 
 /// What of the layers of an image was not read, and of the environment that a container of it gets.

@@ -140,7 +140,7 @@ impl Facts {
 
     /// Moves every place to the text that `moved` names for it; false where it names none.
     #[must_use]
-    pub fn move_texts(&mut self, moved: &dyn Fn(SourceId, Span) -> Option<SourceId>) -> bool {
+    fn move_texts(&mut self, moved: &dyn Fn(SourceId, Span) -> Option<SourceId>) -> bool {
         let leaves = self.0.iter_mut().filter_map(|entry| match &mut entry.evidence {
             Evidence::Leaf(origins) => Some(origins),
             Evidence::Derived { .. } => None,
@@ -161,6 +161,16 @@ impl Facts {
 }
 
 impl Observations {
+    /// Moves every place and every text to the one that `moved` names for it; false where it names none.
+    #[must_use]
+    pub fn move_texts(&mut self, moved: &dyn Fn(SourceId, Span) -> Option<SourceId>) -> bool {
+        for one in &mut self.of_base.brought {
+            let Some(there) = moved(SourceId(one.text), Span::default()) else { return false };
+            one.text = there.0;
+        }
+        self.facts.move_texts(moved)
+    }
+
     /// Whether every id in it is that of a fact in it.
     pub fn is_whole(&self) -> bool {
         let base = match &self.base {
@@ -182,6 +192,7 @@ impl Observations {
         let code = self.code.iter().map(|code| code.fact).chain(self.needs.iter().map(|needs| needs.fact));
         let code = code.chain(self.build_asks.iter().map(|ask| ask.fact));
         let code = code.chain(self.of_base.arch_lists.iter().map(|list| list.fact));
+        let code = code.chain(self.of_base.of_tests.iter().copied());
         let all = single.into_iter().flatten().chain(env).chain(packages).chain(files).chain(code).chain(removed);
         all.into_iter().all(|fact| self.facts.has(fact))
     }

@@ -103,6 +103,8 @@ fn under_its_name(facts: &mut Facts, package: &PackageSeen, (cuda, row): Runtime
         let by = if row.is_some() { Derivation::Row } else { Derivation::Resolution };
         Evidence::Derived { by, from: vec![package.fact], row }
     };
+    // Of what may not be there no row says anything.
+    let row = row.filter(|_| package.conditional.is_none());
     let cuda = match (&package.conditional, cuda) {
         (Some(why), _) => State::Unknown(why.clone()),
         (None, Err(why)) => State::Unknown(why),

@@ -260,7 +260,10 @@ impl Indexes {
         if !own.is_empty() && package.variant.is_none() && !is_of_sources(package) {
             self.of_folders(own).offer(package);
         } else if package.variant.is_none() && !is_of_sources(package) {
-            self.offer(package);
+            match self.unread_page(&package.name, knowledge) {
+                Some(page) => package.builds = Builds::Unknown(format!("which wheels {page} lists was not seen")),
+                None => self.offer(package),
+            }
             package.early = package.early.take().or_else(|| self.early_by_itself(package));
             // What a package of another family brings along is chosen from the same indexes.
             if !knowledge.has_build_index(&package.name) {
@@ -276,6 +279,20 @@ impl Indexes {
             self.offer(&mut along);
             package.builds = along.builds;
         }
+    }
+
+    /// The address of a page of links on the network of which nothing says which builds of a distribution it has: one without
+    /// a word of CUDA, and for torch itself one for what is built against it.
+    fn unread_page(&self, name: &str, knowledge: Knowledge) -> Option<&str> {
+        if !knowledge.has_build_index(name) || self.backend.is_some() {
+            return None;
+        }
+        let torch = knowledge.is_built_framework(name);
+        let silent = |place: &&Place| place.tag.is_none() && place.early.is_none();
+        let page = |place: &&Place| place.folder.is_none() && place.untold.is_none() && !place.every && !place.usual;
+        let mut pages = self.links.iter().filter(page);
+        let page = pages.find(|place| silent(place) || (torch && is_against_torch(&place.url)))?;
+        Some(&page.url)
     }
 
     fn offer(&self, package: &mut Install) {
@@ -389,6 +406,15 @@ impl Indexes {
 fn folder(url: &str) -> Option<String> {
     let path = url.strip_prefix("file://").unwrap_or(url);
     (!path.contains("://") && !path.is_empty()).then(|| path.to_owned())
+}
+
+/// Whether a page is one of extensions that are built against a torch: `…/torch-2.4.0+cu121.html`, `…/cu113/torch1.10/index.html`.
+fn is_against_torch(url: &str) -> bool {
+    let mut parts = url.split('/');
+    parts.any(|part| {
+        let rest = part.strip_prefix("torch").map(|rest| rest.trim_start_matches('-'));
+        rest.is_some_and(|rest| rest.starts_with(|sign: char| sign.is_ascii_digit()))
+    })
 }
 
 /// Why nothing is told of a build where an index has them all.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::dockerfile::Control;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::Ignored;
+use crate::dockerfile::LineControl;
 use crate::dockerfile::Order;
 use crate::dockerfile::Problem;
 use crate::fleet::Pool;
@@ -15,12 +16,15 @@ use crate::judge::Settings;
 use crate::judge::Subject;
 use crate::judge::asked;
 use crate::judge::asked::LeftOut;
+use crate::judge::beside::Besides;
+use crate::judge::beside::shown;
 use crate::judge::place::Places;
 use crate::judge::scope::NoticeWords;
 use crate::knowledge::Knowledge;
 use crate::nearest::nearest;
 use crate::report::model::Finding;
 use crate::report::model::Location;
+use crate::report::observed::OnPlatform;
 use crate::rules::Kind;
 use crate::rules::Notice;
 use crate::rules::Persona;
@@ -28,12 +32,19 @@ use crate::rules::Severity;
 use crate::source::SourceId;
 use crate::source::Span;
 
+/// What is told of a comment: as which notice, where, and in which words.
+type Told = (Notice, Span, String);
+
 /// The comments of a Dockerfile, and which of them had an effect.
 pub(super) struct Orders<'a> {
     file: Option<(SourceId, &'a Dockerfile)>,
     settings: Settings<'a>,
     /// Comment and place in its list of rules.
     used: BTreeSet<(usize, usize)>,
+    /// The comments among the lines of files and of here-documents.
+    beside: Besides,
+    /// Text, comment and place in its list of rules.
+    used_beside: BTreeSet<(usize, usize, usize)>,
     /// What was left out and why.
     pub(super) notes: Vec<String>,
 }
@@ -58,7 +69,8 @@ impl<'a> Orders<'a> {
             Content::Saved(saved) => saved.dockerfile.as_ref().map(|(source, dockerfile)| (*source, dockerfile)),
             Content::Fixed(_) | Content::ByPlatform(_) => None,
         };
-        Self { file, settings, used: BTreeSet::new(), notes: Vec::new() }
+        let (used, beside, used_beside) = (BTreeSet::new(), Besides::default(), BTreeSet::new());
+        Self { file, settings, used, beside, used_beside, notes: Vec::new() }
     }
 
     fn controls(&self) -> &'a [Control] {
@@ -102,26 +114,66 @@ impl<'a> Orders<'a> {
         }
     }
 
+    /// Takes the comments of what stands beside the instructions; `looked` is what was seen of the subject.
+    pub(super) fn look_beside(&mut self, looked: &[OnPlatform]) {
+        if let Some(file) = self.file {
+            self.beside = Besides::of(file, looked, self.settings.sources);
+        }
+    }
+
     fn comments_ignore(&mut self, rule: &str, pool: Option<&str>, places: &[Location]) -> bool {
+        self.instructions_ignore(rule, pool, places) || self.lines_ignore(rule, pool, places)
+    }
+
+    fn instructions_ignore(&mut self, rule: &str, pool: Option<&str>, places: &[Location]) -> bool {
         let Some((source, dockerfile)) = self.file else { return false };
-        let text = self.settings.sources.get(source);
+        let name = self.settings.sources.get(source).name();
+        let readers = self.beside.readers(places).cloned().unwrap_or_default();
+        let mut speaking: BTreeSet<usize> = BTreeSet::new();
         for (at, control) in dockerfile.controls.iter().enumerate() {
             let Order::Ignore { rules, reason } = &control.order else { continue };
-            let asked = rules.iter().position(|one| {
-                one.rule == rule && one.pool.as_deref().is_none_or(|only| pool.is_some_and(|pool| pool == only))
-            });
+            let Some(which) = asked_for(rules, rule, pool) else { continue };
             let about = control.instruction.and_then(|at| dockerfile.instructions.get(at)).map(|found| found.span);
-            let here = about.is_none_or(|span| places.iter().any(|place| touches(place, text.name(), span)));
-            let Some(which) = asked.filter(|_| here) else { continue };
-            self.used.insert((at, which));
-            let on = pool.map_or_else(String::new, |pool| format!(" on pool `{pool}`"));
-            let reason = if reason.is_empty() { "without a reason" } else { reason };
-            let note =
-                format!("{}:{}: {rule}{on} is ignored: {reason}", text.name(), text.position(control.span.start));
-            self.note(&note);
-            return true;
+            let here = about.is_none_or(|span| places.iter().any(|place| touches(place, name, span)));
+            let reads = control.instruction.filter(|at| readers.contains(at));
+            if here || reads.is_some() {
+                self.used.insert((at, which));
+            }
+            speaking.extend(reads);
+            // Of a file that several instructions read, each has to be spoken of.
+            if here || !readers.is_empty() && readers.is_subset(&speaking) {
+                self.note_ignored((rule, pool), reason, source, control.span);
+                return true;
+            }
         }
         false
+    }
+
+    /// Whether a comment at the very line that a finding is shown at leaves it out.
+    fn lines_ignore(&mut self, rule: &str, pool: Option<&str>, places: &[Location]) -> bool {
+        let Some(place) = shown(places) else { return false };
+        for (at, lines) in self.beside.lines.iter().enumerate() {
+            let name = self.settings.sources.get(lines.source).name();
+            for (number, control) in lines.controls.iter().enumerate() {
+                let Order::Ignore { rules, reason } = &control.order else { continue };
+                let Some(which) = asked_for(rules, rule, pool) else { continue };
+                if touches(place, name, control.about) {
+                    self.used_beside.insert((at, number, which));
+                    let (source, span, reason) = (lines.source, control.span, reason.clone());
+                    self.note_ignored((rule, pool), &reason, source, span);
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Notes what a comment leaves out and why.
+    fn note_ignored(&mut self, (rule, pool): (&str, Option<&str>), reason: &str, source: SourceId, span: Span) {
+        let text = self.settings.sources.get(source);
+        let on = pool.map_or_else(String::new, |pool| format!(" on pool `{pool}`"));
+        let reason = if reason.is_empty() { "without a reason" } else { reason };
+        self.note(&format!("{}:{}: {rule}{on} is ignored: {reason}", text.name(), text.position(span.start)));
     }
 
     /// What the reader took note of; `stages` are those that ship, `whole` says whether anything was judged.
@@ -146,7 +198,9 @@ impl<'a> Orders<'a> {
             }
         }
         if whole {
-            for (notice, span, message) in self.idle(dockerfile, stages) {
+            let own = self.idle(dockerfile, stages).into_iter().map(|told| (source, told));
+            let all: Vec<(SourceId, Told)> = own.chain(self.idle_beside(dockerfile, stages)).collect();
+            for (source, (notice, span, message)) in all {
                 let told = self.finding(notice, source, span, &message, places);
                 found.extend(told.filter(|finding| !self.settings_leave_out(&finding.rule, None)));
             }
@@ -168,7 +222,7 @@ impl<'a> Orders<'a> {
     }
 
     /// Comments that cannot be followed, and ignores that left nothing out.
-    fn idle(&self, dockerfile: &Dockerfile, stages: &[usize]) -> Vec<(Notice, Span, String)> {
+    fn idle(&self, dockerfile: &Dockerfile, stages: &[usize]) -> Vec<Told> {
         let mut found = Vec::new();
         for (at, control) in dockerfile.controls.iter().enumerate() {
             match &control.order {
@@ -188,7 +242,27 @@ impl<'a> Orders<'a> {
         found
     }
 
-    fn unused(&self, one: &Ignored, shipped: bool) -> Option<(Notice, Span, String)> {
+    /// The same of comments among lines, with the text that each stands in.
+    fn idle_beside(&self, dockerfile: &Dockerfile, stages: &[usize]) -> Vec<(SourceId, Told)> {
+        let mut found = Vec::new();
+        for (at, lines) in self.beside.lines.iter().enumerate().filter(|(_, lines)| lines.told) {
+            let shipped = lines.readers.iter().any(|at| ships(dockerfile, stages, *at));
+            for (number, LineControl { span, order, .. }) in lines.controls.iter().enumerate() {
+                match order {
+                    Order::Broken(why) => found.push((lines.source, (Notice::Comment, *span, why.clone()))),
+                    Order::Ignore { rules, .. } => {
+                        let unused = rules.iter().enumerate();
+                        let unused = unused.filter(|(which, _)| !self.used_beside.contains(&(at, number, *which)));
+                        found.extend(unused.filter_map(|(_, one)| Some((lines.source, self.unused(one, shipped)?))));
+                    }
+                    Order::Pools(_) => {}
+                }
+            }
+        }
+        found
+    }
+
+    fn unused(&self, one: &Ignored, shipped: bool) -> Option<Told> {
         let Some(page) = self.settings.book.get(&one.rule) else {
             let near = nearest(&one.rule, self.settings.book.pages().map(|page| page.name.as_str()));
             let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -234,6 +308,12 @@ impl<'a> Orders<'a> {
             fixes: Vec::new(),
         })
     }
+}
+
+/// Which of the rules of an ignore is asked for, on a pool or of the image.
+fn asked_for(rules: &[Ignored], rule: &str, pool: Option<&str>) -> Option<usize> {
+    let on = |only: &str| pool.is_some_and(|pool| pool == only);
+    rules.iter().position(|one| one.rule == rule && one.pool.as_deref().is_none_or(on))
 }
 
 /// Whether a word of a text is a package with GPU code, or speaks of CUDA.

@@ -1,6 +1,7 @@
 //! Judge: subjects, pools and pages become the report. Nothing is decided here; fates come from the replay.
 
 mod asked;
+mod beside;
 mod control;
 mod facts;
 mod findings;
@@ -258,6 +259,7 @@ fn judge_inferred(
         }
         looked.extend(on_platform);
     }
+    orders.look_beside(&looked);
     let places = Places { sources: settings.sources, fleet: settings.fleet };
     let gpu_content = builds.iter().any(|build| build.image.gpu_content);
     let mut report = model::Subject {

@@ -125,7 +125,7 @@ pub fn subject(saved: Kept, texts: &BTreeMap<u32, SourceId>, sources: &Sources) 
         if !one.seen.is_whole() {
             return Err(BadSubject::Fact);
         }
-        if !one.seen.facts.move_texts(&moved) {
+        if !one.seen.move_texts(&moved) {
             return Err(BadSubject::Place);
         }
     }

@@ -28,6 +28,7 @@ mod rows;
 mod set;
 mod shown;
 mod slices;
+mod stages;
 mod toolkit_lookup;
 mod torch_rows;
 mod wheel_lookup;

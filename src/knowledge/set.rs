@@ -211,6 +211,8 @@ whole_tables! {
     triton_compilers: TritonRow = triton_compilers;
     /// How GPUs can be divided.
     mig_profiles: MigProfileRow = mig_profiles;
+    /// Words for stages that do not ship.
+    stage_names: StageNameRow = stage_names;
     /// Files in which distributions say what they were built with.
     build_files: BuildFileRow = build_files;
     /// Every withdrawn tag.

@@ -75,7 +75,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     entry("image.ld_library_path", Type::Text, "directories with colons", "where the loader looks first", ENVIRONMENT),
     entry("image.ld_conf", Type::List, "file: directories", "files that name directories to ldconfig, in the order in which they are read", FILES),
     entry("image.ld_conf.directories", Type::List, "directories", "the directories that those files name, in that order", FILES),
-    entry("image.stub_paths", Type::List, "directories", "stubs directories of the CUDA toolkit that LD_LIBRARY_PATH or a file for ldconfig names", FILES),
+    entry("image.stub_paths", Type::List, "directories", "stubs directories of the CUDA toolkit that LD_LIBRARY_PATH or a file for ldconfig names; not those of LD_LIBRARY_PATH that a last stage named as one for tests or builds adds to what would ship", FILES),
     entry("image.compat_conf", Type::List, "file: directories", "files for ldconfig that name a compat directory of the CUDA toolkit, with these directories alone", FILES),
     entry("image.driver_libraries", Type::List, "package names or paths", "driver files baked in outside compat directories", FILES),
     entry("image.driver_links", Type::List, "paths", "links in the image where the container toolkit mounts libraries of a WSL node", FILES),

@@ -80,6 +80,8 @@ pub struct Command {
     pub input: Input,
     /// Whether it may not run: below `if`, `case`, `for`, `while`, or after `||`.
     pub conditional: bool,
+    /// Whether what stands behind it is more than is followed, and left out.
+    pub cut: bool,
 }
 
 impl Command {

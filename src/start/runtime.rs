@@ -58,7 +58,15 @@ fn is_in_doubt(replay: Replay<'_>) -> bool {
     let of_cuda = !may_be.is_empty() && may_be.iter().all(|one| one.cuda.known().is_some());
     let mut rows = replay.knowledge.frameworks().iter().filter(|row| row.component == *name);
     let always = rows.any(|row| !row.variants && row.rides.is_none() && !row.optional);
-    untold && !of_cuda && !always && !says_cuda(replay) && !is_container(replay)
+    untold && !of_cuda && !always && !says_cuda(replay) && !is_cuda_itself(replay) && !is_container(replay)
+}
+
+/// Whether it is a part of CUDA, whichever release of it: the row says so that its CUDA rests on.
+fn is_cuda_itself(replay: Replay<'_>) -> bool {
+    let Evidence::Derived { row: Some(row), .. } = &replay.image.facts.get(replay.component.cuda.id).evidence else {
+        return false;
+    };
+    replay.knowledge.runtime_packages().iter().any(|one| std::ptr::eq(&raw const one.info, *row))
 }
 
 /// Whether the version of what is installed, or the index that it comes from, names a CUDA, if one that nobody knows it for.

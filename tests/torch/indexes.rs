@@ -167,3 +167,30 @@ fn of_builds_on_several_ways_none_is_told_in_whatever_order() {
         "linux/amd64",
     );
 }
+
+/// A page of links that nobody read may list any build of torch.
+#[test]
+fn a_page_of_links_that_nobody_saw_leaves_the_build_open() {
+    let page = "https://mirror.example/wheels.html";
+    let torch = |more: &str| format!("{PY311}RUN pip install torch==2.4.0 {more}");
+    check(
+        &[
+            (torch(&format!("-f {page}")), "2.4.0 ?"),
+            (torch(&format!("--find-links={page} --extra-index-url {WHL}/cu118")), "2.4.0 ?"),
+            (format!("{PY311}ENV PIP_FIND_LINKS={page}\nRUN pip install torch==2.4.0"), "2.4.0 ?"),
+            (format!("{PY311}RUN uv pip install --system torch==2.4.0 -f {page}"), "2.4.0 ?"),
+            // Pages of extensions name the torch that these are built against.
+            (torch("-f https://data.pyg.org/whl/torch-2.4.0+cu118.html"), "2.4.0 ?"),
+            (torch("-f https://data.dgl.ai/wheels/torch-2.4/cu118/repo.html"), "2.4.0 ?"),
+            // The build is told by the version, the address, or the index alone; the page is of no concern to others.
+            (format!("{PY311}RUN pip install torch==2.4.0+cu118 -f {page}"), "2.4.0 11.8"),
+            (torch(&format!("-f {WHL}/cu118/torch_stable.html")), "2.4.0 11.8"),
+            (torch("-f https://mirror.example/whl/cu118/torch_stable.html"), "2.4.0 11.8"),
+            (torch(&format!("--index-url {WHL}/cu118")), "2.4.0 11.8"),
+            (torch(&format!("\nRUN pip install flask -f {page}")), "2.4.0 12.1"),
+            (torch(&format!("\nRUN pip install pyg-lib -f {page}")), "2.4.0 12.1"),
+            (torch(&format!("\nRUN pip install torch -f {page}")), "2.4.0 12.1"),
+        ],
+        "linux/amd64",
+    );
+}

@@ -2,6 +2,7 @@
 
 use crate::cuda::LdConf;
 use crate::cuda::is_compat_directory;
+use crate::cuda::is_stub_directory;
 use crate::cuda::library_path;
 use crate::fact::FactId;
 use crate::fact::Manager;
@@ -18,12 +19,15 @@ use crate::reference::ImageReference;
 /// The file that names the folder of all others.
 const FIRST: &str = "/etc/ld.so.conf";
 
+/// The variable of the loader.
+const LOADER_PATH: &str = "LD_LIBRARY_PATH";
+
 impl Subject<'_> {
     /// What is known under a name that speaks of where the loader looks.
     pub(super) fn of_loader(&self, name: &str) -> Option<Said> {
         let conf = &self.image.ld_conf;
         Some(match name {
-            "image.ld_library_path" => of(self.image.env.get("LD_LIBRARY_PATH"), |value| text(value)),
+            "image.ld_library_path" => of(self.image.env.get(LOADER_PATH), |value| text(value)),
             "image.ld_conf" => of(conf, |files| {
                 list(files.iter().map(|file| format!("{}: {}", shown(file), file.directories.join(" "))))
             }),
@@ -51,21 +55,27 @@ impl Subject<'_> {
         Said::plain(seen(found, !conf.is_unknown())).on(fact.or(Some(conf.id)))
     }
 
-    /// Directories of stubs that the loader looks into.
+    /// Whether a stage for tests or builds sets a variable for itself.
+    fn is_of_tests(&self, name: &str) -> bool {
+        self.seen.is_some_and(|all| all.env.get(name).is_some_and(|(_, fact)| all.of_base.of_tests.contains(fact)))
+    }
+
+    /// Directories of stubs that the loader looks into, without those that a stage for tests or builds names for itself.
     fn stub_paths(&self) -> Said {
         let image = self.image;
-        let path = image.env.get("LD_LIBRARY_PATH");
+        let path = image.env.get(LOADER_PATH);
         let complete = !path.is_unknown() && !image.ld_conf.is_unknown();
         if self.has_no_stubs() {
             return Said::plain(seen(Vec::new(), true));
         }
         let (mut found, mut fact) = (Vec::new(), None);
-        let named = path.known().into_iter().flat_map(|path| library_path(path)).map(|directory| (directory, path.id));
+        let named = path.known().into_iter().filter(|_| !self.is_of_tests(LOADER_PATH));
+        let named = named.flat_map(|path| library_path(path)).map(|directory| (directory, path.id));
         let listed = image.ld_conf.known().into_iter().flatten();
         let listed = listed.flat_map(|file| file.directories.iter().map(move |directory| (directory.as_str(), file)));
         let listed = listed.map(|(directory, file)| (directory, self.written(file).unwrap_or(image.ld_conf.id)));
         for (directory, id) in named.chain(listed) {
-            if directory.trim_end_matches('/').ends_with("/stubs") {
+            if is_stub_directory(directory) {
                 found.push(directory.to_owned());
                 fact = fact.or(Some(id));
             }

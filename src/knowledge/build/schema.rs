@@ -255,6 +255,7 @@ macro_rules! every_table {
     wsl_libraries: WslLibraryRow by [library] { library: Str, windows_from: U32, toolkit_from: Cuda, toolkit_released: Day }
     cloud_instances: CloudInstanceRow by [name] { name: Str, provider: Str, gpu: Str, count: OptU32 }
     mig_profiles: MigProfileRow by [gpu] { gpu: Str, profiles: Strs }
+    stage_names: StageNameRow by [word] { word: Str, purpose: Str }
     build_files: BuildFileRow by [file] {
         file: Str, distribution: Str, pairs: Flag, name: OptStr, version: OptStr, cuda: OptStr, hundreds: Flag,
         cuda_flag: OptStr, cudnn: OptStr, rocm: Strs, xpu: Strs,

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::dockerfile::Mapped;
 use crate::dockerfile::Resolved;
+use crate::shell::Command;
 use crate::shell::Input;
 use crate::shell::Word;
 use crate::shell::lexer::Token;
@@ -18,9 +19,10 @@ use crate::shell::walk::lists::List;
 use crate::shell::walk::redirects::Redirects;
 use crate::shell::walk::rounds::Rounds;
 use crate::shell::walk::rounds::Turns;
+use crate::source::Span;
 
 /// Words behind which a command begins.
-const KEYWORDS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"];
+pub(super) const KEYWORDS: &[&str] = &["if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"];
 
 /// What kind of brackets hold a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,12 +87,33 @@ impl Walk<'_> {
     pub(super) fn assign(&mut self, name: &str, value: Resolved) {
         if let Some(branch) = self.branches.last_mut()
             && branch.set.len() < MOST_VARIABLES
+            && !branch.set.iter().any(|own| own == name)
         {
             branch.set.push(name.to_owned());
         }
-        if self.variables.len() < MOST_VARIABLES {
+        if self.variables.len() < MOST_VARIABLES || self.variables.contains_key(name) {
             self.variables.insert(name.to_owned(), value);
+        } else {
+            // What one of so many holds is not kept.
+            self.sourced = true;
         }
+    }
+
+    /// The commands that were read; the last one says where more stand behind it than are followed.
+    pub(super) fn ended(mut self) -> Vec<Command> {
+        if self.over || self.out.len() >= MOST_COMMANDS {
+            if self.out.is_empty() {
+                self.over = false;
+                self.branches.clear();
+                let word =
+                    Word { value: Resolved::literal(":"), raw: ":".to_owned(), span: Span::default(), output: None };
+                self.emit(vec![word], None, Redirects::default());
+            }
+            if let Some(last) = self.out.last_mut() {
+                last.cut = true;
+            }
+        }
+        self.out
     }
 
     fn assign_unknown(&mut self, name: &str) {

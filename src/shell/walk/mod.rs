@@ -6,6 +6,7 @@ mod called;
 mod chance;
 mod condition;
 mod filled;
+mod insisted;
 mod lists;
 mod places;
 mod redirects;
@@ -42,6 +43,7 @@ use crate::shell::walk::chance::Chance;
 use crate::shell::walk::chance::Status;
 use crate::shell::walk::condition::Brackets;
 use crate::shell::walk::filled::sets_unseen;
+use crate::shell::walk::insisted::Insisted;
 use crate::shell::walk::lists::List;
 use crate::shell::walk::redirects::Part;
 use crate::shell::walk::redirects::Redirects;
@@ -82,7 +84,7 @@ pub(super) fn commands(run: &RunInstruction, files: Files<'_>) -> Vec<Command> {
             }
         }
     }
-    walk.out
+    walk.ended()
 }
 
 pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolved)], files: Files<'_>) -> Vec<Command> {
@@ -90,7 +92,7 @@ pub(super) fn script(text: &Mapped, scope: &Scope, variables: &[(String, Resolve
     walk.variables.extend(variables.iter().take(MOST_VARIABLES).cloned());
     walk.called_with(variables);
     walk.text(text, 0);
-    walk.out
+    walk.ended()
 }
 
 fn is_number(name: &str) -> bool {
@@ -112,6 +114,8 @@ struct Walk<'a> {
     spread: usize,
     list: List,
     brackets: Brackets,
+    /// In which way the script insists on the command at hand, where that is the condition of a branch.
+    insisted: Option<Insisted>,
     /// Whether a file was read in that may set any variable.
     sourced: bool,
     /// What the command in front of a `|` writes, and how many stand in front of it.
@@ -146,7 +150,7 @@ impl<'a> Walk<'a> {
     fn new(scope: &'a Scope, heredocs: &'a [Heredoc], files: Files<'a>) -> Self {
         let (variables, branches, out) = (BTreeMap::new(), Vec::new(), Vec::new());
         let pipe = (Input::None, 0);
-        let (list, brackets) = (List::default(), Brackets::default());
+        let (list, brackets, insisted) = (List::default(), Brackets::default(), None);
         let (opened, over, spread, sourced, substitutions) = (0, false, 0, false, 0);
         let (functions, called, arrays) = (BTreeMap::new(), 0, BTreeMap::new());
         let (read_in, arguments, part) = (0, Arguments::default(), Part::default());
@@ -162,6 +166,7 @@ impl<'a> Walk<'a> {
             spread,
             list,
             brackets,
+            insisted,
             sourced,
             pipe,
             substitutions,
@@ -192,7 +197,7 @@ impl<'a> Walk<'a> {
             None if self.called == 0 && self.substitutions == 0 && is_number(name) => Lookup::Unset,
             None => match self.scope.lookup(name) {
                 Lookup::Unset | Lookup::Unknown(..) if self.sourced && self.scope.is_free(name) => {
-                    Lookup::Unknown(vec![name.to_owned()], "a file that is read in may set it".to_owned())
+                    Lookup::Unknown(vec![name.to_owned()], "something that is not followed may set it".to_owned())
                 }
                 other => other,
             },
@@ -254,6 +259,7 @@ impl<'a> Walk<'a> {
                 _ => {
                     let before = at.checked_sub(1).and_then(|at| tokens.get(at));
                     self.part.ahead = token == Token::Separator && is_beside(text.text(), before);
+                    self.insists(text, &tokens, &words, at);
                     self.piped(text, &words, std::mem::take(&mut redirects), depth, token == Token::Pipe);
                 }
             }
@@ -285,15 +291,6 @@ impl<'a> Walk<'a> {
         self.level = outer;
     }
 
-    /// From which token on the build fails unless every test in the list holds: in the last list, without `||`.
-    fn ends_well(&self, tokens: &[Token], depth: usize) -> Option<usize> {
-        let end = tokens.iter().rposition(|token| *token != Token::Separator)?;
-        let ends = |token: &Token| matches!(token, Token::Separator | Token::ArmEnd);
-        let from = tokens.iter().take(end).rposition(ends).map_or(0, |at| at + 1);
-        let other = tokens.iter().skip(from).any(|token| matches!(token, Token::Or | Token::Pipe));
-        (depth == 0 && self.substitutions == 0 && !other).then_some(from)
-    }
-
     fn simple(&mut self, text: &Mapped, ranges: &[Range<usize>], redirects: Redirects<'a>, depth: usize) {
         let mut rest = ranges;
         while let Some((first, after)) = rest.split_first().filter(|_| !self.brackets.open) {
@@ -319,6 +316,7 @@ impl<'a> Walk<'a> {
         let status = match self.answer(&raw, redirects.any) {
             Some(answer) => Status::Answer(answer),
             None if raw.iter().all(plain) && !redirects.any => Status::Answer(Chance::Yes),
+            None if self.insisted == Some(Insisted::Once) => Status::Answer(Chance::Yes),
             None => Status::Fine,
         };
         let kept = self.part.is_any().then(|| (self.variables.clone(), self.arguments.clone(), self.arrays.clone()));
@@ -445,12 +443,12 @@ impl<'a> Walk<'a> {
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return };
         let mut span = first.span.to(last.span);
         span.start = start.unwrap_or(span.start).min(span.start);
-        let conditional = self.asking() || self.chance() != Chance::Yes;
+        let conditional = (self.asking() && self.insisted.is_none()) || self.chance() != Chance::Yes;
         if self.out.len() < MOST_COMMANDS {
             let variables = self.variables_of(words.first());
             let Redirects { writes, appends, input, .. } = redirects;
             let input = if input == Input::None { std::mem::take(&mut self.pipe.0) } else { input };
-            self.out.push(Command { words, span, variables, writes, appends, input, conditional });
+            self.out.push(Command { words, span, variables, writes, appends, input, conditional, cut: false });
         }
     }
 

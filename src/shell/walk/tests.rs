@@ -327,3 +327,55 @@ fn a_file_that_was_copied_is_there_until_a_command_may_take_it_away() {
         assert_eq!(taken(text), expected, "{text}");
     }
 }
+
+#[test]
+fn a_command_that_a_condition_insists_on_is_certain() {
+    for (text, expected) in [
+        ("if ! a; then exit 1; fi; b", vec!["a", "b"]),
+        ("if ! a >log 2>&1\nthen\n  echo bad\n  exit 2\nfi\nb", vec!["a", "b"]),
+        ("if a; then b; else echo bad; exit 1; fi", vec!["a", "b"]),
+        ("if ! a; then exit 1; else b; fi", vec!["a", "b"]),
+        ("if ! a; then if [ -f x ]; then c; fi; exit 1; fi", vec!["a"]),
+        ("f() { if ! a; then exit 1; fi; }; f", vec!["a"]),
+        ("until a; do sleep 1; done; b", vec!["a", "~sleep 1", "b"]),
+        ("while ! a; do sleep 1; done", vec!["a", "~sleep 1"]),
+        ("until a; do n=1; [ -f x ] && exit 1; done", vec!["a", "~[ -f x ]", "~exit 1"]),
+    ] {
+        assert_eq!(run(text), expected, "{text}");
+    }
+    // Its failure may be lived with, or another answer may be the one that ends the script.
+    for text in [
+        "if a; then b; fi",
+        "if a; then b; else c; fi",
+        "if ! a; then c; fi",
+        "if ! a; then exit 0; fi",
+        "if ! a; then exit; fi",
+        "if ! a; then exit $x; fi",
+        "if ! a; then [ -f x ] && exit 1; fi",
+        "if ! a; then [ -f x ] || exit 1; fi",
+        "if ! a; then if [ -f x ]; then exit 1; fi; fi",
+        "if ! a; then case $x in y) exit 1;; esac; fi",
+        "if ! a; then (exit 1); fi",
+        "if ! a; then exit 1 | tee log; fi",
+        "if ! a; then [ -f x ] && exit 0; exit 1; fi",
+        "if ! a; then [ -f x ] && exit $x; exit 1; fi",
+        "if ! a; then return 0; exit 1; fi",
+        "if ! a; then echo exit 1; fi",
+        "if ! a; then c; else exit 1; fi",
+        "if a; then exit 1; fi",
+        "if a; then exit 1; else b; fi",
+        "if a; then b; elif c; then d; else exit 1; fi",
+        "if ! a; then exit 1",
+        "if ! a & then exit 1; fi",
+        "until a; do sleep 1; break; done",
+        "until a; do [ -f x ] && exit 0; done",
+        "until ! a; do sleep 1; done",
+        "while a; do sleep 1; done",
+    ] {
+        let first = run(text).into_iter().find(|line| line.ends_with('a'));
+        assert_eq!(first.as_deref(), Some("~a"), "{text}: {:?}", run(text));
+    }
+    for text in ["if ! a && c; then exit 1; fi", "if ! a || c; then exit 1; fi", "if ! a | c; then exit 1; fi"] {
+        assert!(run(text).iter().all(|line| line.starts_with('~')), "{text}: {:?}", run(text));
+    }
+}

@@ -1,0 +1,50 @@
+//! What the names of stages say of them.
+
+use crate::knowledge::Knowledge;
+use crate::knowledge::rows::RowInfo;
+
+/// A word for stages that do not ship.
+#[derive(Clone, Copy, Debug)]
+pub struct StageNameRow {
+    /// Where the row stands.
+    pub info: RowInfo,
+    /// The last word of the name, in small letters: `test`.
+    pub word: &'static str,
+    /// What such a stage is for: `tests`.
+    pub purpose: &'static str,
+}
+
+impl Knowledge {
+    /// What a stage of that name is for, where that is not to ship: `tests` of `integration-tests`.
+    pub fn purpose_of_stage(self, name: &str) -> Option<&'static str> {
+        let last = name.rsplit(['-', '_', '.']).next()?;
+        let row = self.stage_names().iter().find(|row| last.eq_ignore_ascii_case(row.word))?;
+        Some(row.purpose)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_of_a_name_says_what_a_stage_is_for() {
+        for (name, expected) in [
+            ("test", Some("tests")),
+            ("Test", Some("tests")),
+            ("integration-tests", Some("tests")),
+            ("test-coverage", Some("tests")),
+            ("kernel_builder", Some("builds")),
+            ("test-runtime", None),
+            ("tested", None),
+            ("latest", None),
+            ("contest", None),
+            ("build-and-serve", None),
+            ("runtime", None),
+            ("-", None),
+            ("", None),
+        ] {
+            assert_eq!(Knowledge::built_in().purpose_of_stage(name), expected, "{name}");
+        }
+    }
+}
