@@ -153,7 +153,8 @@ impl Trials<'_> {
     fn judged(&self, case: &Case<'_>, subject: &Subject, told: Told) -> Vec<PoolFate> {
         let inferred = Inferred::default();
         let judged = |pools: &[String], detail| {
-            judge::judge_again(subject, Settings { pools, detail, ..case.settings }, self.hosts, &inferred)
+            let settings = Settings { pools, detail, ..case.settings };
+            judge::judge_sharing(subject, settings, self.hosts, &inferred, &mut case.doubts.borrow_mut())
         };
         let runs = whole(case.before);
         let (aimed, others): (Vec<_>, Vec<_>) = runs.partition(|one| case.aim.takes(&one.fate));
@@ -164,7 +165,9 @@ impl Trials<'_> {
             Told::Fates => lifted(case, &judged(&aimed, Detail::Steps)),
             Told::Help => {
                 let mut doubts = case.doubts.borrow_mut();
-                lifted(case, &judge::judge_with_doubts(subject, settings, self.hosts, &inferred, &mut doubts))
+                let told = judge::judge_with_doubts(subject, settings, self.hosts, &inferred, &mut doubts);
+                drop(doubts);
+                lifted(case, &told)
             }
         };
         if !others.is_empty() && found.iter().any(|one| one.fate == "starts" || one.lifted) {
@@ -213,7 +216,7 @@ impl Trials<'_> {
             let settings = Settings { fleet: &fleet, pools: &[], ..case.settings };
             let hosts = Hosts::of(settings);
             let settings = Settings { detail: Detail::Steps, ..settings };
-            let mut doubts = case.doubts.borrow_mut();
+            let mut doubts = case.doubts.borrow().on_other_hosts();
             let told = judge::judge_with_doubts(subject, settings, &hosts, inferred, &mut doubts);
             for fate in lifted(case, &told) {
                 if let Some(known) = found.iter_mut().find(|one| one.pool == fate.pool) {

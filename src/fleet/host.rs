@@ -17,6 +17,8 @@ use crate::fleet::Mode;
 use crate::fleet::Options;
 use crate::fleet::Pool;
 use crate::fleet::PoolField;
+use crate::fleet::alike::Alike;
+use crate::fleet::alike::Numbers;
 use crate::fleet::drivers::Kernel;
 use crate::fleet::host_values::brand_of_row;
 use crate::fleet::host_values::values;
@@ -192,6 +194,8 @@ pub struct Host {
     /// Fields that the pool declares beside the GPU, the driver, the toolkit and the launch, and that stand above what those
     /// would tell; of a variant, what it tries as well.
     pub overrides: Vec<PoolField>,
+    /// Which others of its pool are like it; none where no other is known to be.
+    pub alike: Option<Alike>,
     /// The same host with each value of what is still open.
     pub(super) variants: Variants,
 }
@@ -212,9 +216,10 @@ impl Pool {
     /// Every host that this pool may be.
     pub fn hosts(&self, knowledge: Knowledge, as_of: Option<Date>) -> Vec<Host> {
         let mut hosts = Vec::new();
+        let mut numbers = Numbers::default();
         let wsl = self.wsl.as_ref().is_some_and(|wsl| wsl.value);
         let same_ways = (self.toolkit.is_some() || self.libnvidia_container.is_some()) && !wsl;
-        for gpu in self.gpus(knowledge) {
+        for (at_gpu, gpu) in self.gpus(knowledge).into_iter().enumerate() {
             let (drivers, driver_open) = self.drivers(gpu, knowledge);
             let mut ways: Vec<(Launch, Vec<(Way, Behaviour)>)> = Vec::new();
             for driver in &drivers {
@@ -230,7 +235,10 @@ impl Pool {
                     };
                     ways = self.launches().iter().map(of_launch).collect();
                 }
-                for (launch, way) in ways.iter().flat_map(|(launch, ways)| ways.iter().map(move |way| (launch, way))) {
+                let places = ways.iter().enumerate().flat_map(|(at, (launch, ways))| {
+                    ways.iter().enumerate().map(move |(place, way)| ((*driver, at, place), launch, way))
+                });
+                for (from, launch, way) in places {
                     if hosts.len() == MAX_HOSTS {
                         return hosts;
                     }
@@ -238,6 +246,7 @@ impl Pool {
                     host.assumed.extend(self.launch.is_none().then_some(PoolField::Launch));
                     host.assumed.extend(driver_open.then_some(PoolField::Driver));
                     host.assumed.extend((self.gpu.len() > 1 || gpu.is_possible()).then_some(PoolField::Gpu));
+                    numbers.give(&mut host, at_gpu, from);
                     hosts.push(host);
                 }
             }
@@ -321,6 +330,7 @@ impl Pool {
             values,
             assumed: way.assumed.clone(),
             overrides: OVERRIDES.iter().copied().filter(|field| self.span_of(*field).is_some()).collect(),
+            alike: None,
             variants: Variants::default(),
         };
         if by_image || way.devices == DeviceSource::LaunchAndEnvironment {

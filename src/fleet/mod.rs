@@ -1,5 +1,6 @@
 //! Fleets: the node pools that images are judged against.
 
+mod alike;
 mod derived;
 mod drivers;
 mod field;
@@ -15,6 +16,7 @@ mod variants;
 mod ways;
 mod words;
 
+pub use self::alike::Alike;
 pub use self::derived::{Derived, DerivedValue, OpenField, derived};
 pub use self::field::{PoolEntry, PoolField};
 pub use self::file::{FleetErrors, GpuName, built_in, built_in_text, check_mig, check_modes, check_width, read};

@@ -40,8 +40,13 @@ impl Host {
     /// The same host where its toolkit takes the compat library of an image, and where it does not: which of the two may hang
     /// on a note in the library that nobody read.
     pub fn with_either_library(&self) -> &[Self] {
-        let with = |taken| Self { takes_compat: Some(taken), variants: Variants::default(), ..self.clone() };
-        self.variants.compat.get_or_init(|| [true, false].map(with).into())
+        let with = |(at, taken)| Self {
+            takes_compat: Some(taken),
+            alike: self.alike.and_then(|alike| alike.with(at)),
+            variants: Variants::default(),
+            ..self.clone()
+        };
+        self.variants.compat.get_or_init(|| [(0, true), (1, false)].map(with).into())
     }
 
     /// Whether another is this very host, in the mode that it takes for some images and with a value of what it leaves
@@ -69,17 +74,19 @@ impl Host {
         if self.library_directory.is_some() || !matches!(self.mode, Mode::Cdi | Mode::JitCdi) {
             return Vec::new();
         }
-        let with = |directory: &str| {
+        let with = |(at, directory): (usize, &str)| {
             let field = PoolField::LibraryDirectory;
             Self {
                 library_directory: Some(directory.to_owned()),
                 assumed: [self.assumed.as_slice(), &[field]].concat(),
                 overrides: [self.overrides.as_slice(), &[field]].concat(),
+                // Those of the compat library come first.
+                alike: self.alike.and_then(|alike| alike.with(2 + at)),
                 variants: Variants::default(),
                 ..self.clone()
             }
         };
-        self.library_directories().into_iter().map(with).collect()
+        self.library_directories().into_iter().enumerate().map(with).collect()
     }
 
     fn with_each_brand(&self, knowledge: Knowledge) -> Vec<Self> {
@@ -91,7 +98,7 @@ impl Host {
             let values = values(gpu.as_ref(), self.driver, self.driver_cuda, newer, knowledge);
             let assumed = [self.assumed.as_slice(), &[PoolField::Brand]].concat();
             let overrides = [self.overrides.as_slice(), &[PoolField::Brand]].concat();
-            Self { gpu, values, assumed, overrides, variants: Variants::default(), ..self.clone() }
+            Self { gpu, values, assumed, overrides, alike: None, variants: Variants::default(), ..self.clone() }
         };
         rows.map(|row| with(row.name)).collect()
     }

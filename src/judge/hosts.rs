@@ -14,8 +14,10 @@ use crate::judge::Settings;
 use crate::knowledge::Knowledge;
 use crate::start::Doubts;
 use crate::start::Fate;
+use crate::start::Shared;
 use crate::start::Verdict;
 use crate::start::verdicts;
+use crate::start::verdicts_of;
 
 /// So many hosts of a fleet are kept from one subject to the next; of wider pools they are made anew, and those
 /// that tell nothing of their own are dropped at once.
@@ -65,14 +67,14 @@ impl Hosts {
     /// Whether nothing of what is sought on a pool can come of these builds, as far as its hosts are kept.
     pub(super) fn is_hopeless(
         &self,
-        at: usize,
-        pool: &Pool,
+        (at, pool): (usize, &Pool),
         builds: &[Build],
         knowledge: Knowledge,
         doubts: &mut Doubts,
+        shared: &mut Shared,
     ) -> bool {
         let Some(hosts) = self.kept(at) else { return false };
-        doubts.is_hopeless(&pool.name.value, &pairs(hosts, builds), knowledge)
+        doubts.is_hopeless(&pool.name.value, &pairs(hosts, builds), shared, knowledge)
     }
 
     /// The hosts of a pool for these builds.
@@ -146,7 +148,7 @@ pub(super) enum Outlook<'a> {
 
 impl<'a> Tried<'a> {
     /// The verdicts of the pool.
-    pub(super) fn verdicts(&'a self, builds: &'a [Build], knowledge: Knowledge) -> Outlook<'a> {
+    pub(super) fn verdicts(&'a self, builds: &'a [Build], knowledge: Knowledge, shared: &mut Shared) -> Outlook<'a> {
         if self.hosts.is_empty() {
             return Outlook::NoHost;
         }
@@ -154,7 +156,7 @@ impl<'a> Tried<'a> {
         if pairs.is_empty() {
             return Outlook::NoContent(builds);
         }
-        let mut list = verdicts(&pairs, knowledge);
+        let mut list = verdicts_of(&pairs, shared, knowledge);
         for verdict in &mut list {
             let of_all = self.settled.iter().find(|settled| settled.component.as_deref() == verdict.component);
             if let Some(settled) = of_all {

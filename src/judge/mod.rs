@@ -10,6 +10,7 @@ mod inferred;
 mod missing;
 mod open;
 mod opened;
+mod past;
 mod place;
 pub mod saved;
 mod scope;
@@ -45,6 +46,7 @@ pub use crate::judge::hosts::Hosts;
 use crate::judge::hosts::Outlook;
 use crate::judge::hosts::Tried;
 pub use crate::judge::inferred::Inferred;
+use crate::judge::past::Past;
 use crate::judge::place::Places;
 use crate::judge::saved::Saved;
 use crate::judge::seen::Beside;
@@ -191,12 +193,8 @@ pub fn judge_on(subject: &Subject, settings: Settings<'_>, hosts: &Hosts) -> mod
     judge_and_tell(subject, settings, hosts, &mut Vec::new())
 }
 
-/// Judges once more a subject of which some was inferred already; `inferred` is of this subject.
-pub fn judge_again(subject: &Subject, settings: Settings<'_>, hosts: &Hosts, inferred: &Inferred) -> model::Subject {
-    judge_inferred(subject, settings, hosts, inferred, (&mut Vec::new(), None))
-}
-
-/// The same, without a verdict where nothing of what is sought can come of it on any pool.
+/// Judges once more a subject of which some was inferred already: `inferred` is of this subject. There is no verdict where
+/// nothing of what is sought can come of it on any pool.
 pub fn judge_with_doubts(
     subject: &Subject,
     settings: Settings<'_>,
@@ -204,7 +202,18 @@ pub fn judge_with_doubts(
     inferred: &Inferred,
     doubts: &mut Doubts,
 ) -> model::Subject {
-    judge_inferred(subject, settings, hosts, inferred, (&mut Vec::new(), Some(doubts)))
+    judge_inferred(subject, settings, hosts, inferred, (&mut Vec::new(), Past::Asked(doubts)))
+}
+
+/// The same with every verdict: of what was sought before, that alone is used which the hosts have in common.
+pub fn judge_sharing(
+    subject: &Subject,
+    settings: Settings<'_>,
+    hosts: &Hosts,
+    inferred: &Inferred,
+    doubts: &mut Doubts,
+) -> model::Subject {
+    judge_inferred(subject, settings, hosts, inferred, (&mut Vec::new(), Past::Kept(doubts)))
 }
 
 /// The same; `undecided` gets the names of the practice pages of which the condition could not be told.
@@ -214,7 +223,7 @@ pub fn judge_and_tell(
     hosts: &Hosts,
     undecided: &mut Vec<String>,
 ) -> model::Subject {
-    judge_inferred(subject, settings, hosts, &Inferred::default(), (undecided, None))
+    judge_inferred(subject, settings, hosts, &Inferred::default(), (undecided, Past::None))
 }
 
 /// How far a subject of its kind is looked into.
@@ -227,7 +236,7 @@ fn judge_inferred(
     settings: Settings<'_>,
     hosts: &Hosts,
     inferred: &Inferred,
-    (undecided, doubts): (&mut Vec<String>, Option<&mut Doubts>),
+    (undecided, mut past): (&mut Vec<String>, Past<'_>),
 ) -> model::Subject {
     let started = settings.fleet.started(subject.start, &own_variables(&subject.content));
     let of_start = started.as_ref().map(|fleet| Settings { fleet, ..settings });
@@ -291,15 +300,17 @@ fn judge_inferred(
         }
         return report;
     }
-    if let Some(doubts) = doubts
-        && pools.iter().all(|(at, pool)| hosts.is_hopeless(*at, pool, &builds, knowledge, doubts))
-    {
+    // What hosts have in common is kept for these very hosts.
+    let same_hosts = hosts_then.is_none() && of_day.is_none();
+    let mut shared = past.take(&pools, same_hosts);
+    if past.is_hopeless(hosts, &pools, &builds, knowledge, &mut shared) {
+        past.keep(&pools, shared, same_hosts);
         return report;
     }
     let tried: Vec<Tried<'_>> = pools.iter().map(|(at, pool)| hosts.tried(*at, pool, &builds, settings, day)).collect();
     let (mut judged, mut hostless) = (Vec::new(), Vec::new());
-    for ((_, pool), tried) in pools.iter().zip(&tried) {
-        match tried.verdicts(&builds, knowledge) {
+    for (((_, pool), tried), shared) in pools.iter().zip(&tried).zip(&mut shared) {
+        match tried.verdicts(&builds, knowledge, shared) {
             Outlook::NoHost => {
                 let verdict = verdict::no_host(&pool.name.value, day);
                 hostless.extend(open::no_host(pool, &verdict, places, settings, &mut orders));
@@ -312,6 +323,7 @@ fn judge_inferred(
             }
         }
     }
+    past.keep(&pools, shared, same_hosts);
     if !settings.detail.speaks() {
         return report;
     }

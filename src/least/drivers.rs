@@ -16,6 +16,7 @@ use crate::knowledge::GpuClass;
 use crate::knowledge::Knowledge;
 use crate::least::End;
 use crate::least::Images;
+use crate::least::asked::Asked;
 use crate::source::Span;
 use crate::start::Route;
 
@@ -100,22 +101,24 @@ impl<'a> Drivers<'a> {
     }
 
     /// The places of the releases that are tried of some images, oldest first.
-    fn tried(&self, images: &[&Images]) -> Vec<usize> {
+    fn tried<'t>(&self, telling: impl Iterator<Item = &'t [usize]>, images: usize) -> Vec<usize> {
         let all = 0..self.releases.len();
-        let replays = self.hosts(all.end.saturating_sub(1)).len().saturating_mul(all.end).saturating_mul(images.len());
+        let replays = self.hosts(all.end.saturating_sub(1)).len().saturating_mul(all.end).saturating_mul(images);
         if replays <= MOST_REPLAYS {
             return all.collect();
         }
-        let told = images.iter().flat_map(|images| images.telling(self.pool, &self.releases, self.knowledge));
-        told.collect::<BTreeSet<usize>>().into_iter().collect()
+        telling.flatten().copied().collect::<BTreeSet<usize>>().into_iter().collect()
+    }
+
+    fn asked<'i>(&self, images: &'i Images) -> Asked<'i> {
+        Asked::of(images, self.pool, &self.releases, self.knowledge)
     }
 
     /// Whether one image starts with some release.
-    fn ability(&self, images: &Images) -> Able {
+    fn ability(&self, asked: &mut Asked<'_>) -> Able {
         let mut open = self.releases.is_empty();
-        let mut doubt = 0;
-        for at in images.telling(self.pool, &self.releases, self.knowledge) {
-            match images.soon_on(self.hosts(at), self.knowledge, &mut doubt) {
+        for at in asked.telling().to_vec() {
+            match asked.end(at, self.hosts(at), self.knowledge) {
                 End::Starts(_) => return Able::Starts,
                 End::Open => open = true,
                 End::Fails | End::Nothing => {}
@@ -126,27 +129,27 @@ impl<'a> Drivers<'a> {
 
     /// The smallest with which all of some images start.
     pub fn least(&self, images: &[&Images]) -> Least {
-        self.row(images).map_or_else(|none| none, |(first, _)| Least::From(first))
+        let asked = images.iter().map(|images| self.asked(images)).collect();
+        self.row(asked).map_or_else(|none| none, |(first, _)| Least::From(first))
     }
 
     /// The first and the last of the last unbroken row of releases with which all of some images start; the last is none
     /// where it is the newest that is known.
-    fn row(&self, images: &[&Images]) -> Result<(DriverVersion, Option<DriverVersion>), Least> {
-        let tried = self.tried(images);
-        let mut doubts: Vec<(&Images, usize)> = images.iter().map(|images| (*images, 0)).collect();
+    fn row(&self, mut images: Vec<Asked<'_>>) -> Result<(DriverVersion, Option<DriverVersion>), Least> {
+        let tried = self.tried(images.iter().map(Asked::telling), images.len());
         let mut start = |at: usize| {
             let hosts = self.hosts(at);
-            let fails = doubts.iter_mut().position(|(images, doubt)| !images.start_on(hosts, self.knowledge, doubt));
+            let fails = images.iter_mut().position(|asked| !asked.starts(at, hosts, self.knowledge));
             // What a driver was too old for is asked first of the next.
             if let Some(one) = fails {
-                doubts.swap(0, one);
+                images.swap(0, one);
             }
             fails.is_none() && !images.is_empty()
         };
         let place = |of: usize| tried.get(of).copied();
         let row = lasting(tried.len(), |of| place(of).is_some_and(&mut start));
         let Some(first) = place(row.start).filter(|_| !row.is_empty()) else {
-            let open = images.iter().any(|images| self.ability(images) == Able::Open);
+            let open = images.iter_mut().any(|asked| self.ability(asked) == Able::Open);
             return Err(if open { Least::Open } else { Least::Never });
         };
         // What lies between two that are told apart is tried one by one.
@@ -218,7 +221,8 @@ pub fn older(images: &Images, pool: &Pool, least: DriverVersion, knowledge: Know
         End::Starts(route) => Some(Older { driver: release(at)?, route }),
         End::Fails | End::Open | End::Nothing => None,
     };
-    let tried = drivers.tried(&[images]);
+    let telling = images.telling(pool, &drivers.releases, knowledge);
+    let tried = drivers.tried(std::iter::once(telling.as_slice()), 1);
     let (place, found) = tried.iter().enumerate().find_map(|(place, at)| Some((place, end(*at)?)))?;
     // What lies between two that are told apart is tried one by one.
     let first = place.checked_sub(1).and_then(|before| tried.get(before)).map_or(0, |at| at + 1);
@@ -257,12 +261,13 @@ pub fn least_of_all(pool: &Pool, images: &[(&Images, usize)], knowledge: Knowled
     let day = images.iter().find_map(|(images, _)| images.day());
     let drivers = Drivers::of(pool, day, knowledge);
     let mut alike: BTreeMap<usize, Able> = BTreeMap::new();
-    let mut able: Vec<&Images> = Vec::new();
+    let mut able: Vec<Asked<'_>> = Vec::new();
     for (at, (images, kind)) in images.iter().enumerate() {
         let ability = *alike.entry(*kind).or_insert_with(|| {
-            let ability = drivers.ability(images);
+            let mut asked = drivers.asked(images);
+            let ability = drivers.ability(&mut asked);
             if ability == Able::Starts {
-                able.push(images);
+                able.push(asked);
             }
             ability
         });
@@ -272,7 +277,7 @@ pub fn least_of_all(pool: &Pool, images: &[(&Images, usize)], knowledge: Knowled
             Able::Never => found.never.push(at),
         }
     }
-    if let Ok((driver, last)) = drivers.row(&able) {
+    if let Ok((driver, last)) = drivers.row(able) {
         (found.driver, found.last) = (Some(driver), last);
     }
     found

@@ -10,6 +10,7 @@
 //!
 //! What was seen of a subject is inferred once and replayed on as many drivers as there are.
 
+mod asked;
 mod drivers;
 
 use std::collections::BTreeMap;
@@ -46,9 +47,10 @@ pub use crate::least::drivers::starts_below;
 pub use crate::least::drivers::with_driver;
 use crate::start::Fate;
 use crate::start::Route;
+use crate::start::Shared;
 use crate::start::fails_everywhere;
 use crate::start::starts_everywhere;
-use crate::start::verdicts;
+use crate::start::verdicts_of;
 
 /// How a subject ends on a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,30 +99,32 @@ impl Images {
 
     /// The same where the hosts are known.
     pub fn on_hosts(&self, hosts: &[Host], knowledge: Knowledge) -> End {
-        match verdicts(&self.pairs(hosts), knowledge).first().map(|verdict| verdict.fate) {
-            None => End::Nothing,
-            Some(Some(Fate::Starts(route))) => End::Starts(route),
-            Some(Some(Fate::Fails(_))) => End::Fails,
-            Some(Some(Fate::Undetermined) | None) => End::Open,
-        }
+        end(&self.pairs(hosts), &mut Shared::default(), knowledge)
     }
 
     /// Whether it starts on all of them; the place of the first that tells otherwise is kept, and asked first the next
     /// time.
     pub fn start_on(&self, hosts: &[Host], knowledge: Knowledge, doubt: &mut usize) -> bool {
         let pairs = self.pairs(hosts);
-        let of_all = starts_everywhere(&pairs, knowledge, doubt);
-        of_all.unwrap_or_else(|| self.on_hosts(hosts, knowledge).starts())
+        let mut shared = Shared::default();
+        let of_all = starts_everywhere(&pairs, &mut shared, knowledge, doubt);
+        of_all.unwrap_or_else(|| end(&pairs, &mut shared, knowledge).starts())
     }
 
-    /// The same without its route, and sooner where it starts on all of them or fails on all.
-    pub fn soon_on(&self, hosts: &[Host], knowledge: Knowledge, doubt: &mut usize) -> End {
+    /// Whether it starts on all of them, and how it ends there: without its route, and sooner where it starts on all of
+    /// them or fails on all.
+    fn soon_on(&self, hosts: &[Host], knowledge: Knowledge, doubt: &mut usize) -> (bool, End) {
         let pairs = self.pairs(hosts);
-        let starts = starts_everywhere(&pairs, knowledge, doubt) == Some(true);
-        if !starts && fails_everywhere(&pairs, knowledge) {
-            return End::Fails;
-        }
-        if starts { End::Starts(Route::Native) } else { self.on_hosts(hosts, knowledge) }
+        let mut shared = Shared::default();
+        let of_all = starts_everywhere(&pairs, &mut shared, knowledge, doubt);
+        let end = if of_all == Some(true) {
+            End::Starts(Route::Native)
+        } else if fails_everywhere(&pairs, &mut shared, knowledge) {
+            End::Fails
+        } else {
+            end(&pairs, &mut shared, knowledge)
+        };
+        (of_all.unwrap_or_else(|| end.starts()), end)
     }
 
     fn pairs<'a>(&'a self, hosts: &'a [Host]) -> Vec<(&'a ImageFacts, &'a Host)> {
@@ -153,12 +157,17 @@ impl Images {
         told
     }
 
+    /// Every release that is named by the tables, by the images, or by the requirements of a pool.
+    fn named(&self, pool: &Pool, knowledge: Knowledge) -> Vec<DriverVersion> {
+        let of_pool = pool.env.iter().filter(|(name, _)| name.starts_with(REQUIREMENTS));
+        let of_pool = of_pool.flat_map(|(_, value)| versions(&value.value)).collect();
+        named(self.builds.values().flatten(), of_pool, knowledge)
+    }
+
     /// Of the releases, oldest first, the places of those that the start-up can tell apart on a pool, as [`telling`] has
     /// them. The newest come first.
     pub fn telling(&self, pool: &Pool, releases: &[DriverVersion], knowledge: Knowledge) -> Vec<usize> {
-        let of_pool = pool.env.iter().filter(|(name, _)| name.starts_with(REQUIREMENTS));
-        let named = of_pool.flat_map(|(_, value)| versions(&value.value)).collect();
-        telling(self.builds.values().flatten(), named, releases, knowledge)
+        places(&self.named(pool, knowledge), releases)
     }
 
     /// Whether nothing in it concerns a GPU, on any platform.
@@ -169,6 +178,15 @@ impl Images {
     /// Day for which hosts are asked.
     pub fn day(&self) -> Option<Date> {
         self.day
+    }
+}
+
+fn end<'a>(pairs: &[(&'a ImageFacts, &'a Host)], shared: &mut Shared, knowledge: Knowledge) -> End {
+    match verdicts_of(pairs, shared, knowledge).first().map(|verdict| verdict.fate) {
+        None => End::Nothing,
+        Some(Some(Fate::Starts(route))) => End::Starts(route),
+        Some(Some(Fate::Fails(_))) => End::Fails,
+        Some(Some(Fate::Undetermined) | None) => End::Open,
     }
 }
 
@@ -196,20 +214,33 @@ fn thresholds(image: &ImageFacts, knowledge: Knowledge) -> Vec<DriverVersion> {
 }
 
 /// Of the releases, oldest first, the places of those that the start-up of some images can tell apart: the ends of each
-/// branch, and what lies around a release that the tables or the images name, or that is among `named`. The newest come
+/// branch, and what lies around a release that the tables or the images name, or that is among `others`. The newest come
 /// first.
 pub fn telling<'i>(
     images: impl Iterator<Item = &'i ImageFacts>,
-    mut named: Vec<DriverVersion>,
+    others: Vec<DriverVersion>,
     releases: &[DriverVersion],
     knowledge: Knowledge,
 ) -> Vec<usize> {
-    named.extend(knowledge.minor_compats().iter().map(|row| row.min_driver));
-    named.extend(knowledge.branches().iter().flat_map(|row| row.other_releases.iter().copied()));
-    named.extend(images.flat_map(|image| thresholds(image, knowledge)));
+    places(&named(images, others, knowledge), releases)
+}
+
+/// Every release that is named by the tables or by some images, and these others.
+fn named<'i>(
+    images: impl Iterator<Item = &'i ImageFacts>,
+    mut others: Vec<DriverVersion>,
+    knowledge: Knowledge,
+) -> Vec<DriverVersion> {
+    others.extend(knowledge.minor_compats().iter().map(|row| row.min_driver));
+    others.extend(knowledge.branches().iter().flat_map(|row| row.other_releases.iter().copied()));
+    others.extend(images.flat_map(|image| thresholds(image, knowledge)));
+    others
+}
+
+fn places(named: &[DriverVersion], releases: &[DriverVersion]) -> Vec<usize> {
     let mut around: BTreeSet<usize> = BTreeSet::new();
     for version in named {
-        let at = releases.partition_point(|release| *release < version);
+        let at = releases.partition_point(|release| release < version);
         around.extend(at.saturating_sub(1)..=at + 1);
     }
     let branch = |at: usize| releases.get(at).map(|release| release.branch());

@@ -5,6 +5,7 @@ use crate::describe::Description;
 use crate::extract;
 use crate::fleet;
 use crate::fleet::GpuName;
+use crate::least::asked::Asked;
 use crate::least::drivers::MOST_REPLAYS;
 use crate::source::SourceText;
 use crate::source::Sources;
@@ -109,6 +110,36 @@ fn a_pool_that_says_nothing_is_asked_of_fewer_releases_with_the_same_end() {
     let told = images.telling(&any, &drivers, knowledge);
     assert!(told.len() < drivers.len(), "{} of {}", told.len(), drivers.len());
     assert_eq!(least(&images, &any, knowledge), in_full(&images, &any, knowledge));
+}
+
+/// What was told of one release is told of all of its row: each is asked by itself, and behind others.
+#[test]
+fn releases_of_one_row_end_alike() {
+    let knowledge = Knowledge::built_in();
+    let complete = "complete = [\"env\", \"packages\", \"files\", \"code\"]\ncuda_runtime = \"12.4\"\n";
+    let bound = format!("{complete}[env]\nNVIDIA_REQUIRE_DRIVER = \"driver>=530.30.02,driver<535.129.03\"\n");
+    let compat = format!("{complete}[files]\n\"/usr/local/cuda/compat/libcuda.so.550.54.15\" = {{}}\n");
+    for text in [complete.to_owned(), bound, compat] {
+        let images = images(&text);
+        for fields in
+            ["gpu = \"T4\"\nlaunch = \"docker-gpus\"\ntoolkit = \"1.17.8\"", "gpu = \"K80\"\nlaunch = \"docker-cdi\""]
+        {
+            let pool = pool(fields);
+            let releases = releases(&pool, knowledge);
+            let mut asked = Asked::of(&images, &pool, &releases, knowledge);
+            let mut kinds: Vec<End> = Vec::new();
+            for (at, release) in releases.iter().enumerate() {
+                let hosts = with_driver(&pool, *release).hosts(knowledge, None);
+                let (starts, end) = images.soon_on(&hosts, knowledge, &mut 0);
+                assert_eq!(asked.end(at, &hosts, knowledge), end, "{text} with {release} on {fields}");
+                assert_eq!(asked.starts(at, &hosts, knowledge), starts, "{text} with {release} on {fields}");
+                if !kinds.contains(&end) {
+                    kinds.push(end);
+                }
+            }
+            assert!(fields.contains("K80") || kinds.len() > 1, "{kinds:?}");
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A trial: the text of a combination goes the whole road, and the replay says how it ends on each pool.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -23,10 +24,11 @@ use crate::source::SourceId;
 use crate::start::Fate;
 use crate::start::HostFate;
 use crate::start::Route;
+use crate::start::Shared;
 use crate::start::Step;
 use crate::start::StepResult;
 use crate::start::Verdict;
-use crate::start::verdicts;
+use crate::start::verdicts_of;
 use crate::start::words;
 
 /// How a combination ends on a pool.
@@ -74,6 +76,8 @@ impl End {
 /// Pools that are alike, with their hosts.
 struct Kind<'a> {
     hosts: Vec<Host>,
+    /// What these have in common.
+    shared: RefCell<Shared>,
     /// The same with every driver that they can have.
     drivers: Drivers<'a>,
 }
@@ -102,7 +106,10 @@ impl<'a> Place<'a> {
             }
             let key = format!("{hosts:?}");
             let at = kinds.iter().position(|(own, _)| *own == key).unwrap_or_else(|| {
-                kinds.push((key, Kind { hosts, drivers: Drivers::of(pool, day, knowledge) }));
+                kinds.push((
+                    key,
+                    Kind { hosts, shared: RefCell::default(), drivers: Drivers::of(pool, day, knowledge) },
+                ));
                 kinds.len() - 1
             });
             of_pools.push(at);
@@ -118,7 +125,7 @@ impl<'a> Place<'a> {
 
     /// How it ends, pool by pool.
     pub(super) fn ends(&self, images: &Images, bare: bool) -> Vec<End> {
-        let of_kind = |kind: &Kind<'_>| end(images, &kind.hosts, bare, self.knowledge);
+        let of_kind = |kind: &Kind<'_>| end(images, kind, bare, self.knowledge);
         let ends: Vec<End> = self.kinds.iter().map(of_kind).collect();
         self.pools.iter().map(|at| ends.get(*at).copied().unwrap_or(End::Open)).collect()
     }
@@ -153,11 +160,14 @@ pub(super) fn subject(text: &str, source: SourceId, knowledge: Knowledge) -> Sub
     }
 }
 
-/// How all of it ends on some hosts; `bare` where nothing is chosen but a base.
-fn end(images: &Images, hosts: &[Host], bare: bool, knowledge: Knowledge) -> End {
+/// How all of it ends on the hosts of a pool; `bare` where nothing is chosen but a base.
+fn end(images: &Images, kind: &Kind<'_>, bare: bool, knowledge: Knowledge) -> End {
+    let hosts = kind.hosts.iter();
     let pairs: Vec<_> =
-        hosts.iter().flat_map(|host| images.builds(&host.platform).iter().map(move |image| (image, host))).collect();
-    let list = verdicts(&pairs, knowledge);
+        hosts.flat_map(|host| images.builds(&host.platform).iter().map(move |image| (image, host))).collect();
+    let mut shared = kind.shared.take();
+    let list = verdicts_of(&pairs, &mut shared, knowledge);
+    kind.shared.replace(shared.for_others());
     // What is put on top of another framework fails on its own, and the image starts all the same: here nothing may.
     let mut worst = End::Starts { route: Route::Native, unseen: false };
     // A runtime that is there as well and that nothing is known to use decides nothing.

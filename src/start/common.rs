@@ -14,19 +14,17 @@ use crate::start::Basis;
 use crate::start::Codes;
 use crate::start::Fate;
 use crate::start::HostFate;
-use crate::start::NoRecord;
 use crate::start::Replay;
 use crate::start::Route;
+use crate::start::Shared;
 use crate::start::Step;
 use crate::start::StepRecord;
 use crate::start::StepResult;
-use crate::start::Steps;
 use crate::start::Verdict;
 use crate::start::Wall;
 use crate::start::fate::field_value;
-use crate::start::platform;
-use crate::start::record::UpToStop;
-use crate::start::replay;
+use crate::start::shared::End;
+use crate::start::shared::turn;
 
 /// Of so many hosts all are told; of more, one for each way that it may end.
 pub(super) const FEW: usize = 16;
@@ -36,6 +34,16 @@ pub(super) const FEW: usize = 16;
 /// Each pair is a build of the image, inferred for the host's platform, and a host of the pool; the builds of one
 /// host follow each other.
 pub fn verdicts<'a>(pairs: &[(&'a ImageFacts, &'a Host)], knowledge: Knowledge) -> Vec<Verdict<'a>> {
+    verdicts_of(pairs, &mut Shared::default(), knowledge)
+}
+
+/// The same, with what the hosts of this pool are known to have in common.
+pub fn verdicts_of<'a>(
+    pairs: &[(&'a ImageFacts, &'a Host)],
+    shared: &mut Shared,
+    knowledge: Knowledge,
+) -> Vec<Verdict<'a>> {
+    shared.wide = pairs.len() > FEW;
     let mut names: Vec<(Role, &str)> = Vec::new();
     let mut seen: Vec<&ImageFacts> = Vec::new();
     for image in pairs.iter().map(|(image, _)| *image) {
@@ -50,7 +58,7 @@ pub fn verdicts<'a>(pairs: &[(&'a ImageFacts, &'a Host)], knowledge: Knowledge) 
         }
     }
     let components: Vec<(Role, Verdict<'a>)> =
-        names.into_iter().map(|(role, name)| (role, of_component(pairs, name, knowledge))).collect();
+        names.into_iter().map(|(role, name)| (role, of_component(pairs, name, shared, knowledge))).collect();
     let worst = components
         .iter()
         .filter(|(role, _)| *role != Role::Extension)
@@ -61,14 +69,20 @@ pub fn verdicts<'a>(pairs: &[(&'a ImageFacts, &'a Host)], knowledge: Knowledge) 
 
 /// Whether the image starts on every one of these, as `verdicts` would say; the place of the first that tells otherwise
 /// is kept, and asked first the next time. None where nothing but extensions is there to judge.
-pub fn starts_everywhere(pairs: &[(&ImageFacts, &Host)], knowledge: Knowledge, doubt: &mut usize) -> Option<bool> {
+pub fn starts_everywhere(
+    pairs: &[(&ImageFacts, &Host)],
+    shared: &mut Shared,
+    knowledge: Knowledge,
+    doubt: &mut usize,
+) -> Option<bool> {
+    shared.wide = pairs.len() > FEW;
     let mut judged = false;
     let first = pairs.get(*doubt).map(|pair| (*doubt, pair));
     for (at, (image, host)) in first.into_iter().chain(pairs.iter().enumerate()) {
-        let host = platform::host_for(image, host);
+        let host = shared.host_for(image, host);
         for component in image.components.iter().filter(|component| component.role != Role::Extension) {
             judged = true;
-            if !matches!(replay(Replay { image, component, host, knowledge }, &mut NoRecord), Fate::Starts(_)) {
+            if !matches!(shared.end(Replay { image, component, host, knowledge }).fate, Fate::Starts(_)) {
                 *doubt = at;
                 return Some(false);
             }
@@ -86,52 +100,49 @@ struct Tried<'a> {
     fate: Fate,
 }
 
-fn of_component<'a>(pairs: &[(&'a ImageFacts, &'a Host)], name: &'a str, knowledge: Knowledge) -> Verdict<'a> {
+fn of_component<'a>(
+    pairs: &[(&'a ImageFacts, &'a Host)],
+    name: &'a str,
+    shared: &mut Shared,
+    knowledge: Knowledge,
+) -> Verdict<'a> {
     let mut tried: Vec<Tried<'a>> = Vec::with_capacity(pairs.len());
     let mut told: Vec<HostFate<'a>> = Vec::new();
     let few = pairs.len() <= FEW;
-    let mut meet = |one: Replay<'a>, fate: Fate, steps: &[StepRecord]| {
-        let Replay { image, component, host, .. } = one;
+    let mut meet = |one: Replay<'a>, end: &End, shared: &mut Shared| {
+        let (Replay { image, component, host, .. }, fate) = (one, end.fate);
         tried.push(Tried { host, image, component, fate });
-        let known = |other: &HostFate<'_>| same_way(other, fate, image, component, steps);
+        let known = |other: &HostFate<'_>| same_way(other, image, component, end);
         if few || !told.iter().any(known) {
             // Of one that stands for others the steps behind the one that decides are told as well.
-            let steps = if matches!(fate, Fate::Fails(_)) { whole(one).0 } else { steps.to_vec() };
+            let whole = matches!(fate, Fate::Fails(_)).then(|| shared.whole(one));
+            let steps = whole.as_ref().unwrap_or(end).steps().copied().collect();
             told.push(HostFate { host, image, component, fate, steps });
         }
     };
-    let mut steps = UpToStop::default();
     for (image, host) in pairs.iter().copied() {
-        let host = platform::host_for(image, host);
+        let host = shared.host_for(image, host);
         for component in image.components.iter().filter(|component| component.name == name) {
             let one = Replay { image, component, host, knowledge };
-            steps.0.clear();
-            let fate = replay(one, &mut steps);
-            let undetermined = fate == Fate::Undetermined;
-            let releases = if undetermined { alike(&component.may_be, one) } else { Vec::new() };
-            let variants = if undetermined && releases.is_empty() { settled(one, &steps.0) } else { Vec::new() };
+            let end = shared.end(one);
+            let undetermined = end.fate == Fate::Undetermined;
+            let releases = if undetermined { alike(&component.may_be, one, shared) } else { Vec::new() };
+            let variants = if undetermined && releases.is_empty() { settled(one, &end, shared) } else { Vec::new() };
             if releases.is_empty() && variants.is_empty() {
-                meet(one, fate, &steps.0);
+                meet(one, &end, shared);
             }
-            for (host, fate, steps) in &variants {
-                meet(Replay { host, ..one }, *fate, steps);
+            for (host, end) in &variants {
+                meet(Replay { host, ..one }, end, shared);
             }
-            for (component, fate, steps) in &releases {
-                meet(Replay { component, ..one }, *fate, steps);
+            for (component, end) in &releases {
+                meet(Replay { component, ..one }, end, shared);
             }
         }
     }
-    let fate = common(&tried, knowledge);
+    let fate = common(&tried, shared, knowledge);
     let confidence = told.iter().map(HostFate::confidence).min().unwrap_or(Confidence::Measured);
     let (open_fields, open_build) = if fate.is_none() { settlers(&tried) } else { (Vec::new(), false) };
     Verdict { component: Some(name), fate, hosts: told, confidence, open_fields, open_build }
-}
-
-/// Every step of a start-up, also behind the one that decides.
-pub(super) fn whole(one: Replay<'_>) -> Steps {
-    let mut steps = Steps::default();
-    replay(one, &mut steps);
-    steps
 }
 
 /// How a component ends, release by release, where it is not known which it is and all start or all fail: one of each
@@ -139,18 +150,18 @@ pub(super) fn whole(one: Replay<'_>) -> Steps {
 pub(super) fn alike<'a>(
     releases: &'a [Component],
     replay_of: Replay<'a>,
-) -> Vec<(&'a Component, Fate, Vec<StepRecord>)> {
-    let mut found: Vec<(&Component, Fate, Vec<StepRecord>)> = Vec::new();
+    shared: &mut Shared,
+) -> Vec<(&'a Component, End)> {
+    let mut found: Vec<(&Component, End)> = Vec::new();
     for component in releases {
-        let mut steps = UpToStop::default();
-        let fate = replay(Replay { component, ..replay_of }, &mut steps);
+        let end = shared.end(Replay { component, ..replay_of });
         let fails = |fate: Fate| matches!(fate, Fate::Fails(_));
-        let other = found.iter().any(|(_, one, _)| fails(*one) != fails(fate));
-        if other || fate == Fate::Undetermined {
+        let other = found.iter().any(|(_, one)| fails(one.fate) != fails(end.fate));
+        if other || end.fate == Fate::Undetermined {
             return Vec::new();
         }
-        if !found.iter().any(|(_, one, told)| *one == fate && turn(told) == turn(&steps.0)) {
-            found.push((component, fate, steps.0));
+        if !found.iter().any(|(_, told)| told.fate == end.fate && told.turn() == end.turn()) {
+            found.push((component, end));
         }
     }
     found
@@ -159,70 +170,54 @@ pub(super) fn alike<'a>(
 /// How a component ends with each value of what the pool leaves open and what the first step that cannot be told turns
 /// on, with the steps up to the one that decides; else with the compat library taken and left aside, where that cannot be
 /// told and both start or both fail. Empty where none of them tells it.
-pub(super) fn settled<'a>(replay_of: Replay<'a>, steps: &[StepRecord]) -> Vec<(&'a Host, Fate, Vec<StepRecord>)> {
-    let Some(open) = steps.iter().find(|step| step.result == StepResult::Unknown) else { return Vec::new() };
+pub(super) fn settled<'a>(replay_of: Replay<'a>, end: &End, shared: &mut Shared) -> Vec<(&'a Host, End)> {
+    let Some(open) = end.steps().find(|step| step.result == StepResult::Unknown) else { return Vec::new() };
     let fields = open.facts.iter().filter_map(|basis| match basis {
         Basis::Pool(field) => Some(field),
         _ => None,
     });
-    let with = |host| {
-        let mut steps = UpToStop::default();
-        let fate = replay(Replay { host, ..replay_of }, &mut steps);
-        (host, fate, steps.0)
-    };
+    let mut with = |host| (host, shared.end(Replay { host, ..replay_of }));
     for field in fields {
-        let each: Vec<_> = replay_of.host.with_each(field, replay_of.knowledge).iter().map(with).collect();
-        if each.iter().any(|(_, fate, _)| *fate != Fate::Undetermined) {
+        let each: Vec<_> = replay_of.host.with_each(field, replay_of.knowledge).iter().map(&mut with).collect();
+        if each.iter().any(|(_, end)| end.fate != Fate::Undetermined) {
             return each;
         }
     }
     let which = |step: &StepRecord| step.step == Step::Loader && step.result == StepResult::Unknown;
-    if !steps.iter().any(which) {
+    if !end.steps().any(which) {
         return Vec::new();
     }
     let each: Vec<_> = replay_of.host.with_either_library().iter().map(with).collect();
-    let all = |is: fn(Fate) -> bool| each.iter().all(|(_, fate, _)| is(*fate));
+    let all = |is: fn(Fate) -> bool| each.iter().all(|(_, end)| is(end.fate));
     let alike = all(|fate| matches!(fate, Fate::Starts(_))) || all(|fate| matches!(fate, Fate::Fails(_)));
     if alike { each } else { Vec::new() }
 }
 
 /// Whether a host ends as another, for the same step and with the same code.
-pub(super) fn same_way(
-    other: &HostFate<'_>,
-    fate: Fate,
-    image: &ImageFacts,
-    component: &Component,
-    steps: &[StepRecord],
-) -> bool {
+pub(super) fn same_way(other: &HostFate<'_>, image: &ImageFacts, component: &Component, end: &End) -> bool {
     let codes = |fate: Fate| match fate {
         Fate::Fails(wall) => Some(wall.codes()),
         Fate::Starts(_) | Fate::Undetermined => None,
     };
-    other.fate.same(fate)
-        && codes(other.fate) == codes(fate)
+    other.fate.same(end.fate)
+        && codes(other.fate) == codes(end.fate)
         && std::ptr::eq(other.image, image)
         && std::ptr::eq(other.component, component)
-        && turn(&other.steps) == turn(steps)
-}
-
-/// The step on which a start-up turns: its first stop, else the first that cannot be told.
-pub(super) fn turn(steps: &[StepRecord]) -> Option<Step> {
-    let stop = steps.iter().find(|step| matches!(step.result, StepResult::Stops(_)));
-    stop.or_else(|| steps.iter().find(|step| step.result == StepResult::Unknown)).map(|step| step.step)
+        && turn(other.steps.iter()) == end.turn()
 }
 
 /// The walls that stand on every host, with their codes as far as these are the same on all.
-fn everywhere(tried: &[Tried<'_>], knowledge: Knowledge) -> Vec<Wall> {
-    let own = |one: &Tried<'_>| {
+fn everywhere<'a>(tried: &[Tried<'a>], shared: &mut Shared, knowledge: Knowledge) -> Vec<Wall> {
+    let mut own = |one: &Tried<'a>| {
         let Tried { host, image, component, .. } = *one;
-        let walls =
-            whole(Replay { image, component, host, knowledge }).0.into_iter().filter_map(|step| match step.result {
-                StepResult::Stops(wall) => Some(wall),
-                _ => None,
-            });
+        let end = shared.whole(Replay { image, component, host, knowledge });
+        let walls = end.steps().filter_map(|step| match step.result {
+            StepResult::Stops(wall) => Some(wall),
+            _ => None,
+        });
         walls.collect::<Vec<Wall>>()
     };
-    let mut walls = tried.first().map_or_else(Vec::new, own);
+    let mut walls = tried.first().map_or_else(Vec::new, &mut own);
     for one in tried.iter().skip(1) {
         if walls.is_empty() {
             break;
@@ -251,7 +246,7 @@ fn both(one: Wall, other: Wall) -> Wall {
 
 /// The common fate: that of all; where every host and every build fails, the wall that stands everywhere, else the one
 /// that most meet first. None where it depends: on the host, or on the build.
-fn common(tried: &[Tried<'_>], knowledge: Knowledge) -> Option<Fate> {
+fn common(tried: &[Tried<'_>], shared: &mut Shared, knowledge: Knowledge) -> Option<Fate> {
     let first = tried.first()?.fate;
     if tried.iter().all(|one| one.fate.same(first)) {
         return Some(plainest(first, tried));
@@ -260,7 +255,7 @@ fn common(tried: &[Tried<'_>], knowledge: Knowledge) -> Option<Fate> {
         return None;
     }
     let met = |wall: &Wall| tried.iter().any(|one| one.fate.same(Fate::Fails(*wall)));
-    match everywhere(tried, knowledge).into_iter().find(met) {
+    match everywhere(tried, shared, knowledge).into_iter().find(met) {
         Some(wall) => Some(Fate::Fails(wall)),
         None => commonest(tried),
     }

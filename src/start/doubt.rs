@@ -12,20 +12,15 @@ use crate::fleet::Host;
 use crate::knowledge::Knowledge;
 use crate::start::Fate;
 use crate::start::HostFate;
-use crate::start::NoRecord;
 use crate::start::Replay;
+use crate::start::Shared;
 use crate::start::Step;
-use crate::start::StepRecord;
 use crate::start::StepResult;
 use crate::start::common::FEW;
 use crate::start::common::alike;
 use crate::start::common::same_way;
 use crate::start::common::settled;
-use crate::start::common::turn;
-use crate::start::common::whole;
-use crate::start::platform;
-use crate::start::record::UpToStop;
-use crate::start::replay;
+use crate::start::shared::End;
 
 /// So many hosts are remembered for a pool.
 const REMEMBERED: usize = 16;
@@ -47,29 +42,55 @@ struct Doubt {
     first: Vec<usize>,
 }
 
-/// What is sought, pool by pool.
-#[derive(Clone, Debug, Default)]
-pub struct Doubts(BTreeMap<String, Doubt>);
+/// What is sought, pool by pool, and what the hosts of each have in common.
+#[derive(Debug, Default)]
+pub struct Doubts {
+    sought: BTreeMap<String, Doubt>,
+    shared: BTreeMap<String, Shared>,
+}
 
 impl Doubts {
     /// That is sought on a pool.
     pub fn seek(&mut self, pool: &str, sought: Sought) {
-        self.0.insert(pool.to_owned(), Doubt { sought, first: Vec::new() });
+        self.sought.insert(pool.to_owned(), Doubt { sought, first: Vec::new() });
+    }
+
+    /// The same for hosts of the pools that are others than they were.
+    #[must_use]
+    pub fn on_other_hosts(&self) -> Self {
+        Self { sought: self.sought.clone(), shared: BTreeMap::new() }
+    }
+
+    /// Takes what the hosts of a pool are known to have in common.
+    pub fn take(&mut self, pool: &str) -> Shared {
+        self.shared.remove(pool).unwrap_or_default()
+    }
+
+    /// Keeps it for the next image on the same hosts.
+    pub fn keep(&mut self, pool: &str, shared: Shared) {
+        self.shared.insert(pool.to_owned(), shared.for_others());
     }
 
     /// Whether nothing of what is sought on a pool can come of this; not where that takes more than asking its hosts.
     /// Pairs are those of [`verdicts`](crate::start::verdicts).
-    pub fn is_hopeless(&mut self, pool: &str, pairs: &[(&ImageFacts, &Host)], knowledge: Knowledge) -> bool {
-        let Some(Doubt { sought, first }) = self.0.get_mut(pool) else { return false };
+    pub fn is_hopeless(
+        &mut self,
+        pool: &str,
+        pairs: &[(&ImageFacts, &Host)],
+        shared: &mut Shared,
+        knowledge: Knowledge,
+    ) -> bool {
+        let Some(Doubt { sought, first }) = self.sought.get_mut(pool) else { return false };
+        shared.wide = pairs.len() > FEW;
         let names = names(pairs);
         let mut any = false;
         for name in names {
             let asking = Asking { pairs, name, knowledge };
             match sought {
                 // The image fails where one of its components does.
-                Sought::Somewhere if asking.fails_everywhere(first) => return true,
+                Sought::Somewhere if asking.fails_everywhere(first, shared) => return true,
                 Sought::Somewhere => {}
-                Sought::Better(steps) => match asking.betters(steps, first) {
+                Sought::Better(steps) => match asking.betters(steps, first, shared) {
                     Prospect::None => any = true,
                     Prospect::Starts => {}
                     // It may be the one that decides.
@@ -82,9 +103,9 @@ impl Doubts {
 }
 
 /// Whether a component that counts fails on every host, and with it the image.
-pub fn fails_everywhere(pairs: &[(&ImageFacts, &Host)], knowledge: Knowledge) -> bool {
-    let fails = |name: &str| Asking { pairs, name, knowledge }.fails_everywhere(&mut Vec::new());
-    names(pairs).into_iter().any(fails)
+pub fn fails_everywhere(pairs: &[(&ImageFacts, &Host)], shared: &mut Shared, knowledge: Knowledge) -> bool {
+    shared.wide = pairs.len() > FEW;
+    names(pairs).into_iter().any(|name| Asking { pairs, name, knowledge }.fails_everywhere(&mut Vec::new(), shared))
 }
 
 /// The components that count, by name.
@@ -132,21 +153,22 @@ impl<'a> Asking<'_, 'a> {
     }
 
     /// The start-ups at a place: of each component of the name, on the host as it is for the image.
-    fn replays(self, at: usize) -> impl Iterator<Item = Replay<'a>> {
+    fn replays(self, at: usize, shared: &mut Shared) -> impl Iterator<Item = Replay<'a>> + use<'a> {
         let Self { pairs, name, knowledge } = self;
-        let pair = pairs.get(at).map(|(image, host)| (*image, platform::host_for(image, host)));
-        pair.into_iter().flat_map(move |(image, host)| {
-            let own = image.components.iter().filter(move |component| component.name == name);
-            own.map(move |component| Replay { image, component, host, knowledge })
-        })
+        let pair = pairs.get(at).map(|(image, host)| (*image, shared.host_for(image, host)));
+        let of = move |(image, host): (&'a ImageFacts, &'a Host)| {
+            let own = image.components.iter().filter(|component| component.name == name);
+            own.map(|component| Replay { image, component, host, knowledge }).collect::<Vec<_>>()
+        };
+        pair.map_or_else(Vec::new, of).into_iter()
     }
 
-    fn fails_everywhere(self, first: &mut Vec<usize>) -> bool {
+    fn fails_everywhere(self, first: &mut Vec<usize>, shared: &mut Shared) -> bool {
         let mut any = false;
         for at in self.places(first) {
-            for one in self.replays(at) {
+            for one in self.replays(at, shared) {
                 any = true;
-                if !matches!(replay(one, &mut NoRecord), Fate::Fails(_)) {
+                if !matches!(shared.end(one).fate, Fate::Fails(_)) {
                     remember(first, at);
                     return false;
                 }
@@ -156,15 +178,15 @@ impl<'a> Asking<'_, 'a> {
     }
 
     /// Whether one of these steps may pass everywhere, and no other stops it.
-    fn betters(self, steps: &BTreeSet<Step>, first: &mut Vec<usize>) -> Prospect {
+    fn betters(self, steps: &BTreeSet<Step>, first: &mut Vec<usize>, shared: &mut Shared) -> Prospect {
         let mut ends = Ends { few: self.pairs.len() <= FEW, left: steps.clone(), told: Vec::new(), starts: true };
         let mut any = false;
         let remembered = first.len();
         for (nth, at) in self.places(&first.clone()).enumerate() {
-            for one in self.replays(at) {
+            for one in self.replays(at, shared) {
                 any = true;
                 let left = ends.left.len();
-                let hopeless = self.ask(one, nth >= remembered, steps, &mut ends);
+                let hopeless = ask(one, nth >= remembered, steps, &mut ends, shared);
                 if ends.left.len() < left || hopeless {
                     remember(first, at);
                 }
@@ -175,30 +197,27 @@ impl<'a> Asking<'_, 'a> {
         }
         if any && ends.starts { Prospect::Starts } else { Prospect::Open }
     }
+}
 
-    /// Asks one start-up; whether nothing can come of it any more.
-    fn ask(self, one: Replay<'a>, in_order: bool, sought: &BTreeSet<Step>, ends: &mut Ends<'a>) -> bool {
-        let mut steps = UpToStop::default();
-        let fate = replay(one, &mut steps);
-        if matches!(fate, Fate::Starts(_)) {
-            return in_order && ends.meet(one, fate, &steps.0, self.knowledge, sought);
-        }
-        if fate == Fate::Undetermined {
-            let releases = alike(&one.component.may_be, one);
-            let variants = if releases.is_empty() { settled(one, &steps.0) } else { Vec::new() };
-            // What it is taken for on hosts of which more is known is not asked here in another order than there.
-            if !releases.is_empty() || !variants.is_empty() {
-                let of = releases.iter().map(|(component, fate, steps)| (Replay { component, ..one }, *fate, steps));
-                let of_hosts = variants.iter().map(|(host, fate, steps)| (Replay { host, ..one }, *fate, steps));
-                return of.chain(of_hosts).fold(false, |hopeless, (one, fate, steps)| {
-                    ends.turns(fate, steps, sought)
-                        || (in_order && ends.meet(one, fate, steps, self.knowledge, sought))
-                        || hopeless
-                });
-            }
-        }
-        ends.turns(fate, &steps.0, sought) || (in_order && ends.meet(one, fate, &steps.0, self.knowledge, sought))
+/// Asks one start-up; whether nothing can come of it any more.
+fn ask<'a>(one: Replay<'a>, in_order: bool, sought: &BTreeSet<Step>, ends: &mut Ends<'a>, shared: &mut Shared) -> bool {
+    let end = shared.end(one);
+    if matches!(end.fate, Fate::Starts(_)) {
+        return in_order && ends.meet(one, &end, sought, shared);
     }
+    if end.fate == Fate::Undetermined {
+        let releases = alike(&one.component.may_be, one, shared);
+        let variants = if releases.is_empty() { settled(one, &end, shared) } else { Vec::new() };
+        // What it is taken for on hosts of which more is known is not asked here in another order than there.
+        if !releases.is_empty() || !variants.is_empty() {
+            let of = releases.iter().map(|(component, end)| (Replay { component, ..one }, end));
+            let of_hosts = variants.iter().map(|(host, end)| (Replay { host, ..one }, end));
+            return of.chain(of_hosts).fold(false, |hopeless, (one, end)| {
+                ends.turns(end, sought) || (in_order && ends.meet(one, end, sought, shared)) || hopeless
+            });
+        }
+    }
+    ends.turns(&end, sought) || (in_order && ends.meet(one, &end, sought, shared))
 }
 
 /// What the hosts have told.
@@ -215,36 +234,29 @@ struct Ends<'a> {
 
 impl<'a> Ends<'a> {
     /// Takes the step on which a start-up turns, which is that of the host that stands for it; whether that is enough.
-    fn turns(&mut self, fate: Fate, steps: &[StepRecord], sought: &BTreeSet<Step>) -> bool {
-        let Some(step) = turn(steps).filter(|_| !matches!(fate, Fate::Starts(_))) else { return false };
+    fn turns(&mut self, end: &End, sought: &BTreeSet<Step>) -> bool {
+        let Some(step) = end.turn().filter(|_| !matches!(end.fate, Fate::Starts(_))) else { return false };
         self.starts = false;
         self.left.remove(&step);
-        self.left.is_empty() || (matches!(fate, Fate::Fails(_)) && !sought.contains(&step))
+        self.left.is_empty() || (matches!(end.fate, Fate::Fails(_)) && !sought.contains(&step))
     }
 
     /// Takes all steps of a host that stands for others; whether that is enough. Hosts are met in their order.
-    fn meet(
-        &mut self,
-        one: Replay<'a>,
-        fate: Fate,
-        steps: &[StepRecord],
-        knowledge: Knowledge,
-        sought: &BTreeSet<Step>,
-    ) -> bool {
-        let Replay { image, component, host, .. } = one;
-        let known = |other: &HostFate<'_>| same_way(other, fate, image, component, steps);
+    fn meet(&mut self, one: Replay<'a>, end: &End, sought: &BTreeSet<Step>, shared: &mut Shared) -> bool {
+        let (Replay { image, component, host, .. }, fate) = (one, end.fate);
+        let known = |other: &HostFate<'_>| same_way(other, image, component, end);
         if !self.few && self.told.iter().any(known) {
             return false;
         }
-        let whole = whole(Replay { knowledge, ..one }).0;
+        let whole = shared.whole(one);
         let mut worse = false;
-        for step in &whole {
+        for step in whole.steps() {
             if !matches!(step.result, StepResult::Passes(_) | StepResult::NotApplicable) {
                 self.left.remove(&step.step);
             }
             worse |= matches!(step.result, StepResult::Stops(_)) && !sought.contains(&step.step);
         }
-        self.told.push(HostFate { host, image, component, fate, steps: whole });
+        self.told.push(HostFate { host, image, component, fate, steps: whole.steps().copied().collect() });
         let starts = matches!(fate, Fate::Starts(_));
         self.starts &= starts;
         !starts && (worse || self.left.is_empty())

@@ -63,7 +63,7 @@ fn what_is_hopeless_is_no_better_on_all_hosts() {
                 let now = bad(&pairs, does_not_pass);
                 let stops = bad(&pairs, |result| matches!(result, StepResult::Stops(_)));
                 let better = starts || (!sought.is_subset(&now) && stops.is_subset(&sought));
-                if doubts.is_hopeless(POOL, &pairs, knowledge) {
+                if doubts.is_hopeless(POOL, &pairs, &mut Shared::default(), knowledge) {
                     assert!(!better, "{fields}: {sought:?} {now:?}");
                     hopeless += 1;
                 } else if better {
@@ -87,7 +87,7 @@ fn all_hosts_fail_or_it_is_not_hopeless() {
         let pairs: Vec<_> = hosts.iter().map(|host| (image, host)).collect();
         let list = verdicts(&pairs, knowledge);
         let fails = matches!(list[0].fate, Some(Fate::Fails(_)));
-        let hopeless = doubts.is_hopeless(POOL, &pairs, knowledge);
+        let hopeless = doubts.is_hopeless(POOL, &pairs, &mut Shared::default(), knowledge);
         assert!(!hopeless || fails, "{:?}", list[0].fate);
         told.push(hopeless);
     }
@@ -100,10 +100,10 @@ fn nothing_is_said_of_a_pool_on_which_nothing_is_sought_nor_of_no_host() {
     let (image, hosts) = (&images()[7], hosts("launch = \"docker-gpus\"\n"));
     let pairs: Vec<_> = hosts.iter().map(|host| (image, host)).collect();
     let mut doubts = Doubts::default();
-    assert!(!doubts.is_hopeless(POOL, &pairs, knowledge));
+    assert!(!doubts.is_hopeless(POOL, &pairs, &mut Shared::default(), knowledge));
     for sought in [Sought::Somewhere, Sought::Better(BTreeSet::new())] {
         doubts.seek(POOL, sought);
-        assert!(!doubts.is_hopeless(POOL, &[], knowledge));
+        assert!(!doubts.is_hopeless(POOL, &[], &mut Shared::default(), knowledge));
     }
-    assert!(!doubts.is_hopeless("q", &pairs, knowledge));
+    assert!(!doubts.is_hopeless("q", &pairs, &mut Shared::default(), knowledge));
 }

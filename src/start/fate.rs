@@ -43,6 +43,7 @@ impl Fate {
 }
 
 /// A fate in the making: the first certain stop wins, also over unknowns before it.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Unsettled {
     wall: Option<Wall>,
     unknown: bool,
@@ -56,6 +57,15 @@ impl Unsettled {
             StepResult::Unknown => self.unknown = true,
             StepResult::Passes(route) => self.route = self.route.max(route),
             StepResult::NotSeen | StepResult::FailsLater | StepResult::NotApplicable => {}
+        }
+    }
+
+    /// That of steps behind which others come.
+    pub(super) fn then(self, later: Self) -> Self {
+        Self {
+            wall: self.wall.or(later.wall),
+            unknown: self.unknown || later.unknown,
+            route: self.route.max(later.route),
         }
     }
 

@@ -20,8 +20,10 @@ mod fate;
 mod floor;
 mod gaps;
 mod libraries;
+mod likeness;
 mod loader;
 mod mount;
+mod numbers;
 #[cfg(test)]
 mod old_toolkit_tests;
 mod platform;
@@ -29,6 +31,7 @@ mod record;
 mod request;
 mod requirement;
 mod runtime;
+mod shared;
 #[cfg(test)]
 mod step_tests;
 mod user_mode;
@@ -37,6 +40,7 @@ pub mod words;
 pub use self::cause::cause;
 pub use self::common::starts_everywhere;
 pub use self::common::verdicts;
+pub use self::common::verdicts_of;
 pub use self::coverage::{Coverage, coverage};
 pub use self::deciding::deciding;
 pub use self::doubt::Doubts;
@@ -50,10 +54,12 @@ pub use self::record::{
     Basis, BasisList, Cite, Codes, NoRecord, Reason, Record, Route, Step, StepRecord, StepResult, Steps, Wall,
 };
 
+pub use self::shared::Shared;
 use crate::fact::Component;
 use crate::fact::ImageFacts;
 use crate::fleet::Host;
 use crate::knowledge::Knowledge;
+use crate::start::fate::Unsettled;
 
 /// What every step may look at.
 #[derive(Clone, Copy)]
@@ -74,12 +80,27 @@ pub struct Replay<'a> {
 pub fn replay<R: Record>(replay: Replay<'_>, record: &mut R) -> Fate {
     let replay = Replay { host: platform::host_for(replay.image, replay.host), ..replay };
     let mut fate = Fate::unsettled();
-    let mut done = |step: StepRecord| {
-        let step = runtime::asked(replay, step);
-        fate.meet(&step);
-        record.record(step);
-        !R::WHOLE && fate.is_decided()
-    };
+    if let Some(loaded) = before(replay, &mut fate, record) {
+        behind(replay, &loaded, &mut fate, record);
+        if R::WHOLE || !fate.is_decided() {
+            later(replay, &mut fate, record);
+        }
+    }
+    fate.settle()
+}
+
+/// Takes a step; whether no later one can change the fate, and nobody asks for it.
+fn take<R: Record>(replay: Replay<'_>, step: StepRecord, fate: &mut Unsettled, record: &mut R) -> bool {
+    let step = runtime::asked(replay, step);
+    fate.meet(&step);
+    record.record(step);
+    !R::WHOLE && fate.is_decided()
+}
+
+/// Up to the libcuda that a program gets, on a host as it behaves for the image; none where all is decided before. Of the
+/// GPU nothing is looked at here but what [`Alike`](crate::fleet::Alike) counts.
+fn before<'a, R: Record>(replay: Replay<'a>, fate: &mut Unsettled, record: &mut R) -> Option<Loaded<'a>> {
+    let mut done = |step| take(replay, step, fate, record);
     let decided = done(platform::step(replay))
         || done(platform::by_toolkit(replay, platform::mode(replay)))
         || done(platform::by_toolkit(replay, device::devices(replay)))
@@ -88,15 +109,24 @@ pub fn replay<R: Record>(replay: Replay<'_>, record: &mut R) -> Fate {
         || done(platform::by_toolkit(replay, mount::step(replay)))
         // What a program needs by name is resolved before it can look for libcuda.
         || done(libraries::needed(replay));
-    if !decided {
-        let (loaded, step) = loader::step(replay);
-        let _ = done(step)
-            || done(user_mode::admitted(replay, &loaded))
-            || done(user_mode::gpu_known(replay, &loaded))
-            || done(runtime::build(replay))
-            || done(runtime::step(replay, &loaded))
-            || done(code::step(replay, &loaded))
-            || done(libraries::opened_later(replay));
+    if decided {
+        return None;
     }
-    fate.settle()
+    let (loaded, step) = loader::step(replay);
+    (!done(step)).then_some(loaded)
+}
+
+/// Behind that libcuda: the GPU and its driver alone count here, and whether what runs goes on without them.
+fn behind<R: Record>(replay: Replay<'_>, loaded: &Loaded<'_>, fate: &mut Unsettled, record: &mut R) {
+    let mut done = |step| take(replay, step, fate, record);
+    let _ = done(user_mode::admitted(replay, loaded))
+        || done(user_mode::gpu_known(replay, loaded))
+        || done(runtime::build(replay))
+        || done(runtime::step(replay, loaded))
+        || done(code::step(replay, loaded));
+}
+
+/// What is opened once it runs, as the container lets it.
+fn later<R: Record>(replay: Replay<'_>, fate: &mut Unsettled, record: &mut R) {
+    take(replay, libraries::opened_later(replay), fate, record);
 }

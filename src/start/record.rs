@@ -243,6 +243,19 @@ pub enum Basis {
     Row(&'static RowInfo),
 }
 
+impl Basis {
+    /// Whether two are the same.
+    pub(super) fn is(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Image(one), Self::Image(other)) => one == other,
+            (Self::Pool(one), Self::Pool(other)) => one == other,
+            (Self::Entry(one), Self::Entry(other)) => one == other,
+            (Self::Row(one), Self::Row(other)) => std::ptr::eq(one, other),
+            _ => false,
+        }
+    }
+}
+
 /// Up to six of them, the deciding ones first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BasisList([Option<Basis>; 6]);
@@ -309,6 +322,12 @@ impl Record for NoRecord {
 #[derive(Clone, Debug, Default)]
 pub struct Steps(pub Vec<StepRecord>);
 
+impl From<Steps> for Vec<StepRecord> {
+    fn from(steps: Steps) -> Self {
+        steps.0
+    }
+}
+
 impl Record for Steps {
     fn record(&mut self, step: StepRecord) {
         self.0.push(step);
@@ -318,6 +337,12 @@ impl Record for Steps {
 /// Keeps all up to the one that decides, and asks for none behind it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UpToStop(pub(super) Vec<StepRecord>);
+
+impl From<UpToStop> for Vec<StepRecord> {
+    fn from(steps: UpToStop) -> Self {
+        steps.0
+    }
+}
 
 impl Record for UpToStop {
     const WHOLE: bool = false;

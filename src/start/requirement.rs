@@ -142,7 +142,7 @@ pub(super) fn refuses(replay: Replay<'_>) -> bool {
 
 /// Whether the variable that switches the check off may be set: to something that cannot be told, or by a base that
 /// nobody has read. Where somebody lists the variables of an image, one that is not among them is not assumed.
-fn switch_set(replay: Replay<'_>) -> bool {
+pub(super) fn switch_set(replay: Replay<'_>) -> bool {
     let untold = Env::of(replay).untold(SWITCH);
     let open = |id| match &replay.image.facts.get(id).evidence {
         Evidence::Leaf(_) => true,

@@ -70,7 +70,7 @@ fn is_cuda_itself(replay: Replay<'_>) -> bool {
 }
 
 /// Whether the version of what is installed, or the index that it comes from, names a CUDA, if one that nobody knows it for.
-fn says_cuda(replay: Replay<'_>) -> bool {
+pub(super) fn says_cuda(replay: Replay<'_>) -> bool {
     let facts = &replay.image.facts;
     let Evidence::Derived { from, .. } = &facts.get(replay.component.cuda.id).evidence else { return false };
     let cuda = |text: &str| text.strip_prefix("cu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));

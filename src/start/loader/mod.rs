@@ -2,6 +2,7 @@
 
 mod alone;
 mod cache;
+mod kept;
 mod path;
 mod probe;
 mod select;
@@ -41,6 +42,7 @@ const GKE: Cite = Cite(
 
 pub(super) use self::alone::Alone;
 pub(super) use self::alone::alone;
+pub(super) use self::kept::Kept;
 pub(super) use self::path::GKE_DIRECTORY;
 pub(super) use self::path::VARIABLE as SEARCH_PATH;
 
