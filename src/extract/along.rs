@@ -230,6 +230,7 @@ mod tests {
     use crate::dockerfile::Mapped;
     use crate::install::Around;
     use crate::install::Environment;
+    use crate::install::Machine;
     use crate::install::installs_with;
     use crate::shell::script_commands;
 
@@ -238,7 +239,7 @@ mod tests {
         let commands = script_commands(&Mapped::whole(command, 0));
         let lookup = |_: &str| Lookup::Unset;
         let open = |_: &str, _: &str| Err("it is not there".to_owned());
-        let environment = Environment { machine: "x86_64", python: None };
+        let environment = Environment { machine: Machine::new("x86_64"), python: None };
         let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let command = commands.first().expect("a command");
         let found = along(&installs_with(command, around), &Observations::default(), Knowledge::built_in());

@@ -55,6 +55,7 @@ use crate::install::Compiled;
 use crate::install::Environment;
 use crate::install::Install;
 use crate::install::Installs;
+use crate::install::Machine;
 use crate::install::Opened;
 use crate::install::VersionSpec;
 use crate::knowledge::Knowledge;
@@ -155,6 +156,7 @@ struct Read {
 pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observations, notes: &mut Vec<String>) {
     let Inputs { dockerfile, evaluated, runs, options, source, shelf, looks } = inputs;
     let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
+    let machine = Machine::watched(machine, &looks.machine);
     let tree = Tree { dockerfile, evaluated, options, shelf, looks };
     let (folder, knowledge) = (String::new(), options.knowledge);
     let mut reader = Reader { tree, machine, seen, notes, done, source, dockerfile: source, folder, knowledge };
@@ -182,7 +184,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
 /// Goes through commands in order.
 pub(super) struct Reader<'a> {
     pub(super) tree: Tree<'a>,
-    pub(super) machine: &'static str,
+    pub(super) machine: Machine<'a>,
     pub(super) seen: &'a mut Observations,
     pub(super) notes: &'a mut Vec<String>,
     pub(super) done: &'a mut State,

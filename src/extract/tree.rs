@@ -52,6 +52,8 @@ pub(super) struct Tree<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     done: Cell<usize>,
+    /// Whether anything was decided by the machine that the image is for.
+    pub(super) machine: Cell<bool>,
     stages: RefCell<BTreeMap<usize, Arc<Evaluated>>>,
 }
 

@@ -96,6 +96,7 @@ mod tests {
     use crate::dockerfile::Lookup;
     use crate::dockerfile::Mapped;
     use crate::install::Environment;
+    use crate::install::Machine;
     use crate::install::Opened;
     use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
@@ -115,7 +116,7 @@ mod tests {
             }
             _ => Err("it is not there".to_owned()),
         };
-        let environment = Environment { machine: "x86_64", python: None };
+        let environment = Environment { machine: Machine::new("x86_64"), python: None };
         let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let commands = script_commands(&Mapped::whole(script, 0));
         let found = of_project(commands.last()?, &around, None)?;

@@ -317,6 +317,7 @@ mod tests {
     use super::*;
     use crate::dockerfile::Mapped;
     use crate::install::Environment;
+    use crate::install::Machine;
     use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
 
@@ -328,7 +329,7 @@ mod tests {
         };
         let commands = script_commands(&Mapped::whole(text, 0));
         let open = |_: &str, _: &str| Err("it is not there".to_owned());
-        let environment = Environment { machine: "x86_64", python: None };
+        let environment = Environment { machine: Machine::new("x86_64"), python: None };
         let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let found = commands.iter().filter_map(|one| compiled(one, folder, &around, None));
         let list = |list: &[CodeTarget]| list.iter().map(|target| target.number()).collect::<Vec<_>>().join(" ");

@@ -20,11 +20,13 @@ pub(super) struct Beside {
     /// The stages that it is built from.
     pub(super) stages: Vec<usize>,
     pub(super) notes: Vec<String>,
+    /// Whether it was read for one platform, and is the same on every other.
+    pub(super) alike: bool,
 }
 
 impl Beside {
     pub(super) fn on(self, platform: &str, seen: Observations) -> OnPlatform {
-        let Self { stage, stages, notes } = self;
+        let Self { stage, stages, notes, .. } = self;
         OnPlatform { platform: platform.to_owned(), stage, stages, notes, seen }
     }
 }
@@ -34,7 +36,8 @@ pub(super) fn observe<'a>(content: &'a Content, platform: &str, beside: &mut Bes
     match content {
         Content::Dockerfile { source, dockerfile, options, files, bases } => {
             let target = extract::of_build(*source, dockerfile, &options.on(platform), files, bases).ok()?;
-            *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes };
+            let alike = !target.of_platform && bases.is_empty();
+            *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes, alike };
             Some(Cow::Owned(target.seen))
         }
         Content::Fixed(seen) => Some(Cow::Borrowed(seen)),
@@ -48,7 +51,7 @@ pub(super) fn observe<'a>(content: &'a Content, platform: &str, beside: &mut Bes
                     one.platform
                 ));
             }
-            *beside = Beside { stage, stages, notes };
+            *beside = Beside { stage, stages, notes, alike: false };
             Some(Cow::Borrowed(&one.seen))
         }
     }
