@@ -27,6 +27,9 @@ use crate::source::Span;
 /// there already.
 pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledge) -> Vec<Install> {
     let named = &command.packages;
+    if named.is_empty() {
+        return Vec::new();
+    }
     let own_names: BTreeSet<&str> = named.iter().map(|install| install.name.as_str()).collect();
     let there_already: BTreeSet<&str> = seen.packages.iter().map(|package| package.name.as_str()).collect();
     let bounds = bounds(&command.constraints, knowledge);

@@ -149,9 +149,12 @@ impl<'a> Stages<'a> {
         let inner = self.evaluate(stage)?;
         // What the other stage took away, bounded or wrote stays there.
         let done = std::mem::take(&mut reader.done);
+        let (own_packages, own_code) =
+            (std::mem::take(&mut reader.seen.packages), std::mem::take(&mut reader.seen.code));
+        let facts = std::mem::take(&mut reader.seen.facts);
         let mut own = reader.seen.clone();
-        reader.seen.packages = Vec::new();
-        reader.seen.code = Vec::new();
+        (own.packages, own.code) = (own_packages, own_code);
+        reader.seen.facts = facts;
         self.walk(reader, &inner, &|copy| copy.from_stage.is_some(), &mut |_, _, _| {});
         let packages = std::mem::take(&mut reader.seen.packages);
         let code = std::mem::take(&mut reader.seen.code);

@@ -203,7 +203,7 @@ impl Reader<'_> {
         if self.seen.commands > MOST_COMMANDS || self.seen.packages.len() + self.seen.bounds.len() > MOST_IN_ALL {
             return self.stop(command);
         }
-        self.seen.other_python |= pythons::other(command);
+        self.seen.other_python = self.seen.other_python || pythons::other(command);
         self.done.environments.note(command, &self.folder);
         if command.program() == Some("cd") {
             let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
@@ -283,24 +283,26 @@ impl Reader<'_> {
         }
         let environments = &self.done.environments;
         let apart = tool || environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup);
-        if let Told::Version(version) = pythons::chosen(self, command, run, &lookup) {
-            for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Pip) {
+        let of_pip = |package: &&mut Install| package.manager == install::Manager::Pip;
+        if found.packages.iter().any(|package| package.manager == install::Manager::Pip)
+            && let Told::Version(version) = pythons::chosen(self, command, run, &lookup)
+        {
+            for package in found.packages.iter_mut().filter(of_pip) {
                 package.python.get_or_insert_with(|| version.clone());
             }
         }
         if apart {
             // What the base image brings does not count there.
-            for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Pip) {
+            for package in found.packages.iter_mut().filter(of_pip) {
                 package.upgrade |= self.seen.packages.iter().all(|seen| seen.name != package.name);
             }
         }
-        let torch = self.torch();
-        let compiled = install::compiled(command, &self.folder, &around, torch.as_deref());
+        let torch = || self.torch();
+        let compiled = install::compiled(command, &self.folder, &around, &torch);
         let base = &self.tree.evaluated.base;
         let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
-        let compiled =
-            compiled.or_else(|| able().then(|| install::of_project(command, &around, torch.as_deref())).flatten());
-        let compiled = compiled.or_else(|| able().then(|| install::of_repository(command, &around)).flatten());
+        let own = || install::of_project(command, &around, &torch).or_else(|| install::of_repository(command, &around));
+        let compiled = compiled.or_else(|| (install::may_compile(command) && able()).then(own).flatten());
         Read { found, compiled, named, python, apart, left_out }
     }
 
@@ -351,7 +353,7 @@ impl Reader<'_> {
         listed::read(command, &at, &lookup, self.seen);
         self.done.other_toolkit |= listed::installs_toolkit(command);
         written(self, command, run, &environment);
-        self.done.other_python |= pythons::brings_another(command);
+        self.done.other_python = self.done.other_python || pythons::brings_another(command);
         self.done.fetched.note(command, &self.folder);
         self.done.cloned.note(command, &self.folder);
     }

@@ -57,6 +57,7 @@ pub use archive::unpacked;
 pub use edit::Edit;
 pub use edit::sed;
 pub use export::written_to;
+pub use extension::may_compile;
 pub use extension::of_project;
 pub use extension::of_repository;
 pub use flow::input;

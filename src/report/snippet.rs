@@ -39,14 +39,15 @@ pub fn snippet(source: &str, regions: &[Region], ellipsis: &str) -> Option<Snipp
     }
     let spans: Vec<(usize, usize)> = regions.iter().map(|region| fit(source, *region)).collect();
     let mut marks = vec![Mark { start: 0, end: 0, column: 1 }; spans.len()];
-    let line_of = |at: usize| source[..at].matches('\n').count();
+    let line_of = |at: usize| source[..at].bytes().filter(|byte| *byte == b'\n').count();
     let near: Vec<(usize, usize)> =
         spans.iter().map(|(start, end)| (line_of(*start).saturating_sub(AROUND), line_of(*end) + AROUND)).collect();
     let last = near.iter().map(|(_, last)| *last).max().unwrap_or(0);
-    let mut text = String::new();
-    let mut start = 0;
-    for (number, line) in source.split('\n').enumerate().take_while(|(number, _)| *number <= last) {
-        if 0 < number {
+    let first = near.iter().map(|(first, _)| *first).min().unwrap_or(0);
+    let mut start = (0..first).fold(0, |at, _| at + source[at..].find('\n').map_or(0, |end| end + 1));
+    let mut text = "\n".repeat(first);
+    for (number, line) in (first..=last).zip(source[start..].split('\n')) {
+        if first < number {
             text.push('\n');
         }
         if near.iter().any(|(first, last)| (*first..=*last).contains(&number)) {
