@@ -13,20 +13,20 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 pub fn nearest_few<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
     let plain = |text: &str| text.to_lowercase().chars().map(|c| if c == '_' { '-' } else { c }).collect::<Vec<char>>();
     let word = plain(word);
-    let letters = letters(&word);
+    let letters = letters(word.iter().copied());
     let near = candidates.into_iter();
     let mut near: Vec<(usize, &str)> = near
         .filter_map(|candidate| {
             let length = candidate.chars().count();
             let most = (word.len().max(length) / 3).max(1);
-            // Most words are nothing like the candidates, and their lengths alone tell that.
-            if candidate.is_ascii() && word.len().abs_diff(length) > most {
-                return None;
+            // Most words are nothing like the candidates, and what they are made of tells that alone.
+            if candidate.is_ascii() {
+                let plain = candidate.bytes().map(|byte| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() });
+                if word.len().abs_diff(length) > most || unlike(letters, self::letters(plain.map(char::from))) > most {
+                    return None;
+                }
             }
             let other = plain(candidate);
-            if unlike(letters, self::letters(&other)) > most {
-                return None;
-            }
             Some((edits(&word, &other), candidate)).filter(|(edits, _)| *edits <= most)
         })
         .collect();
@@ -35,8 +35,8 @@ pub fn nearest_few<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>
 }
 
 /// The letters that a word has, one bit each; some letters share one.
-fn letters(word: &[char]) -> u64 {
-    word.iter().fold(0, |letters, c| letters | 1 << (u32::from(*c) % u64::BITS))
+fn letters(word: impl Iterator<Item = char>) -> u64 {
+    word.fold(0, |letters, c| letters | 1 << (u32::from(c) % u64::BITS))
 }
 
 /// So many edits two words are apart at least by the letters that only one of them has: no edit takes away or brings more
@@ -95,7 +95,7 @@ mod tests {
             ["", "a", "ab", "ba", "run", "urn", "runs", "RUN", "ru_n", "from", "form", "farm", "ñandú", "entrypoint"];
         for a in words {
             for b in words {
-                let of = |word: &str| letters(&word.chars().collect::<Vec<char>>());
+                let of = |word: &str| letters(word.chars());
                 let edits = distance(a, b);
                 assert!(
                     unlike(of(a), of(b)) <= edits && a.chars().count().abs_diff(b.chars().count()) <= edits,

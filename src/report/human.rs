@@ -176,7 +176,8 @@ fn located(locations: &[Location], texts: &BTreeMap<String, String>, options: &H
             telling.notes.push(format!("{}: {}", place(first), clean(&first.label)));
             continue;
         };
-        let source = Shown { name: clean(&first.path).into_owned(), text: shown.text, marks: shown.marks };
+        let source =
+            Shown { name: clean(&first.path).into_owned(), text: shown.text, above: shown.above, marks: shown.marks };
         if telling.source.is_none() {
             telling.source = Some(source);
             telling.labels = labels;
@@ -266,6 +267,8 @@ impl Diagnostic for Telling {
 struct Shown {
     name: String,
     text: String,
+    /// Lines of the source above it.
+    above: usize,
     marks: Vec<Mark>,
 }
 
@@ -288,7 +291,7 @@ impl SourceCode for Shown {
             self.name.clone(),
             read.data(),
             *read.span(),
-            read.line(),
+            read.line() + self.above,
             column,
             lines,
         )))
