@@ -85,7 +85,7 @@ fn subject_of(
     look: Look<'_>,
 ) -> Result<(Subject, Vec<String>), Box<InputError>> {
     let failed = |message: String| Box::new(InputError { input: subject.name.clone(), message, location: None });
-    let Content::Dockerfile { source, dockerfile, options, files, bases } = &subject.content else {
+    let Content::Dockerfile { source, dockerfile, options, files, bases, .. } = &subject.content else {
         return Ok((subject, Vec::new()));
     };
     let opened = look.open(puller, image, platforms).map_err(|error| {

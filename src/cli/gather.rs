@@ -13,39 +13,45 @@ use crate::dockerfile::Kind;
 use crate::dockerfile::Mapped;
 use crate::extract;
 use crate::extract::Bases;
+use crate::extract::Target;
 use crate::source::SourceId;
 use crate::source::Sources;
 
 /// Stands for the text of the Dockerfile itself, which is none of those that are gathered.
-const ITSELF: SourceId = SourceId(u32::MAX);
+pub(super) const ITSELF: SourceId = SourceId(u32::MAX);
 
 /// What is copied may hang on the platform.
 const USUAL: [&str; 2] = ["linux/amd64", "linux/arm64"];
 
-/// The files of the build context that the commands of a Dockerfile read; its own folder where none is named.
+/// The files of the build context that the commands of a Dockerfile read; its own folder where none is named. Beside them
+/// stands what was seen of it, where the same will be seen with these files on every platform; `source` is its text.
 pub(super) fn gather(
-    name: &str,
+    (name, source): (&str, SourceId),
     dockerfile: &Dockerfile,
     options: &EvaluateOptions,
     context: Option<&Path>,
     bases: &Bases,
     sources: &mut Sources,
-) -> Files {
+) -> (Files, Option<Target>) {
+    let nothing = (Files::default(), None);
     if !dockerfile.instructions.iter().any(reads_context) {
-        return Files::default();
+        return nothing;
     }
     let own = (name != "-").then(|| Path::new(name));
     let folder = context.or_else(|| own.and_then(Path::parent));
-    let Some(context) = folder.and_then(|folder| Context::new(folder, own)) else { return Files::default() };
+    let Some(context) = folder.and_then(|folder| Context::new(folder, own)) else { return nothing };
     let gathering = Gathering::new(&context, sources);
+    let mut seen = None;
     for platform in options.platforms.iter().map(String::as_str).chain(USUAL) {
         let options = EvaluateOptions { platform: platform.to_owned(), ..options.clone() };
-        let Ok(read) = extract::of_build(ITSELF, dockerfile, &options, &gathering, bases) else { break };
+        let Ok(read) = extract::of_build(source, dockerfile, &options, &gathering, bases) else { break };
         if !read.of_platform && !bases.knows(dockerfile, &options) {
+            // The files that were found get other numbers yet, and with a base that is known others may hold more.
+            seen = Some(read).filter(|_| !gathering.found_any() && bases.is_empty());
             break;
         }
     }
-    gathering.into_files()
+    (gathering.into_files(), seen)
 }
 
 /// Whether an instruction can bring or show a file of the context, in whichever stage it stands.
