@@ -11,20 +11,47 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 ///
 /// Letter case and the difference between `_` and `-` do not count.
 pub fn nearest_few<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
-    let plain = |text: &str| text.to_lowercase().replace('_', "-");
+    let plain = |text: &str| text.to_lowercase().chars().map(|c| if c == '_' { '-' } else { c }).collect::<Vec<char>>();
     let word = plain(word);
+    let letters = letters(word.iter().copied());
     let near = candidates.into_iter();
     let mut near: Vec<(usize, &str)> = near
-        .map(|candidate| (distance(&word, &plain(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= (word.chars().count().max(candidate.chars().count()) / 3).max(1))
+        .filter_map(|candidate| {
+            let length = candidate.chars().count();
+            let most = (word.len().max(length) / 3).max(1);
+            // Most words are nothing like the candidates, and what they are made of tells that alone.
+            if candidate.is_ascii() {
+                let plain = candidate.bytes().map(|byte| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() });
+                if word.len().abs_diff(length) > most || unlike(letters, self::letters(plain.map(char::from))) > most {
+                    return None;
+                }
+            }
+            let other = plain(candidate);
+            Some((edits(&word, &other), candidate)).filter(|(edits, _)| *edits <= most)
+        })
         .collect();
-    near.sort_by_key(|(distance, _)| *distance);
+    near.sort_by_key(|(edits, _)| *edits);
     near.into_iter().take(most).map(|(_, candidate)| candidate).collect()
+}
+
+/// The letters that a word has, one bit each; some letters share one.
+fn letters(word: impl Iterator<Item = char>) -> u64 {
+    word.fold(0, |letters, c| letters | 1 << (u32::from(c) % u64::BITS))
+}
+
+/// So many edits two words are apart at least by the letters that only one of them has: no edit takes away or brings more
+/// than one.
+fn unlike(one: u64, other: u64) -> usize {
+    (one & !other).count_ones().max((other & !one).count_ones()) as usize
 }
 
 /// Edits between two words: insert, delete, replace, swap of neighbours.
 pub fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    edits(&a, &b)
+}
+
+fn edits(a: &[char], b: &[char]) -> usize {
     let mut before_last = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
@@ -60,5 +87,24 @@ mod tests {
         assert_eq!(nearest_few("g5.xlarg", types, 2), ["g5.xlarge", "g6.xlarge"]);
         assert_eq!(nearest_few("g5.xlarg", types, 0), Vec::<&str>::new());
         assert_eq!(nearest_few("zzz", types, 3), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn letters_and_lengths_never_say_that_words_are_further_apart_than_they_are() {
+        let words =
+            ["", "a", "ab", "ba", "run", "urn", "runs", "RUN", "ru_n", "from", "form", "farm", "ñandú", "entrypoint"];
+        for a in words {
+            for b in words {
+                let of = |word: &str| letters(word.chars());
+                let edits = distance(a, b);
+                assert!(
+                    unlike(of(a), of(b)) <= edits && a.chars().count().abs_diff(b.chars().count()) <= edits,
+                    "{a} {b}"
+                );
+                let near = edits <= (a.chars().count().max(b.chars().count()) / 3).max(1);
+                let plain = |word: &str| word.to_lowercase().replace('_', "-") == word;
+                assert!(!plain(a) || !plain(b) || nearest(a, [b]).is_some() == near, "{a} {b}");
+            }
+        }
     }
 }

@@ -85,7 +85,7 @@ fn subject_of(
     look: Look<'_>,
 ) -> Result<(Subject, Vec<String>), Box<InputError>> {
     let failed = |message: String| Box::new(InputError { input: subject.name.clone(), message, location: None });
-    let Content::Dockerfile { source, dockerfile, options, files, bases } = &subject.content else {
+    let Content::Dockerfile { source, dockerfile, options, files, bases, .. } = &subject.content else {
         return Ok((subject, Vec::new()));
     };
     let opened = look.open(puller, image, platforms).map_err(|error| {
@@ -108,7 +108,7 @@ fn subject_of(
         let target = extract::of_built(recipe, one, seen).map_err(|error| failed(error.to_string()))?;
         let several = opened.images.len() > 1;
         told.extend(notes.into_iter().map(|note| if several { format!("{platform}: {note}") } else { note }));
-        let extract::Target { seen, stage, stages, notes } = target;
+        let extract::Target { seen, stage, stages, notes, .. } = target;
         found.push(OnPlatform { platform, stage, stages, notes, seen });
     }
     let content = Content::Saved(Saved { dockerfile: Some((*source, dockerfile.clone())), platforms: found });

@@ -13,44 +13,45 @@ use crate::dockerfile::Kind;
 use crate::dockerfile::Mapped;
 use crate::extract;
 use crate::extract::Bases;
+use crate::extract::Target;
 use crate::source::SourceId;
 use crate::source::Sources;
 
 /// Stands for the text of the Dockerfile itself, which is none of those that are gathered.
-const ITSELF: SourceId = SourceId(u32::MAX);
+pub(super) const ITSELF: SourceId = SourceId(u32::MAX);
 
 /// What is copied may hang on the platform.
 const USUAL: [&str; 2] = ["linux/amd64", "linux/arm64"];
 
-/// What is in the name of every argument that the platform sets, and in what a marker asks of the machine.
-const OF_PLATFORM: [&str; 3] = ["TARGET", "BUILD", "machine"];
-
-/// The files of the build context that the commands of a Dockerfile read; its own folder where none is named.
+/// The files of the build context that the commands of a Dockerfile read; its own folder where none is named. Beside them
+/// stands what was seen of it, where the same will be seen with these files on every platform; `source` is its text.
 pub(super) fn gather(
-    name: &str,
+    (name, source): (&str, SourceId),
     dockerfile: &Dockerfile,
     options: &EvaluateOptions,
     context: Option<&Path>,
     bases: &Bases,
     sources: &mut Sources,
-) -> Files {
+) -> (Files, Option<Target>) {
+    let nothing = (Files::default(), None);
     if !dockerfile.instructions.iter().any(reads_context) {
-        return Files::default();
+        return nothing;
     }
     let own = (name != "-").then(|| Path::new(name));
     let folder = context.or_else(|| own.and_then(Path::parent));
-    let Some(context) = folder.and_then(|folder| Context::new(folder, own)) else { return Files::default() };
+    let Some(context) = folder.and_then(|folder| Context::new(folder, own)) else { return nothing };
     let gathering = Gathering::new(&context, sources);
-    let everywhere_alike = !dockerfile.instructions.iter().any(names_platform) && !bases.knows(dockerfile, options);
+    let mut seen = None;
     for platform in options.platforms.iter().map(String::as_str).chain(USUAL) {
         let options = EvaluateOptions { platform: platform.to_owned(), ..options.clone() };
-        let read = extract::of_build(ITSELF, dockerfile, &options, &gathering, bases);
-        // What a file asks for may hang on the platform as well.
-        if read.is_err() || (everywhere_alike && !gathering.found_any()) {
+        let Ok(read) = extract::of_build(source, dockerfile, &options, &gathering, bases) else { break };
+        if !read.of_platform && !bases.knows(dockerfile, &options) {
+            // The files that were found get other numbers yet, and with a base that is known others may hold more.
+            seen = Some(read).filter(|_| !gathering.found_any() && bases.is_empty());
             break;
         }
     }
-    gathering.into_files()
+    (gathering.into_files(), seen)
 }
 
 /// Whether an instruction can bring or show a file of the context, in whichever stage it stands.
@@ -67,13 +68,6 @@ fn reads_context(instruction: &Instruction) -> bool {
 fn may_bind(mount: &Flag) -> bool {
     let said = mount.value.as_ref().map_or("", Mapped::text);
     !said.contains("type=") || said.contains("bind") || said.contains('$')
-}
-
-fn names_platform(instruction: &Instruction) -> bool {
-    let flags = instruction.flags.iter().filter_map(|flag| flag.value.as_ref());
-    let bodies = instruction.heredocs.iter().map(|heredoc| &heredoc.body);
-    let mut texts = flags.chain(bodies).chain([&instruction.arguments]);
-    texts.any(|text| OF_PLATFORM.iter().any(|word| text.text().contains(word)))
 }
 
 #[cfg(test)]
@@ -105,20 +99,6 @@ mod tests {
             ("ONBUILD RUN cp a /", false),
         ] {
             assert_eq!(any(&format!("FROM x\n{line}\n"), reads_context), reads, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_platform_is_named_wherever_a_word_of_it_stands() {
-        for (text, names) in [
-            ("FROM x\nARG TARGETARCH\n", true),
-            ("FROM --platform=$BUILDPLATFORM x\n", true),
-            ("FROM x\nRUN <<E\npip install -r $TARGETARCH.txt\nE\n", true),
-            ("FROM x\nRUN --mount=source=$TARGETOS,target=a true\n", true),
-            ("FROM x\nRUN pip install \"a; platform_machine == 'x'\"\n", true),
-            ("FROM x\nCOPY target /a\nRUN build\n", false),
-        ] {
-            assert_eq!(any(text, names_platform), names, "{text}");
         }
     }
 }

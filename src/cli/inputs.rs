@@ -7,6 +7,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering;
 
 use crate::cli::args::BuildArgs;
 use crate::cli::args::BuildSet;
@@ -40,6 +42,7 @@ use crate::dockerfile::no_text;
 use crate::extract;
 use crate::extract::Bases;
 use crate::judge::Content;
+use crate::judge::Early;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::report::model::InputError;
@@ -48,6 +51,10 @@ use crate::report::model::Region;
 use crate::source::SourceId;
 use crate::source::SourceText;
 use crate::source::Sources;
+
+/// So many facts are kept of what was seen while files were gathered: what is seen of others is seen anew, so that memory does
+/// not grow with the number of files.
+const MOST_KEPT: u32 = 16_384;
 
 /// What was found at the paths.
 #[derive(Debug, Default)]
@@ -262,8 +269,8 @@ impl Inputs {
         if dockerfile.is_too_long() {
             return self.error(name, EvaluateError::TooLong.to_string());
         }
-        let (files, bases) = (Files::default(), Arc::default());
-        let content = Content::Dockerfile { source, dockerfile, options, files, bases };
+        let (files, bases, early) = (Files::default(), Arc::default(), Early::default());
+        let content = Content::Dockerfile { source, dockerfile, options, files, bases, early };
         let (name, path) = (name.to_owned(), path.to_owned());
         self.subjects.push(Subject {
             name,
@@ -331,19 +338,23 @@ impl Inputs {
     /// for: many at once, with the texts in the order of the subjects.
     pub(super) fn build_on(&mut self, known: &Arc<Bases>, build: &Build<'_>, sources: &mut Sources) {
         let spliced = self.spliced(known, sources);
+        let kept = AtomicU32::new(0);
         let gathered = parallel::map(build.jobs, &self.subjects, |subject| {
             let known = spliced.get(&subject.name).unwrap_or(known);
-            let Content::Dockerfile { dockerfile, options, .. } = &subject.content else { return None };
+            let Content::Dockerfile { source, dockerfile, options, .. } = &subject.content else { return None };
             let said = self.contexts.get(&subject.name).map(PathBuf::as_path).or(build.args.context.as_deref());
             let above = (said.is_none() && subject.path != "-").then(|| above(Path::new(&subject.path), dockerfile));
             let above = above.flatten();
             let mut texts = Sources::default();
-            let files = gather(&subject.path, dockerfile, options, said.or(above.as_deref()), known, &mut texts);
-            Some((files, texts, above))
+            let context = said.or(above.as_deref());
+            let (files, seen) = gather((&subject.path, *source), dockerfile, options, context, known, &mut texts);
+            let seen = seen.filter(|seen| kept.fetch_add(seen.seen.facts.len(), Ordering::Relaxed) < MOST_KEPT);
+            Some((files, texts, above, Early::new(seen)))
         });
         for (subject, gathered) in self.subjects.iter_mut().zip(gathered) {
-            let Some((found, texts, above)) = gathered else { continue };
-            if let Content::Dockerfile { files, bases, .. } = &mut subject.content {
+            let Some((found, texts, above, seen)) = gathered else { continue };
+            if let Content::Dockerfile { files, bases, early, .. } = &mut subject.content {
+                *early = seen;
                 *files = found.moved(sources.append(texts));
                 *bases = Arc::clone(spliced.get(&subject.name).unwrap_or(known));
             }

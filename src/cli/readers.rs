@@ -5,6 +5,7 @@ use std::env;
 use std::path::Path;
 use std::path::PathBuf;
 
+use crate::cli::gather::ITSELF;
 use crate::cli::gather::gather;
 use crate::cli::inputs::Build;
 use crate::cli::parallel;
@@ -146,7 +147,7 @@ fn reader(path: &Path, root: &Path, wanted: &[(String, PathBuf)], build: &Build<
                 ..EvaluateOptions::new(build.knowledge)
             };
             let name = path.display().to_string();
-            gather(&name, &dockerfile, &options, Some(context), &Bases::default(), &mut Sources::default())
+            gather((&name, ITSELF), &dockerfile, &options, Some(context), &Bases::default(), &mut Sources::default()).0
         };
         targets.iter().map(one).collect()
     };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::builds::Build as Described;
+use crate::cli::gather::ITSELF;
 use crate::cli::gather::gather;
 use crate::cli::inputs::Inputs;
 use crate::dockerfile::Dockerfile;
@@ -143,7 +144,7 @@ impl Inputs {
         let Referred { path, source, dockerfile, options, context, on } = referred;
         let bases = self.bases(on, known, made, sources);
         let mut texts = Sources::default();
-        let files = gather(path, dockerfile, options, Some(Path::new(context)), &bases, &mut texts);
+        let (files, _) = gather((path, ITSELF), dockerfile, options, Some(Path::new(context)), &bases, &mut texts);
         let files = files.moved(sources.append(texts));
         let base = |platform: &str| {
             let target = extract::of_build(*source, dockerfile, &options.on(platform), &files, &bases).ok()?;

@@ -21,6 +21,7 @@ use crate::source::Sources;
 pub use kept::Kept;
 pub use path::matches;
 pub use path::normal;
+pub use path::rooted;
 
 /// No file that lists packages is longer.
 const MAX_FILE: u64 = 8 << 20;

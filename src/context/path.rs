@@ -2,15 +2,36 @@
 
 /// A path below a root: without `.`, empty parts and a leading slash; `..` never leads above the root.
 pub fn normal(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
+    let mut whole = String::with_capacity(path.len());
+    append(&mut whole, 0, path);
+    whole
+}
+
+/// A path as seen from a folder, in normal form behind the slash of the root.
+pub fn rooted(folder: &str, path: &str) -> String {
+    let mut whole = String::with_capacity(folder.len() + path.len() + 2);
+    whole.push('/');
+    if !path.starts_with('/') {
+        append(&mut whole, 1, folder);
+    }
+    append(&mut whole, 1, path);
+    whole
+}
+
+/// Goes along a path from where another leads, never above the first `root` bytes of that.
+fn append(whole: &mut String, root: usize, path: &str) {
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
+            ".." => whole.truncate(whole.rfind('/').unwrap_or(0).max(root)),
+            part => {
+                if whole.len() > root {
+                    whole.push('/');
+                }
+                whole.push_str(part);
+            }
         }
     }
-    parts.join("/")
 }
 
 /// Whether a path fits a pattern with `*`, `?` and `[…]` inside of a part, and `**` for any number of parts.
@@ -103,6 +124,27 @@ fn part_matches(part: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_seen_from_their_folder_and_never_lead_above_the_root() {
+        for (folder, path, expected) in [
+            ("/app", "a.txt", "/app/a.txt"),
+            ("/app/", "./b//c/", "/app/b/c"),
+            ("app", "../a", "/a"),
+            ("/app", "../../../a", "/a"),
+            ("/app", "b/../../c", "/c"),
+            ("/app", "/etc/./x", "/etc/x"),
+            ("/app", "/../x", "/x"),
+            ("/", "", "/"),
+            ("", "..", "/"),
+            ("/?", "x", "/?/x"),
+            ("/ñ", "../é", "/é"),
+        ] {
+            assert_eq!(rooted(folder, path), expected, "{folder} {path}");
+            let whole = if path.starts_with('/') { path.to_owned() } else { format!("{folder}/{path}") };
+            assert_eq!(expected.strip_prefix('/'), Some(normal(&whole).as_str()), "{folder} {path}");
+        }
+    }
 
     #[test]
     fn no_path_leads_above_the_root() {

@@ -26,6 +26,7 @@ use crate::infer::infer;
 use crate::judge;
 use crate::judge::Content;
 use crate::judge::Detail;
+use crate::judge::Early;
 use crate::judge::Hosts;
 use crate::judge::Inferred;
 use crate::judge::Only;
@@ -324,8 +325,8 @@ fn lifted(case: &Case<'_>, told: &model::Subject) -> Vec<PoolFate> {
 /// A subject of which the files that it asks for are read once, however many texts of it are tried.
 pub(super) fn keeping(subject: &Subject) -> Subject {
     let content = match subject.content.clone() {
-        Content::Dockerfile { source, dockerfile, options, files, bases } => {
-            Content::Dockerfile { source, dockerfile, options, files: files.keeping(), bases }
+        Content::Dockerfile { source, dockerfile, options, files, bases, early } => {
+            Content::Dockerfile { source, dockerfile, options, files: files.keeping(), bases, early }
         }
         content @ (Content::Fixed(_) | Content::ByPlatform(_) | Content::Saved(_)) => content,
     };
@@ -339,7 +340,7 @@ pub(super) fn content(
     files: crate::context::Files,
 ) -> Option<Subject> {
     let Content::Dockerfile { source, options, bases, .. } = &subject.content else { return None };
-    let content =
-        Content::Dockerfile { source: *source, dockerfile, options: options.clone(), files, bases: Arc::clone(bases) };
+    let (source, options, bases, early) = (*source, options.clone(), Arc::clone(bases), Early::default());
+    let content = Content::Dockerfile { source, dockerfile, options, files, bases, early };
     Some(Subject { content, ..shell(subject) })
 }

@@ -27,6 +27,11 @@ pub fn expand(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> Lookup) -> 
         Dialect::Dockerfile(escape) => escape,
         Dialect::Shell => '\\',
     };
+    // Most words stand for themselves.
+    let plain = |byte| !matches!(byte, b'$' | b'\'' | b'"' | b'`' | b'\\');
+    if text.len() <= LONGEST && text.bytes().all(plain) && !text.contains(escape) {
+        return Resolved::Known { value: text.to_owned(), origins: Vec::new() };
+    }
     let shell = dialect == Dialect::Shell;
     let mut run = Run {
         chars: text.chars().collect(),
@@ -54,6 +59,9 @@ pub fn expand(text: &str, dialect: Dialect, lookup: &dyn Fn(&str) -> Lookup) -> 
 
 /// Whether a text has a marker of a template language.
 pub(super) fn is_template(text: &str) -> bool {
+    if !text.bytes().any(|byte| matches!(byte, b'{' | b'<' | b'@')) {
+        return false;
+    }
     let at_signs = || {
         let mut parts = text.split("@@").skip(1);
         parts.next().is_some_and(|name| {

@@ -2,6 +2,10 @@
 //!
 //! After `Parse` and `Normalize` of containerd's platforms package, which docker and `BuildKit` read them with.
 
+use crate::dockerfile::Dockerfile;
+use crate::dockerfile::Instruction;
+use crate::dockerfile::Mapped;
+
 /// What a word or several with slashes name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Platform {
@@ -17,6 +21,31 @@ const SYSTEMS: &[&str] =
 /// Architectures that a word alone may name.
 const ARCHITECTURES: &[&str] =
     &["386", "amd64", "arm", "arm64", "loong64", "mips64", "mips64le", "ppc64", "ppc64le", "riscv64", "s390x", "wasm"];
+
+/// How the names begin of the arguments that the platform sets.
+const ARGUMENTS: &[&str] = &["TARGET", "BUILD"];
+/// And how they go on.
+const PARTS: &[&str] = &["PLATFORM", "OS", "ARCH", "VARIANT"];
+
+impl Dockerfile {
+    /// Whether a word in it may name an argument that the platform sets: without any, it says the same for every platform.
+    pub fn names_platform(&self) -> bool {
+        self.instructions.iter().any(names_argument)
+    }
+}
+
+fn names_argument(instruction: &Instruction) -> bool {
+    let flags = instruction.flags.iter().filter_map(|flag| flag.value.as_ref());
+    let bodies = instruction.heredocs.iter().map(|heredoc| &heredoc.body);
+    let words = instruction.json.iter().flatten();
+    let mut texts = flags.chain(bodies).chain(words).chain([&instruction.arguments]).map(Mapped::text);
+    texts.any(named) || instruction.child.as_deref().is_some_and(names_argument)
+}
+
+fn named(text: &str) -> bool {
+    let behind = |start: &'static str| text.match_indices(start).filter_map(|(at, word)| text.get(at + word.len()..));
+    ARGUMENTS.iter().flat_map(|start| behind(start)).any(|rest| PARTS.iter().any(|part| rest.starts_with(part)))
+}
 
 /// Whether a text is system and architecture under their own names, with whatever variant.
 pub fn is_platform(text: &str) -> bool {
@@ -124,6 +153,24 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_platform(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_platform_is_named_wherever_an_argument_of_it_may_be_meant() {
+        for (text, names) in [
+            ("FROM x\nARG TARGETARCH\n", true),
+            ("FROM --platform=$BUILDPLATFORM x\n", true),
+            ("ARG A=${TARGETVARIANT:-y}\nFROM x:$A\n", true),
+            ("FROM x\nRUN <<E\npip install -r $TARGETARCH.txt\nE\n", true),
+            ("FROM x\nRUN --mount=source=$TARGETOS,target=a true\n", true),
+            ("FROM x\nONBUILD ARG TARGET\\\nARCH\n", true),
+            ("FROM x\nCMD [\"$BUILDOS\"]\n", true),
+            ("FROM x\nARG BUILD_TYPE\nARG TARGET\nENV TARGET_ARCH=y\n", false),
+            ("FROM x\nRUN pip install \"a; platform_machine == 'x'\"\n", false),
+            ("FROM x\n# ARG TARGETARCH\nCOPY target /a\nRUN targetarch\n", false),
+        ] {
+            assert_eq!(Dockerfile::parse(text).names_platform(), names, "{text}");
         }
     }
 }

@@ -25,6 +25,9 @@ const OF_THE_SHELL: &[&str] = &[
     "OSTYPE", "PPID", "PS*", "PWD", "RANDOM", "SECONDS", "SHELL*", "SHLVL", "TERM", "UID", "USER",
 ];
 
+/// How the names of variables for proxies end.
+const PROXY: &str = "_proxy";
+
 /// The names that a base sets, all of them; a star at the end stands for all that begin so.
 pub(super) fn names(base: &BaseKind, knowledge: Knowledge) -> Option<&'static [&'static str]> {
     let BaseKind::Image(image) = base else { return None };
@@ -33,8 +36,14 @@ pub(super) fn names(base: &BaseKind, knowledge: Knowledge) -> Option<&'static [&
 
 /// Whether a variable is one that a base or a shell may set.
 pub(super) fn may_set(names: &[&str], variable: &str) -> bool {
-    let admits = |own: &&str| own.strip_suffix('*').map_or(*own == variable, |start| variable.starts_with(start));
-    let of_proxy = variable.len() > 6 && variable.to_ascii_lowercase().ends_with("_proxy");
+    let first = variable.bytes().next();
+    let admits = |own: &&str| {
+        // What begins otherwise is another, whatever a star stands for behind it.
+        let begins = own.bytes().next() == first || own.starts_with('*');
+        begins && own.strip_suffix('*').map_or(*own == variable, |start| variable.starts_with(start))
+    };
+    let ending = variable.len().checked_sub(PROXY.len()).filter(|at| *at > 0).and_then(|at| variable.get(at..));
+    let of_proxy = ending.is_some_and(|ending| ending.eq_ignore_ascii_case(PROXY));
     of_proxy || names.iter().chain(OF_THE_SHELL).any(admits)
 }
 
@@ -69,6 +78,10 @@ mod tests {
             ("nvidia/cuda:12.4.1-base-ubuntu22.04", "NVARCH", Some(true)),
             ("nvidia/cuda:12.4.1-base-ubuntu22.04", "HOME", Some(true)),
             ("nvidia/cuda:12.4.1-base-ubuntu22.04", "https_proxy", Some(true)),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", "HTTP_Proxy", Some(true)),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", "_proxy", Some(false)),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", "", Some(false)),
+            ("nvidia/cuda:12.4.1-base-ubuntu22.04", "UDA_VERSION", Some(false)),
             ("python:3.11", "PYTHON_VERSION", Some(true)),
             ("python:3.11", "TORCH_VERSION", Some(false)),
             ("registry.example/python:3.11", "TORCH_VERSION", None),

@@ -13,6 +13,7 @@ use crate::fleet::Fleet;
 use crate::fleet::GpuName;
 use crate::judge::Content;
 use crate::judge::Detail;
+use crate::judge::Early;
 use crate::judge::Hosts;
 use crate::judge::Settings;
 use crate::judge::Subject;
@@ -74,8 +75,9 @@ fn read_subject(example: &Example, knowledge: Knowledge, sources: &mut Sources) 
         ExampleInput::Dockerfile(text) => {
             let dockerfile = Dockerfile::parse(text);
             let source = sources.add(SourceText::new("Dockerfile", text.clone()));
-            let (options, files, bases) = (EvaluateOptions::new(knowledge), Files::default(), Arc::default());
-            ("Dockerfile", "dockerfile", Content::Dockerfile { source, dockerfile, options, files, bases })
+            let (options, early) = (EvaluateOptions::new(knowledge), Early::default());
+            let (files, bases) = (Files::default(), Arc::default());
+            ("Dockerfile", "dockerfile", Content::Dockerfile { source, dockerfile, options, files, bases, early })
         }
         ExampleInput::Image(text) => {
             let text = SourceText::new("x.image.toml", text.clone());

@@ -27,6 +27,9 @@ use crate::source::Span;
 /// there already.
 pub(super) fn along(command: &Installs, seen: &Observations, knowledge: Knowledge) -> Vec<Install> {
     let named = &command.packages;
+    if named.is_empty() {
+        return Vec::new();
+    }
     let own_names: BTreeSet<&str> = named.iter().map(|install| install.name.as_str()).collect();
     let there_already: BTreeSet<&str> = seen.packages.iter().map(|package| package.name.as_str()).collect();
     let bounds = bounds(&command.constraints, knowledge);
@@ -230,6 +233,7 @@ mod tests {
     use crate::dockerfile::Mapped;
     use crate::install::Around;
     use crate::install::Environment;
+    use crate::install::Machine;
     use crate::install::installs_with;
     use crate::shell::script_commands;
 
@@ -238,7 +242,7 @@ mod tests {
         let commands = script_commands(&Mapped::whole(command, 0));
         let lookup = |_: &str| Lookup::Unset;
         let open = |_: &str, _: &str| Err("it is not there".to_owned());
-        let environment = Environment { machine: "x86_64", python: None };
+        let environment = Environment { machine: Machine::new("x86_64"), python: None };
         let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let command = commands.first().expect("a command");
         let found = along(&installs_with(command, around), &Observations::default(), Knowledge::built_in());

@@ -76,7 +76,8 @@ impl Bases {
         !self.is_empty() && (known("linux/amd64") || known("linux/arm64"))
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether nothing is known of any base.
+    pub fn is_empty(&self) -> bool {
         self.pulled.is_empty() && self.locked.is_empty() && self.mapped.is_empty() && self.failed.is_empty()
     }
 

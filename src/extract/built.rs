@@ -55,7 +55,8 @@ pub struct Recipe<'a> {
 /// Dockerfile says.
 pub fn of_built(recipe: Recipe<'_>, image: &PulledImage, seen: Observations) -> Result<Target, EvaluateError> {
     let Recipe { source, dockerfile, options, shelf, bases } = recipe;
-    let (Target { seen: said, stage, stages, mut notes }, known) = of_lines(source, dockerfile, options, shelf, bases)?;
+    let (Target { seen: said, stage, stages, mut notes, .. }, known) =
+        of_lines(source, dockerfile, options, shelf, bases)?;
     let chain = stages.iter().filter_map(|stage| dockerfile.stages.get(*stage));
     let numbers = chain.flat_map(|stage| &stage.instructions).copied();
     let instructions: Vec<&Instruction> = numbers
@@ -71,7 +72,7 @@ pub fn of_built(recipe: Recipe<'_>, image: &PulledImage, seen: Observations) -> 
     let mut seen = seen;
     lines.choose(&mut seen);
     lines.ascribe(&mut seen);
-    Ok(Target { seen, stage, stages, notes })
+    Ok(Target { seen, stage, stages, notes, of_platform: true })
 }
 
 /// How many layers of the base the image has at its bottom; none where it does not have all of them.

@@ -1,5 +1,6 @@
 //! What COPY brings from other stages: packages travel with the directories that they lie in.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cuda::TOOLKIT_ROOT;
@@ -47,17 +48,24 @@ pub(super) struct Stages<'a> {
     dockerfile: &'a Dockerfile,
     options: &'a EvaluateOptions,
     left: usize,
+    /// Those that were looked into.
+    known: BTreeMap<usize, Arc<Evaluated>>,
 }
 
 impl<'a> Stages<'a> {
     pub(super) fn new(dockerfile: &'a Dockerfile, options: &'a EvaluateOptions) -> Self {
-        Self { dockerfile, options, left: MOST_STAGES }
+        Self { dockerfile, options, left: MOST_STAGES, known: BTreeMap::new() }
     }
 
-    fn evaluate(&mut self, stage: usize) -> Option<Evaluated> {
+    fn evaluate(&mut self, stage: usize) -> Option<Arc<Evaluated>> {
         self.left = self.left.checked_sub(1)?;
+        if let Some(known) = self.known.get(&stage) {
+            return Some(Arc::clone(known));
+        }
         let options = EvaluateOptions { target: Some(stage.to_string()), ..self.options.clone() };
-        self.dockerfile.evaluate(&options).ok()
+        let evaluated = Arc::new(self.dockerfile.evaluate(&options).ok()?);
+        self.known.insert(stage, Arc::clone(&evaluated));
+        Some(evaluated)
     }
 
     /// The base whose files an image from nothing holds, and the COPY that brings them.
@@ -68,7 +76,7 @@ impl<'a> Stages<'a> {
         let copy = evaluated.copies.iter().find(|copy| copy.from.is_some() && sources(copy).any(landing::whole))?;
         let base = if let Some(stage) = copy.from_stage {
             let inner = self.evaluate(stage)?;
-            self.flattened(&inner).map_or(inner.base, |(base, _)| base)
+            self.flattened(&inner).map_or_else(|| inner.base.clone(), |(base, _)| base)
         } else {
             let (name, span) = copy.from.as_ref()?;
             let kind = BaseKind::Image(ImageReference::parse(name.known()?).ok()?);
@@ -145,9 +153,12 @@ impl<'a> Stages<'a> {
         let inner = self.evaluate(stage)?;
         // What the other stage took away, bounded or wrote stays there.
         let done = std::mem::take(&mut reader.done);
+        let (own_packages, own_code) =
+            (std::mem::take(&mut reader.seen.packages), std::mem::take(&mut reader.seen.code));
+        let facts = std::mem::take(&mut reader.seen.facts);
         let mut own = reader.seen.clone();
-        reader.seen.packages = Vec::new();
-        reader.seen.code = Vec::new();
+        (own.packages, own.code) = (own_packages, own_code);
+        reader.seen.facts = facts;
         self.walk(reader, &inner, &|copy| copy.from_stage.is_some(), &mut |_, _, _| {});
         let packages = std::mem::take(&mut reader.seen.packages);
         let code = std::mem::take(&mut reader.seen.code);
@@ -166,8 +177,8 @@ impl<'a> Stages<'a> {
             return Some((ImageReference::parse(name.known()?).ok()?, *span));
         };
         let inner = self.evaluate(stage)?;
-        match inner.base.kind {
-            BaseKind::Image(image) => Some((image, inner.base.span)),
+        match &inner.base.kind {
+            BaseKind::Image(image) => Some((image.clone(), inner.base.span)),
             _ => None,
         }
     }

@@ -47,6 +47,8 @@ pub struct Target {
     pub stages: Vec<usize>,
     /// What was left out.
     pub notes: Vec<String>,
+    /// Whether another platform may make it another: where not, this is what there is to be seen on every one.
+    pub of_platform: bool,
 }
 
 /// Reads one target for one platform; `shelf` holds the files of its build context.
@@ -91,7 +93,8 @@ pub fn of_dockerfile(
     reader.other_targets(dockerfile, &evaluated);
     let shipped = evaluated.chain.last().and_then(|index| dockerfile.stages.get(*index));
     let stage = shipped.and_then(|stage| stage.name.clone());
-    Ok(Target { seen: reader.seen, stage, stages: evaluated.chain, notes: reader.notes })
+    let of_platform = reader.looks.machine.get() || dockerfile.names_platform();
+    Ok(Target { seen: reader.seen, stage, stages: evaluated.chain, notes: reader.notes, of_platform })
 }
 
 /// The repository of a base as written, where only what follows it is behind a variable: `nvidia/cuda:$TAG`.

@@ -83,7 +83,6 @@ impl Fetched {
             let name = name_of(word);
             matches!(name, "sh" | "bash" | "dash" | "ash" | "zsh")
         });
-        let mut named = command.clone();
         let mut run = at;
         if shell {
             // What `-s` hands to it are arguments, and no script.
@@ -94,22 +93,28 @@ impl Fetched {
             let Some(script) = script else {
                 let Input::Pipe(before) = &command.input else { return None };
                 let word = Word { value: known(streamed(before)?), ..command.words.get(at)?.clone() };
+                let mut named = command.clone();
                 named.words.insert(at + 1, word);
                 return Some(named);
             };
             run = at + 1 + script;
         }
-        let word = named.words.get_mut(run)?;
+        let word = command.words.get(run)?;
         let address = match &word.output {
             Some(before) if shell => streamed(before)?,
+            _ if self.0.is_empty() => return None,
             _ => self.address(&absolute(folder, word.known()?))?.to_owned(),
         };
-        word.value = known(address);
+        let mut named = command.clone();
+        named.words.get_mut(run)?.value = known(address);
         Some(named)
     }
 
     /// The command with the addresses of the packages that it names, whose names there say more.
     fn packages(&self, command: &Command, folder: &str) -> Option<Command> {
+        if self.0.is_empty() {
+            return None;
+        }
         let address = |word: &Word| {
             let path = word.known().filter(|text| !text.contains("://"))?;
             let ending = PACKAGES.iter().find(|ending| path.ends_with(**ending))?;

@@ -9,6 +9,7 @@ use crate::fact::Origin;
 use crate::install;
 use crate::install::Around;
 use crate::install::Environment;
+use crate::install::Machine;
 use crate::knowledge::Knowledge;
 use crate::oci::PulledImage;
 use crate::shell;
@@ -32,7 +33,7 @@ pub(super) fn installs(
             let value = |name: &str| image.config.variable(name).map(str::to_owned);
             let lookup = |name: &str| value(name).map_or(Lookup::NoValue, |value| Lookup::Known(value, Vec::new()));
             let open = |_: &str, _: &str| Err("layers were not read".to_owned());
-            let environment = Environment { machine, python: None };
+            let environment = Environment { machine: Machine::new(machine), python: None };
             let found =
                 install::installs_with(&command, Around { lookup: &lookup, open: &open, environment, knowledge });
             seen.commands += 1;

@@ -56,6 +56,7 @@ use crate::install::Compiled;
 use crate::install::Environment;
 use crate::install::Install;
 use crate::install::Installs;
+use crate::install::Machine;
 use crate::install::Opened;
 use crate::install::VersionSpec;
 use crate::knowledge::Knowledge;
@@ -156,6 +157,7 @@ struct Read {
 pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observations, notes: &mut Vec<String>) {
     let Inputs { dockerfile, evaluated, runs, options, source, shelf, looks } = inputs;
     let machine = if options.platform.split('/').nth(1) == Some("arm64") { "aarch64" } else { "x86_64" };
+    let machine = Machine::watched(machine, &looks.machine);
     let tree = Tree { dockerfile, evaluated, options, shelf, looks };
     let (folder, knowledge) = (String::new(), options.knowledge);
     let mut reader = Reader { tree, machine, seen, notes, done, source, dockerfile: source, folder, knowledge };
@@ -184,7 +186,7 @@ pub(super) fn installs(inputs: Inputs<'_>, done: &mut State, seen: &mut Observat
 /// Goes through commands in order.
 pub(super) struct Reader<'a> {
     pub(super) tree: Tree<'a>,
-    pub(super) machine: &'static str,
+    pub(super) machine: Machine<'a>,
     pub(super) seen: &'a mut Observations,
     pub(super) notes: &'a mut Vec<String>,
     pub(super) done: &'a mut State,
@@ -210,7 +212,8 @@ impl Reader<'_> {
                 "a script has more commands, words or levels than are followed, and the rest is not read",
             );
         }
-        self.seen.other_python |= pythons::other(command) && !pythons::takes_own(self, command, run);
+        self.seen.other_python =
+            self.seen.other_python || (pythons::other(command) && !pythons::takes_own(self, command, run));
         self.done.environments.note(command, &self.folder);
         if command.program() == Some("cd") {
             let to = command.words.get(1).and_then(Word::known).unwrap_or("~/");
@@ -277,24 +280,26 @@ impl Reader<'_> {
         }
         let environments = &self.done.environments;
         let apart = tool || environments.takes(command, &self.folder, run.path_head.as_deref(), &lookup);
-        if let Told::Version(version) = pythons::chosen(self, command, run, &lookup) {
-            for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Pip) {
+        let of_pip = |package: &&mut Install| package.manager == install::Manager::Pip;
+        if found.packages.iter().any(|package| package.manager == install::Manager::Pip)
+            && let Told::Version(version) = pythons::chosen(self, command, run, &lookup)
+        {
+            for package in found.packages.iter_mut().filter(of_pip) {
                 package.python.get_or_insert_with(|| version.clone());
             }
         }
         if apart {
             // What the base image brings does not count there.
-            for package in found.packages.iter_mut().filter(|package| package.manager == install::Manager::Pip) {
+            for package in found.packages.iter_mut().filter(of_pip) {
                 package.upgrade |= self.seen.packages.iter().all(|seen| seen.name != package.name);
             }
         }
-        let torch = self.torch();
-        let compiled = install::compiled(command, &self.folder, &around, torch.as_deref());
+        let torch = || self.torch();
+        let compiled = install::compiled(command, &self.folder, &around, &torch);
         let base = &self.tree.evaluated.base;
         let able = || listed::has_compiler(base, self.done.other_toolkit, self.seen, knowledge);
-        let compiled =
-            compiled.or_else(|| able().then(|| install::of_project(command, &around, torch.as_deref())).flatten());
-        let compiled = compiled.or_else(|| able().then(|| install::of_repository(command, &around)).flatten());
+        let own = || install::of_project(command, &around, &torch).or_else(|| install::of_repository(command, &around));
+        let compiled = compiled.or_else(|| (install::may_compile(command) && able()).then(own).flatten());
         Read { found, compiled, named, python, apart, left_out }
     }
 
@@ -345,7 +350,8 @@ impl Reader<'_> {
         listed::read(command, &at, &lookup, self.seen);
         self.done.other_toolkit |= listed::installs_toolkit(command);
         written(self, command, run, &environment);
-        self.done.other_python |= pythons::brings_another(command) && !pythons::takes_own(self, command, run);
+        self.done.other_python =
+            self.done.other_python || (pythons::brings_another(command) && !pythons::takes_own(self, command, run));
         self.done.fetched.note(command, &self.folder);
         self.done.cloned.note(command, &self.folder);
     }

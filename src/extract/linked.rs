@@ -226,6 +226,7 @@ mod tests {
     use crate::dockerfile::Mapped;
     use crate::fact::Depth;
     use crate::install::Environment;
+    use crate::install::Machine;
     use crate::shell::script_commands;
 
     /// The files that a text for the shell leaves, in words.
@@ -233,7 +234,7 @@ mod tests {
         let mut seen = Observations::new(Depth::Text);
         let lookup = |_: &str| Lookup::NoValue;
         let open = |_: &str, _: &str| Err("it is not there".to_owned());
-        let environment = Environment { machine: "x86_64", python: None };
+        let environment = Environment { machine: Machine::new("x86_64"), python: None };
         let around =
             Around { lookup: &lookup, open: &open, environment, knowledge: crate::knowledge::Knowledge::built_in() };
         for command in script_commands(&Mapped::whole(script, 0)) {
@@ -326,8 +327,10 @@ mod tests {
             let mut seen = Observations::new(Depth::Text);
             let lookup = |_: &str| Lookup::NoValue;
             let open = |_: &str, _: &str| Err("it is not there".to_owned());
-            let (environment, knowledge) =
-                (Environment { machine: "x86_64", python: None }, crate::knowledge::Knowledge::built_in());
+            let (environment, knowledge) = (
+                Environment { machine: Machine::new("x86_64"), python: None },
+                crate::knowledge::Knowledge::built_in(),
+            );
             let around = Around { lookup: &lookup, open: &open, environment, knowledge };
             for command in script_commands(&Mapped::whole(script, 0)) {
                 read(says(&command, "/", &around), Origin::Option("--test"), &mut seen);

@@ -1,5 +1,7 @@
 //! The Python that commands install for.
 
+use std::borrow::Cow;
+
 use crate::dockerfile::BaseKind;
 use crate::dockerfile::Lookup;
 use crate::dockerfile::RunInstruction;
@@ -74,7 +76,9 @@ pub(super) fn other(command: &Command) -> bool {
 /// Whether a command brings a Python that uv may take in place of the one that is there, or an environment with one.
 pub(super) fn brings_another(command: &Command) -> bool {
     let tool = |word: &str| {
-        ["conda", "mamba", "pyenv", "deadsnakes", "pixi"].iter().any(|name| word.to_ascii_lowercase().contains(name))
+        let plain = !word.bytes().any(|byte| byte.is_ascii_uppercase());
+        let word = if plain { Cow::Borrowed(word) } else { Cow::Owned(word.to_ascii_lowercase()) };
+        ["conda", "mamba", "pyenv", "deadsnakes", "pixi"].iter().any(|name| word.contains(name))
     };
     let chosen =
         |word: &str| matches!(word, "python" | "venv" | "--managed-python" | "-p") || word.starts_with("--python");

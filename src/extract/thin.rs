@@ -48,6 +48,7 @@ mod tests {
     use crate::dockerfile::Mapped;
     use crate::install::Around;
     use crate::install::Environment;
+    use crate::install::Machine;
     use crate::install::installs_with;
     use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
@@ -55,7 +56,7 @@ mod tests {
     fn named(words: &str) -> Vec<Install> {
         let commands = script_commands(&Mapped::whole(&format!("pip install {words}"), 0));
         let (lookup, open) = (|_: &str| Lookup::Unset, |_: &str, _: &str| Err("it is not there".to_owned()));
-        let environment = Environment { machine: "x86_64", python: None };
+        let environment = Environment { machine: Machine::new("x86_64"), python: None };
         let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         installs_with(&commands[0], around).packages
     }

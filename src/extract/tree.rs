@@ -9,6 +9,7 @@ use crate::context::Missing;
 use crate::context::Shelf;
 use crate::context::matches;
 use crate::context::normal;
+use crate::context::rooted;
 use crate::dockerfile::CopyInstruction;
 use crate::dockerfile::Dockerfile;
 use crate::dockerfile::EvaluateOptions;
@@ -52,6 +53,8 @@ pub(super) struct Tree<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     done: Cell<usize>,
+    /// Whether anything was decided by the machine that the image is for.
+    pub(super) machine: Cell<bool>,
     stages: RefCell<BTreeMap<usize, Arc<Evaluated>>>,
 }
 
@@ -78,11 +81,9 @@ impl Looks {
 
 /// A path of the image: `path` as seen from `folder`.
 pub(super) fn absolute(folder: &str, path: &str) -> String {
-    let path = path.strip_prefix("~/").map_or_else(|| path.to_owned(), |rest| format!("/root/{rest}"));
-    if path.starts_with('/') {
-        format!("/{}", normal(&path))
-    } else {
-        format!("/{}", normal(&format!("{folder}/{path}")))
+    match path.strip_prefix("~/") {
+        Some(rest) => rooted("/root", rest.trim_start_matches('/')),
+        None => rooted(folder, path),
     }
 }
 

@@ -167,7 +167,7 @@ fn of_environment(text: &str, name: &str, subdir: &str) -> Option<BTreeSet<Strin
 
 /// A lock of conda-lock or pixi: the packages for one platform, and for pixi of one environment.
 pub(super) fn lock(opened: &Opened, environment: &str, around: &Around<'_>, found: &mut Installs) {
-    let subdir = if around.environment.machine == "aarch64" { "linux-aarch64" } else { "linux-64" };
+    let subdir = if around.environment.machine.name() == "aarch64" { "linux-aarch64" } else { "linux-64" };
     let chosen = of_environment(opened.text.text(), environment, subdir);
     let mut entry = Entry::default();
     let mut inside = false;

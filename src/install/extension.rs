@@ -3,6 +3,7 @@
 use crate::install::Around;
 use crate::install::requirement::normalised;
 use crate::install::targets::Compiled;
+use crate::install::targets::Torch;
 use crate::install::targets::variable;
 use crate::install::torch_list;
 use crate::shell::Command;
@@ -21,9 +22,15 @@ const OWN_CHOICE: &[&str] =
 /// No command names more folders.
 const MOST: usize = 8;
 
+/// Whether a command has any of the words by which a project or a repository is compiled: a look that opens no file.
+pub fn may_compile(command: &Command) -> bool {
+    let own = |word: &str| word == "install" || word.contains("git+") || word.rsplit('/').next() == Some(SETUP);
+    command.words.iter().filter_map(Word::known).any(own)
+}
+
 /// What a command compiles out of a project with a `setup.py` that was read; `None` where it compiles none, or for which
 /// GPUs cannot be told.
-pub fn of_project(command: &Command, around: &Around<'_>, torch: Option<&str>) -> Option<Compiled> {
+pub fn of_project(command: &Command, around: &Around<'_>, torch: Torch<'_>) -> Option<Compiled> {
     let program = command.program()?;
     let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
     let own = |word: &str| word.rsplit('/').next() == Some(SETUP);
@@ -41,7 +48,7 @@ pub fn of_project(command: &Command, around: &Around<'_>, torch: Option<&str>) -
     }
     let (list, origins, inside) = variable(command, around.lookup, LIST)?;
     let mut found = Compiled { component: name(&text), by: LIST.to_owned(), ..Compiled::default() };
-    torch_list::read(&list, torch, around.knowledge, &mut found)?;
+    torch_list::read(&list, torch().as_deref(), around.knowledge, &mut found)?;
     found.put(origins, inside, command);
     Some(found)
 }
@@ -96,6 +103,7 @@ mod tests {
     use crate::dockerfile::Lookup;
     use crate::dockerfile::Mapped;
     use crate::install::Environment;
+    use crate::install::Machine;
     use crate::install::Opened;
     use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
@@ -115,10 +123,10 @@ mod tests {
             }
             _ => Err("it is not there".to_owned()),
         };
-        let environment = Environment { machine: "x86_64", python: None };
+        let environment = Environment { machine: Machine::new("x86_64"), python: None };
         let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
         let commands = script_commands(&Mapped::whole(script, 0));
-        let found = of_project(commands.last()?, &around, None)?;
+        let found = of_project(commands.last()?, &around, &|| None)?;
         if let Some(why) = found.untold {
             return Some(why);
         }

@@ -1,5 +1,6 @@
 //! Environment markers (PEP 508), where the Python version may not be known: yes, no, or cannot be told.
 
+use std::cell::Cell;
 use std::str::FromStr as _;
 
 use pep440_rs::Version;
@@ -8,11 +9,39 @@ use pep440_rs::VersionSpecifiers;
 /// No marker that people write is nested deeper.
 const DEEPEST: usize = 32;
 
+/// The machine that packages are installed on.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine<'a> {
+    name: &'a str,
+    /// Set once somebody asks for the name.
+    asked: Option<&'a Cell<bool>>,
+}
+
+impl<'a> Machine<'a> {
+    /// `x86_64` or `aarch64`.
+    pub const fn new(name: &'a str) -> Self {
+        Self { name, asked: None }
+    }
+
+    /// The same, where `asked` tells afterwards whether anything hung on it.
+    pub const fn watched(name: &'a str, asked: &'a Cell<bool>) -> Self {
+        Self { name, asked: Some(asked) }
+    }
+
+    /// Its name.
+    pub(super) fn name(self) -> &'a str {
+        if let Some(asked) = self.asked {
+            asked.set(true);
+        }
+        self.name
+    }
+}
+
 /// What is known of the environment that packages are installed into.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment<'a> {
-    /// `x86_64` or `aarch64`.
-    pub machine: &'a str,
+    /// The machine.
+    pub machine: Machine<'a>,
     /// Version of Python such as `3.11`, where known.
     pub python: Option<&'a str>,
 }
@@ -151,7 +180,7 @@ fn compare(name: &str, operator: &str, value: &str, environment: Environment<'_>
         "sys_platform" => "linux",
         "platform_system" => "Linux",
         "os_name" | "os.name" => "posix",
-        "platform_machine" => environment.machine,
+        "platform_machine" => environment.machine.name(),
         "implementation_name" => "cpython",
         "platform_python_implementation" => "CPython",
         "python_version" => return python(environment.python?, operator, value),
@@ -193,8 +222,8 @@ mod tests {
 
     #[test]
     fn markers_are_weighed_with_three_answers() {
-        let known = Environment { machine: "x86_64", python: Some("3.10") };
-        let open = Environment { machine: "aarch64", python: None };
+        let known = Environment { machine: Machine::new("x86_64"), python: Some("3.10") };
+        let open = Environment { machine: Machine::new("aarch64"), python: None };
         for (marker, amd, arm) in [
             ("sys_platform == 'linux'", Some(true), Some(true)),
             ("sys_platform=='win32' or platform_machine == \"aarch64\"", Some(false), Some(true)),

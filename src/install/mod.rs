@@ -57,6 +57,7 @@ pub use archive::unpacked;
 pub use edit::Edit;
 pub use edit::sed;
 pub use export::written_to;
+pub use extension::may_compile;
 pub use extension::of_project;
 pub use extension::of_repository;
 pub use flow::input;
@@ -68,6 +69,7 @@ pub use invocation::python_of;
 pub use lists::ArchList;
 pub use lists::lists;
 pub use marker::Environment;
+pub use marker::Machine;
 pub use package_name::is_file;
 pub use range::admits;
 pub use range::between;
@@ -281,7 +283,7 @@ pub struct Installs {
 
 /// What a command of a RUN installs and removes by the tables, without the files that it names.
 pub fn installs(command: &Command, run: &RunInstruction, knowledge: Knowledge) -> Installs {
-    let environment = Environment { machine: "x86_64", python: None };
+    let environment = Environment { machine: Machine::new("x86_64"), python: None };
     let open = |_: &str, _: &str| Err("no files are read here".to_owned());
     installs_with(command, Around { lookup: &|name| run.scope.lookup(name), open: &open, environment, knowledge })
 }

@@ -33,11 +33,12 @@ fn pythons(requires: Option<&str>, knowledge: Knowledge) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::install::marker::Machine;
 
     #[test]
     fn a_marker_holds_where_every_python_that_is_meant_meets_it() {
-        let open = Environment { machine: "x86_64", python: None };
-        let known = Environment { machine: "x86_64", python: Some("3.9") };
+        let open = Environment { machine: Machine::new("x86_64"), python: None };
+        let known = Environment { machine: Machine::new("x86_64"), python: Some("3.9") };
         for (marker, requires, expected) in [
             ("python_version >= '3.8'", None, Some(true)),
             ("python_full_version >= '3.8.0'", None, Some(true)),

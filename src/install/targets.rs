@@ -70,9 +70,12 @@ impl Compiled {
     }
 }
 
+/// Which release of torch the image has, for those who have to know.
+pub(super) type Torch<'a> = &'a dyn Fn() -> Option<String>;
+
 /// What a command compiles, where the image has a release of `torch`; `None` where it compiles nothing, or nothing says for
 /// which GPUs.
-pub fn compiled(command: &Command, folder: &str, around: &Around<'_>, torch: Option<&str>) -> Option<Compiled> {
+pub fn compiled(command: &Command, folder: &str, around: &Around<'_>, torch: Torch<'_>) -> Option<Compiled> {
     match command.program()? {
         "nvcc" => nvcc(command),
         "cmake" => cmake(command, around.lookup),
@@ -251,46 +254,50 @@ pub(super) fn variable(
 }
 
 /// The package of the table that a command compiles.
-pub(super) fn row_of<'a>(
-    command: &Command,
+pub(super) fn row_of<'a, 'w>(
+    command: &'w Command,
     folder: &str,
     lookup: &dyn Fn(&str) -> Lookup,
     extensions: &'a [CudaExtensionRow],
 ) -> Option<&'a CudaExtensionRow> {
     let words: Vec<&str> = command.words.iter().filter_map(Word::known).collect();
-    let installs = words.iter().any(|word| matches!(*word, "install" | "develop" | "bdist_wheel" | "build_ext"));
+    if !words.iter().any(|word| matches!(*word, "install" | "develop" | "bdist_wheel" | "build_ext")) {
+        return None;
+    }
     let variable = |name: &str| variable(command, lookup, name);
     // The part for Python may lie two folders below.
     let here = |repository: &str| folder.rsplit('/').take(3).any(|part| part.eq_ignore_ascii_case(repository));
-    let built = |row: &&CudaExtensionRow| {
-        let own =
-            here(row.repository) && words.iter().any(|word| matches!(*word, "." | "./" | "-e" | "setup.py" | ".[all]"));
-        let address = |word: &&str| {
-            let path = word.split(['@', '#']).find(|part| part.contains("://")).unwrap_or("");
-            word.contains("git+")
-                && path.trim_end_matches('/').trim_end_matches(".git").rsplit('/').next() == Some(row.repository)
-        };
-        let named = |word: &&str| {
-            let name = word.split(['=', '<', '>', '~', '!', '[', ' ']).next().unwrap_or("");
-            normalised(name) == row.distribution
-        };
-        let forced =
-            row.force.and_then(&variable).is_some_and(|(value, ..)| value.eq_ignore_ascii_case("true") || value == "1");
-        let from_source = words.iter().any(|word| word.starts_with("--no-binary"));
-        // A page of links serves wheels.
-        let links = words.iter().any(|word| {
-            let name = word.split('=').next().unwrap_or(word);
-            let other_index = row.cmake && matches!(name, "-i" | "--index-url" | "--extra-index-url" | "--index");
-            matches!(name, "-f" | "--find-links") || other_index
-        });
-        let compiles = (row.sdist && !links) || forced || from_source;
-        own || words.iter().any(address) || (compiles && words.iter().any(named))
+    let of_folder = words.iter().any(|word| matches!(*word, "." | "./" | "-e" | "setup.py" | ".[all]"));
+    let repository = |word: &&'w str| {
+        let path = word.split(['@', '#']).find(|part| part.contains("://")).unwrap_or("");
+        path.trim_end_matches('/').trim_end_matches(".git").rsplit('/').next()
     };
-    extensions.iter().filter(|_| installs).find(built)
+    let repositories: Vec<&str> = words.iter().filter(|word| word.contains("git+")).filter_map(repository).collect();
+    let name = |word: &&str| normalised(word.split(['=', '<', '>', '~', '!', '[', ' ']).next().unwrap_or(""));
+    let distributions: Vec<String> = words.iter().map(name).collect();
+    let from_source = words.iter().any(|word| word.starts_with("--no-binary"));
+    let built = |row: &&CudaExtensionRow| {
+        let forced = || {
+            let value = row.force.and_then(&variable);
+            value.is_some_and(|(value, ..)| value.eq_ignore_ascii_case("true") || value == "1")
+        };
+        // A page of links serves wheels.
+        let links = || {
+            words.iter().any(|word| {
+                let name = word.split('=').next().unwrap_or(word);
+                let other_index = row.cmake && matches!(name, "-i" | "--index-url" | "--extra-index-url" | "--index");
+                matches!(name, "-f" | "--find-links") || other_index
+            })
+        };
+        let named = || distributions.iter().any(|one| one == row.distribution);
+        let compiles = || from_source || (row.sdist && !links()) || forced();
+        (of_folder && here(row.repository)) || repositories.contains(&row.repository) || (named() && compiles())
+    };
+    extensions.iter().find(built)
 }
 
 /// What the command makes of that package.
-fn extension(command: &Command, folder: &str, around: &Around<'_>, torch: Option<&str>) -> Option<Compiled> {
+fn extension(command: &Command, folder: &str, around: &Around<'_>, torch: Torch<'_>) -> Option<Compiled> {
     let (lookup, knowledge) = (around.lookup, around.knowledge);
     let row = row_of(command, folder, lookup, knowledge.cuda_extensions())?;
     let on = |name: &str| variable(command, lookup, name).is_some_and(|(value, ..)| value == "1");
@@ -305,7 +312,7 @@ fn extension(command: &Command, folder: &str, around: &Around<'_>, torch: Option
         plain(&list, &mut found)?;
         found.ptx = if row.also == Some("ptx") { found.sass.clone() } else { Vec::new() };
     } else {
-        torch_list::read(&list, torch, knowledge, &mut found)?;
+        torch_list::read(&list, torch().as_deref(), knowledge, &mut found)?;
     }
     found.put(origins, inside, command);
     Some(found)
@@ -320,6 +327,7 @@ mod tests {
     use super::*;
     use crate::dockerfile::Mapped;
     use crate::install::Environment;
+    use crate::install::Machine;
     use crate::knowledge::Knowledge;
     use crate::shell::script_commands;
 
@@ -331,9 +339,9 @@ mod tests {
         };
         let commands = script_commands(&Mapped::whole(text, 0));
         let open = |_: &str, _: &str| Err("it is not there".to_owned());
-        let environment = Environment { machine: "x86_64", python: None };
+        let environment = Environment { machine: Machine::new("x86_64"), python: None };
         let around = Around { lookup: &lookup, open: &open, environment, knowledge: Knowledge::built_in() };
-        let found = commands.iter().filter_map(|one| compiled(one, folder, &around, None));
+        let found = commands.iter().filter_map(|one| compiled(one, folder, &around, &|| None));
         let list = |list: &[CodeTarget]| list.iter().map(|target| target.number()).collect::<Vec<_>>().join(" ");
         found
             .map(|one| {

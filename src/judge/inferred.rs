@@ -1,5 +1,6 @@
 //! What was inferred of one subject, for those who judge it again and again: on other pools, or in more detail.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use crate::fact::ImageFacts;
+use crate::fact::Observations;
 use crate::infer::infer;
 use crate::judge::Content;
 use crate::judge::Settings;
@@ -26,7 +28,11 @@ type Asked = (String, Option<Date>);
 
 /// What was inferred of one subject, and of no other, by platform.
 #[derive(Debug, Default)]
-pub struct Inferred(RefCell<BTreeMap<Asked, Option<Arc<Told>>>>);
+pub struct Inferred {
+    told: RefCell<BTreeMap<Asked, Option<Arc<Told>>>>,
+    /// What was seen, where that is the same on every platform.
+    alike: RefCell<Option<Arc<(Beside, Observations)>>>,
+}
 
 impl Inferred {
     /// What is told of a platform, and what was seen there where findings ask for that; none where nothing can be seen.
@@ -37,18 +43,32 @@ impl Inferred {
         settings: Settings<'_>,
     ) -> Option<(Arc<Told>, Option<OnPlatform>)> {
         let asked = (platform.to_owned(), settings.as_of);
-        let known = self.0.borrow().get(&asked).cloned();
+        let known = self.told.borrow().get(&asked).cloned();
         let speaks = settings.detail.speaks();
         if let Some(known) = known.filter(|_| !speaks) {
             return known.map(|told| (told, None));
         }
         let mut beside = Beside::default();
-        let seen = observe(content, platform, &mut beside);
+        let alike = self.alike.borrow().clone();
+        let seen = match &alike {
+            Some(alike) => {
+                beside.clone_from(&alike.0);
+                Some(Cow::Borrowed(&alike.1))
+            }
+            None => observe(content, platform, &mut beside),
+        };
         let told = seen.as_ref().map(|seen| {
             let images = infer(seen.as_ref(), platform, settings.as_of, settings.knowledge);
             Arc::new(Told { beside: beside.clone(), images: images.into_iter().map(Arc::new).collect() })
         });
-        self.0.borrow_mut().insert(asked, told.clone());
-        Some((told?, seen.filter(|_| speaks).map(|seen| beside.on(platform, seen.into_owned()))))
+        self.told.borrow_mut().insert(asked, told.clone());
+        let seen = seen.map(|seen| {
+            let seen = seen.into_owned();
+            if alike.is_none() && beside.alike {
+                *self.alike.borrow_mut() = Some(Arc::new((beside.clone(), seen.clone())));
+            }
+            seen
+        });
+        Some((told?, seen.filter(|_| speaks).map(|seen| beside.on(platform, seen))))
     }
 }

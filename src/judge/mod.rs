@@ -3,6 +3,7 @@
 mod asked;
 mod beside;
 mod control;
+mod early;
 mod facts;
 mod findings;
 mod hosts;
@@ -42,6 +43,7 @@ use crate::inventory::suits;
 pub use crate::judge::asked::of_settings;
 use crate::judge::control::Orders;
 pub use crate::judge::control::looks_for_pools;
+pub use crate::judge::early::Early;
 pub use crate::judge::hosts::Hosts;
 use crate::judge::hosts::Outlook;
 use crate::judge::hosts::Tried;
@@ -80,6 +82,8 @@ pub enum Content {
         files: Files,
         /// What is known of base images beside the tables.
         bases: Arc<Bases>,
+        /// What was seen of it already.
+        early: Early,
     },
     /// The same for every platform.
     Fixed(Observations),

@@ -20,11 +20,13 @@ pub(super) struct Beside {
     /// The stages that it is built from.
     pub(super) stages: Vec<usize>,
     pub(super) notes: Vec<String>,
+    /// Whether it was read for one platform, and is the same on every other.
+    pub(super) alike: bool,
 }
 
 impl Beside {
     pub(super) fn on(self, platform: &str, seen: Observations) -> OnPlatform {
-        let Self { stage, stages, notes } = self;
+        let Self { stage, stages, notes, .. } = self;
         OnPlatform { platform: platform.to_owned(), stage, stages, notes, seen }
     }
 }
@@ -32,9 +34,11 @@ impl Beside {
 /// What was observed of a subject on one platform, and what is beside it.
 pub(super) fn observe<'a>(content: &'a Content, platform: &str, beside: &mut Beside) -> Option<Cow<'a, Observations>> {
     match content {
-        Content::Dockerfile { source, dockerfile, options, files, bases } => {
-            let target = extract::of_build(*source, dockerfile, &options.on(platform), files, bases).ok()?;
-            *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes };
+        Content::Dockerfile { source, dockerfile, options, files, bases, early } => {
+            let read = || extract::of_build(*source, dockerfile, &options.on(platform), files, bases).ok();
+            let target = early.take().or_else(read)?;
+            let alike = !target.of_platform && bases.is_empty();
+            *beside = Beside { stage: target.stage, stages: target.stages, notes: target.notes, alike };
             Some(Cow::Owned(target.seen))
         }
         Content::Fixed(seen) => Some(Cow::Borrowed(seen)),
@@ -48,7 +52,7 @@ pub(super) fn observe<'a>(content: &'a Content, platform: &str, beside: &mut Bes
                     one.platform
                 ));
             }
-            *beside = Beside { stage, stages, notes };
+            *beside = Beside { stage, stages, notes, alike: false };
             Some(Cow::Borrowed(&one.seen))
         }
     }
@@ -149,6 +153,40 @@ mod tests {
             (&Content::Fixed(seen(&all)), "linux/arm", None),
         ] {
             assert_eq!(which_platform(content, asked), expected, "{asked}");
+        }
+    }
+
+    /// What stands in for a second platform is what is seen there, and what a platform decides never does.
+    #[test]
+    fn a_dockerfile_is_alike_on_every_platform_where_no_word_of_it_asks_for_one() {
+        for (lines, expected) in [
+            ("RUN pip install torch==2.4.0", true),
+            ("ARG TARGET=a\nRUN uname -m && pip install torch==2.4.0", true),
+            ("RUN pip install \"torch; sys_platform == 'linux'\"", true),
+            ("RUN pip install \"torch; platform_machine == 'x86_64'\"", false),
+            ("RUN echo \"torch; 'arm' in platform_machine\" > r.txt && pip install -r r.txt", false),
+            ("COPY <<E r.txt\ntorch; platform_machine != 'aarch64'\nE\nRUN pip install -r r.txt", false),
+            ("ARG TARGETARCH\nRUN pip install torch-$TARGETARCH", false),
+            ("ARG TARGETPLATFORM\nENV A=$TARGETPLATFORM", false),
+            ("RUN --mount=type=bind,source=$BUILDARCH,target=/x true", false),
+        ] {
+            let text = format!("FROM python:3.11\n{lines}\n");
+            let content = Content::Dockerfile {
+                source: crate::source::SourceId(0),
+                dockerfile: crate::dockerfile::Dockerfile::parse(&text),
+                options: crate::dockerfile::EvaluateOptions::new(crate::knowledge::Knowledge::built_in()),
+                files: crate::context::Files::default(),
+                bases: std::sync::Arc::default(),
+                early: crate::judge::Early::default(),
+            };
+            let on = |platform: &str| {
+                let mut beside = Beside::default();
+                let seen = observe(&content, platform, &mut beside).map(|seen| format!("{seen:?} {:?}", beside.notes));
+                (beside.alike, seen)
+            };
+            let (one, other) = (on("linux/amd64"), on("linux/arm64"));
+            assert_eq!((one.0, other.0), (expected, expected), "{lines}");
+            assert!(one.1.is_some() && (!expected || one.1 == other.1), "{lines}");
         }
     }
 }

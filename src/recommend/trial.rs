@@ -14,6 +14,7 @@ use crate::fact::Role;
 use crate::fleet::Host;
 use crate::fleet::Pool;
 use crate::judge::Content;
+use crate::judge::Early;
 use crate::judge::Subject;
 use crate::knowledge::Knowledge;
 use crate::least::Drivers;
@@ -144,7 +145,8 @@ impl<'a> Place<'a> {
 /// A Dockerfile of this text alone.
 pub(super) fn subject(text: &str, source: SourceId, knowledge: Knowledge) -> Subject {
     let dockerfile = Dockerfile::parse(text);
-    let (options, files, bases) = (EvaluateOptions::new(knowledge), Files::default(), Arc::default());
+    let (options, early) = (EvaluateOptions::new(knowledge), Early::default());
+    let (files, bases) = (Files::default(), Arc::default());
     Subject {
         name: "Dockerfile".to_owned(),
         path: String::new(),
@@ -156,7 +158,7 @@ pub(super) fn subject(text: &str, source: SourceId, knowledge: Knowledge) -> Sub
         only: None,
         start: Start::default(),
         named_at: None,
-        content: Content::Dockerfile { source, dockerfile, options, files, bases },
+        content: Content::Dockerfile { source, dockerfile, options, files, bases, early },
     }
 }
 

@@ -177,7 +177,8 @@ fn located(locations: &[Location], texts: &BTreeMap<String, String>, options: &H
             telling.notes.push(format!("{}: {}", place(first), clean(&first.label)));
             continue;
         };
-        let source = Shown { name: clean(&first.path).into_owned(), text: shown.text, marks: shown.marks };
+        let source =
+            Shown { name: clean(&first.path).into_owned(), text: shown.text, above: shown.above, marks: shown.marks };
         if telling.source.is_none() {
             telling.source = Some(source);
             telling.labels = labels;
@@ -267,6 +268,8 @@ impl Diagnostic for Telling {
 struct Shown {
     name: String,
     text: String,
+    /// Lines of the source above it.
+    above: usize,
     marks: Vec<Mark>,
 }
 
@@ -289,7 +292,7 @@ impl SourceCode for Shown {
             self.name.clone(),
             read.data(),
             *read.span(),
-            read.line(),
+            read.line() + self.above,
             column,
             lines,
         )))

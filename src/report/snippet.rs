@@ -6,8 +6,10 @@ use crate::report::model::Region;
 /// A text to print and the marks in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// As many lines as the source has, up to the last that matters; those far from every mark are empty.
+    /// From the first line that matters to the last; those far from every mark are empty.
     pub text: String,
+    /// How many lines the source has above it.
+    pub above: usize,
     /// One mark per region, in their order.
     pub marks: Vec<Mark>,
 }
@@ -39,14 +41,17 @@ pub fn snippet(source: &str, regions: &[Region], ellipsis: &str) -> Option<Snipp
     }
     let spans: Vec<(usize, usize)> = regions.iter().map(|region| fit(source, *region)).collect();
     let mut marks = vec![Mark { start: 0, end: 0, column: 1 }; spans.len()];
-    let line_of = |at: usize| source[..at].matches('\n').count();
+    let line_of = |at: usize| source[..at].bytes().filter(|byte| *byte == b'\n').count();
     let near: Vec<(usize, usize)> =
         spans.iter().map(|(start, end)| (line_of(*start).saturating_sub(AROUND), line_of(*end) + AROUND)).collect();
     let last = near.iter().map(|(_, last)| *last).max().unwrap_or(0);
+    let above = near.iter().map(|(first, _)| *first).min().unwrap_or(0);
+    let begin = |at: usize| source[..at].rfind('\n').map_or(0, |before| before + 1);
+    let first = begin(spans.iter().map(|(start, _)| *start).min().unwrap_or(0));
+    let mut start = (0..AROUND).fold(first, |start, _| begin(start.saturating_sub(1)));
     let mut text = String::new();
-    let mut start = 0;
-    for (number, line) in source.split('\n').enumerate().take_while(|(number, _)| *number <= last) {
-        if 0 < number {
+    for (number, line) in (above..=last).zip(source[start..].split('\n')) {
+        if above < number {
             text.push('\n');
         }
         if near.iter().any(|(first, last)| (*first..=*last).contains(&number)) {
@@ -54,7 +59,7 @@ pub fn snippet(source: &str, regions: &[Region], ellipsis: &str) -> Option<Snipp
         }
         start += line.len() + 1;
     }
-    Some(Snippet { text, marks })
+    Some(Snippet { text, above, marks })
 }
 
 /// The region as bytes of the source: on character boundaries, not empty at the end of a line, not too tall.
@@ -189,7 +194,9 @@ mod tests {
     fn lines_far_away_are_empty_and_tall_marks_are_their_first_line() {
         let source = "l1\nl2\nl3\nl4\nl5\nl6\nl7\nl8\nl9\n";
         let snippet = snippet(source, &[region(15, 28)], "...").expect("a snippet");
-        assert_eq!(snippet.text, "\n\n\nl4\nl5\nl6\nl7\nl8\nl9\n");
+        assert_eq!((snippet.text.as_str(), snippet.above), ("l4\nl5\nl6\nl7\nl8\nl9\n", 3));
+        let second = super::snippet(source, &[region(9, 11), region(3, 5)], "...").expect("a snippet");
+        assert_eq!((second.text.as_str(), second.above), ("l1\nl2\nl3\nl4\nl5\nl6", 0));
         let both = super::snippet(source, &[region(0, 2), region(24, 26)], "...").expect("a snippet");
         assert_eq!(both.text, "l1\nl2\nl3\n\n\n\nl7\nl8\nl9\n", "lines between two marks are not printed");
         let tall = "0\n1\n2\n3\n4\n5\n6\n7\n";
