@@ -2,6 +2,7 @@
 
 use crate::cure::Found;
 use crate::cure::Kind;
+use crate::cure::Safety;
 use crate::cure::Tried;
 use crate::cure::case::Aim;
 use crate::cure::search::search;
@@ -25,7 +26,7 @@ pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<
     let subject = &keeping(subject);
     if let Some(found) = offer_to_errors(judged, subject, settings, hosts) {
         note(judged, found.cut);
-        judged.inspected.notes.extend(found.split);
+        judged.inspected.notes.extend(judged.split.clone());
     }
     let open = |finding: &model::Finding| is_open(finding);
     if judged.findings.iter().any(open) {
@@ -41,7 +42,7 @@ pub fn offer(judged: &mut model::Subject, subject: &Subject, settings: Settings<
     }
 }
 
-/// Looks for changes that cure, and gives them to the errors alone; nothing else of the report changes.
+/// Looks for changes that cure, and gives them to the errors alone; of the rest of the report only the smallest split.
 pub fn offer_for_failures(judged: &mut model::Subject, subject: &Subject, settings: Settings<'_>, hosts: &Hosts) {
     offer_to_errors(judged, &keeping(subject), settings, hosts);
 }
@@ -55,8 +56,9 @@ fn offer_to_errors(
 ) -> Option<Found> {
     let error = |finding: &model::Finding| finding.severity == "error" && !is_open(finding);
     judged.findings.iter().any(error).then(|| {
-        let found = search(Aim::Failing, Kind::ALL, subject, judged, settings, hosts);
+        let mut found = search(Aim::Failing, Kind::ALL, subject, judged, settings, hosts);
         give(judged, &found, settings.sources, (&error, MOST), |one| [&one.cures, &one.lifts]);
+        judged.split = found.split.take();
         found
     })
 }
@@ -92,7 +94,7 @@ pub(super) fn fix(tried: &Tried, sources: &Sources) -> model::Fix {
     model::Fix {
         title: tried.title.clone(),
         kind: tried.kind.name().to_owned(),
-        safety: tried.safety.name().to_owned(),
+        safety: if tried.breaks.is_empty() { tried.safety } else { tried.safety.max(Safety::Unsafe) }.name().to_owned(),
         edits: edits.collect(),
         cures: tried.cures.clone(),
         settles: tried.settles.clone(),

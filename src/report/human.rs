@@ -133,7 +133,7 @@ pub(super) fn fix_line(fix: &Fix) -> String {
     } else {
         "this makes it certain"
     };
-    format!("{what}: {} ({}; {})", fix.title, fix.safety, fix.effects())
+    format!("{what}: {}", fix.told())
 }
 
 fn of_error(error: &InputError, texts: &BTreeMap<String, String>, options: &HumanOptions) -> Telling {
