@@ -149,8 +149,8 @@ impl Passing {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let found = match self.quotes {
-                Quotes::Outside => memchr::memchr3(b'"', open, close, rest),
-                Quotes::Inside => memchr::memchr2(b'"', b'\\', rest),
+                Quotes::Outside => rest.iter().position(|byte| *byte == b'"' || *byte == open || *byte == close),
+                Quotes::Inside => rest.iter().position(|byte| matches!(byte, b'"' | b'\\')),
                 Quotes::Escaped => Some(0),
             };
             let outside = self.quotes == Quotes::Outside;

@@ -71,7 +71,7 @@ fn a_change_that_breaks_a_pool_is_safe_in_no_report() {
         let told = |format: &str| out(&place.run(&[&["check", "--format", format], asked, &["Dockerfile"]].concat()));
         let (sarif, lines) = (told("sarif"), told("rdjsonl"));
         assert_eq!(results(&sarif).len(), 1, "{sarif}");
-        assert!(!sarif.contains("\"fixes\"") && !sarif.contains("cu118"), "{sarif}");
+        assert!(results(&sarif)[0]["fixes"].is_null(), "{sarif}");
         assert!(lines.contains("insufficient-driver") && !lines.contains("suggestions"), "{lines}");
     }
     for fixing in ["--fix", "--diff"] {
